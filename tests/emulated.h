@@ -167,9 +167,17 @@ static int __reduce_add_sync(unsigned, int own) {
     for (int i = 0; i < 32; ++i) sum += int(told[i]);
     return sum;
 }
+static unsigned __reduce_min_sync(unsigned, unsigned own) {
+    const unsigned long long* told = emulated::tell(own);
+    unsigned least = own;
+    for (int i = 0; i < 32; ++i) least = least < told[i] ? least : unsigned(told[i]);
+    return least;
+}
+static unsigned __reduce_max_sync(unsigned all, unsigned own) { return ~__reduce_min_sync(all, ~own); }
 static unsigned __cvta_generic_to_shared(const void* at) { return static_cast<const unsigned char*>(at) - emulated::shared; }
 static void* __cvta_shared_to_generic(unsigned at) { return emulated::shared + at; }
 static void __threadfence() {}
+static void __threadfence_block() {}
 
 template <class V, class X> V atomicAdd(V* at, X x) { return std::exchange(*at, V(*at + x)); }
 template <class V, class X> V atomicOr(V* at, X x) { return std::exchange(*at, V(*at | x)); }
@@ -215,6 +223,7 @@ static unsigned __viaddmax_u16x2(unsigned a, unsigned b, unsigned c) {
     return emulated::halves<Short>([](Short a, Short b, Short c) { return max(Short(a + b), c); }, a, b, c);
 }
 template <class V> void __stcs(V* to, V value) { *to = value; }
+template <class V> V __ldcg(const V* from) { return *from; }
 
 namespace emulated {
 static void (*kernel)(void**);

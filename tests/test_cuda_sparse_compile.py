@@ -7,7 +7,7 @@ import pytest
 
 from semiring import get
 from semiring.cuda import compile
-from semiring.cuda.sparse import fronts, products, sweep
+from semiring.cuda.sparse import fronts, products, searches, sweep
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -33,6 +33,30 @@ def test_sweeps_and_fronts_compile_without_spilling(name, dtype, nonnegative, ar
         for entry, used in compile.compile(text, arch).resources.items():
             assert used.registers > 0, entry
             assert used.spill_stores <= 64, (entry, used)  # of the level's sums, once a tile
+
+
+#: Semiring and dtype of searches, in which they compute, and what is so of them.
+SEARCHED = (
+    ("min_plus", "float32", "float32", {}),
+    ("min_plus", "int16", "int32", {}),
+    ("max_times", "float32", "float32", {"logarithmic": True}),
+    ("max_times", "float64", "float64", {"logarithmic": True}),
+    ("max_min", "float32", "int32", {"ranks": True}),
+    ("min_plus", "int64", "int64", {"shifted": True}),
+    ("max_times", "float32", "float64", {"shifted": True, "logarithmic": True}),
+)
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize(("name", "dtype", "weights", "flags"), SEARCHED)
+def test_searches_compile_without_spilling(name, dtype, weights, flags, arch):
+    """As many threads as a multiprocessor holds have 32 registers each: what their loops do not need is spilled."""
+    form = searches.Form(get(name), np.dtype(dtype), np.dtype(weights), **flags)
+    shape = searches.Shape.of(form.weights.itemsize, arch)
+    (used,) = compile.compile(form.text(shape), arch).resources.values()
+    assert 0 < used.registers <= (64 << 10) // (shape.threads * shape.blocks)
+    assert used.spill_stores <= 48, used
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_120"])

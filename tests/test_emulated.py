@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from itertools import pairwise
+from types import SimpleNamespace
 
 import cases
 import emulated
@@ -12,9 +13,11 @@ import fake_cupy
 import numpy as np
 import pytest
 from test_routes import WHOLE, by_the_rule, entries, graph, walk
+from test_searches import WEIGHTS, star
 
-from semiring import dtypes, get
+from semiring import MemoryNeeded, dtypes, get
 from semiring.bits import BitMatrix
+from semiring.sparse import Searches
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux"
@@ -461,6 +464,148 @@ class TestHops:
         got = rows.get().astype(float)
         got[rows.get() == dtypes.zero(get("min_plus"), np.dtype(dtype))] = np.inf
         np.testing.assert_array_equal(got, want)
+
+
+#: Each way to compute keys and entries; then those that differ in a width or a sign.
+SEARCHED = [
+    kind("min_plus", "float32"),
+    kind("max_plus", "int16"),
+    kind("max_min", "int32"),
+    kind("max_times", "float64"),
+    *released(
+        kind("min_plus", "int16"),
+        kind("min_plus", "int32"),
+        kind("min_plus", "int64"),
+        kind("min_plus", "float64"),
+        kind("max_plus", "float32"),
+        kind("min_max", "float32"),
+        kind("max_times", "float32"),
+        kind("min_times", "float32"),
+    ),
+]
+
+
+class TestSearches:
+    @pytest.fixture(autouse=True)
+    def few_threads(self, cp, monkeypatch):
+        """Which the emulator takes less time for."""
+        from semiring.cuda.sparse import searches
+
+        self.shape(monkeypatch, 64)
+        return searches
+
+    @staticmethod
+    def shape(monkeypatch, threads):
+        from semiring.cuda.sparse import searches
+
+        monkeypatch.setattr(searches.Shape, "of", lambda itemsize, arch: searches.Shape(threads, 2, 4))
+
+    @staticmethod
+    def arcs(n, m, seed, most=50):
+        """Tails, heads and weights; and the distances. Some weights are 0, some arcs parallel, some vertices alone."""
+        rng = np.random.default_rng(seed)
+        tails, heads, weights = rng.integers(0, n, m), rng.integers(0, n, m), rng.integers(0, most, m)
+        return (tails, heads), weights, star(n, tails, heads, weights.astype(float), "min_plus")
+
+    @pytest.mark.parametrize(("case", "nonnegative"), SEARCHED)
+    def test_every_entry_is_that_of_the_closure(self, cp, case, nonnegative):
+        name, dtype, rng = case.semiring.name, case.dtype.name, np.random.default_rng(0)
+        for n, m in ((0, 0), (1, 3), (7, 20), (66, 150)):
+            tails, heads = rng.integers(0, n or 1, (2, m))
+            weights = WEIGHTS[name](m).astype(dtype)
+            S = Searches((tails, heads), name, n=n, weights=weights, device="cuda")
+            D, want = S.to_dense(), star(n, tails, heads, weights, name)
+            assert isinstance(D, cp.ndarray)
+            assert D.dtype == case.dtype
+            np.testing.assert_array_equal(D.get(), want.reshape(n, n))
+            if n:
+                np.testing.assert_array_equal(S.row(n - 1).get(), want[n - 1])
+                np.testing.assert_array_equal(S.column(n - 1).get(), want[:, n - 1])
+
+    @pytest.mark.parametrize("dtype", ["int32", "float32"])
+    def test_negative_arcs(self, cp, dtype):
+        n, rng = 40, np.random.default_rng(1)
+        tails, heads = rng.integers(0, n, (2, 150))
+        height = rng.integers(-20, 20, n)
+        weights = (rng.integers(0, 9, 150) + height[tails] - height[heads]).astype(dtype)
+        D = Searches((tails, heads), n=n, weights=weights, device="cuda").to_dense()
+        np.testing.assert_array_equal(D.get(), star(n, tails, heads, weights, "min_plus"))
+
+    @pytest.mark.parametrize("name", ["max_times", pytest.param("min_times", marks=pytest.mark.release)])
+    def test_factors_that_make_walks_better(self, cp, name):
+        weights = np.array([4.0, 0.5, 8.0])
+        S = Searches(([0, 1, 2], [1, 2, 3]), name, n=4, weights=weights, device="cuda")
+        np.testing.assert_allclose(S.row(0).get(), [1, 4, 2, 16], rtol=1e-12)
+
+    @pytest.mark.parametrize("threads", [96, 1024])
+    def test_vertices_of_as_many_arcs_as_a_segment_and_one_more_or_less(self, cp, monkeypatch, threads):
+        """Hubs of which all or some vertices are heads, that improve each other; and as many threads as blocks have."""
+        self.shape(monkeypatch, threads)
+        rng, degrees, n = np.random.default_rng(2), (31, 32, 33, 63, 64, 65, 149), 150
+        tails = np.concatenate((np.repeat(np.arange(7), degrees), np.arange(7, n), np.arange(7)))
+        heads = np.concatenate(
+            [rng.permutation(n)[:d] for d in degrees] + [rng.integers(0, 7, n - 7), (np.arange(7) + 1) % 7]
+        )
+        weights = rng.integers(0, 30, len(tails)).astype(np.float32)
+        S = Searches((tails, heads), n=n, weights=weights, device="cuda")
+        for sources in (np.arange(9), np.arange(n)):
+            D = np.concatenate([np.asarray(D) for _, D in S.rows(sources)])
+            np.testing.assert_array_equal(D, star(n, tails, heads, weights, "min_plus")[sources])
+
+    def test_rows_come_in_the_order_wanted(self, cp):
+        arcs, weights, want = self.arcs(90, 300, 3)
+        S = Searches(arcs, n=90, weights=weights.astype(np.float32), device="cuda")
+        wanted = np.random.default_rng(0).permutation(np.r_[np.arange(90), 5, 5])
+        blocks = [(sources.tolist(), np.array(D)) for sources, D in S.rows(wanted, block=70)]
+        assert [v for sources, _ in blocks for v in sources] == wanted.tolist()
+        np.testing.assert_array_equal(np.concatenate([D for _, D in blocks]), want[wanted])
+        for out in (cp.empty((90, 97), np.float32)[:, :90], cp.empty((90, 90), np.float32).T):
+            assert S.to_dense(out) is out
+            np.testing.assert_array_equal(np.array(out), want)
+
+    def test_several_launches_whose_bitmaps_are_in_global_memory(self, cp, monkeypatch, few_threads):
+        from semiring.cuda import gpu
+
+        arcs, weights, want = self.arcs(100, 400, 4)
+        monkeypatch.setattr(gpu, "most_shared", lambda device: 2048)
+        monkeypatch.setattr(few_threads, "LAUNCH", 32 * 500)
+        S = Searches(arcs, n=100, weights=weights.astype(np.float32), device="cuda")
+        np.testing.assert_array_equal(S.to_dense().get(), want)
+
+    def test_a_limit_ends_searches(self, cp):
+        arcs, weights, want = self.arcs(90, 300, 5)
+        S = Searches(arcs, n=90, weights=weights.astype(np.float32), device="cuda")
+        for limit in (-1, 0, 17, 60.5):
+            cut = np.where(want > limit, np.inf, want)
+            np.testing.assert_array_equal(S.to_dense(limit=limit).get(), cut)
+            np.testing.assert_array_equal(S.row(3, limit=limit).get(), cut[3])
+
+    @pytest.mark.parametrize("weights", ["zeros", "one large", "powers"])
+    def test_weights_of_any_spread(self, cp, weights):
+        n, m, rng = 70, 300, np.random.default_rng(6)
+        tails, heads = rng.integers(0, n, (2, m))
+        w = {
+            "zeros": np.zeros(m, np.float32),
+            "one large": np.where(np.arange(m) == 7, 2.0**60, 1.0).astype(np.float32),
+            "powers": 2.0 ** rng.integers(-40, 40, m),
+        }[weights]
+        D = Searches((tails, heads), n=n, weights=w, device="cuda").to_dense()
+        np.testing.assert_array_equal(D.get(), star(n, tails, heads, w, "min_plus"))
+
+    def test_what_does_not_fit_is_refused(self, cp, monkeypatch):
+        monkeypatch.setattr(cp.cuda.runtime, "memGetInfo", lambda: (1 << 20, 1 << 36))
+        monkeypatch.setattr(cp, "get_default_memory_pool", lambda: SimpleNamespace(free_bytes=lambda: 0))
+        S = Searches((np.arange(10**5 - 1), np.arange(1, 10**5)), n=10**5, weights=np.ones(10**5 - 1), device="cuda")
+        with pytest.raises(MemoryNeeded, match=r"Searches: .* must fit on cuda"):
+            S.row(0)
+
+    def test_limits_of_integers_are_entries(self):
+        from semiring.cuda.sparse.searches import limit_of
+
+        for limit, least, greatest in ((2.5, 2, 3), (-2.5, -3, -2), (7, 7, 7), (2**70, 32767, 32767)):
+            assert limit_of(limit, np.dtype("int16"), False) == least
+            assert limit_of(limit, np.dtype("int16"), True) == greatest
+        assert limit_of(float("-inf"), np.dtype("int16"), True) == -32768
 
 
 class TestSurvey:

@@ -14,15 +14,16 @@ from compiling import compile_all
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import Delaunay
 from test_hops import expected, random
+from test_searches import CASES, WEIGHTS, star
 from test_sparse import SHAPES, made
 
 import apsp
 import semiring
 from apsp.generate import road_like
 from semiring import DivergenceError, NegativeCycleError, eliminate, get
-from semiring.cuda import compile
-from semiring.cuda.sparse import fronts, products, sweep
-from semiring.sparse import Hops
+from semiring.cuda import compile, gpu
+from semiring.cuda.sparse import fronts, products, searches, sweep
+from semiring.sparse import Hops, Searches
 
 pytestmark = pytest.mark.gpu
 
@@ -235,3 +236,107 @@ def test_hops_answer_shortest_paths(cp, unit):
     within = want[5:7, 7:10:2]
     np.testing.assert_array_equal(cp.asnumpy(part.distances), np.where(within <= 4 * unit, within, np.inf))
     assert "hops" in {e.engine for e in apsp.plan(g, sources=[0], device="cuda").considered}
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_searches_find_every_entry_of_the_closure(cp, name, dtype):
+    """Parallel arcs, loops, ties, zero weights, vertices that nothing reaches; fewer sources than lanes, and more."""
+    rng = np.random.default_rng(0)
+    for n, m in ((0, 0), (1, 3), (7, 20), (66, 99), (200, 900)):
+        tails, heads = rng.integers(0, n or 1, (2, m))
+        weights = WEIGHTS[name](m).astype(dtype)
+        S = Searches((tails, heads), name, n=n, weights=weights, device="cuda")
+        want = star(n, tails, heads, weights, name).reshape(n, n)
+        D = S.to_dense()
+        assert isinstance(D, cp.ndarray)
+        assert D.dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(D.get(), want)
+        if n:
+            np.testing.assert_array_equal(S.row(n - 1).get(), want[n - 1])
+            np.testing.assert_array_equal(S.column(n - 1).get(), want[:, n - 1])
+
+
+@pytest.fixture(scope="module")
+def attached():
+    """A graph with hubs, and its distances: weights of 0 on some arcs, some vertices that others do not reach."""
+    rng, n = np.random.default_rng(0), 4001
+    edges = np.array(nx.barabasi_albert_graph(n - 100, 8, seed=0).edges()).T
+    tails, heads = np.concatenate((edges, edges[::-1]), axis=1)
+    away = rng.integers(n - 100, n, 200), rng.integers(0, n, 200)  # from vertices to which no arc leads
+    tails, heads = np.concatenate((tails, away[0])), np.concatenate((heads, away[1]))
+    _, first = np.unique(tails * n + heads, return_index=True)  # SciPy would add up parallel arcs
+    tails, heads = tails[first], heads[first]
+    weights = rng.integers(0, 1000, len(tails))
+    return (tails, heads), weights, dijkstra(sp.csr_array((weights.astype(float), (tails, heads)), shape=(n, n)))
+
+
+def distances(D):
+    """As float64, with infinity where integers have none."""
+    D = D.get()
+    return np.where(np.iinfo(D.dtype).max == D, np.inf, D) if D.dtype.kind == "i" else D.astype(float)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "float32", "float64"])
+def test_searches_of_a_graph_with_hubs_are_scipys(cp, attached, dtype):
+    arcs, weights, want = attached
+    if dtype == "int16":  # holds the heaviest arc out of each vertex together
+        weights, want = np.minimum(weights, 1), None
+    S = Searches(arcs, n=4001, weights=weights.astype(dtype), device="cuda")
+    if want is None:
+        A = sp.csr_array((weights.astype(float), arcs), shape=(4001, 4001))
+        want = dijkstra(A)
+    out = cp.empty((4001, 4096), dtype)[:, :4001]
+    assert S.to_dense(out) is out
+    np.testing.assert_array_equal(distances(cp.ascontiguousarray(out)), want)
+    wanted = np.random.default_rng(1).permutation(4001)[:1500]
+    for index, rows in S.rows(wanted, block=999):
+        np.testing.assert_array_equal(distances(rows), want[index])
+    for limit in (0, 100.5, 600):
+        np.testing.assert_array_equal(distances(S.to_dense(limit=limit)), np.where(want > limit, np.inf, want))
+
+
+@pytest.mark.parametrize("threads", [64, 512, 1024])
+def test_searches_in_other_sizes_and_places(cp, attached, monkeypatch, threads):
+    """Bitmaps in global memory, several launches, and fewer thread blocks than batches."""
+    arcs, weights, want = attached
+    monkeypatch.setattr(searches.Shape, "of", lambda itemsize, arch: searches.Shape(threads, 1, 2, threads == 512))
+    weights = weights.astype(np.float32)
+    S = Searches(arcs, n=4001, weights=weights, device="cuda")
+    np.testing.assert_array_equal(distances(S.to_dense()), want)
+    monkeypatch.setattr(gpu, "most_shared", lambda device: 1024)
+    monkeypatch.setattr(searches, "LAUNCH", 1000 * len(weights))
+    np.testing.assert_array_equal(distances(S.to_dense()), want)
+    monkeypatch.setattr(gpu, "resident", lambda *given: 1)
+    monkeypatch.setattr(gpu, "multiprocessors", lambda device: 3)
+    np.testing.assert_array_equal(distances(S.to_dense()), want)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_searches_over_negative_arcs(cp, dtype):
+    rng, n = np.random.default_rng(2), 300
+    tails, heads = rng.integers(0, n, (2, 1500))
+    height = rng.integers(-20, 20, n)
+    weights = (rng.integers(0, 9, 1500) + height[tails] - height[heads]).astype(dtype)
+    D = Searches((tails, heads), n=n, weights=weights, device="cuda").to_dense()
+    np.testing.assert_array_equal(D.get(), star(n, tails, heads, weights, "min_plus"))
+    with pytest.raises(NegativeCycleError, match="0 → 1 → 0 of weight -1"):
+        Searches(([0, 1], [1, 0]), n=2, weights=np.array([1, -2], dtype), device="cuda")
+
+
+def test_searches_on_the_device_are_those_of_the_cpu(cp):
+    """Sums that are rounded are the same, bit for bit."""
+    rng, n = np.random.default_rng(3), 2000
+    tails, heads, weights = rng.integers(0, n, 20000), rng.integers(0, n, 20000), rng.random(20000)
+    for name, dtype in (
+        ("min_plus", "float32"),
+        ("min_plus", "float64"),
+        ("max_times", "float32"),
+        ("max_min", "float32"),
+    ):
+        D, want = (
+            Searches((tails, heads), name, n=n, weights=weights.astype(dtype), device=device).to_dense()
+            for device in ("cuda", "cpu")
+        )
+        np.testing.assert_array_equal(D.get(), want)
+    S = Searches(([0, 1, 2], [1, 2, 3]), "max_times", n=4, weights=[4.0, 0.5, 8.0], device="cuda")
+    np.testing.assert_allclose(S.row(0).get(), [1, 4, 2, 16], rtol=1e-12)

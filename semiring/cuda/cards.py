@@ -10,6 +10,7 @@ so that a file holds only what was measured to be different.
 | streaming | sizes of closures in one launch, whose tiles are loaded and stored | `cooperative.streaming` |
 | batched   | the same for a thread block a matrix                               | `cooperative.batched`   |
 | resident  | the same where tiles stay in registers                             | `cooperative.resident`  |
+| searches  | sizes of weighted searches' kernel, by bytes of an entry            | `searches.Shape.of`     |
 | sweeps    | sizes of sparse eliminations' kernels, by bytes of an entry        | `sweep.Shape.of`        |
 | limits    | from which sizes on another way to compute is faster               | `limits`                |
 """

@@ -20,7 +20,7 @@ from . import cache, compile, shipped, survey
 from .bits.product import PRODUCTS
 from .dense import sources
 from .routes import predecessors, walks
-from .sparse import fronts, hops, products, sweep
+from .sparse import fronts, hops, products, searches, sweep
 
 #: One architecture a family; its cubins run on later members of the family, too.
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
@@ -56,6 +56,7 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
             if not name.startswith(("step", "batched", "gemm batched")):  # of comparisons, and of many matrices
                 yield text, arch, ()
     for semiring, dtype, nonnegative in _kinds(SPARSE):
+        yield searches.Form(semiring, dtype, dtype).text(searches.Shape.of(dtype.itemsize, arch)), arch, ()
         shape = sweep.Shape.of(dtype.itemsize, arch)
         kind = semiring, dtype, nonnegative
         yield fronts.text(*kind), arch, ()

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import dtypes
 from ..algebra import Semiring
+from ..backend import device_of
 from ..catalog import get
 from ..conversion import conform
 from ..cpu.code import Entry, machine_code
@@ -44,11 +45,16 @@ CALL = 1 << 22
 
 
 class _Form(NamedTuple):
-    """What is searched: a semiring, weights in the dtype that is computed in, and how entries come back from it."""
+    """What is searched: a semiring, weights in the dtype that is computed in, and how entries come back from it.
+
+    `shift` has the potentials that made lengths non-negative, `known` the entries that ranks stand for: one's at first.
+    """
 
     semiring: Semiring
     weights: np.ndarray
     restore: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    shift: np.ndarray | None = None
+    known: np.ndarray | None = None
 
 
 class Searches:
@@ -69,12 +75,15 @@ class Searches:
         As many as there are processors, or SEMIRING_NUM_THREADS.
     potentials : array, shape (n,), optional
         h with ℓ(u, v) + h(u) − h(v) ≥ 0 for the length of every arc, where arcs make walks better; by default found.
+    device : {"cpu", "cuda"}, optional
+        On "cuda", the current GPU, entries are CuPy arrays. The CPU by default.
 
     Attributes
     ----------
     n : int
     semiring : Semiring
     dtype : numpy.dtype
+    device : str
 
     Raises
     ------
@@ -120,6 +129,7 @@ class Searches:
         dtype: Any = None,
         threads: int | None = None,
         potentials: np.ndarray | None = None,
+        device: str | None = None,
     ) -> None:
         where = "Searches"
         self.semiring = s = get(semiring)
@@ -136,7 +146,7 @@ class Searches:
         threads = default_threads() if threads is None else threads
         if not isinstance(threads, (int, np.integer)) or threads < 1:
             raise DeviceError(f"{where}: threads must be a positive integer, got {threads!r}.")
-        self._threads, self.dtype = int(threads), values.dtype
+        self._threads, self.dtype, self.device = int(threads), values.dtype, device_of(np.empty(0), device)
         present = values != dtypes.zero(s, self.dtype)
         if not present.all():
             rows, cols, values = rows[present], cols[present], values[present]
@@ -186,11 +196,29 @@ class Searches:
                 entries = (int(lengths.sign) * moved if exact else lengths.to_entries(moved)).astype(dtype)
             return np.where(reached, entries, zero)
 
-        return _Form(work, new, restore)
+        return _Form(work, new, restore, shift=h)
 
     @cached_property
     def _forward(self) -> _Graph:
         return _graph(self._tails, self._heads, self._form.weights, self.n)
+
+    @cached_property
+    def _gpu(self) -> Any:
+        """The searches on the device: weights are lengths, factors, or places in `known` from 1 on."""
+        from ..cuda.sparse.searches import Form, Searches
+
+        found, graph = self._form, self._forward
+        lengths, weights = Lengths.of(found.semiring), graph.weights
+        if lengths is None:
+            weights = weights + np.int32(1)
+        elif not lengths.logarithmic:
+            weights = weights if lengths.sign > 0 else -weights
+        width = np.dtype(np.int32) if weights.dtype == np.int16 else weights.dtype
+        own = Lengths.of(self.semiring)
+        logarithmic = own is not None and own.logarithmic
+        form = Form(self.semiring, self.dtype, width, found.shift is not None, logarithmic, ranks=own is None)
+        scale = abs(_numbers(found.semiring, weights.dtype, self.scale)[0])
+        return Searches(form, graph.start, graph.heads, weights, scale, found.shift, found.known)
 
     @cached_property
     def _backward(self) -> _Graph:
@@ -308,8 +336,15 @@ class Searches:
 
     @cached_property
     def _turned(self) -> Searches:
-        arcs = (self._heads, self._tails)
-        return Searches(arcs, self.semiring, n=self.n, weights=self._values, dtype=self.dtype, threads=self._threads)
+        return Searches(
+            (self._heads, self._tails),
+            self.semiring,
+            n=self.n,
+            weights=self._values,
+            dtype=self.dtype,
+            threads=self._threads,
+            device=self.device,
+        )
 
     def rows(
         self, sources: Any = None, *, limit: float | None = None, block: int | None = None
@@ -323,7 +358,7 @@ class Searches:
         limit : float, optional
             What is worse counts as not reached; searches end there.
         block : int, optional
-            By default 32, as many sources as are searched from at a time.
+            By default as many sources as are searched from at a time: 32, on a GPU thousands.
 
         Yields
         ------
@@ -358,6 +393,11 @@ class Searches:
             raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
         if limit is not None and math.isnan(limit):
             raise DomainError("rows: limit must be a number, got NaN. Leave it out.")
+        if self.device == "cuda":
+            streamed: Iterator[tuple[np.ndarray, Any]] = self._gpu.rows(
+                wanted, int(block or self.batch(len(wanted))), self._guide(len(wanted), limit)
+            )
+            return streamed
         lanes, searches, rank = self._prepared(len(wanted), limit)
         window = 0 if rank is None else min(WINDOW // max(1, self.n * self.dtype.itemsize), len(wanted))
         found = batches(searches, wanted, self.n, self.dtype, lanes, int(block or lanes), rank=rank, window=window)
@@ -365,12 +405,20 @@ class Searches:
 
     def _prepared(self, count: int, limit: float | None) -> tuple[int, list[Worker], np.ndarray | None]:
         """How many of so many sources are searched from at a time, by whom, and the ranks by which they are chosen."""
-        lanes, delays, rank = self.batch(count), None, None
-        if count >= MANY and Lengths.of(self._form.semiring) is not None:
-            delays, rank = self._landmark
+        lanes, (delays, rank) = self.batch(count), self._together(count)
         furthest = math.inf if limit is None else self._bucket(limit)
         threads = min(self._threads, max(1, -(-count // lanes)))
         return lanes, [_Search(self, self._forward, lanes, delays, furthest).run for _ in range(threads)], rank
+
+    def _together(self, count: int) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """The delays by which so many sources reach a landmark together, and the ranks by which they are chosen."""
+        return self._landmark if count >= MANY and Lengths.of(self._form.semiring) is not None else (None, None)
+
+    def _guide(self, count: int, limit: float | None) -> Any:
+        """The same for searches on a device."""
+        from ..cuda.sparse.searches import Guide
+
+        return Guide(*self._together(count), math.inf if limit is None else self._bucket(limit), limit)
 
     def _bucket(self, limit: float) -> float:
         """After which bucket of a source that is not delayed all entries are worse than a limit; ∞ if none is known."""
@@ -423,6 +471,9 @@ class Searches:
         >>> S.to_dense()[0].tolist()
         [0, 5, 11, 18]
         """
+        if self.device == "cuda":
+            X = table(self._gpu.empty(self.n) if out is None else out, self.n, self.dtype)
+            return self._gpu.to_dense(X, self._guide(self.n, limit))
         D: np.ndarray = table(out, self.n, self.dtype)
         lanes, searches, rank = self._prepared(self.n, limit)
         every = np.arange(self.n)
@@ -438,7 +489,7 @@ class Searches:
         return D if limit is None else self._within(D, limit)
 
     def batch(self, sources: int) -> int:
-        """How many of so many sources are searched from at a time, on each thread.
+        """How many of so many sources are searched from at a time: on each thread, or on the GPU.
 
         Parameters
         ----------
@@ -458,6 +509,8 @@ class Searches:
         >>> semiring.sparse.Searches(([0], [1]), n=2, weights=[1.0]).batch(100)
         32
         """
+        if self.device == "cuda":
+            return int(self._gpu.batch(sources))
         return self._lanes if sources > FEW else FEW
 
     def effort(self, sources: Any) -> tuple[int, int]:
@@ -507,6 +560,7 @@ def _ranked(values: np.ndarray, semiring: Semiring) -> _Form:
         get("min_max"),
         rank.astype(np.int32).reshape(-1),
         lambda D, sources: table[np.clip(D, -1, len(known)) + 1],
+        known=table,
     )
 
 

@@ -6,6 +6,7 @@ TILE = "tests/test_emulated.py::TestProducts::test_a_tile_and_one_entry_more_or_
 PIVOT = "tests/test_emulated.py::TestClosures::test_of_a_pivot_block"
 PATHS = "tests/test_emulated.py::TestPredecessors::test_of_integers_by_the_rule"
 NETWORK = "tests/test_sparse_emulated.py::test_every_entry_of_a_network_is_scipys_or_numpys[min_plus-float32-4]"
+SEARCHES = "tests/test_emulated.py::TestSearches"
 
 MUTANTS = [
     Mutant(
@@ -259,6 +260,30 @@ MUTANTS = [
         "for (int b = few + 1; b < bits; ++b) level |= int(planes[b * all + i] >> k & 1) << b;",
         "tests/test_emulated.py::TestHops::test_rows_are_scipys",
         "Levels of 256 and more lose a bit.",
+    ),
+    Mutant(
+        "cuda-searches-rows",
+        "semiring/cuda/sparse/searches.cu",
+        "out + rows[first + k] * pitch;",
+        "out + (first + k) * pitch;",
+        f"{SEARCHES}::test_rows_come_in_the_order_wanted",
+        "Rows come in the order in which sources are searched from.",
+    ),
+    Mutant(
+        "cuda-searches-segments",
+        "semiring/cuda/sparse/searches.cu",
+        "atomicAdd(s.listed, unsigned((degree + 31) / 32));",
+        "atomicAdd(s.listed, unsigned(degree / 32));",
+        f"{SEARCHES}::test_vertices_of_as_many_arcs_as_a_segment_and_one_more_or_less[96]",
+        "The last arcs of a vertex of several segments are not relaxed.",
+    ),
+    Mutant(
+        "cuda-searches-limit",
+        "semiring/cuda/sparse/searches.cu",
+        "__float_as_uint(furthest + latest);",
+        "__float_as_uint(furthest);",
+        f"{SEARCHES}::test_a_limit_ends_searches",
+        "Searches that begin later end before their limit.",
     ),
     Mutant(
         "cuda-walks-reach",

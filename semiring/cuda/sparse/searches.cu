@@ -1,0 +1,243 @@
+// Label-correcting searches through a weighted graph from 32 sources at a time, a lane of a warp for each. A thread block
+// takes a batch of 32 sources after another, until none is left.
+//
+// Entries are kept as keys: unsigned integers that are less the better an entry is, 0 for the semiring's 1, `nothing` for
+// its 0. They lie as [vertex][lane], so a warp relaxes an arc u → v for all sources by one coalesced load and, where a
+// lane improves, an atomic minimum:
+//
+//     D[v, lane] ← min(D[v, lane], D[u, lane] ⊗ w(u, v))
+//
+// Vertices that came nearer to a source wait: in `near` if the least priority of the entries that improved is within a
+// bound, else in `far` (delta-stepping with two buckets: Davidson et al. 2014). A round lists the vertices of `near`, those
+// of many arcs in segments of 32, and warps take segments until none is left. Where `near` is empty, the bound moves to the
+// least priority in `far` + `width`. Priorities are floats ≥ 0, whose bits sort as integers:
+//
+//     scale · key + delay[lane]
+//
+// Delays make all sources reach a landmark at about the same bound, so that most vertices are taken once for all of them.
+//
+// A vertex of one segment leaves `near` when it is taken, before its entries are read: what improves until then is taken
+// with it, what improves later puts it back. One of several segments leaves when it is listed, since its segments are
+// taken at different times.
+
+constexpr int warps = threads / 32, strip = 64;
+constexpr unsigned every = ~0u, never = ~0u;
+constexpr int in_segments = 1 << 30;  // beyond the numbers of arcs: marks a segment of a vertex that has several
+
+__device__ inline float value_of(unsigned key, float) { return __uint_as_float(key); }
+__device__ inline double value_of(unsigned long long key, double) { return __longlong_as_double((long long)key); }
+__device__ inline int value_of(unsigned key, int) { return int(key); }
+__device__ inline long long value_of(unsigned long long key, long long) { return (long long)key; }
+__device__ inline unsigned bits_of(float x) { return __float_as_uint(x); }
+__device__ inline unsigned long long bits_of(double x) { return (unsigned long long)__double_as_longlong(x); }
+__device__ inline unsigned bits_of(int x) { return unsigned(x); }
+__device__ inline unsigned long long bits_of(long long x) { return (unsigned long long)x; }
+
+// The entry of a key, as what weights are.
+__device__ inline Weight number(Key key) {
+    if (products) return value_of(greatest ? origin - key : origin + key, Weight());
+    return value_of(key, Weight());
+}
+
+// The key of an entry ⊗ w. It is no less than the entry's; integers that are nothing do not wrap around.
+__device__ inline Key extended(Key key, Weight w) {
+    if (ranks) return max(key, Key(w));
+    if (products) return greatest ? origin - bits_of(Weight(number(key) * w)) : bits_of(Weight(number(key) * w)) - origin;
+    return floating ? bits_of(Weight(number(key) + w)) : key + Key(w);
+}
+
+__device__ inline unsigned priority(Key key, float scale, float delay) {
+    const float x = floating && !products ? float(number(key)) : float(key);
+    return __float_as_uint(fminf(x * scale + delay, 1e38f));
+}
+
+struct Graph {
+    const int *start, *heads;  // the arcs of v are start[v] … start[v + 1]; 32 heads and weights follow that are none
+    const Weight* weights;
+};
+
+// What a block works on.
+struct Search {
+    Graph graph;
+    Key* D;              // [n][32]
+    unsigned* key;       // [n]: the least priority at which each vertex of `far` waits
+    int2* list;          // vertices, and the first arc of each segment
+    unsigned *near, *far, *listed;  // bitmaps of the vertices
+    unsigned bound;
+    float scale, delay;  // the delay of this thread's lane
+};
+
+// A warp visits each word that is not 0: visit(its place, the word). Neighbouring words are those of different warps.
+template <class Visit> __device__ inline void each_word(const unsigned* bits, int words, Visit visit) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (int base = 0; base < words; base += threads) {
+        const int w = base + lane * warps + (warp + lane) % warps;
+        const unsigned own = w < words ? bits[w] : 0;
+        for (unsigned rest = __ballot_sync(every, own != 0); rest; rest &= rest - 1) {
+            const int k = __ffs(rest) - 1;
+            visit(base + k * warps + (warp + k) % warps, __shfl_sync(every, own, k));
+        }
+    }
+}
+
+// The vertices of word w whose bits are set in `joining` are listed, and leave `far`.
+__device__ inline void enlist(const Search& s, int w, unsigned joining) {
+    const int lane = threadIdx.x % 32, v = 32 * w + lane;
+    int begin = 0, degree = 0;
+    if (joining >> lane & 1) {
+        begin = s.graph.start[v], degree = s.graph.start[v + 1] - begin;
+        s.key[v] = never;
+    }
+    const unsigned singles = __ballot_sync(every, degree > 0 && degree <= 32);
+    unsigned place = 0;
+    if (lane == 0) {
+        place = atomicAdd(s.listed, unsigned(__popc(singles)));
+        s.near[w] = singles;
+        s.far[w] &= ~joining;
+    }
+    place = __shfl_sync(every, place, 0);
+    if (singles >> lane & 1) s.list[place + __popc(singles & ((1u << lane) - 1))] = {v, begin};
+    if (degree > 32) {
+        int2* to = s.list + atomicAdd(s.listed, unsigned((degree + 31) / 32));
+        for (int a = 0; a < degree; a += 32) *to++ = {v, (begin + a) | in_segments};
+    }
+}
+
+// v waits, where a lane's entry has improved.
+__device__ inline void put(const Search& s, int v, Key candidate, bool better) {
+    const unsigned p = __reduce_min_sync(every, better ? priority(candidate, s.scale, s.delay) : never);
+    if (p == never || threadIdx.x % 32) return;
+    __threadfence_block();  // whoever takes v from here on finds the entries
+    const unsigned bit = 1u << v % 32;
+    if (p <= s.bound) {
+        atomicOr(s.near + v / 32, bit);
+    } else {
+        atomicMin(s.key + v, p);
+        atomicOr(s.far + v / 32, bit);
+    }
+}
+
+// The arcs of a segment.
+__device__ inline void relax(const Search& s, int2 item) {
+    const int lane = threadIdx.x % 32, u = item.x, first = item.y & ~in_segments;
+    Key* const column = s.D + lane;
+    if (!(item.y & in_segments)) {
+        if (lane == 0) {
+            const unsigned others = ~(1u << u % 32);
+            atomicAnd(s.near + u / 32, others);
+            atomicAnd(s.far + u / 32, others);
+            __threadfence_block();
+        }
+        __syncwarp();
+    }
+    const Key x = __ldcg(column + 32ll * u);
+    const int head = s.graph.heads[first + lane], last = min(32, s.graph.start[u + 1] - first) - 1;
+    const Weight weight = s.graph.weights[first + lane];
+    for (int k = 0; k <= last; k += ahead) {
+        int v[ahead];
+        Key old[ahead];
+#pragma unroll
+        for (int j = 0; j < ahead; ++j) {
+            v[j] = __shfl_sync(every, head, min(k + j, last));
+            old[j] = cached ? column[32ll * v[j]] : __ldcg(column + 32ll * v[j]);
+        }
+#pragma unroll
+        for (int j = 0; j < ahead; ++j) {
+            if (k + j > last) break;
+            const Key candidate = extended(x, __shfl_sync(every, weight, k + j));
+            bool better = candidate < old[j];
+            if (!__any_sync(every, better)) continue;
+            if (better) better = candidate < atomicMin(column + 32ll * v[j], candidate);
+            put(s, v[j], candidate, better);
+        }
+    }
+}
+
+// An entry of a source, as it is given out.
+__device__ inline Entry entry(Key key, const Weight* shift, const Entry* known, int source, int v) {
+    if (ranks) return known[key];
+    const Weight x = number(key);
+    if (!shifted) return products ? Entry(x) : greatest ? Entry(Weight(0) - x) : Entry(x);
+    const Weight moved = x - (shift[source] - shift[v]);  // ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)
+    const Weight length = greatest ? Weight(0) - moved : moved;
+    return logarithmic ? Entry(exp(double(length))) : Entry(length);
+}
+
+// Rows of A*: out[rows[k]][v] ← the entry from sources[k] to v, for `count` sources. What is between `panels` and `bitmaps` is
+// the workspaces of all blocks; `next` is the number of the next batch.
+extern "C" __global__ __launch_bounds__(threads, blocks) void search_batches(
+    const int* start, const int* heads, const Weight* weights, int n, const int* sources, const int* rows, const float* delays,
+    int count, Key* panels, unsigned* keys, int2* lists, long long capacity, unsigned* bitmaps, unsigned* next, float scale,
+    float width, float furthest, Entry* out, long long pitch, Entry absent, Entry limit, const Weight* shift, const Entry* known) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    __shared__ unsigned batch, listed, taken, least;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, words = (n + 31) / 32;
+    unsigned* const near = in_shared ? reinterpret_cast<unsigned*>(memory) : bitmaps + 2ll * words * blockIdx.x;
+    Key* const D = panels + 32ll * n * blockIdx.x;
+    Search s = {{start, heads, weights}, D, keys + (long long)n * blockIdx.x, lists + capacity * blockIdx.x, near, near + words, &listed,
+                0, scale, 0};
+    for (;;) {
+        if (threadIdx.x == 0) batch = atomicAdd(next, 1u);
+        for (long long i = threadIdx.x; i < 32ll * n; i += threads) D[i] = nothing;
+        for (int v = threadIdx.x; v < n; v += threads) s.key[v] = never;
+        for (int w = threadIdx.x; w < 2 * words; w += threads) near[w] = 0;
+        __syncthreads();
+        const long long first = 32ll * batch;
+        if (first >= count) return;
+        const int own = int(min(32ll, count - first));
+        s.delay = lane < own ? delays[first + lane] : 0;
+        const float latest = __uint_as_float(__reduce_max_sync(every, __float_as_uint(s.delay)));
+        const unsigned last = __float_as_uint(furthest + latest);
+        if (warp == 0 && lane < own) {
+            const int v = sources[first + lane];
+            D[32ll * v + lane] = 0;
+            atomicMin(s.key + v, priority(0, scale, s.delay));
+            atomicOr(s.far + v / 32, 1u << v % 32);
+        }
+        for (s.bound = 0;;) {
+            if (threadIdx.x == 0) listed = taken = 0, least = never;
+            __syncthreads();
+            each_word(s.near, words, [&](int w, unsigned bits) { enlist(s, w, bits); });
+            __syncthreads();
+            if (!listed) {
+                unsigned own_least = never;
+                each_word(s.far, words, [&](int w, unsigned bits) {
+                    if (bits >> lane & 1) own_least = min(own_least, __ldcg(s.key + 32ll * w + lane));
+                });
+                own_least = __reduce_min_sync(every, own_least);
+                if (lane == 0) atomicMin(&least, own_least);
+                __syncthreads();
+                if (least > last) break;
+                s.bound = __float_as_uint(__uint_as_float(least) + width);
+                each_word(s.far, words, [&](int w, unsigned bits) {
+                    const bool joins = (bits >> lane & 1) && __ldcg(s.key + 32ll * w + lane) <= s.bound;
+                    const unsigned joining = __ballot_sync(every, joins);
+                    if (joining) enlist(s, w, joining);
+                });
+                __syncthreads();
+            }
+            for (;;) {
+                const unsigned i = __shfl_sync(every, lane == 0 ? atomicAdd(&taken, 1u) : 0u, 0);
+                if (i >= listed) break;
+                relax(s, s.list[i]);
+            }
+            __syncthreads();
+        }
+        // [vertex][lane] to rows, through shared memory.
+        Key* const tile = reinterpret_cast<Key*>(memory);
+        for (int begin = 0; begin < n; begin += strip) {
+            const int some = min(strip, n - begin);
+            for (int r = warp; r < some; r += warps) tile[lane * (strip + 1) + r] = __ldcg(D + 32ll * (begin + r) + lane);
+            __syncthreads();
+            for (int k = warp; k < own; k += warps) {
+                Entry* const row = out + rows[first + k] * pitch;
+                for (int r = lane; r < some; r += 32) {
+                    const Key key = tile[k * (strip + 1) + r];
+                    const Entry x = key == nothing ? absent : entry(key, shift, known, sources[first + k], begin + r);
+                    __stcs(row + begin + r, (greatest ? x < limit : x > limit) ? absent : x);
+                }
+            }
+            __syncthreads();
+        }
+    }
+}
