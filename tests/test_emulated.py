@@ -599,14 +599,6 @@ class TestSearches:
         with pytest.raises(MemoryNeeded, match=r"Searches: .* must fit on cuda"):
             S.row(0)
 
-    def test_limits_of_integers_are_entries(self):
-        from semiring.cuda.sparse.searches import limit_of
-
-        for limit, least, greatest in ((2.5, 2, 3), (-2.5, -3, -2), (7, 7, 7), (2**70, 32767, 32767)):
-            assert limit_of(limit, np.dtype("int16"), False) == least
-            assert limit_of(limit, np.dtype("int16"), True) == greatest
-        assert limit_of(float("-inf"), np.dtype("int16"), True) == -32768
-
 
 class TestSurvey:
     @pytest.mark.parametrize("dtype", ["float32", "int16", "float64"])

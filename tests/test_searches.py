@@ -153,6 +153,17 @@ def test_a_limit_ends_searches():
         assert S.row(0, limit=limit).tolist() == reached
 
 
+@pytest.mark.parametrize(
+    ("name", "limit", "reached"),
+    [("max_min", 1e9, []), ("min_max", -1e9, []), ("max_min", 2.5, [2]), ("min_max", 2.5, [1])],
+)
+def test_a_limit_that_integers_do_not_hold(name, limit, reached):
+    """The walk of no arcs is infinitely good, and within any limit."""
+    S = Searches(([0, 0], [1, 2]), name, n=3, weights=np.array([2, 3], np.int16))
+    one, zero = (value(get(name), np.dtype("int16")).item() for value in (dtypes.one, dtypes.zero))
+    assert S.row(0, limit=limit).tolist() == [one, *(v + 1 if v in reached else zero for v in (1, 2))]
+
+
 def test_what_is_refused():
     arcs, weights = (np.array([0, 1]), np.array([1, 2])), np.array([1.0, 2.0])
     with pytest.raises(AlgebraError, match="got plus_times"):

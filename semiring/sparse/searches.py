@@ -418,7 +418,9 @@ class Searches:
         """The same for searches on a device."""
         from ..cuda.sparse.searches import Guide
 
-        return Guide(*self._together(count), math.inf if limit is None else self._bucket(limit), limit)
+        if limit is None:
+            return Guide(*self._together(count))
+        return Guide(*self._together(count), self._bucket(limit), self._last_entry(limit))
 
     def _bucket(self, limit: float) -> float:
         """After which bucket of a source that is not delayed all entries are worse than a limit; ∞ if none is known."""
@@ -431,8 +433,18 @@ class Searches:
         return (float(length) + 0.1 * lengths.logarithmic) * self.scale * (1 + 2**-20) + 2
 
     def _within(self, D: np.ndarray, limit: float) -> np.ndarray:
-        D[D > limit if self.semiring.add.selects == "least" else D < limit] = dtypes.zero(self.semiring, self.dtype)
+        last = self._last_entry(limit)
+        D[D > last if self.semiring.add.selects == "least" else D < last] = dtypes.zero(self.semiring, self.dtype)
         return D
+
+    def _last_entry(self, limit: float) -> np.generic:
+        """The entry than which all that are beyond a limit are worse; the ends of integers are infinite."""
+        if self.dtype.kind == "f":
+            with np.errstate(over="ignore"):
+                return self.dtype.type(limit)
+        ends = np.iinfo(self.dtype)
+        within = min(max(limit, ends.min), ends.max)
+        return self.dtype.type(math.floor(within) if self.semiring.add.selects == "least" else math.ceil(within))
 
     def to_dense(
         self, out: np.ndarray | None = None, *, limit: float | None = None, callback: Callback | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -151,14 +150,14 @@ class Guide:
         Sources of neighbouring ranks are better searched from together.
     furthest : float
         After which bucket of a source without delay a search may end.
-    limit : float, optional
+    limit : numpy scalar of the entries' dtype, optional
         What is worse counts as not reached.
     """
 
     delays: np.ndarray | None = None
     rank: np.ndarray | None = None
     furthest: float = np.inf
-    limit: float | None = None
+    limit: np.generic | None = None
 
 
 class Searches:
@@ -324,25 +323,9 @@ class Searches:
                 rows.data.ptr,
                 np.int64(rows.strides[0] // rows.itemsize),
                 absent,
-                absent if guide.limit is None else limit_of(guide.limit, form.dtype, form.greatest),
+                absent if guide.limit is None else guide.limit,
                 0 if self._shift is None else self._shift.data.ptr,
                 0 if self._known is None else self._known.data.ptr,
             ),
             shared_mem=shared,
         )
-
-
-def limit_of(limit: float, dtype: np.dtype, greatest: bool) -> np.generic:
-    """The entry beyond which all are worse than a limit.
-
-    Examples
-    --------
-    >>> limit_of(2.5, np.dtype("int32"), False), limit_of(2.5, np.dtype("int32"), True)
-    (np.int32(2), np.int32(3))
-    """
-    if dtype.kind == "f":
-        with np.errstate(over="ignore"):
-            return dtype.type(limit)
-    ends = np.iinfo(dtype)
-    within = min(max(limit, ends.min), ends.max)
-    return dtype.type(math.ceil(within) if greatest else math.floor(within))
