@@ -36,13 +36,13 @@ _SWEEP = {1: 40e9, 2: 40e9, 4: 24e9, 8: 12e9}
 #: Pairs a second of a single row, and seconds to write one of its entries.
 _ALONE, _ENTRY = 1.0e9, 3e-9
 #: Pairs a second of numeric elimination in small fronts, up to how many pairs a vertex; larger ones are faster.
-_FRONTS, _SMALL, _GROWTH, _LARGE = 18e9, 3e3, 0.2, 2.0
+_FRONTS, _SMALL, _GROWTH, _LARGE = 18e9, 3e3, 0.2, 1.7
 #: Seconds of ordering and symbolic analysis, a vertex and an arc; of supernodes in addition to their pairs, a vertex.
-_VERTEX, _ARC, _SUPERNODE = 0.06e-6, 0.15e-6, 0.1e-6
-#: Seconds of any ordering, and of any elimination, in addition.
-_START = 3e-4
+_VERTEX, _ARC, _SUPERNODE = 0.06e-6, 0.06e-6, 0.1e-6
+#: Seconds of any ordering, and of any elimination, in addition; of analysis, for the root of the pairs.
+_START, _ELIMINATING, _FILLED = 2e-4, 5e-4, 40e-9
 #: Seconds to copy a number of four bytes from a panel into a row.
-_TRANSPOSED = 0.45e-9
+_TRANSPOSED = 0.8e-9
 #: Seconds to find components, an arc; to unite rows of bits, a bit.
 _COMPONENT, _UNITED = 45e-9, 4e-11
 #: The climb of a source on average, as a share of the longest one.
@@ -55,21 +55,29 @@ _GPU_FRONTS, _GPU_SWEEP, _GPU_WRITTEN, _LAUNCHES = 1e11, 9e12, 3.3e12, 2e-3
 _GPU_WORDS, _GPU_LEVEL = 1e12, 1e-5
 #: Seconds to find the arcs of a matrix, an entry.
 _LISTED = 10e-9
+#: Seconds to make the matrix of a list of arcs, an arc; and of closing that, in addition.
+_ENTERED, _MATRIX = 25e-9, 1.5e-4
 #: Seconds of SciPy's Dijkstra: of a vertex, reached or not; of one that is reached, and of each decrease of its
 #: distance, about ln d of them where it has d arcs; of an arc.
-_CLEAR, _SETTLE, _NEARER, _LOOK = 8e-9, 10e-9, 60e-9, 8e-9
+_CLEAR, _SETTLE, _NEARER, _LOOK = 8e-9, 10e-9, 65e-9, 1.6e-9
 #: Vertices of a graph that fits in a core's cache; a search takes so much longer for each doubling beyond.
 _CACHED, _FARTHER = 4096, 0.2
 #: SciPy's breadth-first search: a vertex or arc, so much longer for each doubling beyond the cache; and a level.
 _VISIT, _VISIT_FARTHER, _LEVEL = 3e-9, 0.4, 2.4e-6
+#: Ends of arcs that are looked at, a vertex: e⁻⁴ of those that are the end of as many arcs as others are missed.
+_ENDS = 4
 #: Seconds of an arc in a round of Bellman–Ford; of sorting an arc for SciPy.
 _ROUND, _SORTED = 2e-9, 80e-9
 #: Seconds of `Hops`: to build, an arc; of a visit, and of an outgoing arc as a share of that; so much longer for each
 #: doubling beyond the cache, where sources come one by one; to write, a byte.
 _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE = 60e-9, 5.4e-9, 0.25, 0.9, 0.3e-9
 #: Our searches by weight: seconds to begin a batch, a vertex of one, an arc that is relaxed; a vertex that is taken,
-#: and for each doubling of the arcs that leave it; what a source takes among many, of that among four, by itemsize.
-_BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _AMONG = 5e-5, 6e-9, 1.5e-9, 25e-9, 20e-9, {4: 0.38, 8: 0.55}
+#: and for each doubling of the arcs that leave it; to bring arcs into order, an arc; and of 64 sources
+#: or more, to search for a landmark.
+_BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _ORDERED, _LANDMARK = 5e-5, 6e-9, 1.5e-9, 15e-9, 20e-9, 20e-9, 30e-9
+#: What a source takes among many, of that among four, by itemsize, where four meet: where they relax fewer arcs than
+#: so many times those of the graph. Where they do not, what it takes among 64; of many more, less.
+_AMONG, _MET, _APART = {4: 0.25, 8: 0.35}, 3.0, 0.75
 #: Seconds to find whether an entry of a matrix is among the best of its row.
 _THINNED = 3e-9
 #: Seconds that a level of hop counts takes an entry of a matrix, besides the product.
@@ -139,6 +147,11 @@ def closure(n: int, semiring: Semiring, dtype: np.dtype, *, pairs: int, device: 
     return computed + (n * n * dtype.itemsize * _DENSE_BYTE if device == "cpu" and dtype.kind != "b" else 0.0)
 
 
+def entering(arcs: int) -> float:
+    """Seconds to make the matrix of so many arcs."""
+    return _MATRIX + _ENTERED * arcs
+
+
 def listing(n: int) -> float:
     """Seconds to list the arcs of an n × n matrix."""
     return _START + _LISTED * n * n
@@ -146,7 +159,12 @@ def listing(n: int) -> float:
 
 def counting(n: int, arcs: int) -> float:
     """Seconds to find an elimination order and its structure."""
-    return _START + _VERTEX * n + _ARC * arcs
+    return _START + (_VERTEX * n + _ARC * arcs) * _beyond(n, _FARTHER / 2)
+
+
+def adjacent(arcs: int) -> float:
+    """Seconds to bring so many arcs into the order of breadth-first searches."""
+    return 1e-4 + arcs * _ADJACENT
 
 
 def condensing(arcs: int) -> float:
@@ -181,11 +199,13 @@ def elimination(
     """
     large = min(_LARGE, max(1.0, cost.elimination / max(n, 1) / _SMALL) ** _GROWTH)
     numbers = cost.elimination / (_FRONTS * large * vector * 4 / max(itemsize, 4)) / (1 + 0.5 * (threads - 1))
-    start = _START + (0.0 if known else counting(n, arcs)) + _SUPERNODE * n + numbers
+    analysis = 0.0 if known else counting(n, arcs) + _FILLED * math.sqrt(cost.elimination)
+    start = _ELIMINATING + analysis + _SUPERNODE * n + numbers
     row = cost.sweep + _CLIMB * cost.climb
     alone = row / (_ALONE * max(vector, 0.2)) + _ENTRY * n
     lanes = -(-lines // _BATCH) * _BATCH
-    batched = lanes * (row / (_SWEEP.get(itemsize, 12e9) * vector) + n * _TRANSPOSED * itemsize / 4) / threads
+    written = n * _TRANSPOSED * _beyond(n, _FARTHER / 2) * itemsize / 4
+    batched = lanes * (row / (_SWEEP.get(itemsize, 12e9) * vector) + written) / threads
     return Estimate(
         "elimination",
         cost.elimination + int(lines * row),
@@ -218,14 +238,17 @@ def dense(plan: Plan, allocated: int = 0) -> Estimate:
 
 
 def reached(tails: np.ndarray, heads: np.ndarray, n: int) -> float:
-    """About the share of vertices that a search reaches: those with arcs out reach those with arcs in."""
+    """About the share of vertices that a search reaches: those with arcs out reach those with arcs in.
+
+    Of many arcs some are looked at.
+    """
     import numpy as np
 
     share = 1.0
     for ends in (tails, heads):
         has_arc = np.zeros(max(n, 1), bool)
-        has_arc[ends] = True
-        share *= float(has_arc.mean())
+        has_arc[ends[:: max(1, len(ends) // (_ENDS * max(n, 1)))]] = True
+        share *= np.count_nonzero(has_arc) / len(has_arc)
     return share
 
 
@@ -266,13 +289,21 @@ def searches(
 def relaxing(n: int, arcs: int, lines: int, itemsize: int, relaxed: float) -> float:
     """Seconds of our searches from so many vertices on one thread, if from four together they relax so many arcs."""
     degree = max(1.0, arcs / max(1, n))
-    taken = relaxed / degree * (_TAKEN + _DEGREE * math.log2(1 + degree)) * _beyond(n, _FARTHER / 2)
+    taken = relaxed / (degree + 1) * (_TAKEN + _DEGREE * math.log2(1 + degree)) * _beyond(n, _FARTHER / 2)
     four = relaxed * _RELAXED + taken
     if lines <= 4:
         return _BEGIN + n * (_CLEARED + lines * itemsize * _BYTE) + four * (0.4 + 0.15 * lines)
-    batches = -(-lines // 32)
-    alone = four / 4 * _AMONG.get(itemsize, _AMONG[8])
-    return batches * _BEGIN + lines * (n * itemsize * _BYTE + alone)
+    among, batches = _AMONG.get(itemsize, _AMONG[8]), -(-lines // 32)
+    if lines < 64:  # it is not known whether they meet
+        among *= 2
+    elif relaxed > _MET * arcs:  # sources are near each other only where they are many
+        among = among / 2 + (_APART - among / 2) * math.sqrt(64 / lines)
+    return batches * _BEGIN + lines * (n * itemsize * _BYTE + four / 4 * among * _beyond(n, _FARTHER))
+
+
+def guessed(n: int, arcs: int, reach: float) -> float:
+    """About how many arcs four searches relax together: where few arcs leave a vertex, each search its own."""
+    return (2.2 + 3 * min(1.0, (2.5 * n / max(1, arcs)) ** 2)) * reach * arcs
 
 
 def lanes(
@@ -295,7 +326,7 @@ def lanes(
     rounds : int
         Rounds over all arcs before, as potentials take.
     """
-    before = 1e-4 + arcs * (_ADJACENT + rounds * _ROUND)
+    before = 1e-4 + arcs * (_ORDERED + rounds * _ROUND + (_LANDMARK if lines >= 64 else 0.0))
     row = relaxing(n, arcs, 1, itemsize, relaxed)
     busy = max(1, min(threads, -(-lines // 32)))
     seconds = before + relaxing(n, arcs, lines, itemsize, relaxed) / busy
@@ -362,7 +393,7 @@ def hops(n: int, arcs: int, lines: int, columns: int, itemsize: int, levels: int
     visit *= _beyond(n * words, _ALONE_FARTHER) if alone else 1 + words / 8
     written = n * batch * itemsize * _BYTE
     visits = min(2 * levels, lines, batch)
-    before = arcs * _ADJACENT + 1e-4
+    before = adjacent(arcs)
     # Of each search hop counts, three bits and its rows; in addition the rows that the caller still refers to.
     searching = min(threads, batches) * n * (batch * itemsize + 3 * batch // 8 + min(batch, lines) * itemsize)
     memory = 24 * arcs + searching + (n * batch * itemsize if batches > threads else 0) + lines * columns * itemsize

@@ -104,7 +104,7 @@ class Labels(Sequence[Label]):
         """
         if not isinstance(labels, np.ndarray):
             labels = list(labels)
-        if self._sorted is not None and (wanted := _integers(labels)) is not None:
+        if (isinstance(self._names, range) or self._sorted is not None) and (wanted := _integers(labels)) is not None:
             return self._search(wanted)
         if isinstance(labels, np.ndarray):
             flat = [self.position(label) for label in labels.ravel().tolist()]
@@ -209,8 +209,6 @@ class Labels(Sequence[Label]):
         """Integer labels in ascending order, and the position of each."""
         if not self._names:
             return None
-        if isinstance(self._names, range):
-            return np.arange(self._names.start, self._names.stop), np.arange(len(self._names))
         if not all(type(name) is int for name in self._names):
             return None
         values = np.asarray(self._names)
@@ -220,9 +218,15 @@ class Labels(Sequence[Label]):
         return values[order], order.astype(np.int64)
 
     def _search(self, wanted: np.ndarray) -> np.ndarray:
+        exact = wanted.astype(np.int64, copy=False)  # NumPy compares uint64 with int64 as floats
+        if isinstance(self._names, range):
+            index = exact - self._names.start
+            missing = (index < 0) | (index >= len(self._names)) | (wanted > np.iinfo(np.int64).max)
+            if missing.any():
+                raise VertexError(self._unknown(wanted[missing].flat[0]))
+            return index
         assert self._sorted is not None
         values, order = self._sorted
-        exact = wanted.astype(np.int64, copy=False)  # NumPy compares uint64 with int64 as floats
         index = np.minimum(np.searchsorted(values, exact), len(values) - 1)
         missing = (values[index] != exact) | (wanted > np.iinfo(np.int64).max)
         if missing.any():

@@ -26,14 +26,20 @@ from semiring.types import Array
 
 from . import estimates
 from .graph import Graph
+from .graph.compressed import Compressed
 from .graph.nulls import refuse_ambiguous, warn_of_ambiguous
 from .problem import Memory, Problem, pose_array, pose_bits, take
 from .wants import Wants
 
 #: From so many arcs a vertex on, structures of eliminations are not cached.
 MANY_ARCS = 16
+#: Up to so many arcs they are cached whoever asks: a few megabytes.
+REMEMBERED = 1 << 18
 #: Graphs of so few vertices are closed as matrices without counting: that takes a millisecond, as counting does.
-FEW = 512
+FEW = 256
+
+#: So few searches take less than much that could be known of a graph.
+SINGLE = 16
 
 T = TypeVar("T")
 
@@ -174,9 +180,33 @@ class Question:
         return arcs
 
     @cached_property
+    def compressed(self) -> Any:
+        """Its arcs as a csr matrix of weights in the dtype to compute in, where it came as one; else None."""
+        source = self.source
+        suits = isinstance(source, Compressed) and source.directed and self.dtype == source.weights.dtype
+        return source.compressed if suits else None
+
+    @property
+    def arc_count(self) -> int:
+        """The number of arcs."""
+        return len(self.arcs[0]) if self.compressed is None else self.compressed.nnz
+
+    @cached_property
+    def reach(self) -> float:
+        """About the share of the vertices that a search reaches."""
+        A = self.compressed
+        if A is None:
+            return estimates.reached(*self.arcs[:2], self.n)
+        out = np.flatnonzero(np.diff(A.indptr))
+        if self.lines < SINGLE:  # where arcs lead takes long to look at, beside a few searches
+            return len(out) / max(1, self.n)
+        return estimates.reached(out, A.indices, self.n)
+
+    @cached_property
     def seen(self) -> Survey:
         """The survey of the weights."""
-        return survey(self.arcs[2], self.semiring, where=self.wants.where)
+        weights = self.arcs[2] if self.compressed is None else self.compressed.data
+        return survey(weights, self.semiring, where=self.wants.where)
 
     @cached_property
     def longest(self) -> float:
@@ -185,8 +215,9 @@ class Question:
 
     @cached_property
     def remembers(self) -> bool:
-        """Whether its structure is looked up among those of earlier questions."""
-        return self.wants.remembers and len(self.arcs[0]) <= MANY_ARCS * self.n
+        """Whether its structure is looked up among those of earlier questions, and remembered for later ones."""
+        short = self.arc_count <= REMEMBERED and not self.wants.ordered
+        return (self.wants.remembers or short) and self.arc_count <= MANY_ARCS * self.n
 
     @property
     def saturates(self) -> bool:

@@ -144,8 +144,10 @@ def _expected(kind: Kind, question: Question) -> tuple[str, Missing]:
 
 def _charged(kind: Kind, question: Question) -> float:
     """What is counted of the seconds that compiling takes, which are spent once."""
+    if not question.missing(kind.compiles).kernels:
+        return 0.0
     subject, missing = _expected(kind, question)
-    return max(0.0, missing.seconds - _uncompiled[subject]) if missing.kernels else 0.0
+    return max(0.0, missing.seconds - _uncompiled[subject])
 
 
 def _cost(estimate: Estimate, question: Question) -> float:

@@ -631,8 +631,8 @@ def test_the_plan_takes_what_counts_least():
     assert apsp.plan(road, device="cpu").engine == "elimination"
     assert apsp.plan(road, schedule="blocked").schedule == "blocked"
     plan = shortest_paths(road).plan
-    assert [e.engine for e in plan.considered] == ["dense", "elimination", "scipy", "searches"]
-    assert all(word in str(plan) for word in ("dense:", "elimination:", "scipy:", "searches:", "pairs"))
+    assert [e.engine for e in plan.considered] == ["elimination", "scipy"]  # the others take longer than that at least
+    assert all(word in str(plan) for word in ("elimination:", "scipy:", "pairs"))
 
 
 def test_estimates_count_threads_and_batches():
@@ -655,7 +655,8 @@ def test_what_does_not_fit_keeps_no_other_engine_from_being_looked_at():
     question, names = Question(road_like(1500, seed=1), get("min_plus"), Wants()), ("dense", "elimination")
     none = replace(engines.get("dense").estimate(question), seconds=0.0)
     for held, offered in ((1 << 60, [*names]), (1, ["dense"])):
-        free = replace(engines.get("dense"), estimate=lambda _, held=held: replace(none, bytes=held))
+        taken = replace(none, bytes=held)
+        free = replace(engines.get("dense"), estimate=lambda _, taken=taken: taken, looks=lambda _: 0.0)
         assert [e.engine for e in road._offers(question, (free, engines.get("elimination")))] == offered
 
 

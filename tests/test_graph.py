@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -639,3 +640,49 @@ def test_parallel_edges_meet_by_the_semiring():
     graph = Graph.from_edges([("a", "b", 3), ("a", "b", 5), ("a", "c", INF)])
     assert graph.to_scipy().toarray().tolist() == [[0, 3, 0], [0, 0, 0], [0, 0, 0]]
     assert graph.to_scipy("max_min").toarray().tolist()[0] == [0, 5, INF]
+
+
+def test_the_graph_of_a_csr_matrix_is_that_of_its_entries():
+    """Its list of edges is made when it is looked at; the matrix is copied, and may change."""
+    rng = np.random.default_rng(3)
+    A = sp.csr_array((rng.random(60), rng.integers(0, 12, (2, 60), np.int32)), shape=(12, 12))
+    assert A.indices.dtype == np.int32
+    coo, graph = A.tocoo(copy=True), as_graph(A)
+    A.data[:] = 99
+    A.indices[:] = 0
+    listed = Graph.from_arrays(coo.row, coo.col, coo.data, n=12)
+    for one in (graph, pickle.loads(pickle.dumps(graph)), replace(graph, name="x"), as_graph(graph)):
+        for name in ("rows", "cols", "weights"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(listed, name))
+            assert getattr(one, name).dtype == getattr(listed, name).dtype
+        assert (one.n, one.edge_count, one.arc_count, one.labels) == (12, len(coo.data), len(coo.data), range(12))
+    assert repr(graph) == repr(listed)
+    back = as_graph(coo.tocsr(), directed=False, name="both ways")
+    assert (back.directed, back.name, back.arc_count) == (False, "both ways", 2 * len(coo.data))
+    np.testing.assert_array_equal(
+        shortest_paths(back, sources=[0]).distances,
+        shortest_paths(listed.having(directed=False), sources=[0], engine="dense").distances,
+    )
+    assert as_graph(coo.tocsr(), unweighted=True).weights is None
+    assert replace(graph, weights=2 * graph.weights).matrix("min_plus", "float64").min() == 2 * coo.data.min()
+    coo.data[7] = np.nan
+    with pytest.raises(DomainError, match=r"got NaN on edge \d+"):
+        as_graph(coo.tocsr())
+
+
+@pytest.mark.parametrize("semiring", ["min_plus", "max_plus", "max_min", "boolean"])
+def test_few_rows_of_a_csr_matrix_are_those_of_a_list(semiring):
+    """Parallel entries, zeros, and weights that are no lengths of SciPy's; all semirings."""
+    indptr, indices = np.array([0, 3, 4, 4, 6]), np.array([1, 1, 2, 3, 0, 3])
+    for weights in ([4.0, 3.0, 0.0, 1.0, 2.0, 0.0], [1.0] * 6, [1.0, np.inf, 2.0, 1.0, 1.0, 5.0]):
+        if semiring == "max_plus" and not np.isfinite(weights).all():
+            continue
+        if semiring == "max_plus":
+            weights = [-w for w in weights]
+        A = sp.csr_array((np.array(weights), indices, indptr), shape=(4, 4))
+        coo = A.tocoo()
+        listed = Graph.from_arrays(coo.row, coo.col, coo.data, n=4)
+        np.testing.assert_array_equal(
+            shortest_paths(A, semiring, sources=[0, 3]).distances,
+            shortest_paths(listed, semiring, sources=[0, 3], engine="dense").distances,
+        )

@@ -203,3 +203,62 @@ def test_what_is_refused_is_not_told_to_take_long(monkeypatch):
     for overwrite in (False, True):  # as it is taken in, and as it is solved
         with pytest.raises(apsp.MemoryNeeded, match="must fit"):
             apsp.closure(rng.random((600, 600)), overwrite=overwrite)
+
+
+# What is looked at
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How often an elimination order was looked for; no structure is known yet."""
+    from apsp.engines import structures
+    from semiring import sparse
+
+    found: list[int] = []
+    analyse = sparse.analyse
+    monkeypatch.setattr(sparse, "analyse", lambda arcs, n, **options: (found.append(n), analyse(arcs, n, **options))[1])
+    monkeypatch.setattr(structures.STRUCTURES, "_cached", type(structures.STRUCTURES._cached)())
+    return found
+
+
+@pytest.mark.parametrize("source", ["road", "hops of a digraph", "scipy", "negative arcs"])
+def test_one_source_never_counts_an_elimination_order(source, counted):
+    graph = apsp.as_graph(SOURCES[source])
+    first = next(iter(graph.labels))
+    assert apsp.shortest_paths(graph, sources=[first]).plan.engine in ("scipy", "searches")
+    apsp.plan(graph, sources=[first])
+    assert not counted
+
+
+def test_few_sources_of_a_csr_matrix_make_no_list_of_edges(monkeypatch):
+    from apsp.graph.compressed import Compressed
+
+    listed = []
+    monkeypatch.setattr(Compressed, "rows", property(lambda self: listed.append(self)))
+    A = SOURCES["scipy"].tocsr()
+    D = apsp.shortest_paths(A, sources=[3]).distances
+    np.testing.assert_array_equal(D, scipy.sparse.csgraph.dijkstra(A, indices=[3]))
+    assert not listed
+
+
+def test_a_structure_is_found_once_for_all_weights_of_a_pattern(counted):
+    road = road_like(1500, seed=3)
+    one = apsp.shortest_paths(road)
+    doubled = apsp.Graph.from_arrays(road.rows, road.cols, 2 * road.weights, n=road.n, directed=road.directed)
+    two = apsp.shortest_paths(doubled)
+    assert one.plan.engine == two.plan.engine == "elimination"
+    assert counted == [1500]
+    np.testing.assert_array_equal(two.distances, 2 * one.distances)
+    other = apsp.Graph.from_arrays(road.rows, road.cols[::-1], road.weights, n=road.n)  # as many arcs
+    D = apsp.shortest_paths(other, engine="elimination").distances
+    assert counted == [1500, 1500]
+    np.testing.assert_array_equal(D, apsp.shortest_paths(other, engine="dense").distances)
+
+
+def test_csgraph_chooses_by_the_same_offers(opened):
+    """Many arcs, but not a matrix: searches, where they take less than closing one."""
+    n, m = 3000, 20
+    tails, heads = (n * rng.random((2, m * n)) ** 3).astype(np.int64)
+    A = scipy.sparse.csr_array((rng.integers(1, 999, m * n).astype(float), (tails, heads)), shape=(n, n))
+    csgraph.shortest_path(A)
+    assert opened == [apsp.plan(A).engine] == ["searches"]

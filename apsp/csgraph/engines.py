@@ -58,7 +58,11 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
         If integers do not hold a distance.
     """
     nonnegative, few = network.least >= 0, network.n <= FEW
-    cold = few and options.engine == "auto" and bind(min_plus, network.dtype).missing("closure").kernels > 0
+    cold = (
+        network.n <= 2 * FEW
+        and options.engine == "auto"
+        and bind(min_plus, network.dtype).missing("closure").kernels > 0
+    )
     if options.device != "cuda" and nonnegative and options.callback is None and network.dtype.kind == "f":
         ops = bind(min_plus, network.dtype, device="cpu", nonnegative=True, threads=options.threads)
         if network.n <= ops.pivot and options.engine == "auto" and not cold:
@@ -70,7 +74,8 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
             return scipys.dijkstra(network.csr, indices=sources).astype(network.dtype, copy=False)
     # Integers that may saturate: every distance is looked at, as `shortest_paths` does.
     exact = possible(network.weights if network.dense is None else network.dense, min_plus, network.n)
-    closed = sources is None and (few or network.has_many_arcs) and not cold
+    many = network.dense is not None and network.has_many_arcs
+    closed = sources is None and (few or many) and not cold
     matrix = not exact and (
         options.device == "cuda" or options.engine == "dense" or (closed and options.engine == "auto")
     )

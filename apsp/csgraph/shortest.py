@@ -8,11 +8,16 @@ import numpy as np
 import scipy.sparse.csgraph as scipys
 
 from semiring import errors
+from semiring.arrays import checked_sparse
+from semiring.catalog import min_plus
 from semiring.errors import DTypeError
+from semiring.memory import require
 from semiring.observed import Callback
 from semiring.types import Array, DType
 
-from .conversion import Network, network, overwritable
+from .. import estimates
+from ..reading.from_sparse import compressed
+from .conversion import FLOAT, Network, network, overwritable
 from .engines import Options, distances
 from .routes import NONE, with_predecessors
 
@@ -47,6 +52,10 @@ def answer(
     """
     if device not in (None, "cpu", "cuda"):
         raise errors.DeviceError(f"{where}: device must be 'cpu' or 'cuda', got {device!r}.")
+    plain = directed and not (return_predecessors or unweighted or min_only or callback) and device != "cuda"
+    if plain and indices is not None and (D := _few(csgraph, indices, dtype, where)) is not None:
+        D[limit < D] = np.inf
+        return D
     graph = network(
         csgraph, directed=directed, unweighted=unweighted, dtype=dtype, overwrite=overwrite, dense=dense, where=where
     )
@@ -77,6 +86,24 @@ def answer(
         csgraph[...] = D
         D = csgraph
     return D if P is None else (D, P)
+
+
+def _few(csgraph: Array, indices: Array, dtype: DType, where: str) -> np.ndarray | None:
+    """SciPy's searches, if it takes the matrix as it is and no engine is predicted to take less; else None."""
+    if getattr(csgraph, "format", "") != "csr" or np.dtype(dtype or FLOAT) != FLOAT or csgraph.dtype != FLOAT:
+        return None
+    n, arcs, sources = csgraph.shape[0], csgraph.nnz, np.asarray(indices)
+    searched = estimates.lanes(n, arcs, sources.size, 0, FLOAT.itemsize, estimates.guessed(n, arcs, 1.0)).seconds
+    closed = estimates.closure(n, min_plus, FLOAT, pairs=n**3) + estimates.entering(arcs)
+    others = min(searched, closed, estimates.counting(n, arcs))
+    if sources.size * estimates.search(n, arcs, "dijkstra") > others or csgraph.shape[1] != n:
+        return None
+    matrix = checked_sparse(csgraph, where=where)
+    if not compressed(matrix) or matrix.data.min(initial=0.0) < 0:
+        return None
+    rows = indices_in(sources, n, where)
+    require(rows.size * n * FLOAT.itemsize, where="csgraph", hint="Ask for fewer rows, by `indices`.")
+    return scipys.dijkstra(matrix, indices=rows.ravel()).reshape(*rows.shape, n)
 
 
 def nearest(

@@ -106,8 +106,10 @@ def _planned(question: Question) -> tuple[Plan, int]:
     s, wants, source = question.semiring, question.wants, question.source
     if isinstance(source, (int, np.integer)):
         return _of_size(question), 0
+    entering = 0.0
     if question.listed:  # its matrix is not there yet: the shape, and at most a look at what its edges weigh
         seen = Survey(0, 1, True) if question.counting == np.inf and not wants.dry else question.seen
+        entering = estimates.entering(question.graph.edge_count)
     elif wants.dry and question.is_graph and source.windows(s, wants.dtype, where=wants.where) is not None:
         seen = Source.of(source, s, wants.dtype, where=wants.where).surveyed[0]
     else:
@@ -116,7 +118,18 @@ def _planned(question: Question) -> tuple[Plan, int]:
         return replace(plan, seconds=plan.seconds * len(problem.matrix)) if problem.batch else plan, problem.made
     shape_only = np.broadcast_to(np.zeros((), question.dtype), (question.n,) * 2)
     problem = Problem(shape_only, s, question.device, Memory.OWNED, seen)
-    return problem.plan(problem.bind(wants), wants), 0
+    plan = problem.plan(problem.bind(wants), wants)
+    return replace(plan, seconds=plan.seconds + entering), 0
+
+
+def _looks(question: Question) -> float:
+    """Of a list of arcs there is no matrix yet, and closing it takes no less than its pairs."""
+    if not question.listed or question.wants.packed:
+        return 0.0
+    n = question.n
+    return estimates.closure(
+        n, question.semiring, question.dtype, pairs=n**3, device=question.device, threads=question.threads
+    )
 
 
 def _of_size(question: Question) -> Plan:
@@ -149,6 +162,7 @@ ENGINE = Kind(
     "dense",
     _estimate,
     _open,
+    looks=_looks,
     share=0.1,
     devices=("cpu", "cuda"),
     matrices=True,

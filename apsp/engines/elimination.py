@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from ..question import Question
 
 
+#: The share of what other engines take that counting may take.
+LOOK = 1 / 4
+
+
 class Eliminated(Engine):
     """The closure of a graph's arcs in factored form.
 
@@ -213,7 +217,8 @@ def analysis(question: Question) -> Analysis:
 
 def spent(question: Question) -> float:
     """Seconds that earlier questions about the same arcs took without their structure; ∞ where it is known."""
-    return STRUCTURES.spent(*question.arcs[:2]) if question.remembers else 0.0
+    looked_up = question.remembers and (question.wants.remembers or STRUCTURES.like(question.n, question.arc_count))
+    return STRUCTURES.spent(*question.arcs[:2]) if looked_up else 0.0
 
 
 def eliminated(question: Question) -> Eliminated:
@@ -312,7 +317,7 @@ def _reached(question: Question) -> saturation.Reach:
 
 
 def _looks(question: Question) -> float:
-    """Counting takes as long as a second copy of the arcs does, even where few rows are wanted."""
+    """Counting is worth a quarter of what is known to be needed: where a graph fills in, it was in vain."""
     # Where entries cancel, or ⊕ says nothing of its sums, the matrix tells whether there is a limit.
     s = question.semiring
     if math.isinf(question.counting) or not (s.idempotent or (s.series is not None and question.seen.nonnegative)):
@@ -321,7 +326,7 @@ def _looks(question: Question) -> float:
         return math.inf
     both = 1 if question.graph.directed else 2
     counting = estimates.counting(question.n, both * question.graph.edge_count)
-    return max(0.0, counting - question.once(spent))
+    return max(0.0, counting / LOOK - question.once(spent))
 
 
 def estimate(question: Question) -> Estimate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -114,7 +115,7 @@ def search(question: Question) -> str:
         return ""
     if seen.least < 0:
         return "johnson"
-    alike = not len(question.arcs[2]) or (seen.least == seen.greatest and 0 < seen.least < np.inf)
+    alike = not question.arc_count or (seen.least == seen.greatest and 0 < seen.least < np.inf)
     return "breadth-first" if alike else "dijkstra"
 
 
@@ -162,12 +163,18 @@ def _estimate(question: Question) -> Estimate:
     return offer(question, taken, "breadth-first", block=engine.batch(n))
 
 
+def _looks(question: Question) -> float:
+    """They take no less than to bring the arcs into order, which counting the levels needs."""
+    counting = question.counting
+    return counting if math.isinf(counting) else max(counting, estimates.adjacent(question.graph.edge_count))
+
+
 ENGINE = Kind(
     "hops",
     _estimate,
     lambda question, plan: question.once(searched),
     refuses=_refuses,
-    looks=lambda question: question.counting,
+    looks=_looks,
     devices=("cpu", "cuda"),
     compiles="hops",
 )

@@ -65,6 +65,14 @@ class Part(Engine):
         """Some rows and columns of the part."""
         return self._within(self.engine.block(self.i[i], self.j[j]))
 
+    def _all(self) -> np.ndarray:
+        """All entries; rows are copied where all columns are wanted."""
+        if not self._every:
+            return super()._all()
+        out = np.empty(self.shape, self.dtype)
+        self.fill(out)
+        return out
+
     def _within(self, D: Array) -> Array:
         return D if self._limit is None else self._limit(D)
 

@@ -34,8 +34,8 @@ class Searches(Engine):
 
     Parameters
     ----------
-    arcs : (tails, heads, weights)
-        Weights in the dtype of the distances.
+    arcs : (tails, heads, weights), or csr matrix
+        Weights in the dtype of the distances; those of a matrix, which is of float64, are not negative.
     n : int
     semiring : Semiring
         One over lengths, of which ⊕ keeps the least.
@@ -59,7 +59,7 @@ class Searches(Engine):
 
     def __init__(
         self,
-        arcs: tuple[np.ndarray, np.ndarray, np.ndarray],
+        arcs: Any,
         n: int,
         semiring: Semiring,
         method: str,
@@ -67,24 +67,35 @@ class Searches(Engine):
         labels: Any = None,
         potential: np.ndarray | None = None,
     ) -> None:
-        self.arcs, self.semiring, self.method, self._furthest = arcs, semiring, method, limit
-        if arcs[2].dtype == np.float32 and np.isfinite(limit):  # as far as what is rounded to the limit
+        self.arcs: Any = arcs
+        self.semiring, self.method, self._furthest = semiring, method, limit
+        self.dtype = self._weights.dtype
+        if self.dtype == np.float32 and np.isfinite(limit):  # as far as what is rounded to the limit
             with np.errstate(over="ignore"):
                 self._furthest = float(np.nextafter(np.float32(limit), np.float32(np.inf)))
         self._labels, self._potential = range(n) if labels is None else labels, potential
-        self.shape, self.dtype = (n, n), arcs[2].dtype
+        self.shape = (n, n)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A pickle of before searches had potentials lacks them: they are computed from its arcs."""
         vars(self).update(state)
         if "_potential" not in state:
             johnson = self.method == "johnson" and self.shape[0]
-            arcs = Weighted(*self.arcs, self.shape[0], self.semiring)
+            tails, heads, weights = self.arcs
+            arcs = Weighted(tails, heads, weights, self.shape[0], self.semiring)
             self._potential = arcs.potentials(where="shortest_paths") if johnson else None
+
+    @property
+    def _weights(self) -> np.ndarray:
+        weights: np.ndarray = self.arcs.data if hasattr(self.arcs, "indptr") else self.arcs[2]
+        return weights
 
     @cached_property
     def _forward(self) -> Any:
-        return _matrix(*self.arcs, self.shape[0], self.semiring, self._potential)
+        if hasattr(self.arcs, "indptr"):
+            return self.arcs
+        tails, heads, weights = self.arcs
+        return _matrix(tails, heads, weights, self.shape[0], self.semiring, self._potential)
 
     @cached_property
     def _backward(self) -> Any:
@@ -99,7 +110,7 @@ class Searches(Engine):
 
     def _together(self) -> int:
         """Rows of a call: SciPy hears no Ctrl-C within one, and its rows are float64."""
-        one = estimates.search(self.shape[0], len(self.arcs[0]), self.method)
+        one = estimates.search(self.shape[0], len(self._weights), self.method)
         return max(1, min(int(STRETCH / one), PANEL // max(8 * self.shape[0], 1)))
 
     def column(self, j: int) -> np.ndarray:
@@ -122,7 +133,7 @@ class Searches(Engine):
         from scipy.sparse import csgraph
 
         if self.method == "breadth-first":
-            return np.stack([_levels(A, source) for source in sources.tolist()]) * _unit(self.arcs[2])
+            return np.stack([_levels(A, source) for source in sources.tolist()]) * _unit(self._weights)
         if (h := self._potential) is None:
             # SciPy refuses a limit that nothing can be within.
             return csgraph.dijkstra(A, indices=sources, limit=max(self._furthest, 0.0))
@@ -225,12 +236,17 @@ def _refuses(question: Question) -> str:
 
 def _estimate(question: Question) -> Estimate:
     """SciPy's searches from every source, or backwards from every target."""
-    n, columns, method = question.n, question.columns, question.once(search)
-    tails, heads, _ = question.arcs
-    reach, levels = estimates.reached(tails, heads, n), known_levels(question)
-    size = question.dtype.itemsize
+    method, levels = question.once(search), known_levels(question)
     taken = estimates.searches(
-        n, len(tails), question.lines, columns, size, method, reach=reach, levels=levels, ordered=question.picks
+        question.n,
+        question.arc_count,
+        question.lines,
+        question.columns,
+        question.dtype.itemsize,
+        method,
+        reach=question.reach,
+        levels=levels,
+        ordered=question.picks or question.compressed is not None,
     )
     return offer(question, taken, method)
 
@@ -238,13 +254,14 @@ def _estimate(question: Question) -> Estimate:
 def _open(question: Question, plan: Plan) -> Searches:
     """Of all rows where none were asked for, each when it is wanted."""
     wants, method = question.wants, question.once(search)
+    arcs = question.arcs if method == "johnson" or question.compressed is None else question.compressed
     h = (
         Weighted(*question.arcs, question.n, question.semiring).potentials(where=wants.where)
         if method == "johnson"
         else None
     )
     limit = math.inf if wants.limit is None else as_limit(wants.limit)
-    return Searches(question.arcs, question.n, question.semiring, method, limit, question.graph.labels, h)
+    return Searches(arcs, question.n, question.semiring, method, limit, question.graph.labels, h)
 
 
 ENGINE = Kind("scipy", _estimate, _open, refuses=_refuses, looks=lambda question: question.counting)

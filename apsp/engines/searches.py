@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from ..plans import Plan
     from ..question import Question
 
-#: Sources from which a few searches tell what many will take, and the share of it that this may take.
-SAMPLED, LOOK = 4, 1 / 16
+#: Sources from which a few searches tell what many will take, and the share of it that this may take; batches of them.
+SAMPLED, LOOK, TRIED = 4, 1 / 16, 4
 
 
 class Relaxed(Engine):
@@ -146,17 +146,17 @@ def _engine(question: Question) -> Relaxed:
 def effort(question: Question) -> tuple[float, float]:
     """Arcs that a batch of SAMPLED searches relaxes, and the share of the vertices that one reaches.
 
-    Where many rows are wanted such a batch is tried; else both are guessed: that arcs are relaxed twice or three times.
+    Where many rows are wanted such batches are tried; else both are guessed.
     """
-    n, arcs = question.n, len(question.arcs[0])
-    tails, heads, _ = question.arcs
+    n, arcs = question.n, question.arc_count
     few = question.lines < SAMPLED / LOOK or question.once(negative)
     if few or question.missing("searches").kernels:
-        reach = estimates.reached(tails, heads, n)
-        return 2.4 * reach * arcs, reach
-    sources = np.random.default_rng(n).choice(n, min(SAMPLED, n), replace=False)
-    relaxed, reached = question.once(_engine).searches.effort(sources)
-    return float(relaxed), reached / (len(sources) * max(1, n))
+        return estimates.guessed(n, arcs, question.reach), question.reach
+    batches = max(1, min(TRIED, int(question.lines * LOOK / SAMPLED)))
+    sources = np.random.default_rng(n).choice(n, (batches, SAMPLED), replace=n < batches * SAMPLED)
+    searches = question.once(_engine).searches
+    relaxed, reached = zip(*(searches.effort(batch) for batch in sources), strict=True)
+    return sum(relaxed) / batches, sum(reached) / (sources.size * max(1, n))
 
 
 def _refuses(question: Question) -> str:
@@ -169,18 +169,20 @@ def _refuses(question: Question) -> str:
 
 
 def _looks(question: Question) -> float:
-    """A few searches are tried, where they are a small part of what is known to be needed."""
+    """They take no less than to bring the arcs into order; a few are tried where they are a small part of many."""
     if np.isinf(question.counting) or not searchable(question.semiring):
         return float("inf")
     both = 1 if question.graph.directed else 2
     arcs = both * question.graph.edge_count
-    few = estimates.relaxing(question.n, arcs, SAMPLED, question.dtype.itemsize, 2.4 * arcs)
-    return few / (LOOK * 4) if question.lines >= SAMPLED / LOOK else 0.0
+    n, size = question.n, question.dtype.itemsize
+    least = estimates.lanes(n, arcs, question.lines, 0, size, 0.0, threads=question.threads).seconds
+    few = estimates.relaxing(n, arcs, SAMPLED, size, estimates.guessed(n, arcs, 1.0))
+    return max(least, few / (LOOK * 4)) if question.lines >= SAMPLED / LOOK else least
 
 
 def _estimate(question: Question) -> Estimate:
     relaxed, _ = question.once(effort)
-    n, arcs, lines = question.n, len(question.arcs[0]), question.lines
+    n, arcs, lines = question.n, question.arc_count, question.lines
     dtype = question.once(wide)
     assert dtype is not None
     taken = estimates.lanes(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Structures that are remembered, and patterns that questions are counted of.
 CAPACITY, PATTERNS = 4, 64
+#: Arcs of which the name of a pattern is made.
+SAMPLE = 1 << 14
 
 
 class Structures:
@@ -34,6 +36,11 @@ class Structures:
         name = _name(tails, heads)
         with self._lock:
             return float("inf") if name in self._cached else self._spent.get(name, 0.0)
+
+    def like(self, n: int, arcs: int) -> bool:
+        """Whether the structure of a pattern of so many vertices and arcs is known."""
+        with self._lock:
+            return any(cached.n == n and len(cached.tails) == arcs for cached in self._cached.values())
 
     def spend(self, tails: np.ndarray, heads: np.ndarray, seconds: float) -> None:
         """Remember that a question about this pattern took so long without its structure."""
@@ -62,7 +69,8 @@ class Structures:
 
 
 def _name(tails: np.ndarray, heads: np.ndarray) -> int:
-    return hash((tails.tobytes(), heads.tobytes()))
+    step = max(1, len(tails) // SAMPLE)  # what is found by this name is compared with all arcs
+    return hash((len(tails), tails[::step].tobytes(), heads[::step].tobytes()))
 
 
 def _same(cached: Analysis, tails: np.ndarray, heads: np.ndarray, n: int) -> bool:

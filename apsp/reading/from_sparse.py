@@ -10,6 +10,7 @@ from semiring.arrays import checked_sparse
 from semiring.errors import ShapeError
 
 from ..graph import Graph
+from ..graph.compressed import Compressed
 
 
 def from_sparse(source: Any) -> Graph:
@@ -23,10 +24,22 @@ def from_sparse(source: Any) -> Graph:
     if source.ndim != 2 or source.shape[0] != source.shape[1]:
         raise ShapeError(f"as_graph: a sparse matrix must be square, (n, n), got shape {source.shape}.")
     refuse_padding(source, "as_graph")
-    coo = checked_sparse(source, where="as_graph").tocoo()
+    checked = checked_sparse(source, where="as_graph")
+    if compressed(checked):
+        return Compressed.of(checked)
+    coo = checked.tocoo()
     coo = coo.get() if hasattr(coo, "get") and not isinstance(coo.data, np.ndarray) else coo
     # Not through CSR, which would add duplicates up.
     return from_entries(coo.row, coo.col, coo.data, source.shape[0])
+
+
+def compressed(source: Any) -> bool:
+    """Whether SciPy searches through this matrix as it is: csr of float64, without NaN or unused entries."""
+    if getattr(source, "format", "") != "csr" or not isinstance(source.data, np.ndarray):
+        return False
+    data, used = source.data, int(source.indptr[-1])
+    short = source.indices.dtype == source.indptr.dtype == np.int32 and used == len(data) == len(source.indices)
+    return short and data.dtype == np.float64 and data.dtype.isnative and not np.isnan(data.min(initial=0.0))
 
 
 def refuse_padding(source: Any, where: str) -> None:
