@@ -143,20 +143,16 @@ def _engine(question: Question) -> Relaxed:
     )
 
 
-def effort(question: Question) -> tuple[float, float]:
-    """Arcs that a batch of SAMPLED searches relaxes, and the share of the vertices that one reaches.
-
-    Where many rows are wanted such batches are tried; else both are guessed.
-    """
+def effort(question: Question) -> float:
+    """Arcs that a batch of SAMPLED searches relaxes: tried where many rows are wanted, else guessed."""
     n, arcs = question.n, question.arc_count
     few = question.lines < SAMPLED / LOOK or question.once(negative)
     if few or question.missing("searches").kernels:
-        return estimates.guessed(n, arcs, question.reach), question.reach
+        return estimates.guessed(n, arcs, question.reach)
     batches = max(1, min(TRIED, int(question.lines * LOOK / SAMPLED)))
     sources = np.random.default_rng(n).choice(n, (batches, SAMPLED), replace=n < batches * SAMPLED)
     searches = question.once(_engine).searches
-    relaxed, reached = zip(*(searches.effort(batch) for batch in sources), strict=True)
-    return sum(relaxed) / batches, sum(reached) / (sources.size * max(1, n))
+    return sum(searches.effort(batch)[0] for batch in sources) / batches
 
 
 def _refuses(question: Question) -> str:
@@ -181,7 +177,6 @@ def _looks(question: Question) -> float:
 
 
 def _estimate(question: Question) -> Estimate:
-    relaxed, _ = question.once(effort)
     n, arcs, lines = question.n, question.arc_count, question.lines
     dtype = question.once(wide)
     assert dtype is not None
@@ -191,7 +186,7 @@ def _estimate(question: Question) -> Estimate:
         lines,
         question.columns,
         dtype.itemsize,
-        relaxed,
+        question.once(effort),
         threads=question.threads,
         rounds=n if question.once(negative) else 0,
     )
