@@ -848,6 +848,27 @@ except KeyboardInterrupt:
     assert processes.finish(child)[:2] == (0, "whole\n")
 
 
+def test_a_query_that_is_interrupted_anywhere_leaves_the_next_one_whole(monkeypatch):
+    from semiring.cpu.sparse import sweep
+
+    rng, n = np.random.default_rng(3), 400
+    E = Elimination.from_arrays(*rng.integers(0, n, (2, 800)), rng.integers(1, 9, 800), n, threads=1)
+    expected = np.concatenate([D for _, D in E.rows()])
+
+    for step in "ancestors", "places":
+        function = getattr(sweep, step)
+
+        def interrupted(*arguments, function=function):
+            function(*arguments)
+            raise KeyboardInterrupt  # Ctrl-C while it was compiled is raised once it has run
+
+        with monkeypatch.context() as m:
+            m.setattr(sweep, step, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                E.row(7)
+        np.testing.assert_array_equal(np.concatenate([D for _, D in E.rows()]), expected)
+
+
 # Large and thin
 
 

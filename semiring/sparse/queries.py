@@ -614,7 +614,9 @@ class Queries:
 
 
 class _Lease:
-    """`count` workspaces for the time of a query, returned to the pool at its end."""
+    """`count` workspaces for the time of a query, returned to the pool at its end; none of a query that was interrupted,
+    whose workspaces may be half written.
+    """
 
     def __init__(self, owner: Queries, count: int) -> None:
         self.owner, self.count = owner, count
@@ -629,5 +631,6 @@ class _Lease:
                 self.sweepers.append(Sweeper(E.analysis.structure, E._panels, E._kind))
         return self.sweepers
 
-    def __exit__(self, *_: object) -> None:
-        self.owner._free += self.sweepers
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.owner._free += self.sweepers

@@ -64,14 +64,12 @@ class Sweeper:
         found = sweep.ancestors(places, self.S.owner, self.S.parent, self.offsets, self.path)
         path = self.path[:found]
         path.sort()  # here, as it would take a second to compile
-        try:
-            columns = sweep.places(path, self.S.first, self.offsets)
-            z = self._cleared(columns, out.shape[1])
-            owners = self.S.owner[places]
-            z[self.offsets[owners] + places - self.S.first[owners], np.arange(len(places))] = self.kind.one
-            self._both(found, path, self.offsets, z, out, mirrored)
-        finally:
-            self.offsets[path] = -1
+        columns = sweep.places(path, self.S.first, self.offsets)
+        z = self._cleared(columns, out.shape[1])
+        owners = self.S.owner[places]
+        z[self.offsets[owners] + places - self.S.first[owners], np.arange(len(places))] = self.kind.one
+        self._both(found, path, self.offsets, z, out, mirrored)
+        self.offsets[path] = -1  # an interrupted query gives up its workspaces
 
     def product(self, x: np.ndarray, out: np.ndarray, *, mirrored: bool = False) -> None:
         """out ← (xᵀ A*)ᵀ, or A* x where mirrored; x and `out` have `lanes` columns."""
