@@ -53,6 +53,12 @@ _BATCH = 16
 _GPU_FRONTS, _GPU_SWEEP, _GPU_WRITTEN, _LAUNCHES = 1e11, 9e12, 3.3e12, 2e-3
 #: Of searches on a GPU: bytes of words of sources a second, and seconds of a level in addition.
 _GPU_WORDS, _GPU_LEVEL = 1e12, 1e-5
+#: Of searches by weight on a GPU: arcs a second for all sources together, batches at a time, and sources that take no
+#: longer than fewer do; seconds to find the best arcs of each vertex of a matrix, an entry.
+#: And how much longer it takes to compare entries with a matrix, and to search through other arcs.
+_GPU_RELAXED, GPU_BATCHES, _GPU_BUSY, _THINNED_ON_GPU, _RESUMED = 1.4e11, 264, 2048, 12e-12, 1.6
+#: Pairs of bits a second on a GPU; seconds until a few entries of a matrix are on the host.
+_GPU_BITS, LOOKED_ON_GPU = 5e15, 3e-5
 #: Seconds to find the arcs of a matrix, an entry.
 _LISTED = 10e-9
 #: Seconds to make the matrix of a list of arcs, an arc; and of closing that, in addition.
@@ -335,9 +341,24 @@ def lanes(
     return Estimate("searches", int(relaxed / 4 * lines), int(held), seconds, before + row, row)
 
 
-def thinning(n: int) -> float:
+def _lanes_held(n: int, arcs: int, lines: int, itemsize: int) -> int:
+    """Bytes of our searches by weight on a GPU, and of the graph."""
+    return min(GPU_BATCHES, -(-lines // 32)) * (n * (32 * itemsize + 4) + arcs // 4) + 8 * arcs + 4 * n
+
+
+def lanes_on_gpu(n: int, arcs: int, lines: int, itemsize: int, *, rounds: int = 0) -> Estimate:
+    """Our searches by weight on a GPU, `rounds` over all arcs before."""
+    before = _LAUNCHES + arcs * (_ORDERED + rounds * _ROUND + (_LANDMARK if lines >= 64 else 0.0))
+    least = _GPU_BUSY * arcs / _GPU_RELAXED
+    seconds = before + max(least, lines * arcs / _GPU_RELAXED) + lines * n * itemsize / _GPU_WRITTEN
+    block = min(lines, 32 * GPU_BATCHES)
+    held = _lanes_held(n, arcs, lines, itemsize) + block * n * itemsize
+    return Estimate("searches", arcs * lines, held, seconds, before + least, least)
+
+
+def thinning(n: int, *, device: str = "cpu") -> float:
     """Seconds to find the best arcs of every vertex of a matrix."""
-    return _START + _THINNED * n * n
+    return _START + _THINNED * n * n if device == "cpu" else _LAUNCHES / 2 + _THINNED_ON_GPU * n * n
 
 
 def essential(n: int, arcs: int, itemsize: int, relaxed: float, *, threads: int = 1) -> Estimate:
@@ -347,12 +368,26 @@ def essential(n: int, arcs: int, itemsize: int, relaxed: float, *, threads: int 
     return Estimate("essential", found.pairs + n * n, found.bytes + n * n * itemsize, seconds, seconds, 0.0)
 
 
+def essential_on_gpu(n: int, arcs: int, itemsize: int) -> Estimate:
+    """The same on a GPU."""
+    seconds = thinning(n, device="cuda") + _RESUMED * max(n, _GPU_BUSY) * arcs / _GPU_RELAXED
+    held = _lanes_held(n, arcs, n, itemsize) + n * 128 * (4 + itemsize)
+    return Estimate("essential", arcs * n, held, seconds, seconds, 0.0)
+
+
 def levels(n: int, depth: int, itemsize: int, *, threads: int = 1) -> Estimate:
     """Hop counts of a dense matrix by products of bits, of a graph of so many levels from one vertex."""
     products = 1.5 * depth + 1
     pairs = int(products * n**3)
     seconds = pairs / (_RATES["cpu"]["bool"] * threads) + products * n * n * _LEVEL_ENTRY
     return Estimate("levels", pairs, n * n * (itemsize + 1) + n * n // 2, seconds, seconds, 0.0)
+
+
+def levels_on_gpu(n: int, depth: int, itemsize: int) -> Estimate:
+    """The same on a GPU, packed and written there."""
+    pairs = int((1.5 * depth + 1) * n**3) if depth else 0
+    seconds = _LAUNCHES / 4 + pairs / _GPU_BITS + (2 + depth / 8) * n * n * itemsize / _GPU_WRITTEN
+    return Estimate("levels", pairs, 3 * n * n // 8, seconds, seconds, 0.0)
 
 
 def networkx(n: int, arcs: int, lines: int, *, matrix: bool) -> tuple[float, float]:

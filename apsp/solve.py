@@ -44,7 +44,7 @@ def solve(problem: Problem, request: Request, plan: Plan | None = None) -> Solve
     if problem.batch:
         return _solve_batch(problem, request)
     start = perf_counter() - uncounted.seconds
-    buffer = None if problem.origin is None or problem.overwrite_origin else _allocate_result(problem)
+    buffer = None if problem.origin is None or problem.overwrite_origin else allocate_result(problem)
     solved = _solve_one(problem, request, plan)
     home = give_back(problem, solved.matrix, buffer)
     if problem.origin is None:
@@ -125,7 +125,7 @@ def run(plan: Plan, M: Array, ops: Backend, request: Request) -> dict[str, float
     return {} if clock is None else clock.seconds
 
 
-def _allocate_result(problem: Problem) -> Any:
+def allocate_result(problem: Problem) -> Any:
     """A buffer for the result where the matrix came from; its pages are mapped while the device works."""
     require(
         problem.origin.nbytes, location(problem.origin), where="closure", hint="Use a smaller dtype, or overwrite=True."
@@ -170,7 +170,7 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
         D = _one_by_one(problem, request)
     else:
         D = _close_batch(problem, ops, request)
-    buffer = None if problem.origin is None or problem.overwrite_origin else _allocate_result(problem)
+    buffer = None if problem.origin is None or problem.overwrite_origin else allocate_result(problem)
     D = give_back(problem, D, buffer)
     return Solved(D, plan, clock() - start, {})
 

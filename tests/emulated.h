@@ -148,6 +148,15 @@ static int __syncthreads_or(int own) {
     __syncthreads();
     return any[emulated::block];
 }
+static int __syncthreads_count(int own) {
+    static std::map<emulated::Block*, int> count;
+    __syncthreads();
+    count[emulated::block] = 0;
+    __syncthreads();
+    count[emulated::block] += own != 0;
+    __syncthreads();
+    return count[emulated::block];
+}
 template <class V> V __shfl_sync(unsigned, V value, int from) { return emulated::told_by(value, from); }
 template <class V> V __shfl_xor_sync(unsigned, V value, int by) { return emulated::told_by(value, threadIdx.x ^ by); }
 template <class V> V __shfl_up_sync(unsigned, V value, int by) {
@@ -182,6 +191,7 @@ static void __threadfence_block() {}
 template <class V, class X> V atomicAdd(V* at, X x) { return std::exchange(*at, V(*at + x)); }
 template <class V, class X> V atomicOr(V* at, X x) { return std::exchange(*at, V(*at | x)); }
 template <class V, class X> V atomicAnd(V* at, X x) { return std::exchange(*at, V(*at & x)); }
+template <class V, class X> V atomicCAS(V* at, V seen, X x) { return std::exchange(*at, *at == seen ? V(x) : *at); }
 template <class V, class X> V atomicMax(V* at, X x) { return std::exchange(*at, *at < V(x) ? V(x) : *at); }
 template <class V, class X> V atomicMin(V* at, X x) { return std::exchange(*at, V(x) < *at ? V(x) : *at); }
 static unsigned atomicInc(unsigned* at, unsigned last) { return std::exchange(*at, *at >= last ? 0 : *at + 1); }
@@ -224,6 +234,7 @@ static unsigned __viaddmax_u16x2(unsigned a, unsigned b, unsigned c) {
 }
 template <class V> void __stcs(V* to, V value) { *to = value; }
 template <class V> V __ldcg(const V* from) { return *from; }
+template <class V> V __ldcs(const V* from) { return *from; }
 
 namespace emulated {
 static void (*kernel)(void**);

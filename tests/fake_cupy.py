@@ -271,6 +271,7 @@ def modules():
     driver = made["cupy_backends.cuda.api.driver"]
     driver.funcSetAttribute = lambda *given: None
     driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+    runtime.free = lambda address: None
     driver.occupancyMaxActiveBlocksPerMultiprocessor = lambda *given: 2
     nvrtc = types.ModuleType("cupy_backends.cuda.libs.nvrtc")
     nvrtc.getSupportedArchs = lambda: [80, 90, 100]

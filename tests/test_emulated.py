@@ -600,6 +600,105 @@ class TestSearches:
             S.row(0)
 
 
+def lengths(D, zero):
+    """As float64, with infinity where there is no walk."""
+    D = np.asarray(D)
+    return np.where(zero == D, np.inf, np.abs(D.astype(float)))
+
+
+class TestDense:
+    """Matrices of which the arcs that matter are searched, or that are counted in hops."""
+
+    KINDS = (("min_plus", "float32"), ("max_plus", "int64"))
+
+    @staticmethod
+    def matrix(name, dtype, n):
+        """A complete matrix without a few arcs, and its closure by a loop, in float64."""
+        rng, zero = np.random.default_rng(0), dtypes.zero(get(name), np.dtype(dtype))
+        A = rng.integers(1, 30001, (n, n)).astype(float)
+        A[5, 9] = A[60, 60] = A[7] = np.inf
+        A[7, 3] = 5
+        D = np.where(np.eye(n, dtype=bool), 0, A)
+        for k in range(n):
+            D = np.minimum(D, D[:, k, None] + D[k])
+        signed = np.where(np.isinf(A), 0, A) * (1 if name == "min_plus" else -1)
+        return np.where(np.isinf(A), zero, signed.astype(dtype)), D, zero
+
+    @pytest.mark.parametrize(("name", "dtype"), KINDS)
+    def test_arcs_that_matter(self, cp, name, dtype, monkeypatch):
+        """Enough of them at first; a few too few, which the certificate finds, in place; far too few."""
+        from semiring.cuda.sparse import searches, thinning
+
+        monkeypatch.setattr(searches.Shape, "of", lambda itemsize, arch: searches.Shape(64, 2, 4))
+        A, D, zero = self.matrix(name, dtype, 66)
+        for count, better in ((30, 0), (6, 1), (2, -1)):
+            X = cp.asarray(A.copy())
+            found = thinning.Listed(X, get(name), count).thinned()
+            out = X if count == 6 else cp.empty(A.shape, dtype)
+            assert np.sign(found.into(out)) == better
+            if better < 0:  # the better of each entry has the same closure
+                assert (lengths(out, zero) <= np.where(np.eye(66, dtype=bool), 0, lengths(A, zero))).all()
+                assert (lengths(out, zero) >= D).all()
+            else:
+                np.testing.assert_array_equal(lengths(out, zero), D)
+
+    def test_listed_arcs_are_the_best(self, cp):
+        from semiring.cuda.sparse import thinning
+
+        A, _, zero = self.matrix("min_plus", "float32", 130)
+        listed = thinning.Listed(cp.asarray(A), get("min_plus"), 9)
+        for v, degree in enumerate(listed.degrees.get()):
+            others = np.delete(A[v], v)
+            others = np.sort(others[others != zero])
+            assert degree >= min(9, len(others))
+            heads = listed.heads.get()[v, :degree]
+            assert v not in heads
+            np.testing.assert_array_equal(np.sort(A[v, heads]), others[:degree])
+        rows = np.array([7, 20, 129])
+        by_two = [np.where(np.arange(130) == k, np.inf, A[k])[:, None] + A for k in rows]  # by any first arc
+        best = [np.argsort(np.where(np.arange(130) == k, np.inf, A[k]))[:9] for k in rows]
+        want = [
+            ((A[k] <= x[b].min(axis=0)) & (A[k] != zero) & (np.arange(130) != k)).sum()
+            for k, x, b in zip(rows, by_two, best, strict=True)
+        ]
+        left = thinning.Listed(cp.asarray(A), get("min_plus"), 9, rows).left()
+        assert (np.abs(left - want) <= 2).all()  # a tenth arc may be listed
+        ties = thinning.Listed(cp.asarray(np.ones((200, 200), np.float32)), get("min_plus"), 9)
+        assert ties.thinned() is None
+        heavy = np.full((130, 130), np.iinfo(np.int32).max // 100, np.int32)
+        heavy[:, ::9] -= 1
+        assert thinning.Listed(cp.asarray(heavy), get("min_plus"), 9).thinned() is None
+
+    @pytest.mark.parametrize(("name", "dtype"), [*KINDS, ("min_plus", "int16"), ("max_plus", "float64")])
+    def test_hops_by_bits(self, cp, name, dtype, monkeypatch):
+        import scipy.sparse as sp
+        from scipy.sparse.csgraph import shortest_path
+
+        from semiring.cuda.bits import levels, product
+
+        monkeypatch.setattr(product, "default", lambda device: "logic")
+        rng, zero = np.random.default_rng(0), dtypes.zero(get(name), np.dtype(dtype))
+        for n, arcs, w in ((130, 400, 3), (97, 3000, 1), (64, 70, 2)):
+            A = np.full((n, n), zero, dtype)
+            A.flat[rng.choice(n * n, arcs, replace=False)] = w if name == "min_plus" else -w
+            joined = (A != zero) & ~np.eye(n, dtype=bool)
+            want = w * shortest_path(sp.csr_array(joined.astype(float)), unweighted=True)
+            X = cp.asarray(A.copy())
+            found = levels.Levels(X, get(name))
+            weight, bits, count = found.pack()
+            assert abs(int(weight)) == w
+            assert count == (joined | np.eye(n, dtype=bool)).sum()
+            assert found.depth(bits, 3, 200) == want[3][np.isfinite(want[3])].max() / w
+            assert found.close(bits, weight, X, 200)
+            np.testing.assert_array_equal(lengths(X, zero), want)
+            if n == 130:  # what is left open has the same closure
+                X = cp.asarray(A.copy())
+                assert not levels.Levels(X, get(name)).close(bits, weight, X, 3)
+                np.testing.assert_array_equal(lengths(X, zero), np.where(want > 3 * w, np.inf, want))
+            A[tuple(np.argwhere(joined)[-1])] *= 2
+            assert levels.Levels(cp.asarray(A), get(name)).pack()[0] is None
+
+
 class TestSurvey:
     @pytest.mark.parametrize("dtype", ["float32", "int16", "float64"])
     def test_what_is_seen(self, cp, dtype):

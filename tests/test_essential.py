@@ -66,7 +66,7 @@ def test_arcs_that_matter_though_they_are_the_heaviest(monkeypatch):
 def test_so_many_more_arcs_that_all_rows_are_found_again(monkeypatch):
     """The best two of each vertex, which leave out most of what matters."""
     A = complete("int32")
-    monkeypatch.setattr(essential, "thinned", lambda q: essential.Thinned(_best_two(q), 9.0, 9.0))
+    monkeypatch.setattr(essential, "thinned", lambda q: essential.Thinned(2 * N, _best_two(q), 9.0, 9.0))
     r = shortest_paths(as_graph(A, null_value=None), engine="essential")
     few = [0, 5, N - 1]
     np.testing.assert_array_equal(r.distances[few], rows_of(A, few))

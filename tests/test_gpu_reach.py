@@ -56,7 +56,7 @@ def test_closure_of_a_bit_matrix(cp):
     assert got.get() == apsp.closure(BitMatrix.from_bool(A), "boolean")
     with pytest.raises(DTypeError, match="a BitMatrix is closed over the Boolean semiring, got min_plus"):
         apsp.closure(there)
-    with pytest.raises(DTypeError, match="where it lies, on cuda, got device='cpu'"):
+    with pytest.raises(DTypeError, match="on its own device, cuda, got device='cpu'"):
         apsp.closure(there, "boolean", device="cpu")
     with pytest.raises(ShapeError, match="A must be square"):
         apsp.closure(BitMatrix.from_bool(cp.zeros((3, 4), bool)), "boolean")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import cases
 import networkx as nx
@@ -235,7 +236,10 @@ def test_hops_answer_shortest_paths(cp, unit):
     part = apsp.shortest_paths(g, engine="hops", device="cuda", dtype="float32", **some)
     within = want[5:7, 7:10:2]
     np.testing.assert_array_equal(cp.asnumpy(part.distances), np.where(within <= 4 * unit, within, np.inf))
-    assert "hops" in {e.engine for e in apsp.plan(g, sources=[0], device="cuda").considered}
+    ends = np.random.default_rng(0).integers(0, 30_000, (2, 300_000))
+    large = sp.csr_array((np.ones(300_000), tuple(ends)), shape=(30_000, 30_000))
+    large.data[:] = unit
+    assert apsp.plan(large, device="cuda", dtype="float32").engine == "hops"
 
 
 @pytest.mark.parametrize(("name", "dtype"), CASES)
@@ -299,7 +303,7 @@ def test_searches_of_a_graph_with_hubs_are_scipys(cp, attached, dtype):
 def test_searches_in_other_sizes_and_places(cp, attached, monkeypatch, threads):
     """Bitmaps in global memory, several launches, and fewer thread blocks than batches."""
     arcs, weights, want = attached
-    monkeypatch.setattr(searches.Shape, "of", lambda itemsize, arch: searches.Shape(threads, 1, 2, threads == 512))
+    monkeypatch.setattr(searches.Shape, "of", lambda itemsize, arch: searches.Shape(threads, 1, 2))
     weights = weights.astype(np.float32)
     S = Searches(arcs, n=4001, weights=weights, device="cuda")
     np.testing.assert_array_equal(distances(S.to_dense()), want)
@@ -340,3 +344,123 @@ def test_searches_on_the_device_are_those_of_the_cpu(cp):
         np.testing.assert_array_equal(D.get(), want)
     S = Searches(([0, 1, 2], [1, 2, 3]), "max_times", n=4, weights=[4.0, 0.5, 8.0], device="cuda")
     np.testing.assert_allclose(S.row(0).get(), [1, 4, 2, 16], rtol=1e-12)
+
+
+def test_searches_by_the_road(cp, attached):
+    """An engine on a GPU as on the CPU: tables, rows, columns, reductions, limits, paths, wider sums."""
+    (tails, heads), weights, want = attached
+    g = apsp.as_graph(sp.csr_array((weights.astype(np.float32), (tails, heads)), shape=(4001, 4001)))
+    r = apsp.shortest_paths(g, engine="searches", device="cuda", dtype="float32")
+    assert isinstance(r.distances, cp.ndarray)
+    np.testing.assert_array_equal(r.distances.get(), want)
+    for labels, rows in r.rows(sources=[3, 299, 3]):
+        assert isinstance(rows, cp.ndarray)
+        np.testing.assert_array_equal(rows.get(), want[labels])
+    np.testing.assert_array_equal(r.engine.column(7), want[:, 7])
+    np.testing.assert_array_equal(r.reduce("eccentricity"), want.max(axis=1))
+    np.testing.assert_array_equal(r.reduce(np.maximum, axis=0), want.max(axis=0))
+    u, v = np.argwhere(np.isfinite(want) & (want > 100))[0]
+    path = r.path(u, v)
+    assert r.distance(u, v) == want[u, v] == sum(want[a, b] for a, b in pairwise(path))
+    some = {"sources": [5, 6], "targets": [7, 9], "limit": 300}
+    part = apsp.shortest_paths(g, engine="searches", device="cuda", dtype="float32", **some)
+    within = want[5:7, 7:10:2]
+    np.testing.assert_array_equal(cp.asnumpy(part.distances), np.where(within <= 300, within, np.inf))
+    ends = np.random.default_rng(0).integers(0, 30_000, (2, 300_000))
+    large = sp.csr_array((ends[0] + 1.0, tuple(ends)), shape=(30_000, 30_000))
+    assert apsp.plan(large, device="cuda", dtype="float32").engine == "searches"
+    small = sp.csr_array((weights.astype(np.int16), (tails, heads)), shape=(4001, 4001))
+    D = apsp.shortest_paths(small, engine="searches", device="cuda", dtype="int16").distances
+    np.testing.assert_array_equal(distances(D), want)
+
+
+def test_searches_on_several_gpus(cp, attached):
+    """On two, where there are as many."""
+    (tails, heads), weights, want = attached
+    g = sp.csr_array((weights.astype(np.float32), (tails, heads)), shape=(4001, 4001))
+    gpus = list(range(min(2, cp.cuda.runtime.getDeviceCount())))
+    r = apsp.shortest_paths(g, engine="searches", gpus=gpus, dtype="float32")
+    assert r.plan.engine == "sharded"
+    np.testing.assert_array_equal(r.reduce("eccentricity"), want.max(axis=1))
+    np.testing.assert_array_equal(r.reduce("eccentricity", axis=0), want.max(axis=0))
+    assert r.distance(3, 5) == want[3, 5]
+
+
+#: Semirings and dtypes of matrices in which few arcs matter.
+THIN = [("min_plus", "float32"), ("min_plus", "float64"), ("min_plus", "int32"), ("max_plus", "int64")]
+
+
+@pytest.mark.parametrize(("name", "dtype"), THIN)
+def test_closures_by_the_arcs_that_matter(cp, name, dtype, monkeypatch):
+    """A complete matrix, two halves joined by their heaviest arc; in place, from the host, and as a graph."""
+    from apsp.engines import essential
+
+    monkeypatch.setattr(essential, "LARGE_ON_GPU", 1024)
+    rng, n, sign = np.random.default_rng(0), 1500, 1 if name == "min_plus" else -1
+    zero = semiring.dtypes.zero(get(name), np.dtype(dtype))
+    A = sign * rng.integers(1, 30001, (n, n)).astype(dtype)
+    np.fill_diagonal(A, 0)
+    B = A.copy()
+    B[: n // 2, n // 2 :] = B[n // 2 :, : n // 2] = zero
+    B[17, n // 2 + 3] = sign * 10**6
+    for M in (A, B):
+        absent = zero == M
+        G = sp.csr_array((np.abs(M[~absent]).astype(float), np.nonzero(~absent)), shape=(n, n))
+        want = dijkstra(G, indices=[0, 17, n - 1])
+        want = np.where(np.isinf(want), zero, sign * np.where(np.isinf(want), 0, want)).astype(dtype)
+        closed = apsp.closure(cp.asarray(M), name, schedule="blocked", null_value=None).get()
+        np.testing.assert_array_equal(closed[[0, 17, n - 1]], want)
+        for given in (cp.asarray(M), M):
+            g = apsp.as_graph(given, null_value=None)
+            r = apsp.shortest_paths(g, name, engine="essential", device="cuda", dtype=dtype)
+            np.testing.assert_array_equal(cp.asnumpy(r.distances), closed)
+
+
+def test_the_look_says_no_where_all_arcs_matter(cp):
+    X = cp.random.default_rng(0).random((7000, 3), dtype=cp.float32)
+    A = cp.abs(X[:, None] - X).sum(axis=2)
+    p = apsp.plan(A, null_value=None)
+    assert (p.engine, "essential" in {e.engine for e in p.considered}) == ("dense", False)
+    B = cp.random.default_rng(0).random((7000, 7000), dtype=cp.float32)
+    p = apsp.plan(B, null_value=None)
+    assert p.engine == "essential"
+    assert "a vertex of 6,999" in p.reason
+    D = apsp.closure(B, null_value=None)
+    want = apsp.closure(B, null_value=None, schedule="recursive")
+    cp.testing.assert_allclose(D, want, rtol=1e-5)
+    assert apsp.closure(B, null_value=None, overwrite=True) is B
+    cp.testing.assert_array_equal(B, D)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "float32", "float64"])
+@pytest.mark.parametrize("arcs", [1_000_000, 9000])
+def test_closures_of_hops_by_bits(cp, dtype, arcs):
+    rng, n = np.random.default_rng(0), 2100
+    zero = semiring.dtypes.zero(get("min_plus"), np.dtype(dtype))
+    A = np.full((n, n), zero, dtype)
+    A.flat[rng.choice(n * n, arcs, replace=False)] = 3
+    A[0, 0] = zero
+    A[0, 1] = 3
+    joined = (A != zero) & ~np.eye(n, dtype=bool)
+    want = 3 * dijkstra(sp.csr_array(joined.astype(float)), unweighted=True, indices=[0, 5, n - 1])
+    X = cp.asarray(A)
+    if dtype != "int16":  # of which the closure takes half the time
+        p = apsp.plan(X, null_value=None)
+        assert (p.engine, p.schedule) == ("levels", "bits")
+    D = apsp.shortest_paths(apsp.as_graph(X, null_value=None), engine="levels", device="cuda", dtype=dtype).distances
+    np.testing.assert_array_equal(distances(D)[[0, 5, n - 1]], want)
+    cp.testing.assert_array_equal(D, apsp.closure(X, null_value=None, schedule="blocked"))
+    assert apsp.closure(X, null_value=None, overwrite=True) is X
+    cp.testing.assert_array_equal(X, D)
+
+
+def test_more_levels_than_bits_are_worth(cp, monkeypatch):
+    """Of a graph of twenty layers three levels are counted. The rest is closed in place."""
+    from apsp.engines import levels
+
+    monkeypatch.setattr(levels, "MOST", 3)
+    layer = np.arange(2100) // 105
+    A = np.where(layer[:, None] + 1 == layer, np.float32(1), np.float32(np.inf))
+    want = apsp.closure(A, schedule="blocked")
+    r = apsp.shortest_paths(apsp.as_graph(cp.asarray(A)), engine="levels", device="cuda", dtype="float32")
+    np.testing.assert_array_equal(cp.asnumpy(r.distances), want)

@@ -165,7 +165,7 @@ def test_waiting_hears_the_keyboard(transfer, cp):
     import time
 
     A = cp.asarray(np.random.default_rng(0).random((24000, 24000), dtype=np.float32))
-    said = {"overwrite": True, "null_value": None}  # of so many entries a few are 0
+    said = {"overwrite": True, "null_value": None, "schedule": "recursive"}  # of so many entries a few are 0
     apsp.closure(A[:3000, :3000].copy(), **said)
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()

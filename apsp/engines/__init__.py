@@ -6,13 +6,14 @@
 | elimination | `Eliminated`: panels from which rows are swept when asked for             | the panels           |
 | hops        | `Searched`: breadth-first searches from many vertices at a time           | the edges            |
 | scipy       | `Searches`: SciPy's Dijkstra, Johnson and breadth-first search            | the edges            |
-| searches    | `Relaxed`: searches by weight from 32 vertices at a time                   | the edges            |
+| searches    | `Relaxed`: searches by weight from 32 vertices at a time                  | the edges            |
 | essential   | `Dense`: the best arcs of each vertex searched, all others compared       | the matrix           |
 | levels      | `Dense`: hop counts by products of bits, one a level                      | the matrix           |
 | united      | `Packed`: reachability by strongly connected components, in bits          | a bit a pair of them |
 | streamed    | the dense closure within limits of memory, in checkpoints or on disk      | the matrix, or none  |
 | ranks       | the dense closure over several ranks                                      | a part each          |
 | shared      | `SharedOut`: an elimination on each of several ranks                      | the panels, on each  |
+| sharded     | `SharedSearches`: searches by weight on each of several ranks             | the edges, on each   |
 
 An engine is a module here with a record `ENGINE`, a `Kind`. Putting a file here is all it takes: the planner,
 `engine="its_name"`, the command line and the tests find it by its file name.

@@ -248,6 +248,7 @@ def offer(
     pairs: int | None = None,
     panels: int = 0,
     block: int = BLOCK,
+    in_place: bool = False,
 ) -> Estimate:
     """An estimate with its plan, of an engine that makes no matrix; with what is made of its distances at once.
 
@@ -263,9 +264,11 @@ def offer(
         Bytes of workspace, in addition to all entries, while they are found.
     block : int
         Rows found together.
+    in_place : bool
+        Whether all entries are written where a matrix is.
     """
     wants, size, made, routes = question.wants, question.dtype.itemsize, 0, 0
-    if wants.table and not question.columns:
+    if wants.table and not question.columns and not in_place:
         made += question.entries * size + panels
     if wants.paths:
         part = question.entries if wants.partial else 0

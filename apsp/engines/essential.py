@@ -8,19 +8,22 @@ than D, D is A*: then no walk of A is better than one of K. Those that are bette
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from semiring import dtypes, sparse
+from semiring import BitMatrix, dtypes, shortcuts, sparse
 from semiring.compiling import uncounted
 from semiring.cycles import Lengths, searchable
+from semiring.types import Array
 
 from .. import estimates
 from ..estimates import Estimate
 from ..log import logger
-from ..solve import solve
+from ..problem import Memory, on_device_of
+from ..solve import allocate_result, give_back, solve
 from .base import MANY, Engine, Kind, offer
 from .dense import Dense
 
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 
 #: Best arcs of a vertex that are kept at first, in ln n: of random weights all that matter but a few. And at most.
 KEPT, MOST = 3, 128
+#: On a GPU arcs that matter after all cost little: so many fewer are kept that most vertices lack none.
+KEPT_ON_GPU, LARGE_ON_GPU = 1.1, 6144
 #: Vertices that are looked at first, and then; by how many arcs of each others are undercut, how many may be left.
 FIRST, LOOKED, BEST, LEFT = 4, 16, 32, 1 / 8
 #: Entries that are compared at a time.
@@ -42,9 +47,10 @@ CHUNK = 1 << 20
 
 
 class Thinned(NamedTuple):
-    """The best arcs of a matrix, searches through them, and how many of a few vertices matter, on average."""
+    """The best arcs of a matrix: how many, searches through them, and how many of a few vertices matter, on average."""
 
-    searches: Searches
+    arcs: int
+    searches: Any
     matter: float
     relaxed: float
 
@@ -53,6 +59,8 @@ def thinned(question: Question) -> Thinned | None:
     """The arcs to begin with; None where those of a few vertices say that too many matter."""
     A, s, n = question.problem.matrix, question.semiring, question.n
     few = np.linspace(0, n - 1, LOOKED).astype(np.int64)
+    if question.device == "cuda":
+        return _thinned_on_gpu(A, s, few)
     if any(_left(A, s, int(k)) > LEFT * n for k in few[:: LOOKED // FIRST]):
         return None
     kept = math.ceil(KEPT * math.log(n))
@@ -64,9 +72,23 @@ def thinned(question: Question) -> Thinned | None:
         rows = next(D for _, D in searches.rows(few, block=LOOKED))
         if not _beats(s, A[few], rows).any():
             same = (rows == A[few]) & (rows != dtypes.zero(s, rows.dtype))
-            return Thinned(searches, float(same.sum()) / LOOKED, float(searches.effort(few[:: LOOKED // FIRST])[0]))
+            relaxed = float(searches.effort(few[:: LOOKED // FIRST])[0])
+            return Thinned(len(searches.arcs[0]), searches, float(same.sum()) / LOOKED, relaxed)
         kept *= 2
     return None
+
+
+def _thinned_on_gpu(A: Array, s: Semiring, few: np.ndarray) -> Thinned | None:
+    """The same of a matrix there; of one on the host, which is only planned for, as far as its rows tell."""
+    n = len(A)
+    kept = math.ceil(KEPT_ON_GPU * math.log(n))
+    if isinstance(A, np.ndarray):
+        left = [_left(A, s, int(k)) for k in few[:: LOOKED // FIRST]]
+        return None if max(left) > LEFT * n else Thinned(kept * n, None, kept, 0.0)
+    with on_device_of(A):
+        dense = shortcuts.best_arcs(A, s, BEST, few).left().max() > LEFT * n
+        found = None if dense else shortcuts.best_arcs(A, s, kept).thinned()
+    return None if found is None else Thinned(found.arcs, found, found.arcs / n, 0.0)
 
 
 def _left(A: np.ndarray, s: Semiring, k: int) -> int:
@@ -127,16 +149,20 @@ def _searches(question: Question, arcs: tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def lengths_of_matrix(question: Question) -> Lengths | None:
-    """How the entries of a matrix on the host are lengths, none negative, if its closure is to be another matrix."""
+    """How the entries of a matrix are lengths, none negative; on the host if its closure is to be another matrix."""
     wants, lengths = question.wants, Lengths.of(question.semiring)
-    if wants.overwrite or wants.packed or wants.partial or isinstance(question.source, int) or question.listed:
+    if wants.packed or wants.partial or isinstance(question.source, int) or question.listed:
         return None
     if lengths is None or lengths.logarithmic or not searchable(question.semiring):
         return None
-    if question.n < MANY or question.device != "cpu":
+    if question.n < MANY or (question.device == "cpu" and wants.overwrite):
         return None
     problem = question.problem
-    if problem.batch or not isinstance(problem.matrix, np.ndarray):
+    if problem.batch or isinstance(problem.matrix, BitMatrix):
+        return None
+    if question.device == "cpu" and not isinstance(problem.matrix, np.ndarray):
+        return None
+    if problem.matrix.strides[1] != problem.matrix.itemsize and question.device == "cuda":
         return None
     least, greatest = problem.seen.least, problem.seen.greatest
     return lengths if (least if lengths.sign > 0 else -greatest) >= 0 else None
@@ -146,6 +172,8 @@ def _suits(question: Question) -> bool:
     """Whether searches through some of its arcs are exact, too."""
     if question.once(lengths_of_matrix) is None or question.dtype == np.int16:
         return False
+    if question.device == "cuda":  # what integers hold is checked with the arcs that are kept
+        return question.n >= LARGE_ON_GPU
     most = np.iinfo(question.dtype).max if question.dtype.kind == "i" else math.inf
     return question.n * dtypes.largest_finite(question.problem.matrix) < most
 
@@ -153,47 +181,82 @@ def _suits(question: Question) -> bool:
 def _refuses(question: Question) -> str:
     if question.once(_suits) and question.once(thinned) is not None:
         return ""
-    return f"closes matrices on the host of {MANY} vertices or more in which few arcs matter"
+    return f"closes matrices of {MANY} vertices or more, {LARGE_ON_GPU} on a GPU, in which few arcs matter"
 
 
 def _looks(question: Question) -> float:
     """The best arcs are found, and a few vertices searched from."""
-    return estimates.thinning(question.n) if question.once(_suits) else np.inf
+    if not question.once(_suits):
+        return np.inf
+    return estimates.thinning(question.n, device=question.device)
 
 
 def _estimate(question: Question) -> Estimate:
     found, n, size = question.once(thinned), question.n, question.dtype.itemsize
     assert found is not None
-    taken = estimates.essential(n, len(found.searches.arcs[0]), size, found.relaxed, threads=question.threads)
+    if question.device == "cuda":
+        taken = estimates.essential_on_gpu(n, found.arcs, size)
+    else:
+        taken = estimates.essential(n, found.arcs, size, found.relaxed, threads=question.threads)
     note = f", essential arcs: {found.matter:.0f} a vertex of {n - 1:,}"
-    return offer(question, taken, "label-correcting", note)
+    return offer(question, taken, "label-correcting", note, in_place=in_place(question))
+
+
+def in_place(question: Question) -> bool:
+    """Whether the result is written where the matrix is: on a GPU, if that may be."""
+    return question.device == "cuda" and question.problem.memory is not Memory.READ_ONLY
 
 
 def _open(question: Question, plan: Plan) -> Engine:
-    """The table. Arcs that matter after all are added, and rows that they make better found again; else A is closed.
-
-    Once is enough: with all arcs of A added that are better than D, no entry of A is better than what is found then.
-    """
-    problem, s, found = question.problem, question.semiring, question.once(thinned)
+    """The table."""
+    problem, found = question.problem, question.once(thinned)
     assert found is not None
     if problem.seen.ambiguous:
         question.report_zeros(problem.seen)
-    start, A, n = perf_counter() - uncounted.seconds, problem.matrix, question.n
+    start = perf_counter() - uncounted.seconds
+    D = (_closed_on_gpu if question.device == "cuda" else _closed)(question, found)
+    return Dense(D, perf_counter() - uncounted.seconds - start)
+
+
+def _closed_on_gpu(question: Question, found: Thinned) -> Array:
+    """Where too many arcs matter after all, the better of each entry and of what was found is closed in place."""
+    problem, wants = question.problem, question.wants
+    buffer = None if problem.origin is None or problem.overwrite_origin else allocate_result(problem)
+    ops = problem.bind(wants)
+    D = problem.matrix if in_place(question) else ops.empty(problem.matrix.shape)
+    with on_device_of(D):
+        count = found.searches.into(D)
+        if count:
+            logger.info("%s: %s arcs matter", wants.where, "too many" if count < 0 else f"{count} more")
+        if count < 0:
+            solve(replace(problem, matrix=D, memory=Memory.OVERWRITE, origin=None), wants)
+        elif wants.callback:
+            wants.callback(question.n, question.n)
+        ops.synchronize()
+        return give_back(problem, D, buffer)
+
+
+def _closed(question: Question, found: Thinned) -> Array:
+    """Arcs that matter after all are added, and rows that they make better found again; else A is closed.
+
+    Once is enough: with all arcs of A added that are better than D, no entry of A is better than what is found then.
+    """
+    problem, s, A, n = question.problem, question.semiring, question.problem.matrix, question.n
     D = found.searches.to_dense(callback=question.wants.callback)
     more = better(A, D, s)
     count = len(more[0])
     if count:
         logger.info("%s: %d more arcs matter", question.wants.where, count)
     if count > MOST * n:
-        D = solve(problem, question.wants).matrix
-    elif count:
+        return solve(problem, question.wants).matrix
+    if count:
         worse = np.full(n, count > n // 4)  # to look at each takes as long as a search
         for k, j, w in zip(*more, strict=True) if not worse.all() else ():
             worse |= _beats(s, s.mul.ufunc(D[:, k], w), D[:, j])  # type: ignore[misc]
         tails, heads, weights = (np.concatenate(x) for x in zip(found.searches.arcs, more, strict=True))
         for rows, entries in _searches(question, (tails, heads, weights)).rows(np.flatnonzero(worse)):
             D[rows] = entries
-    return Dense(D, perf_counter() - uncounted.seconds - start)
+    return D
 
 
 ENGINE = Kind(
@@ -202,6 +265,7 @@ ENGINE = Kind(
     _open,
     refuses=_refuses,
     looks=_looks,
+    devices=("cpu", "cuda"),
     matrices=True,
     compiles="searches",
     large=True,

@@ -6,21 +6,27 @@ not is k + 1 hops away. A product of bits does a hundred times as many pairs a s
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring import BitMatrix, dtypes
+from semiring import BitMatrix, dtypes, shortcuts
 from semiring.backend import bind
 from semiring.catalog import lor_land
 from semiring.compiling import uncounted
+from semiring.observed import Callback
+from semiring.types import Array
 
 from .. import estimates
 from ..estimates import Estimate
+from ..problem import Memory, on_device_of
+from ..solve import allocate_result, give_back, solve
 from .base import Engine, Kind, offer
 from .dense import Dense
-from .essential import lengths_of_matrix
+from .essential import in_place, lengths_of_matrix
 
 if TYPE_CHECKING:
     from ..plans import Plan
@@ -28,18 +34,23 @@ if TYPE_CHECKING:
 
 #: Entries that are looked at a time.
 CHUNK = 1 << 20
-#: Levels of one vertex from which on they are too many.
-DEEP = 24
+#: Levels of one vertex from which on they are too many; of a matrix, before it is closed otherwise. Vertices from which
+#: on bits are faster on a GPU; where two arcs lead to each so many times, two levels are all, but in graphs of parts.
+DEEP, MOST, LARGE_ON_GPU, MANY_WALKS = 24, 100, 2048, 30
 
 
 def weight(question: Question) -> Any:
     """What all arcs weigh, as a scalar of the dtype; None where they differ, or where a level more may not fit."""
     lengths = question.once(lengths_of_matrix)
-    if lengths is None:
+    if lengths is None or (question.device == "cuda" and question.n < LARGE_ON_GPU):
         return None
     A, n, zero = question.problem.matrix, question.n, dtypes.zero(question.semiring, question.dtype)
     step, w = max(1, CHUNK // n), None
-    for start in range(0, n, step):
+    if not isinstance(A, np.ndarray):
+        with on_device_of(A):
+            alike = question.once(on_gpu).first_weight() is not None
+            w = question.once(packed_on_gpu)[0] if alike else None
+    for start in range(0, n if isinstance(A, np.ndarray) else 0, step):
         part = A[start : start + step]
         arcs = part != zero
         rows = np.arange(len(part))
@@ -53,9 +64,26 @@ def weight(question: Question) -> Any:
     return w if w.dtype.kind == "f" or n * abs(int(w)) < np.iinfo(w.dtype).max else None
 
 
+def on_gpu(question: Question) -> Any:
+    """The matrix there, and what is done with it."""
+    return shortcuts.levels(question.problem.matrix, question.semiring)
+
+
+def packed_on_gpu(question: Question) -> tuple[Any, Array, int]:
+    """What all its arcs weigh, its arcs as bits there, and how many these are."""
+    found: tuple[Any, Array, int] = question.once(on_gpu).pack()
+    return found
+
+
 def depth(question: Question) -> int:
-    """Levels of a search from a vertex of most arcs."""
+    """Levels of a search from a vertex of most arcs; on a GPU from the first, and 2 where arcs are many."""
     A, w = question.problem.matrix, question.once(weight)
+    if not isinstance(A, np.ndarray):
+        _, arcs, count = question.once(packed_on_gpu)
+        if (count / question.n) ** 2 >= MANY_WALKS * question.n:
+            return 2
+        with on_device_of(A):
+            return int(question.once(on_gpu).depth(arcs, 0, DEEP))
     start = int((A[:: max(1, question.n // 64)] == w).sum(axis=1).argmax()) * max(1, question.n // 64)
     seen = np.zeros(question.n, bool)
     seen[start] = True
@@ -75,26 +103,55 @@ def depth(question: Question) -> int:
 def _refuses(question: Question) -> str:
     if question.once(weight) is not None and question.once(depth) <= DEEP:
         return ""
-    return "counts hops in matrices on the host, of which all entries off the diagonal are alike and few levels deep"
+    return "counts hops in matrices of which all entries off the diagonal are alike and few levels deep"
 
 
 def _looks(question: Question) -> float:
+    if question.device == "cuda":  # entries are looked at only if they may be alike
+        suits = question.n >= LARGE_ON_GPU and question.once(lengths_of_matrix) is not None
+        return estimates.LOOKED_ON_GPU if suits else np.inf
     return 0.0 if question.once(weight) is not None else np.inf
 
 
 def _estimate(question: Question) -> Estimate:
-    n, size = question.n, question.dtype.itemsize
-    taken = estimates.levels(n, question.once(depth), size, threads=question.threads)
-    return offer(question, taken, "bits", f", {question.once(depth)} levels from one vertex")
+    n, size, deep = question.n, question.dtype.itemsize, question.once(depth)
+    if question.device == "cuda":
+        taken = estimates.levels_on_gpu(n, deep, size)
+    else:
+        taken = estimates.levels(n, deep, size, threads=question.threads)
+    return offer(question, taken, "bits", f", {deep} levels from one vertex", in_place=in_place(question))
 
 
 def _open(question: Question, plan: Plan) -> Engine:
     """The table, filled level by level."""
+    if question.problem.seen.ambiguous:
+        question.report_zeros(question.problem.seen)
+    start = perf_counter() - uncounted.seconds
+    D = (_counted_on_gpu if question.device == "cuda" else _counted)(question)
+    return Dense(D, perf_counter() - uncounted.seconds - start)
+
+
+def _counted_on_gpu(question: Question) -> Array:
+    problem, n, report = question.problem, question.n, question.wants.callback
+    buffer = None if problem.origin is None or problem.overwrite_origin else allocate_result(problem)
+    ops, (w, arcs, _) = problem.bind(question.wants), question.once(packed_on_gpu)
+    with on_device_of(problem.matrix):
+        D = problem.matrix if in_place(question) else ops.empty(problem.matrix.shape)
+        progress = None if report is None else partial(_report, report, n * n)
+        if not question.once(on_gpu).close(arcs, w, D, MOST, progress):
+            solve(replace(problem, matrix=D, memory=Memory.OVERWRITE, origin=None), question.wants)
+        ops.synchronize()
+        return give_back(problem, D, buffer)
+
+
+def _report(callback: Callback, total: int, joined: int) -> None:
+    callback(joined, total)
+
+
+def _counted(question: Question) -> Array:
     ops = bind(lor_land, np.dtype(bool), **question.wants.options)
     problem, s, n, w = question.problem, question.semiring, question.n, question.once(weight)
-    if problem.seen.ambiguous:
-        question.report_zeros(problem.seen)
-    start, A, report = perf_counter() - uncounted.seconds, problem.matrix, question.wants.callback
+    A, report = problem.matrix, question.wants.callback
     joined = A == w
     D = np.where(joined, w, dtypes.zero(s, A.dtype))
     np.fill_diagonal(D, dtypes.one(s, A.dtype))
@@ -114,7 +171,7 @@ def _open(question: Question, plan: Plan) -> Engine:
             report(R.counts(), n * n)
     if report:
         report(n * n, n * n)
-    return Dense(D, perf_counter() - uncounted.seconds - start)
+    return D
 
 
 ENGINE = Kind(
@@ -123,6 +180,7 @@ ENGINE = Kind(
     _open,
     refuses=_refuses,
     looks=_looks,
+    devices=("cpu", "cuda"),
     matrices=True,
     large=True,
     compiles="bits",

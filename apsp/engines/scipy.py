@@ -11,6 +11,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
+from semiring.devices import module, on_device
 from semiring.errors import DomainError
 from semiring.sparse.cycles import Weighted
 from semiring.types import Array
@@ -142,8 +143,8 @@ class Searches(Engine):
 
 
 def narrowed(
-    D: np.ndarray,
-    reached: np.ndarray,
+    D: Array,
+    reached: Array,
     semiring: Semiring,
     dtype: np.dtype,
     labels: Any,
@@ -151,7 +152,7 @@ def narrowed(
     j: np.ndarray | None = None,
     *,
     backwards: bool = False,
-) -> np.ndarray:
+) -> Array:
     """Distances between the vertices `i` and `j`, by default all, in an integer dtype; zero where nothing is reached.
 
     Raises
@@ -169,7 +170,8 @@ def narrowed(
             f"shortest_paths: every distance must fit {dtype}, got {int(D[k, q])} from {u!r} to {v!r}. "
             "Say dtype='float64', which rounds, or a wider integer."
         )
-    out = np.full(D.shape, dtypes.zero(semiring, dtype), dtype)
+    with on_device(D):
+        out = module(D).full(D.shape, dtypes.zero(semiring, dtype), dtype)
     out[reached] = D[reached]
     return out
 

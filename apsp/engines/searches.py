@@ -10,6 +10,8 @@ import numpy as np
 from semiring import dtypes, sparse
 from semiring.algebra import Semiring
 from semiring.cycles import Lengths, searchable
+from semiring.devices import module, on_device
+from semiring.memory import require
 from semiring.types import Array, Blocks
 
 from .. import estimates
@@ -20,9 +22,10 @@ from .part import as_limit
 from .scipy import narrowed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from semiring.sparse import Searches
 
-    from ..plans import Plan
     from ..question import Question
 
 #: Sources from which a few searches tell what many will take, and the share of it that this may take; batches of them.
@@ -46,6 +49,10 @@ class Relaxed(Engine):
         What the vertices are called in errors, by position.
     potential : array, shape (n,), optional
         By which lengths of arcs are made non-negative.
+    device : {"cpu", "cuda"}
+        The device of the searches, and of blocks of rows.
+    backwards : bool
+        Whether the arcs are those of a graph turned round.
     """
 
     name = "searches"
@@ -62,11 +69,14 @@ class Relaxed(Engine):
         limit: float | None = None,
         labels: object = None,
         potential: np.ndarray | None = None,
+        device: str = "cpu",
+        *,
+        backwards: bool = False,
     ) -> None:
-        self.arcs, self.semiring, self.threads, self.searched = arcs, semiring, threads, dtype
+        self.arcs, self.semiring, self.threads, self.searched, self.device = arcs, semiring, threads, dtype, device
         self.shape, self.dtype = (n, n), arcs[2].dtype
         self.furthest, self._labels = limit, range(n) if labels is None else labels
-        self._potential = potential
+        self._potential, self._backwards = potential, backwards
 
     @cached_property
     def searches(self) -> Searches:
@@ -79,29 +89,79 @@ class Relaxed(Engine):
             weights=weights.astype(self.searched, copy=False),
             threads=self.threads,
             potentials=self._potential,
+            device=self.device,
         )
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """Searches from all of a block."""
-        for positions, D in self.searches.rows(wanted, block=block or BLOCK, limit=self.furthest):
+        block = block or (BLOCK if self.device == "cpu" else None)
+        for positions, D in self.searches.rows(wanted, block=block, limit=self.furthest):
             yield positions, self._fitted(D, positions)
 
     def column(self, j: int) -> np.ndarray:
         """A search backwards."""
-        return self._fitted(self.searches.column(j)[:, None], np.arange(self.shape[0]), np.array([j]))[:, 0]
+        return self._turned.row(j)
+
+    def panels(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
+        """Lines whose ends are near each other together, or a share of them: the k-th of some equal parts.
+
+        Columns are found by searches backwards.
+        """
+        lines = self._turned if columns else self
+        for positions, D in lines.rows(np.array_split(lines.searches.order(), share[1])[share[0]]):
+            yield positions, D.T
+
+    def reduced(
+        self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)
+    ) -> Blocks:
+        """Each panel as it is found."""
+        return ((positions, of(panel)) for positions, panel in self.panels(columns=columns, share=share))
+
+    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
+        """As all reductions."""
+        return self.reduced(of, columns=columns, share=share)
+
+    @cached_property
+    def _turned(self) -> Relaxed:
+        tails, heads, weights = self.arcs
+        return Relaxed(
+            (heads, tails, weights),
+            self.shape[0],
+            self.semiring,
+            self.searched,
+            self.threads,
+            self.furthest,
+            self._labels,
+            None if self._potential is None else -self._potential,
+            self.device,
+            backwards=True,
+        )
 
     def table(self) -> Array:
         """All entries; sources are taken in an order that suits the searches."""
         if self.searched != self.dtype or self.furthest is not None:
-            return super().table()
+            return super().table() if self.device == "cpu" else self._on_gpu()
         return self.searches.to_dense()
 
-    def _fitted(self, D: np.ndarray, i: np.ndarray, j: np.ndarray | None = None) -> np.ndarray:
+    def _on_gpu(self) -> Array:
+        """All rows there."""
+        out: Array = None
+        for positions, D in self.rows(np.arange(self.shape[0])):
+            if out is None:
+                require(
+                    self.shape[0] ** 2 * self.dtype.itemsize, "cuda", where="distances", hint="Stream them by rows()."
+                )
+                with on_device(D):
+                    out = module(D).empty(self.shape, self.dtype)
+            out[positions[0] : positions[-1] + 1] = D
+        return out
+
+    def _fitted(self, D: Array, sources: np.ndarray) -> Array:
         """Entries in the dtype of the distances."""
         if self.searched == self.dtype:
             return D
         reached = D != dtypes.zero(self.semiring, self.searched)
-        return narrowed(D, reached, self.semiring, self.dtype, self._labels, i, j)
+        return narrowed(D, reached, self.semiring, self.dtype, self._labels, sources, backwards=self._backwards)
 
 
 def wide(question: Question) -> np.dtype | None:
@@ -140,6 +200,7 @@ def _engine(question: Question) -> Relaxed:
         limit,
         question.graph.labels,
         potential,
+        question.device,
     )
 
 
@@ -170,16 +231,23 @@ def _looks(question: Question) -> float:
         return float("inf")
     both = 1 if question.graph.directed else 2
     arcs = both * question.graph.edge_count
+    if question.device == "cuda":
+        return estimates.lanes_on_gpu(question.n, arcs, question.lines, question.dtype.itemsize).seconds
     n, size = question.n, question.dtype.itemsize
     least = estimates.lanes(n, arcs, question.lines, 0, size, 0.0, threads=question.threads).seconds
     few = estimates.relaxing(n, arcs, SAMPLED, size, estimates.guessed(n, arcs, 1.0))
     return max(least, few / (LOOK * 4)) if question.lines >= SAMPLED / LOOK else least
 
 
-def _estimate(question: Question) -> Estimate:
+def estimate(question: Question) -> Estimate:
+    """A batch for every 32 lines."""
     n, arcs, lines = question.n, question.arc_count, question.lines
     dtype = question.once(wide)
     assert dtype is not None
+    rounds = n if question.once(negative) else 0
+    if question.device == "cuda":
+        taken = estimates.lanes_on_gpu(n, arcs, lines, dtype.itemsize, rounds=rounds)
+        return offer(question, taken, "label-correcting", block=min(lines, 32 * estimates.GPU_BATCHES))
     taken = estimates.lanes(
         n,
         arcs,
@@ -188,21 +256,22 @@ def _estimate(question: Question) -> Estimate:
         dtype.itemsize,
         question.once(effort),
         threads=question.threads,
-        rounds=n if question.once(negative) else 0,
+        rounds=rounds,
     )
     return offer(question, taken, "label-correcting")
 
 
-def _open(question: Question, plan: Plan) -> Relaxed:
+def opened(question: Question) -> Relaxed:
     """Searches, of which arcs are in order; a negative cycle is found now."""
     return question.once(_engine)
 
 
 ENGINE = Kind(
     "searches",
-    _estimate,
-    _open,
+    estimate,
+    lambda question, plan: opened(question),
     refuses=_refuses,
     looks=_looks,
+    devices=("cpu", "cuda"),
     compiles="searches",
 )

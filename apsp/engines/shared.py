@@ -15,61 +15,62 @@ from semiring.types import Array, Blocks
 from ..estimates import Estimate
 from ..plans import Plan
 from . import elimination
-from .base import Kind
+from .base import Engine, Kind
 from .elimination import Eliminated, eliminated
 
 if TYPE_CHECKING:
     from ..question import Question
 
 
-class SharedOut(Eliminated):
-    """An elimination that every GPU has in full, and ranks on the host share; reductions of all pairs are
-    done side by side.
+class Spread(Engine):
+    """An engine that every GPU has in full, and ranks on the host share; reductions of all pairs are done side by side.
 
     Rows and single distances are asked of one of them.
 
     Parameters
     ----------
     ranks : World
-    engines : list of Eliminated
-        Those of the ranks in this process.
+    engines : list of Engine
+        Those of the ranks in this process, whose reductions take a `share` of the lines: (rank, ranks).
     """
 
     _ranks: World | None = None
 
-    def __init__(self, ranks: World, engines: list[Eliminated]) -> None:
+    def __init__(self, ranks: World, engines: list[Any]) -> None:
         self.__dict__.update(engines[0].__dict__)
         self._ranks, self._engines = ranks, engines
 
     def reduced(
         self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)
     ) -> Blocks:
-        """Every rank takes a share of the panels."""
-        return self._shared(Eliminated.reduced, of, columns, share)
+        """Every rank takes a share of the lines."""
+        return self._shared("reduced", of, columns, share)
 
     def worst(self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
         """Every rank takes a share of the lines."""
-        return self._shared(Eliminated.worst, of, columns, share)
+        return self._shared("worst", of, columns, share)
 
-    def _shared(
-        self, found_by: Callable[..., Any], of: Callable[[Array], Array], columns: bool, share: tuple[int, int]
-    ) -> Blocks:
+    def _shared(self, name: str, of: Callable[[Array], Array], columns: bool, share: tuple[int, int]) -> Blocks:
         ranks = self._ranks
         if ranks is None:  # unpickled elsewhere
-            yield from found_by(self, of, columns=columns, share=share)
+            yield from getattr(super(), name)(of, columns=columns, share=share)
             return
 
         def work(comm: Comm) -> list[tuple[np.ndarray, Any]]:
             engine = self._engines[ranks.local_ranks.index(comm.rank)]
             # All is given to the device before anything is fetched, which waits for what was given until then.
-            found = list(found_by(engine, of, columns=columns, share=(comm.rank, ranks.grid.size)))
+            found = list(getattr(engine, name)(of, columns=columns, share=(comm.rank, ranks.grid.size)))
             return [(positions, host(values)) for positions, values in found]
 
         for found in ranks.allgather(ranks.run(work)):
             yield from found
 
 
-def _on_one(question: Question) -> Question:
+class SharedOut(Spread, Eliminated):
+    """An elimination on each of several ranks."""
+
+
+def on_one(question: Question) -> Question:
     """The question as one rank answers it."""
     from ..distributed.solving import world_of
 
@@ -78,27 +79,32 @@ def _on_one(question: Question) -> Question:
     return replace(question, wants=replace(question.wants, gpus=None, device=device, options=options))
 
 
-def _estimate(question: Question) -> Estimate:
+def spread(question: Question, name: str, found: Estimate) -> Estimate:
     """That of one of them; of the processes of a machine, each has what its ranks share."""
     from ..distributed.solving import world_of
 
-    found, ranks = elimination.estimate(question.once(_on_one)), world_of(question.wants.gpus)
-    assert found.plan is not None  # order and structure were found once, there
+    ranks = world_of(question.wants.gpus)
+    assert found.plan is not None
     here = found.bytes * (ranks.processes_on_node if ranks.device == "cpu" else 1)
     plan = replace(
         found.plan,
-        engine=ENGINE.name,
+        engine=name,
         matrix_bytes=here,
         beside_bytes=here,
         host_bytes=ranks.processes_on_node * found.plan.host_bytes,
     )
-    return replace(found, engine=ENGINE.name, bytes=here, plan=plan)
+    return replace(found, engine=name, bytes=here, plan=plan)
+
+
+def _estimate(question: Question) -> Estimate:
+    # Order and structure are found once, there.
+    return spread(question, ENGINE.name, elimination.estimate(question.once(on_one)))
 
 
 def _open(question: Question, plan: Plan) -> SharedOut:
     from ..distributed.solving import world_of
 
-    ranks, one = world_of(question.wants.gpus), question.once(_on_one)
+    ranks, one = world_of(question.wants.gpus), question.once(on_one)
     if ranks.device == "cpu" and ranks.in_one_process:
         return SharedOut(ranks, [eliminated(one)] * ranks.grid.size)
     return SharedOut(ranks, ranks.run(lambda comm: eliminated(one)))

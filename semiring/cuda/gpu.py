@@ -220,8 +220,10 @@ def energy() -> float | None:
 
 def resident(function: Any, threads: int, shared: int = 0) -> int:
     """Blocks of so many threads and bytes of shared memory of a kernel that are resident on a multiprocessor."""
+    from cupy.cuda import runtime
     from cupy_backends.cuda.api import driver
 
+    runtime.free(0)  # a new thread has no context before its first call of the runtime
     return int(driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, threads, shared))
 
 

@@ -614,8 +614,9 @@ class Queries:
 
 
 class _Lease:
-    """`count` workspaces for the time of a query, returned to the pool at its end; none of a query that was interrupted,
-    whose workspaces may be half written.
+    """`count` workspaces for the time of a query, returned to the pool at its end.
+
+    Those of a query that was interrupted are not: they may be half written.
     """
 
     def __init__(self, owner: Queries, count: int) -> None:

@@ -284,7 +284,7 @@ MUTANTS = [
     Mutant(
         "offer-table",
         "apsp/engines/base.py",
-        "    if wants.table and not question.columns:\n",
+        "    if wants.table and not question.columns and not in_place:\n",
         "    if question.columns and not wants.table:\n",
         TABLE,
         "A table is not counted.",

@@ -20,31 +20,11 @@
 // with it, what improves later puts it back. One of several segments leaves when it is listed, since its segments are
 // taken at different times.
 
+#include "keys.inl"
+
 constexpr int warps = threads / 32, strip = 64;
 constexpr unsigned every = ~0u, never = ~0u;
 constexpr int in_segments = 1 << 30;  // beyond the numbers of arcs: marks a segment of a vertex that has several
-
-__device__ inline float value_of(unsigned key, float) { return __uint_as_float(key); }
-__device__ inline double value_of(unsigned long long key, double) { return __longlong_as_double((long long)key); }
-__device__ inline int value_of(unsigned key, int) { return int(key); }
-__device__ inline long long value_of(unsigned long long key, long long) { return (long long)key; }
-__device__ inline unsigned bits_of(float x) { return __float_as_uint(x); }
-__device__ inline unsigned long long bits_of(double x) { return (unsigned long long)__double_as_longlong(x); }
-__device__ inline unsigned bits_of(int x) { return unsigned(x); }
-__device__ inline unsigned long long bits_of(long long x) { return (unsigned long long)x; }
-
-// The entry of a key, as what weights are.
-__device__ inline Weight number(Key key) {
-    if (products) return value_of(greatest ? origin - key : origin + key, Weight());
-    return value_of(key, Weight());
-}
-
-// The key of an entry ⊗ w. It is no less than the entry's; integers that are nothing do not wrap around.
-__device__ inline Key extended(Key key, Weight w) {
-    if (ranks) return max(key, Key(w));
-    if (products) return greatest ? origin - bits_of(Weight(number(key) * w)) : bits_of(Weight(number(key) * w)) - origin;
-    return floating ? bits_of(Weight(number(key) + w)) : key + Key(w);
-}
 
 __device__ inline unsigned priority(Key key, float scale, float delay) {
     const float x = floating && !products ? float(number(key)) : float(key);
@@ -103,11 +83,15 @@ __device__ inline void enlist(const Search& s, int w, unsigned joining) {
     }
 }
 
-// v waits, where a lane's entry has improved.
-__device__ inline void put(const Search& s, int v, Key candidate, bool better) {
-    const unsigned p = __reduce_min_sync(every, better ? priority(candidate, s.scale, s.delay) : never);
-    if (p == never || threadIdx.x % 32) return;
-    __threadfence_block();  // whoever takes v from here on finds the entries
+// Entries of v that a candidate is better than are replaced; the least of their priorities, or `never`.
+__device__ inline unsigned improve(const Search& s, int v, Key candidate, bool better) {
+    if (!__any_sync(every, better)) return never;
+    if (better) atomicMin(s.D + 32ll * v + threadIdx.x % 32, candidate);  // nobody waits for it
+    return __reduce_min_sync(every, better ? priority(candidate, s.scale, s.delay) : never);
+}
+
+// v waits, one of whose entries has improved to a priority p.
+__device__ inline void put(const Search& s, int v, unsigned p) {
     const unsigned bit = 1u << v % 32;
     if (p <= s.bound) {
         atomicOr(s.near + v / 32, bit);
@@ -120,7 +104,7 @@ __device__ inline void put(const Search& s, int v, Key candidate, bool better) {
 // The arcs of a segment.
 __device__ inline void relax(const Search& s, int2 item) {
     const int lane = threadIdx.x % 32, u = item.x, first = item.y & ~in_segments;
-    Key* const column = s.D + lane;
+    const Key* const column = s.D + lane;
     if (!(item.y & in_segments)) {
         if (lane == 0) {
             const unsigned others = ~(1u << u % 32);
@@ -139,17 +123,21 @@ __device__ inline void relax(const Search& s, int2 item) {
 #pragma unroll
         for (int j = 0; j < ahead; ++j) {
             v[j] = __shfl_sync(every, head, min(k + j, last));
-            old[j] = cached ? column[32ll * v[j]] : __ldcg(column + 32ll * v[j]);
+            old[j] = __ldcg(column + 32ll * v[j]);
         }
+        unsigned p = never;  // of lane j, the least priority that arc k + j leads to
+        int to = 0;
 #pragma unroll
         for (int j = 0; j < ahead; ++j) {
             if (k + j > last) break;
             const Key candidate = extended(x, __shfl_sync(every, weight, k + j));
-            bool better = candidate < old[j];
-            if (!__any_sync(every, better)) continue;
-            if (better) better = candidate < atomicMin(column + 32ll * v[j], candidate);
-            put(s, v[j], candidate, better);
+            const unsigned least = improve(s, v[j], candidate, candidate < old[j]);
+            if (lane == j) p = least, to = v[j];
         }
+        if (!__any_sync(every, p != never)) continue;
+        __threadfence_block();  // whoever takes these vertices from here on finds the entries
+        __syncwarp();
+        if (p != never) put(s, to, p);
     }
 }
 
@@ -164,37 +152,64 @@ __device__ inline Entry entry(Key key, const Weight* shift, const Entry* known, 
 }
 
 // Rows of A*: out[rows[k]][v] ← the entry from sources[k] to v, for `count` sources. What is between `panels` and `bitmaps` is
-// the workspaces of all blocks; `next` is the number of the next batch.
+// the workspaces of all blocks; `next` is the number of the next batch. Where entries are compared with those of a matrix A,
+// which may be `out` itself, the better of both is written; undercut[0] counts those that A has, and n i + j of the first
+// `most` follow.
 extern "C" __global__ __launch_bounds__(threads, blocks) void search_batches(
     const int* start, const int* heads, const Weight* weights, int n, const int* sources, const int* rows, const float* delays,
     int count, Key* panels, unsigned* keys, int2* lists, long long capacity, unsigned* bitmaps, unsigned* next, float scale,
-    float width, float furthest, Entry* out, long long pitch, Entry absent, Entry limit, const Weight* shift, const Entry* known) {
+    float width, float furthest, Entry* out, long long pitch, Entry absent, Entry limit, const Weight* shift, const Entry* known,
+    const Entry* A, long long lda, long long* undercut, long long most) {
     extern __shared__ __align__(16) unsigned char memory[];
     __shared__ unsigned batch, listed, taken, least;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, words = (n + 31) / 32;
     unsigned* const near = in_shared ? reinterpret_cast<unsigned*>(memory) : bitmaps + 2ll * words * blockIdx.x;
     Key* const D = panels + 32ll * n * blockIdx.x;
+    Key* const tile = reinterpret_cast<Key*>(memory);  // between [vertex][lane] and rows
     Search s = {{start, heads, weights}, D, keys + (long long)n * blockIdx.x, lists + capacity * blockIdx.x, near, near + words, &listed,
                 0, scale, 0};
     for (;;) {
         if (threadIdx.x == 0) batch = atomicAdd(next, 1u);
-        for (long long i = threadIdx.x; i < 32ll * n; i += threads) D[i] = nothing;
         for (int v = threadIdx.x; v < n; v += threads) s.key[v] = never;
-        for (int w = threadIdx.x; w < 2 * words; w += threads) near[w] = 0;
         __syncthreads();
         const long long first = 32ll * batch;
         if (first >= count) return;
         const int own = int(min(32ll, count - first));
-        s.delay = lane < own ? delays[first + lane] : 0;
+        if (resumed) {
+            for (int begin = 0; begin < n; begin += strip) {
+                const int some = min(strip, n - begin);
+                for (int k = warp; k < 32; k += warps)
+                    for (int r = lane; r < some; r += 32)
+                        tile[k * (strip + 1) + r] = k < own ? key_of(out[rows[first + k] * pitch + begin + r], absent) : nothing;
+                __syncthreads();
+                for (int r = warp; r < some; r += warps) D[32ll * (begin + r) + lane] = tile[lane * (strip + 1) + r];
+                __syncthreads();
+            }
+        } else {
+            for (long long i = threadIdx.x; i < 32ll * n; i += threads) D[i] = nothing;
+        }
+        for (int w = threadIdx.x; w < 2 * words; w += threads) near[w] = 0;
+        __syncthreads();
+        s.bound = 0, s.delay = lane < own ? delays[first + lane] : 0;
         const float latest = __uint_as_float(__reduce_max_sync(every, __float_as_uint(s.delay)));
         const unsigned last = __float_as_uint(furthest + latest);
-        if (warp == 0 && lane < own) {
+        if (resumed) {
+            for (long long i = 1 + warp; i <= most; i += warps) {
+                const int u = int(undercut[i] / n), v = int(undercut[i] % n);
+                const Key candidate = extended(D[32ll * u + lane], number(key_of(A[u * lda + v], absent)));
+                const unsigned p = improve(s, v, candidate, candidate <= __ldcg(D + 32ll * v + lane));  // rows have arcs of their own
+                if (p == never) continue;
+                __threadfence_block();
+                __syncwarp();
+                if (lane == 0) put(s, v, p);
+            }
+        } else if (warp == 0 && lane < own) {
             const int v = sources[first + lane];
             D[32ll * v + lane] = 0;
             atomicMin(s.key + v, priority(0, scale, s.delay));
             atomicOr(s.far + v / 32, 1u << v % 32);
         }
-        for (s.bound = 0;;) {
+        for (;;) {
             if (threadIdx.x == 0) listed = taken = 0, least = never;
             __syncthreads();
             each_word(s.near, words, [&](int w, unsigned bits) { enlist(s, w, bits); });
@@ -223,8 +238,6 @@ extern "C" __global__ __launch_bounds__(threads, blocks) void search_batches(
             }
             __syncthreads();
         }
-        // [vertex][lane] to rows, through shared memory.
-        Key* const tile = reinterpret_cast<Key*>(memory);
         for (int begin = 0; begin < n; begin += strip) {
             const int some = min(strip, n - begin);
             for (int r = warp; r < some; r += warps) tile[lane * (strip + 1) + r] = __ldcg(D + 32ll * (begin + r) + lane);
@@ -233,7 +246,15 @@ extern "C" __global__ __launch_bounds__(threads, blocks) void search_batches(
                 Entry* const row = out + rows[first + k] * pitch;
                 for (int r = lane; r < some; r += 32) {
                     const Key key = tile[k * (strip + 1) + r];
-                    const Entry x = key == nothing ? absent : entry(key, shift, known, sources[first + k], begin + r);
+                    Entry x = key == nothing ? absent : entry(key, shift, known, sources[first + k], begin + r);
+                    if (compared) {
+                        const Entry a = __ldcs(A + rows[first + k] * lda + begin + r);
+                        if (greatest ? a > x : a < x) {
+                            const unsigned long long i = atomicAdd(reinterpret_cast<unsigned long long*>(undercut), 1ull);
+                            if (i < most) undercut[1 + i] = 1ll * n * rows[first + k] + begin + r;
+                            x = a;
+                        }
+                    }
                     __stcs(row + begin + r, (greatest ? x < limit : x > limit) ? absent : x);
                 }
             }

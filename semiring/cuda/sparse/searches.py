@@ -49,14 +49,11 @@ class Shape:
         That a multiprocessor holds at least; it bounds the registers.
     ahead : int
         Arcs of which entries are loaded before the first is relaxed.
-    cached : bool
-        Whether a multiprocessor's own cache keeps the entries at the heads of arcs. Those may be older, and greater.
     """
 
     threads: int
     blocks: int
     ahead: int
-    cached: bool = False
 
     @classmethod
     def of(cls, itemsize: int, arch: str) -> Shape:
@@ -80,6 +77,8 @@ class Form:
         Whether ⊗ multiplies.
     ranks : bool
         Whether ⊗ selects, so that ranks of weights are searched for in their place.
+    compared, resumed : bool
+        Whether entries are compared with those of a matrix; whether searches begin with what was found before.
     """
 
     semiring: Semiring
@@ -88,6 +87,8 @@ class Form:
     shifted: bool = False
     logarithmic: bool = False
     ranks: bool = False
+    compared: bool = False
+    resumed: bool = False
 
     @property
     def key(self) -> np.dtype:
@@ -104,8 +105,8 @@ class Form:
         """Whether ⊕ keeps the greater entry."""
         return self.semiring.add.selects == "greatest"
 
-    def text(self, shape: Shape, *, in_shared: bool = True) -> str:
-        """The translation unit; `in_shared`, whether bitmaps of vertices are in shared memory."""
+    def prelude(self) -> str:
+        """What keys.inl is compiled for."""
         floating, products = self.weights.kind == "f", self.products
         infinity = int(np.array(np.inf if floating else np.iinfo(self.weights).max, self.weights).view(self.key))
         origin = int(np.ones(1, self.weights).view(self.key)[0])
@@ -118,15 +119,21 @@ class Form:
             "greatest": self.greatest,
             "shifted": self.shifted,
             "logarithmic": self.logarithmic,
-            "in_shared": in_shared,
+            "compared": self.compared,
+            "resumed": self.resumed,
         }
-        prelude = (
-            f"using Entry = {_C[self.dtype.name]};\nusing Weight = {_C[self.weights.name]};\nusing Key = {key};",
-            f"constexpr Key nothing = {nothing}ull, origin = {origin}ull;",
-            f"constexpr int {', '.join(f'{name} = {int(size)}' for name, size in asdict(shape).items())};",
-            f"constexpr bool {', '.join(f'{name} = {str(flag).lower()}' for name, flag in flags.items())};",
-        )
-        return compile.source("searches.cu", "\n".join(prelude))
+        return f"""\
+using Entry = {_C[self.dtype.name]};
+using Weight = {_C[self.weights.name]};
+using Key = {key};
+constexpr Key nothing = {nothing}ull, origin = {origin}ull;
+constexpr bool {", ".join(f"{name} = {str(flag).lower()}" for name, flag in flags.items())};"""
+
+    def text(self, shape: Shape, *, in_shared: bool = True) -> str:
+        """The translation unit; `in_shared`, whether bitmaps of vertices are in shared memory."""
+        sizes = ", ".join(f"{name} = {int(size)}" for name, size in asdict(shape).items())
+        shared = f"constexpr bool in_shared = {str(in_shared).lower()};"
+        return compile.source("searches.cu", self.prelude(), f"constexpr int {sizes};", shared)
 
 
 @lru_cache(maxsize=64)
@@ -168,37 +175,42 @@ class Searches:
     form : Form
     start, heads, weights : arrays (n + 1,), (arcs,), (arcs,)
         The arcs of v are start[v] … start[v + 1]; weights as a search adds, multiplies or compares them, none of which
-        makes a walk better.
+        makes a walk better. Where they are on the device, LANES heads and weights follow that are none.
     scale : float
         Buckets a unit of a key.
     shift : array, shape (n,), optional
         The potentials.
     known : array, optional
         The entries of ranks.
+    segments : int, optional
+        Of LANES arcs, or fewer, of one vertex; counted where arrays are on the host.
     """
 
     def __init__(
         self,
         form: Form,
-        start: np.ndarray,
-        heads: np.ndarray,
-        weights: np.ndarray,
+        start: Array,
+        heads: Array,
+        weights: Array,
         scale: float,
         shift: np.ndarray | None = None,
         known: np.ndarray | None = None,
+        segments: int | None = None,
     ) -> None:
         import cupy
 
         self.form, self.scale, self.number, self.n = form, scale, gpu.current(), len(start) - 1
-        self.arcs, self.buckets = len(weights), BUCKETS
+        self.buckets = BUCKETS
         self.shape = Shape.of(form.weights.itemsize, compile.device_arch(self.number))
-        # A warp reads an entire segment; what follows the arcs of a vertex is not used.
-        heads, weights = (np.concatenate((X[: self.arcs], np.zeros(LANES, X.dtype))) for X in (heads, weights))
-        arrays = start.astype(np.int32), heads.astype(np.int32), weights.astype(form.weights)
-        self._graph = tuple(cupy.asarray(X) for X in arrays)
+        if segments is None:
+            segments = int((-(-np.diff(start) // LANES)).sum())
+            # A warp reads an entire segment; what follows the arcs of a vertex is not used.
+            heads, weights = (np.concatenate((X, np.zeros(LANES, X.dtype))) for X in (heads[: len(weights)], weights))
+            arrays = start.astype(np.int32), heads.astype(np.int32), weights.astype(form.weights)
+            start, heads, weights = (cupy.asarray(X) for X in arrays)
+        self._graph, self._capacity, self.arcs = (start, heads, weights), segments, len(weights) - LANES
         self._shift = None if shift is None else cupy.asarray(shift.astype(form.weights))
         self._known = None if known is None else cupy.asarray(known)
-        self._capacity = int((-(-np.diff(start) // LANES)).sum())
 
     @property
     def _words(self) -> int:
@@ -278,24 +290,57 @@ class Searches:
 
     def into(self, sources: np.ndarray, rows: Array, guide: Guide) -> None:
         """rows[k] ← the entries from sources[k]; rows are contiguous."""
+        self.run(self.placed(sources, guide), rows, guide)
+
+    def placed(self, sources: np.ndarray, guide: Guide) -> tuple[Array, Array, Array]:
+        """Sources in the order in which they are searched from, the rows of each, and how much later it begins than the
+        first of its batch.
+        """
         import cupy
 
         count = len(sources)
         order = np.arange(count) if guide.rank is None else np.argsort(guide.rank[sources], kind="stable")
         late = np.zeros(count) if guide.delays is None else np.minimum(guide.delays[sources[order]], 1e37)
-        if count:  # after the first of its batch
+        if count:
             late = late - np.repeat(np.minimum.reduceat(late, np.arange(0, count, LANES)), LANES)[:count]
-        step = LANES * max(1, LAUNCH // (LANES * max(1, self.arcs + self.n)))
         with cupy.cuda.Device(self.number):
             arrays = sources[order].astype(np.int32), order.astype(np.int32), late.astype(np.float32)
             origins, places, delays = (cupy.asarray(X) for X in arrays)
-            for begin in range(0, count, step):
+        return origins, places, delays
+
+    def run(
+        self,
+        placed: tuple[Array, Array, Array],
+        rows: Array,
+        guide: Guide,
+        *,
+        against: tuple[Array, Array] | None = None,
+    ) -> None:
+        """Searches from sources that are placed.
+
+        Where entries are compared: `against` a matrix, which may be `rows`; with how many of its entries are better,
+        int64 and 0 at first, and behind that memory for places of some of them. Where searches are resumed, those
+        places are of arcs that were not searched through, and `rows` what was found then.
+        """
+        import cupy
+
+        step = LANES * max(1, LAUNCH // (LANES * max(1, self.arcs + self.n)))
+        with cupy.cuda.Device(self.number):
+            for begin in range(0, len(placed[0]), step):
                 if begin:
                     cupy.cuda.get_current_stream().synchronize()  # so that Ctrl-C is handled
-                stop = begin + step
-                self._launch(origins[begin:stop], places[begin:stop], delays[begin:stop], rows, guide)
+                origins, places, delays = (X[begin : begin + step] for X in placed)
+                self._launch(origins, places, delays, rows, guide, against)
 
-    def _launch(self, origins: Array, places: Array, delays: Array, rows: Array, guide: Guide) -> None:
+    def _launch(
+        self,
+        origins: Array,
+        places: Array,
+        delays: Array,
+        rows: Array,
+        guide: Guide,
+        against: tuple[Array, Array] | None,
+    ) -> None:
         import cupy
 
         form, n, count = self.form, self.n, len(origins)
@@ -305,6 +350,10 @@ class Searches:
         bitmaps = None if in_shared else cupy.empty((blocks, self._words), np.uint32)
         following = cupy.zeros(1, np.uint32)
         absent = dtypes.zero(form.semiring, form.dtype)
+        compared: tuple[Any, ...] = (0, 0, 0, 0)
+        if against is not None:
+            A, undercut = against
+            compared = A.data.ptr, np.int64(A.strides[0] // A.itemsize), undercut.data.ptr, np.int64(len(undercut) - 1)
         kernel(form, self.shape, in_shared, self.number)(
             (blocks,),
             (self.shape.threads,),
@@ -326,6 +375,7 @@ class Searches:
                 absent if guide.limit is None else guide.limit,
                 0 if self._shift is None else self._shift.data.ptr,
                 0 if self._known is None else self._known.data.ptr,
+                *compared,
             ),
             shared_mem=shared,
         )

@@ -1,0 +1,64 @@
+"""Searches by weight on each of several ranks, and all pairs shared out: each searches from a share of the sources."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from semiring.distributed import Comm
+
+from ..estimates import Estimate
+from ..plans import Plan
+from . import searches
+from .base import Kind
+from .searches import Relaxed
+from .shared import Spread, on_one, spread
+
+if TYPE_CHECKING:
+    from ..question import Question
+
+
+class SharedSearches(Spread, Relaxed):
+    """Searches by weight on each of several ranks."""
+
+
+def _estimate(question: Question) -> Estimate:
+    from ..distributed.solving import world_of
+
+    found, ranks = searches.estimate(question.once(on_one)), world_of(question.wants.gpus).grid.size
+    assert found.plan is not None
+    seconds = found.seconds if question.wants.partial else found.seconds / ranks
+    found = replace(found, seconds=seconds, plan=replace(found.plan, seconds=seconds))
+    return spread(question, ENGINE.name, found)
+
+
+def _open(question: Question, plan: Plan) -> SharedSearches:
+    from ..distributed.solving import world_of
+
+    ranks = world_of(question.wants.gpus)
+    first = searches.opened(question.once(on_one))
+    if ranks.device == "cpu" and ranks.in_one_process:
+        return SharedSearches(ranks, [first] * ranks.grid.size)
+    first.searches.order()  # what is found on the host is found once
+
+    def copied(comm: Comm) -> Relaxed:
+        engine, own = copy.copy(first), copy.copy(first.searches)
+        vars(own).pop("_gpu", None)  # the arcs on another device
+        vars(engine).update(searches=own)
+        vars(engine).pop("_turned", None)
+        return engine
+
+    return SharedSearches(ranks, ranks.run(copied))
+
+
+ENGINE = Kind(
+    "sharded",
+    _estimate,
+    _open,
+    refuses=lambda question: searches.ENGINE.refuses(question.once(on_one)),
+    devices=("cpu", "cuda"),
+    gpus=True,
+    answers_to="searches",
+    on_request_only=True,
+)
