@@ -231,7 +231,7 @@ class TestEdges:
     @pytest.mark.parametrize(
         ("weights", "dtype"),
         [
-            (None, "int32"),
+            (None, "int16"),
             ([1, 2], "int32"),
             ([1, 2**30], "int64"),
             ([1, -(2**31)], "int64"),

@@ -519,7 +519,7 @@ class TestUnweighted:
         expected = self.hops(self.A < INF)
         np.testing.assert_array_equal(closure(matrix, unweighted=True, dtype="float64"), expected)
         np.testing.assert_array_equal(closure(np.stack([matrix] * 2), unweighted=True, dtype="float64")[1], expected)
-        assert closure(matrix, unweighted=True).dtype == np.int32
+        assert closure(matrix, unweighted=True).dtype == np.int16
         graph = Graph.from_matrix(matrix)  # integers of shape (3, 3) may as well be edges
         np.testing.assert_array_equal(shortest_paths(graph, unweighted=True).distances, expected)
         np.testing.assert_array_equal(shortest_paths(graph, weight=None).distances, expected)
@@ -528,7 +528,7 @@ class TestUnweighted:
 
     def test_plans_take_it_too(self):
         there = self.A < INF
-        assert plan(there, unweighted=True).dtype == plan(EDGES, unweighted=True).dtype == "int32"
+        assert plan(there, unweighted=True).dtype == plan(EDGES, unweighted=True).dtype == "int16"
         assert plan(self.A, unweighted=True).variant == "nonnegative"
         with pytest.raises(DTypeError, match="bool"):
             plan(there)

@@ -22,7 +22,7 @@ from semiring.types import Array, DType, Label
 from ..display import notebook
 from ..labels import Labels, number_pairs
 from .edge_lists import from_array, from_tuples, numbers, positions, refuse_nan
-from .entries import Edges, combine, is_boolean, listed, over, present
+from .entries import Edges, combine, is_boolean, listed, over, present, unit_dtype
 from .exported import to_frame, to_networkx, to_scipy
 from .nulls import Nulls
 from .ondisk import OnDisk, Windows
@@ -390,8 +390,9 @@ class Graph:
         semiring : str or Semiring
         dtype : dtype, optional
             By default float64 for float weights; for integer weights int32 if n · max|w| fits, so that no sum of a
-            path overflows, else int64; int32 for unweighted graphs; a matrix keeps its own. Each of these only
-            where the semiring is defined on it, else the smallest safe one that it allows.
+            path overflows, else int64; int16 for unweighted graphs of fewer than 32,767 vertices, else int32; a
+            matrix keeps its own. Each of these only where the semiring is defined on it, else the smallest safe one
+            that it allows.
 
         Returns
         -------
@@ -661,8 +662,10 @@ class Graph:
         natural: Any = np.int32
         if is_boolean(s):
             natural = np.bool_
+        elif self.unit or (self.dense is None and self.weights is None):
+            natural = unit_dtype(self.n, s)
         elif self.dense is not None:
-            natural = np.int32 if self.unit else self.dense.dtype
+            natural = self.dense.dtype
         elif self.weights is not None and len(self.weights):
             if self.weights.dtype.kind == "f":
                 natural = np.float64

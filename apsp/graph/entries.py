@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from semiring import catalog, dtypes, memory
 from semiring.algebra import Semiring
 from semiring.conversion import conform
+from semiring.cycles import Lengths
 from semiring.devices import module
 from semiring.errors import DomainError
 from semiring.types import Array, DType
@@ -43,13 +46,19 @@ def finite_entries(A: Array, nulls: Nulls = None) -> Array:
     return mask
 
 
+def unit_dtype(n: int, s: Semiring) -> Any:
+    """What holds the length of every simple path of n vertices whose edges weigh 1: int16, or else int32."""
+    lengths = Lengths.of(s)
+    return np.int16 if lengths is not None and not lengths.logarithmic and n < np.iinfo(np.int16).max else np.int32
+
+
 def unit_lengths(A: Array, s: Semiring, dtype: DType = None, nulls: Nulls = None, *, where: str) -> Array:
     """The matrix, or batch, in which each edge of A weighs 1 and the rest is the semiring's zero.
 
     Parameters
     ----------
     dtype : dtype, optional
-        By default int32 where the semiring is defined on it, else the smallest safe one that it allows.
+        By default as `unit_dtype` says where the semiring is defined on it, else the smallest safe one that it allows.
 
     Raises
     ------
@@ -59,7 +68,7 @@ def unit_lengths(A: Array, s: Semiring, dtype: DType = None, nulls: Nulls = None
     mask = conform(finite_entries(A, nulls), catalog.get("boolean"), where=f"{where}: unweighted")
     if is_boolean(s):
         return mask
-    target = dtypes.resolve(s, dtype, np.int32, where=where)
+    target = dtypes.resolve(s, dtype, unit_dtype(A.shape[-1], s), where=where)
     device = "cpu" if isinstance(A, np.ndarray) else "cuda"
     memory.require(mask.size * target.itemsize, device, where=where, hint="Use a smaller dtype.")
     out = module(A).full(A.shape, dtypes.zero(s, target), dtype=target)
