@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from semiring.algebra import Semiring
 from semiring.catalog import get
+from semiring.gradients import TIES, asked_by, ties_error
 from semiring.observed import Callback
 from semiring.tiles import TileStore
 from semiring.types import Array, DType
@@ -41,6 +42,7 @@ def closure(
     checkpoint: str | os.PathLike[str] | None = None,
     every: float | None = None,
     output: str | os.PathLike[str] | None = None,
+    ties: str = "one",
 ) -> Any:
     """A* = I ⊕ A ⊕ A² ⊕ …: all-pairs shortest paths in min-plus, reachability in the Boolean semiring.
 
@@ -92,6 +94,9 @@ def closure(
         Seconds between two checkpoints of a matrix in memory; 60 by default. A matrix on disk is its own.
     output : path, optional
         A directory for the result, as a store of tiles.
+    ties : {"one", "shared"}
+        Where a tensor of PyTorch requires gradients, or JAX traces: whether the gradient goes to the edges of the one
+        best path that `predecessors` finds, or is shared among all best paths by their number (docs/gradients.md).
 
     Returns
     -------
@@ -100,7 +105,7 @@ def closure(
     array, shape of A
         Of the library that A is from, on its device and in the order of its stream: NumPy, CuPy, PyTorch, JAX or any
         with the array API. Numbers of 16 bits, float16 and bfloat16, are computed and returned in float32. The
-        diagonal is `one` or better: a closure is reflexive.
+        diagonal is `one` or better: a closure is reflexive. With a gradient where A requires one (docs/gradients.md).
 
     Raises
     ------
@@ -146,6 +151,17 @@ def closure(
            [3., 0., 1.],
            [2., 6., 0.]])
     """
+    if (hasattr(A, "requires_grad") or hasattr(A, "aval")) and (library := asked_by(A)):  # PyTorch's, JAX's
+        if library == "torch":
+            from .gradients.tensors import closure as differentiable
+        else:
+            from .gradients.tracers import closure as differentiable
+        others = {"dtype": dtype, "device": device, "overwrite": overwrite, "callback": callback, "gpus": gpus}
+        others |= {"per_thread": per_thread, "unweighted": unweighted, "memory": memory, "checkpoint": checkpoint}
+        others |= {"every": every, "output": output, "null_value": None if null_value is BY_RULE else null_value}
+        return differentiable(A, semiring, ties, null_value is None, schedule, block, threads, **others)
+    if ties not in TIES:
+        raise ties_error(ties, "closure")
     limits = Limits.of(memory, checkpoint, output, every)
     with Limits.output_context(limits, gpus) as in_effect:
         wants = Wants.of(

@@ -17,6 +17,7 @@ from .catalog import get
 from .conversion import conform
 from .devices import diagonal, module, on_device
 from .errors import DTypeError, ShapeError
+from .gradients import TIES, asked_by, ties_error
 from .product import multiplied, sent
 from .survey import survey
 from .types import Array, DType
@@ -32,6 +33,7 @@ def matmul(
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
+    ties: str = "one",
 ) -> Any:
     """C ← A ⊗ B, or C ← C ⊕ A ⊗ B: the matrix product over a semiring, by `numpy.matmul`'s shape rules.
 
@@ -53,12 +55,16 @@ def matmul(
         Where to compute; by default on the device of the operands.
     threads : int, optional
         CPU threads; all available by default.
+    ties : {"one", "shared"}
+        Where tensors of PyTorch require gradients, or JAX traces: whether the gradient goes to the first best product
+        of each sum, or equally to all that are best (docs/gradients.md).
 
     Returns
     -------
     array, shape (…, m, n)
         `out` if passed; else of the operands' library, on their device and in the order of its stream. float16
-        and bfloat16 are computed and returned in float32. Where k = 0 every entry is the semiring's zero.
+        and bfloat16 are computed and returned in float32. Where k = 0 every entry is the semiring's zero. With
+        gradients where operands require them (docs/gradients.md).
 
     Raises
     ------
@@ -93,6 +99,15 @@ def matmul(
     array([[0, 1],
            [1, 0]])
     """
+    if library := asked_by(A, B):
+        if library == "torch":
+            from .gradients.tensors import matmul as differentiable
+        else:
+            from .gradients.tracers import matmul as differentiable
+        others = {"out": out, "accumulate": accumulate, "dtype": dtype, "device": device}
+        return differentiable(A, B, semiring, ties, threads, **others)
+    if ties not in TIES:
+        raise ties_error(ties, "matmul")
     s = get(semiring)
     a, b = take_in(A, where="matmul"), take_in(B, where="matmul")
     kind = in_kind_of(a, b, where="matmul")

@@ -36,7 +36,7 @@ def multiplied(
     threads: int | None = None,
 ) -> Any:
     """`matmul` of NumPy's or CuPy's arrays: in `out` where it is passed, else in new memory on A's device."""
-    shape = _shape(A, B)
+    shape = product_shape(A, B)
     A, B = _common(A, B, s, dtype, where="matmul")
     if accumulate and out is None:
         raise ShapeError("matmul: accumulate=True must have an array to add to, got out=None. Pass out=C.")
@@ -126,7 +126,7 @@ def _multiply(ops: Backend, C: Array, A: Array, B: Array, accumulate: bool) -> N
         ops.download(matrix, out=C)
 
 
-def _shape(A: Array, B: Array) -> tuple[int, ...]:
+def product_shape(A: Array, B: Array) -> tuple[int, ...]:
     """The shape of A ⊗ B by NumPy's rules, or an error that shows both shapes."""
     batch: tuple[int, ...] = ()
     wrong = ""

@@ -17,8 +17,8 @@ import pytest
 from semiring import AlgebraError, Op, Semiring, dtypes, get, trust
 from semiring.cuda import algebra, cache, cards, compile, gpu, survey
 from semiring.cuda.dense import backend, cooperative, matrix, registry, sources, tiles
+from semiring.cuda.routes import gradients, walks
 from semiring.cuda.routes import predecessors as routes
-from semiring.cuda.routes import walks
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -161,6 +161,15 @@ def test_searches_for_predecessors_and_walks_compile_without_spilling(semiring, 
         for entry, used in compile.compile(text, arch, options=options).resources.items():
             assert used.registers > 0
             assert used.spill_stores == used.spill_loads == used.stack == 0, (entry, used)
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_compile_without_spilling(arch, dtype):
+    for entry, used in compile.compile(gradients.text(np.dtype(dtype)), arch).resources.items():
+        assert used.registers > 0
+        assert used.spill_stores == used.spill_loads == used.stack == 0, (entry, used)
 
 
 @pytest.fixture

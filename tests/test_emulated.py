@@ -442,6 +442,58 @@ class TestWalks:
         assert walks.hops(cp.asarray(np.stack([P, P])))[1] == 3
 
 
+class TestGradients:
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    @pytest.mark.parametrize("shared", [emulated.SHARED, 2048], ids=["shared", "global"])
+    def test_sums_along_trees_are_the_hosts(self, cp, dtype, shared):
+        """Sums in shared memory or not; the same bits again, though threads then run in another order."""
+        from semiring.cpu.routes import gradients as host
+        from semiring.cuda import gpu
+        from semiring.cuda.routes import gradients as device
+
+        gpu.most_shared = lambda number: shared
+        tolerance = 100 * np.finfo(dtype).eps
+        for n in (1, 2, 70, 300):
+            P = TestWalks.trees(np.random.default_rng(n), 2, n)
+            Q = np.where(P < 0, np.nan, np.random.default_rng(n).standard_normal(P.shape)).astype(dtype)
+            sums = [device.subtrees(cp.asarray(P), cp.asarray(Q), 1) for _ in range(2)]
+            assert sums[0].tobytes() == sums[1].tobytes()
+            wanted = host.subtrees(P, Q, 1)
+            np.testing.assert_allclose(sums[0].get()[P >= 0], wanted[P >= 0], rtol=tolerance, atol=n * tolerance)
+            flows = [device.collected(cp.asarray(P), sums[0], n, 1) for _ in range(2)]
+            assert flows[0].tobytes() == flows[1].tobytes()
+            np.testing.assert_allclose(
+                flows[0].get(), host.collected(P, wanted, n, 1), rtol=tolerance, atol=n * tolerance
+            )
+
+    def test_numbers_of_any_size(self, cp):
+        """Small and large, and NaN, which spoils the column that it is in."""
+        from semiring.cuda.routes import gradients as device
+
+        K = np.array([[0, 1, 0, 1], [0, -9999, 1, 1], [1, 1, 1, 0]], np.int32)
+        for size in (1e-280, 1.0, 1e300):
+            F = device.collected(cp.asarray(K), cp.asarray(np.full(K.shape, size)), 2, 1).get()
+            np.testing.assert_allclose(F, np.array([[2, 0, 1, 1], [1, 2, 2, 2]]) * size, rtol=1e-15)
+        values = np.ones(K.shape)
+        values[1] = np.nan
+        F = device.collected(cp.asarray(K), cp.asarray(values), 2, 1).get()
+        np.testing.assert_array_equal(F, [[np.nan, 0, np.nan, np.nan], [np.nan, 2, np.nan, np.nan]])
+
+    @pytest.mark.parametrize("name", ["min_plus", "max_plus", "max_times", "min_times"])
+    @pytest.mark.parametrize("shape", [(1, 1, 1), (70, 33, 65), (5, 0, 3), (64, 16, 128)])
+    def test_the_first_of_the_best_products_is_chosen(self, cp, name, shape):
+        from semiring.cpu.routes import gradients as host
+        from semiring.cuda.routes import gradients as device
+
+        s, (m, k, n), rng = get(name), shape, np.random.default_rng(0)
+        A, B = (rng.integers(1, 9, (2, *sides)).astype(np.float32) for sides in ((m, k), (k, n)))
+        if k > 1:
+            A[:, 0], B[:, :, 0] = s.zero, s.zero
+        rule = {"greatest": s.add.selects == "greatest", "times": name.endswith("times"), "zero": float(s.zero)}
+        found = device.chosen(cp.asarray(A), cp.asarray(B), **rule, threads=1).get()
+        np.testing.assert_array_equal(found, host.chosen(A, B, **rule, threads=1))
+
+
 class TestHops:
     @pytest.mark.parametrize("dtype", ["int16", "float32"])
     def test_rows_are_scipys(self, cp, dtype):

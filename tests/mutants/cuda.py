@@ -334,4 +334,12 @@ MUTANTS = [
         "tests/test_sparse_emulated.py::test_every_entry_of_a_network_is_scipys_or_numpys[plus_times-float64-2]",
         "L is not multiplied by the star.",
     ),
+    Mutant(
+        "gradient-overflow",
+        "semiring/cuda/routes/gradients.cu",
+        "min(62 - exponent, 1000)",
+        "min(66 - exponent, 1000)",
+        "tests/test_emulated.py::TestGradients::test_numbers_of_any_size",
+        "Sums of integers do not fit.",
+    ),
 ]

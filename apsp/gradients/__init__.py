@@ -1,0 +1,21 @@
+"""`closure` where derivatives are asked for: the closure, and what its derivative needs (docs/gradients.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semiring.algebra import Semiring
+from semiring.types import Array
+
+from ..question import Question
+from ..reading.options import BY_RULE, nulls_of
+from ..road import answer
+from ..wants import Wants
+
+
+def closed(A: Array, s: Semiring, zeros: bool, schedule: str, block: int | None, threads: int | None) -> Any:
+    """A*, in kind; where `zeros` are edges, as `null_value=None` says."""
+    nulls = nulls_of(None if zeros else BY_RULE)
+    wants = Wants.of(where="closure", schedule=schedule, block=block, threads=threads, nulls=nulls, table=True)
+    question = Question(A, s, wants)
+    return question.in_kind(answer(question).engine.storage)

@@ -1,0 +1,207 @@
+"""numba: sums along best paths, which are gradients: along trees of predecessors, or shared where paths tie.
+
+The derivative of Σ Q[s,t] · D[s,t] by the weight of an edge is what the demand Q sends over that edge. Sums are added
+up in float64, in an order that does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..compile import kernel
+from ..pool import run
+
+#: A call takes about this many steps, so that Ctrl-C is handled.
+CALL = 1 << 24
+#: Columns whose sums are collected together; columns of a product that are searched together.
+STRIP, WIDTH = 64, 512
+
+
+def subtrees(P: np.ndarray, Q: np.ndarray, threads: int) -> np.ndarray:
+    """sums[s,j] ← Σ Q[s,t] over the t whose path in P leads through j or ends there; (…, n, n)."""
+    n, sums = P.shape[-1], np.empty(P.shape, Q.dtype)
+    rows = [X.reshape(-1, max(n, 1)) for X in _matrices(P, Q, sums)]
+
+    def sources(_: int, first: int, last: int) -> None:
+        _subtrees(*rows, np.empty(n + 1), *np.empty((2, n + 1), np.int32), first, last)
+
+    run(sources, _parts(P.size // max(n, 1), n, threads), threads)
+    return sums
+
+
+def collected(K: np.ndarray, values: np.ndarray, rows: int, threads: int) -> np.ndarray:
+    """F[k,j] ← Σ values[i,j] over the i with K[i,j] = k; (…, rows, n). A negative k is none."""
+    m, n = K.shape[-2:]
+    F = np.empty((*K.shape[:-2], rows, n), values.dtype)
+    matrices, batch = _matrices(K, values, F), F.size // max(rows * n, 1)
+
+    def columns(_: int, b: int, first: int, last: int) -> None:
+        _collect(*(X[b] for X in matrices), np.empty((STRIP, rows + 1)), first, last)
+
+    run(columns, [(b, *part) for b in range(batch) for part in _parts(n, m + rows, threads, STRIP)], threads)
+    return F
+
+
+def chosen(A: np.ndarray, B: np.ndarray, *, greatest: bool, times: bool, zero: float, threads: int) -> np.ndarray:
+    """K[i,j] ← the least k of the best A[i,k] ⊗ B[k,j], or −1 where none is better than zero; int32 (…, m, n)."""
+    (m, _), n, sign = A.shape[-2:], B.shape[-1], -1 if greatest else 1
+    K, worst = np.empty((*A.shape[:-1], n), np.int32), A.dtype.type(sign * zero)
+    operands = sign * A, B if times else sign * B, K  # so that the least is best
+    matrices, batch = _matrices(*operands), K.size // max(m * n, 1)
+
+    def rows(_: int, b: int, first: int, last: int) -> None:
+        left, right, found = (X[b] for X in matrices)
+        _choose(left, right, times, worst, found, np.empty(WIDTH, A.dtype), first, last)
+
+    run(rows, [(b, *part) for b in range(batch) for part in _parts(m, B.shape[-2] * n, threads)], threads)
+    return K
+
+
+def shared(
+    D: np.ndarray, starts: np.ndarray, heads: np.ndarray, weights: np.ndarray, Q: np.ndarray, *rule: Any
+) -> tuple[np.ndarray, int]:
+    """What the demand Q sends over each edge, shared among best paths by their number; and a source, or −1.
+
+    Edges, by tail, are those that are best paths. The source is one whose best paths go round a cycle. `rule`: whether
+    ⊗ multiplies, the semiring's zero, and of which numbers, and of what at least, sums may be off by how much.
+    """
+    n, F = len(D), np.zeros(len(heads))
+    buffers = *np.empty((2, n)), *np.empty((3, n + 1), np.int32), np.empty(len(heads), np.int32)
+    wrong = [_share(D, starts, heads, weights, Q, *rule, F, *buffers, s) for s in range(n)]
+    return F, max(wrong, default=-1)
+
+
+def _matrices(*arrays: np.ndarray) -> list[np.ndarray]:
+    """Batches with one leading axis, contiguous: without a copy where they are."""
+    return [np.ascontiguousarray(X).reshape(math.prod(X.shape[:-2]), *X.shape[-2:]) for X in arrays]
+
+
+def _parts(total: int, each: int, threads: int, unit: int = 1) -> list[tuple[int, int]]:
+    size = max(1, min(CALL // max(1, each), -(-total // (4 * threads)) if threads > 1 else total))
+    size = -(-size // unit) * unit
+    return [(first, min(first + size, total)) for first in range(0, total, size)]
+
+
+@kernel
+def _subtrees(P: Any, Q: Any, sums: Any, total: Any, waits: Any, queue: Any, first: int, last: int) -> None:
+    """A vertex is added to its predecessor when all that it precedes have been. Number n stands for no predecessor."""
+    n: Any = np.uint32(P.shape[1])
+    for s in range(first, last):
+        p, q, out = P[s], Q[s], sums[s]
+        for j in range(n):
+            total[j] = q[j]
+            waits[j] = 0
+        waits[n] = 1
+        for j in range(n):
+            waits[min(np.uint32(p[j]), n)] += 1
+        end = np.uint32(0)
+        for j in range(n):
+            queue[end] = j
+            end += np.uint32(waits[j] == 0)
+        begin = np.uint32(0)
+        while begin < end:
+            v = np.uint32(queue[begin])
+            k = min(np.uint32(p[v]), n)
+            begin += np.uint32(1)
+            total[k] += total[v]
+            waits[k] -= 1
+            queue[end] = k
+            end += np.uint32(waits[k] == 0)
+        for j in range(n):
+            out[j] = total[j]
+
+
+@kernel
+def _collect(K: Any, values: Any, F: Any, strip: Any, first: int, last: int) -> None:
+    """Columns first … last, a strip at a time. The last entry of a strip takes what belongs nowhere."""
+    none: Any = np.uint32(F.shape[0])
+    for begin in range(first, last, STRIP):
+        width = min(STRIP, last - begin)
+        for w in range(width):
+            for k in range(none):
+                strip[w, k] = 0.0
+        for i in range(K.shape[0]):
+            for w in range(width):
+                strip[w, min(np.uint32(K[i, begin + w]), none)] += values[i, begin + w]
+        for k in range(none):
+            for w in range(width):
+                F[k, begin + w] = strip[w, k]
+
+
+@kernel
+def _choose(A: Any, B: Any, times: bool, worst: Any, K: Any, best: Any, first: int, last: int) -> None:
+    """The least product of each pair, and where it is first attained, for rows first … last."""
+    for begin in range(0, B.shape[1], WIDTH):
+        width = min(WIDTH, B.shape[1] - begin)
+        for i in range(first, last):
+            found = K[i, begin : begin + width]
+            for j in range(width):
+                best[j], found[j] = worst, -1
+            for k in range(A.shape[1]):
+                a, b = A[i, k], B[k, begin : begin + width]
+                for j in range(width):
+                    c = a * b[j] if times else a + b[j]
+                    better = c < best[j]
+                    best[j] = c if better else best[j]
+                    found[j] = k if better else found[j]
+
+
+@kernel
+def _share(
+    D: Any,
+    starts: Any,
+    heads: Any,
+    weights: Any,
+    Q: Any,
+    times: bool,
+    zero: float,
+    slack: float,
+    floor: float,
+    F: Any,
+    paths: Any,
+    owed: Any,
+    waits: Any,
+    order: Any,
+    ends: Any,
+    taken: Any,
+    s: int,
+) -> int:
+    """F[e] += what source s sends over edge e; s where its best edges have a cycle, or −1."""
+    d, reached, many = D[s], 0, 0
+    for j in range(len(d)):
+        paths[j], owed[j], waits[j] = 0.0, Q[s, j], 0
+    for k in range(len(d)):  # its edges of which the best paths from s are made: taken[ends[k] : ends[k + 1]]
+        ends[k] = many
+        if d[k] != zero:
+            reached += 1
+            for e in range(starts[k], starts[k + 1]):
+                j = heads[e]
+                found = d[k] * weights[e] if times else d[k] + weights[e]
+                if j != s and abs(found - d[j]) <= slack * max(abs(d[k]), abs(d[j]), floor):
+                    taken[many] = e
+                    waits[j] += 1
+                    many += 1
+    ends[len(d)] = many
+    paths[s], order[0], end, x = 1.0, s, 1, 0
+    while x < end:
+        k = order[x]
+        x += 1
+        for e in taken[ends[k] : ends[k + 1]]:
+            j = heads[e]
+            paths[j] += paths[k]
+            waits[j] -= 1
+            if waits[j] == 0:
+                order[end] = j
+                end += 1
+    if end < reached:
+        return s
+    for x in range(end - 1, -1, -1):
+        k = order[x]
+        for e in taken[ends[k] : ends[k + 1]]:
+            part = owed[heads[e]] * (paths[k] / paths[heads[e]])
+            owed[k] += part
+            F[e] += part
+    return -1

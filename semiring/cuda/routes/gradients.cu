@@ -1,0 +1,147 @@
+// Sums along trees of predecessors, and the best products of matrices: what gradients of closures and products are made of.
+//
+// Numbers are added up as integers, scaled by a power of two so that no sum overflows: in any order the same bits. What
+// is less than 2^-61 of the greatest number of its row or column, times their count, is lost; doubles are hardly better.
+//
+// The prelude says what T is: float or double.
+
+constexpr int threads = 256, band = 64;  // rows of a column that a thread goes through
+using Bits = unsigned long long;         // of |x|: they sort as numbers do, NaN last
+
+__device__ Bits bits(T x) { return __double_as_longlong(fabs(double(x))); }
+
+// By what to multiply `count` numbers of which none is greater, so that their sum has 62 bits; NaN if it is not finite.
+__device__ double scale_of(Bits greatest, int count) {
+    const double most = count * __longlong_as_double(greatest), none = most - most;
+    if (none != 0) return none;
+    const int exponent = int(__double_as_longlong(most) >> 52) - 1022;  // most < 2^exponent
+    return __longlong_as_double((long long)(1023 + min(62 - exponent, 1000)) << 52);
+}
+
+// 1 / scale, of a power of two.
+__device__ double inverse(double scale) {
+    return scale != scale ? scale : __longlong_as_double((2046ll << 52) - __double_as_longlong(scale));
+}
+
+__device__ Bits scaled(T x, double scale) { return Bits(llrint(double(x) * scale)); }
+
+// sums[s,j] ← Σ Q[s,t] over the t whose path in P[s] leads through j or ends there. A thread block takes a row: a vertex
+// is added to its predecessor by the thread that adds the last of its own successors. Sums are in shared memory, or in
+// `buffer`, n numbers and as many counts a block.
+extern "C" __global__ void __launch_bounds__(threads)
+    subtrees(const int* P, const T* Q, int n, long long rows, long long* buffer, T* sums) {
+    extern __shared__ long long dynamic[];
+    __shared__ Bits greatest;
+    const long long pitch = n + (n + 1) / 2;
+    auto* const total = reinterpret_cast<Bits*>(buffer ? buffer + pitch * blockIdx.x : dynamic);
+    int* const waits = reinterpret_cast<int*>(total + n);
+    for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
+        const int* const p = P + row * n;
+        const T* const q = Q + row * n;
+        if (threadIdx.x == 0) greatest = 0;
+        __syncthreads();
+        Bits mine = 0;
+        for (int j = threadIdx.x; j < n; j += threads) {
+            waits[j] = 0;
+            if (p[j] >= 0) mine = max(mine, bits(q[j]));
+        }
+        atomicMax(&greatest, mine);
+        __syncthreads();
+        const double scale = scale_of(greatest, n), back = inverse(scale);
+        for (int j = threadIdx.x; j < n; j += threads) {
+            total[j] = p[j] >= 0 ? scaled(q[j], scale) : 0;
+            if (p[j] >= 0) atomicAdd(&waits[p[j]], 1);
+        }
+        __syncthreads();
+        for (int j = threadIdx.x; j < n; j += threads)
+            if (waits[j] == 0) waits[j] = -1;  // a leaf, at which a thread begins
+        __syncthreads();
+        for (int j = threadIdx.x; j < n; j += threads) {
+            if (*(volatile int*)&waits[j] != -1) continue;
+            for (int v = j, k = p[j]; k >= 0; v = k, k = p[k]) {
+                atomicAdd(&total[k], *(volatile Bits*)&total[v]);
+                __threadfence_block();
+                if (atomicAdd(&waits[k], -1) != 1) break;
+                __threadfence_block();
+            }
+        }
+        __syncthreads();
+        for (int j = threadIdx.x; j < n; j += threads) sums[row * n + j] = T((long long)total[j] * back);
+        __syncthreads();
+    }
+}
+
+// The greatest |values| of each column where K has a row, of batches of m × n; `greatest` holds zeros.
+extern "C" __global__ void __launch_bounds__(threads)
+    columns(const int* K, const T* values, int m, int n, int batch, Bits* greatest) {
+    const int j = blockIdx.x * threads + threadIdx.x, begin = blockIdx.y * band;
+    if (j >= n) return;
+    for (long long b = blockIdx.z; b < batch; b += gridDim.z) {
+        Bits mine = 0;
+        for (int i = begin; i < min(begin + band, m); ++i)
+            if (K[(b * m + i) * n + j] >= 0) mine = max(mine, bits(values[(b * m + i) * n + j]));
+        atomicMax(&greatest[b * n + j], mine);
+    }
+}
+
+// F[k,j] += values[i,j] where K[i,j] = k, scaled by column; F is rows × n and holds zeros.
+extern "C" __global__ void __launch_bounds__(threads)
+    collect(const int* K, const T* values, int m, int n, int rows, int batch, const Bits* greatest, Bits* F) {
+    const int j = blockIdx.x * threads + threadIdx.x, begin = blockIdx.y * band;
+    if (j >= n) return;
+    for (long long b = blockIdx.z; b < batch; b += gridDim.z) {
+        const double scale = scale_of(greatest[b * n + j], m);
+        for (int i = begin; i < min(begin + band, m); ++i) {
+            const int k = K[(b * m + i) * n + j];
+            if (k >= 0) atomicAdd(&F[(b * rows + k) * n + j], scaled(values[(b * m + i) * n + j], scale));
+        }
+    }
+}
+
+// What was collected, as numbers.
+extern "C" __global__ void __launch_bounds__(threads)
+    unscale(const Bits* F, int m, int n, int rows, int batch, const Bits* greatest, T* out) {
+    const int j = blockIdx.x * threads + threadIdx.x, begin = blockIdx.y * band;
+    if (j >= n) return;
+    for (long long b = blockIdx.z; b < batch; b += gridDim.z) {
+        const double back = inverse(scale_of(greatest[b * n + j], m));
+        for (int k = begin; k < min(begin + band, rows); ++k)
+            out[(b * rows + k) * n + j] = T((long long)F[(b * rows + k) * n + j] * back);
+    }
+}
+
+// K[i,j] ← the least k of the least A[i,k] ⊗ B[k,j], or −1 where none is less than `worst`. Operands are multiplied by
+// `sign`, so that the least is best: both where ⊗ adds, A alone where it multiplies. A thread has 4 × 4 pairs of a tile.
+constexpr int side = 64, depth = 16, each = 4;
+extern "C" __global__ void __launch_bounds__(threads)
+    choose(const T* A, const T* B, int m, int inner, int n, int batch, int times, T sign, T worst, int* K) {
+    __shared__ T a[depth][side + 1], b[depth][side];
+    const int row = threadIdx.x / 16, column = threadIdx.x % 16, top = blockIdx.y * side, left = blockIdx.x * side;
+    for (long long matrix = blockIdx.z; matrix < batch; matrix += gridDim.z) {
+        const T *const X = A + matrix * m * inner, *const Y = B + matrix * inner * n;
+        T best[each][each];
+        int found[each][each];
+        for (int r = 0; r < each; ++r)
+            for (int c = 0; c < each; ++c) best[r][c] = worst, found[r][c] = -1;
+        for (int first = 0; first < inner; first += depth) {
+            for (int x = threadIdx.x; x < side * depth; x += threads) {
+                const int i = top + x / depth, k = first + x % depth, below = first + x / side, j = left + x % side;
+                a[x % depth][x / depth] = i < m && k < inner ? sign * X[(long long)i * inner + k] : worst;
+                b[x / side][x % side] = below < inner && j < n ? (times ? T(1) : sign) * Y[(long long)below * n + j] : T(1);
+            }
+            __syncthreads();
+            for (int k = 0; k < depth; ++k)
+                for (int r = 0; r < each; ++r)
+                    for (int c = 0; c < each; ++c) {
+                        const T p = a[k][row + 16 * r], q = b[k][column + 16 * c], here = times ? p * q : p + q;
+                        if (here < best[r][c]) best[r][c] = here, found[r][c] = first + k;
+                    }
+            __syncthreads();
+        }
+        for (int r = 0; r < each; ++r)
+            for (int c = 0; c < each; ++c) {
+                const int i = top + row + 16 * r, j = left + column + 16 * c;
+                if (i < m && j < n) K[(matrix * m + i) * n + j] = found[r][c];
+            }
+    }
+}
