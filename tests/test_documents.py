@@ -35,6 +35,7 @@ PAGES = {
     "docs/scipy-networkx.md": ".",
     "docs/sparse.md": ".",
     "docs/routes.md": ".",
+    "docs/gradients.md": ".",
     "docs/scale.md": ".",
     "docs/stores.md": "examples",
 }
