@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -26,7 +26,7 @@ from . import estimates
 from .engines import Engine
 from .graph import Graph
 from .graph.nulls import Nulls, refuse_ambiguous, without_nulls
-from .graph.ondisk import Windows, height
+from .graph.ondisk import height
 from .reading.options import BY_RULE, NullValue, nulls_of
 
 
@@ -255,7 +255,7 @@ class Trees:
         essential = essential and self.engine.stored and alone
         if (reverse, essential) not in self._listed:
             if essential and windows is not None:
-                tails, heads, weights = self._essential(windows)
+                tails, heads, weights = self._essential(windows, windows.of.together)
             else:
                 tails, heads, weights = self.graph.edges(self.semiring, self.engine.dtype)
             used = weights != dtypes.zero(self.semiring, weights.dtype)
@@ -268,35 +268,64 @@ class Trees:
             self._listed[reverse, essential] = starts, second[order], weights[used][order]
         return self._listed[reverse, essential]
 
-    def _essential(self, windows: Windows) -> Edges:
-        """Tails, heads and weights of the edges of a matrix on disk that are as good as their distances.
+    def tight_edges(self) -> Edges:
+        """Tails, heads and weights of the edges that a best path may take, in the order of `Graph.edges`.
+
+        Of a matrix, only those that are as good as their distances; of a list, all: `tight` says which of them are so.
+        """
+        if self.graph.dense is None:
+            return self.graph.edges(self.semiring, self.engine.dtype)
+        windows = self.graph.windows(self.semiring, self.engine.dtype, where="paths")
+        if windows is not None:
+            return self._essential(windows, windows.of.together)
+        return self._essential(self.graph.matrix(self.semiring, self.engine.dtype), 1)
+
+    def tight(self, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Which of these edges are as good as their distances, within rounding; all where no table is in memory."""
+        if not self.engine.in_memory:
+            return np.ones(len(tails), np.bool_)
+        slack = self._slack([host(self.engine.table())])
+        return _as_good(weights, self.engine.entries(tails, heads), slack)
+
+    def _slack(self, parts: Iterable[np.ndarray]) -> float:
+        """How much worse an edge may be than its distance, for rounding alone."""
+        if self.engine.dtype.kind != "f" or self.semiring.mul.selects:
+            return 0.0
+        largest = max((dtypes.largest_finite(D) for D in parts), default=0.0)
+        return 16 * float(np.finfo(self.engine.dtype).eps) * largest  # sums are compared to 4 eps of the larger one
+
+    def _essential(self, A: Any, together: int) -> Edges:
+        """Tails, heads and weights of the edges of a matrix that are as good as their distances, within rounding.
 
         Raises
         ------
         MemoryNeeded
             If they do not fit.
         """
-        zero, every = dtypes.zero(self.semiring, windows.dtype), np.arange(self.graph.n)
-        step = height(4 * windows.shape[1] * windows.dtype.itemsize, windows.of.together)  # four arrays at a time
-        slack = 0.0
-        if windows.dtype.kind == "f" and not self.semiring.mul.selects:  # sums are compared to 4 eps of the larger one
-            largest = max(dtypes.largest_finite(host(D)) for _, D in self.engine.rows(every, step))
-            slack = 16 * float(np.finfo(windows.dtype).eps) * largest
+        zero, every = dtypes.zero(self.semiring, A.dtype), np.arange(self.graph.n)
+        step = height(4 * A.shape[1] * A.dtype.itemsize, together)  # four arrays at a time
+        slack = self._slack(host(D) for _, D in self.engine.rows(every, step))
         found: list[Edges] = []
         for sources, rows in self.engine.rows(every, step):
-            A, D = windows[int(sources[0]) : int(sources[-1]) + 1], host(rows)
-            with np.errstate(invalid="ignore"):
-                good = (abs(A - D) <= slack) | (A == D) if slack else A == D
-            i, j = np.nonzero(good & (A != zero))
-            found.append((sources[i], j, A[i, j]))
+            part, D = host(A[int(sources[0]) : int(sources[-1]) + 1]), host(rows)
+            i, j = np.nonzero(_as_good(part, D, slack) & (part != zero))
+            found.append((sources[i], j, part[i, j]))
             count = sum(len(tails) for tails, _, _ in found)
             require(2 * 24 * count, where="paths", hint="path(u, v) needs no list of edges.")
+        if not found:
+            return every, every, np.empty(0, A.dtype)
         tails, heads, weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return tails, heads, weights
 
     @cached_property
     def _listed(self) -> dict[tuple[bool, bool], Edges]:
         return {}
+
+
+def _as_good(A: np.ndarray, D: np.ndarray, slack: float) -> np.ndarray:
+    """Where A equals D, or differs by no more than the slack."""
+    with np.errstate(invalid="ignore"):
+        return (abs(A - D) <= slack) | (A == D) if slack else A == D
 
 
 def _taken(A: Array, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[Any, Taken]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .algebra import Semiring
 from .cpu.processors import default_threads
-from .errors import DomainError
+from .errors import AlgebraError, DomainError
 from .selection import refuse, require_selection
 from .signals import load
 from .types import Array
@@ -153,6 +154,45 @@ def lengths(
         L, wrong = on_device(semiring, P, A)
     _require_trees(wrong, "lengths")
     return L
+
+
+def adjoint(
+    semiring: Semiring,
+    dtype: np.dtype,
+    edges: tuple[np.ndarray, np.ndarray, np.ndarray],
+    *,
+    where: str,
+    names: Sequence[Any] | None = None,
+    threads: int | None = None,
+) -> Any:
+    """What adds up over best paths, shared where several are as good: `semiring.cpu.routes.adjoint.Adjoint`.
+
+    Parameters
+    ----------
+    semiring : Semiring
+    dtype : dtype
+        Of the rows of the closure that it will be given, and of the weights.
+    edges : (starts, heads, weights)
+        Those that leave k are at starts[k] … starts[k + 1]; no loops, and no two from one vertex to another.
+    where : str
+        The operation, for errors.
+    names : sequence, optional
+        Of the vertices, for errors; their positions by default.
+    threads : int, optional
+
+    Raises
+    ------
+    AlgebraError
+        If ⊕ does not select, or ⊗ does: then a detour costs nothing, and best walks go in circles.
+    """
+    require_selection(semiring, where=where)
+    if semiring.mul.selects is not None:
+        raise AlgebraError(
+            f"{where}: ⊗ must make walks worse with every edge, as + and × do, got {semiring.mul.name} of "
+            f"{semiring.name}, over which best walks go in circles and cannot be counted. `path` finds one of them."
+        )
+    names = range(len(edges[0]) - 1) if names is None else names
+    return load("semiring.cpu.routes.adjoint").Adjoint(semiring, dtype, edges, _threads(threads), names, where)
 
 
 def _require_trees(wrong: int, where: str) -> None:

@@ -32,8 +32,8 @@ from ..road import answer
 from ..saving.tiles import save_archive
 from ..wants import Wants
 from .archives import archive_of, load_result, save_result
+from .flowing import Flowing
 from .reweighting import reweighted
-from .routed import Routed
 from .shown import Shown
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Shown, Routed, Measured):
+class Result(Shown, Flowing, Measured):
     """Best walks of a graph: between all its vertices, or from some sources to some targets.
 
     It asks an engine: a matrix that is there, a sparse graph eliminated, from which rows and single distances are

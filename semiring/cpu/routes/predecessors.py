@@ -17,20 +17,18 @@ open begins again, breadth first from its own edges. docs/routes.md says all of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core import types
 
 from ... import dtypes
 from ...algebra import Semiring
 from ...memory import require
 from ...selection import refuse, require_selection
-from ..compile import kernel as own
-from ..kinds import Kind, choose, raw, semiring_of, shipped
+from ..kinds import Kind, choose, raw, semiring_of
 from ..pool import run
 from .checks import attain, product
+from .code import compiled
 from .equality import rounds
 from .nearest import GROUP, LANES, OPEN, best, nearest, transpose
 from .plateaus import begin, count_into, count_tight, levels, list_into, list_tight, near
@@ -42,19 +40,7 @@ ALONE = 192
 #: What a sum may be off by, in eps.
 ALLOWED = 4.0
 
-#: Arguments of kernels: sizes, truth values, numbers of the kind, and arrays with contiguous rows: of the kind's
-#: entries, of integers of 32 and of 64 bits, of truth values. Capital letters are matrices.
-_LETTERS: dict[str, Callable[[Any], Any]] = {
-    "i": lambda kind: types.intp,
-    "t": lambda kind: types.boolean,
-    "x": lambda kind: kind.scalar,
-    "A": lambda kind: kind.scalar[:, ::1],
-    "a": lambda kind: kind.scalar[::1],
-    "P": lambda kind: types.int32[:, ::1],
-    "p": lambda kind: types.int32[::1],
-    "l": lambda kind: types.int64[::1],
-    "b": lambda kind: types.boolean[::1],
-}
+#: The arguments of kernels, a letter each: see `code.compiled`.
 _SIGNATURES = {
     transpose: "AAii",
     best: "Aaii",
@@ -72,13 +58,9 @@ _SIGNATURES = {
 _MOVERS = {transpose, list_into}
 
 
-@cache
 def _code(part: Any, kind: Kind) -> Callable[..., Any]:
-    """A kernel's machine code for a kind; what a user's function calls may change, so that never goes to disk."""
-    if part in _MOVERS:
-        kind = raw(kind.itemsize)
-    entry = own(part.py_func, on_disk=part in _MOVERS or shipped(semiring_of(kind)))
-    return partial(entry.compile((kind, *(_LETTERS[letter](kind) for letter in _SIGNATURES[part]))), kind)
+    """A kernel's machine code for a kind."""
+    return compiled(part, raw(kind.itemsize) if part in _MOVERS else kind, _SIGNATURES[part])
 
 
 def _bits(entries: np.ndarray) -> np.ndarray:

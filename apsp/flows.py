@@ -1,0 +1,184 @@
+"""What is needed to add up over best paths: the arcs they may take, tables of demand, and NetworkX's scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semiring.errors import DomainError, ShapeError
+from semiring.memory import require
+
+from .graph import Graph
+from .inputs.frames import columns_of, is_table
+from .labels import Labels
+from .routes import Edges, Trees
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """The arcs that best paths may take, one from a vertex to another, and which of them each edge of the graph is.
+
+    Attributes
+    ----------
+    edges : (starts, heads, weights)
+        By tail; of parallel edges the best, and no loops.
+    tails : int array, shape (arcs,)
+    place : int64 array, or None
+        For each of `Graph.edges` its arc, or −1: for loops, and where a parallel edge is better. None of a matrix.
+    share : float64 array, or None
+        The share of each in what its arc carries: that of parallel edges which are equally good.
+    """
+
+    edges: Edges
+    tails: np.ndarray
+    place: np.ndarray | None = None
+    share: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, trees: Trees) -> Arcs:
+        """The arcs of a graph."""
+        n, greatest = trees.graph.n, trees.semiring.add.selects == "greatest"
+        tails, heads, weights = trees.tight_edges()
+        used = np.flatnonzero(tails != heads)
+        pairs, arc = np.unique(tails[used] * n + heads[used], return_inverse=True)
+        best = np.empty(len(pairs), weights.dtype)
+        best[arc] = weights[used]  # any of them
+        (np.maximum if greatest else np.minimum).at(best, arc, weights[used])
+        chosen = weights[used] == best[arc]
+        tight = trees.tight(pairs // max(n, 1), pairs % max(n, 1), best)
+        pairs, best, arc = pairs[tight], best[tight], np.where(tight, np.cumsum(tight) - 1, -1)[arc]
+        starts = np.searchsorted(pairs, np.arange(n + 1) * n).astype(np.int64)
+        edges = starts, pairs % max(n, 1), best
+        if trees.graph.dense is not None:
+            return cls(edges, pairs // max(n, 1))
+        place, chosen = np.full(len(tails), -1, np.int64), chosen & (arc >= 0)
+        place[used[chosen]] = arc[chosen]
+        share = 1.0 / np.maximum(np.bincount(arc[chosen], minlength=len(pairs)), 1)
+        return cls(edges, pairs // max(n, 1), place, np.append(share, 0.0)[place])
+
+    def of_edges(self, along: np.ndarray, graph: Graph) -> np.ndarray:
+        """What each edge of the graph carries, both ways together, in its own order; of a matrix a matrix."""
+        if self.place is None or self.share is None:
+            require(8 * graph.n**2, where="flows", hint="Pass the graph as a list of edges.")
+            out = np.zeros((graph.n, graph.n))
+            out[self.tails, self.edges[1]] = along
+            return out
+        assert graph.rows is not None
+        both = np.append(along, 0.0)[self.place] * self.share
+        out = both[: len(graph.rows)]
+        if not graph.directed:
+            out[graph.rows != graph.cols] += both[len(graph.rows) :]
+        return out
+
+
+@dataclass(frozen=True)
+class Scale:
+    """NetworkX's scale of betweenness (its version 3.6): of sums over pairs of a source and another vertex.
+
+    Attributes
+    ----------
+    source, other : float
+        What the sum of a vertex is multiplied by, if it is one of the sampled sources, and else.
+    """
+
+    source: float
+    other: float
+
+    @classmethod
+    def of(cls, n: int, *, directed: bool, normalized: bool, endpoints: bool, sampled: int | None) -> Scale:
+        """Of n vertices and so many sampled sources: without ends, a source is between pairs from one fewer."""
+        ends = n if endpoints else n - 1
+        if ends < 2:
+            return cls(1.0, 1.0)
+
+        def scale(sources: int) -> float:
+            if not sources:
+                return math.nan
+            return 1 / (sources * (ends - 1)) if normalized else ends / (sources * (1 if directed else 2))
+
+        other = scale(ends if sampled is None else sampled)
+        return cls(other if sampled is None or endpoints else scale(sampled - 1), other)
+
+
+@dataclass(frozen=True)
+class Demand:
+    """How much goes from sources to targets: a table, or triples of positions and amounts, sources ascending."""
+
+    table: np.ndarray | None
+    origins: np.ndarray
+    destinations: np.ndarray
+    trips: np.ndarray
+    targets: int
+
+    @classmethod
+    def of(cls, demand: Any, sources: Labels, targets: Labels) -> Demand:
+        """Of whatever it comes as: see `Result.flows`.
+
+        Raises
+        ------
+        ShapeError, DomainError, VertexError
+        """
+        none, shape = np.empty(0, np.int64), (len(sources), len(targets))
+        if isinstance(demand, np.ndarray):
+            if demand.shape != shape:
+                raise ShapeError(
+                    f"flows: demand must have a row a source and a column a target, shape {shape}, got {demand.shape}. "
+                    "Pass triples (origin, destination, trips) as a list."
+                )
+            table = _numbers(demand)
+            return cls(table, np.flatnonzero(table.any(axis=1)), none, table[:0, :0].ravel(), shape[1])
+        origins, destinations, trips = _columns(demand)
+        i, j = sources.positions(origins), targets.positions(destinations)
+        order = np.argsort(i, kind="stable")
+        return cls(None, i[order], j[order], _numbers(trips)[order], shape[1])
+
+    @property
+    def sources(self) -> np.ndarray:
+        """The positions from which anything goes, ascending."""
+        return np.unique(self.origins)
+
+    def rows(self, sources: np.ndarray) -> np.ndarray:
+        """What goes from some of them, ascending, float64 (sources, targets)."""
+        if self.table is not None:
+            return self.table[sources]
+        out = np.zeros((len(sources), self.targets))
+        first, last = np.searchsorted(self.origins, sources[0]), np.searchsorted(self.origins, sources[-1], "right")
+        part = slice(first, last)
+        np.add.at(out, (np.searchsorted(sources, self.origins[part]), self.destinations[part]), self.trips[part])
+        return out
+
+
+def _columns(demand: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    """Origins, destinations and trips, of a frame, a mapping or triples."""
+    if is_table(demand):
+        named = columns_of(demand)
+        if missing := [name for name in ("origin", "destination", "trips") if name not in named]:
+            raise ShapeError(
+                f"flows: a table of demand must have the columns origin, destination and trips, got {list(named)}, "
+                f"without {' and '.join(missing)}. Rename them."
+            )
+        return named["origin"], named["destination"], named["trips"]
+    if not isinstance(demand, Iterable):
+        raise ShapeError(f"flows: demand must be an array, a table, a mapping or triples, got {demand!r}.")
+    listed = [(*pair, q) for pair, q in demand.items()] if isinstance(demand, Mapping) else list(demand)
+    for k, triple in enumerate(listed):
+        if not isinstance(triple, tuple | list) or len(triple) != 3:
+            raise ShapeError(
+                f"flows: demand must be triples (origin, destination, trips), or lead from pairs to trips, got "
+                f"{triple!r} at {k}. A table of all pairs is an array."
+            )
+    return [u for u, _, _ in listed], [v for _, v, _ in listed], [q for _, _, q in listed]
+
+
+def _numbers(trips: Any) -> np.ndarray:
+    try:
+        found = np.ascontiguousarray(trips, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DomainError(f"flows: trips must be numbers, got {error}.") from None
+    if not np.isfinite(found).all():
+        raise DomainError("flows: trips must be finite numbers, got NaN or an infinity. Leave such pairs out.")
+    return found

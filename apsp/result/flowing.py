@@ -1,0 +1,369 @@
+"""What adds up over best paths: counts of them, flows, betweenness; and all best paths of a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from semiring.devices import host
+from semiring.errors import NoPathError, ShapeError
+from semiring.memory import require
+from semiring.observed import Callback
+from semiring.routes import adjoint
+from semiring.types import Label
+
+from ..engines.part import Limit
+from ..flows import Arcs, Demand, Scale
+from ..log import Watch
+from .routed import Routed
+
+#: Rows of distances that come together, for each thread.
+_BLOCK = 64
+
+
+class Flowing(Routed):
+    """Sums over best paths. Where several are as good, they share alike; ties are those of Dijkstra's algorithm.
+
+    Of floats that means: lengths added up from the source on are compared bit for bit, as NetworkX does.
+    """
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """int64, of the shape of `distances`, on the host: how many best paths lead from each source to each target.
+
+        Paths are told apart by their vertices; 1 from a vertex to itself, 0 where there is no path.
+
+        Raises
+        ------
+        DivergenceError
+            If a cycle costs nothing, naming it.
+        DomainError
+            If there are more than 2⁶³ − 1, naming the pair.
+        """
+        k, m = self.engine.shape
+        require(8 * k * m, where="counts", hint="Take a result of some sources and targets.")
+        out = np.empty((k, m), np.int64)
+        sums, done, targets = self._adjoint("counts"), 0, self._in_graph(self.targets, np.arange(m))
+        for positions, D in self.engine.all_pairs.rows(self._in_graph(self.sources, np.arange(k)), _BLOCK):
+            rows, D = np.empty((len(positions), self.graph.n), np.int64), host(D)
+            sums.counts(D, positions, rows)
+            out[done : done + len(positions)] = np.where(self._reached(D), rows, 0)[:, targets]
+            done += len(positions)
+        return out
+
+    def all_paths(self, u: Label, v: Label) -> Iterator[list[Any]]:
+        """Every best path from u to v, as `path` gives one.
+
+        Parameters
+        ----------
+        u, v : label
+
+        Yields
+        ------
+        list of labels
+            u first, v last; ascending by the positions of their last vertices.
+
+        Raises
+        ------
+        VertexError
+            If a label is not in the graph.
+        NoPathError
+            If v cannot be reached from u.
+        AlgebraError
+            If best walks of the semiring cannot be counted: its ⊕ does not select, or its ⊗ does.
+        DivergenceError
+            If a cycle costs nothing, naming it.
+
+        See Also
+        --------
+        counts : How many there are.
+        path : One of them.
+
+        Notes
+        -----
+        A row of distances and O(n + m), then the length of each path; there may be exponentially many.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 1), ("A", "C", 1), ("B", "D", 1), ("C", "D", 1)])
+        >>> list(r.all_paths("A", "D"))
+        [['A', 'B', 'D'], ['A', 'C', 'D']]
+        """
+        i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
+        sums = self._adjoint("all_paths")
+        if self.engine.entry(i, j).item() == self.infinity and start != end:
+            raise NoPathError(f"all_paths: {v!r} must be reachable from {u!r}, got no walk between them.")
+        tails, heads = sums.tight(self.engine.all_pairs.row(start), start)
+        order = np.argsort(heads, kind="stable")
+        tails, ends = tails[order], np.searchsorted(heads[order], np.arange(self.graph.n + 1))
+        return self._walked_back(start, end, lambda x: tails[ends[x] : ends[x + 1]].tolist())
+
+    def _walked_back(self, start: int, end: int, before: Callable[[int], list[int]]) -> Iterator[list[Any]]:
+        path, waiting = [end], [iter(before(end))]
+        while path:
+            if path[-1] == start:
+                yield [self.labels[x] for x in reversed(path)]
+                following = None
+            else:
+                following = next(waiting[-1], None)
+            if following is None:
+                path.pop()
+                waiting.pop()
+            else:
+                path.append(following)
+                waiting.append(iter(before(following)))
+
+    def flows(self, demand: Any, *, unreachable: str = "raise", callback: Callback | None = None) -> np.ndarray:
+        """What each edge carries if demand takes best paths: all-or-nothing assignment, shared alike among ties.
+
+        Parameters
+        ----------
+        demand : array, table, mapping, or list of triples
+            How much goes from each source to each target: an array of the shape of `distances`; a data frame with the
+            columns origin, destination and trips; {(u, v): trips}; or (u, v, trips). Only sources from which anything
+            goes are searched from. What is to stay where it is uses no edge.
+        unreachable : {"raise", "drop"}
+            What becomes of demand between vertices without a path.
+        callback : callable, optional
+            `callback(done, total)` in sources.
+
+        Returns
+        -------
+        float64 array, shape (edges,)
+            In the order of the graph's list of edges, an undirected edge's both ways together. Parallel edges that are
+            equally good share alike. Of a matrix, one of shape (n, n).
+
+        Raises
+        ------
+        VertexError
+            If demand names a vertex that is none of the sources or targets.
+        ShapeError, DomainError
+            If demand has another shape, or holds what is no finite number.
+        NoPathError
+            If there is demand between two vertices and no path.
+        AlgebraError
+            If best walks of the semiring cannot be counted: its ⊕ does not select, or its ⊗ does.
+        DivergenceError
+            If a cycle costs nothing, naming it.
+
+        See Also
+        --------
+        edge_betweenness : The flows of one unit between all pairs.
+        update : Other weights, such as travel times under these flows.
+
+        Notes
+        -----
+        In each source's row, O(n + m) after the distances; of a matrix, m counts the edges that are as good as their
+        distances. This is the derivative of Σ demand · distance by each weight, where there is one, so that
+        Σ flow · weight = Σ demand · distance. Source: Brandes 2001, "A faster algorithm for betweenness centrality".
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)])
+        >>> r.flows({("A", "C"): 100, ("B", "C"): 10})
+        array([100., 110.,   0.])
+        """
+        if unreachable not in ("raise", "drop"):
+            raise ValueError(f"flows: unreachable must be 'raise' or 'drop', got {unreachable!r}.")
+        wanted, n = Demand.of(demand, self.sources, self.targets), self.graph.n
+        sources, targets = wanted.sources, self._in_graph(self.targets, np.arange(self.engine.shape[1]))
+        origins = self._in_graph(self.sources, sources)
+        done = 0
+
+        def rows(positions: np.ndarray, D: np.ndarray) -> np.ndarray:
+            nonlocal done
+            q = np.zeros((len(positions), n))
+            q[:, targets] = wanted.rows(sources[done : done + len(positions)])
+            lost = ~self._reached(D) & (q != 0)
+            if unreachable == "raise" and lost.any():
+                i, j = (int(x[0]) for x in lost.nonzero())
+                u, v = self.labels[int(positions[i])], self.labels[j]
+                raise NoPathError(
+                    f"flows: where there is demand there must be a path, got {q[i, j]:g} from {u!r} to {v!r} and none. "
+                    "Pass unreachable='drop' to leave such pairs out."
+                )
+            q[lost] = 0.0
+            done += len(positions)
+            return q
+
+        sums = self._summed("flows", origins, rows, callback)
+        return self._arcs.of_edges(sums.along, self.graph)
+
+    def betweenness(
+        self,
+        *,
+        sources: int | None = None,
+        seed: int = 0,
+        endpoints: bool = False,
+        normalized: bool = True,
+        callback: Callback | None = None,
+    ) -> dict[Label, float]:
+        """The share of best paths that pass each vertex, by label: NetworkX's `betweenness_centrality`.
+
+        Parameters
+        ----------
+        sources : int, optional
+            From so many sources, drawn at random, and scaled up; by default from all, exactly.
+        seed : int
+            For the draw.
+        endpoints : bool
+            Whether paths also pass their ends.
+        normalized : bool
+            Whether sums are divided by the number of pairs that a vertex may lie between; else those of an undirected
+            graph are halved, so that each pair counts once.
+        callback : callable, optional
+            `callback(done, total)` in sources.
+
+        Returns
+        -------
+        dict
+            The labels in the order of the graph. Of a result of some sources and targets, the sums between these, as
+            `betweenness_centrality_subset`.
+
+        Raises
+        ------
+        ShapeError
+            If there are fewer sources than are to be drawn.
+        AlgebraError
+            If best walks of the semiring cannot be counted: its ⊕ does not select, or its ⊗ does.
+        DivergenceError
+            If a cycle costs nothing, naming it.
+
+        See Also
+        --------
+        edge_betweenness : Of the edges.
+        closeness, eccentricity : Measures of distance.
+        networkx.betweenness_centrality : What it agrees with.
+
+        Notes
+        -----
+        O(n + m) a source, after its distances; exact sums of vertices and edges are found together, and kept. Of k
+        drawn sources, all normalized values are within √(ln(2 n / p) / (2 k)) · n / (n − 2) of the exact ones, but with
+        probability p (Hoeffding 1963; Brandes and Pich 2007, "Centrality estimation in large networks"). The sums are
+        the same bits for any number of threads.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).betweenness()
+        {'A': 0.0, 'B': 1.0, 'C': 0.0}
+        """
+        drawn, sums = self._between("betweenness", sources, seed, callback)
+        scale = self._scale(normalized, endpoints, None if sources is None else len(drawn))
+        factor = np.full(self.graph.n, scale.other)
+        factor[drawn] = scale.source
+        found = (sums.through + sums.ending if endpoints else sums.through) * factor
+        return dict(zip(self.labels, found.tolist(), strict=True))
+
+    def edge_betweenness(
+        self,
+        *,
+        sources: int | None = None,
+        seed: int = 0,
+        normalized: bool = True,
+        callback: Callback | None = None,
+    ) -> np.ndarray:
+        """The share of best paths that take each edge: NetworkX's `edge_betweenness_centrality`.
+
+        Parameters
+        ----------
+        sources, seed, normalized, callback
+            As of `betweenness`.
+
+        Returns
+        -------
+        float64 array, shape (edges,)
+            In the order of the graph's list of edges; parallel edges that are equally good share alike. Of a matrix,
+            one of shape (n, n).
+
+        Raises
+        ------
+        ShapeError, AlgebraError, DivergenceError
+            As `betweenness`.
+
+        See Also
+        --------
+        betweenness : Of the vertices.
+        flows : Of a demand of your own.
+        networkx.edge_betweenness_centrality : What it agrees with.
+
+        Notes
+        -----
+        Cost and precision are those of `betweenness`.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)])
+        >>> r.edge_betweenness(normalized=False)
+        array([2., 2., 0.])
+        """
+        drawn, sums = self._between("edge_betweenness", sources, seed, callback)
+        scale = self._scale(normalized, True, None if sources is None else len(drawn))
+        return self._arcs.of_edges(sums.along, self.graph) * scale.other
+
+    def _scale(self, normalized: bool, endpoints: bool, sampled: int | None) -> Scale:
+        graph = self.graph
+        return Scale.of(
+            graph.n, directed=graph.directed, normalized=normalized, endpoints=endpoints, sampled=sampled
+        )  # fmt: skip
+
+    def _between(self, where: str, count: int | None, seed: int, callback: Callback | None) -> tuple[np.ndarray, Any]:
+        """The sources, and the sums of one unit from each to every target that it reaches; all are kept."""
+        k, m = self.engine.shape
+        every = self._in_graph(self.sources, np.arange(k))
+        if count is None and "_between_all" in vars(self):
+            return every, vars(self)["_between_all"]
+        if count is not None and (isinstance(count, bool) or not hasattr(count, "__index__") or not 0 < count <= k):
+            raise ShapeError(
+                f"{where}: sources must be a number from 1 to {k}, the sources of this result, got {count!r}."
+            )
+        drawn = every if count is None else np.sort(np.random.default_rng(seed).choice(every, count, replace=False))
+        unit = np.zeros((1, self.graph.n))
+        unit[:, self._in_graph(self.targets, np.arange(m))] = 1.0
+        limited = self.engine.limit is not None
+        sums = self._summed(where, drawn, lambda _, D: unit * self._reached(D) if limited else unit, callback)
+        if count is None:
+            vars(self)["_between_all"] = sums
+        return drawn, sums
+
+    def _summed(
+        self,
+        where: str,
+        sources: np.ndarray,
+        demand: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        callback: Callback | None,
+    ) -> Any:
+        """The sums of what `demand(positions, D)` sends from these positions in the graph."""
+        sums, done = self._adjoint(where), 0
+        watch = Watch(f"{where}: best paths from {len(sources)} vertices", len(sources), callback)
+        for positions, D in self.engine.all_pairs.rows(sources, _BLOCK * sums.threads):
+            D = host(D)
+            sums.add(D, positions, demand(positions, D))
+            done += len(positions)
+            watch(done)
+        sums.finish()
+        return sums
+
+    def _reached(self, D: np.ndarray) -> np.ndarray:
+        """Where complete rows of the table have a path, and one within the limit of this result."""
+        limit = self.engine.limit
+        within = D if limit is None else Limit(limit, self.semiring, self.dtype)(D)
+        return np.asarray(within != self.infinity)
+
+    def _adjoint(self, where: str) -> Any:
+        threads = getattr(self.engine.all_pairs, "threads", None)
+        adjoint(self.semiring, self.dtype, _NO_EDGES, where=where)  # refuses before edges are listed
+        return adjoint(self.semiring, self.dtype, self._arcs.edges, where=where, names=self.labels, threads=threads)
+
+    @cached_property
+    def _arcs(self) -> Arcs:
+        return Arcs.of(self._trees)
+
+
+_NO_EDGES = np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0)

@@ -1,0 +1,42 @@
+"""Machine code of the kernels on routes, for one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+from numba.core import types
+
+from ..compile import kernel
+from ..kinds import Kind, semiring_of, shipped
+
+#: Arguments of kernels: sizes, truth values, numbers of the kind, and arrays with contiguous rows: of the kind's
+#: entries, of integers of 32 and of 64 bits with and without a sign, of floats, of truth values. Capital letters are
+#: matrices.
+_LETTERS: dict[str, Callable[[Any], Any]] = {
+    "i": lambda kind: types.intp,
+    "t": lambda kind: types.boolean,
+    "x": lambda kind: kind.scalar,
+    "A": lambda kind: kind.scalar[:, ::1],
+    "a": lambda kind: kind.scalar[::1],
+    "P": lambda kind: types.int32[:, ::1],
+    "p": lambda kind: types.int32[::1],
+    "L": lambda kind: types.int64[:, ::1],
+    "l": lambda kind: types.int64[::1],
+    "u": lambda kind: types.uint32[::1],
+    "w": lambda kind: types.uint64[::1],
+    "F": lambda kind: types.float64[:, ::1],
+    "f": lambda kind: types.float64[::1],
+    "b": lambda kind: types.boolean[::1],
+}
+
+
+@cache
+def compiled(part: Any, kind: Kind, arguments: str) -> Callable[..., Any]:
+    """A kernel's machine code for a kind; what a user's function calls may change, so that never goes to disk.
+
+    `arguments` has a letter for each argument after the kind. A kind without a label is for what only moves entries.
+    """
+    entry = kernel(part.py_func, on_disk=not kind.label or shipped(semiring_of(kind)))
+    return partial(entry.compile((kind, *(_LETTERS[letter](kind) for letter in arguments))), kind)

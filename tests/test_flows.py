@@ -1,0 +1,374 @@
+"""Sums over best paths: NetworkX's values, and those of paths listed one by one by an uncompiled loop."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from apsp import Graph, cycle, grid, shortest_paths
+from semiring.errors import AlgebraError, DivergenceError, DomainError, NoPathError, ShapeError, VertexError
+
+
+def weights_of(kind: str, m: int, rng: np.random.Generator):
+    return {
+        "unit": lambda: None,
+        "integers": lambda: rng.integers(1, 10, m),
+        "tenths": lambda: rng.integers(1, 6, m) / 10,  # sums are rounded, and which of them tie depends on their order
+        "floats": lambda: rng.random(m) + 0.01,
+    }[kind]()
+
+
+def random(kind: str, *, directed: bool, n: int = 40, m: int = 150, parallel: bool = False, seed: int = 0) -> Graph:
+    rng = np.random.default_rng(seed)
+    tails, heads = rng.integers(0, n, (2, m))
+    if not parallel:
+        pairs = dict.fromkeys(
+            (u, v) if directed else (min(u, v), max(u, v)) for u, v in np.stack((tails, heads), axis=1).tolist()
+        )
+        tails, heads = np.array(list(pairs)).T
+    return Graph.from_arrays(tails, heads, weights_of(kind, len(tails), rng), n=n, directed=directed)
+
+
+def ends_of(graph: Graph) -> list[tuple[int, int]]:
+    return np.stack((graph.rows, graph.cols), axis=1).tolist()
+
+
+def of_networkx(G: nx.Graph, graph: Graph, values: dict) -> np.ndarray:
+    """NetworkX's values of edges in the graph's order."""
+    return np.array([values.get((u, v), values.get((v, u))) for u, v in ends_of(graph)])
+
+
+@pytest.mark.parametrize("kind", ["unit", "integers", "tenths", "floats"])
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("engine", ["auto", "dense", "elimination", "searches"])
+def test_betweenness_is_networkxs(kind, directed, engine):
+    graph = random(kind, directed=directed)
+    G, r = graph.to_networkx(), shortest_paths(graph, engine=engine)
+    weight = None if kind == "unit" else "weight"
+    for normalized in (True, False):
+        for endpoints in (True, False):
+            options = {"normalized": normalized, "endpoints": endpoints}
+            theirs = nx.betweenness_centrality(G, weight=weight, **options)
+            assert r.betweenness(**options) == pytest.approx(theirs, rel=1e-12, abs=1e-15)
+        theirs = nx.edge_betweenness_centrality(G, weight=weight, normalized=normalized)
+        np.testing.assert_allclose(
+            r.edge_betweenness(normalized=normalized), of_networkx(G, graph, theirs), rtol=1e-12, atol=1e-15
+        )
+
+
+def test_a_matrix_has_a_matrix_of_flows():
+    rng = np.random.default_rng(1)
+    A = np.where(rng.random((50, 50)) < 0.3, rng.integers(1, 9, (50, 50)), np.inf)
+    r, G = shortest_paths(A), nx.DiGraph()
+    G.add_nodes_from(range(50))
+    G.add_weighted_edges_from((i, j, A[i, j]) for i in range(50) for j in range(50) if i != j and A[i, j] < np.inf)
+    expected = np.zeros((50, 50))
+    for (i, j), value in nx.edge_betweenness_centrality(G, weight="weight").items():
+        expected[i, j] = value
+    np.testing.assert_allclose(r.edge_betweenness(), expected, rtol=1e-12, atol=1e-15)
+    assert r.betweenness() == pytest.approx(nx.betweenness_centrality(G, weight="weight"), rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+def test_parallel_edges_share_and_loops_carry_nothing(directed):
+    graph = random("integers", directed=directed, n=12, m=150, parallel=True)
+    G = nx.MultiDiGraph() if directed else nx.MultiGraph()
+    G.add_nodes_from(range(12))
+    # In an undirected multigraph the edges of a pair are one list, whatever way they were given.
+    edges = [(u, v, G.add_edge(u, v)) for u, v in ends_of(graph)]
+    for edge, w in zip(edges, graph.weights.tolist(), strict=True):
+        G.edges[edge]["weight"] = w
+    theirs = nx.edge_betweenness_centrality(G, weight="weight")
+    expected = [0.0 if u == v else theirs.get((u, v, k), theirs.get((v, u, k))) for u, v, k in edges]
+    r = shortest_paths(graph)
+    np.testing.assert_allclose(r.edge_betweenness(), expected, rtol=1e-12, atol=1e-15)
+    assert r.betweenness() == pytest.approx(nx.betweenness_centrality(G, weight="weight"), rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("k", [1, 2, 7, 40])
+def test_a_sample_is_scaled_as_networkx_does(directed, k):
+    graph = random("integers", directed=directed)
+    G, r = graph.to_networkx(), shortest_paths(graph)
+    drawn = np.sort(np.random.default_rng(5).choice(40, k, replace=False)).tolist()
+
+    class Drawn:
+        def sample(self, nodes, count):
+            assert count == len(drawn)
+            return drawn
+
+    for normalized in (True, False):
+        for endpoints in (True, False):
+            options = {"normalized": normalized, "endpoints": endpoints}
+            theirs = nx.betweenness_centrality.orig_func(G, k=k, weight="weight", seed=Drawn(), **options)
+            ours = r.betweenness(sources=k, seed=5, **options)
+            assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-15, nan_ok=True)
+        theirs = nx.edge_betweenness_centrality.orig_func(G, k=k, weight="weight", seed=Drawn(), normalized=normalized)
+        ours = r.edge_betweenness(sources=k, seed=5, normalized=normalized)
+        np.testing.assert_allclose(ours, of_networkx(G, graph, theirs), rtol=1e-12, atol=1e-15)
+    for wrong in (0, 41, 2.5, True):
+        with pytest.raises(ShapeError, match="sources must be"):
+            r.betweenness(sources=wrong)
+
+
+def test_a_result_of_some_sources_and_targets_is_that_of_the_subset():
+    graph = random("integers", directed=False)
+    sources, targets = [3, 1, 8], [1, 20, 21, 39]
+    r = shortest_paths(graph, sources=sources, targets=targets)
+    theirs = nx.betweenness_centrality_subset(graph.to_networkx(), sources, targets, weight="weight")
+    assert r.betweenness(normalized=False) == pytest.approx(theirs, rel=1e-12)
+    whole = shortest_paths(graph)
+    np.testing.assert_array_equal(r.counts, whole.counts[np.ix_(sources, targets)])
+    q = np.arange(12.0).reshape(3, 4)
+    full = np.zeros((40, 40))
+    full[np.ix_(sources, targets)] = q
+    np.testing.assert_allclose(r.flows(q), whole.flows(full), rtol=1e-13)
+
+
+def test_beyond_a_limit_there_is_no_path():
+    graph = random("integers", directed=True)
+    near, r = shortest_paths(graph, limit=9), shortest_paths(graph)
+    D, reached = r.table(), np.asarray(near.reachable)
+    assert 0 < reached.sum() < (D < np.inf).sum()
+    np.testing.assert_array_equal(near.counts, np.where(reached, r.counts, 0))
+    np.testing.assert_allclose(near.edge_betweenness(normalized=False), r.flows(reached * 1.0), rtol=1e-13)
+
+
+# Paths, one by one
+
+
+def listed_paths(arcs: dict, mul, better, u: int, v: int) -> list[list[int]]:
+    """Every best simple path, by trying all of them."""
+    best, found = None, []
+
+    def walk(path, length):
+        nonlocal best, found
+        if path[-1] == v:
+            if best is None or better(length, best):
+                best, found = length, []
+            if length == best:
+                found.append(path)
+            return
+        for (a, b), w in arcs.items():
+            if a == path[-1] and b not in path:
+                walk([*path, b], w if length is None else mul(length, w))
+
+    walk([u], None)
+    return found
+
+
+SEMIRINGS = {
+    "min_plus": (lambda a, b: a + b, lambda a, b: a < b, [1, 2, 3]),
+    "max_plus": (lambda a, b: a + b, lambda a, b: a > b, [1, 2, 3, -1]),
+    "reliability": (lambda a, b: a * b, lambda a, b: a > b, [0.5, 0.25]),
+}
+
+
+@pytest.mark.parametrize("name", SEMIRINGS)
+def test_counts_paths_and_flows_against_all_paths_listed(name):
+    mul, better, values = SEMIRINGS[name]
+    rng = np.random.default_rng(3)
+    n = 8
+    arcs = {
+        (i, j): values[int(rng.integers(len(values)))]
+        for i in range(n)
+        for j in range(n)
+        if i != j and rng.random() < 0.5 and (name != "max_plus" or i < j)
+    }
+    graph = Graph.from_edges([(u, v, w) for (u, v), w in arcs.items()], labels=range(n))
+    r = shortest_paths(graph, name)
+    q = rng.integers(0, 5, (n, n)).astype(float)
+    expected = dict.fromkeys(arcs, 0.0)
+    for u in range(n):
+        for v in range(n):
+            paths = [[u]] if u == v else listed_paths(arcs, mul, better, u, v)
+            assert r.counts[u, v] == len(paths)
+            if paths:
+                assert sorted(r.all_paths(u, v)) == sorted(paths)
+            for path in paths:
+                for edge in pairwise(path):
+                    expected[edge] += q[u, v] / len(paths)
+    np.testing.assert_allclose(r.flows(q, unreachable="drop"), list(expected.values()), rtol=1e-13)
+
+
+def test_paths_of_a_grid():
+    r = shortest_paths(grid(5, 5))
+    assert r.counts[0, -1] == 70
+    assert len({tuple(path) for path in r.all_paths(0, 24)}) == 70
+    assert list(r.all_paths(3, 3)) == [[3]]
+    with pytest.raises(NoPathError, match="reachable"):
+        shortest_paths([("A", "B", 1)]).all_paths("B", "A")
+
+
+def test_negative_edges():
+    """No order of distances is one of the paths."""
+    G = nx.gnp_random_graph(40, 0.1, directed=True, seed=1)
+    rng = np.random.default_rng(2)
+    height = rng.integers(0, 30, 40)
+    edges = [(u, v, int(rng.integers(1, 4) + height[v] - height[u])) for u, v in G.edges]
+    lifted = [(u, v, w + int(height[u] - height[v])) for u, v, w in edges]
+    assert min(w for _, _, w in edges) < 0
+    for dtype in ("int64", "float64"):
+        r, plain = (shortest_paths(Graph.from_edges(e, labels=range(40)), dtype=dtype) for e in (edges, lifted))
+        np.testing.assert_array_equal(r.counts, plain.counts)
+        np.testing.assert_allclose(r.edge_betweenness(), plain.edge_betweenness(), rtol=1e-13)
+
+
+# Flows
+
+
+@pytest.mark.parametrize("kind", ["integers", "tenths", "floats"])
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("engine", ["dense", "elimination", "searches"])
+def test_flows_times_weights_are_demand_times_distances(kind, directed, engine):
+    graph = random(kind, directed=directed, n=83, m=500)
+    r = shortest_paths(graph, engine=engine)
+    D = r.table()
+    q = np.where(D < np.inf, np.random.default_rng(4).random(D.shape), 0.0)
+    total = (q * np.where(D < np.inf, D, 0)).sum()
+    assert (r.flows(q) * graph.weights).sum() == pytest.approx(total, rel=1e-12)
+
+
+def test_demand_as_it_comes():
+    pandas = pytest.importorskip("pandas")
+    r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)])
+    expected = [3.0, 5.0, 0.0]
+    table = np.zeros((3, 3))
+    table[0, 2], table[1, 2], table[1, 1] = 3, 2, 9
+    triples = [("A", "C", 1), ("B", "C", 2), ("A", "C", 2), ("B", "B", 9)]
+    frame = pandas.DataFrame({"trips": [2, 3], "destination": ["C", "C"], "origin": ["B", "A"]})
+    for demand in (table, table.astype(int), triples, iter(triples), {("A", "C"): 3, ("B", "C"): 2}, frame):
+        np.testing.assert_array_equal(r.flows(demand), expected)
+    np.testing.assert_array_equal(r.flows([]), [0, 0, 0])
+    np.testing.assert_array_equal(r.flows(np.zeros((3, 3))), [0, 0, 0])
+    for wrong, error, words in (
+        (np.zeros((2, 3)), ShapeError, "shape"),
+        (frame.rename(columns={"trips": "n"}), ShapeError, "without trips"),
+        ([("A", "C")], ShapeError, "triples"),
+        (5, ShapeError, "must be an array"),
+        ([("A", "X", 1)], VertexError, "X"),
+        ([("A", "C", np.nan)], DomainError, "finite"),
+        ([("A", "C", "many")], DomainError, "numbers"),
+    ):
+        with pytest.raises(error, match=words):
+            r.flows(wrong)
+    with pytest.raises(ValueError, match="unreachable must be"):
+        r.flows([], unreachable="ignore")
+
+
+def test_demand_without_a_path_is_refused_unless_it_is_dropped():
+    r = shortest_paths([("A", "B", 4), ("B", "C", 7)])
+    with pytest.raises(NoPathError, match="5 from 'C' to 'A'"):
+        r.flows([("A", "C", 1), ("C", "A", 5)])
+    np.testing.assert_array_equal(r.flows([("A", "C", 1), ("C", "A", 5)], unreachable="drop"), [1, 1])
+
+
+def test_only_sources_with_demand_are_searched_from(monkeypatch):
+    r = shortest_paths(random("integers", directed=True), engine="searches")
+    wanted = []
+    rows = type(r.engine).rows
+    monkeypatch.setattr(
+        type(r.engine), "rows", lambda self, w, block=None: wanted.extend(w.tolist()) or rows(self, w, block)
+    )
+    done = []
+    r.flows([(7, 7, 1), (3, 3, 2), (7, 3, 0)], unreachable="drop", callback=lambda *x: done.append(x))
+    assert wanted == [3, 7]
+    assert done == [(2, 2)]
+
+
+def test_sums_are_the_same_bits_whatever_the_threads_and_blocks(monkeypatch):
+    graph = random("floats", directed=False, n=300, m=1200)
+    found = []
+    for threads, block in ((1, 64), (2, 64), (3, 17), (1, 300)):
+        monkeypatch.setattr("apsp.result.flowing._BLOCK", block)
+        r = shortest_paths(graph, engine="dense", threads=threads)
+        found.append((list(r.betweenness().values()), r.edge_betweenness().tolist()))
+    assert all(other == found[0] for other in found[1:])
+
+
+# Ties, cycles, limits of numbers
+
+
+def test_ties_of_floats_are_those_of_sums_from_the_source_on():
+    """0.1 + 0.2 ≠ 0.3, and (0.1 + 0.2) + 0.3 ≠ 0.1 + (0.2 + 0.3)."""
+    r = shortest_paths([("A", "B", 0.1), ("B", "C", 0.2), ("A", "C", 0.3)])
+    assert r.counts[0, 2] == 1
+    assert list(r.all_paths("A", "C")) == [["A", "C"]]
+    for name in ("dense", "elimination", "searches"):
+        graph = Graph.from_arrays([0, 1, 0, 2], [1, 3, 2, 3], [0.5, 0.25, 0.25, 0.5])
+        assert shortest_paths(graph, engine=name).counts[0, 3] == 2
+
+
+def test_edges_that_weigh_less_than_the_doubt_of_a_distance():
+    """Both ways of such an edge may be tight, as far as the distances tell."""
+    n = 30
+    G = nx.cycle_graph(n)
+    rng = np.random.default_rng(0)
+    for u, v in G.edges:
+        G[u][v]["weight"] = float(rng.choice([1e-15, 3e-16, 0.75]))
+    r = shortest_paths(G)
+    assert r.betweenness() == pytest.approx(nx.betweenness_centrality(G, weight="weight"), rel=1e-12)
+
+
+def test_a_cycle_that_costs_nothing_is_named():
+    ring = [("A", "B", 2), ("B", "C", 0), ("C", "D", 0), ("D", "B", 0), ("D", "E", 1)]
+    for dtype in ("int32", "float64"):
+        r = shortest_paths(ring, dtype=dtype)
+        for ask in (
+            lambda r=r: r.counts,
+            r.betweenness,
+            lambda r=r: r.flows({("A", "E"): 1}),
+            lambda r=r: r.all_paths("A", "E"),
+        ):
+            with pytest.raises(DivergenceError, match="costs nothing") as caught:
+                ask()
+            rotated = caught.value.cycle
+            assert set(rotated) == {"B", "C", "D"}
+            start = rotated.index("B")
+            assert rotated[start:] + rotated[:start] == ["B", "C", "D"]
+        alone = shortest_paths([edge for edge in ring if edge != ("D", "B", 0)], dtype=dtype)
+        assert alone.counts[0, 4] == 1
+
+
+def test_best_walks_that_go_in_circles_cannot_be_counted():
+    for name in ("bottleneck", "boolean", "plus_times"):
+        r = shortest_paths([("A", "B", 1)], name)
+        for ask in (lambda r=r: r.counts, r.betweenness, r.edge_betweenness, lambda r=r: r.all_paths("A", "B")):
+            with pytest.raises(AlgebraError):
+                ask()
+
+
+def doubling(stages: int) -> Graph:
+    """Two ways through each stage."""
+    tails = [x for k in range(stages) for x in (3 * k, 3 * k, 3 * k + 1, 3 * k + 2)]
+    heads = [x for k in range(stages) for x in (3 * k + 1, 3 * k + 2, 3 * k + 3, 3 * k + 3)]
+    return Graph.from_arrays(tails, heads)
+
+
+def test_counts_that_int64_does_not_hold_are_refused():
+    assert shortest_paths(doubling(62)).counts[0, -1] == 2**62
+    with pytest.raises(DomainError, match="from 0 to 189 must be at most 2"):
+        _ = shortest_paths(doubling(63)).counts
+    r = shortest_paths(doubling(70))
+    assert r.flows({(0, 210): 1.0}) == pytest.approx([0.5] * 280)
+    assert len(next(r.all_paths(0, 210))) == 141
+    with pytest.raises(DomainError, match="float64"):
+        shortest_paths(doubling(1100)).betweenness()
+
+
+def test_no_vertices_and_one():
+    for n in (0, 1, 2):
+        r = shortest_paths(Graph.from_arrays([], [], n=n))
+        assert list(r.betweenness().values()) == [0.0] * n
+        assert r.edge_betweenness().shape == (0,)
+        np.testing.assert_array_equal(r.counts, np.eye(n, dtype=np.int64))
+    assert shortest_paths(np.array([[0.0]])).edge_betweenness().shape == (1, 1)
+
+
+def test_a_ring_by_hand():
+    r = shortest_paths(cycle(5, directed=False))
+    assert set(r.betweenness(normalized=False).values()) == {1.0}
+    assert r.edge_betweenness(normalized=False).tolist() == [3.0] * 5
