@@ -13,7 +13,9 @@ FUNCTIONS = (
     *("transitive_closure", "transitive_closure_dag", "transitive_reduction"),
     *("eccentricity", "diameter", "radius", "center", "periphery", "barycenter", "centroid"),
     *("average_shortest_path_length", "closeness_centrality", "harmonic_centrality", "global_efficiency"),
-    *("wiener_index", "metric_closure"),
+    *("wiener_index", "metric_closure", "all_shortest_paths", "all_pairs_all_shortest_paths"),
+    *("betweenness_centrality", "betweenness_centrality_subset"),
+    *("edge_betweenness_centrality", "edge_betweenness_centrality_subset"),
 )
 
 

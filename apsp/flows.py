@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,3 +182,18 @@ def _numbers(trips: Any) -> np.ndarray:
     if not np.isfinite(found).all():
         raise DomainError("flows: trips must be finite numbers, got NaN or an infinity. Leave such pairs out.")
     return found
+
+
+def walked_back(start: int, end: int, before: Callable[[int], list[int]]) -> Iterator[list[int]]:
+    """Every path from start to end, back along the vertices `before` each; they must form no cycle."""
+    path, waiting = [end], [iter(before(end))]
+    while path:
+        if path[-1] == start:
+            yield path[::-1]
+        following = None if path[-1] == start else next(waiting[-1], None)
+        if following is None:
+            path.pop()
+            waiting.pop()
+        else:
+            path.append(following)
+            waiting.append(iter(before(following)))

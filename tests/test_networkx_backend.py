@@ -89,6 +89,94 @@ def test_the_dict_of_a_source_is_in_the_order_of_distance():
             assert list(lengths) == list(paths)
 
 
+BETWEENNESS = [
+    ("betweenness_centrality", {}),
+    ("betweenness_centrality", {"weight": "weight"}),
+    ("betweenness_centrality", {"weight": "length", "normalized": False}),
+    ("betweenness_centrality", {"weight": "length", "endpoints": True}),
+    ("betweenness_centrality", {"endpoints": True, "normalized": False}),
+    ("betweenness_centrality", {"k": 1, "seed": 3}),
+    ("betweenness_centrality", {"k": 4, "seed": 1, "weight": "length"}),
+    ("betweenness_centrality", {"k": 4, "seed": 2, "normalized": False, "endpoints": True}),
+    ("betweenness_centrality", {"k": 12, "seed": 7}),
+    ("betweenness_centrality", {"k": 1000, "seed": 1}),
+    ("betweenness_centrality", {"k": 0}),
+    ("edge_betweenness_centrality", {}),
+    ("edge_betweenness_centrality", {"weight": "weight"}),
+    ("edge_betweenness_centrality", {"weight": "length", "normalized": False}),
+    ("edge_betweenness_centrality", {"k": 4, "seed": 5, "weight": "weight"}),
+    ("edge_betweenness_centrality", {"k": 4, "seed": 5, "normalized": False}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), BETWEENNESS)
+def test_betweenness(name, options):
+    for G in GRAPHS.values():
+        ours, theirs = (outcome(f, H, **options) for f, H in (
+            (getattr(backend, name), converted(G)), (getattr(nx, name), G)))  # fmt: skip
+        assert type(ours) is type(theirs)
+        if isinstance(theirs, dict):
+            assert list(ours) == list(theirs)
+            assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-15, nan_ok=True)
+        else:
+            assert ours == theirs
+
+
+@pytest.mark.parametrize("name", ["betweenness_centrality_subset", "edge_betweenness_centrality_subset"])
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("weight", [None, "weight", "length"])
+def test_betweenness_of_subsets(name, normalized, weight):
+    """NetworkX's, which shares alike before vertices that are no target; sources that come twice count twice."""
+    for G in GRAPHS.values():
+        nodes = list(G)
+        for sources, targets in ((nodes[:3], nodes[2:6]), (nodes[-1:] * 2, ["nowhere", *nodes[:1]]), (nodes, nodes)):
+            ours, theirs = (
+                f(H, sources, targets, normalized=normalized, weight=weight)
+                for f, H in ((getattr(backend, name), converted(G)), (getattr(nx, name), G))
+            )
+            assert list(ours) == list(theirs)
+            assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-15)
+    G = GRAPHS["digraph"]
+    asked = (outcome(f, H, ["nowhere"], ["a"]) for f, H in (
+        (getattr(backend, name), converted(G)), (getattr(nx, name), G)))  # fmt: skip
+    assert len(set(asked)) == 1
+
+
+def test_floats_that_tie_only_in_some_order_of_sums():
+    rng = np.random.default_rng(0)
+    for kind in (nx.Graph, nx.DiGraph):
+        G = nx.gnm_random_graph(150, 900, seed=2, directed=kind is nx.DiGraph)
+        for u, v in G.edges:
+            G[u][v]["weight"] = int(rng.integers(1, 8)) / 10
+        for name in ("betweenness_centrality", "edge_betweenness_centrality"):
+            ours, theirs = (
+                f(H, weight="weight") for f, H in ((getattr(backend, name), converted(G)), (getattr(nx, name), G))
+            )
+            assert ours == pytest.approx(theirs, rel=1e-11, abs=1e-15)
+
+
+@pytest.mark.parametrize("weight", [None, "weight", "length"])
+def test_all_shortest_paths(weight):
+    for name, G in GRAPHS.items():
+        for method in ("dijkstra", "bellman-ford", "nonsense"):
+            pairs = (backend.all_pairs_all_shortest_paths, converted(G)), (nx.all_pairs_all_shortest_paths, G)
+            ours, theirs = (outcome(f, H, weight=weight, method=method) for f, H in pairs)
+            if isinstance(theirs, tuple):
+                assert ours == theirs
+                continue
+            assert [u for u, _ in ours] == [u for u, _ in theirs]
+            for (u, paths), (_, expected) in zip(ours, theirs, strict=True):
+                assert name == "zeros" or next(iter(paths)) == u
+                assert {v: sorted(several) for v, several in paths.items()} == {
+                    v: sorted(several) for v, several in expected.items()
+                }
+            for v in (*list(G)[:4], "nowhere"):
+                for u in (*list(G)[3:5], "nowhere"):
+                    ours, theirs = (outcome(f, H, u, v, weight, method) for f, H in (
+                        (backend.all_shortest_paths, converted(G)), (nx.all_shortest_paths, G)))  # fmt: skip
+                    assert sorted(ours, key=str) == sorted(theirs, key=str)
+
+
 def weighed(G: nx.Graph, path: list, weight: str | None):
     """The length of a path; an edge without the attribute weighs 1."""
     edges = (G[u][v].values() if G.is_multigraph() else [G[u][v]] for u, v in pairwise(path))
@@ -406,6 +494,11 @@ def test_should_run_by_time_and_memory(monkeypatch):
     assert "ms" in backend.should_run("eccentricity", (large, 5), {})
     assert "ms" in backend.should_run("closeness_centrality", (large,), {"u": 5})
     assert "ms" in backend.should_run("harmonic_centrality", (large, [5]), {})
+    assert "ms" in backend.should_run("all_shortest_paths", (large, 5, 6), {})
+    for name in ("betweenness_centrality", "edge_betweenness_centrality"):
+        assert backend.should_run(name, (large,), {"weight": "weight"}) is True
+        assert "ms" in backend.should_run(name, (large, 1), {})
+        assert "ms" in backend.should_run(f"{name}_subset", (large, [1], [2]), {})
     monkeypatch.setattr("apsp.networkx_backend.serving.available", lambda device: 1000)
     assert "GiB" in backend.should_run("floyd_warshall", (large,), {})
     assert backend.should_run("eccentricity", (large,), {}) is True  # in blocks
@@ -441,8 +534,9 @@ for name in FUNCTIONS:
 known = nx.utils.backends._registered_algorithms
 for name in FUNCTIONS:
     if name in known:
+        more = [[1, 2], [3, 4]] if "subset" in name else [1, 2] if name == "all_shortest_paths" else []
         G = D if "dag" in name or "reduction" in name else U
-        result = known[name](G, backend="apsp")
+        result = known[name](G, *more, backend="apsp")
         if hasattr(result, "__next__"):
             list(result)
         assert calls.get(name) == 1, name
@@ -470,6 +564,7 @@ def test_every_function_is_dispatched(tmp_path):
 TESTS = (
     *("shortest_paths", "tests.test_dag", "tests.test_distance_measures", "tests.test_efficiency", "tests.test_wiener"),
     *("centrality.tests.test_closeness_centrality", "centrality.tests.test_harmonic_centrality"),
+    *("centrality.tests.test_betweenness_centrality", "centrality.tests.test_betweenness_centrality_subset"),
     "approximation.tests.test_steinertree",
 )
 

@@ -3,14 +3,15 @@
 `nx.floyd_warshall(G, backend="apsp")`, or `nx.config.backend_priority.algos = ["apsp"]` for all calls that are faster
 here. NetworkX finds this module by its entry point, converts graphs by `convert_from_nx` and caches what that returns.
 
-| module    | what it has                                                                    |
-|-----------|--------------------------------------------------------------------------------|
-| graphs    | `Converted`: a graph's arcs as arrays, and distances from them                 |
-| serving   | `can_run`, `should_run`                                                        |
-| pairs     | distances and paths of all pairs, in NetworkX's dicts                          |
-| reaching  | transitive closures and reduction                                              |
-| measures  | eccentricities, centralities, and indices                                      |
-| original  | NetworkX's own function, for weights that only Python can add, and errors      |
+| module      | what it has                                                                  |
+|-------------|------------------------------------------------------------------------------|
+| graphs      | `Converted`: a graph's arcs as arrays, and distances from them               |
+| serving     | `can_run`, `should_run`                                                      |
+| pairs       | distances and paths of all pairs, in NetworkX's dicts                        |
+| reaching    | transitive closures and reduction                                            |
+| measures    | eccentricities, centralities, and indices                                    |
+| betweenness | betweenness, and all shortest paths                                          |
+| original    | NetworkX's own function, for weights that only Python can add, and errors    |
 """
 
 from __future__ import annotations
@@ -19,6 +20,14 @@ from typing import Any
 
 import networkx as nx
 
+from .betweenness import (
+    all_pairs_all_shortest_paths,
+    all_shortest_paths,
+    betweenness_centrality,
+    betweenness_centrality_subset,
+    edge_betweenness_centrality,
+    edge_betweenness_centrality_subset,
+)
 from .graphs import Converted
 from .measures import (
     average_shortest_path_length,
@@ -53,6 +62,7 @@ from .reaching import transitive_closure, transitive_closure_dag, transitive_red
 from .serving import can_run, should_run
 
 __all__ = [
+    "all_pairs_all_shortest_paths",
     "all_pairs_bellman_ford_path",
     "all_pairs_bellman_ford_path_length",
     "all_pairs_dijkstra",
@@ -60,8 +70,11 @@ __all__ = [
     "all_pairs_dijkstra_path_length",
     "all_pairs_shortest_path",
     "all_pairs_shortest_path_length",
+    "all_shortest_paths",
     "average_shortest_path_length",
     "barycenter",
+    "betweenness_centrality",
+    "betweenness_centrality_subset",
     "can_run",
     "center",
     "centroid",
@@ -70,6 +83,8 @@ __all__ = [
     "convert_to_nx",
     "diameter",
     "eccentricity",
+    "edge_betweenness_centrality",
+    "edge_betweenness_centrality_subset",
     "floyd_warshall",
     "floyd_warshall_numpy",
     "floyd_warshall_predecessor_and_distance",

@@ -12,7 +12,11 @@ from .. import estimates
 
 #: The most bytes of a pair here: distances and predecessors, and a copy.
 BYTES_PER_PAIR = 28
-_MEASURES = ("eccentricity", "diameter", "radius", "center", "periphery", "barycenter", "centroid")
+_MEASURES = (
+    *("eccentricity", "diameter", "radius", "center", "periphery", "barycenter", "centroid", "all_shortest_paths"),
+    *("betweenness_centrality", "betweenness_centrality_subset"),
+    *("edge_betweenness_centrality", "edge_betweenness_centrality_subset"),
+)
 
 
 def _argument(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, position: int, default: Any = None) -> Any:
@@ -30,6 +34,10 @@ _POSITIONS = {
     "centroid": {"attr": 2, "sp": 3},
     "closeness_centrality": {"u": 1, "sp": -1},
     "transitive_closure_dag": {"topo_order": 1},
+    "betweenness_centrality": {"k": 1},
+    "edge_betweenness_centrality": {"k": 1},
+    "betweenness_centrality_subset": {"sources": 1},
+    "edge_betweenness_centrality_subset": {"sources": 1},
 }
 #: Parameters with which a call is not supported, and why.
 _UNSUPPORTED = {
@@ -72,6 +80,13 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
 def _sources(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], n: int) -> int:
     """The number of vertices from which the call needs distances."""
     positions = _POSITIONS.get(name, {})
+    if name == "all_shortest_paths":
+        return 1
+    if (drawn := _argument(args, kwargs, "k", positions.get("k", -1))) is not None:
+        return min(n, drawn)
+    if "sources" in positions:
+        chosen = _argument(args, kwargs, "sources", positions["sources"])
+        return len(chosen) if hasattr(chosen, "__len__") else n
     one = next((_argument(args, kwargs, p, positions[p]) for p in ("v", "u") if p in positions), None)
     if one is not None:
         try:

@@ -16,7 +16,7 @@ from semiring.routes import adjoint
 from semiring.types import Label
 
 from ..engines.part import Limit
-from ..flows import Arcs, Demand, Scale
+from ..flows import Arcs, Demand, Scale, walked_back
 from ..log import Watch
 from .routed import Routed
 
@@ -100,22 +100,8 @@ class Flowing(Routed):
         tails, heads = sums.tight(self.engine.all_pairs.row(start), start)
         order = np.argsort(heads, kind="stable")
         tails, ends = tails[order], np.searchsorted(heads[order], np.arange(self.graph.n + 1))
-        return self._walked_back(start, end, lambda x: tails[ends[x] : ends[x + 1]].tolist())
-
-    def _walked_back(self, start: int, end: int, before: Callable[[int], list[int]]) -> Iterator[list[Any]]:
-        path, waiting = [end], [iter(before(end))]
-        while path:
-            if path[-1] == start:
-                yield [self.labels[x] for x in reversed(path)]
-                following = None
-            else:
-                following = next(waiting[-1], None)
-            if following is None:
-                path.pop()
-                waiting.pop()
-            else:
-                path.append(following)
-                waiting.append(iter(before(following)))
+        paths = walked_back(start, end, lambda x: tails[ends[x] : ends[x + 1]].tolist())
+        return ([self.labels[x] for x in path] for path in paths)
 
     def flows(self, demand: Any, *, unreachable: str = "raise", callback: Callback | None = None) -> np.ndarray:
         """What each edge carries if demand takes best paths: all-or-nothing assignment, shared alike among ties.
