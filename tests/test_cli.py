@@ -26,6 +26,7 @@ from apsp.display import terminal
 from apsp.generate import road_like
 from apsp.inputs import as_graph, write
 from apsp.reading.positions import read_positions
+from apsp.result import shortest_paths
 from apsp.warming import SORTS
 from semiring.backend import cuda_available
 
@@ -299,6 +300,61 @@ def test_an_empty_graph(tmp_path):
     np.save(tmp_path / "none.npy", np.empty((0, 0)))
     assert "n=0 edges=0" in good("solve", tmp_path / "none.npy")
     assert "n=0 edges=0" in good("reach", tmp_path / "none.npy", "--counts")
+
+
+# betweenness and flows
+
+
+def test_betweenness_of_vertices_and_edges(six, tmp_path):
+    r = shortest_paths(six)
+    shown = good("-q", "betweenness", six).split()[2:]
+    assert dict(zip(shown[::2], map(float, shown[1::2]), strict=True)) == pytest.approx(r.betweenness())
+    shown = good("-q", "betweenness", six, "--sample", 3, "--seed", 5, "--endpoints", "--raw").split()[2:]
+    expected = r.betweenness(sources=3, seed=5, endpoints=True, normalized=False)
+    assert dict(zip(shown[::2], map(float, shown[1::2]), strict=True)) == pytest.approx(expected)
+    out = tmp_path / "edges.csv"
+    shown = good("betweenness", six, "--edges", "--output", out)
+    assert "(the first 10 of 14 edges)" in shown
+    assert "n=6 edges=14" in shown
+    heading, *rows = (line.split(",") for line in out.read_text().splitlines())
+    assert heading == ["from", "to", "betweenness"]
+    assert [float(x) for _, _, x in rows] == pytest.approx(r.edge_betweenness().tolist())
+    for words in (["--edges", "--endpoints"], ["--seed", 3]):
+        assert apsp("betweenness", six, *words).exit_code == 2
+
+
+def test_betweenness_of_a_matrix_lists_the_edges_that_carry_anything(tmp_path):
+    np.save(tmp_path / "A.npy", [[0, 1, 3.0], [np.inf, 0, 1], [np.inf, np.inf, 0]])
+    assert good("-q", "betweenness", tmp_path / "A.npy", "--edges", "--raw").split()[3:] == "0 1 2 1 2 2".split()
+
+
+def test_flows_of_a_demand(tmp_path):
+    links, trips = ROOT / "examples" / "sioux_falls" / "links.csv", ROOT / "examples" / "sioux_falls" / "trips.csv"
+    lines = good("-q", "flows", links, "--weight", "minutes", "--demand", trips).splitlines()
+    assert lines[:2] == ["from  to  trips", "1     2    3800"]
+    assert len(lines) == 77
+    two, demand = tmp_path / "two.csv", tmp_path / "demand.csv"
+    two.write_text("from,to,length\nA,B,1\nB,C,2\n")
+    demand.write_text("Trips, Origin,destination\n5,A,C\n2.5,A, B\n")
+    assert good("-q", "flows", two, "--demand", demand).split()[3:] == "A B 7.5 B C 5".split()
+    demand.write_text("trips,origin,destination\n5,A,C\n2,C,A\n")
+    assert "2 from 'C' to 'A'" in bad(1, "flows", two, "--demand", demand)
+    assert good("-q", "flows", two, "--demand", demand, "--drop-unreachable").split()[3:] == "A B 5 B C 5".split()
+    for text, words in (
+        ("from,to,trips\n", "demand.csv:1: one column must be called origin, one destination"),
+        ("", "demand.csv: must hold origin, destination and trips, got an empty file"),
+        ("origin,destination,trips\nA,X,1\n", "demand.csv:2: "),
+        ("origin,destination,trips\nA,C,many\n", "demand.csv:2: trips must be a finite number, got 'many'"),
+        ("origin,destination,trips\nA,C\n", "demand.csv:2: a line must have 3 columns"),
+    ):
+        demand.write_text(text)
+        assert words in bad(2, "flows", two, "--demand", demand)
+
+
+def test_a_cycle_that_costs_nothing_ends_with_the_code_of_divergence(tmp_path):
+    ring = tmp_path / "ring.csv"
+    ring.write_text("from,to,length\nA,B,0\nB,A,0\nB,C,1\n")
+    assert "'A' → 'B' → 'A'" in bad(3, "betweenness", ring).replace("'B' → 'A' → 'B'", "'A' → 'B' → 'A'")
 
 
 # reach

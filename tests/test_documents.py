@@ -36,6 +36,7 @@ PAGES = {
     "docs/sparse.md": ".",
     "docs/routes.md": ".",
     "docs/gradients.md": ".",
+    "docs/betweenness.md": ".",
     "docs/scale.md": ".",
     "docs/stores.md": "examples",
 }

@@ -7,6 +7,7 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 import pytest
+from processes import ROOT
 
 from apsp import Graph, cycle, grid, shortest_paths
 from semiring.errors import AlgebraError, DivergenceError, DomainError, NoPathError, ShapeError, VertexError
@@ -372,3 +373,18 @@ def test_a_ring_by_hand():
     r = shortest_paths(cycle(5, directed=False))
     assert set(r.betweenness(normalized=False).values()) == {1.0}
     assert r.edge_betweenness(normalized=False).tolist() == [3.0] * 5
+
+
+def test_the_equilibrium_of_sioux_falls(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    import assignment
+
+    x = assignment.main(1e-4)
+    assert "relative gap" in capsys.readouterr().out
+    # The flows that the literature gives for the first two roads.
+    assert x[:2] == pytest.approx([4494.6576, 8119.0799], rel=1e-3)
+    tails, heads, _, _ = (column.astype(int) - 1 for column in assignment.columns("links.csv"))
+    origins, destinations, trips = assignment.columns("trips.csv")
+    leaving, arriving = (np.bincount(ends, x, 24) for ends in (tails, heads))
+    asked, served = (np.bincount(ends.astype(int) - 1, trips, 24) for ends in (origins, destinations))
+    np.testing.assert_allclose(leaving - arriving, asked - served, atol=1e-6)

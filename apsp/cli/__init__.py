@@ -1,4 +1,4 @@
-"""The command `apsp`: solve, reach, query, compare, generate, convert, plan, info, warm.
+"""The command `apsp`: solve, reach, betweenness, flows, query, compare, generate, convert, plan, info, warm.
 
 Each command imports what it needs when it runs.
 """
@@ -12,6 +12,7 @@ import click
 from .. import __version__
 from .comparing import compare
 from .exit_codes import EPILOG, Commands
+from .flowing import betweenness, flows
 from .generating import convert, generate
 from .information import info
 from .querying import query
@@ -31,5 +32,5 @@ def main(ctx: click.Context, quiet: bool) -> None:
         sys.stdout.reconfigure(errors="replace")  # for labels that the terminal cannot show
 
 
-for _command in (solve, reach, query, compare, generate, convert, plan, info, warm):
+for _command in (solve, reach, betweenness, flows, query, compare, generate, convert, plan, info, warm):
     main.add_command(_command)

@@ -137,6 +137,11 @@ def print_by_vertex(r: Result, wanted: list[Label] | None, reduction: str | None
         assert reduction is not None
         with Meter(reduction, quiet=quiet()) as meter:
             headings, lines = reduced(r, reduction, meter.callback or no_progress)
+    print_lines(headings, lines, output, "vertices")
+
+
+def print_lines(headings: list[str], lines: list[list[str]], output: str | None, what: str) -> None:
+    """Print a table whose last column is numbers, or write it to a file and print the first lines."""
     if output is None:
         show_table(headings, lines, right=[len(headings) - 1])
         return
@@ -145,7 +150,7 @@ def print_by_vertex(r: Result, wanted: list[Label] | None, reduction: str | None
     save_lines(headings, lines, output)
     show_table(headings, lines[:SHOWN], right=[len(headings) - 1])
     if len(lines) > SHOWN and not quiet():
-        click.echo(f"(the first {SHOWN} of {len(lines)} vertices)")
+        click.echo(f"(the first {SHOWN} of {len(lines)} {what})")
 
 
 def print_answer(

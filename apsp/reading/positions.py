@@ -67,13 +67,13 @@ def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
     return xy
 
 
-def _number(source: Source, text: Any, line: int | None) -> float:
+def _number(source: Source, text: Any, line: int | None, what: str = "a coordinate") -> float:
     try:
         value = math.nan if isinstance(text, bool) or "_" in str(text) else float(text)
     except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not math.isfinite(value):
-        raise source.error(f"a coordinate must be a finite number, got {text!r}.", line)
+        raise source.error(f"{what} must be a finite number, got {text!r}.", line)
     return value
 
 
@@ -140,6 +140,30 @@ def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, 
         u, v = (labels[_position(source, line, name, labels)] for name in ends)
         pairs.append((u, v))
     return pairs
+
+
+def read_trips(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, Any, float]]:
+    """The demand in a `.csv`: origin, destination, trips, under a header of these names in any order.
+
+    Raises
+    ------
+    FormatError
+        If it has no such columns; naming the line of a label that no vertex has, and of what is no number.
+    """
+    source = Source(path, holds="origin, destination and trips")
+    rows = csv_rows(source, source.lines.decode("utf-8-sig", "replace"))
+    header = [name.strip().casefold() for name in next(rows, (1, []))[1]]
+    if missing := [name for name in ("origin", "destination", "trips") if header.count(name) != 1]:
+        raise source.error(f"one column must be called {', one '.join(missing)}, got the columns {header}.", 1)
+    columns = [header.index(name) for name in ("origin", "destination", "trips")]
+    found = []
+    for line, row in rows:
+        if len(row) != len(header):
+            raise source.error(f"a line must have {len(header)} columns, got {row}.", line)
+        u, v, trips = (row[k].strip() for k in columns)
+        ends = (labels[_position(source, line, name, labels)] for name in (u, v))
+        found.append((*ends, _number(source, trips, line, "trips")))
+    return found
 
 
 def _position(source: Source, line: int, name: str, labels: Labels) -> int:
