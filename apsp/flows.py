@@ -129,12 +129,12 @@ class Demand:
                     f"flows: demand must have a row a source and a column a target, shape {shape}, got {demand.shape}. "
                     "Pass triples (origin, destination, trips) as a list."
                 )
-            table = _numbers(demand)
-            return cls(table, np.flatnonzero(table.any(axis=1)), none, table[:0, :0].ravel(), shape[1])
+            table, used = _numbers(demand)
+            return cls(table, np.flatnonzero(used), none, table[:0, :0].ravel(), shape[1])
         origins, destinations, trips = _columns(demand)
         i, j = sources.positions(origins), targets.positions(destinations)
         order = np.argsort(i, kind="stable")
-        return cls(None, i[order], j[order], _numbers(trips)[order], shape[1])
+        return cls(None, i[order], j[order], _numbers(trips)[0][order], shape[1])
 
     @property
     def sources(self) -> np.ndarray:
@@ -144,7 +144,8 @@ class Demand:
     def rows(self, sources: np.ndarray) -> np.ndarray:
         """What goes from some of them, ascending, float64 (sources, targets)."""
         if self.table is not None:
-            return self.table[sources]
+            first, last = int(sources[0]), int(sources[-1]) + 1
+            return self.table[first:last] if last - first == len(sources) else self.table[sources]
         out = np.zeros((len(sources), self.targets))
         first, last = np.searchsorted(self.origins, sources[0]), np.searchsorted(self.origins, sources[-1], "right")
         part = slice(first, last)
@@ -174,14 +175,16 @@ def _columns(demand: Any) -> tuple[list[Any], list[Any], list[Any]]:
     return [u for u, _, _ in listed], [v for _, v, _ in listed], [q for _, _, q in listed]
 
 
-def _numbers(trips: Any) -> np.ndarray:
+def _numbers(trips: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Trips as floats, and which of their rows have any."""
     try:
         found = np.ascontiguousarray(trips, np.float64)
     except (TypeError, ValueError) as error:
         raise DomainError(f"flows: trips must be numbers, got {error}.") from None
-    if not np.isfinite(found).all():
+    most, least = found.max(axis=-1, initial=0), found.min(axis=-1, initial=0)
+    if not (np.isfinite(most).all() and np.isfinite(least).all()):
         raise DomainError("flows: trips must be finite numbers, got NaN or an infinity. Leave such pairs out.")
-    return found
+    return found, (most > 0) | (least < 0)
 
 
 def walked_back(start: int, end: int, before: Callable[[int], list[int]]) -> Iterator[list[int]]:

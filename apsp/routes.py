@@ -308,7 +308,10 @@ class Trees:
         found: list[Edges] = []
         for sources, rows in self.engine.rows(every, step):
             part, D = host(A[int(sources[0]) : int(sources[-1]) + 1]), host(rows)
-            i, j = np.nonzero(_as_good(part, D, slack) & (part != zero))
+            good = _as_good(part, D, slack)
+            if not (slack and np.isinf(zero)):  # no entry is within a slack of ∞
+                good &= part != zero
+            i, j = np.divmod(np.flatnonzero(good), A.shape[1])
             found.append((sources[i], j, part[i, j]))
             count = sum(len(tails) for tails, _, _ in found)
             require(2 * 24 * count, where="paths", hint="path(u, v) needs no list of edges.")
@@ -323,9 +326,12 @@ class Trees:
 
 
 def _as_good(A: np.ndarray, D: np.ndarray, slack: float) -> np.ndarray:
-    """Where A equals D, or differs by no more than the slack."""
+    """Where finite entries of A equal those of D, or differ by no more than the slack."""
+    if not slack:
+        return np.asarray(A == D)
     with np.errstate(invalid="ignore"):
-        return (abs(A - D) <= slack) | (A == D) if slack else A == D
+        worse = A - D
+    return np.asarray(np.abs(worse, out=worse) <= slack)
 
 
 def _taken(A: Array, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[Any, Taken]:

@@ -134,9 +134,13 @@ def largest_finite(A: Array) -> float:
         ends = (np.iinfo(A.dtype).min, np.iinfo(A.dtype).max)
     largest = 0.0
     for part in parts(A):
-        finite = part[(part != ends[0]) & (part != ends[1])]
-        if finite.size:
-            largest = max(largest, abs(float(finite.min())), abs(float(finite.max())))
+        if not part.size:
+            continue
+        low, high = part.min(), part.max()
+        if low == ends[0] or high == ends[1]:
+            finite = part[(part != ends[0]) & (part != ends[1])]
+            low, high = (finite.min(), finite.max()) if finite.size else (0, 0)
+        largest = max(largest, abs(float(low)), abs(float(high)))
     return largest
 
 

@@ -47,5 +47,5 @@ def test_an_unknown_name_is_refused_with_those_that_there_are():
     run = [sys.executable, "-m", "benchmarks", "speed"]
     done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "must be one of bits, calls" in done.stderr
+    assert "must be one of betweenness, bits" in done.stderr
     assert "got 'speed'" in done.stderr

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from processes import ROOT
 
-from apsp import Graph, cycle, grid, shortest_paths
+from apsp import Graph, Result, cycle, grid, shortest_paths
+from semiring import Op, Semiring
 from semiring.errors import AlgebraError, DivergenceError, DomainError, NoPathError, ShapeError, VertexError
 
 
@@ -195,6 +196,48 @@ def test_counts_paths_and_flows_against_all_paths_listed(name):
     np.testing.assert_allclose(r.flows(q, unreachable="drop"), list(expected.values()), rtol=1e-13)
 
 
+def own_min_plus() -> Semiring:
+    """Without instructions for its operations."""
+    add = Op("least", python=lambda a, b: a if a < b else b, cuda="min(a, b)", selects="least")
+    mul = Op("sum", python=lambda a, b: a + b, cuda="a + b")
+    return Semiring("own_min_plus", add, mul, zero=np.inf, one=0.0, dtypes=("float64",), samples=(0.0, 1.0, 2.5))
+
+
+DENSE = [("min_plus", dtype) for dtype in ("float32", "float64", "int16", "int32", "int64")]
+
+
+@pytest.mark.parametrize(("name", "dtype"), [*DENSE, ("max_times", "float64"), ("own_min_plus", "float64")])
+def test_counts_and_flows_of_graphs_of_many_edges(name, dtype):
+    """More edges a vertex than are tried for one source alone; no multiple of the sources that are tried together."""
+    rng, n = np.random.default_rng(5), 71
+    W = rng.integers(1, 6, (n, n)).astype(float) if name != "max_times" else 0.5 ** rng.integers(1, 5, (n, n))
+    weights, present = W, rng.random((n, n)) < 0.7
+    np.fill_diagonal(present, False)
+    tails, heads = present.nonzero()
+    graph = Graph.from_arrays(tails, heads, weights[present], n=n)
+    s = own_min_plus() if name == "own_min_plus" else name
+    r = shortest_paths(graph, s, dtype=dtype, engine="searches" if name == "min_plus" else "elimination")
+    D = shortest_paths(graph, "max_times" if name == "max_times" else "min_plus").table()
+    q = rng.random((n, n))
+    counts, flows = np.eye(n, dtype=np.int64), np.zeros((n, n))
+    for s in range(n):
+        length = -np.log2(D[s]) if name == "max_times" else D[s]
+        order = [int(j) for j in np.argsort(length, kind="stable") if length[j] < np.inf]
+        assert order[0] == s
+        reach = D[s][:, None] * W if name == "max_times" else D[s][:, None] + W
+        tight = present & (reach == D[s]) & (np.arange(n) != s)
+        for j in order[1:]:
+            counts[s, j] = counts[s] @ tight[:, j]
+        owed = q[s].copy()
+        for j in order[:0:-1]:
+            share = owed[j] * counts[s] * tight[:, j] / counts[s, j]
+            flows[:, j] += share
+            owed += share
+    assert (counts > 1).any()
+    np.testing.assert_array_equal(r.counts, counts)
+    np.testing.assert_allclose(r.flows(q), flows[present], rtol=1e-12)
+
+
 def test_paths_of_a_grid():
     r = shortest_paths(grid(5, 5))
     assert r.counts[0, -1] == 70
@@ -216,6 +259,14 @@ def test_negative_edges():
         r, plain = (shortest_paths(Graph.from_edges(e, labels=range(40)), dtype=dtype) for e in (edges, lifted))
         np.testing.assert_array_equal(r.counts, plain.counts)
         np.testing.assert_allclose(r.edge_betweenness(), plain.edge_betweenness(), rtol=1e-13)
+
+
+def test_what_was_saved_answers_too(tmp_path):
+    r = shortest_paths(random("integers", directed=True))
+    r.save(tmp_path / "d.npz")
+    again = Result.load(tmp_path / "d.npz")
+    np.testing.assert_array_equal(again.edge_betweenness(), r.edge_betweenness())
+    np.testing.assert_array_equal(again.counts, r.counts)
 
 
 # Flows
@@ -281,11 +332,12 @@ def test_only_sources_with_demand_are_searched_from(monkeypatch):
 
 
 def test_sums_are_the_same_bits_whatever_the_threads_and_blocks(monkeypatch):
-    graph = random("floats", directed=False, n=300, m=1200)
+    graph = random("integers", directed=False, n=300, m=1200)
     found = []
     for threads, block in ((1, 64), (2, 64), (3, 17), (1, 300)):
         monkeypatch.setattr("apsp.result.flowing._BLOCK", block)
-        r = shortest_paths(graph, engine="dense", threads=threads)
+        monkeypatch.setattr("semiring.routes.default_threads", lambda threads=threads: threads)
+        r = shortest_paths(graph, engine="dense")
         found.append((list(r.betweenness().values()), r.edge_betweenness().tolist()))
     assert all(other == found[0] for other in found[1:])
 

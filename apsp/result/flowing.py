@@ -158,14 +158,19 @@ class Flowing(Routed):
             raise ValueError(f"flows: unreachable must be 'raise' or 'drop', got {unreachable!r}.")
         wanted, n = Demand.of(demand, self.sources, self.targets), self.graph.n
         sources, targets = wanted.sources, self._in_graph(self.targets, np.arange(self.engine.shape[1]))
-        origins = self._in_graph(self.sources, sources)
+        origins, every = self._in_graph(self.sources, sources), self.targets is self.labels
         done = 0
 
         def rows(positions: np.ndarray, D: np.ndarray) -> np.ndarray:
             nonlocal done
-            q = np.zeros((len(positions), n))
-            q[:, targets] = wanted.rows(sources[done : done + len(positions)])
-            lost = ~self._reached(D) & (q != 0)
+            q = wanted.rows(sources[done : done + len(positions)])
+            done += len(positions)
+            if not every:
+                wider = np.zeros((len(positions), n))
+                wider[:, targets], q = q, wider
+            if (reached := self._reached(D)).all():
+                return q
+            lost = ~reached & (q != 0)
             if unreachable == "raise" and lost.any():
                 i, j = (int(x[0]) for x in lost.nonzero())
                 u, v = self.labels[int(positions[i])], self.labels[j]
@@ -173,9 +178,7 @@ class Flowing(Routed):
                     f"flows: where there is demand there must be a path, got {q[i, j]:g} from {u!r} to {v!r} and none. "
                     "Pass unreachable='drop' to leave such pairs out."
                 )
-            q[lost] = 0.0
-            done += len(positions)
-            return q
+            return np.where(lost, 0.0, q)
 
         sums = self._summed("flows", origins, rows, callback)
         return self._arcs.of_edges(sums.along, self.graph)

@@ -15,43 +15,86 @@ for (Bellman 1958, Ford, Moore) and has no doubt.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
 from ... import dtypes
 from ...algebra import Semiring
 from ...errors import DivergenceError, DomainError
+from ...memory import require
 from ..intrinsics import kernel, one, times, zero
 from ..kinds import choose
 from ..pool import run
+from ..vectors import I64, Vectors, multiply
 from .code import compiled
-from .equality import better, inexact, larger, limit, rounds
+from .equality import better, emit_better, inexact, larger, limit, rounds
 
 #: Sources whose sums are added up before they join those of others: the same for any number of threads.
 CHUNK = 64
+#: Sources for which arcs are tried together.
+LANES = 16
+#: Arcs a vertex below which they are tried for each source alone: most are then tight for one of LANES.
+FEW = 24
 #: A call takes at most about this many steps, so that Ctrl-C is handled.
 CALL = 1 << 26
 #: How much an entry of D may be off, as a power of the rounding error of one operation: relative to the entry, 2e-12 in
 #: float64 and 6e-6 in float32.
 SLACK = 0.75
+#: No arc.
+NONE = np.uint32(2**32 - 1)
+#: Another tight arc into a vertex: the arc, its tail, and the next one.
+MORE = np.dtype([("arc", np.uint32), ("tail", np.uint32), ("next", np.uint32)])
+
+_ONE, _FRESH = np.uint32(1), np.uint32(2**31)
+
+
+@cache
+def vertex_of(dtype: str) -> np.dtype:
+    """What is known of a vertex j, for it is read together.
+
+    `x` and `paths`: x(j) and σ(j). `owed`: what later vertices ask of it. `arc` and `tail`: the first of the tight arcs
+    into it; `more`: others, in a list of MORE.
+    """
+    places = [("arc", np.uint32), ("tail", np.uint32), ("more", np.uint32)]
+    return np.dtype([("x", dtype), ("paths", np.float64), ("owed", np.float64), *places], align=True)
+
+
+@intrinsic
+def _tight(typing: Any, kind: Any, near: Any, worst: Any, w: Any) -> Any:
+    """A bit for each source for which near ⊗ w is a distance no worse than `worst`; LANES entries at addresses."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, near, worst, w = args
+        if not kind.vector:
+            return I64(0)
+        v = Vectors(builder, kind, lanes=LANES)
+        y, most = multiply(builder, kind.mul, v.load(near), v.splat(w), v.zero()), v.load(worst)
+        differ = builder.fcmp_ordered if kind.dtype.startswith("float") else builder.icmp_signed
+        tight = builder.and_(differ("!=", y, v.zero()), builder.not_(emit_better(builder, kind, most, y)))
+        return builder.zext(builder.bitcast(tight, ir.IntType(LANES)), I64)
+
+    return types.uint64(kind, types.intp, types.intp, kind.scalar), codegen
+
+
+@intrinsic
+def _lowest(typing: Any, bits: Any) -> Any:
+    """The position of the lowest bit that is set."""
+    return types.uint64(types.uint64), lambda c, builder, s, args: builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
 
 @kernel
-def tight_order(
-    kind: Any, d: Any, s: int, starts: Any, heads: Any, weights: Any, slack: Any, floor: Any, worst: Any, x: Any,
-    waiting: Any, order: Any, first: Any, arcs: Any, paths: Any,
-) -> int:  # fmt: skip
-    """order ← the vertices that s reaches, tails of tight arcs before heads; how many before a cycle of them.
-
-    arcs[first[k] : first[k + 1]] are the arcs out of k that may be tight: those with x(k) ⊗ w = x(j) are. paths[j] is
-    σ(j); waiting[j] the arcs into j from vertices that are not in the order.
-    """
-    n = len(d)
+def list_alone(
+    kind: Any, d: Any, starts: Any, heads: Any, weights: Any, slack: Any, floor: Any, bound: Any, first: Any, arcs: Any
+) -> None:
+    """arcs[first[k] : first[k + 1]] ← the arcs out of k that may be tight, for one source."""
+    n, found = len(d), np.uint32(0)
     for j in range(n):
-        worst[j] = limit(kind, d[j], larger(kind, d[j], floor), slack)
-        waiting[j], x[j], paths[j] = 0, zero(kind), 0.0
-    found = np.uint64(0)
+        bound[j] = limit(kind, d[j], larger(kind, d[j], floor), slack)
     for k in range(n):
         first[k] = found
         if d[k] == zero(kind):
@@ -60,57 +103,106 @@ def tight_order(
             y = times(kind, d[k], weights[e])
             arcs[found] = e
             # Without a branch, which could not be predicted.
-            found += np.uint64((y != zero(kind)) & (not better(kind, worst[heads[e]], y)))
+            found += np.uint32((y != zero(kind)) & (not better(kind, bound[heads[e]], y)))
     first[n] = found
-    for c in range(found):
-        waiting[heads[arcs[c]]] += np.uint32(1)
-    x[s], paths[s] = one(kind), 1.0
-    known = done = 0
-    if waiting[s] == 0:
+
+
+@kernel
+def list_together(
+    kind: Any, D: Any, begin: int, end: int, starts: Any, heads: Any, weights: Any, slack: Any, floor: Any, near: Any,
+    worst: Any, bound: Any, first: Any, arcs: Any,
+) -> None:  # fmt: skip
+    """The same for rows begin … end, of which there are at most LANES; near[j] and worst[j] have an entry for each.
+
+    Where there is room for the arcs of one row, it is that of `begin`.
+    """
+    n, rows = D.shape[1], end - begin
+    if len(first) == 1:
+        list_alone(kind, D[begin], starts, heads, weights, slack, floor, bound, first[0], arcs[0])
+        return
+    for j in range(n):
+        for r in range(LANES):
+            near[j, r] = D[begin + min(r, rows - 1), j]
+    for j in range(n):
+        for r in range(LANES):
+            worst[j, r] = limit(kind, near[j, r], larger(kind, near[j, r], floor), slack)
+    for r in range(LANES):
+        first[r, 0] = 0
+    here, limits, row = np.intp(near.ctypes.data), np.intp(worst.ctypes.data), LANES * near.itemsize
+    for k in range(n):
+        for r in range(LANES):
+            first[r, k + 1] = first[r, k]
+        for e in range(starts[k], starts[k + 1]):
+            hit = _tight(kind, here + k * row, limits + np.intp(heads[e]) * row, weights[e])
+            while hit != 0:
+                r = _lowest(hit)
+                hit &= hit - np.uint64(1)
+                arcs[r, first[r, k + 1]] = e
+                first[r, k + 1] += _ONE
+
+
+@kernel
+def tight_order(
+    kind: Any, s: int, heads: Any, weights: Any, first: Any, arcs: Any, V: Any, waiting: Any, order: Any, more: Any
+) -> Any:
+    """order ← the vertices that s reaches, tails of tight arcs before heads; how many, before a cycle of such arcs.
+
+    Arcs that may be tight are arcs[first[k] : first[k + 1]]; those with x(k) ⊗ w = x(j) are, and V has them by head.
+    """
+    for j in range(len(V)):
+        waiting[j] = _FRESH
+    for c in range(first[len(V)]):
+        waiting[heads[arcs[c]]] += _ONE
+    V[s].x, V[s].paths, V[s].owed = one(kind), 1.0, 0.0
+    known = done = ties = np.uint32(0)
+    if waiting[s] == _FRESH:
         order[0] = s
-        known = 1
+        known = _ONE
     while done < known:
         k = order[done]
-        done += 1
-        for c in range(first[k], first[k + np.uint32(1)]):
+        done += _ONE
+        x, paths = V[k].x, V[k].paths
+        for c in range(first[k], first[k + _ONE]):
             e = arcs[c]
             j = heads[e]
-            if inexact(kind):
-                y = times(kind, x[k], weights[e])
-                if better(kind, y, x[j]):
-                    x[j], paths[j] = y, paths[k]
-                elif y == x[j]:
-                    paths[j] += paths[k]
-            else:
-                paths[j] += paths[k]
-            waiting[j] -= np.uint32(1)
-            if waiting[j] == 0:
+            y, left = times(kind, x, weights[e]), waiting[j] - _ONE
+            if left >= _FRESH or better(kind, y, V[j].x):
+                left &= _FRESH - _ONE
+                V[j].x, V[j].paths, V[j].owed = y, paths, 0.0
+                V[j].arc, V[j].tail, V[j].more = e, k, NONE
+            elif y == V[j].x:
+                V[j].paths += paths
+                more[ties].arc, more[ties].tail, more[ties].next = e, k, V[j].more
+                V[j].more = ties
+                ties += _ONE
+            waiting[j] = left
+            if left == 0:
                 order[known] = j
-                known += 1
+                known += _ONE
     return known
 
 
 @kernel
-def search(kind: Any, s: int, starts: Any, heads: Any, weights: Any, x: Any, queue: Any, queued: Any) -> None:
+def search(kind: Any, s: int, starts: Any, heads: Any, weights: Any, x: Any, queue: Any, waiting: Any) -> None:
     """x ← the best of the sums along walks from s, each added up from s on; n rounds at most."""
     n = len(x)
     for j in range(n):
-        x[j], queued[j] = zero(kind), 0
-    x[s], queue[0], queued[s] = one(kind), s, 1
+        x[j], waiting[j] = zero(kind), 0
+    x[s], queue[0], waiting[s] = one(kind), s, 1
     head, size = 0, 1
     for _ in range(n):
         for _ in range(size):
             k = queue[head]
             head = head + 1 if head + 1 < n else 0
             size -= 1
-            queued[k] = 0
-            for e in range(starts[k], starts[k + np.uint32(1)]):
+            waiting[k] = 0
+            for e in range(starts[k], starts[k + _ONE]):
                 j = heads[e]
                 y = times(kind, x[k], weights[e])
                 if better(kind, y, x[j]):
                     x[j] = y
-                    if queued[j] == 0:
-                        queued[j] = 1
+                    if waiting[j] == 0:
+                        waiting[j] = 1
                         tail = head + size
                         queue[tail if tail < n else tail - n] = j
                         size += 1
@@ -120,117 +212,126 @@ def search(kind: Any, s: int, starts: Any, heads: Any, weights: Any, x: Any, que
 
 @kernel
 def settle(
-    kind: Any, d: Any, s: int, starts: Any, heads: Any, weights: Any, slack: Any, floor: Any, again: Any, worst: Any,
-    x: Any, waiting: Any, order: Any, first: Any, arcs: Any, paths: Any,
-) -> int:  # fmt: skip
-    """The order of what s reaches, and its tight arcs alone; −1 − how many are in it, where none has all vertices."""
+    kind: Any, d: Any, s: int, starts: Any, heads: Any, weights: Any, again: Any, bound: Any, first: Any, arcs: Any,
+    V: Any, waiting: Any, order: Any, more: Any,
+) -> Any:  # fmt: skip
+    """`tight_order` of all vertices that s reaches; −1 − how many are in it, where there is none of all."""
     n, reached = len(d), 0
     for j in range(n):
         reached += d[j] != zero(kind)
-    known = tight_order(
-        kind, d, s, starts, heads, weights, slack, floor, worst, x, waiting, order, first, arcs, paths
-    )  # fmt: skip
-    if not inexact(kind):
-        return known if known == reached else -1 - known
-    if known != reached:
+    known = np.intp(tight_order(kind, s, heads, weights, first, arcs, V, waiting, order, more))
+    if known == reached:
+        return known
+    if inexact(kind):
         search(kind, s, starts, heads, weights, again, order, waiting)
-        none = slack - slack
-        known = tight_order(
-            kind, again, s, starts, heads, weights, none, none, worst, x, waiting, order, first, arcs, paths
-        )  # fmt: skip
-        if known != reached:
-            return -1 - known
-    found = begin = np.uint64(0)
-    for k in range(n):
-        end = first[k + 1]
-        for c in range(begin, end):
-            e = arcs[c]
-            arcs[found] = e
-            found += np.uint64(times(kind, x[k], weights[e]) == x[heads[e]])
-        begin, first[k + 1] = end, found
-    return known
+        none = one(kind) - one(kind)
+        list_alone(kind, again, starts, heads, weights, none, none, bound, first, arcs)
+        known = np.intp(tight_order(kind, s, heads, weights, first, arcs, V, waiting, order, more))
+        if known == reached:
+            return known
+    return -1 - known
 
 
 @kernel
 def sums(
     kind: Any, D: Any, sources: Any, starts: Any, heads: Any, weights: Any, slack: Any, floor: Any, demand: Any,
-    evenly: bool, through: Any, ending: Any, along: Any, owed: Any, state: Any, again: Any, worst: Any, x: Any,
-    waiting: Any, order: Any, first: Any, arcs: Any, paths: Any, begin: int, end: int,
+    evenly: bool, through: Any, ending: Any, along: Any, state: Any, near: Any, worst: Any, again: Any, bound: Any,
+    first: Any, arcs: Any, V: Any, waiting: Any, order: Any, more: Any, begin: int, end: int,
 ) -> int:  # fmt: skip
     """Add what rows begin … end send through vertices, to their ends, and along arcs; a row that has no order, or −1.
 
     `demand` has a row for each source, or one for all. −2 − row is one with more best paths than a float64 counts, to
-    vertex state[0]. Where shared `evenly`, a vertex that asks for nothing is served by all its tight arcs alike.
+    vertex state[2]. Where shared `evenly`, a vertex that asks for nothing is served by all its tight arcs alike.
     """
     for r in range(begin, end):
-        s = sources[r]
+        lane = (r - begin) % len(first)
+        if lane == 0:
+            list_together(
+                kind, D, r, min(r + LANES, end), starts, heads, weights, slack, floor, near, worst, bound, first, arcs
+            )
+        s, asked = sources[r], demand[r if len(demand) > 1 else 0]
         known = settle(
-            kind, D[r], s, starts, heads, weights, slack, floor, again, worst, x, waiting, order, first, arcs, paths
+            kind, D[r], s, starts, heads, weights, again, bound, first[lane], arcs[lane], V, waiting, order, more
         )  # fmt: skip
         if known < 0:
-            state[0] = -1 - known
+            state[0], state[1] = -1 - known, lane
             return r
-        asked = demand[r if len(demand) > 1 else 0]
-        if evenly:
-            for c in range(first[len(order)]):
-                waiting[heads[arcs[c]]] += np.uint32(1)
         for i in range(known - 1, 0, -1):
-            k = order[i]
-            total = 0.0
-            for c in range(first[k], first[k + np.uint32(1)]):
-                e = arcs[c]
-                j = heads[e]
-                share = owed[j] if evenly and asked[j] == 0.0 else paths[k] * owed[j]
-                along[e] += share
-                total += share
-            through[k] += total
-            ending[k] += asked[k]
-            owed[k] = (asked[k] + total) / (waiting[k] if evenly and asked[k] == 0.0 else paths[k])
-            if paths[k] == np.inf:
-                state[0] = k
+            j = order[i]
+            total, q = V[j].owed, asked[j]
+            through[j] += total
+            ending[j] += q
+            total += q
+            if V[j].more == NONE:
+                along[V[j].arc] += total
+                V[V[j].tail].owed += total
+                continue
+            alike, parts = evenly and q == 0.0, V[j].paths
+            if parts == np.inf:
+                state[2] = j
                 return -2 - r
-        for c in range(first[s], first[s + np.uint32(1)]):
-            share = owed[heads[arcs[c]]]
-            along[arcs[c]] += share
-            ending[s] += share
+            m = V[j].more
+            if alike:
+                parts = 1.0
+                while m != NONE:
+                    parts += 1.0
+                    m = more[m].next
+                m = V[j].more
+            e, k = V[j].arc, V[j].tail
+            while True:
+                share = total / parts * (1.0 if alike else V[k].paths)
+                along[e] += share
+                V[k].owed += share
+                if m == NONE:
+                    break
+                e, k, m = more[m].arc, more[m].tail, more[m].next
+        ending[s] += V[s].owed
     return -1
 
 
 @kernel
 def counts(
     kind: Any, D: Any, sources: Any, starts: Any, heads: Any, weights: Any, slack: Any, floor: Any, C: Any, state: Any,
-    again: Any, worst: Any, x: Any, waiting: Any, order: Any, first: Any, arcs: Any, paths: Any, begin: int, end: int,
+    near: Any, worst: Any, again: Any, bound: Any, first: Any, arcs: Any, V: Any, waiting: Any, order: Any, more: Any,
+    begin: int, end: int,
 ) -> int:  # fmt: skip
     """C[r,j] ← the best paths from sources[r] to j, for rows begin … end; a row that has no order, or −1.
 
-    −2 − row is one where an int64 does not hold those to vertex state[0].
+    −2 − row is one where an int64 does not hold those to vertex state[2].
     """
     for r in range(begin, end):
+        lane = (r - begin) % len(first)
+        if lane == 0:
+            list_together(
+                kind, D, r, min(r + LANES, end), starts, heads, weights, slack, floor, near, worst, bound, first, arcs
+            )
         known = settle(
-            kind, D[r], sources[r], starts, heads, weights, slack, floor, again, worst, x, waiting, order, first, arcs,
-            paths,
+            kind, D[r], sources[r], starts, heads, weights, again, bound, first[lane], arcs[lane], V, waiting, order,
+            more,
         )  # fmt: skip
+        state[0], state[1] = abs(known) - (known < 0), lane
         if known < 0:
-            state[0] = -1 - known
             return r
         count = C[r]
         for j in range(len(count)):
             count[j] = 0
         count[sources[r]] = 1
-        for i in range(known):
-            k = order[i]
-            for c in range(first[k], first[k + np.uint32(1)]):
-                j = heads[arcs[c]]
-                count[j] += count[k]
+        for i in range(1, known):
+            j = order[i]
+            count[j] = count[V[j].tail]
+            m = V[j].more
+            while m != NONE:
+                count[j] += count[more[m].tail]
                 if count[j] < 0:
-                    state[0] = j
+                    state[2] = j
                     return -2 - r
+                m = more[m].next
     return -1
 
 
-_INPUT, _WORKSPACE = "Auwuaxx", "laaauuwwf"
+_INPUT, _WORKSPACE = "Auwuaxx", "lAAaaUU0uu1"
 _SIGNATURES = {
-    sums: f"{_INPUT}Ftffff{_WORKSPACE}ii",
+    sums: f"{_INPUT}Ftfff{_WORKSPACE}ii",
     counts: f"{_INPUT}L{_WORKSPACE}ii",
 }
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -266,8 +367,11 @@ class Adjoint:
         self.semiring, self.threads, self.names, self.where = semiring, threads, names, where
         self.kind, (starts, heads, weights) = choose(semiring, dtype, False), edges
         self.n, self._rows = len(starts) - 1, 0
+        self._lanes = LANES if self.kind.vector and len(heads) >= FEW * self.n > 0 else 1
         self.starts, self.heads = starts.astype(np.uint64), heads.astype(np.uint32)
         self.weights = np.ascontiguousarray(weights, dtype)
+        each = self._lanes * (4 * (self.n + len(heads)) + 2 * self.n * dtype.itemsize) + 64 * self.n + 20 * len(heads)
+        require(threads * each, where=where, hint="Let fewer threads do it: SEMIRING_NUM_THREADS=1.")
         self._total = self._sums()
         self.through, self.ending, self.along = self._total
         self._open = self._sums()  # of sources that do not make a chunk yet
@@ -294,8 +398,8 @@ class Adjoint:
         arguments = self._input(D, sources)
 
         def piece(worker: int, number: int) -> None:
-            last = evenly, *parts[number], np.empty(self.n)
-            self._call(sums, worker, D, sources, (*arguments, np.ascontiguousarray(demand), *last), *pieces[number])
+            into = np.ascontiguousarray(demand), evenly, *parts[number]
+            self._call(sums, worker, D, sources, (*arguments, *into), *pieces[number])
 
         run(piece, [(number,) for number in range(len(pieces))], self.threads)
         self._rows += len(D)
@@ -307,8 +411,10 @@ class Adjoint:
             self._open = parts[-1] if self._rows % CHUNK else self._spare.pop()
 
     def finish(self) -> None:
-        """Add the sources of the last chunk."""
+        """Add the sources of the last chunk, and let go of what was only needed for that."""
         self._join(self._open)
+        self._spare.clear()
+        self._workspaces.clear()
 
     def counts(self, D: np.ndarray, sources: np.ndarray, out: np.ndarray) -> None:
         """out ← the number of best paths from each source to every vertex, int64; errors as of `add`."""
@@ -320,11 +426,17 @@ class Adjoint:
     def tight(self, d: np.ndarray, source: int) -> tuple[np.ndarray, np.ndarray]:
         """The tails and heads of all tight arcs for one source, by tail; errors as of `add`."""
         D, sources, space = d[None], np.array([source]), self._workspace(0)
-        call, out = compiled(counts, self.kind, _SIGNATURES[counts]), np.empty((1, self.n), np.int64)
+        call, out = self._code(counts), np.empty((1, self.n), np.int64)
         if call(*self._input(D, sources), out, *space, 0, 1) == 0:
             self._refuse(d, source, space)
-        first, arcs = space[6:8]
-        return np.repeat(np.arange(self.n), np.diff(first.astype(np.int64))), self.heads[arcs[: int(first[-1])]]
+        known, (V, _, order, more) = space[0][0], space[7:]
+        reached = V[order[1:known]]
+        tails, arcs, left = [reached["tail"]], [reached["arc"]], reached["more"]
+        while len(left := left[left != NONE]):
+            tails.append(more["tail"][left])
+            arcs.append(more["arc"][left])
+            left = more["next"][left]
+        return np.concatenate(tails), self.heads[np.concatenate(arcs)]
 
     def _sums(self) -> tuple[np.ndarray, ...]:
         return np.zeros(self.n), np.zeros(self.n), np.zeros(len(self.heads))
@@ -343,14 +455,17 @@ class Adjoint:
         rows = np.ascontiguousarray(D), sources.astype(np.uint32)
         return *rows, self.starts, self.heads, self.weights, scalar(slack), scalar(floor)
 
+    def _code(self, part: Any) -> Any:
+        return compiled(part, self.kind, _SIGNATURES[part], vertex_of(self.kind.dtype), MORE)
+
     def _workspace(self, worker: int) -> Any:
         if worker not in self._workspaces:
-            n, dtype = self.n, self.weights.dtype
-            short, long = (
-                np.empty((2, n), np.uint32),
-                (np.empty(n + 1, np.uint64), np.empty(len(self.heads), np.uint64)),
-            )
-            self._workspaces[worker] = np.zeros(1, np.int64), *np.empty((3, n), dtype), *short, *long, np.empty(n)
+            n, m, dtype = self.n, len(self.heads), self.weights.dtype
+            side = n if self._lanes > 1 else 0
+            panels = np.empty((side, LANES), dtype), np.empty((side, LANES), dtype), *np.empty((2, n), dtype)
+            lists = np.empty((self._lanes, n + 1), np.uint32), np.empty((self._lanes, m + 1), np.uint32)
+            vertices = np.empty(n, vertex_of(dtype.name)), *np.empty((2, n), np.uint32), np.empty(m, MORE)
+            self._workspaces[worker] = np.zeros(3, np.int64), *panels, *lists, *vertices
         return self._workspaces[worker]
 
     def _call(
@@ -364,12 +479,12 @@ class Adjoint:
         end: int,
     ) -> None:
         """A kernel on these rows, some at a time; its errors."""
-        call, space = compiled(part, self.kind, _SIGNATURES[part]), self._workspace(worker)
+        call, space = self._code(part), self._workspace(worker)
         step = max(1, CALL // (len(self.heads) + 16 * self.n))
         for first in range(begin, end, step):
             row = call(*arguments, *space, first, min(first + step, end))
             if row < -1:
-                source, target = (self.names[int(v)] for v in (sources[-2 - row], space[0][0]))
+                source, target = (self.names[int(v)] for v in (sources[-2 - row], space[0][2]))
                 limit = "2⁶³ − 1" if part is counts else "1.8e308, which float64 holds"
                 raise DomainError(
                     f"{self.where}: the best paths from {source!r} to {target!r} must be at most {limit}, got more. "
@@ -385,7 +500,8 @@ class Adjoint:
         ------
         DivergenceError, DomainError
         """
-        (known,), (order, first, arcs) = space[0], space[5:8]
+        known, lane, _ = space[0]
+        first, arcs, order = space[5][lane], space[6][lane], space[9]
         left = d != dtypes.zero(self.semiring, d.dtype)
         left[order[:known]] = False
         before: dict[int, int] = {}

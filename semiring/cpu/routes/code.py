@@ -6,7 +6,9 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
 from numba.core import types
+from numba.np.numpy_support import from_dtype
 
 from ..compile import kernel
 from ..kinds import Kind, semiring_of, shipped
@@ -24,6 +26,7 @@ _LETTERS: dict[str, Callable[[Any], Any]] = {
     "p": lambda kind: types.int32[::1],
     "L": lambda kind: types.int64[:, ::1],
     "l": lambda kind: types.int64[::1],
+    "U": lambda kind: types.uint32[:, ::1],
     "u": lambda kind: types.uint32[::1],
     "w": lambda kind: types.uint64[::1],
     "F": lambda kind: types.float64[:, ::1],
@@ -33,10 +36,12 @@ _LETTERS: dict[str, Callable[[Any], Any]] = {
 
 
 @cache
-def compiled(part: Any, kind: Kind, arguments: str) -> Callable[..., Any]:
+def compiled(part: Any, kind: Kind, arguments: str, *records: np.dtype) -> Callable[..., Any]:
     """A kernel's machine code for a kind; what a user's function calls may change, so that never goes to disk.
 
-    `arguments` has a letter for each argument after the kind. A kind without a label is for what only moves entries.
+    `arguments` has a letter for each argument after the kind; of an array of records, the number of its record. A kind
+    without a label is for what only moves entries.
     """
     entry = kernel(part.py_func, on_disk=not kind.label or shipped(semiring_of(kind)))
-    return partial(entry.compile((kind, *(_LETTERS[letter](kind) for letter in arguments))), kind)
+    arrays = {str(k): from_dtype(record)[::1] for k, record in enumerate(records)}
+    return partial(entry.compile((kind, *(arrays.get(a) or _LETTERS[a](kind) for a in arguments))), kind)

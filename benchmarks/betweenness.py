@@ -1,0 +1,107 @@
+"""What do flows and betweenness take beside the closure, and how far are NetworkX and igraph from that, on one core?
+
+    python benchmarks/betweenness.py                # two minutes, most of them NetworkX's and igraph's
+    python benchmarks/betweenness.py --quick
+    python benchmarks/betweenness.py --data DIR     # also DIR/osm-luxembourg/luxembourg.gr.gz
+
+All on one thread, by the processor's clock. Flows are checked by Σ flow · weight = Σ demand · distance, betweenness by
+NetworkX's or igraph's values. What takes others long is measured from some sources, and given for one.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import partial
+from pathlib import Path
+
+import common
+import networkx as nx
+import numpy as np
+from common import arguments, begin
+
+os.environ["SEMIRING_NUM_THREADS"] = "1"
+
+# isort: split
+import apsp
+from apsp import networkx_backend
+
+best = partial(common.best, clock=time.process_time)
+
+
+def flows(n: int, dtype: str) -> None:
+    """A demand between all pairs over a complete graph, beside its closure."""
+    rng = np.random.default_rng(0)
+    A = rng.integers(1, 100, (n, n)).astype(dtype) if dtype == "int32" else rng.random((n, n)).astype(dtype)
+    q = rng.random((n, n))
+    result = apsp.shortest_paths(A, engine="dense", threads=1)
+    carried, distances = (result.flows(q) * A).sum(), (q * result.table()).sum()
+    assert abs(carried / distances - 1) < (1e-5 if dtype == "float32" else 1e-12)
+    closing = best(lambda: apsp.shortest_paths(A, engine="dense", threads=1).distances, 5)
+    sending = best(lambda: result.flows(q), 5, before=lambda: vars(result).pop("_arcs", None))
+    print(f"flows of all pairs, n = {n}, {dtype}: {sending:.3f} s, {sending / closing:.2f} × the closure", flush=True)
+
+
+def networkx(name: str, G: nx.Graph) -> None:
+    """Betweenness with weights, the conversion of the graph included."""
+    rng = np.random.default_rng(1)
+    for _, _, data in G.edges(data=True):
+        data["weight"] = int(rng.integers(1, 100))
+
+    def ours() -> dict[int, float]:
+        return networkx_backend.betweenness_centrality(networkx_backend.convert_from_nx(G), weight="weight")
+
+    theirs = nx.betweenness_centrality.orig_func
+    values, expected = ours(), theirs(G, weight="weight")
+    assert all(abs(values[v] - expected[v]) < 1e-12 for v in G)
+    here, there = best(ours, 5), best(lambda: theirs(G, weight="weight"), 1)
+    print(f"NetworkX, {name}: {1e3 * here:.1f} ms, {there / here:.0f} × as fast", flush=True)
+
+
+def igraph(n: int, degree: int, count: int) -> None:
+    """Preferential attachment, from `count` vertices."""
+    try:
+        import igraph as ig
+    except ImportError:
+        print("igraph is not installed")
+        return
+    g = ig.Graph.Barabasi(n, degree)
+    ends, weights = np.array(g.get_edgelist()), np.random.default_rng(0).random(n * degree)[: g.ecount()] + 0.01
+    graph = apsp.Graph.from_arrays(ends[:, 0], ends[:, 1], weights, n=n, directed=False)
+    result = apsp.shortest_paths(graph, threads=1)
+    sources = np.sort(np.random.default_rng(0).choice(n, count, replace=False)).tolist()
+    there = best(lambda: g.betweenness(weights=weights.tolist(), sources=sources), 1)
+    expected = np.array(g.betweenness(weights=weights.tolist(), sources=sources))
+    part = apsp.shortest_paths(graph, sources=sources, threads=1).betweenness(normalized=False)
+    np.testing.assert_allclose(list(part.values()), expected, rtol=1e-9, atol=1e-6)
+    here = best(lambda: result.betweenness(sources=count), 3)
+    each = f"{1e3 * here / count:.2f} ms a source"
+    print(f"igraph, preferential attachment, n = {n}, m = {degree}: {each}, {there / here:.1f} × as fast", flush=True)
+
+
+def roads(path: Path, count: int) -> None:
+    """Luxembourg, from `count` vertices; a millisecond more an edge, as some cost nothing both ways."""
+    graph = apsp.read(path)
+    assert graph.rows is not None
+    assert graph.weights is not None
+    result = apsp.shortest_paths(
+        apsp.Graph.from_arrays(graph.rows, graph.cols, graph.weights + 1, n=graph.n), threads=1
+    )
+    result.betweenness(sources=8)
+    here = best(lambda: result.betweenness(sources=count), 1) / count
+    print(f"Luxembourg: {1e3 * here:.2f} ms a source, {here * graph.n:.0f} s from all {graph.n}", flush=True)
+
+
+if __name__ == "__main__":
+    parser = arguments(__doc__)
+    parser.add_argument("--data", type=Path, help="a folder with osm-luxembourg/luxembourg.gr.gz")
+    args = begin(parser)
+    for dtype in ("float64", "float32", "int32"):
+        flows(512 if args.quick else 2048, dtype)
+    size = 100 if args.quick else 400
+    networkx(f"complete, n = {size}", nx.complete_graph(size))
+    networkx(f"a tenth of all pairs, n = {size}", nx.gnp_random_graph(size, 0.1, seed=1))
+    networkx(f"4 edges a vertex, n = {size}", nx.gnm_random_graph(size, 4 * size, seed=1))
+    igraph(2000 if args.quick else 20_000, 8, 50 if args.quick else 500)
+    if args.data is not None:
+        roads(args.data / "osm-luxembourg" / "luxembourg.gr.gz", 32 if args.quick else 256)
