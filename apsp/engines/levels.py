@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 CHUNK = 1 << 20
 #: Levels of one vertex from which on they are too many; of a matrix, before it is closed otherwise. Vertices from which
 #: on bits are faster on a GPU; where two arcs lead to each so many times, two levels are all, but in graphs of parts.
-DEEP, MOST, LARGE_ON_GPU, MANY_WALKS = 24, 100, 2048, 30
+DEEP, MOST, LARGE_ON_GPU, MANY_WALKS = 24, 100, 2500, 30
 
 
 def weight(question: Question) -> Any:

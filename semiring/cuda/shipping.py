@@ -9,6 +9,7 @@ import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import product
 from os import cpu_count
 
@@ -17,10 +18,11 @@ import numpy as np
 from .. import catalog, dtypes
 from ..algebra import Semiring
 from . import cache, compile, shipped, survey
+from .bits import levels
 from .bits.product import PRODUCTS
 from .dense import sources
 from .routes import predecessors, walks
-from .sparse import fronts, hops, products, searches, sweep
+from .sparse import fronts, hops, products, searches, sweep, thinning
 
 #: One architecture a family; its cubins run on later members of the family, too.
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
@@ -56,7 +58,11 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
             if not name.startswith(("step", "batched", "gemm batched")):  # of comparisons, and of many matrices
                 yield text, arch, ()
     for semiring, dtype, nonnegative in _kinds(SPARSE):
-        yield searches.Form(semiring, dtype, dtype).text(searches.Shape.of(dtype.itemsize, arch)), arch, ()
+        form, sizes = searches.Form(semiring, dtype, dtype), searches.Shape.of(dtype.itemsize, arch)
+        for other in (form, replace(form, compared=True), replace(form, resumed=True)):
+            yield other.text(sizes), arch, ()
+        yield thinning.text(thinning.form_of(semiring, dtype)), arch, ()
+        yield levels.text(levels.form_of(semiring, dtype)), arch, ()
         shape = sweep.Shape.of(dtype.itemsize, arch)
         kind = semiring, dtype, nonnegative
         yield fronts.text(*kind), arch, ()

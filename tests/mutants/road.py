@@ -158,8 +158,8 @@ MUTANTS = [
     Mutant(
         "question-dtype",
         "apsp/graph/__init__.py",
-        "natural = np.int32 if self.unit else self.dense.dtype",
-        "natural = self.dense.dtype",
+        "elif self.unit or (self.dense is None and self.weights is None):",
+        "elif self.dense is None and self.weights is None:",
         "tests/test_engines.py::test_edges_of_a_matrix_that_count_are_counted_in_integers",
         "Edges of a matrix that each count 1 are computed in the dtype of its entries.",
     ),

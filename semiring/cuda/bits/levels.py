@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,10 +50,14 @@ class Levels:
 
     def __init__(self, A: Array, semiring: Semiring) -> None:
         self.A, self.semiring, self.n, self.dtype = A, semiring, len(A), A.dtype
-        self.kernels = kernels(form_of(semiring, A.dtype), gpu.current())
         self.absent = dtypes.zero(semiring, A.dtype)
         self.one = dtypes.one(semiring, A.dtype)
         self._lda = np.int64(A.strides[0] // A.itemsize)
+
+    @cached_property
+    def kernels(self) -> dict[str, Any]:
+        """Compiled once a matrix looks as if they were of use."""
+        return kernels(form_of(self.semiring, self.dtype), gpu.current())
 
     def first_weight(self) -> Any:
         """What some arcs of the first vertex to others weigh; None where they differ, or where there are none."""
