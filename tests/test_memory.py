@@ -115,7 +115,7 @@ CASES: dict[str, dict[str, Any]] = {
     "searches, some sources and targets": {
         **ASKED, "n": 2500, "degree": 8, "engine": "scipy", "sources": 0.3, "targets": 0.5,
     },
-    "searches, paths=True": {**ASKED, "n": 1500, "degree": 8, "engine": "scipy", "paths": True},
+    "searches, paths=True": {**ASKED, "n": 2500, "degree": 8, "engine": "scipy", "paths": True},
     "searches for hops, streamed": {**HOPS, "n": 6000, "rows": True},
     "searches for hops, some sources": {**HOPS, "n": 6000, "sources": 0.3},
     "searches for hops, some sources and targets": {**HOPS, "n": 6000, "sources": 0.3, "targets": 0.5},
