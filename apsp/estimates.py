@@ -78,9 +78,10 @@ _ROUND, _SORTED = 2e-9, 80e-9
 #: doubling beyond the cache, where sources come one by one; to write, a byte.
 _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE = 60e-9, 5.4e-9, 0.25, 0.9, 0.3e-9
 #: Our searches by weight: seconds to begin a batch, a vertex of one, an arc that is relaxed; a vertex that is taken,
-#: and for each doubling of the arcs that leave it; to bring arcs into order, an arc; and of 64 sources
-#: or more, to search for a landmark.
-_BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _ORDERED, _LANDMARK = 5e-5, 6e-9, 1.5e-9, 15e-9, 20e-9, 20e-9, 30e-9
+#: and for each doubling of the arcs that leave it; to bring arcs into order, an arc, and to see that they are; and of
+#: 64 sources or more, to search for a landmark.
+_BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _LANDMARK = 5e-5, 6e-9, 1.5e-9, 15e-9, 20e-9, 30e-9
+_ORDERED, _SEEN = 20e-9, 12e-9
 #: What a source takes among many, of that among four, by itemsize, where four meet: where they relax fewer arcs than
 #: so many times those of the graph. Where they do not, what it takes among 64; of many more, less.
 _AMONG, _MET, _APART = {4: 0.25, 8: 0.35}, 3.0, 0.75
@@ -298,7 +299,7 @@ def relaxing(n: int, arcs: int, lines: int, itemsize: int, relaxed: float) -> fl
     taken = relaxed / (degree + 1) * (_TAKEN + _DEGREE * math.log2(1 + degree)) * _beyond(n, _FARTHER / 2)
     four = relaxed * _RELAXED + taken
     if lines <= 4:
-        return _BEGIN + n * (_CLEARED + lines * itemsize * _BYTE) + four * (0.4 + 0.15 * lines)
+        return _BEGIN + n * (_CLEARED + lines * itemsize * _BYTE) + four * (0.2 + 0.2 * lines)
     among, batches = _AMONG.get(itemsize, _AMONG[8]), -(-lines // 32)
     if lines < 64:  # it is not known whether they meet
         among *= 2
@@ -322,8 +323,9 @@ def lanes(
     *,
     threads: int = 1,
     rounds: int = 0,
+    ordered: bool = False,
 ) -> Estimate:
-    """Our searches by weight from `lines` vertices, of which so many columns are kept.
+    """Our searches by weight from `lines` vertices, of which so many columns are kept; arcs may be sorted already.
 
     Parameters
     ----------
@@ -332,7 +334,8 @@ def lanes(
     rounds : int
         Rounds over all arcs before, as potentials take.
     """
-    before = 1e-4 + arcs * (_ORDERED + rounds * _ROUND + (_LANDMARK if lines >= 64 else 0.0))
+    order = _SEEN if ordered else _ORDERED
+    before = 1e-4 + arcs * (order + rounds * _ROUND + (_LANDMARK if lines >= 64 else 0.0))
     row = relaxing(n, arcs, 1, itemsize, relaxed)
     busy = max(1, min(threads, -(-lines // 32)))
     seconds = before + relaxing(n, arcs, lines, itemsize, relaxed) / busy

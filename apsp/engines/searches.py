@@ -234,7 +234,8 @@ def _looks(question: Question) -> float:
     if question.device == "cuda":
         return estimates.lanes_on_gpu(question.n, arcs, question.lines, question.dtype.itemsize).seconds
     n, size = question.n, question.dtype.itemsize
-    least = estimates.lanes(n, arcs, question.lines, 0, size, 0.0, threads=question.threads).seconds
+    ordered = question.compressed is not None
+    least = estimates.lanes(n, arcs, question.lines, 0, size, 0.0, threads=question.threads, ordered=ordered).seconds
     few = estimates.relaxing(n, arcs, SAMPLED, size, estimates.guessed(n, arcs, 1.0))
     return max(least, few / (LOOK * 4)) if question.lines >= SAMPLED / LOOK else least
 
@@ -257,6 +258,7 @@ def estimate(question: Question) -> Estimate:
         question.once(effort),
         threads=question.threads,
         rounds=rounds,
+        ordered=question.compressed is not None,
     )
     return offer(question, taken, "label-correcting")
 
