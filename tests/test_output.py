@@ -340,6 +340,25 @@ def test_pictures_are_axes(tmp_path):
         r.plot(save=tmp_path / "d.txt")
 
 
+def test_edges_are_coloured_by_what_they_carry():
+    pytest.importorskip("matplotlib").use("Agg")
+    positions, row = {"a": (0, 0), "b": (1, 0), "c": (1, 2), "d": (3, 2)}, [*ROAD, ("c", "d", 1)]
+    matrix = Graph.from_matrix(as_graph(row).matrix("min_plus"), labels=list("abcd"))
+    for graph in (row, as_graph(row, directed=False), matrix):
+        r = shortest_paths(graph)
+        carried = r.edge_betweenness(normalized=False)
+        lines = r.plot(positions=positions, edge=carried).collections[0]
+        amount = lines.get_array().tolist()
+        assert sorted(amount, reverse=True)[:3] == [4, 3, 3]
+        fullest = lines.get_segments()[amount.index(4)]
+        assert sorted(map(tuple, fullest.tolist())) == [(1, 0), (1, 2)]
+        assert max(lines.get_linewidths()) == 4.4
+        with pytest.raises(ShapeError, match="one number an edge"):
+            r.plot(positions=positions, edge=[1, 2])
+    with pytest.raises(ValueError, match="positions"):
+        r.plot(edge=carried)
+
+
 def test_a_type_checker_finds_what_a_user_gets(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "program.py").write_text(

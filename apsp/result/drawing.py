@@ -77,10 +77,12 @@ def network(
     steps: Sequence[int],
     title: str,
     values: tuple[str, np.ndarray] | None = None,
+    carried: np.ndarray | None = None,
 ) -> None:
     """Vertices at their coordinates, shape (n, 2), NaN where there are none; the edges; and the path over them.
 
     `values` are what a colour bar says and a number a vertex, by which it is coloured: grey where it is not finite.
+    `carried` is a number an edge, by which it is coloured, and wider the more it is.
     """
     from matplotlib.collections import LineCollection
 
@@ -88,9 +90,14 @@ def network(
     placed = np.isfinite(xy).all(axis=1)
     drawn = placed[tails] & placed[heads]
     tails, heads = tails[drawn][:_EDGES], heads[drawn][:_EDGES]
-    ax.add_collection(
-        LineCollection(list(np.stack([xy[tails], xy[heads]], axis=1)), colors="0.8", linewidths=0.8, zorder=1)
-    )
+    lines = LineCollection(list(np.stack([xy[tails], xy[heads]], axis=1)), colors="0.8", linewidths=0.8, zorder=1)
+    ax.add_collection(lines)
+    if carried is not None:
+        amount = np.nan_to_num(carried[drawn][:_EDGES])
+        lines.set(
+            array=amount, cmap="inferno_r", linewidths=0.4 + 4 * np.abs(amount) / (np.abs(amount).max(initial=0) or 1)
+        )
+        ax.figure.colorbar(lines, ax=ax, label="carried by an edge")
     if values is not None:
         label, numbers = values
         size, seen = 12 if len(xy) <= 1000 else 3, placed & np.isfinite(numbers)

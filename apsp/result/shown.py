@@ -124,12 +124,14 @@ class Shown(Distances):
         positions: Mapping[Any, Sequence[float]] | str | Path | None = None,
         *,
         values: Any = None,
+        edge: Any = None,
         ax: Any = None,
         save: str | Path | None = None,
     ) -> Any:
         """Draw the distances as an image; or, with `positions`, the graph on its coordinates. Needs matplotlib.
 
         With `values` vertices are coloured: `r.plot(positions="roads.co", values="A")` shows how far all are from A.
+        With `edge` edges are: `r.plot(positions="roads.co", edge=r.edge_betweenness())` shows which carry most.
 
         Parameters
         ----------
@@ -142,6 +144,9 @@ class Shown(Distances):
             What colours the vertices on their coordinates, with a colour bar: the distances from a source, given by its
             label; or a number for each vertex of the graph, in its order or by label, such as `r.nearest(…).distance`
             or `r.closeness()`. Vertices without a finite one are grey.
+        edge : array, optional
+            What colours the edges, which are wider the more it is, with a colour bar: a number for each edge as
+            `edge_betweenness` and `flows` give them, of a matrix one of shape (n, n).
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         save : path, optional
@@ -156,9 +161,9 @@ class Shown(Distances):
         VertexError
             If a label of the path, or of values, is not in the graph.
         ShapeError
-            If values are not one a vertex.
+            If values are not one a vertex, or not one an edge.
         ValueError
-            If values come without positions.
+            If values of either come without positions.
         FormatError
             If the file of positions is malformed.
         MemoryNeeded
@@ -170,15 +175,16 @@ class Shown(Distances):
         --------
         path : A path to show.
         nearest, closeness : Values to show.
+        edge_betweenness, flows : Of edges.
 
         Examples
         --------
         >>> from apsp import shortest_paths
         >>> shortest_paths([("A", "B", 4)]).plot(save="distances.png")  # doctest: +SKIP
         """
-        if values is not None and positions is None:
+        if positions is None and not (values is None and edge is None):
             raise ValueError(
-                "plot: values colour vertices on their coordinates, got no positions. Pass positions= too."
+                "plot: values colour vertices and edges on their coordinates, got no positions. Pass positions= too."
             )
         colours = None if values is None else self._values(values)
         steps = [] if path is None else self.graph.labels.checked_positions(path, where="plot: path").tolist()
@@ -188,11 +194,25 @@ class Shown(Distances):
                 drawing.image(axes, self._image(), self.labels, steps, title)
             else:
                 placed = self._positions(positions)
-                tails, heads, _ = self.graph.edges(self.semiring)
+                ends, carried = self._edges(edge)
                 named = dict(enumerate(self.labels)) if self.graph.n <= notebook.SHOWN else {}
                 named |= {k: self.labels[k] for k in (steps[:1] + steps[-1:])}
-                drawing.network(axes, placed.reshape(-1, 2), (tails, heads), named, steps, title, colours)
+                drawing.network(axes, placed.reshape(-1, 2), ends, named, steps, title, colours, carried)
         return axes
+
+    def _edges(self, edge: Any) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray | None]:
+        """The ends of the edges, and a number for each."""
+        graph, carried = self.graph, None if edge is None else np.asarray(edge, np.float64)
+        if graph.rows is None or graph.cols is None:
+            tails, heads, _ = graph.edges(self.semiring)
+            shape: tuple[int, ...] = (graph.n, graph.n)
+        else:
+            tails, heads, shape = graph.rows, graph.cols, graph.rows.shape
+        if carried is None:
+            return (tails, heads), None
+        if carried.shape != shape:
+            raise ShapeError(f"plot: edge must be one number an edge, shape {shape}, got shape {carried.shape}.")
+        return (tails, heads), carried[tails, heads] if carried.ndim == 2 else carried
 
     def _values(self, values: Any) -> tuple[str, np.ndarray]:
         """What a colour bar says, and a number for each vertex of the graph; NaN for none."""
