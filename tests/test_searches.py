@@ -10,6 +10,7 @@ from scipy.sparse import csgraph
 import apsp
 from apsp import Graph, shortest_paths
 from semiring import AlgebraError, DomainError, DTypeError, NegativeCycleError, ShapeError, VertexError, dtypes, get
+from semiring.cpu.sparse import growth
 from semiring.sparse import Searches
 
 rng = np.random.default_rng(30)
@@ -223,3 +224,25 @@ def test_a_graph_that_reaches_little_takes_little():
         next(e.seconds for e in apsp.plan(g, engine="auto").considered if e.engine == "searches") for g in (graph, full)
     )
     assert few < many / 2
+
+
+def test_many_sources_begin_as_their_searches_grow():
+    """Arcs of weight 0, vertices without arcs, sources that grow slowly: what is found is the same."""
+    rng, n = np.random.default_rng(8), 1200
+    tails, heads = rng.integers(0, n - 50, (2, 6 * n))
+    weights = rng.integers(0, 100, 6 * n).astype(float)
+    S = Searches((tails, heads), n=n, weights=weights)
+    begun = S._aligned[0]
+    assert begun is not S._landmark[0]
+    assert np.isfinite(begun).all()
+    assert (begun >= 0).all()
+    A = np.full((n, n), np.inf)
+    np.minimum.at(A, (tails, heads), weights)
+    kept = csgraph.csgraph_from_masked(np.ma.masked_invalid(A))  # zeros are arcs
+    want = csgraph.dijkstra(kept, indices=range(0, n, 7))
+    np.testing.assert_array_equal(S.to_dense()[::7], want)
+    found = growth.rate(np.arange(1.0, 200.0), 40.0)
+    assert abs(40 * np.exp(-found * np.arange(1.0, 200.0)).mean() - 1) < 1e-9
+    assert growth.rate(np.zeros(9), 5.0) is None  # no rate is enough
+    assert growth.rate(np.ones(9), 0.5) is None
+    assert growth.rate(np.full(3, np.inf), 5.0) is None

@@ -17,7 +17,7 @@ from ..conversion import conform
 from ..cpu.code import Entry, machine_code
 from ..cpu.kinds import Kind, choose, raw
 from ..cpu.processors import default_threads
-from ..cpu.sparse import movers, relaxation
+from ..cpu.sparse import growth, movers, relaxation
 from ..cpu.sparse.relaxation import AHEAD, LAST, Lanes
 from ..cycles import Lengths, searchable
 from ..errors import AlgebraError, DeviceError, DomainError, DTypeError, ShapeError
@@ -32,8 +32,9 @@ from .pattern import indices, stored
 LANES, FEW = 32, 4
 #: Lists of vertices that wait; a bucket is this part of the median arc.
 LISTS, WIDTH = 2048, 1 / 16
-#: From so many sources on they are made to reach a landmark together, which takes a search of its own.
-MANY = 64
+#: From so many sources on they are made to reach a landmark together, which takes a search of its own; and from so many
+#: on it is told how fast their searches grow.
+MANY, GROWN = 64, 1024
 #: Bytes of the rows that are then found before the first is given out, so that sources are near each other.
 WINDOW = 1 << 26
 #: Arcs of which that median is taken, about.
@@ -265,6 +266,15 @@ class Searches:
         far = lengths[np.isfinite(lengths)].max(initial=0.0)
         return np.where(np.isfinite(lengths), far - lengths, 0.0) * self.scale, place
 
+    @cached_property
+    def _aligned(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same for many sources, earlier also as searches from a vertex grow slowly: the mean of both delays."""
+        (delays, rank), graph, s = self._landmark, self._forward, self._form.semiring
+        lengths = Lengths.required(s).of_entries(graph.weights, np.nan)
+        tails = np.repeat(np.arange(self.n), np.diff(graph.start))
+        grown = growth.delays(tails, graph.heads[: len(lengths)], lengths, self.n)
+        return delays if grown is None else (delays + grown * self.scale) / 2, rank
+
     def row(self, i: int, *, limit: float | None = None) -> np.ndarray:
         """The entries from i to every vertex, shape (n,).
 
@@ -412,7 +422,9 @@ class Searches:
 
     def _together(self, count: int) -> tuple[np.ndarray | None, np.ndarray | None]:
         """The delays by which so many sources reach a landmark together, and the ranks by which they are chosen."""
-        return self._landmark if count >= MANY and Lengths.of(self._form.semiring) is not None else (None, None)
+        if count < MANY or Lengths.of(self._form.semiring) is None:
+            return None, None
+        return self._landmark if count < GROWN else self._aligned
 
     def order(self) -> np.ndarray:
         """All vertices, so that searches from neighbouring ones go well together.

@@ -13,14 +13,13 @@ import numpy as np
 
 from ... import dtypes
 from ...algebra import Semiring
+from ...cpu.sparse import growth
 from ...types import Array
 from .. import compile, gpu
 from .searches import LANES, Form, Guide, Searches
 
 #: Arcs of a vertex that can be listed, and threads of a block: as in thinning.cu.
 CAPACITY, THREADS = 128, 256
-#: Times that arcs are followed to tell how fast searches grow.
-GROWN = 4
 #: As many times the vertices may the arcs be that were not listed and matter.
 UNDERCUT = 4
 #: How far the bound of searches moves, in buckets; the part of the median arc that a bucket is; arcs of which that is.
@@ -133,25 +132,20 @@ class Thinned:
     def _delays(self, graph: tuple[Array, Array, Array], few: np.ndarray) -> np.ndarray | None:
         """How many buckets later a search from each vertex begins, so that all reach most others at about one time.
 
-        A search reaches about exp(rate · t) W vertices in time t, and W = Σ exp(−rate · w) W' over its arcs.
+        See semiring/cpu/sparse/growth.py.
         """
         import cupy
 
-        n, degree = self.listed.n, self.arcs / self.listed.n
-        rate = 0.0
-        for _ in range(8):  # Newton: of which arcs exp(−rate · w) are 1 a vertex
-            shares = np.exp(-rate * few)
-            rate += (degree * shares.mean() - 1) / (degree * (few * shares).mean())
-        if not 0 < rate < np.inf:
+        n = self.listed.n
+        rate = growth.rate(few, self.arcs / n)
+        if rate is None:
             return None
         old, new = cupy.full(n, 1.0, np.float32), cupy.empty(n, np.float32)
-        for _ in range(GROWN):
+        for _ in range(growth.TIMES):
             arguments = *(X.data.ptr for X in graph), np.int32(n), np.float32(rate), old.data.ptr, new.data.ptr
             self.listed.kernels["grow"]((-(-n // (THREADS // 32)),), (THREADS,), arguments)
             old, new = new, old
-        growth = np.log(old.get())
-        found: np.ndarray = (growth - growth.min()) * (self.scale / rate)
-        return found
+        return growth.later(old.get(), rate) * self.scale
 
     def _searches(self, form: Form, graph: tuple[Array, Array, Array], segments: int) -> Searches:
         found = Searches(form, *graph, self.scale, segments=segments)
