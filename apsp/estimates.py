@@ -54,8 +54,8 @@ _GPU_FRONTS, _GPU_SWEEP, _GPU_WRITTEN, _LAUNCHES = 1e11, 9e12, 3.3e12, 2e-3
 #: Of searches on a GPU: bytes of words of sources a second, and seconds of a level in addition.
 _GPU_WORDS, _GPU_LEVEL = 1e12, 1e-5
 #: Of searches by weight on a GPU: arcs a second for all sources together, batches at a time, and sources that take no
-#: longer than fewer do; seconds to find the best arcs of each vertex of a matrix, an entry.
-#: And how much longer it takes to compare entries with a matrix, and to search through other arcs.
+#: longer than fewer do; seconds to find the best arcs of each vertex of a matrix, an entry; how much longer searches
+#: take whose entries are compared with a matrix, and that are resumed.
 _GPU_RELAXED, GPU_BATCHES, _GPU_BUSY, _THINNED_ON_GPU, _RESUMED = 1.4e11, 264, 2048, 12e-12, 1.6
 #: Pairs of bits a second on a GPU; seconds until a few entries of a matrix are on the host.
 _GPU_BITS, LOOKED_ON_GPU = 5e15, 3e-5

@@ -218,22 +218,32 @@ def _open(question: Question, plan: Plan) -> Engine:
     return Dense(D, perf_counter() - uncounted.seconds - start)
 
 
-def _closed_on_gpu(question: Question, found: Thinned) -> Array:
-    """Where too many arcs matter after all, the better of each entry and of what was found is closed in place."""
-    problem, wants = question.problem, question.wants
+def filled_on_gpu(question: Question, fill: Callable[[Array], bool]) -> Array:
+    """The result, in kind, which `fill` writes; where it says that it is not complete, that is closed in place."""
+    problem = question.problem
     buffer = None if problem.origin is None or problem.overwrite_origin else allocate_result(problem)
-    ops = problem.bind(wants)
-    D = problem.matrix if in_place(question) else ops.empty(problem.matrix.shape)
-    with on_device_of(D):
+    ops = problem.bind(question.wants)
+    with on_device_of(problem.matrix):
+        D = problem.matrix if in_place(question) else ops.empty(problem.matrix.shape)
+        if not fill(D):
+            solve(replace(problem, matrix=D, memory=Memory.OVERWRITE, origin=None), question.wants)
+        ops.synchronize()
+        return give_back(problem, D, buffer)
+
+
+def _closed_on_gpu(question: Question, found: Thinned) -> Array:
+    """Where too many arcs matter after all, the better of each entry and of what was found is closed."""
+    wants = question.wants
+
+    def fill(D: Array) -> bool:
         count = found.searches.into(D)
         if count:
             logger.info("%s: %s arcs matter", wants.where, "too many" if count < 0 else f"{count} more")
-        if count < 0:
-            solve(replace(problem, matrix=D, memory=Memory.OVERWRITE, origin=None), wants)
-        elif wants.callback:
+        if wants.callback and count >= 0:
             wants.callback(question.n, question.n)
-        ops.synchronize()
-        return give_back(problem, D, buffer)
+        return bool(count >= 0)
+
+    return filled_on_gpu(question, fill)
 
 
 def _closed(question: Question, found: Thinned) -> Array:

@@ -6,8 +6,6 @@ not is k + 1 hops away. A product of bits does a hundred times as many pairs a s
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +15,14 @@ from semiring import BitMatrix, dtypes, shortcuts
 from semiring.backend import bind
 from semiring.catalog import lor_land
 from semiring.compiling import uncounted
-from semiring.observed import Callback
 from semiring.types import Array
 
 from .. import estimates
 from ..estimates import Estimate
-from ..problem import Memory, on_device_of
-from ..solve import allocate_result, give_back, solve
+from ..problem import on_device_of
 from .base import Engine, Kind, offer
 from .dense import Dense
-from .essential import in_place, lengths_of_matrix
+from .essential import filled_on_gpu, in_place, lengths_of_matrix
 
 if TYPE_CHECKING:
     from ..plans import Plan
@@ -44,13 +40,25 @@ def weight(question: Question) -> Any:
     lengths = question.once(lengths_of_matrix)
     if lengths is None or (question.device == "cuda" and question.n < LARGE_ON_GPU):
         return None
+    n, on_host = question.n, isinstance(question.problem.matrix, np.ndarray)
+    w = _weight_on_host(question) if on_host else _weight_on_gpu(question)
+    if w is None or not lengths.sign * w > 0:
+        return None
+    return w if w.dtype.kind == "f" or n * abs(int(w)) < np.iinfo(w.dtype).max else None
+
+
+def _weight_on_gpu(question: Question) -> Any:
+    """What all arcs weigh; None where they differ, of which the first few tell most."""
+    with on_device_of(question.problem.matrix):
+        alike = question.once(on_gpu).first_weight() is not None
+        return question.once(packed_on_gpu)[0] if alike else None
+
+
+def _weight_on_host(question: Question) -> Any:
+    """The same."""
     A, n, zero = question.problem.matrix, question.n, dtypes.zero(question.semiring, question.dtype)
     step, w = max(1, CHUNK // n), None
-    if not isinstance(A, np.ndarray):
-        with on_device_of(A):
-            alike = question.once(on_gpu).first_weight() is not None
-            w = question.once(packed_on_gpu)[0] if alike else None
-    for start in range(0, n if isinstance(A, np.ndarray) else 0, step):
+    for start in range(0, n, step):
         part = A[start : start + step]
         arcs = part != zero
         rows = np.arange(len(part))
@@ -59,9 +67,7 @@ def weight(question: Question) -> Any:
             w = part[arcs][0]
         if w is not None and (arcs & (part != w)).any():
             return None
-    if w is None or not lengths.sign * w > 0:
-        return None
-    return w if w.dtype.kind == "f" or n * abs(int(w)) < np.iinfo(w.dtype).max else None
+    return w
 
 
 def on_gpu(question: Question) -> Any:
@@ -132,20 +138,13 @@ def _open(question: Question, plan: Plan) -> Engine:
 
 
 def _counted_on_gpu(question: Question) -> Array:
-    problem, n, report = question.problem, question.n, question.wants.callback
-    buffer = None if problem.origin is None or problem.overwrite_origin else allocate_result(problem)
-    ops, (w, arcs, _) = problem.bind(question.wants), question.once(packed_on_gpu)
-    with on_device_of(problem.matrix):
-        D = problem.matrix if in_place(question) else ops.empty(problem.matrix.shape)
-        progress = None if report is None else partial(_report, report, n * n)
-        if not question.once(on_gpu).close(arcs, w, D, MOST, progress):
-            solve(replace(problem, matrix=D, memory=Memory.OVERWRITE, origin=None), question.wants)
-        ops.synchronize()
-        return give_back(problem, D, buffer)
+    n, report, (w, arcs, _) = question.n, question.wants.callback, question.once(packed_on_gpu)
 
+    def progress(joined: int) -> None:
+        if report:
+            report(joined, n * n)
 
-def _report(callback: Callback, total: int, joined: int) -> None:
-    callback(joined, total)
+    return filled_on_gpu(question, lambda D: question.once(on_gpu).close(arcs, w, D, MOST, progress))
 
 
 def _counted(question: Question) -> Array:

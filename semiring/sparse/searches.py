@@ -30,8 +30,8 @@ from .pattern import indices, stored
 
 #: Sources that are searched from at a time, and how many where there are no more than these.
 LANES, FEW = 32, 4
-#: Lists of vertices that wait; a bucket is this part of the median arc.
-LISTS, WIDTH = 2048, 1 / 16
+#: Lists of vertices that wait.
+LISTS = 2048
 #: From so many sources on they are made to reach a landmark together, which takes a search of its own; and from so many
 #: on it is told how fast their searches grow.
 MANY, GROWN = 64, 1024
@@ -237,9 +237,7 @@ class Searches:
         if lengths is None:
             return min(1.0, LISTS / max(1, len(self._form.weights)))
         some = self._form.weights[:: max(1, len(self._form.weights) // SAMPLE)]
-        sizes = lengths.of_entries(some, np.nan)
-        sizes = sizes[sizes > 0]
-        return min(1 / max(WIDTH * float(np.median(sizes)), 2.0**-99), 2.0**99) if len(sizes) else 1.0  # as float32
+        return growth.scale(lengths.of_entries(some, np.nan))
 
     @cached_property
     def _landmark(self) -> tuple[np.ndarray, np.ndarray]:

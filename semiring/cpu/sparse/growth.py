@@ -10,8 +10,14 @@ import numpy as np
 
 #: Steps of Newton's method, arcs for which it is solved, and times that arcs are followed.
 STEPS, SAMPLE, TIMES = 20, 512, 4
-#: The least share of vertices.
-LEAST = 1e-30
+#: The least share of vertices; and a bucket is this part of the median arc.
+LEAST, WIDTH = 1e-30, 1 / 16
+
+
+def scale(lengths: np.ndarray) -> float:
+    """Buckets a unit of length, of some arcs of such lengths."""
+    sizes = lengths[lengths > 0]
+    return min(1 / max(WIDTH * float(np.median(sizes)), 2.0**-99), 2.0**99) if len(sizes) else 1.0  # as float32
 
 
 def rate(lengths: np.ndarray, degree: float) -> float | None:

@@ -22,8 +22,8 @@ from .searches import LANES, Form, Guide, Searches
 CAPACITY, THREADS = 128, 256
 #: As many times the vertices may the arcs be that were not listed and matter.
 UNDERCUT = 4
-#: How far the bound of searches moves, in buckets; the part of the median arc that a bucket is; arcs of which that is.
-BUCKETS, WIDTH, SAMPLE = 4.0, 1 / 16, 512
+#: How far the bound of searches moves, in buckets; and arcs whose median and growth stand for all.
+BUCKETS, SAMPLE = 4.0, 512
 
 
 def form_of(semiring: Semiring, dtype: np.dtype) -> Form:
@@ -125,7 +125,7 @@ class Thinned:
         graph = listed.graph(arcs)
         few = graph[2][: arcs : max(1, arcs // SAMPLE)].get().astype(np.float64)
         few = few[few > 0]
-        self.scale = min(max(1 / (WIDTH * float(np.median(few))), 2.0**-99), 2.0**99) if len(few) else 1.0
+        self.scale = growth.scale(few)
         self.searches = self._searches(listed.form, graph, segments)
         self.guide = Guide(self._delays(graph, few) if len(few) else None)
 
