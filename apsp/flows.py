@@ -76,6 +76,23 @@ class Arcs:
 
 
 @dataclass(frozen=True)
+class Sums:
+    """What passes each vertex, what begins or ends there, and what each arc carries; as `routes.adjoint` has it."""
+
+    through: np.ndarray
+    ending: np.ndarray
+    along: np.ndarray
+
+    @classmethod
+    def of(cls, arcs: Arcs, along: np.ndarray, arriving: np.ndarray) -> Sums:
+        """From what arcs carry, and what arrives at each vertex to stay: what goes in, goes on or stays."""
+        n = len(arriving)
+        into, out = (np.bincount(ends, along, n) for ends in (arcs.edges[1], arcs.tails))
+        through = np.maximum(into - arriving, 0.0)  # but for rounding
+        return cls(through, arriving + np.maximum(out - through, 0.0), along)
+
+
+@dataclass(frozen=True)
 class Scale:
     """NetworkX's scale of betweenness (its version 3.6): of sums over pairs of a source and another vertex.
 

@@ -10,8 +10,10 @@ import pytest
 from processes import ROOT
 
 from apsp import Graph, Result, cycle, grid, shortest_paths
+from apsp.result.flowing import Flowing
 from semiring import Op, Semiring
 from semiring.errors import AlgebraError, DivergenceError, DomainError, NoPathError, ShapeError, VertexError
+from semiring.sparse import flows as swept
 
 
 def weights_of(kind: str, m: int, rng: np.random.Generator):
@@ -59,6 +61,76 @@ def test_betweenness_is_networkxs(kind, directed, engine):
         np.testing.assert_allclose(
             r.edge_betweenness(normalized=normalized), of_networkx(G, graph, theirs), rtol=1e-12, atol=1e-15
         )
+
+
+@pytest.fixture
+def always_swept(monkeypatch):
+    """Have sums of an elimination come from its sweep run backwards, however few rows they are of."""
+    monkeypatch.setattr(swept, "worthwhile", lambda *_: True)
+
+
+SHAPES = {
+    "path": nx.path_graph(5),
+    "star": nx.star_graph(7),
+    "grid": nx.convert_node_labels_to_integers(nx.grid_2d_graph(5, 9)),
+    "a tree": nx.random_labeled_tree(40, seed=3),
+    "complete": nx.complete_graph(20),
+    "two components": nx.disjoint_union(nx.cycle_graph(9), nx.gnm_random_graph(30, 60, seed=4)),
+    "sparse": nx.gnm_random_graph(150, 200, seed=1),
+    "digraph": nx.gnm_random_graph(60, 200, seed=2, directed=True),
+    "one arc": nx.DiGraph([(0, 1)]),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(
+    ("top", "factor", "dtype"),
+    [(2, 1, "int32"), (5, 1, "int64"), (100, 7 << 30, "int64"), (4, 0.125, "float64"), (9, 3.0, "float32")],
+)
+def test_the_sweep_run_backwards(name, top, factor, dtype, always_swept, monkeypatch):
+    monkeypatch.delattr(Flowing, "_summed")  # rows are not needed
+    G, rng = SHAPES[name], np.random.default_rng(0)
+    for _, _, data in G.edges(data=True):
+        data["weight"] = int(rng.integers(1, top)) * factor
+    tails, heads, weights = zip(*G.edges(data="weight"), strict=True)
+    graph = Graph.from_arrays(tails, heads, np.array(weights, dtype), n=len(G), directed=G.is_directed())
+    theirs, edges = nx.betweenness_centrality(G, weight="weight"), nx.edge_betweenness_centrality(G, weight="weight")
+    q = rng.random((len(G), len(G)))
+    found = []
+    for threads in (1, 3):
+        r = shortest_paths(graph, engine="elimination", threads=threads)
+        assert r.betweenness() == pytest.approx(theirs, rel=1e-12, abs=1e-12)
+        np.testing.assert_allclose(r.edge_betweenness(), of_networkx(G, graph, edges), rtol=1e-12, atol=1e-14)
+        reached = np.asarray(r.distances) != r.infinity
+        flows = r.flows(np.where(reached, q, 0))
+        assert (flows * weights).sum() == pytest.approx((q * np.where(reached, r.distances, 0)).sum(), rel=1e-12)
+        found.append(flows)
+    assert (found[0] == found[1]).all()
+
+
+def test_the_sweep_run_backwards_leaves_to_rows_what_it_cannot_say(always_swept):
+    tenths = random("tenths", directed=False)
+    assert shortest_paths(tenths, engine="elimination").betweenness() == pytest.approx(
+        nx.betweenness_centrality(tenths.to_networkx(), weight="weight"), rel=1e-12
+    )
+    unreachable = shortest_paths([("A", "B", 1), ("C", "B", 1)], engine="elimination")
+    with pytest.raises(NoPathError, match="from 'A' to 'C'"):
+        unreachable.flows({("A", "B"): 1, ("A", "C"): 2})
+    assert unreachable.flows({("A", "B"): 1, ("A", "C"): 2}, unreachable="drop").tolist() == [1, 0]
+    many = diamonds(1010)  # 2¹⁰¹⁰ best paths from end to end
+    assert shortest_paths(many, sources=[0], engine="elimination").betweenness(normalized=False) == pytest.approx(
+        nx.betweenness_centrality_subset(many, [0], list(many)), rel=1e-12
+    )
+    with pytest.raises(DivergenceError, match="costs nothing"):
+        shortest_paths([("A", "B", 0), ("B", "A", 0), ("B", "C", 1)], engine="elimination").betweenness()
+
+
+def diamonds(count: int) -> nx.Graph:
+    """So many squares in a row, of each of which there are two ways round."""
+    G = nx.Graph()
+    for k in range(count):
+        G.add_edges_from([(3 * k, 3 * k + 1), (3 * k, 3 * k + 2), (3 * k + 1, 3 * k + 3), (3 * k + 2, 3 * k + 3)])
+    return G
 
 
 def test_a_matrix_has_a_matrix_of_flows():

@@ -151,6 +151,27 @@ class Engine(ABC):
         """The worst entry of each line, which `of` finds in a panel: (positions, entries)."""
         return self.reduced(of, columns=columns)
 
+    def flows(
+        self,
+        edges: tuple[np.ndarray, np.ndarray, np.ndarray],
+        sources: np.ndarray,
+        asked: np.ndarray | Callable[[slice], np.ndarray],
+        report: Callable[[int], None],
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """What each edge carries if demand takes best paths, and how many sources reach each vertex; None by its rows.
+
+        Parameters
+        ----------
+        edges : (tails, heads, weights)
+            No loops, and no two from one vertex to another.
+        sources : int array, shape (sources,)
+        asked : float64 array, shape (n,), or callable
+            What every source sends to each vertex that it reaches; or, for a range of sources, an array (range, n).
+        report : callable
+            Called with the number of sources that are done.
+        """
+        return None
+
     def table(self) -> Array:
         """All entries, on their device.
 

@@ -188,6 +188,24 @@ class Eliminated(Engine):
         every = np.arange(self.shape[0])[:, None]
         return self._restored(panel, *((every, lines) if columns else (lines, every)))
 
+    def flows(
+        self,
+        edges: tuple[np.ndarray, np.ndarray, np.ndarray],
+        sources: np.ndarray,
+        asked: np.ndarray | Callable[[slice], np.ndarray],
+        report: Callable[[int], None],
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """The sweep run backwards, of lengths that are exact."""
+        from semiring.sparse.flows import Flows, worthwhile  # with numba
+
+        E = self.elimination
+        if self.potential is not None or self.device != "cpu" or not worthwhile(E, len(edges[0]), len(sources)):
+            return None
+        found = Flows(E, *edges, self.threads)
+        if not found.suitable or not found.add(sources, asked, report):
+            return None
+        return found.along(), found.ends
+
     def table(self) -> Array:
         """All entries, on the device of the panels."""
         # On a GPU the elimination allocates memory itself.

@@ -16,7 +16,7 @@ from semiring.routes import adjoint
 from semiring.types import Label
 
 from ..engines.part import Limit
-from ..flows import Arcs, Demand, Scale, walked_back
+from ..flows import Arcs, Demand, Scale, Sums, walked_back
 from ..log import Watch
 from .routed import Routed
 
@@ -180,7 +180,11 @@ class Flowing(Routed):
                 )
             return np.where(lost, 0.0, q)
 
-        sums = self._summed("flows", origins, rows, callback)
+        sums = None
+        if every:
+            sums = self._swept("flows", origins, lambda part: wanted.rows(sources[part]), callback)
+        if sums is None:
+            sums = self._summed("flows", origins, rows, callback)
         return self._arcs.of_edges(sums.along, self.graph)
 
     def betweenness(
@@ -316,10 +320,31 @@ class Flowing(Routed):
         unit = np.zeros((1, self.graph.n))
         unit[:, self._in_graph(self.targets, np.arange(m))] = 1.0
         limited = self.engine.limit is not None
-        sums = self._summed(where, drawn, lambda _, D: unit * self._reached(D) if limited else unit, callback)
+        sums = self._swept(where, drawn, unit[0], callback)
+        if sums is None:
+            sums = self._summed(where, drawn, lambda _, D: unit * self._reached(D) if limited else unit, callback)
         if count is None:
             vars(self)["_between_all"] = sums
         return drawn, sums
+
+    def _swept(
+        self,
+        where: str,
+        sources: np.ndarray,
+        asked: np.ndarray | Callable[[slice], np.ndarray],
+        callback: Callback | None,
+    ) -> Sums | None:
+        """The sums of what all sources ask, or some of them, where the engine finds them without their rows."""
+        if self.engine.limit is not None:
+            return None
+        adjoint(self.semiring, self.dtype, _NO_EDGES, where=where)
+        (_, heads, weights), tails = self._arcs.edges, self._arcs.tails
+        watch = Watch(f"{where}: best paths from {len(sources)} vertices", len(sources), callback)
+        found = self.engine.all_pairs.flows((tails, heads, weights), sources, asked, watch)
+        if found is None:
+            return None
+        along, reached = found
+        return Sums.of(self._arcs, along, reached * (1.0 if callable(asked) else asked))
 
     def _summed(
         self,

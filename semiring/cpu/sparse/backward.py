@@ -1,0 +1,515 @@
+"""Rows of lengths and of numbers of best walks, and the same pass backwards: what they owe to L and to F.
+
+One walk over the tree of supernodes does both, for a batch of sources as lanes: a supernode's rows are found on the way
+down, and what its columns owe is passed on when all below it is done. So nothing but the path from the root is in
+memory: y, its numbers and G of each column. See `counted` for what G is and for the quantities; z is the climb's.
+Lengths are float64, or int32 ≥ 0 of which 2³¹ − 1 is ∞.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from ..intrinsics import itemsize, kernel, part, short
+from ..vectors import I32, I64, _declare, loop, short_at
+from .strips import STRIP
+
+F64 = ir.DoubleType()
+#: Where the second of two vectors begins, in bytes.
+_SECOND = 128
+
+
+class _Lanes:
+    """Vectors of lengths, and of numbers for the same lanes: loads, stores and what is computed with them."""
+
+    def __init__(self, builder: Any, kind: Any) -> None:
+        self.builder, self.kind, self.count = builder, kind, kind.tile.width // kind.itemsize
+        self.whole = kind.dtype == "int32"
+        self.lengths, self.numbers = ir.VectorType(kind.llvm, self.count), ir.VectorType(F64, self.count)
+        nil = 2**31 - 1 if self.whole else float("inf")
+        self.infinite = ir.Constant(self.lengths, [nil] * self.count)
+        self.nothing = ir.Constant(self.numbers, [0.0] * self.count)
+        self.unit = ir.Constant(self.numbers, [1.0] * self.count)
+
+    def load(self, base: Any, row: Any, group: Any, lanes: Any, type: Any) -> Any:
+        """The vector of a group of lanes in a row of a table that begins at `base`."""
+        value = self.builder.load(self._place(base, row, group, lanes, type))
+        value.align = 8 if type == self.numbers else self.kind.itemsize
+        return value
+
+    def store(self, value: Any, base: Any, row: Any, group: Any, lanes: Any) -> None:
+        self.builder.store(value, self._place(base, row, group, lanes, value.type)).align = self.kind.itemsize
+
+    def _place(self, base: Any, row: Any, group: Any, lanes: Any, type: Any) -> Any:
+        b, size = self.builder, 8 if type == self.numbers else self.kind.itemsize
+        entry = b.add(b.mul(row, lanes), b.mul(group, I64(self.count)))
+        return b.inttoptr(b.add(base, b.mul(entry, I64(size))), type.as_pointer())
+
+    def splat(self, base: Any, entry: Any, type: Any) -> Any:
+        """All lanes alike, the entry of an array."""
+        b, size = self.builder, 8 if type == self.numbers else self.kind.itemsize
+        x = b.load(b.inttoptr(b.add(base, b.mul(entry, I64(size))), type.element.as_pointer()))
+        undefined = ir.Constant(type, ir.Undefined)
+        first = b.insert_element(undefined, x, I32(0))
+        return b.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, self.count), None))
+
+    def sum(self, x: Any, y: Any) -> Any:
+        return self.builder.add(x, y) if self.whole else self.builder.fadd(x, y)
+
+    def less(self, x: Any, y: Any) -> Any:
+        """Of sums of two lengths, which may wrap as signed integers."""
+        return self.builder.icmp_unsigned("<", x, y) if self.whole else self.builder.fcmp_ordered("<", x, y)
+
+    def least(self, x: Any, y: Any) -> Any:
+        return self.builder.select(self.less(x, y), x, y)
+
+    def same(self, x: Any, y: Any) -> Any:
+        return self.builder.icmp_signed("==", x, y) if self.whole else self.builder.fcmp_ordered("==", x, y)
+
+    def added(self, where: Any, total: Any, x: Any, y: Any) -> Any:
+        """total + x y in lanes where a condition holds."""
+        name = f"llvm.fmuladd.v{self.count}f64"
+        fused = self.builder.call(_declare(self.builder, name, self.numbers, [self.numbers] * 3), [x, y, total])
+        return self.builder.select(where, fused, total)
+
+    def total(self, x: Any) -> Any:
+        """Of all lanes, by halves."""
+        b, count = self.builder, self.count
+        while count > 1:
+            count //= 2
+            undefined = ir.Constant(x.type, ir.Undefined)
+            low, high = (
+                b.shuffle_vector(x, undefined, ir.Constant(ir.VectorType(I32, count), list(range(k, k + count))))
+                for k in (0, count)
+            )
+            x = b.fadd(low, high)
+        return b.extract_element(x, I32(0))
+
+    def quotient(self, x: Any, y: Any) -> Any:
+        """x / y for counts y: with AVX-512 by two Newton steps, a quarter of the time; exact where y is 1."""
+        b = self.builder
+        if self.kind.tile.width != 64:
+            return b.fdiv(x, y)
+        half = ir.VectorType(F64, 8)
+        name = "llvm.x86.avx512.rcp14.pd.512"
+        first = _declare(b, name, half, [half, half, ir.IntType(8)])
+        parts = []
+        for k in range(0, self.count, 8):
+            part = b.shuffle_vector(y, y, ir.Constant(ir.VectorType(I32, 8), list(range(k, k + 8))))
+            parts.append(b.call(first, [part, ir.Constant(half, None), ir.Constant(ir.IntType(8), -1)]))
+        r = parts[0]
+        if len(parts) > 1:
+            r = b.shuffle_vector(*parts, ir.Constant(ir.VectorType(I32, self.count), list(range(self.count))))
+        fused = _declare(b, f"llvm.fma.v{self.count}f64", self.numbers, [self.numbers] * 3)
+        minus = b.fneg(y)
+        for _ in range(2):
+            r = b.call(fused, [r, b.call(fused, [minus, r, self.unit]), r])
+        return b.fmul(x, r)
+
+    def all_one(self, values: list[Any]) -> Any:
+        """Whether all lanes of vectors are 1, by their bits."""
+        b, bits = self.builder, ir.VectorType(I64, self.count)
+        unit, differ = b.bitcast(self.unit, bits), ir.Constant(bits, None)
+        for x in values:
+            differ = b.or_(differ, b.xor(b.bitcast(x, bits), unit))
+        mask = b.bitcast(b.icmp_unsigned("!=", differ, ir.Constant(bits, None)), ir.IntType(self.count))
+        return b.icmp_unsigned("==", mask, ir.Constant(mask.type, 0))
+
+    def lanes_in(self, mask: Any) -> Any:
+        """How many lanes a condition holds in."""
+        b = self.builder
+        bits = b.bitcast(mask, ir.IntType(self.count))
+        counted = _declare(b, f"llvm.ctpop.i{self.count}", bits.type, [bits.type])
+        return b.zext(b.call(counted, [bits]), I64)
+
+
+def _function(name: str, count: int, emit: Callable[..., None]) -> Any:
+    """An intrinsic of so many integers, after a kind and a number of columns: a function for each number, called."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = signature.args[0]
+        done = builder.append_basic_block("strip_done")
+        switch = builder.switch(args[1], done)
+        for columns in range(1, STRIP + 1):
+            case = builder.append_basic_block(f"strip_{columns}")
+            switch.add_case(I64(columns), case)
+            builder.position_at_end(case)
+            builder.call(_made(builder.module, kind, columns), args[2:])
+            builder.branch(done)
+        builder.position_at_end(done)
+        return context.get_dummy_value()
+
+    def _made(module: Any, kind: Any, columns: int) -> Any:
+        called = f"semiring.{name}.{kind.dtype}.{kind.tile.width}.{columns}"
+        if called in module.globals:
+            return module.globals[called]
+        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * count), called)
+        function.linkage = "linkonce_odr"
+        function.attributes.add("noinline")
+        inside = ir.IRBuilder(function.append_basic_block("entry"))
+        emit(inside, _Lanes(inside, kind), columns, *function.args)
+        inside.ret_void()
+        return function
+
+    return codegen
+
+
+def _values(builder: Any, initial: list[Any]) -> tuple[list[Any], Callable[[list[Any]], None]]:
+    """Variables of a loop's body, on the stack, which LLVM turns into registers: (places, set)."""
+    with builder.goto_entry_block():
+        places = [builder.alloca(x.type) for x in initial]
+
+    def put(values: list[Any]) -> None:
+        for place, value in zip(places, values, strict=True):
+            builder.store(value, place)
+
+    put(initial)
+    return places, put
+
+
+def _emit_forward(
+    b: Any, v: _Lanes, columns: int, lanes: Any, count: Any, index: Any, d: Any, p: Any, y: Any, s: Any, g: Any,
+    at: Any, z: Any, zs: Any, q: Any, q_step: Any, label: Any, ends: Any, most: Any,
+) -> None:  # fmt: skip
+    none, every = I64(0), range(columns)
+    targets = [b.add(at, I64(c)) for c in every]
+    vertices = [short_at(b, label, I64(c)) for c in every]
+    with loop(b, none, b.sdiv(lanes, I64(v.count))) as group:
+        starts = [v.load(z, none, group, lanes, v.lengths)] if columns == 1 else [v.infinite] * columns
+        kept, keep = _values(b, starts)
+        with loop(b, none, count) as k:
+            x, first = v.load(y, short_at(b, index, k), group, lanes, v.lengths), b.mul(k, I64(columns))
+            sums = [v.sum(x, v.splat(d, b.add(first, I64(c)), v.lengths)) for c in every]
+            keep([v.least(sums[c], b.load(kept[c])) for c in every])
+        found = [b.load(place) for place in kept]
+        if v.whole:
+            found = [v.least(x, v.infinite) for x in found]
+        own = [v.nothing] * columns
+        if columns == 1:
+            own = [b.select(v.same(starts[0], found[0]), v.load(zs, none, group, lanes, v.numbers), v.nothing)]
+        counts, put = _values(b, own)
+        with loop(b, none, count) as k:
+            row, places = short_at(b, index, k), [b.add(b.mul(k, I64(columns)), I64(c)) for c in every]
+            x, n = v.load(y, row, group, lanes, v.lengths), v.load(s, row, group, lanes, v.numbers)
+            tight = [v.same(v.sum(x, v.splat(d, here, v.lengths)), f) for here, f in zip(places, found, strict=True)]
+            put([v.added(tight[c], b.load(counts[c]), n, v.splat(p, places[c], v.numbers)) for c in every])
+        numbers = [b.load(place) for place in counts]
+        asked = [v.load(q, b.mul(vertex, q_step), group, lanes, v.numbers) for vertex in vertices]
+        for target, x in zip(targets, found, strict=True):
+            v.store(x, y, target, group, lanes)
+        with b.if_else(v.all_one(numbers)) as (then, otherwise):  # mostly, and then all are reached
+            with then:
+                for c in every:
+                    v.store(v.unit, s, targets[c], group, lanes)
+                    v.store(asked[c], g, targets[c], group, lanes)
+                    _add(b, ends, vertices[c], I64(v.count))
+            with otherwise:
+                greatest, second = v.load(most, none, none, lanes, v.numbers), b.add(most, I64(_SECOND))
+                lost = v.load(second, none, none, lanes, v.numbers)
+                for c in every:
+                    reached = b.not_(v.same(found[c], v.infinite))
+                    number = b.select(reached, numbers[c], v.nothing)
+                    v.store(number, s, targets[c], group, lanes)
+                    v.store(b.select(reached, v.quotient(asked[c], number), v.nothing), g, targets[c], group, lanes)
+                    _add(b, ends, vertices[c], v.lanes_in(reached))
+                    greatest = b.select(b.fcmp_ordered(">", number, greatest), number, greatest)
+                    missed = b.and_(b.not_(reached), b.fcmp_ordered("!=", asked[c], v.nothing))
+                    lost = b.select(missed, v.unit, lost)
+                v.store(greatest, most, none, none, lanes)
+                v.store(lost, second, none, none, lanes)
+
+
+def _add(b: Any, base: Any, entry: Any, value: Any) -> None:
+    """To a 64-bit integer of an array."""
+    here = b.inttoptr(b.add(base, b.mul(entry, I64(8))), I64.as_pointer())
+    b.store(b.add(b.load(here), value), here)
+
+
+def _emit_backward(
+    b: Any, v: _Lanes, columns: int, lanes: Any, count: Any, index: Any, d: Any, p: Any, owed: Any, y: Any, s: Any,
+    g: Any, at: Any,
+) -> None:  # fmt: skip
+    groups = b.sdiv(lanes, I64(v.count))
+    with loop(b, I64(0), count) as k:
+        row, entry = short_at(b, index, k), b.mul(k, I64(columns))
+        places = [b.add(entry, I64(c)) for c in range(columns)]
+        lengths = [v.splat(d, place, v.lengths) for place in places]
+        numbers = [v.splat(p, place, v.numbers) for place in places]
+        sums, put = _values(b, [v.nothing] * columns)
+        with loop(b, I64(0), groups) as group:
+            x, n = v.load(y, row, group, lanes, v.lengths), v.load(s, row, group, lanes, v.numbers)
+            total, after = v.load(g, row, group, lanes, v.numbers), []
+            for c in range(columns):
+                column = b.add(at, I64(c))
+                tight = v.same(v.sum(x, lengths[c]), v.load(y, column, group, lanes, v.lengths))
+                own = v.load(g, column, group, lanes, v.numbers)
+                total = v.added(tight, total, numbers[c], own)
+                after.append(v.added(tight, b.load(sums[c]), n, own))
+            put(after)
+            v.store(total, g, row, group, lanes)
+        for c, place in enumerate(places):
+            here = b.inttoptr(b.add(owed, b.mul(place, I64(8))), F64.as_pointer())
+            b.store(b.fadd(b.load(here), v.total(b.load(sums[c]))), here)
+
+
+def _emit_push(
+    b: Any, v: _Lanes, columns: int, lanes: Any, count: Any, index: Any, d: Any, p: Any, z: Any, zs: Any, at: Any
+) -> None:
+    with loop(b, I64(0), count) as k:
+        row, length, number = short_at(b, index, k), v.splat(d, k, v.lengths), v.splat(p, k, v.numbers)
+        with loop(b, I64(0), b.sdiv(lanes, I64(v.count))) as group:
+            t = v.sum(v.load(z, at, group, lanes, v.lengths), length)
+            old, n = v.load(z, row, group, lanes, v.lengths), v.load(zs, row, group, lanes, v.numbers)
+            new = v.least(t, old)
+            n = b.select(v.same(old, new), n, v.nothing)
+            n = v.added(v.same(t, new), n, number, v.load(zs, at, group, lanes, v.numbers))
+            v.store(new, z, row, group, lanes)
+            v.store(n, zs, row, group, lanes)
+
+
+def _emit_push_back(
+    b: Any, v: _Lanes, columns: int, lanes: Any, count: Any, index: Any, d: Any, p: Any, owed: Any, z: Any, zs: Any,
+    zg: Any, at: Any,
+) -> None:  # fmt: skip
+    with loop(b, I64(0), count) as k:
+        row, length, number = short_at(b, index, k), v.splat(d, k, v.lengths), v.splat(p, k, v.numbers)
+        sums, put = _values(b, [v.nothing])
+        with loop(b, I64(0), b.sdiv(lanes, I64(v.count))) as group:
+            t = v.sum(v.load(z, at, group, lanes, v.lengths), length)
+            tight = v.same(t, v.load(z, row, group, lanes, v.lengths))
+            own = v.load(zg, row, group, lanes, v.numbers)
+            v.store(v.added(tight, v.load(zg, at, group, lanes, v.numbers), number, own), zg, at, group, lanes)
+            put([v.added(tight, b.load(sums[0]), v.load(zs, at, group, lanes, v.numbers), own)])
+        here = b.inttoptr(b.add(owed, b.mul(k, I64(8))), F64.as_pointer())
+        b.store(b.fadd(b.load(here), v.total(b.load(sums[0]))), here)
+
+
+@intrinsic
+def _forward(
+    typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, y: Any, s: Any, g: Any,
+    at: Any, z: Any, zs: Any, q: Any, q_step: Any, label: Any, ends: Any, most: Any,
+) -> Any:  # fmt: skip
+    """y[at + c] = z ⊕ (one column only) ⊕ y[index[k]] + d[k, c], its numbers s, and g = q / s where it is finite.
+
+    Rows of y, s, g, z, zs and q are `lanes` entries, that of q for column c is label[c] q_step; ends[label[c]] counts
+    lanes that are finite; `most` has the largest numbers, and then 1 for what is asked of a y that is ∞.
+    """
+    return types.none(kind, *(types.intp,) * 17), _function("flows.forward", 16, _emit_forward)
+
+
+@intrinsic
+def _backward(
+    typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, owed: Any, y: Any,
+    s: Any, g: Any, at: Any,
+) -> Any:  # fmt: skip
+    """What y[at + c] owes to y[index[k]] and to d[k, c], where y[index[k]] + d[k, c] is as long."""
+    return types.none(kind, *(types.intp,) * 11), _function("flows.backward", 10, _emit_backward)
+
+
+@intrinsic
+def _push(
+    typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, z: Any, zs: Any, at: Any
+) -> Any:
+    """z[index[k]] ← z[index[k]] ⊕ z[at] + d[k], with numbers; `columns` is 1."""
+    return types.none(kind, *(types.intp,) * 9), _function("flows.push", 8, _emit_push)
+
+
+@intrinsic
+def _push_back(
+    typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, owed: Any, z: Any,
+    zs: Any, zg: Any, at: Any,
+) -> Any:  # fmt: skip
+    """What z[index[k]] owes to z[at] and to d[k], where z[at] + d[k] is as long; `columns` is 1."""
+    return types.none(kind, *(types.intp,) * 11), _function("flows.push_back", 10, _emit_push_back)
+
+
+@intrinsic
+def _taken(typing: Any, kind: Any, lanes: Any, z: Any, y: Any, g: Any, owed: Any) -> Any:
+    """owed ← g where z is as long as y, else 0, for one row of each."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind, (_, lanes, z, y, g, owed), none = signature.args[0], args, I64(0)
+        v = _Lanes(builder, kind)
+        with loop(builder, none, builder.sdiv(lanes, I64(v.count))) as group:
+            tight = v.same(v.load(z, none, group, lanes, v.lengths), v.load(y, none, group, lanes, v.lengths))
+            own = v.load(g, none, group, lanes, v.numbers)
+            v.store(builder.select(tight, own, v.nothing), owed, none, group, lanes)
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 5), codegen
+
+
+@intrinsic
+def _long(typing: Any, table: Any, k: Any) -> Any:
+    """The k-th of the 64-bit integers at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        table, k = args
+        return builder.load(builder.inttoptr(builder.add(table, builder.mul(k, I64(8))), I64.as_pointer()))
+
+    return types.intp(types.intp, types.intp), codegen
+
+
+@intrinsic
+def _put_short(typing: Any, table: Any, k: Any, value: Any) -> Any:
+    """The k-th of the 32-bit integers at an address ← value."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        table, k, value = args
+        pointer = builder.inttoptr(builder.add(table, builder.mul(k, I64(4))), I32.as_pointer())
+        builder.store(builder.trunc(value, I32), pointer)
+        return context.get_dummy_value()
+
+    return types.none(types.intp, types.intp, types.intp), codegen
+
+
+@intrinsic
+def _put_nothing(typing: Any, address: Any) -> Any:
+    """A float64 0 at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(ir.Constant(F64, 0.0), builder.inttoptr(args[0], F64.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.none(types.intp), codegen
+
+
+# Tables come as addresses: an array that is passed on in a loop has its references counted, which takes a fifth of all.
+
+
+@part
+def _listed(s: int, offset: int, first: int, begin: int, rows: int, owner: int, index: int) -> None:
+    """index ← the rows of z of supernode s: of its own columns, and of those that it meets."""
+    w, low = short(first, s + 1) - short(first, s), _long(begin, s)
+    for c in range(w):
+        _put_short(index, c, short(offset, s) + c)
+    for k in range(_long(begin, s + 1) - low):
+        row = short(rows, low + k)
+        o = short(owner, row)
+        _put_short(index, w + k, short(offset, o) + row - short(first, o))
+
+
+@kernel
+def climb(
+    kind: Any, lanes: int, count: int, path: int, offset: int, first: int, begin: int, rows: int, owner: int,
+    factor: int, index: int, upper: int, upper_counts: int, z: int, zs: int,
+) -> None:  # fmt: skip
+    """z_R ← z_R ⊕ z_C U with numbers, column by column, for the supernodes of a path, children first."""
+    size = itemsize(kind)
+    for q in range(count):
+        s = short(path, q)
+        w = short(first, s + 1) - short(first, s)
+        m, at = w + _long(begin, s + 1) - _long(begin, s), _long(factor, s)
+        _listed(s, offset, first, begin, rows, owner, index)
+        for c in range(w):
+            below = m - c - 1
+            _push(
+                kind, 1, lanes, below, index + 4 * (c + 1), upper + at * size, upper_counts + at * 8, z, zs,
+                short(offset, s) + c,
+            )  # fmt: skip
+            at += below
+
+
+@kernel
+def climb_back(
+    kind: Any, lanes: int, count: int, path: int, offset: int, first: int, begin: int, rows: int, owner: int,
+    factor: int, index: int, upper: int, upper_counts: int, upper_sums: int, z: int, zs: int, zg: int,
+) -> None:  # fmt: skip
+    """What the climb owes to F and to the sources."""
+    size = itemsize(kind)
+    for q in range(count - 1, -1, -1):
+        s = short(path, q)
+        w = short(first, s + 1) - short(first, s)
+        m = w + _long(begin, s + 1) - _long(begin, s)
+        at = _long(factor, s) + w * (m - 1) - w * (w - 1) // 2
+        _listed(s, offset, first, begin, rows, owner, index)
+        for c in range(w - 1, -1, -1):
+            below = m - c - 1
+            at -= below
+            _push_back(
+                kind, 1, lanes, below, index + 4 * (c + 1), upper + at * size, upper_counts + at * 8,
+                upper_sums + at * 8, z, zs, zg, short(offset, s) + c,
+            )  # fmt: skip
+
+
+@part
+def _stacked(x: int, w: int, r: int, low: int, slot: int, own: int, index: int) -> None:
+    """index ← the rows of y of supernode x: of its own columns, and of those that it meets."""
+    for c in range(w):
+        _put_short(index, c, own + c)
+    for k in range(r):
+        _put_short(index, w + k, short(slot, low + k))
+
+
+@kernel
+def sweep(
+    kind: Any, lanes: int, start: int, stop: int, n: int, count: int, sources: int, places: int, offset: int,
+    first: int, parent: int, begin: int, slot: int, base: int, panel: int, factor: int, label: int, index: int,
+    lower: int, lower_counts: int, lower_sums: int, closed: int, closed_counts: int, closed_sums: int, y: int, s: int,
+    g: int, z: int, zs: int, zg: int, nothing: int, q: int, q_step: int, ends: int, most: int,
+) -> None:  # fmt: skip
+    """The sweep of supernodes stop − 1 … start, parents first, and what they owe; zg is what the climb is to pass on.
+
+    places are the columns of the first `count` sources, ascending, and sources their lanes. See `_forward` for q, ends
+    and most.
+    """
+    size = itemsize(kind)
+    row, last = lanes * size, count - 1
+    for x in range(stop - 1, start - (2 if start == 0 else 1), -1):
+        above, next_up = x + 1 if x + 1 < n else -1, short(parent, x) if x >= 0 else -1
+        while above != -1 and above != next_up:  # all below it is done
+            f, low = short(first, above), _long(begin, above)
+            w, r, own, at = (
+                short(first, above + 1) - f,
+                _long(begin, above + 1) - low,
+                short(base, above),
+                short(offset, above),
+            )
+            if at < 0:
+                for j in range(0, w, STRIP):
+                    here = _long(panel, above) + j * r
+                    _backward(
+                        kind, min(STRIP, w - j), lanes, r, slot + 4 * low, closed + here * size,
+                        closed_counts + here * 8, closed_sums + here * 8, y, s, g, own + j,
+                    )  # fmt: skip
+            else:
+                _stacked(above, w, r, low, slot, own, index)
+                for c in range(w):
+                    here = _long(factor, above) + c * (w + r - 1) - c * (c - 1) // 2
+                    _backward(
+                        kind, 1, lanes, w + r - c - 1, index + 4 * (c + 1), lower + here * size,
+                        lower_counts + here * 8, lower_sums + here * 8, y, s, g, own + c,
+                    )  # fmt: skip
+                    ours = (own + c) * lanes
+                    _taken(
+                        kind, lanes, z + (at + c) * row, y + ours * size, g + ours * 8, zg + (at + c) * lanes * 8
+                    )  # fmt: skip
+            above = short(parent, above)
+        if x < 0:
+            break
+        f, low = short(first, x), _long(begin, x)
+        w, r, own, at = short(first, x + 1) - f, _long(begin, x + 1) - low, short(base, x), short(offset, x)
+        if at < 0:
+            for j in range(0, w, STRIP):
+                here = _long(panel, x) + j * r
+                _forward(
+                    kind, min(STRIP, w - j), lanes, r, slot + 4 * low, closed + here * size, closed_counts + here * 8,
+                    y, s, g, own + j, nothing, nothing + row, q, q_step, label + 4 * (f + j), ends, most,
+                )  # fmt: skip
+            continue
+        _stacked(x, w, r, low, slot, own, index)
+        for c in range(w - 1, -1, -1):
+            here = _long(factor, x) + c * (w + r - 1) - c * (c - 1) // 2
+            _forward(
+                kind, 1, lanes, w + r - c - 1, index + 4 * (c + 1), lower + here * size, lower_counts + here * 8,
+                y, s, g, own + c, z + (at + c) * row, zs + (at + c) * lanes * 8, q, q_step, label + 4 * (f + c), ends,
+                most,
+            )  # fmt: skip
+            while last >= 0 and _long(places, last) == f + c:  # a source asks nothing of itself
+                _put_nothing(g + ((own + c) * lanes + _long(sources, last)) * 8)
+                last -= 1

@@ -1,0 +1,185 @@
+"""Elimination that counts best walks, and both of its passes backwards: what the sums along best paths are made of.
+
+Over pairs (length, number) with  (a, p) ⊕ (b, q) = the one of lesser length, numbers added where they are alike,  and
+(a, p) ⊗ (b, q) = (a + b, p q),  every walk of the least length is counted once, as elimination meets each walk once. A
+quantity X that Σ demand · distance depends on has  G(X) = flow through X / number of walks that X stands for;  where
+X ⊕= P ⊗ Q, and P ⊗ Q is as long as X, the adjoint (Griewank and Walther 2008, section 3) is
+
+    G(P) += number(Q) G(X)        G(Q) += number(P) G(X),
+
+Brandes's recursion for every step of elimination, climb and sweep. No cycle may cost nothing.
+
+Here are those of elimination, in float64, in which lengths must be exact. F(i, j), for i or j in C, is the length of
+walks between the two through vertices that were eliminated before both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compile import kernel as own
+from .strips import STRIP
+
+
+@own
+def eliminate(
+    start_at: int, stop_at: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any, start: Any,
+    arc_row: Any, arc_col: Any, weights: Any,
+    update: Any, factor: Any, panel: Any, waiting: Any, counted: Any, front: Any, counts: Any, lower: Any,
+    lower_counts: Any, upper: Any, upper_counts: Any, closed: Any, closed_counts: Any,
+) -> int:  # fmt: skip
+    """F of supernodes start_at … stop_at, and L = A_RC D; 1 where a cycle costs nothing.
+
+    Column c of supernode s, and its row, begin at factor[s] + c (m − 1) − c (c − 1) / 2, m = w + r; L of s at panel[s],
+    r × w in strips of STRIP columns. waiting and counted hold updates, r × r at update[s], and front and counts m × m.
+    """
+    for s in range(start_at, stop_at):
+        w = first[s + 1] - first[s]
+        r = begin[s + 1] - begin[s]
+        m = w + r
+        for x in range(m * m):
+            front[x], counts[x] = np.inf, 0.0
+        for a in range(start[s], start[s + 1]):
+            x = np.int64(arc_row[a]) * m + arc_col[a]
+            if weights[a] < front[x]:
+                front[x], counts[x] = weights[a], 1.0
+        c = child[s]
+        while c >= 0:
+            low, high = begin[c], begin[c + 1] - begin[c]
+            for i in range(high):
+                line, source = np.int64(local[low + i]) * m, update[c] + np.int64(i) * high
+                for j in range(high):
+                    t, x = waiting[source + j], line + local[low + j]
+                    if t < front[x]:
+                        front[x], counts[x] = t, counted[source + j]
+                    elif t == front[x]:
+                        counts[x] += counted[source + j]
+            c = sibling[c]
+        to = factor[s]
+        for c in range(w):
+            pivot = np.int64(c) * m
+            for i in range(c + 1, m):
+                lower[to + i - c - 1], lower_counts[to + i - c - 1] = front[i * m + c], counts[i * m + c]
+                upper[to + i - c - 1], upper_counts[to + i - c - 1] = front[pivot + i], counts[pivot + i]
+            to += m - c - 1
+            for i in range(c + 1, m):
+                a, p, line = front[i * m + c], counts[i * m + c], np.int64(i) * m
+                if a < np.inf:
+                    for j in range(c + 1, m):
+                        t, b, q = a + front[pivot + j], front[line + j], p * counts[pivot + j]
+                        old = counts[line + j] if b <= t else 0.0
+                        front[line + j] = t if t < b else b
+                        counts[line + j] = old + (q if t <= b else 0.0)
+                    if front[line + i] <= 0.0:
+                        return 1
+                    front[line + i], counts[line + i] = np.inf, 0.0
+        for i in range(r):
+            line = (w + np.int64(i)) * m
+            for c in range(w - 1, -1, -1):
+                d, p = front[line + c], counts[line + c]
+                for k in range(c + 1, w):
+                    t = front[line + k] + front[np.int64(k) * m + c]
+                    if t < d:
+                        d, p = t, counts[line + k] * counts[np.int64(k) * m + c]
+                    elif t == d and d < np.inf:
+                        p += counts[line + k] * counts[np.int64(k) * m + c]
+                front[line + c], counts[line + c] = d, p
+                x = strip_entry(panel[s], r, w, i, c)
+                closed[x], closed_counts[x] = d, p
+            for j in range(r):
+                waiting[update[s] + np.int64(i) * r + j] = front[line + w + j]
+                counted[update[s] + np.int64(i) * r + j] = counts[line + w + j]
+    return 0
+
+
+@own
+def strip_entry(begin: int, r: int, w: int, i: int, c: int) -> int:
+    """Where entry (i, c) of an r × w panel lies that begins there, in strips of STRIP columns."""
+    j = c - c % STRIP
+    return begin + j * r + i * min(STRIP, w - j) + c - j
+
+
+@own
+def spread(
+    start_at: int, stop_at: int, first: Any, begin: Any, local: Any, parent: Any, start: Any, arc_row: Any,
+    arc_col: Any, weights: Any, factor: Any,
+    panel: Any, offset: Any, lower: Any, lower_counts: Any, lower_sums: Any, upper: Any, upper_counts: Any,
+    upper_sums: Any, closed_sums: Any, F: Any, G: Any, lengths: Any, numbers: Any, sums: Any, along: Any,
+) -> None:  # fmt: skip
+    """along[a] ← what arc a of supernodes stop_at − 1 … start_at carries, from G of F and L.
+
+    F and G hold a front m × m at offset[s], and those of the ancestors of s before; lengths, numbers and sums have
+    room for a row of L.
+    """
+    for s in range(stop_at - 1, start_at - 1, -1):
+        w, low = first[s + 1] - first[s], begin[s]
+        r = begin[s + 1] - low
+        m, here = w + r, offset[s]
+        if r:
+            p = parent[s]
+            above = first[p + 1] - first[p] + begin[p + 1] - begin[p]
+            for i in range(r):
+                line, source = here + (w + np.int64(i)) * m + w, offset[p] + np.int64(local[low + i]) * above
+                for j in range(r):
+                    F[line + j], G[line + j] = F[source + local[low + j]], G[source + local[low + j]]
+        at = factor[s]
+        for c in range(w):
+            F[here + c * (m + 1)], G[here + c * (m + 1)] = np.inf, 0.0
+            for i in range(c + 1, m):
+                x, y = here + np.int64(i) * m + c, here + np.int64(c) * m + i
+                F[x], G[x] = lower[at + i - c - 1], lower_sums[at + i - c - 1]
+                F[y], G[y] = upper[at + i - c - 1], upper_sums[at + i - c - 1]
+            at += m - c - 1
+        for i in range(r):
+            line = here + (w + np.int64(i)) * m
+            for c in range(w - 1, -1, -1):
+                d, p = F[line + c], lower_counts[column(factor[s], m, c) + w + i - c - 1]
+                for k in range(c + 1, w):
+                    t, q = lengths[k] + F[here + np.int64(k) * m + c], lower_counts[column(factor[s], m, c) + k - c - 1]
+                    if t < d:
+                        d, p = t, numbers[k] * q
+                    elif t == d and d < np.inf:
+                        p += numbers[k] * q
+                lengths[c], numbers[c], sums[c] = d, p, closed_sums[strip_entry(panel[s], r, w, i, c)]
+            for c in range(w):
+                d, g = lengths[c], sums[c]
+                if d == np.inf or g == 0.0:
+                    continue
+                if F[line + c] == d:
+                    G[line + c] += g
+                for k in range(c + 1, w):
+                    x = here + np.int64(k) * m + c
+                    if lengths[k] + F[x] == d:
+                        G[x] += numbers[k] * g
+                        sums[k] += lower_counts[column(factor[s], m, c) + k - c - 1] * g
+        for c in range(w - 1, -1, -1):
+            pivot, at = here + np.int64(c) * m, column(factor[s], m, c) - c - 1
+            for i in range(c + 1, m):
+                line = here + np.int64(i) * m
+                a, p, total = F[line + c], lower_counts[at + i], 0.0
+                if a < np.inf:
+                    for j in range(c + 1, m):
+                        g = G[line + j] if a + F[pivot + j] == F[line + j] else 0.0
+                        total += upper_counts[at + j] * g
+                        G[pivot + j] += p * g
+                    G[line + c] += total
+        for a in range(start[s], start[s + 1]):
+            x = here + np.int64(arc_row[a]) * m + arc_col[a]
+            if weights[a] == F[x]:
+                along[a] = G[x]
+
+
+@own
+def column(begin: int, m: int, c: int) -> int:
+    """Where column c of F begins."""
+    return begin + c * (m - 1) - c * (c - 1) // 2
+
+
+@own
+def below(parent: Any, size: Any, offset: Any) -> None:
+    """offset[s] ← where something of size[s] begins for supernode s, after those of its ancestors."""
+    for s in range(len(parent) - 1, -1, -1):
+        p = parent[s]
+        offset[s] = offset[p] + size[p] if p >= 0 else 0

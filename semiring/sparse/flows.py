@@ -1,0 +1,291 @@
+"""What edges carry if demand takes best paths: climb, sweep and elimination, run backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import dtypes
+from ..catalog import get
+from ..cpu.code import CALL, Entry, gain, machine_code
+from ..cpu.kinds import Kind, choose
+from ..cpu.pool import run
+from ..cpu.processors import default_threads
+from ..cpu.sparse import backward, counted, sweep
+from ..cycles import Lengths
+from ..devices import host
+from ..memory import require
+from . import structure
+from .buffers import aligned
+
+if TYPE_CHECKING:
+    from .elimination import Elimination
+    from .structure import Structure
+
+#: Sources that are swept together, at most.
+LANES = 128
+#: Batches whose sums are added up before they join those of others: the same for any number of threads.
+CHUNK = 8
+#: Bytes that the path from the root may take, in a core's own cache.
+NEAR = 1 << 20
+#: From so large a number of best paths on, reciprocals are no longer normal numbers.
+MANY = 2.0**1000
+#: How many pairs of a sweep take as long as one of elimination with numbers, and as one step of a row alone.
+ELIMINATED, ALONE = 10, 4
+
+
+def exact(lengths: np.ndarray, n: int) -> np.ndarray | None:
+    """Lengths in a unit in which those of all walks that elimination meets are exact integers; None where none is.
+
+    Examples
+    --------
+    >>> exact(np.array([0.5, 1.25, 10.0]), 100)
+    array([ 2.,  5., 40.])
+    >>> exact(np.array([0.1, 0.3]), 100)
+    """
+    present = np.abs(lengths[lengths != 0])
+    if not len(present):
+        return lengths
+    mantissa, exponent = np.frexp(present)
+    digits = np.ldexp(mantissa, 53).astype(np.int64)
+    unit = int((exponent - 53 + np.log2(digits & -digits).astype(np.int64)).min())
+    if 2.0 * n * float(present.max()) >= np.ldexp(1.0, 53 + unit):
+        return None
+    whole = np.ldexp(lengths, -unit)
+    return whole / float(np.gcd.reduce(whole.astype(np.int64)))
+
+
+def worthwhile(E: Elimination, arcs: int, sources: int) -> bool:
+    """Whether so many sources take less than the rows of each would, which take a step an arc and 16 a vertex."""
+    swept = max(sources, 16) * (E.cost.sweep + E.cost.climb)
+    return ELIMINATED * E.cost.elimination + swept < ALONE * sources * (arcs + 16 * E.n)
+
+
+class Flows:
+    """What each arc of a graph carries, from sums over the best paths of sources.
+
+    Parameters
+    ----------
+    E : Elimination
+    tails, heads : int arrays, shape (arcs,)
+        No loops, and no two arcs from one vertex to another.
+    weights : array, shape (arcs,)
+    threads : int, optional
+
+    Attributes
+    ----------
+    suitable : bool
+        Whether lengths are exact, no cycle costs nothing, and it fits in memory. Nothing else may be asked otherwise.
+
+    Notes
+    -----
+    About four times a sweep for each source, and as much as four sweeps more for elimination with numbers; the panels
+    three times in float64. Brandes 2001, "A faster algorithm for betweenness centrality", is the recursion.
+    """
+
+    def __init__(
+        self, E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, threads: int | None = None
+    ) -> None:
+        S = self.S = E.analysis.structure
+        threads = self.threads = threads or default_threads()
+        self.suitable = False
+        lengths = Lengths.of(E.semiring)
+        if lengths is None or lengths.logarithmic or not len(tails) or not E.semiring.lengths:
+            return
+        own = lengths.of_entries(weights, dtypes.zero(E.semiring, weights.dtype))
+        units = exact(own, S.n) if np.isfinite(own).all() and (np.abs(own) < 2.0**53).all() else None
+        if units is None:
+            return
+        w, r = (np.diff(x).astype(np.int64) for x in (S.first, S.begin))
+        m = w + r
+        self.factor, self.panel = (np.concatenate(([0], np.cumsum(x))) for x in (w * (m - 1) - w * (w - 1) // 2, w * r))
+        self.offset = _offsets(S, m * m)
+        updates, front, path = int((S.update + r * r).max()), int(m.max()), int((self.offset + m * m).max())
+        factors, panels = int(self.factor[-1]), int(self.panel[-1])
+        self._entries = factors, factors, panels
+        entries = 6 * factors + 4 * panels + threads * (2 * factors + panels) + 2 * max(updates + front**2, path)
+        require(8 * entries, where="flows", hint="Take fewer sources, each of which takes a row alone.")
+        arcs = self.arcs = structure.arcs(S, tails.astype(np.int32), heads.astype(np.int32))
+        self.lengths = np.ascontiguousarray(units[arcs.arc])
+        self.F = [np.empty(factors) for _ in range(4)]  # below the diagonal, numbers; beyond it, numbers
+        self.L = [np.empty(panels) for _ in range(2)]
+        memory = *np.empty((2, updates)), *np.empty((2, front * front))
+        for start, stop in self._pieces(S.work, 16):
+            if counted.eliminate(
+                start, stop, S.first, S.begin, S.local, S.child, S.sibling, arcs.begin, arcs.row, arcs.col,
+                self.lengths, S.update, self.factor, self.panel, *memory, *self.F, *self.L,
+            ):  # fmt: skip
+                return
+        del memory
+        small = units.min() >= 0 and _farthest(E, float(own.max() / units.max()), S.n * units.max()) < 2**31 - 1
+        self.dtype = np.dtype(np.int32 if small else np.float64)
+        self.kind = choose(get("min_plus"), self.dtype, True)
+        self._sums = [np.zeros(x) for x in self._entries]
+        self._near = [self._placed(x) for x in (self.F[0], self.F[2], self.L[0])]
+        self.ends = np.zeros(S.n, np.int64)
+        self.suitable = True
+
+    def lanes(self, sources: int) -> int:
+        """Lanes of a batch, for so many sources."""
+        unit = self.kind.tile.width // self.kind.itemsize
+        most = max(NEAR // ((self.kind.itemsize + 16) * max(1, self.S.height)) // unit * unit, 64)
+        return min(most, LANES, -(-sources // unit) * unit)
+
+    def add(self, sources: np.ndarray, asked: np.ndarray | Callable[[slice], np.ndarray], report: Any) -> bool:
+        """Add what goes from sources to all vertices that they reach; False where that cannot be said.
+
+        That is: where there are more best paths than 2¹⁰⁰⁰, or demand between vertices without a path.
+
+        Parameters
+        ----------
+        sources : int array, shape (sources,)
+        asked : float64 array, shape (n,), or callable
+            What goes to each vertex from every source; or, of a range of sources, an array (range, n).
+        report : callable
+            Called with the number of sources that are done.
+        """
+        lanes = self.lanes(len(sources))
+        order = np.argsort(self.S.position[sources], kind="stable") if not callable(asked) else np.arange(len(sources))
+        parts = [order[k : k + lanes] for k in range(0, len(order), lanes)]
+        chunks = [parts[k : k + CHUNK] for k in range(0, len(parts), CHUNK)]
+        unit = None if callable(asked) or not (asked == 1.0).all() else np.ones((1, lanes))
+        workers = [_Worker(self, lanes) for _ in range(min(self.threads, len(chunks)))]
+        done = 0
+        for k in range(0, len(chunks), len(workers)):
+            group = chunks[k : k + len(workers)]
+
+            def chunk(worker: int, number: int) -> None:
+                for part in group[number]:  # noqa: B023 — it runs before the loop goes on
+                    workers[number].batch(sources[part], unit if unit is not None else self._panel(asked, part, lanes))
+
+            run(chunk, [(number,) for number in range(len(group))], self.threads)
+            for worker in workers[: len(group)]:
+                worker.join(self)
+                if worker.most[0].max() >= MANY or (callable(asked) and worker.most[1].any()):
+                    return False
+            done += sum(len(part) for chunk in group for part in chunk)
+            report(done)
+        return True
+
+    def along(self) -> np.ndarray:
+        """What each arc carries, float64; they are in the order given."""
+        S, arcs = self.S, self.arcs
+        m, w = np.diff(S.first) + np.diff(S.begin), int(np.diff(S.first).max())
+        size = int((self.offset + m.astype(np.int64) ** 2).max())
+        F, G, row, carried = np.empty(size), np.empty(size), np.empty((3, w)), np.zeros(len(arcs.arc))
+        (lower, lower_counts, upper, upper_counts), (below, beyond, closed) = self.F, self._sums
+        for start, stop in reversed(self._pieces(S.work, 16)):
+            counted.spread(
+                start, stop, S.first, S.begin, S.local, S.parent, arcs.begin, arcs.row, arcs.col, self.lengths,
+                self.factor, self.panel, self.offset, lower, lower_counts, below, upper, upper_counts, beyond, closed,
+                F, G, *row, carried,
+            )  # fmt: skip
+        out = np.empty(len(carried))
+        out[arcs.arc] = carried
+        return out
+
+    def _placed(self, lengths: np.ndarray) -> np.ndarray:
+        """Lengths as a sweep takes them; what is too long for a best path is none."""
+        return np.minimum(lengths, 2**31 - 1).astype(np.int32) if self.dtype.kind == "i" else lengths
+
+    def _panel(self, asked: Any, part: np.ndarray, lanes: int) -> np.ndarray:
+        """What lanes ask of each vertex, shape (n, lanes)."""
+        panel = np.zeros((self.S.n, lanes))
+        panel[:, : len(part)] = asked(slice(part[0], part[-1] + 1)).T if callable(asked) else asked[:, None]
+        return panel
+
+    def _pieces(self, work: np.ndarray, each: int) -> list[tuple[int, int]]:
+        """Ranges of supernodes of about as much work as a call may take."""
+        cuts = np.searchsorted(work, np.arange(0, work[-1], max(1, CALL * 64 // each))).tolist()
+        return [(a, b) for a, b in pairwise([*sorted({0, *cuts}), len(self.S)]) if a < b]
+
+
+class _Worker:
+    """The workspace of a thread: a path from the root, and sums that have not joined yet."""
+
+    def __init__(self, flows: Flows, lanes: int) -> None:
+        S, self.flows, self.rows = flows.S, flows, lanes
+        self.sums = [np.zeros(len(x)) for x in flows._sums]
+        self.y, *self.numbers = (aligned((max(1, S.height), lanes), d) for d in (flows.dtype, *[_F64] * 2))
+        self.places, self.path = np.full(len(S), -1, np.int32), np.empty(len(S), np.int32)
+        self.index = np.empty(S.front, np.int32)
+        self.nothing = aligned((2, lanes), _F64)
+        self.nothing[:] = 0.0
+        self.nothing.view(np.uint8).ravel()[: lanes * flows.dtype.itemsize].view(flows.dtype)[:] = flows.kind.zero
+        self.ends, self.most = np.zeros(S.n, np.int64), np.zeros((2, 16))
+        self.climb, self.sweep, self.climb_back = _code(flows.kind)
+        pairs = np.concatenate(([0], np.cumsum(np.diff(flows.panel) + np.diff(flows.factor))))
+        self.pieces = flows._pieces(pairs, max(1, 4 * lanes * 64 // gain(flows.kind)))
+
+    def batch(self, sources: np.ndarray, asked: np.ndarray) -> None:
+        """The rows of some sources and what they owe."""
+        flows, S, lanes = self.flows, self.flows.S, self.rows
+        places = S.position[sources]
+        found = sweep.ancestors(places, S.owner, S.parent, self.places, self.path)
+        path = np.sort(self.path[:found])
+        columns = sweep.places(path, S.first, self.places)
+        z, numbers, owed = (aligned((columns, lanes), dtype) for dtype in (flows.dtype, _F64, _F64))
+        z[:], numbers[:] = flows.kind.zero, 0.0
+        owners, lane = S.owner[places], np.arange(len(places))
+        own = self.places[owners] + places - S.first[owners]
+        z[own, lane], numbers[own, lane] = flows.kind.one, 1.0
+        order = np.argsort(places, kind="stable").astype(np.int64)
+        ends = places[order].astype(np.int64)
+        (_, lower_counts, _, upper_counts), (lower, upper, closed) = flows.F, flows._near
+        below, beyond, inside = self.sums
+        climbed = path, self.places, S.first, S.begin, S.rows, S.owner, flows.factor, self.index, upper, upper_counts
+        self.climb.call(flows.kind, lanes, len(path), *_addresses(*climbed, z, numbers))
+        swept = self.places, S.first, S.parent, S.begin, S.slot, S.base, flows.panel, flows.factor, S.permutation
+        panels = lower, lower_counts, below, closed, flows.L[1], inside, self.y, *self.numbers, z, numbers, owed
+        tables = _addresses(order, ends, *swept, self.index, *panels, self.nothing, asked)
+        for start, stop in reversed(self.pieces):
+            count = int(np.searchsorted(ends, S.first[stop]))
+            step = int(len(asked) > 1)
+            self.sweep.call(
+                flows.kind, lanes, start, stop, len(S), count, *tables, step, *_addresses(self.ends, self.most)
+            )
+        self.climb_back.call(flows.kind, lanes, len(path), *_addresses(*climbed, beyond, z, numbers, owed))
+        self.ends[sources] -= 1  # no path to itself
+        self.places[path] = -1
+
+    def join(self, flows: Flows) -> None:
+        """Add the sums to those of all, and begin again."""
+        for total, added in zip(flows._sums, self.sums, strict=True):
+            total += added
+            added[:] = 0.0
+        flows.ends += self.ends
+        self.ends[:] = 0
+
+
+_F64 = np.dtype(np.float64)
+
+
+@cache
+def _code(kind: Kind) -> tuple[Entry, Entry, Entry]:
+    parts = (backward.climb, 14), (backward.sweep, 34), (backward.climb_back, 16)
+    climb, swept, back = (machine_code(part, kind, "i" * count) for part, count in parts)
+    return climb, swept, back
+
+
+def _addresses(*arrays: np.ndarray) -> list[int]:
+    return [x.ctypes.data for x in arrays]
+
+
+def _offsets(S: Structure, squares: np.ndarray) -> np.ndarray:
+    """Where the front of each supernode is put: after those of its ancestors."""
+    offset = np.zeros(len(S), np.int64)
+    counted.below(S.parent, squares, offset)
+    return offset
+
+
+def _farthest(E: Elimination, unit: float, most: float) -> float:
+    """No distance is longer, in units: by two lines, where all vertices are on walks through one (see Johnson 1977)."""
+    if most < 2**31 - 1:
+        return most
+    v, zero, lengths = int(E.order[-1]), dtypes.zero(E.semiring, E.dtype), Lengths.required(E.semiring)
+    lines = [lengths.of_entries(host(x), zero).max() for x in (E.column(v), E.row(v))]
+    return float(sum(lines)) / unit
