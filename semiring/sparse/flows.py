@@ -16,8 +16,8 @@ from ..cpu.kinds import Kind, choose
 from ..cpu.pool import run
 from ..cpu.processors import default_threads
 from ..cpu.sparse import backward, counted, sweep
+from ..cpu.sparse.strips import STRIP
 from ..cycles import Lengths
-from ..devices import host
 from ..memory import require
 from . import structure
 from .buffers import aligned
@@ -106,7 +106,6 @@ class Flows:
         self.offset = _offsets(S, m * m)
         updates, front, path = int((S.update + r * r).max()), int(m.max()), int((self.offset + m * m).max())
         factors, panels = int(self.factor[-1]), int(self.panel[-1])
-        self._entries = factors, factors, panels
         entries = 6 * factors + 4 * panels + threads * (2 * factors + panels) + 2 * max(updates + front**2, path)
         require(8 * entries, where="flows", hint="Take fewer sources, each of which takes a row alone.")
         arcs = self.arcs = structure.arcs(S, tails.astype(np.int32), heads.astype(np.int32))
@@ -121,12 +120,8 @@ class Flows:
             ):  # fmt: skip
                 return
         del memory
-        small = units.min() >= 0 and _farthest(E, float(own.max() / units.max()), S.n * units.max()) < 2**31 - 1
-        self.dtype = np.dtype(np.int32 if small else np.float64)
-        self.kind = choose(get("min_plus"), self.dtype, True)
-        self._sums = [np.zeros(x) for x in self._entries]
-        self._near = [self._placed(x) for x in (self.F[0], self.F[2], self.L[0])]
-        self.ends = np.zeros(S.n, np.int64)
+        self._keep(path, w)
+        self._use(np.int32 if units.min() >= 0 and self.longest < backward.SHORT else np.float64)
         self.suitable = True
 
     def lanes(self, sources: int) -> int:
@@ -165,6 +160,9 @@ class Flows:
             run(chunk, [(number,) for number in range(len(group))], self.threads)
             for worker in workers[: len(group)]:
                 worker.join(self)
+                if worker.most[2].view(np.int32).max() >= backward.SHORT and self.dtype.kind == "i":
+                    self._use(np.float64)
+                    return self.add(sources, asked, report)
                 if worker.most[0].max() >= MANY or (callable(asked) and worker.most[1].any()):
                     return False
             done += sum(len(part) for chunk in group for part in chunk)
@@ -177,7 +175,9 @@ class Flows:
         m, w = np.diff(S.first) + np.diff(S.begin), int(np.diff(S.first).max())
         size = int((self.offset + m.astype(np.int64) ** 2).max())
         F, G, row, carried = np.empty(size), np.empty(size), np.empty((3, w)), np.zeros(len(arcs.arc))
-        (lower, lower_counts, upper, upper_counts), (below, beyond, closed) = self.F, self._sums
+        (lower, lower_counts, upper, upper_counts), (below, beyond, kept) = self.F, self._sums
+        closed = np.zeros(len(self.L[0]))
+        closed[self.entries] = kept
         for start, stop in reversed(self._pieces(S.work, 16)):
             counted.spread(
                 start, stop, S.first, S.begin, S.local, S.parent, arcs.begin, arcs.row, arcs.col, self.lengths,
@@ -188,9 +188,39 @@ class Flows:
         out[arcs.arc] = carried
         return out
 
+    def _use(self, dtype: Any) -> None:
+        """Compute in this dtype, from the beginning."""
+        self.dtype = np.dtype(dtype)
+        self.kind = choose(get("min_plus"), self.dtype, True)
+        self._sums = [np.zeros(len(x)) for x in (self.F[0], self.F[2], self.entries)]
+        near = self.F[0], self.F[2], self.L[0][self.entries]
+        self._near, self._inside = [self._placed(x) for x in near], self.L[1][self.entries]
+        self.ends = np.zeros(self.S.n, np.int64)
+
+    def _keep(self, path: int, w: np.ndarray) -> None:
+        """Which rows of L best walks may take, by strips."""
+        S, each, self.longest = self.S, -(-w // STRIP), 0.0
+        strips, rows = int(each.sum()), int((each * np.diff(S.begin)).sum())
+        self.strips, slots, kept = np.empty(len(S), np.int32), np.empty(rows, np.int32), np.zeros(strips + 1, np.int64)
+        spans, entries, state = (
+            np.zeros(strips + 1, np.int64),
+            np.empty(len(self.L[0]), np.int64),
+            np.zeros(3, np.int64),
+        )
+        D = np.empty(path)
+        for start, stop in reversed(self._pieces(S.work, 16)):
+            longest = counted.kept(
+                start, stop, S.first, S.begin, S.slot, S.local, S.parent, self.factor, self.panel, self.offset,
+                self.F[0], self.F[2], self.L[0], D, self.strips, kept, spans, slots, entries, state,
+            )  # fmt: skip
+            self.longest = max(self.longest, longest)
+        self.kept, self.spans, self.slots, self.entries = kept, spans, slots, entries[: state[2]].copy()
+
     def _placed(self, lengths: np.ndarray) -> np.ndarray:
         """Lengths as a sweep takes them; what is too long for a best path is none."""
-        return np.minimum(lengths, 2**31 - 1).astype(np.int32) if self.dtype.kind == "i" else lengths
+        if self.dtype.kind == "f":
+            return lengths
+        return np.where(lengths < backward.SHORT, lengths, 2**31 - 1).astype(np.int32)
 
     def _panel(self, asked: Any, part: np.ndarray, lanes: int) -> np.ndarray:
         """What lanes ask of each vertex, shape (n, lanes)."""
@@ -216,7 +246,7 @@ class _Worker:
         self.nothing = aligned((2, lanes), _F64)
         self.nothing[:] = 0.0
         self.nothing.view(np.uint8).ravel()[: lanes * flows.dtype.itemsize].view(flows.dtype)[:] = flows.kind.zero
-        self.ends, self.most = np.zeros(S.n, np.int64), np.zeros((2, 16))
+        self.ends, self.most = np.zeros(S.n, np.int64), np.zeros((3, 16))
         self.climb, self.sweep, self.climb_back = _code(flows.kind)
         pairs = np.concatenate(([0], np.cumsum(np.diff(flows.panel) + np.diff(flows.factor))))
         self.pieces = flows._pieces(pairs, max(1, 4 * lanes * 64 // gain(flows.kind)))
@@ -239,8 +269,9 @@ class _Worker:
         below, beyond, inside = self.sums
         climbed = path, self.places, S.first, S.begin, S.rows, S.owner, flows.factor, self.index, upper, upper_counts
         self.climb.call(flows.kind, lanes, len(path), *_addresses(*climbed, z, numbers))
-        swept = self.places, S.first, S.parent, S.begin, S.slot, S.base, flows.panel, flows.factor, S.permutation
-        panels = lower, lower_counts, below, closed, flows.L[1], inside, self.y, *self.numbers, z, numbers, owed
+        strips = flows.strips, flows.kept, flows.spans, flows.slots
+        swept = self.places, S.first, S.parent, S.begin, S.slot, S.base, *strips, flows.factor, S.permutation
+        panels = lower, lower_counts, below, closed, flows._inside, inside, self.y, *self.numbers, z, numbers, owed
         tables = _addresses(order, ends, *swept, self.index, *panels, self.nothing, asked)
         for start, stop in reversed(self.pieces):
             count = int(np.searchsorted(ends, S.first[stop]))
@@ -266,7 +297,7 @@ _F64 = np.dtype(np.float64)
 
 @cache
 def _code(kind: Kind) -> tuple[Entry, Entry, Entry]:
-    parts = (backward.climb, 14), (backward.sweep, 34), (backward.climb_back, 16)
+    parts = (backward.climb, 14), (backward.sweep, 37), (backward.climb_back, 16)
     climb, swept, back = (machine_code(part, kind, "i" * count) for part, count in parts)
     return climb, swept, back
 
@@ -280,12 +311,3 @@ def _offsets(S: Structure, squares: np.ndarray) -> np.ndarray:
     offset = np.zeros(len(S), np.int64)
     counted.below(S.parent, squares, offset)
     return offset
-
-
-def _farthest(E: Elimination, unit: float, most: float) -> float:
-    """No distance is longer, in units: by two lines, where all vertices are on walks through one (see Johnson 1977)."""
-    if most < 2**31 - 1:
-        return most
-    v, zero, lengths = int(E.order[-1]), dtypes.zero(E.semiring, E.dtype), Lengths.required(E.semiring)
-    lines = [lengths.of_entries(host(x), zero).max() for x in (E.column(v), E.row(v))]
-    return float(sum(lines)) / unit

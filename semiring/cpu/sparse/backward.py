@@ -20,8 +20,10 @@ from ..vectors import I32, I64, _declare, loop, short_at
 from .strips import STRIP
 
 F64 = ir.DoubleType()
-#: Where the second of two vectors begins, in bytes.
-_SECOND = 128
+#: Where the second and the third of three vectors begin, in bytes.
+_SECOND, _THIRD = 128, 256
+#: int32 lengths below this may be added twice.
+SHORT = 2**30
 
 
 class _Lanes:
@@ -200,8 +202,15 @@ def _emit_forward(
             put([v.added(tight[c], b.load(counts[c]), n, v.splat(p, places[c], v.numbers)) for c in every])
         numbers = [b.load(place) for place in counts]
         asked = [v.load(q, b.mul(vertex, q_step), group, lanes, v.numbers) for vertex in vertices]
+        third = b.add(most, I64(_THIRD))
+        farthest = v.load(third, none, none, lanes, v.lengths)
         for target, x in zip(targets, found, strict=True):
             v.store(x, y, target, group, lanes)
+            if v.whole:
+                finite = b.select(v.less(x, v.infinite), x, farthest)
+                farthest = b.select(v.less(farthest, finite), finite, farthest)
+        if v.whole:
+            v.store(farthest, third, none, none, lanes)
         with b.if_else(v.all_one(numbers)) as (then, otherwise):  # mostly, and then all are reached
             with then:
                 for c in every:
@@ -297,7 +306,8 @@ def _forward(
     """y[at + c] = z ⊕ (one column only) ⊕ y[index[k]] + d[k, c], its numbers s, and g = q / s where it is finite.
 
     Rows of y, s, g, z, zs and q are `lanes` entries, that of q for column c is label[c] q_step; ends[label[c]] counts
-    lanes that are finite; `most` has the largest numbers, and then 1 for what is asked of a y that is ∞.
+    lanes that are finite; `most` has the largest numbers, then 1 for what is
+    asked of a y that is ∞, and the farthest y.
     """
     return types.none(kind, *(types.intp,) * 17), _function("flows.forward", 16, _emit_forward)
 
@@ -449,14 +459,15 @@ def _stacked(x: int, w: int, r: int, low: int, slot: int, own: int, index: int) 
 @kernel
 def sweep(
     kind: Any, lanes: int, start: int, stop: int, n: int, count: int, sources: int, places: int, offset: int,
-    first: int, parent: int, begin: int, slot: int, base: int, panel: int, factor: int, label: int, index: int,
-    lower: int, lower_counts: int, lower_sums: int, closed: int, closed_counts: int, closed_sums: int, y: int, s: int,
-    g: int, z: int, zs: int, zg: int, nothing: int, q: int, q_step: int, ends: int, most: int,
+    first: int, parent: int, begin: int, slot: int, base: int, strips: int, kept: int, spans: int, slots: int,
+    factor: int, label: int, index: int, lower: int, lower_counts: int, lower_sums: int, closed: int,
+    closed_counts: int, closed_sums: int, y: int, s: int, g: int, z: int, zs: int, zg: int, nothing: int, q: int,
+    q_step: int, ends: int, most: int,
 ) -> None:  # fmt: skip
     """The sweep of supernodes stop − 1 … start, parents first, and what they owe; zg is what the climb is to pass on.
 
-    places are the columns of the first `count` sources, ascending, and sources their lanes. See `_forward` for q, ends
-    and most.
+    places are the columns of the first `count` sources, ascending, and sources their lanes. Strips of L have the rows
+    that `counted.kept` left. See `_forward` for q, ends and most.
     """
     size = itemsize(kind)
     row, last = lanes * size, count - 1
@@ -472,9 +483,10 @@ def sweep(
             )
             if at < 0:
                 for j in range(0, w, STRIP):
-                    here = _long(panel, above) + j * r
+                    strip = short(strips, above) + j // STRIP
+                    k, here = _long(kept, strip), _long(spans, strip)
                     _backward(
-                        kind, min(STRIP, w - j), lanes, r, slot + 4 * low, closed + here * size,
+                        kind, min(STRIP, w - j), lanes, _long(kept, strip + 1) - k, slots + 4 * k, closed + here * size,
                         closed_counts + here * 8, closed_sums + here * 8, y, s, g, own + j,
                     )  # fmt: skip
             else:
@@ -496,10 +508,12 @@ def sweep(
         w, r, own, at = short(first, x + 1) - f, _long(begin, x + 1) - low, short(base, x), short(offset, x)
         if at < 0:
             for j in range(0, w, STRIP):
-                here = _long(panel, x) + j * r
+                strip = short(strips, x) + j // STRIP
+                k, here = _long(kept, strip), _long(spans, strip)
                 _forward(
-                    kind, min(STRIP, w - j), lanes, r, slot + 4 * low, closed + here * size, closed_counts + here * 8,
-                    y, s, g, own + j, nothing, nothing + row, q, q_step, label + 4 * (f + j), ends, most,
+                    kind, min(STRIP, w - j), lanes, _long(kept, strip + 1) - k, slots + 4 * k, closed + here * size,
+                    closed_counts + here * 8, y, s, g, own + j, nothing, nothing + row, q, q_step, label + 4 * (f + j),
+                    ends, most,
                 )  # fmt: skip
             continue
         _stacked(x, w, r, low, slot, own, index)

@@ -102,6 +102,67 @@ def strip_entry(begin: int, r: int, w: int, i: int, c: int) -> int:
 
 
 @own
+def kept(
+    start_at: int, stop_at: int, first: Any, begin: Any, slot: Any, local: Any, parent: Any, factor: Any, panel: Any,
+    offset: Any, lower: Any, upper: Any, closed: Any, D: Any, strips: Any, rows: Any, spans: Any, slots: Any,
+    entries: Any, state: Any,
+) -> float:  # fmt: skip
+    """Which rows of L any best walk may take, strip by strip: those with an entry that is a distance.
+
+    Of supernodes stop_at − 1 … start_at. Strip strips[s] + j of s has rows[strip] … rows[strip + 1] of them, the last
+    supernode's before those of others; `slots` says where each lies on the path from the root, and `entries`, from
+    spans[strip] on, which entries of L they are. state: how many strips, rows and entries there are. Returns the
+    longest distance of any front. D holds fronts of
+    distances, as in `spread`. Other entries are longer than distances: as in the perfect customization of Dibbelt,
+    Strasser and Wagner 2016, "Customizable contraction hierarchies".
+    """
+    strip, row, entry = state
+    longest = 0.0
+    for s in range(stop_at - 1, start_at - 1, -1):
+        w, low = first[s + 1] - first[s], begin[s]
+        r = begin[s + 1] - low
+        m, here = w + r, offset[s]
+        if r:
+            p = parent[s]
+            above = first[p + 1] - first[p] + begin[p + 1] - begin[p]
+            for i in range(r):
+                line, source = here + (w + np.int64(i)) * m + w, offset[p] + np.int64(local[low + i]) * above
+                for j in range(r):
+                    D[line + j] = D[source + local[low + j]]
+        for c in range(w - 1, -1, -1):
+            pivot, at = here + np.int64(c) * m, column(factor[s], m, c) - c - 1
+            D[pivot + c] = 0.0
+            for j in range(c + 1, m):
+                D[pivot + j] = upper[at + j]
+            for i in range(c + 1, m):
+                line, a, b = here + np.int64(i) * m, upper[at + i], np.inf
+                for j in range(c + 1, m):
+                    D[pivot + j] = min(D[pivot + j], a + D[line + j])
+                    b = min(b, D[line + j] + lower[at + j])
+                D[line + c] = b
+                longest = max(longest, b if b < np.inf else 0.0)
+            for j in range(c + 1, m):
+                longest = max(longest, D[pivot + j] if D[pivot + j] < np.inf else 0.0)
+        strips[s] = strip
+        for j in range(0, w, STRIP):
+            columns, at = min(STRIP, w - j), panel[s] + np.int64(j) * r
+            for k in range(r):
+                line, any_tight = here + (w + np.int64(k)) * m + j, False
+                for c in range(columns):
+                    any_tight |= closed[at + k * columns + c] == D[line + c] < np.inf
+                if any_tight:
+                    slots[row] = slot[low + k]
+                    row += 1
+                    for c in range(columns):
+                        entries[entry] = at + k * columns + c
+                        entry += 1
+            strip += 1
+            rows[strip], spans[strip] = row, entry
+    state[0], state[1], state[2] = strip, row, entry
+    return longest
+
+
+@own
 def spread(
     start_at: int, stop_at: int, first: Any, begin: Any, local: Any, parent: Any, start: Any, arc_row: Any,
     arc_col: Any, weights: Any, factor: Any,
