@@ -108,6 +108,25 @@ def test_the_sweep_run_backwards(name, top, factor, dtype, always_swept, monkeyp
     assert (found[0] == found[1]).all()
 
 
+@pytest.mark.parametrize("name", ["grid", "digraph", "two components"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_sweep_run_backwards_on_lengths_that_are_rounded(name, dtype, always_swept, monkeypatch):
+    monkeypatch.delattr(Flowing, "_summed")  # no two paths are as long, so rows are not needed
+    G, rng = SHAPES[name], np.random.default_rng(1)
+    tails, heads = np.array(G.edges).T
+    graph = Graph.from_arrays(tails, heads, rng.random(len(tails)).astype(dtype), n=len(G), directed=G.is_directed())
+    r = shortest_paths(graph, engine="elimination")
+    theirs = nx.betweenness_centrality(graph.to_networkx(), weight="weight")
+    assert r.betweenness() == pytest.approx(theirs, rel=1e-12, abs=1e-12)
+
+
+def test_the_sweep_run_backwards_on_distances_beyond_int32(always_swept, monkeypatch):
+    monkeypatch.delattr(Flowing, "_summed")
+    weights = np.arange(40) + (1 << 27)  # a few edges fit, forty do not
+    r = shortest_paths(Graph.from_arrays(np.arange(40), np.arange(1, 41), weights, n=41), engine="elimination")
+    assert r.edge_betweenness(normalized=False).tolist() == [k * (41 - k) for k in range(1, 41)]
+
+
 def test_the_sweep_run_backwards_leaves_to_rows_what_it_cannot_say(always_swept):
     tenths = random("tenths", directed=False)
     assert shortest_paths(tenths, engine="elimination").betweenness() == pytest.approx(

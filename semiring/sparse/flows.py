@@ -15,6 +15,7 @@ from ..cpu.code import CALL, Entry, gain, machine_code
 from ..cpu.kinds import Kind, choose
 from ..cpu.pool import run
 from ..cpu.processors import default_threads
+from ..cpu.routes.equality import SLACK
 from ..cpu.sparse import backward, counted, sweep
 from ..cpu.sparse.strips import STRIP
 from ..cycles import Lengths
@@ -79,7 +80,7 @@ class Flows:
     Attributes
     ----------
     suitable : bool
-        Whether lengths are exact, no cycle costs nothing, and it fits in memory. Nothing else may be asked otherwise.
+        Whether lengths are exact or not negative, and no cycle costs nothing. Nothing else may be asked otherwise.
 
     Notes
     -----
@@ -97,9 +98,13 @@ class Flows:
         if lengths is None or lengths.logarithmic or not len(tails) or not E.semiring.lengths:
             return
         own = lengths.of_entries(weights, dtypes.zero(E.semiring, weights.dtype))
-        units = exact(own, S.n) if np.isfinite(own).all() and (np.abs(own) < 2.0**53).all() else None
-        if units is None:
+        if not np.isfinite(own).all() or (np.abs(own) >= 2.0**53).any():
             return
+        units, self.slack = exact(own, S.n), 0.0
+        if units is None:
+            if own.min() < 0:
+                return
+            units, self.slack = own, float(np.finfo(np.float64).eps) ** SLACK
         w, r = (np.diff(x).astype(np.int64) for x in (S.first, S.begin))
         m = w + r
         self.factor, self.panel = (np.concatenate(([0], np.cumsum(x))) for x in (w * (m - 1) - w * (w - 1) // 2, w * r))
@@ -115,13 +120,13 @@ class Flows:
         memory = *np.empty((2, updates)), *np.empty((2, front * front))
         for start, stop in self._pieces(S.work, 16):
             if counted.eliminate(
-                start, stop, S.first, S.begin, S.local, S.child, S.sibling, arcs.begin, arcs.row, arcs.col,
+                start, stop, self.slack, S.first, S.begin, S.local, S.child, S.sibling, arcs.begin, arcs.row, arcs.col,
                 self.lengths, S.update, self.factor, self.panel, *memory, *self.F, *self.L,
             ):  # fmt: skip
                 return
         del memory
         self._keep(path, w)
-        self._use(np.int32 if units.min() >= 0 and self.longest < backward.SHORT else np.float64)
+        self._use(np.int32 if not self.slack and units.min() >= 0 and self.longest < backward.SHORT else np.float64)
         self.suitable = True
 
     def lanes(self, sources: int) -> int:
@@ -133,7 +138,8 @@ class Flows:
     def add(self, sources: np.ndarray, asked: np.ndarray | Callable[[slice], np.ndarray], report: Any) -> bool:
         """Add what goes from sources to all vertices that they reach; False where that cannot be said.
 
-        That is: where there are more best paths than 2¹⁰⁰⁰, or demand between vertices without a path.
+        That is: where there are more best paths than 2¹⁰⁰⁰, demand between vertices without a path, or two paths that
+        only rounding tells apart.
 
         Parameters
         ----------
@@ -163,7 +169,7 @@ class Flows:
                 if worker.most[2].view(np.int32).max() >= backward.SHORT and self.dtype.kind == "i":
                     self._use(np.float64)
                     return self.add(sources, asked, report)
-                if worker.most[0].max() >= MANY or (callable(asked) and worker.most[1].any()):
+                if worker.most[0].max() > (1.0 if self.slack else MANY) or (callable(asked) and worker.most[1].any()):
                     return False
             done += sum(len(part) for chunk in group for part in chunk)
             report(done)
@@ -210,8 +216,8 @@ class Flows:
         D = np.empty(path)
         for start, stop in reversed(self._pieces(S.work, 16)):
             longest = counted.kept(
-                start, stop, S.first, S.begin, S.slot, S.local, S.parent, self.factor, self.panel, self.offset,
-                self.F[0], self.F[2], self.L[0], D, self.strips, kept, spans, slots, entries, state,
+                start, stop, self.slack, S.first, S.begin, S.slot, S.local, S.parent, self.factor, self.panel,
+                self.offset, self.F[0], self.F[2], self.L[0], D, self.strips, kept, spans, slots, entries, state,
             )  # fmt: skip
             self.longest = max(self.longest, longest)
         self.kept, self.spans, self.slots, self.entries = kept, spans, slots, entries[: state[2]].copy()
@@ -246,7 +252,8 @@ class _Worker:
         self.nothing = aligned((2, lanes), _F64)
         self.nothing[:] = 0.0
         self.nothing.view(np.uint8).ravel()[: lanes * flows.dtype.itemsize].view(flows.dtype)[:] = flows.kind.zero
-        self.ends, self.most = np.zeros(S.n, np.int64), np.zeros((3, 16))
+        self.ends, self.most = np.zeros(S.n, np.int64), np.zeros((4, 16))
+        self.most[3] = 1.0 + flows.slack
         self.climb, self.sweep, self.climb_back = _code(flows.kind)
         pairs = np.concatenate(([0], np.cumsum(np.diff(flows.panel) + np.diff(flows.factor))))
         self.pieces = flows._pieces(pairs, max(1, 4 * lanes * 64 // gain(flows.kind)))
@@ -263,22 +270,17 @@ class _Worker:
         owners, lane = S.owner[places], np.arange(len(places))
         own = self.places[owners] + places - S.first[owners]
         z[own, lane], numbers[own, lane] = flows.kind.one, 1.0
-        order = np.argsort(places, kind="stable").astype(np.int64)
-        ends = places[order].astype(np.int64)
         (_, lower_counts, _, upper_counts), (lower, upper, closed) = flows.F, flows._near
         below, beyond, inside = self.sums
         climbed = path, self.places, S.first, S.begin, S.rows, S.owner, flows.factor, self.index, upper, upper_counts
-        self.climb.call(flows.kind, lanes, len(path), *_addresses(*climbed, z, numbers))
+        self.climb.call(flows.kind, lanes, len(path), *_addresses(*climbed, z, numbers, self.most))
         strips = flows.strips, flows.kept, flows.spans, flows.slots
         swept = self.places, S.first, S.parent, S.begin, S.slot, S.base, *strips, flows.factor, S.permutation
         panels = lower, lower_counts, below, closed, flows._inside, inside, self.y, *self.numbers, z, numbers, owed
-        tables = _addresses(order, ends, *swept, self.index, *panels, self.nothing, asked)
+        tables = _addresses(*swept, self.index, *panels, self.nothing, asked)
         for start, stop in reversed(self.pieces):
-            count = int(np.searchsorted(ends, S.first[stop]))
             step = int(len(asked) > 1)
-            self.sweep.call(
-                flows.kind, lanes, start, stop, len(S), count, *tables, step, *_addresses(self.ends, self.most)
-            )
+            self.sweep.call(flows.kind, lanes, start, stop, len(S), *tables, step, *_addresses(self.ends, self.most))
         self.climb_back.call(flows.kind, lanes, len(path), *_addresses(*climbed, beyond, z, numbers, owed))
         self.ends[sources] -= 1  # no path to itself
         self.places[path] = -1
@@ -297,7 +299,7 @@ _F64 = np.dtype(np.float64)
 
 @cache
 def _code(kind: Kind) -> tuple[Entry, Entry, Entry]:
-    parts = (backward.climb, 14), (backward.sweep, 37), (backward.climb_back, 16)
+    parts = (backward.climb, 15), (backward.sweep, 34), (backward.climb_back, 16)
     climb, swept, back = (machine_code(part, kind, "i" * count) for part, count in parts)
     return climb, swept, back
 

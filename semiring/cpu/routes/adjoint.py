@@ -32,7 +32,7 @@ from ..kinds import choose
 from ..pool import run
 from ..vectors import I64, Vectors, multiply
 from .code import compiled
-from .equality import better, emit_better, inexact, larger, limit, rounds
+from .equality import SLACK, better, emit_better, inexact, larger, limit, rounds
 
 #: Sources whose sums are added up before they join those of others: the same for any number of threads.
 CHUNK = 64
@@ -42,9 +42,6 @@ LANES = 16
 FEW = 24
 #: A call takes at most about this many steps, so that Ctrl-C is handled.
 CALL = 1 << 26
-#: How much an entry of D may be off, as a power of the rounding error of one operation: relative to the entry, 2e-12 in
-#: float64 and 6e-6 in float32.
-SLACK = 0.75
 #: No arc.
 NONE = np.uint32(2**32 - 1)
 #: Another tight arc into a vertex: the arc, its tail, and the next one.

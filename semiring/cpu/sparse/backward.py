@@ -20,8 +20,8 @@ from ..vectors import I32, I64, _declare, loop, short_at
 from .strips import STRIP
 
 F64 = ir.DoubleType()
-#: Where the second and the third of three vectors begin, in bytes.
-_SECOND, _THIRD = 128, 256
+#: Where the second, third and fourth of four vectors begin, in bytes.
+_SECOND, _THIRD, _FOURTH = 128, 256, 384
 #: int32 lengths below this may be added twice.
 SHORT = 2**30
 
@@ -38,19 +38,19 @@ class _Lanes:
         self.nothing = ir.Constant(self.numbers, [0.0] * self.count)
         self.unit = ir.Constant(self.numbers, [1.0] * self.count)
 
-    def load(self, base: Any, row: Any, group: Any, lanes: Any, type: Any) -> Any:
+    def load(self, base: Any, row: Any, group: Any, lanes: Any, type: Any, offset: int = 0) -> Any:
         """The vector of a group of lanes in a row of a table that begins at `base`."""
-        value = self.builder.load(self._place(base, row, group, lanes, type))
+        value = self.builder.load(self._place(base, row, group, lanes, type, offset))
         value.align = 8 if type == self.numbers else self.kind.itemsize
         return value
 
-    def store(self, value: Any, base: Any, row: Any, group: Any, lanes: Any) -> None:
-        self.builder.store(value, self._place(base, row, group, lanes, value.type)).align = self.kind.itemsize
+    def store(self, value: Any, base: Any, row: Any, group: Any, lanes: Any, offset: int = 0) -> None:
+        self.builder.store(value, self._place(base, row, group, lanes, value.type, offset)).align = self.kind.itemsize
 
-    def _place(self, base: Any, row: Any, group: Any, lanes: Any, type: Any) -> Any:
+    def _place(self, base: Any, row: Any, group: Any, lanes: Any, type: Any, offset: int) -> Any:
         b, size = self.builder, 8 if type == self.numbers else self.kind.itemsize
         entry = b.add(b.mul(row, lanes), b.mul(group, I64(self.count)))
-        return b.inttoptr(b.add(base, b.mul(entry, I64(size))), type.as_pointer())
+        return b.inttoptr(b.add(b.add(base, I64(offset)), b.mul(entry, I64(size))), type.as_pointer())
 
     def splat(self, base: Any, entry: Any, type: Any) -> Any:
         """All lanes alike, the entry of an array."""
@@ -69,6 +69,16 @@ class _Lanes:
 
     def least(self, x: Any, y: Any) -> Any:
         return self.builder.select(self.less(x, y), x, y)
+
+    scale: Any = None
+
+    def bound(self, x: Any) -> Any:
+        """The greatest length that counts as x: `scale` of it, where lengths are not exact."""
+        return x if self.whole else self.builder.fmul(x, self.scale)
+
+    def within(self, x: Any, most: Any) -> Any:
+        """Whether a length is at most one that none is below, but for the scale."""
+        return self.builder.icmp_signed("==", x, most) if self.whole else self.builder.fcmp_ordered("<=", x, most)
 
     def same(self, x: Any, y: Any) -> Any:
         return self.builder.icmp_signed("==", x, y) if self.whole else self.builder.fcmp_ordered("==", x, y)
@@ -179,6 +189,7 @@ def _emit_forward(
     at: Any, z: Any, zs: Any, q: Any, q_step: Any, label: Any, ends: Any, most: Any,
 ) -> None:  # fmt: skip
     none, every = I64(0), range(columns)
+    v.scale = v.load(most, none, none, lanes, v.numbers, _FOURTH)
     targets = [b.add(at, I64(c)) for c in every]
     vertices = [short_at(b, label, I64(c)) for c in every]
     with loop(b, none, b.sdiv(lanes, I64(v.count))) as group:
@@ -191,26 +202,26 @@ def _emit_forward(
         found = [b.load(place) for place in kept]
         if v.whole:
             found = [v.least(x, v.infinite) for x in found]
+        bounds = [v.bound(x) for x in found]
         own = [v.nothing] * columns
         if columns == 1:
-            own = [b.select(v.same(starts[0], found[0]), v.load(zs, none, group, lanes, v.numbers), v.nothing)]
+            own = [b.select(v.within(starts[0], bounds[0]), v.load(zs, none, group, lanes, v.numbers), v.nothing)]
         counts, put = _values(b, own)
         with loop(b, none, count) as k:
             row, places = short_at(b, index, k), [b.add(b.mul(k, I64(columns)), I64(c)) for c in every]
             x, n = v.load(y, row, group, lanes, v.lengths), v.load(s, row, group, lanes, v.numbers)
-            tight = [v.same(v.sum(x, v.splat(d, here, v.lengths)), f) for here, f in zip(places, found, strict=True)]
+            tight = [v.within(v.sum(x, v.splat(d, here, v.lengths)), f) for here, f in zip(places, bounds, strict=True)]
             put([v.added(tight[c], b.load(counts[c]), n, v.splat(p, places[c], v.numbers)) for c in every])
         numbers = [b.load(place) for place in counts]
         asked = [v.load(q, b.mul(vertex, q_step), group, lanes, v.numbers) for vertex in vertices]
-        third = b.add(most, I64(_THIRD))
-        farthest = v.load(third, none, none, lanes, v.lengths)
+        farthest = v.load(most, none, none, lanes, v.lengths, _THIRD)
         for target, x in zip(targets, found, strict=True):
             v.store(x, y, target, group, lanes)
             if v.whole:
                 finite = b.select(v.less(x, v.infinite), x, farthest)
                 farthest = b.select(v.less(farthest, finite), finite, farthest)
         if v.whole:
-            v.store(farthest, third, none, none, lanes)
+            v.store(farthest, most, none, none, lanes, _THIRD)
         with b.if_else(v.all_one(numbers)) as (then, otherwise):  # mostly, and then all are reached
             with then:
                 for c in every:
@@ -218,8 +229,8 @@ def _emit_forward(
                     v.store(asked[c], g, targets[c], group, lanes)
                     _add(b, ends, vertices[c], I64(v.count))
             with otherwise:
-                greatest, second = v.load(most, none, none, lanes, v.numbers), b.add(most, I64(_SECOND))
-                lost = v.load(second, none, none, lanes, v.numbers)
+                greatest = v.load(most, none, none, lanes, v.numbers)
+                lost = v.load(most, none, none, lanes, v.numbers, _SECOND)
                 for c in every:
                     reached = b.not_(v.same(found[c], v.infinite))
                     number = b.select(reached, numbers[c], v.nothing)
@@ -230,7 +241,7 @@ def _emit_forward(
                     missed = b.and_(b.not_(reached), b.fcmp_ordered("!=", asked[c], v.nothing))
                     lost = b.select(missed, v.unit, lost)
                 v.store(greatest, most, none, none, lanes)
-                v.store(lost, second, none, none, lanes)
+                v.store(lost, most, none, none, lanes, _SECOND)
 
 
 def _add(b: Any, base: Any, entry: Any, value: Any) -> None:
@@ -267,16 +278,19 @@ def _emit_backward(
 
 
 def _emit_push(
-    b: Any, v: _Lanes, columns: int, lanes: Any, count: Any, index: Any, d: Any, p: Any, z: Any, zs: Any, at: Any
-) -> None:
+    b: Any, v: _Lanes, columns: int, lanes: Any, count: Any, index: Any, d: Any, p: Any, z: Any, zs: Any, at: Any,
+    most: Any,
+) -> None:  # fmt: skip
+    v.scale = v.load(most, I64(0), I64(0), lanes, v.numbers, _FOURTH)
     with loop(b, I64(0), count) as k:
         row, length, number = short_at(b, index, k), v.splat(d, k, v.lengths), v.splat(p, k, v.numbers)
         with loop(b, I64(0), b.sdiv(lanes, I64(v.count))) as group:
             t = v.sum(v.load(z, at, group, lanes, v.lengths), length)
             old, n = v.load(z, row, group, lanes, v.lengths), v.load(zs, row, group, lanes, v.numbers)
             new = v.least(t, old)
-            n = b.select(v.same(old, new), n, v.nothing)
-            n = v.added(v.same(t, new), n, number, v.load(zs, at, group, lanes, v.numbers))
+            most_of = v.bound(new)
+            n = b.select(v.within(old, most_of), n, v.nothing)
+            n = v.added(v.within(t, most_of), n, number, v.load(zs, at, group, lanes, v.numbers))
             v.store(new, z, row, group, lanes)
             v.store(n, zs, row, group, lanes)
 
@@ -306,8 +320,8 @@ def _forward(
     """y[at + c] = z ⊕ (one column only) ⊕ y[index[k]] + d[k, c], its numbers s, and g = q / s where it is finite.
 
     Rows of y, s, g, z, zs and q are `lanes` entries, that of q for column c is label[c] q_step; ends[label[c]] counts
-    lanes that are finite; `most` has the largest numbers, then 1 for what is
-    asked of a y that is ∞, and the farthest y.
+    lanes that are finite; `most` has the largest numbers, 1 for what is asked of
+    a y that is ∞, the farthest y, and the multiple of a length up to which another counts as equal.
     """
     return types.none(kind, *(types.intp,) * 17), _function("flows.forward", 16, _emit_forward)
 
@@ -323,10 +337,11 @@ def _backward(
 
 @intrinsic
 def _push(
-    typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, z: Any, zs: Any, at: Any
-) -> Any:
+    typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, z: Any, zs: Any, at: Any,
+    most: Any,
+) -> Any:  # fmt: skip
     """z[index[k]] ← z[index[k]] ⊕ z[at] + d[k], with numbers; `columns` is 1."""
-    return types.none(kind, *(types.intp,) * 9), _function("flows.push", 8, _emit_push)
+    return types.none(kind, *(types.intp,) * 10), _function("flows.push", 9, _emit_push)
 
 
 @intrinsic
@@ -378,17 +393,6 @@ def _put_short(typing: Any, table: Any, k: Any, value: Any) -> Any:
     return types.none(types.intp, types.intp, types.intp), codegen
 
 
-@intrinsic
-def _put_nothing(typing: Any, address: Any) -> Any:
-    """A float64 0 at an address."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store(ir.Constant(F64, 0.0), builder.inttoptr(args[0], F64.as_pointer()))
-        return context.get_dummy_value()
-
-    return types.none(types.intp), codegen
-
-
 # Tables come as addresses: an array that is passed on in a loop has its references counted, which takes a fifth of all.
 
 
@@ -407,7 +411,7 @@ def _listed(s: int, offset: int, first: int, begin: int, rows: int, owner: int, 
 @kernel
 def climb(
     kind: Any, lanes: int, count: int, path: int, offset: int, first: int, begin: int, rows: int, owner: int,
-    factor: int, index: int, upper: int, upper_counts: int, z: int, zs: int,
+    factor: int, index: int, upper: int, upper_counts: int, z: int, zs: int, most: int,
 ) -> None:  # fmt: skip
     """z_R ← z_R ⊕ z_C U with numbers, column by column, for the supernodes of a path, children first."""
     size = itemsize(kind)
@@ -420,7 +424,7 @@ def climb(
             below = m - c - 1
             _push(
                 kind, 1, lanes, below, index + 4 * (c + 1), upper + at * size, upper_counts + at * 8, z, zs,
-                short(offset, s) + c,
+                short(offset, s) + c, most,
             )  # fmt: skip
             at += below
 
@@ -458,19 +462,19 @@ def _stacked(x: int, w: int, r: int, low: int, slot: int, own: int, index: int) 
 
 @kernel
 def sweep(
-    kind: Any, lanes: int, start: int, stop: int, n: int, count: int, sources: int, places: int, offset: int,
-    first: int, parent: int, begin: int, slot: int, base: int, strips: int, kept: int, spans: int, slots: int,
-    factor: int, label: int, index: int, lower: int, lower_counts: int, lower_sums: int, closed: int,
+    kind: Any, lanes: int, start: int, stop: int, n: int, offset: int, first: int, parent: int, begin: int, slot: int,
+    base: int, strips: int, kept: int, spans: int, slots: int, factor: int, label: int, index: int, lower: int,
+    lower_counts: int, lower_sums: int, closed: int,
     closed_counts: int, closed_sums: int, y: int, s: int, g: int, z: int, zs: int, zg: int, nothing: int, q: int,
     q_step: int, ends: int, most: int,
 ) -> None:  # fmt: skip
     """The sweep of supernodes stop − 1 … start, parents first, and what they owe; zg is what the climb is to pass on.
 
-    places are the columns of the first `count` sources, ascending, and sources their lanes. Strips of L have the rows
-    that `counted.kept` left. See `_forward` for q, ends and most.
+    Strips of L have the rows that `counted.kept` left. See `_forward` for q, ends and most; what a source asks of
+    itself goes nowhere.
     """
     size = itemsize(kind)
-    row, last = lanes * size, count - 1
+    row = lanes * size
     for x in range(stop - 1, start - (2 if start == 0 else 1), -1):
         above, next_up = x + 1 if x + 1 < n else -1, short(parent, x) if x >= 0 else -1
         while above != -1 and above != next_up:  # all below it is done
@@ -524,6 +528,3 @@ def sweep(
                 y, s, g, own + c, z + (at + c) * row, zs + (at + c) * lanes * 8, q, q_step, label + 4 * (f + c), ends,
                 most,
             )  # fmt: skip
-            while last >= 0 and _long(places, last) == f + c:  # a source asks nothing of itself
-                _put_nothing(g + ((own + c) * lanes + _long(sources, last)) * 8)
-                last -= 1

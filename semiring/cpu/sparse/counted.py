@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from ..compile import kernel as own
+from ..intrinsics import part
 from .strips import STRIP
 
 
 @own
 def eliminate(
-    start_at: int, stop_at: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any, start: Any,
+    start_at: int, stop_at: int, slack: float, first: Any, begin: Any, local: Any, child: Any, sibling: Any, start: Any,
     arc_row: Any, arc_col: Any, weights: Any,
     update: Any, factor: Any, panel: Any, waiting: Any, counted: Any, front: Any, counts: Any, lower: Any,
     lower_counts: Any, upper: Any, upper_counts: Any, closed: Any, closed_counts: Any,
@@ -33,7 +34,8 @@ def eliminate(
     """F of supernodes start_at … stop_at, and L = A_RC D; 1 where a cycle costs nothing.
 
     Column c of supernode s, and its row, begin at factor[s] + c (m − 1) − c (c − 1) / 2, m = w + r; L of s at panel[s],
-    r × w in strips of STRIP columns. waiting and counted hold updates, r × r at update[s], and front and counts m × m.
+    r × w in strips of STRIP columns. Lengths count as equal up to a factor of 1 + slack. waiting and counted hold
+    updates, r × r at update[s], and front and counts m × m.
     """
     for s in range(start_at, stop_at):
         w = first[s + 1] - first[s]
@@ -52,10 +54,8 @@ def eliminate(
                 line, source = np.int64(local[low + i]) * m, update[c] + np.int64(i) * high
                 for j in range(high):
                     t, x = waiting[source + j], line + local[low + j]
-                    if t < front[x]:
-                        front[x], counts[x] = t, counted[source + j]
-                    elif t == front[x]:
-                        counts[x] += counted[source + j]
+                    counts[x] = met(front[x], counts[x], t, counted[source + j], slack)
+                    front[x] = min(front[x], t)
             c = sibling[c]
         to = factor[s]
         for c in range(w):
@@ -68,10 +68,9 @@ def eliminate(
                 a, p, line = front[i * m + c], counts[i * m + c], np.int64(i) * m
                 if a < np.inf:
                     for j in range(c + 1, m):
-                        t, b, q = a + front[pivot + j], front[line + j], p * counts[pivot + j]
-                        old = counts[line + j] if b <= t else 0.0
+                        t, b = a + front[pivot + j], front[line + j]
+                        counts[line + j] = met(b, counts[line + j], t, p * counts[pivot + j], slack)
                         front[line + j] = t if t < b else b
-                        counts[line + j] = old + (q if t <= b else 0.0)
                     if front[line + i] <= 0.0:
                         return 1
                     front[line + i], counts[line + i] = np.inf, 0.0
@@ -80,11 +79,10 @@ def eliminate(
             for c in range(w - 1, -1, -1):
                 d, p = front[line + c], counts[line + c]
                 for k in range(c + 1, w):
-                    t = front[line + k] + front[np.int64(k) * m + c]
-                    if t < d:
-                        d, p = t, counts[line + k] * counts[np.int64(k) * m + c]
-                    elif t == d and d < np.inf:
-                        p += counts[line + k] * counts[np.int64(k) * m + c]
+                    x = np.int64(k) * m + c
+                    t = front[line + k] + front[x]
+                    p = met(d, p, t, counts[line + k] * counts[x], slack)
+                    d = min(d, t)
                 front[line + c], counts[line + c] = d, p
                 x = strip_entry(panel[s], r, w, i, c)
                 closed[x], closed_counts[x] = d, p
@@ -92,6 +90,13 @@ def eliminate(
                 waiting[update[s] + np.int64(i) * r + j] = front[line + w + j]
                 counted[update[s] + np.int64(i) * r + j] = counts[line + w + j]
     return 0
+
+
+@part
+def met(a: float, p: float, b: float, q: float, slack: float) -> float:
+    """How many walks there are of the lesser of two lengths, of which there are p and q; none of ∞."""
+    scale = 1.0 + slack
+    return (p if a <= b * scale else 0.0) + (q if b <= a * scale else 0.0)
 
 
 @own
@@ -103,9 +108,9 @@ def strip_entry(begin: int, r: int, w: int, i: int, c: int) -> int:
 
 @own
 def kept(
-    start_at: int, stop_at: int, first: Any, begin: Any, slot: Any, local: Any, parent: Any, factor: Any, panel: Any,
-    offset: Any, lower: Any, upper: Any, closed: Any, D: Any, strips: Any, rows: Any, spans: Any, slots: Any,
-    entries: Any, state: Any,
+    start_at: int, stop_at: int, slack: float, first: Any, begin: Any, slot: Any, local: Any, parent: Any,
+    factor: Any, panel: Any, offset: Any, lower: Any, upper: Any, closed: Any, D: Any, strips: Any, rows: Any,
+    spans: Any, slots: Any, entries: Any, state: Any,
 ) -> float:  # fmt: skip
     """Which rows of L any best walk may take, strip by strip: those with an entry that is a distance.
 
@@ -149,7 +154,8 @@ def kept(
             for k in range(r):
                 line, any_tight = here + (w + np.int64(k)) * m + j, False
                 for c in range(columns):
-                    any_tight |= closed[at + k * columns + c] == D[line + c] < np.inf
+                    d = D[line + c]
+                    any_tight |= closed[at + k * columns + c] <= d * (1.0 + slack) and d < np.inf
                 if any_tight:
                     slots[row] = slot[low + k]
                     row += 1
@@ -199,10 +205,8 @@ def spread(
                 d, p = F[line + c], lower_counts[column(factor[s], m, c) + w + i - c - 1]
                 for k in range(c + 1, w):
                     t, q = lengths[k] + F[here + np.int64(k) * m + c], lower_counts[column(factor[s], m, c) + k - c - 1]
-                    if t < d:
-                        d, p = t, numbers[k] * q
-                    elif t == d and d < np.inf:
-                        p += numbers[k] * q
+                    p = met(d, p, t, numbers[k] * q, 0.0)
+                    d = min(d, t)
                 lengths[c], numbers[c], sums[c] = d, p, closed_sums[strip_entry(panel[s], r, w, i, c)]
             for c in range(w):
                 d, g = lengths[c], sums[c]
