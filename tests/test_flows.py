@@ -120,6 +120,13 @@ def test_the_sweep_run_backwards_on_lengths_that_are_rounded(name, dtype, always
     assert r.betweenness() == pytest.approx(theirs, rel=1e-12, abs=1e-12)
 
 
+def test_the_sweep_run_backwards_of_tenths_in_float32(always_swept):
+    graph = random("tenths", directed=False)  # in float32 they are other sums, and other ties
+    r = shortest_paths(graph, engine="elimination", dtype="float32")
+    alone = shortest_paths(graph, engine="dense", dtype="float32")
+    np.testing.assert_allclose(r.edge_betweenness(), alone.edge_betweenness(), rtol=1e-12)
+
+
 def test_the_sweep_run_backwards_on_distances_beyond_int32(always_swept, monkeypatch):
     monkeypatch.delattr(Flowing, "_summed")
     weights = np.arange(40) + (1 << 27)  # a few edges fit, forty do not

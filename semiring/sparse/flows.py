@@ -39,8 +39,8 @@ MANY = 2.0**1000
 ELIMINATED, ALONE = 10, 4
 
 
-def exact(lengths: np.ndarray, n: int) -> np.ndarray | None:
-    """Lengths in a unit in which those of all walks that elimination meets are exact integers; None where none is.
+def exact(lengths: np.ndarray, n: int, bits: int = 53) -> np.ndarray | None:
+    """Lengths in a unit in which those of all walks that elimination meets are integers of so many bits; else None.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def exact(lengths: np.ndarray, n: int) -> np.ndarray | None:
     mantissa, exponent = np.frexp(present)
     digits = np.ldexp(mantissa, 53).astype(np.int64)
     unit = int((exponent - 53 + np.log2(digits & -digits).astype(np.int64)).min())
-    if 2.0 * n * float(present.max()) >= np.ldexp(1.0, 53 + unit):
+    if 2.0 * n * float(present.max()) >= np.ldexp(1.0, bits + unit):
         return None
     whole = np.ldexp(lengths, -unit)
     return whole / float(np.gcd.reduce(whole.astype(np.int64)))
@@ -100,11 +100,12 @@ class Flows:
         own = lengths.of_entries(weights, dtypes.zero(E.semiring, weights.dtype))
         if not np.isfinite(own).all() or (np.abs(own) >= 2.0**53).any():
             return
-        units, self.slack = exact(own, S.n), 0.0
+        precision = np.finfo(weights.dtype if weights.dtype.kind == "f" else np.float64)
+        units, self.slack = exact(own, S.n, precision.nmant + 1), 0.0
         if units is None:
             if own.min() < 0:
                 return
-            units, self.slack = own, float(np.finfo(np.float64).eps) ** SLACK
+            units, self.slack = own, float(precision.eps) ** SLACK
         w, r = (np.diff(x).astype(np.int64) for x in (S.first, S.begin))
         m = w + r
         self.factor, self.panel = (np.concatenate(([0], np.cumsum(x))) for x in (w * (m - 1) - w * (w - 1) // 2, w * r))
@@ -149,6 +150,8 @@ class Flows:
         report : callable
             Called with the number of sources that are done.
         """
+        if not len(sources):
+            return True
         lanes = self.lanes(len(sources))
         order = np.argsort(self.S.position[sources], kind="stable") if not callable(asked) else np.arange(len(sources))
         parts = [order[k : k + lanes] for k in range(0, len(order), lanes)]
