@@ -242,7 +242,7 @@ PUBLIC = {
         AlgebraError AmbiguityWarning DTypeError DeviceError DivergenceError DomainError FormatError MemoryNeeded
         NegativeCycleError NoPathError SemiringError ShapeError TileError VertexError
     """,
-    "semiring.sparse": "Analysis Cost Elimination Hops Searches analyse eliminate",
+    "semiring.sparse": "Analysis Cost Elimination Hops HubCost HubLabels Searches analyse eliminate",
     "semiring.tiles": "StoredBits TileStore",
     "apsp": """
         AlgebraError AmbiguityWarning Comparison CriticalPath DTypeError DeviceError DivergenceError DomainError
@@ -297,7 +297,8 @@ SECTIONS = {
 #: Classes of whose methods the same is asked.
 CLASSES = (
     *(apsp.Comparison, apsp.CriticalPath, apsp.Graph, apsp.Reachability, apsp.Result),
-    *(semiring.BitMatrix, semiring.Elimination, semiring.sparse.Hops, semiring.sparse.Searches, TileStore),
+    *(semiring.BitMatrix, semiring.Elimination, semiring.sparse.Hops, semiring.sparse.HubLabels),
+    *(semiring.sparse.Searches, TileStore),
 )
 #: Methods of theirs that the packages themselves call.
 INNER = """

@@ -99,11 +99,12 @@ from semiring.cpu import compile, inventory, kinds
 loaded = []
 load = compile.OnDisk.load_overload
 compile.OnDisk.load_overload = lambda self, sig, context: (loaded.append(self.named(sig)), load(self, sig, context))[1]
-import apsp, numpy as np, os, semiring.cpu.dense.backend
+import apsp, numpy as np, os, semiring, semiring.cpu.dense.backend
 graph = apsp.road_like(600, seed=1)
 works = {
     "closure": lambda: apsp.closure(np.eye(40, dtype=np.int32)),
     "elimination": lambda: apsp.shortest_paths(graph, engine="elimination"),
+    "hub labels": lambda: semiring.Elimination.from_arrays([0], [1], np.ones(1, np.int32), 2).hub_labels(),
     "hops": lambda: apsp.shortest_paths(graph, unweighted=True, engine="hops"),
     "bits": lambda: apsp.closure(np.eye(300, dtype=bool), "boolean"),
 }
@@ -123,7 +124,7 @@ for name, work in works.items():
 @posix
 def test_the_inventory_names_kernels_that_are_called():
     """Else what is compiled would stay missing for ever."""
-    works = ("closure", "elimination", "hops", "bits")
+    works = ("closure", "elimination", "hub labels", "hops", "bits")
     assert python(NAMED).splitlines() == [f"{work} True []" for work in works]
 
 

@@ -44,6 +44,13 @@ _CALLED = {
         "sparse.abreast.others.{kind}": 0.2,
         "sparse.movers.take_apart.{size}": 0.2,
     },
+    "hub labels": {
+        "sparse.hubs.combine_strip.{kind}": 0.2,
+        "sparse.hubs.add_pivots.{kind}": 0.1,
+        "sparse.hubs.put_labels.{kind}": 0.1,
+        "sparse.hubs.meet.{kind}": 0.1,
+        "sparse.hubs.descend.{size}": 0.5,
+    },
     "hops": {"sparse.search.levels": 0.4},
     "searches": {"sparse.relaxation.search.{searched}.32": 0.5},
     "bits": {"bits.closure.close_block": 0.4},
@@ -63,6 +70,7 @@ _BESIDES = {
         "sparse.strips.sweep_strip.{kind}": 0.2,
         "sparse.movers.transpose.{size}": 0.2,
     },
+    "hub labels": {"sparse.hubs.pairs": 0.2, "sparse.hubs.pair": 0.2},
     "hops": {"sparse.movers.transpose.{size}": 0.2},
     "searches": {
         "sparse.relaxation.search.{searched}.4": 0.4,

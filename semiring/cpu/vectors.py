@@ -85,6 +85,13 @@ def short_at(builder: Any, table: Any, k: Any) -> Any:
     return builder.sext(builder.load(pointer), I64)
 
 
+def splat(builder: Any, scalar: Any, count: int) -> Any:
+    """A vector whose `count` lanes are one value."""
+    undefined = ir.Constant(ir.VectorType(scalar.type, count), ir.Undefined)
+    first = builder.insert_element(undefined, scalar, I32(0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, count), None))
+
+
 class Vectors:
     """Vectors of a kind's entries, or of their images: loads, stores, splats, the semiring's step.
 
@@ -119,9 +126,7 @@ class Vectors:
         self.builder.call(function, [pointer, I32(1), I32(3), I32(1)])
 
     def splat(self, scalar: Any) -> Any:
-        undefined = ir.Constant(self.type, ir.Undefined)
-        first = self.builder.insert_element(undefined, scalar, I32(0))
-        return self.builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, self.type.count), None))
+        return splat(self.builder, scalar, self.type.count)
 
     def zero(self) -> Any:
         value = self.kind.zero

@@ -6,7 +6,8 @@ sweep, y_C = z_C D ⊕ y_R L. Each walk is counted once, so this holds in every 
 
 On graphs that elimination does not suit rows are searched for: `Hops` breadth-first, `Searches` by weights.
 
-`order` → `structure` → `fronts` → `sweep`; users call `analysis`, `elimination` and its `queries`.
+`order` → `structure` → `fronts` → `sweep`; users call `analysis`, `elimination`, its `queries` and
+`hubs`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
     from .analysis import Analysis, analyse
     from .elimination import Elimination, eliminate
     from .hops import Hops
+    from .hubs import HubCost, HubLabels
     from .searches import Searches
     from .structure import Cost
 
 _HOME = {"Analysis": "analysis", "analyse": "analysis", "Elimination": "elimination", "eliminate": "elimination"}
-_HOME |= {"Cost": "structure", "Hops": "hops", "Searches": "searches"}
+_HOME |= {"Cost": "structure", "Hops": "hops", "Searches": "searches", "HubCost": "hubs", "HubLabels": "hubs"}
 
-__all__ = ["Analysis", "Cost", "Elimination", "Hops", "Searches", "analyse", "eliminate"]
+__all__ = ["Analysis", "Cost", "Elimination", "Hops", "HubCost", "HubLabels", "Searches", "analyse", "eliminate"]
 
 
 def __getattr__(name: str) -> Any:

@@ -25,6 +25,7 @@ from ..types import Array, DType
 from . import fronts, limits
 from .analysis import Analysis
 from .cycles import Weighted
+from .hubs import HubLabels, hub_labels
 from .pattern import stored
 from .queries import Queries
 from .sweep import Sweeper
@@ -302,6 +303,48 @@ class Elimination(Queries):
             check=self._check,
             device=self.device,
         )
+
+    def hub_labels(self) -> HubLabels:
+        """The distances of every vertex to and from all columns on its path to the root: any pair in a microsecond.
+
+        A*[u, v] = ⊕ out(u)[h] ⊗ in(v)[h] over what the paths of u and v have in common, where both labels begin. They
+        follow from the panels, parents first: of supernode C with rows R, below the columns P, out = U A*[R, P] and
+        in = A*[P, R] L.
+
+        Returns
+        -------
+        HubLabels
+
+        Raises
+        ------
+        AlgebraError
+            If a ⊕ a is not a, as in plus_times and log_plus: walks would count once for each hub on them.
+        DeviceError
+            If the panels are on a GPU.
+        MemoryNeeded
+            If the labels do not fit, before any work.
+
+        See Also
+        --------
+        entries : Pairs without labels.
+        rows : Where most of a row is wanted.
+
+        Notes
+        -----
+        `sparse.HubCost` counts them first: Σ w r (2 b + w) pairs, and Σ 2 w (b + w) entries, over supernodes of w
+        columns and r rows with b columns above them; a path has at most `Cost.height` columns. Subtrees are shared out
+        to threads. A pair takes two lookups in the tree (Schieber and Vishkin 1988) and as many steps as its paths have
+        columns in common. Hub labels are Cohen, Halperin, Kaplan and Zwick 2002; those of road networks Abraham,
+        Delling, Goldberg and Werneck 2011.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.hub_labels().entries([0, 1], 2)
+        array([12,  7])
+        """
+        return hub_labels(self)
 
     @cached_property
     def divergence(self) -> tuple[int, float] | None:

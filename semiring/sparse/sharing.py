@@ -36,18 +36,22 @@ def shares(structure: Structure, each: int, threads: int) -> Ranges:
     """
     known = _found.setdefault(structure, {})
     if (each, threads) not in known:
-        cost = costs(structure, each)
-        found = (subtrees(structure, cost, int(cost[-1]) // (parts * threads)) for parts in PARTS)
-        known[each, threads] = min(found, key=lambda ranges: _time(ranges, cost, threads))
+        known[each, threads] = divided(structure, costs(structure, each), threads)
     return known[each, threads]
 
 
-def _time(ranges: Ranges, cost: np.ndarray, threads: int) -> float:
-    """Until all is done: the next subtree goes to the first free thread, and then all do the rest."""
+def divided(structure: Structure, cost: np.ndarray, threads: int, *, together: float = TOGETHER) -> Ranges:
+    """The same where cost[s] is that of all supernodes before s; `together` is what a thread does of what is above."""
+    found = (subtrees(structure, cost, int(cost[-1]) // (parts * threads)) for parts in PARTS)
+    return min(found, key=lambda ranges: _time(ranges, cost, threads, together))
+
+
+def _time(ranges: Ranges, cost: np.ndarray, threads: int, together: float = TOGETHER) -> float:
+    """Until all is done: the next subtree goes to the first free thread, and all do the rest."""
     loads = [0] * threads
     for start, stop in ranges:
         heapreplace(loads, loads[0] + int(cost[stop] - cost[start]))
-    return max(loads) + (int(cost[-1]) - sum(loads)) / (TOGETHER * threads)
+    return max(loads) + (int(cost[-1]) - sum(loads)) / (together * threads)
 
 
 def subtrees(structure: Structure, cost: np.ndarray, most: int) -> Ranges:

@@ -77,7 +77,7 @@ def sweep_tile(
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not kind.vector:
             return context.compile_internal(builder, _sweep_generic, signature, args)
-        _dispatch(builder, kind, _emit_sweep, args[2], args[3:])
+        dispatch(builder, kind, _emit_sweep, args[2], args[3:])
         return context.get_dummy_value()
 
     return types.none(kind, types.boolean, *(types.intp,) * 13), codegen
@@ -92,13 +92,13 @@ def climb_tile(
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not kind.vector:
             return context.compile_internal(builder, _climb_generic, signature, args)
-        _dispatch(builder, kind, _emit_climb, args[2], args[3:])
+        dispatch(builder, kind, _emit_climb, args[2], args[3:])
         return context.get_dummy_value()
 
     return types.none(kind, types.boolean, *(types.intp,) * 7), codegen
 
 
-def _dispatch(builder: Any, kind: Any, emit: Callable[..., None], columns: Any, args: list[Any]) -> None:
+def dispatch(builder: Any, kind: Any, emit: Callable[..., None], columns: Any, args: list[Any]) -> None:
     """The tile of so many columns. Its loops are written as they are to run: unrolling only takes time to compile."""
     builder.function.attributes.add("optsize")
     done = builder.append_basic_block("tile_done")
@@ -127,7 +127,7 @@ def _each_group(builder: Any, kind: Any, lanes: Any, body: Callable[..., None]) 
 
 
 @contextmanager
-def _accumulate(builder: Any, count: Any, initial: list[Any]) -> Iterator[tuple[Any, list[Any], list[Any]]]:
+def accumulate(builder: Any, count: Any, initial: list[Any]) -> Iterator[tuple[Any, list[Any], list[Any]]]:
     """for k in range(count), with values that each round replaces: fill the last list; it then holds the results."""
     before = builder.block
     head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
@@ -157,7 +157,7 @@ def _emit_sweep(
     row = builder.mul(lanes, I64(size))
     values: list[Any] = [v.zero()] * (columns * vectors)
     for count, base, panel, table in ((w, z, d, None), (r, stack, l, slots)):
-        with _accumulate(builder, count, values) as (k, before, after):
+        with accumulate(builder, count, values) as (k, before, after):
             position = k if table is None else short_at(builder, table, k)
             here = builder.add(builder.add(base, offset), builder.mul(position, row))
             X = [v.load(here, i * width) for i in range(vectors)]
@@ -263,7 +263,7 @@ def _emit_bilinear(builder: Any, kind: Any, columns: Any, w: Any, z: Any, d: Any
     with builder.if_else(full) as (then, otherwise):
         with then:
             rounds = builder.sdiv(w, I64(chains))
-            with _accumulate(builder, rounds, [four.zero()] * chains) as (k, before, after):
+            with accumulate(builder, rounds, [four.zero()] * chains) as (k, before, after):
                 for i in range(chains):
                     position = builder.add(builder.mul(k, I64(chains)), I64(i))
                     factor = four.splat(four.load(builder.add(z, builder.mul(position, I64(size))), type=kind.llvm))
@@ -271,7 +271,7 @@ def _emit_bilinear(builder: Any, kind: Any, columns: Any, w: Any, z: Any, d: Any
                     after.append(four.step(before[i], factor, panel))
             values = after
             first = builder.mul(rounds, I64(chains))
-            with _accumulate(builder, builder.sub(w, first), values[:1]) as (k, before, after):
+            with accumulate(builder, builder.sub(w, first), values[:1]) as (k, before, after):
                 position = builder.add(first, k)
                 factor = four.splat(four.load(builder.add(z, builder.mul(position, I64(size))), type=kind.llvm))
                 after.append(
@@ -286,8 +286,8 @@ def _emit_bilinear(builder: Any, kind: Any, columns: Any, w: Any, z: Any, d: Any
                 value = emit(builder, kind.add, value, builder.extract_element(met, I32(i)))
             left, from_left = value, builder.block
         with otherwise:
-            with _accumulate(builder, columns, [nil]) as (c, outer, sums):
-                with _accumulate(builder, w, [one.zero()]) as (k, before, after):
+            with accumulate(builder, columns, [nil]) as (c, outer, sums):
+                with accumulate(builder, w, [one.zero()]) as (k, before, after):
                     entry = builder.add(builder.mul(k, columns), c)
                     x = one.load(builder.add(z, builder.mul(k, I64(size))))
                     after.append(one.step(before[0], x, one.load(builder.add(d, builder.mul(entry, I64(size))))))

@@ -1,0 +1,301 @@
+"""Hub labels from closed panels, parents first; and pairs answered from them. See `semiring.sparse.hubs`.
+
+X and Y are the squares of A* between the columns of the present path from the root, X row by row and Y column by
+column. Supernode s has its columns C at the end of that path, above them lies P, and R ⊂ P:
+
+    X_C,P = U X_R,P        Y_C,P∪C = (X_P∪C,R L ⊕ D)ᵀ        X_C,C = Y_C,Cᵀ
+
+Rows of X and Y are contiguous, and so are labels: vectors run along the path.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from ..intrinsics import copy, itemsize, jump, kernel, load, part, plus, short, store, times, zero
+from ..vectors import I32, I64, Vectors, emit, short_at, splat
+from .strips import STRIP, accumulate, dispatch
+
+
+@kernel
+def combine_strip(
+    kind: Any, mirrored: bool, columns: int, lanes: int, r: int, slots: int, square: int, pitch: int, l: int, y: int
+) -> None:
+    """y[c] ← ⊕ square[slots[k]] ⊗ l[k, c] over r rows, for the columns of a strip; see `combine_tile`."""
+    combine_tile(kind, mirrored, columns, lanes, r, slots, square, pitch, l, y)
+
+
+@kernel
+def add_pivots(kind: Any, w: int, m: int, d: int, y: int, pitch: int) -> None:
+    """y[c, k] ← y[c, k] ⊕ D[k, c], of the w × w block D of a panel of m rows in strips."""
+    size = itemsize(kind)
+    for j in range(0, w, STRIP):
+        columns = min(STRIP, w - j)
+        for c in range(columns):
+            row, strip = y + (j + c) * pitch, d + (j * m + c) * size
+            for k in range(w):
+                value = load(kind, strip + k * columns * size)
+                store(kind, row + k * size, plus(kind, load(kind, row + k * size), value))
+
+
+@kernel
+def put_labels(kind: Any, rows: int, count: int, padded: int, square: int, pitch: int, target: int) -> None:
+    """The first `count` entries of so many rows, each followed by 0 up to `padded` of them."""
+    size = itemsize(kind)
+    for c in range(rows):
+        row = target + c * padded * size
+        copy(kind, count, square + c * pitch, row)
+        for k in range(count, padded):
+            store(kind, row + k * size, zero(kind))
+
+
+@kernel
+def meet(kind: Any, count: int, x: int, y: int, out: int) -> None:
+    """out ← ⊕ x[k] ⊗ y[k] over the first `count` entries of two labels."""
+    store(kind, out, inner(kind, count, x, y))
+
+
+@intrinsic
+def combine_tile(
+    typing: Any, kind: Any, mirrored: Any, columns: Any, lanes: Any, r: Any, slots: Any, square: Any, pitch: Any,
+    l: Any, y: Any,
+) -> Any:  # fmt: skip
+    """y[c] ← ⊕ square[slots[k]] ⊗ l[k, c], or l[k, c] ⊗ square[slots[k]] where mirrored.
+
+    Rows of y and of the square are `pitch` bytes apart.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector:
+            return context.compile_internal(builder, _combine_generic, signature, args)
+        dispatch(builder, kind, _emit_combine, args[2], args[3:])
+        return context.get_dummy_value()
+
+    return types.none(kind, types.boolean, *(types.intp,) * 8), codegen
+
+
+def _emit_combine(
+    builder: Any, v: Vectors, vectors: int, columns: int, offset: Any,
+    lanes: Any, r: Any, slots: Any, square: Any, pitch: Any, l: Any, y: Any,
+) -> None:  # fmt: skip
+    size = v.kind.itemsize
+    width = v.type.count * size
+    with accumulate(builder, r, [v.zero()] * (columns * vectors)) as (k, before, values):
+        row = builder.mul(short_at(builder, slots, k), pitch)
+        here = builder.add(builder.add(square, offset), row)
+        X = [v.load(here, i * width) for i in range(vectors)]
+        strip = builder.add(l, builder.mul(k, I64(columns * size)))
+        for c in range(columns):
+            factor = v.splat(v.load(strip, c * size, type=v.type.element))
+            values += [v.step(before[c * vectors + i], X[i], factor) for i in range(vectors)]
+    for c in range(columns):
+        here = builder.add(builder.add(y, offset), builder.mul(I64(c), pitch))
+        for i in range(vectors):
+            v.store(values[c * vectors + i], here, i * width)
+
+
+def _combine_generic(
+    kind: Any, mirrored: bool, columns: int, lanes: int, r: int, slots: int, square: int, pitch: int, l: int, y: int
+) -> None:
+    size = itemsize(kind)
+    for c in range(columns):
+        for lane in range(lanes):
+            value = zero(kind)
+            for k in range(r):
+                x = load(kind, square + short(slots, k) * pitch + lane * size)
+                p = load(kind, l + (k * columns + c) * size)
+                value = plus(kind, value, times(kind, p, x) if mirrored else times(kind, x, p))
+            store(kind, y + c * pitch + lane * size, value)
+
+
+@intrinsic
+def inner(typing: Any, kind: Any, count: Any, x: Any, y: Any) -> Any:
+    """⊕ x[k] ⊗ y[k] over `count` entries; full vectors may be read."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector:
+            return context.compile_internal(builder, _inner_generic, signature, args)
+        builder.function.attributes.add("optsize")
+        return _emit_inner(builder, kind, *args[1:])
+
+    return kind.scalar(kind, types.intp, types.intp, types.intp), codegen
+
+
+def _emit_inner(builder: Any, kind: Any, count: Any, x: Any, y: Any) -> Any:
+    v, chains = Vectors(builder, kind), 2  # independent sums, as each waits for the one before
+    width = v.type.count * kind.itemsize
+
+    def loaded(base: Any, vector: Any) -> Any:
+        return v.load(builder.add(base, builder.mul(vector, I64(width))))
+
+    vectors = builder.sdiv(count, I64(kind.lanes))
+    rounds = builder.sdiv(vectors, I64(chains))
+    with accumulate(builder, rounds, [v.zero()] * chains) as (k, before, sums):
+        for i in range(chains):
+            vector = builder.add(builder.mul(k, I64(chains)), I64(i))
+            sums.append(v.step(before[i], loaded(x, vector), loaded(y, vector)))
+    done = builder.mul(rounds, I64(chains))
+    total = emit(builder, kind.add, *sums)
+    with accumulate(builder, builder.sub(vectors, done), [total]) as (k, before, sums):
+        vector = builder.add(done, k)
+        sums.append(v.step(before[0], loaded(x, vector), loaded(y, vector)))
+    # The last entries: those beyond `count` are of other columns, and become 0.
+    lanes = ir.Constant(ir.VectorType(I32, kind.lanes), list(range(kind.lanes)))
+    rest = builder.trunc(builder.sub(count, builder.mul(vectors, I64(kind.lanes))), I32)
+    with accumulate(builder, builder.zext(builder.icmp_signed(">", rest, I32(0)), I64), [sums[0]]) as (k, before, last):
+        within = builder.icmp_signed("<", lanes, splat(builder, rest, kind.lanes))
+        left = builder.select(within, loaded(x, vectors), v.zero())
+        last.append(v.step(before[0], left, loaded(y, vectors)))
+    return _across(builder, kind, last[0])
+
+
+def _across(builder: Any, kind: Any, value: Any) -> Any:
+    """⊕ of the lanes of a vector, halves together."""
+    lanes = kind.lanes
+    while lanes > 1:
+        lanes //= 2
+        halves = (
+            builder.shuffle_vector(value, value, ir.Constant(ir.VectorType(I32, lanes), list(range(k, k + lanes))))
+            for k in (0, lanes)
+        )
+        value = emit(builder, kind.add, *halves)
+    return builder.extract_element(value, I32(0))
+
+
+def _inner_generic(kind: Any, count: int, x: int, y: int) -> Any:
+    size, value = itemsize(kind), zero(kind)
+    for k in range(count):
+        value = plus(kind, value, times(kind, load(kind, x + k * size), load(kind, y + k * size)))
+    return value
+
+
+@part
+def _across_square(kind: Any, w: int, low: int, high: int, source: int, target: int, pitch: int) -> None:
+    """target[k, c] ← source[c, k] for w rows c, and k of low … high."""
+    size = itemsize(kind)
+    for k in range(low, high):
+        for c in range(w):
+            store(kind, target + k * pitch + c * size, load(kind, source + c * pitch + k * size))
+
+
+@kernel
+def descend(
+    kind: Any, combine: int, pivots: int, put: int, start: int, stop: int, limit: int, wanted: Any, first: Any,
+    begin: Any, slot: Any, base: Any, parent: Any, child: Any, panel: Any, label: Any, present: Any, path: Any,
+    lower: int, upper: int, x: int, y: int, pitch: int, unit: int, line: int, out: int, into: int,
+) -> None:  # fmt: skip
+    """The labels of the columns of supernodes wanted[start] … wanted[stop], parents first.
+
+    `kind` knows only the size of an entry; `combine`, `pivots` and `put` are the addresses of `combine_strip`,
+    `add_pivots` and `put_labels`. Those below `limit` are computed here, parents of others before: their labels are
+    read. `present` has the supernode whose columns begin at each place of the path in X and Y, or −1; rows of a label
+    begin at label[s], of each column `line` entries or a multiple of that.
+    """
+    size = itemsize(kind)
+    for q in range(start, stop):
+        s = wanted[q]
+        if parent[s] >= limit:  # the root of a subtree: its path may be another than that of the one before
+            count, p = 0, parent[s]
+            while p >= 0:
+                path[count] = p
+                count += 1
+                p = parent[p]
+            known = True
+            for k in range(count - 1, -1, -1):
+                p = path[k]
+                known = known and present[base[p]] == p
+                if not known:
+                    present[base[p]] = p
+                    w, b = first[p + 1] - first[p], base[p]
+                    padded = (b + w + line - 1) // line * line
+                    for c in range(w):
+                        source = (label[p] + c * padded) * size
+                        copy(kind, b + w, out + source, x + (b + c) * pitch)
+                        copy(kind, b + w, into + source, y + (b + c) * pitch)
+                    _across_square(kind, w, 0, b, x + b * pitch, y + b * size, pitch)
+                    _across_square(kind, w, 0, b, y + b * pitch, x + b * size, pitch)
+        w, low, b = first[s + 1] - first[s], begin[s], base[s]
+        r = begin[s + 1] - low
+        m, inside, slots = w + r, child[s] >= 0, slot.ctypes.data + 4 * low
+        X, Y = x + b * pitch, y + b * pitch
+        present[b] = s
+        above, along = (b + unit - 1) // unit * unit, (b + w + unit - 1) // unit * unit
+        for j in range(0, w if b else 0, STRIP):
+            columns = min(STRIP, w - j)
+            u = upper + (panel[s] + j * m + w * columns) * size
+            jump(combine, (True, columns, above, r, slots, x, pitch, u, X + j * pitch))
+        if inside:
+            _across_square(kind, w, 0, b, X, y + b * size, pitch)
+        else:
+            for k in range(r):
+                p = slot[low + k]
+                _across_square(kind, w, p, p + 1, X, y + b * size, pitch)
+        for j in range(0, w, STRIP):
+            columns = min(STRIP, w - j)
+            l = lower + (panel[s] + j * m + w * columns) * size
+            jump(combine, (False, columns, along, r, slots, y, pitch, l, Y + j * pitch))
+        jump(pivots, (w, m, lower + panel[s] * size, Y + b * size, pitch))
+        _across_square(kind, w, 0 if inside else b, b + w, Y, x + b * size, pitch)
+        padded = (b + w + line - 1) // line * line
+        jump(put, (w, b + w, padded, X, pitch, out + label[s] * size))
+        jump(put, (w, b + w, padded, Y, pitch, into + label[s] * size))
+
+
+@intrinsic
+def _highest(typing: Any, x: Any) -> Any:
+    """2ᵏ for the highest bit k of a positive number."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.lshr(I64(-(2**63)), builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1)))
+
+    return types.intp(types.intp), codegen
+
+
+@part
+def _end(number: int, above: int, end: int, common: int, base: Any) -> int:
+    """Columns of the path down to the last node of one's own within the common part; see `common_path`."""
+    if number & -number == common:
+        return end
+    k = _highest(above & (common - 1))
+    return int(base[(number & -2 * k) | k])
+
+
+@part
+def common_path(u: int, v: int, places: Any, base: Any) -> int:
+    """How many columns the paths of two vertices have in common.
+
+    The tree is mapped onto a complete binary tree, in which a few bits tell the lowest common ancestor (Schieber and
+    Vishkin 1988). A row of `places` has a vertex's number in it, the bits of those above it, and the columns on its own
+    path; `base` the columns above the topmost node of each number.
+    """
+    x, y, ends = places[4 * u + 1], places[4 * v + 1], (places[4 * u + 3], places[4 * v + 3])
+    if x == y:
+        return min(ends[0], ends[1])
+    i = _highest(x ^ y)
+    shared = places[4 * u + 2] & places[4 * v + 2] & -i
+    common = shared & -shared
+    left = _end(x, places[4 * u + 2], ends[0], common, base)
+    return min(left, _end(y, places[4 * v + 2], ends[1], common, base))
+
+
+@kernel
+def pairs(
+    start: int, stop: int, sources: Any, targets: Any, found: int, step: int, size: int, places: Any, base: Any,
+    out: int, into: int,
+) -> None:  # fmt: skip
+    """found[q] ← A*[sources[q], targets[q]] from labels; `step` is the address of `meet`."""
+    for q in range(start, stop):
+        u, v = sources[q], targets[q]
+        count = common_path(u, v, places, base)
+        x, y = out + places[4 * u] * size, into + places[4 * v] * size
+        jump(step, (count, x, y, found + q * size))
+
+
+@kernel
+def pair(u: int, v: int, found: int, step: int, size: int, places: Any, base: Any, out: int, into: int) -> None:
+    """found ← A*[u, v]."""
+    jump(step, (common_path(u, v, places, base), out + places[4 * u] * size, into + places[4 * v] * size, found))

@@ -1,0 +1,391 @@
+"""Hub labels: for every vertex the distances to and from all columns on its path to the root of the elimination tree.
+
+Every walk from u to v passes a column of their lowest common supernode, or of one above it. Columns are ordered along
+the path from the root, so what two labels have in common is where both begin:
+
+    A*[u, v] = ⊕ out(u)[h] ⊗ in(v)[h] over the columns h of the common path
+
+wherever a ⊕ a = a. Sources: Cohen, Halperin, Kaplan and Zwick 2002, "Reachability and distance queries via 2-hop
+labels", which defines such labels; Abraham, Delling, Goldberg and Werneck 2011, "A hub-based labeling algorithm for
+shortest paths in road networks", and Akiba, Iwata and Yoshida 2013, "Fast exact shortest-path distance queries on large
+networks by pruned landmark labeling", which find small ones. Those here are neither pruned nor sorted: they follow from
+the elimination tree alone, so that their places are known before any weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..algebra import Semiring
+from ..cpu.code import CALL, Entry, gain, machine_code
+from ..cpu.kinds import Kind, choose, raw
+from ..cpu.pool import run
+from ..cpu.sparse import hubs as kernels
+from ..errors import AlgebraError, DeviceError, ShapeError, VertexError
+from ..memory import require
+from . import sharing
+from .buffers import LINE, aligned
+from .pattern import indices
+from .structure import Structure
+
+if TYPE_CHECKING:
+    from .elimination import Elimination
+
+#: What the labels of a supernode cost in addition to its pairs, in pairs.
+OVERHEAD = 1 << 12
+#: Pairs of vertices that are answered by one thread alone.
+FEW = 1 << 12
+
+
+@dataclass(frozen=True)
+class HubCost:
+    """What hub labels take, counted before any number is touched.
+
+    Attributes
+    ----------
+    pairs : int
+        Each one ⊕ with one ⊗: Σ w r (2 b + w) over supernodes of w columns, r rows and b columns above.
+    entries : int
+        Numbers in all labels, of both directions.
+    square : int
+        Entries of the two squares that each thread works on.
+    tables : int
+        Bytes of what finds labels, and of what tells how much two have in common.
+    """
+
+    pairs: int
+    entries: int
+    square: int
+    tables: int
+
+    def bytes(self, itemsize: int, threads: int = 1) -> int:
+        """Bytes in use while labels of numbers of that size are made; without threads, those of the labels alone."""
+        return (self.entries + threads * self.square) * itemsize + self.tables
+
+
+def hub_cost(structure: Structure, dtype: np.dtype) -> HubCost:
+    """What the hub labels of a structure take.
+
+    Parameters
+    ----------
+    structure : Structure
+    dtype : dtype
+        Of the distances: labels begin at cache lines.
+    """
+    w, r, b = _shape(structure)
+    return HubCost(
+        pairs=int((w * r * (2 * b + w)).sum()),
+        entries=2 * int((w * _padded(b + w, dtype)).sum()),
+        square=2 * structure.height * _pitch(structure, dtype) // dtype.itemsize,
+        tables=32 * structure.n + 8 * (len(structure) + 2),
+    )
+
+
+class HubLabels:
+    """A* of a sparse matrix as labels of its vertices, from which any entry is computed. See `Elimination.hub_labels`.
+
+    Attributes
+    ----------
+    n : int
+    semiring : Semiring
+    dtype : dtype
+    out, into : arrays
+        The labels of all vertices, one after the other: A*[v, h], and A*[h, v], of the columns h on v's path. They may
+        be mapped from a file.
+    places : int64 array, shape (n, 4)
+        Of each vertex: where its labels begin in both arrays, its number in the tree, the numbers of what is above it,
+        and the length of its labels.
+    base : int64 array
+        The length of the path above the topmost node of each number.
+    threads : int
+        For batches.
+    """
+
+    def __init__(
+        self,
+        semiring: Semiring,
+        out: np.ndarray,
+        into: np.ndarray,
+        places: np.ndarray,
+        base: np.ndarray,
+        *,
+        threads: int = 1,
+        kind: Kind | None = None,
+    ) -> None:
+        self.n, self.semiring, self.dtype, self.threads = len(places), semiring, out.dtype, threads
+        self.out, self.into, self.places, self.base = out, into, places, base
+        self._open(kind or choose(semiring, out.dtype, False))
+
+    def _open(self, kind: Kind) -> None:
+        self._kind = kind
+        ends = self.out.ctypes.data, self.into.ctypes.data
+        self._arguments = kernels_of(kind).meet.address, kind.itemsize, self.places.reshape(-1), self.base, *ends
+        self._most = max(1, CALL * gain(kind) // max(1, int(self.places[:, 3].max(initial=1))))  # pairs of a call
+        self._free: list[tuple[np.ndarray, int]] = []  # memory for single entries, and its address
+
+    def __getstate__(self) -> dict[str, Any]:
+        nonnegative = self._kind is not choose(self.semiring, self.dtype, False)
+        return {k: v for k, v in vars(self).items() if k[0] != "_"} | {"nonnegative": nonnegative}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        nonnegative = state.pop("nonnegative")
+        vars(self).update(state)
+        self._open(choose(self.semiring, self.dtype, nonnegative))
+
+    def __repr__(self) -> str:
+        mean = self.out.size / max(1, self.n)
+        return (
+            f"<HubLabels of {self.n:,} vertices over {self.semiring}, {self.dtype}, {self.nbytes / 2**20:.1f} MiB, "
+            f"{mean:.0f} hubs a vertex>"
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the labels and of what finds them."""
+        return self.out.nbytes + self.into.nbytes + self.places.nbytes + self.base.nbytes
+
+    def entry(self, i: int, j: int) -> Any:
+        """A*[i, j], a scalar of the dtype.
+
+        Parameters
+        ----------
+        i, j : int
+
+        Returns
+        -------
+        scalar
+
+        Raises
+        ------
+        VertexError
+            If an index lies outside 0 … n − 1.
+
+        See Also
+        --------
+        entries : Many at once.
+
+        Notes
+        -----
+        A pair for each column that both paths have in common.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> int(E.hub_labels().entry(0, 2))
+        12
+        """
+        try:
+            u, v = i.__index__(), j.__index__()
+        except AttributeError:
+            raise VertexError(f"entry: vertices must be integers below {self.n}, got {i!r} and {j!r}.") from None
+        if not (0 <= u < self.n and 0 <= v < self.n):
+            raise VertexError(f"entry: vertices must lie in 0 … {self.n - 1}, got {u} and {v}.")
+        try:
+            found, address = self._free.pop()
+        except IndexError:
+            found = np.empty(1, self.dtype)
+            address = found.ctypes.data
+        _pair().call(u, v, address, *self._arguments)
+        entry = found[0]
+        self._free.append((found, address))
+        return entry
+
+    def entries(self, i: Any, j: Any) -> np.ndarray:
+        """A*[i[q], j[q]] for all q; i and j are broadcast against each other.
+
+        Parameters
+        ----------
+        i, j : int array_like
+
+        Returns
+        -------
+        array, of the shape that i and j are broadcast to
+
+        Raises
+        ------
+        VertexError
+            If an index lies outside 0 … n − 1.
+        ShapeError
+            If the shapes do not go together.
+
+        See Also
+        --------
+        entry : One of them.
+        Elimination.entries : Without labels.
+
+        Notes
+        -----
+        A pair for each column that the paths of i[q] and j[q] have in common.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.hub_labels().entries([0, 1], 2)
+        array([12,  7])
+        """
+        i, j = (indices(x, self.n, where="entries") for x in (i, j))
+        try:
+            i, j = np.broadcast_arrays(i, j)
+        except ValueError:
+            raise ShapeError(
+                f"entries: i and j must be of one shape, or of shapes that broadcast, got {i.shape} and {j.shape}."
+            ) from None
+        sources, targets, out = (np.ascontiguousarray(x).reshape(-1) for x in (i, j, np.empty(i.shape, self.dtype)))
+        threads = self.threads if i.size > FEW else 1
+        parts = max(4 * threads if threads > 1 else 1, -(-i.size // self._most))
+        edges = np.linspace(0, i.size, parts + 1).astype(int).tolist()
+
+        def work(_: int, start: int, stop: int) -> None:
+            _pairs().call(start, stop, sources, targets, out.ctypes.data, *self._arguments)
+
+        run(work, list(pairwise(edges)), threads)
+        return out.reshape(i.shape)
+
+
+def hub_labels(E: Elimination) -> HubLabels:
+    """See `Elimination.hub_labels`."""
+    where, S, dtype = "hub_labels", E.analysis.structure, E.dtype
+    if not E.semiring.idempotent:
+        raise AlgebraError(
+            f"{where}: a ⊕ a must be a, as of min and max, got {E.semiring.add.name} of {E.semiring.name}: a walk that "
+            "passes several hubs would count several times. E.entries takes any semiring."
+        )
+    if E.on_device is not None:
+        raise DeviceError(f'{where}: panels must be on the CPU, got "{E.device}". Eliminate with device="cpu".')
+    cost = hub_cost(S, dtype)
+    require(cost.bytes(dtype.itemsize, E._threads), where=where, hint="E.entries answers pairs without them.")
+    return _Descent(E).run()
+
+
+class _Descent:
+    """Labels being made: what is above all subtrees first, then subtrees on all threads."""
+
+    def __init__(self, E: Elimination) -> None:
+        self.E, self.S, self.kind, self.code = E, E.analysis.structure, E._kind, kernels_of(E._kind)
+        w, r, b = _shape(self.S)
+        self.pitch = _pitch(self.S, E.dtype)
+        padded = _padded(b + w, E.dtype)
+        self.label = np.concatenate(([0], np.cumsum(w * padded)))
+        self.out, self.into = (aligned((int(self.label[-1]),), E.dtype) for _ in range(2))
+        self.cost = np.concatenate(([0], np.cumsum(w * r * (2 * b + w) + OVERHEAD)))
+        self.places = np.empty((self.S.n, 4), np.int64)
+        first, owner = self.S.first, self.S.owner
+        inside = np.arange(self.S.n) - first[owner]
+        number, above, self.base = numbered(self.S)
+        columns = self.label[owner] + inside * padded[owner], number[owner], above[owner], (b + w)[owner]
+        for k, column in enumerate(columns):
+            self.places[self.S.permutation, k] = column
+        self.squares: dict[int, tuple[np.ndarray, ...]] = {}  # by worker
+
+    def run(self) -> HubLabels:
+        S, E = self.S, self.E
+        total = int(self.cost[-1])
+        threads = E._threads if total > 64 * OVERHEAD else 1
+        subtrees = sharing.divided(S, self.cost, threads, together=1 / threads) if threads > 1 else []
+        inside = np.zeros(len(S), bool)
+        for start, stop in subtrees:
+            inside[start:stop] = True
+        self._work(0, np.flatnonzero(~inside)[::-1].astype(np.int32), len(S))
+
+        def work(worker: int, start: int, stop: int) -> None:
+            self._work(worker, np.arange(stop - 1, start - 1, -1, dtype=np.int32), stop)
+
+        run(work, subtrees, threads)
+        return HubLabels(E.semiring, self.out, self.into, self.places, self.base, threads=E._threads, kind=self.kind)
+
+    def _work(self, worker: int, wanted: np.ndarray, limit: int) -> None:
+        """The labels of these supernodes, in calls that are short enough."""
+        S, kind, panels = self.S, self.kind, self.E._panels
+        if worker not in self.squares:
+            X, Y = (aligned((S.height * self.pitch // kind.itemsize,), self.E.dtype) for _ in range(2))
+            X[:], Y[:] = kind.zero, kind.zero
+            self.squares[worker] = X, Y, np.full(S.height, -1, np.int32), np.empty(S.height, np.int32)
+        X, Y, present, path = self.squares[worker]
+        present[:] = -1
+        unit = kind.lanes if kind.vector else 1
+        steps = (self.code.combine.address, self.code.pivots.address, self.code.put.address)
+        taken = np.cumsum(np.diff(self.cost)[wanted])
+        most = CALL * gain(kind)
+        edges = np.unique(
+            [0, *np.searchsorted(taken, np.arange(most, int(taken[-1]) if len(taken) else 0, most)), len(wanted)]
+        )
+        for start, stop in pairwise(edges.tolist()):
+            _descend(kind.itemsize).call(
+                raw(kind.itemsize), *steps, start, stop, limit, wanted, S.first, S.begin, S.slot, S.base, S.parent,
+                S.child, S.panel, self.label, present, path, panels.lower.ctypes.data, panels.upper.ctypes.data,
+                X.ctypes.data, Y.ctypes.data, self.pitch, unit, LINE // kind.itemsize,
+                self.out.ctypes.data, self.into.ctypes.data,
+            )  # fmt: skip
+
+
+def numbered(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The number of each supernode in a complete binary tree, the bits of those above it, and `HubLabels.base`.
+
+    All supernodes with one number are on a path (Schieber and Vishkin 1988, "On finding lowest common ancestors:
+    simplification and parallelization", sections 2 and 3; here on postorder numbers). A root above all roots, of no
+    column, makes a forest a tree.
+    """
+    m = len(S)
+    low, high = np.append(S.leaf, 0).astype(np.int64), np.arange(1, m + 2)  # low + 1 … high are the numbers below each
+    bits = np.frexp((low ^ high).astype(np.float64))[1] - 1  # of which that with most zeros at its end is taken
+    number = high >> bits << bits
+    above, up = number & -number, np.append(np.where(S.parent < 0, m, S.parent), m)
+    while (up != m).any():
+        above, up = above | above[up], up[up]
+    above |= above[m]
+    base = np.zeros(m + 2, np.int64)
+    base[number[:m]] = S.base  # the last one of a number is the topmost
+    base[number[m]] = 0
+    return number[:m], above[:m], base
+
+
+def _shape(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Columns, rows, and columns above, of each supernode."""
+    w, r, b = np.diff(S.first), np.diff(S.begin), S.base
+    return w.astype(np.int64), r.astype(np.int64), b.astype(np.int64)
+
+
+def _padded(length: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Entries that labels of so many take in memory: complete cache lines."""
+    line = LINE // dtype.itemsize
+    return -(-length // line) * line
+
+
+def _pitch(S: Structure, dtype: np.dtype) -> int:
+    """Bytes of a row of a square: an odd number of cache lines, so that columns do not share few sets of a cache."""
+    return (-(-S.height * dtype.itemsize // LINE) | 1) * LINE
+
+
+class Kernels:
+    """The machine code for labels of one kind."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.combine = machine_code(kernels.combine_strip, kind, "biiiiiiii", called=False)
+        self.pivots = machine_code(kernels.add_pivots, kind, "iiiii", called=False)
+        self.put = machine_code(kernels.put_labels, kind, "iiiiii", called=False)
+        self.meet = machine_code(kernels.meet, kind, "iiii", called=False)
+
+
+kernels_of = cache(Kernels)
+
+
+@cache
+def _descend(itemsize: int) -> Entry:
+    return machine_code(kernels.descend, raw(itemsize), "iiiiii" + "sslssss" + "llss" + "iiiiiiiii")
+
+
+@cache
+def _pairs() -> Entry:
+    return machine_code(kernels.pairs, None, "iilliiillii")
+
+
+@cache
+def _pair() -> Entry:
+    return machine_code(kernels.pair, None, "iiiiillii")

@@ -1,0 +1,281 @@
+"""Hub labels against uncompiled loops and SciPy: semirings, dtypes, shapes of graphs; threads, files, refusals."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import cases
+import numpy as np
+import people
+import pytest
+from cases import CASES, USER_CASES, Case, same
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+from test_sparse import SHAPES, made, matrix_of
+
+from apsp.formats import read
+from semiring import Elimination, Op, Semiring, get
+from semiring.errors import AlgebraError, DeviceError, MemoryNeeded, ShapeError, VertexError
+from semiring.sparse import HubLabels, hubs
+
+ALL = [case for case in (*CASES, *USER_CASES) if case.semiring.idempotent]
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def table(H: HubLabels) -> np.ndarray:
+    """All pairs at once."""
+    every = np.arange(H.n)
+    return H.entries(every[:, None], every)
+
+
+@pytest.mark.parametrize("case", list(cases.few(ALL)))
+def test_all_pairs_of_every_shape(case):
+    for seed, name in enumerate(SHAPES):
+        E, A = made(case, name, seed)
+        H, expected = E.hub_labels(), cases.closure(case, A)
+        same(case, table(H), expected)
+        for i, j in ((k, (5 * k + 3) % len(A)) for k in range(0, len(A), 4)):
+            found = H.entry(i, j)
+            assert found.dtype == case.dtype
+            same(case, np.array([found]), expected[i, j : j + 1])
+
+
+@pytest.mark.parametrize("case", list(cases.few(ALL)))
+def test_labels_are_the_distances_to_and_from_the_columns_of_the_path(case):
+    """They begin at the root; each ends with the supernode of its vertex, and up to a cache line no walk follows."""
+    E, A = made(case, "random, reducible")
+    S, H, expected = E.analysis.structure, E.hub_labels(), cases.closure(case, A)
+    for v in range(E.n):
+        s, columns = S.owner[S.position[v]], []
+        while s >= 0:
+            columns = [*range(S.first[s], S.first[s + 1]), *columns]
+            s = S.parent[s]
+        path, (start, _, _, length) = S.permutation[columns], H.places[v]
+        assert length == len(path)
+        same(case, H.out[start : start + length], expected[v, path])
+        same(case, H.into[start : start + length], expected[path, v])
+        line = 64 // case.dtype.itemsize
+        for labels in (H.out, H.into):
+            assert (labels[start + length : start + -(-length // line) * line] == case.zero).all()
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
+def test_integers_saturate_and_never_wrap(dtype):
+    case, n, top = Case(get("min_plus"), np.dtype(dtype)), 9, np.iinfo(dtype).max
+    arcs = np.stack((np.arange(n - 1), np.arange(1, n)))
+    for w in (top // 2, top - 1, top // 3):
+        weights = np.full(n - 1, w, dtype)
+        for _ in range(2):
+            expected = cases.closure(case, matrix_of(case, n, arcs, weights))
+            same(case, table(Elimination.from_arrays(*arcs, weights, n).hub_labels()), expected)
+            weights[::2] = -5
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_negative_arcs_zero_arcs_and_none(dtype):
+    """Lengths by Johnson's potentials: of either sign, many of them 0, some infinite."""
+    n, zero = 70, np.inf if dtype[0] == "f" else np.iinfo(dtype).max
+    for seed in range(6):
+        r = rng(seed)
+        arcs, h = np.stack(np.nonzero(r.random((n, n)) < 0.05)), r.integers(0, 100, n)
+        weights = (r.integers(0, 4, arcs.shape[1]) + h[arcs[0]] - h[arcs[1]]).astype(dtype)
+        weights[r.random(len(weights)) < 0.1] = zero
+        expected = np.full((n, n), math.inf)
+        expected[tuple(arcs)] = np.where(weights == zero, math.inf, weights)
+        np.fill_diagonal(expected, 0)
+        for k in range(n):
+            expected = np.minimum(expected, expected[:, k : k + 1] + expected[k : k + 1])
+        D = table(Elimination.from_arrays(*arcs, weights, n).hub_labels())
+        np.testing.assert_array_equal(np.where(D == zero, math.inf, D), expected)
+
+
+def test_a_multiplication_that_does_not_commute_keeps_its_order():
+    """⊗ keeps the hundreds of its left operand and the units of its right one; one walk between any two vertices."""
+    ends = Op(
+        "ends",
+        python=lambda a, b: 0 if a == 0 or b == 0 else a if b == 1 else b if a == 1 else (a // 100) * 100 + b % 100,
+        cuda="a == 0 || b == 0 ? 0 : a == 1 ? b : b == 1 ? a : a / 100 * 100 + b % 100",
+    )
+    top = Op("top", python=lambda a, b: a if a > b else b, cuda="max(a, b)", selects="greatest")
+    band = Semiring("band", add=top, mul=ends, zero=0, one=1, dtypes=("int32",), samples=(0, 1))
+    n, relabel = 13, rng(2).permutation(13)
+    weights = (np.arange(1, n) * 100 + np.arange(n - 1, 0, -1) + 1).astype(np.int32)
+    expected = np.zeros((n, n), np.int32)
+    for i in range(n):
+        product = 1
+        for j in range(i, n):
+            expected[relabel[i], relabel[j]] = product
+            product = ends.python(product, int(weights[j])) if j < n - 1 else 0
+    E = Elimination.from_arrays(relabel[: n - 1], relabel[1:], weights, n, band)
+    np.testing.assert_array_equal(table(E.hub_labels()), expected)
+
+
+@pytest.fixture(scope="module")
+def roads():
+    """A graph of many branches, n² distances by SciPy."""
+    r, n = rng(11), 700
+    tree = np.stack((np.arange(1, n), r.integers(0, np.arange(1, n) // 3 + 1)))
+    arcs = np.concatenate((tree, tree[::-1], r.integers(0, n, (2, 60))), axis=1)
+    arcs = np.unique(arcs[:, arcs[0] != arcs[1]], axis=1)
+    weights = r.integers(1, 50, arcs.shape[1])
+    return n, arcs, weights, dijkstra(csr_array((weights, tuple(arcs)), shape=(n, n)))
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32"])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("call", [1, 300, None])
+def test_subtrees_on_threads_in_calls_of_any_length_make_the_same_labels(roads, dtype, threads, call, monkeypatch):
+    n, arcs, weights, expected = roads
+    E = Elimination.from_arrays(*arcs, weights, n, dtype=dtype, threads=threads)
+    once = Elimination.from_arrays(*arcs, weights, n, dtype=dtype, threads=1).hub_labels()
+    monkeypatch.setattr(hubs, "OVERHEAD", 1)
+    monkeypatch.setattr(hubs, "FEW", 1)
+    if call:
+        monkeypatch.setattr(hubs, "CALL", call)
+    took, run = [], hubs.run
+    monkeypatch.setattr(hubs, "run", lambda job, calls, threads: (took.append(len(calls)), run(job, calls, threads)))
+    H = E.hub_labels()
+    assert (took[-1] > 1) == (threads > 1)
+    np.testing.assert_array_equal(H.out, once.out)
+    np.testing.assert_array_equal(H.into, once.into)
+    np.testing.assert_array_equal(table(H), expected)
+
+
+def test_pairs_of_every_shape(roads):
+    n, arcs, weights, expected = roads
+    H = Elimination.from_arrays(*arcs, weights, n, dtype="float64").hub_labels()
+    i, j = rng(1).integers(0, n, (2, 4, 6))
+    np.testing.assert_array_equal(H.entries(i, j), expected[i, j])
+    np.testing.assert_array_equal(H.entries(i.T, j.T), expected[i, j].T)
+    np.testing.assert_array_equal(H.entries(i[::2, ::3], j[::2, ::3]), expected[i[::2, ::3], j[::2, ::3]])
+    np.testing.assert_array_equal(H.entries(i.astype(np.uint8), 3), expected[i.astype(np.uint8), 3])
+    assert H.entries(5, 6).shape == ()
+    assert H.entries(5, 6) == expected[5, 6]
+    assert H.entries([], []).shape == (0,)
+    assert H.entry(np.int16(5), np.uint8(6)) == expected[5, 6]
+
+
+@pytest.mark.parametrize("name", ["min_plus-int16", "min_plus-float64", "lor_land-bool"])
+def test_labels_are_pickled_and_mapped(name, tmp_path):
+    case = next(case for case in ALL if str(case) == name)
+    E, A = made(case, "random, reducible", 3)
+    H, expected = E.hub_labels(), cases.closure(case, A)
+    same(case, table(pickle.loads(pickle.dumps(H))), expected)
+    for part in ("out", "into"):
+        np.save(tmp_path / f"{part}.npy", getattr(H, part))
+    out, into = (np.load(tmp_path / f"{part}.npy", mmap_mode="r") for part in ("out", "into"))
+    same(case, table(HubLabels(case.semiring, out, into, H.places, H.base)), expected)
+
+
+def test_many_threads_ask_for_pairs_at_once(roads):
+    n, arcs, weights, expected = roads
+    H = Elimination.from_arrays(*arcs, weights, n, threads=2).hub_labels()
+
+    def ask(seed):
+        i, j = rng(seed).integers(0, n, (2, 3000))
+        single = [H.entry(u, v) for u, v in zip(i.tolist(), j.tolist(), strict=True)]
+        return (np.array(single) == expected[i, j]).all() and (H.entries(i, j) == expected[i, j]).all()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, range(16)))
+
+
+def test_what_labels_take_is_counted_and_refused_before_any_work(roads, monkeypatch):
+    n, arcs, weights, _ = roads
+    E = Elimination.from_arrays(*arcs, weights, n, dtype="float32", threads=2)
+    S, H = E.analysis.structure, E.hub_labels()
+    cost = hubs.hub_cost(S, E.dtype)
+    assert cost.bytes(4, 0) == H.nbytes
+    w, r = np.diff(S.first), np.diff(S.begin)
+    assert cost.pairs == sum(w * r * (2 * S.base + w))
+    assert cost.entries == 2 * sum(-(-int(b + k) // 16) * 16 * int(k) for b, k in zip(S.base, w, strict=True))
+    monkeypatch.setattr("semiring.memory.LEAST", 0)
+    monkeypatch.setattr("semiring.memory.available", lambda device: cost.bytes(4, 2) - 1)
+    monkeypatch.setattr(hubs, "aligned", None)  # none is taken
+    with pytest.raises(MemoryNeeded, match=r"hub_labels: .* must fit on cpu.*E\.entries answers pairs without them"):
+        E.hub_labels()
+
+
+@pytest.mark.parametrize("name", ["plus_times", "log_plus"])
+def test_sums_over_several_walks_are_refused(name):
+    E = Elimination.from_arrays([0, 1], [1, 2], [-0.5, -0.25] if name == "log_plus" else [0.5, 0.25], 3, name)
+    with pytest.raises(AlgebraError, match=rf"hub_labels: a ⊕ a must be a, .* of {name}.*E\.entries takes any"):
+        E.hub_labels()
+
+
+def test_errors_name_what_is_wrong():
+    E = Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+    H = E.hub_labels()
+    assert repr(H).startswith("<HubLabels of 3 vertices over min_plus, int64, ")
+    for bad in ((0, 3), (-1, 0)):
+        with pytest.raises(VertexError, match=r"entry: vertices must lie in 0 … 2"):
+            H.entry(*bad)
+        with pytest.raises(VertexError, match=r"entries: vertices must lie in 0 … 2"):
+            H.entries(*bad)
+    with pytest.raises(VertexError, match=r"entry: vertices must be integers below 3, got 0\.5 and 1"):
+        H.entry(0.5, 1)
+    with pytest.raises(VertexError, match=r"entries: vertices must be integers, got dtype float64"):
+        H.entries([0.5], 1)
+    with pytest.raises(ShapeError, match=r"entries: i and j .*\(2,\) and \(3,\)"):
+        H.entries([0, 1], [0, 1, 2])
+    E.on_device, E.device = object(), "cuda"
+    with pytest.raises(DeviceError, match=r'hub_labels: panels must be on the CPU, got "cuda"'):
+        E.hub_labels()
+
+
+def lengths(graph) -> csr_array:
+    arcs = {}
+    for u, v, w in zip(graph.rows.tolist(), graph.cols.tolist(), graph.weights.tolist(), strict=True):
+        arcs[u, v] = min(w, arcs.get((u, v), w))
+    return csr_array((list(arcs.values()), tuple(zip(*arcs, strict=True))), shape=(graph.n, graph.n))
+
+
+@pytest.fixture(scope="module")
+def city():
+    """The roads of a city, and all its distances by SciPy: of its lengths, and where every eighth arc has length 1."""
+    A = lengths(read(people.DIMACS[-1]))
+    few = A.copy()
+    few.data = (np.arange(A.nnz) % 8 == 0).astype(float)
+    few.data[few.data == 0] = 1e-9  # SciPy drops zeros; 10⁴ of these are nothing
+    return A, dijkstra(A), few, np.round(dijkstra(few))
+
+
+CITY = [case for case in CASES if case.semiring.idempotent]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=str(case)) for case in CITY])
+def test_all_pairs_of_a_city(case, city):
+    A, D, few, ones = city
+    s, tails, heads = case.semiring, *np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))[None], A.indices
+    weights, sources = A.data, np.arange(A.shape[0])
+    if s.name in ("min_plus", "max_plus"):
+        sign = 1 if s.name == "min_plus" else -1
+        weights, expected = (
+            (sign * A.data, sign * D) if case.dtype.name != "int16" else (sign * np.round(few.data), sign * ones)
+        )
+    elif s.mul.simd == "mul":  # powers of two, which no product rounds
+        base = 2.0 if s.add.selects == "least" else 0.5
+        weights, expected = base ** np.round(few.data), base**ones
+    else:  # of bottlenecks, which threshold still connects them
+        sources = rng(3).choice(A.shape[0], 40, replace=False)
+        levels = (7 * np.arange(A.nnz)) % 4 + 1
+        weights = levels if s.name != "lor_land" else np.ones(A.nnz, bool)
+        least = s.add.selects == "least"
+        expected = np.full((len(sources), A.shape[0]), s.zero, float)
+        for level in (4, 3, 2, 1) if least else (1, 2, 3, 4):
+            within = levels <= level if least else levels >= level
+            part = csr_array((np.ones(within.sum()), (tails[within], heads[within])), shape=A.shape)
+            expected[dijkstra(part, indices=sources) < np.inf] = level if s.name != "lor_land" else 1
+        expected[np.arange(len(sources)), sources] = s.one
+    E = Elimination.from_arrays(tails, heads, weights.astype(case.dtype), A.shape[0], s, dtype=case.dtype, threads=2)
+    found = E.hub_labels().entries(sources[:, None], np.arange(A.shape[0]))
+    zero, one = (np.float64(x) for x in (s.zero, s.one))
+    shown = found.astype(float)
+    for own, x in ((case.zero, zero), (case.one, one)):
+        shown[found == own] = x
+    np.testing.assert_array_equal(shown, expected)
