@@ -7,7 +7,7 @@ Plans print this model of time, and engines are chosen by it; there is no other.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from semiring.algebra import Semiring
-    from semiring.sparse import Cost
+    from semiring.sparse import Cost, HubCost
 
     from .plans import Plan
 
@@ -49,6 +49,8 @@ _COMPONENT, _UNITED = 45e-9, 4e-11
 _CLIMB = 0.5
 #: Sources whose rows are swept together.
 _BATCH = 16
+#: Pairs a second of hub labels, and seconds to write a number of four bytes into one.
+_HUBS, _LABELLED = 14e9, 1.2e-9
 #: On one GPU: pairs a second of fronts and of sweeps, bytes written a second, seconds of launches of either.
 _GPU_FRONTS, _GPU_SWEEP, _GPU_WRITTEN, _LAUNCHES = 1e11, 9e12, 3.3e12, 2e-3
 #: Of searches on a GPU: bytes of words of sources a second, and seconds of a level in addition.
@@ -220,6 +222,21 @@ def elimination(
         start + min(lines * alone, batched),
         start,
         alone,
+    )
+
+
+def with_hub_labels(
+    taken: Estimate, cost: HubCost, itemsize: int, *, threads: int = 1, vector: float = 1.0
+) -> Estimate:
+    """The same elimination with hub labels of such numbers, made before the first distance."""
+    computed = cost.pairs / (_HUBS * vector * 4 / max(itemsize, 4))
+    seconds = (computed + cost.entries * (_LABELLED / 4) * itemsize) / threads
+    return replace(
+        taken,
+        pairs=taken.pairs + cost.pairs,
+        bytes=taken.bytes + cost.bytes(itemsize, threads),
+        seconds=taken.seconds + seconds,
+        start=taken.start + seconds,
     )
 
 

@@ -42,6 +42,7 @@ def plan(
     engine: str = "auto",
     order: Any = "auto",
     paths: bool = False,
+    hub_labels: bool = False,
     unweighted: bool = False,
     null_value: NullValue = BY_RULE,
     gpus: WorldLike | None = None,
@@ -58,7 +59,7 @@ def plan(
         the plan is that of one matrix after the other, and `beside_bytes` is what all of them take.
     semiring, schedule, block, dtype, device, overwrite, threads, unweighted, null_value, memory, checkpoint, output
         As in `closure`.
-    sources, targets, engine, order, paths
+    sources, targets, engine, order, paths, hub_labels
         As in `shortest_paths`.
     gpus
         As in `closure`: the plan then has the grid, the bytes of each rank and of a machine, and those that are sent.
@@ -95,6 +96,7 @@ def plan(
     >>> plan(4096, dtype="float32").schedule
     'recursive'
     """
+    engine = "elimination" if hub_labels and engine == "auto" else engine
     wants = Wants.of(
         where="plan",
         schedule=schedule,
@@ -105,6 +107,7 @@ def plan(
         engine=engine,
         order=order,
         paths=paths,
+        hub_labels=hub_labels,
         overwrite=overwrite,
         unweighted=unweighted,
         nulls=nulls_of(null_value),

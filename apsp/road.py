@@ -72,8 +72,10 @@ def choose(question: Question) -> Plan:
     else:
         kind = _named(engines.kinds(gpus=spread, limits=bounded, listed=question.is_graph), question)
         kinds, found, reason = (kind,), [_offer(kind, question)], "as asked"
-        if not kind.schedules and (wants.paths or question.columns):  # else rows are found as many as fit
+        made = wants.paths or question.columns or wants.hub_labels  # else rows are found as many as fit
+        if not kind.schedules and made:
             hint = ROUTES if wants.paths else "Ask for fewer sources or targets."
+            hint = "Leave hub_labels out: pairs are answered without them too." if wants.hub_labels else hint
             plan = found[0].plan
             assert plan is not None
             require(found[0].bytes, plan.device, where=wants.where, hint=hint)
@@ -203,6 +205,11 @@ def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
             f"{wants.where}: gpus= comes with {able}, got engine={wants.engine!r}. Leave gpus out: one device searches."
         )
     kind = found[0]
+    if wants.hub_labels and kind.name != "elimination":
+        raise ValueError(
+            f"{wants.where}: hub_labels=True comes with engine='elimination' on one device, got engine="
+            f"{wants.engine!r}{'' if wants.gpus is None else ' with gpus='}. Leave one of them out."
+        )
     if wants.scheduled and not kind.schedules:
         raise ValueError(
             f"{wants.where}: a schedule and a block are the dense closure's, got them with engine={kind.name!r}. "

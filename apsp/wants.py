@@ -76,6 +76,8 @@ class Wants(Request):
     packed : bool
         Whether who reaches whom is wanted in bits, of components where that pays, as `transitive_closure` keeps it. Any
         engine heeds `gpus` and `limits` then.
+    hub_labels : bool
+        Whether hub labels are made at once, of an elimination.
     dry : bool
         Whether nothing but the plan is wanted: entries stay where they are.
     """
@@ -97,6 +99,7 @@ class Wants(Request):
     table: bool = False
     remembers: bool = False
     packed: bool = False
+    hub_labels: bool = False
     dry: bool = False
 
     @property

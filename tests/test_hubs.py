@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import cases
 import numpy as np
@@ -15,6 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from test_sparse import SHAPES, made, matrix_of
 
+from apsp import Graph, plan, road_like, shortest_paths
 from apsp.formats import read
 from semiring import Elimination, Op, Semiring, get
 from semiring.errors import AlgebraError, DeviceError, MemoryNeeded, ShapeError, VertexError
@@ -197,14 +199,14 @@ def test_what_labels_take_is_counted_and_refused_before_any_work(roads, monkeypa
     monkeypatch.setattr("semiring.memory.LEAST", 0)
     monkeypatch.setattr("semiring.memory.available", lambda device: cost.bytes(4, 2) - 1)
     monkeypatch.setattr(hubs, "aligned", None)  # none is taken
-    with pytest.raises(MemoryNeeded, match=r"hub_labels: .* must fit on cpu.*E\.entries answers pairs without them"):
+    with pytest.raises(MemoryNeeded, match=r"hub_labels: .* must fit on cpu.*Pairs are answered without them"):
         E.hub_labels()
 
 
 @pytest.mark.parametrize("name", ["plus_times", "log_plus"])
 def test_sums_over_several_walks_are_refused(name):
     E = Elimination.from_arrays([0, 1], [1, 2], [-0.5, -0.25] if name == "log_plus" else [0.5, 0.25], 3, name)
-    with pytest.raises(AlgebraError, match=rf"hub_labels: a ⊕ a must be a, .* of {name}.*E\.entries takes any"):
+    with pytest.raises(AlgebraError, match=rf"hub_labels: hub labels need a ⊕ .* of {name}: .*without them"):
         E.hub_labels()
 
 
@@ -223,9 +225,152 @@ def test_errors_name_what_is_wrong():
         H.entries([0.5], 1)
     with pytest.raises(ShapeError, match=r"entries: i and j .*\(2,\) and \(3,\)"):
         H.entries([0, 1], [0, 1, 2])
-    E.on_device, E.device = object(), "cuda"
-    with pytest.raises(DeviceError, match=r'hub_labels: panels must be on the CPU, got "cuda"'):
+    E.device = "cuda"  # as of panels on a GPU
+    with pytest.raises(DeviceError, match=r'hub_labels: .* made on the CPU, got "cuda"'):
         E.hub_labels()
+
+
+# Of graphs
+
+
+def by_scipy(graph: Graph, weights=None) -> np.ndarray:
+    """All distances of a graph whose edges lead both ways, and weigh more than 0."""
+    ends, w = (
+        np.concatenate(x) for x in ((graph.rows, graph.cols), (graph.weights if weights is None else weights,) * 2)
+    )
+    return dijkstra(csr_array((w, (ends, np.concatenate((graph.cols, graph.rows)))), shape=(graph.n, graph.n)))
+
+
+@pytest.fixture(scope="module")
+def streets():
+    graph = road_like(400, seed=3)
+    return graph, by_scipy(graph)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("dtype", [None, "float64"])
+def test_a_result_answers_pairs_by_labels(streets, at_once, dtype, monkeypatch):
+    graph, expected = streets
+    r = shortest_paths(graph, engine="elimination", dtype=dtype, hub_labels=at_once)
+    assert (r.engine.hubs is not None) == at_once
+    assert r.hub_labels() is r
+    nothing = SimpleNamespace(cost=SimpleNamespace(sweep=0, climb=0))
+    monkeypatch.setattr(r.engine, "elimination", nothing)  # labels alone are asked
+    monkeypatch.setattr(type(r.engine), "_pairs", (r.engine.hubs, 0))
+    i, j = rng(5).integers(0, graph.n, (2, 30))
+    names = np.array(graph.labels)
+    for u, v in zip(i.tolist(), j.tolist(), strict=True):
+        found = r.distance(graph.labels[u], graph.labels[v])
+        assert found == expected[u, v]
+        assert type(found) is (int if r.dtype.kind == "i" else float)
+    np.testing.assert_array_equal(r.distance(names[i], names[j]), expected[i, j])
+    np.testing.assert_array_equal(r.distance(names[i[:4, None]], names[j]), expected[i[:4, None], j])
+    np.testing.assert_array_equal(r.table(names[i[:9]], names[j]), expected[np.ix_(i[:9], j)])
+
+
+def test_no_walk_is_inf_and_names_are_any():
+    """Two components, no strong one; whatever vertices are called."""
+    r = shortest_paths([("b", (1, 2), 4), ((1, 2), None, 0), ("x", 7.5, 1)], hub_labels=True)
+    assert (r.distance("b", None), r.distance(None, "b"), r.distance("b", 7.5)) == (4, math.inf, math.inf)
+    np.testing.assert_array_equal(r.distance(["b", "x"], [7.5, "x"]), [math.inf, 0])
+    with pytest.raises(VertexError, match="'y'"):
+        r.distance("y", "b")
+
+
+def test_rows_are_swept_and_many_pairs_of_few_sources_come_from_rows(streets, monkeypatch):
+    graph, expected = streets
+    r = shortest_paths(graph, hub_labels=True)
+    monkeypatch.setattr(HubLabels, "entries", None)  # would take longer
+    np.testing.assert_array_equal(np.asarray(r), expected)
+    u, vs = np.full(50_000, 7), rng(1).integers(0, graph.n, 50_000)
+    np.testing.assert_array_equal(r.distance(u, vs), expected[7, vs])
+
+
+def test_parts_within_limits_use_labels(streets):
+    graph, expected = streets
+    limit = float(np.median(expected))
+    r = shortest_paths(graph, sources=[5, 80, 3], targets=range(100, 200), limit=limit, hub_labels=True)
+    assert r.engine.all_pairs.hubs is not None
+    within = np.where(expected <= limit, expected, math.inf)
+    np.testing.assert_array_equal(r.distance([80, 3], [101, 150]), within[[80, 3], [101, 150]])
+    assert r.distance(5, 199) == within[5, 199]
+
+
+def test_new_weights_bring_new_labels(streets):
+    graph, _ = streets
+    weights = rng(8).integers(1, 99, len(graph.rows))
+    r = shortest_paths(graph, hub_labels=True).update(weights)
+    assert r.engine.hubs is not None
+    names = np.arange(graph.n)
+    np.testing.assert_array_equal(r.distance(names, names[::-1]), by_scipy(graph, weights)[names, names[::-1]])
+    assert shortest_paths(graph, engine="elimination").update(weights).engine.hubs is None
+
+
+def test_labels_of_a_pickled_result_are_made_again(streets):
+    graph, expected = streets
+    again = pickle.loads(pickle.dumps(shortest_paths(graph, hub_labels=True)))
+    assert again.engine.hubs is not None
+    assert again.distance(4, 300) == expected[4, 300]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cycles_that_rounding_makes_negative(dtype):
+    """Weights p(v) − p(u), rounded: labels are those of Johnson's weights, distances p(v) − p(u)."""
+    n, r = 90, rng(4)
+    p = r.random(n) * 1000
+    tails, heads = np.stack(np.nonzero(r.random((n, n)) < 0.08))
+    weights = (p[heads] - p[tails]).astype(dtype)
+    found = shortest_paths(Graph.from_arrays(tails, heads, weights, n=n), hub_labels=True, dtype=dtype)
+    assert found.engine.potential is not None
+    i, j = r.integers(0, n, (2, 200))
+    expected = p[j] - p[i]
+    tolerance = 4 * n * np.finfo(dtype).eps * 1000
+    np.testing.assert_allclose(found.distance(i, j), expected, rtol=0, atol=tolerance)
+    assert found.distance(i[0], j[0]) == found.distance(i, j)[0]
+
+
+def test_the_plan_has_what_labels_take(streets, monkeypatch):
+    graph, _ = streets
+    bare, labelled = (plan(graph, engine="elimination", hub_labels=labels) for labels in (False, True))
+    assert "hub labels of" not in str(bare)
+    assert "hub labels of" in str(labelled)
+    made = shortest_paths(graph, hub_labels=True, threads=1)
+    assert made.plan.reason.endswith(f"hub labels of {made.engine.hubs.nbytes / 1024:.1f} KiB")
+    assert labelled.beside_bytes > bare.beside_bytes + made.engine.hubs.nbytes
+    assert labelled.seconds > bare.seconds
+    assert made.engine.nbytes == made.engine.elimination.nbytes + made.engine.hubs.nbytes
+    monkeypatch.setattr("semiring.memory.LEAST", 0)
+    monkeypatch.setattr("apsp.road.require", lambda needed, *_, **__: needed == made.plan.beside_bytes and 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        shortest_paths(graph, hub_labels=True, threads=1)
+
+
+def test_results_without_an_elimination_say_what_to_do(streets):
+    graph, expected = streets
+    table = shortest_paths(graph, engine="dense")
+    assert table.hub_labels().distance(3, 4) == expected[3, 4]
+    with pytest.raises(ValueError, match=r"hub_labels: .* got engine='searches'.*hub_labels=True"):
+        shortest_paths(graph, engine="searches").hub_labels()
+    for ask in (shortest_paths, plan):
+        with pytest.raises(ValueError, match=r"hub_labels=True comes with engine='elimination'.*got engine='dense'"):
+            ask(graph, engine="dense", hub_labels=True)
+    with pytest.raises(AlgebraError, match=r"shortest_paths: hub labels need a ⊕ .*logaddexp of log_plus"):
+        shortest_paths([("A", "B", -1.0)], "log_plus", hub_labels=True)
+
+
+def test_a_server_asks_from_eight_threads(streets):
+    graph, expected = streets
+    r = shortest_paths(graph, hub_labels=True)
+
+    def ask(seed):
+        i, j = rng(seed).integers(0, graph.n, (2, 400)).tolist()
+        return all(r.distance(u, v) == expected[u, v] for u, v in zip(i, j, strict=True))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, range(24)))
+
+
+# Of a city
 
 
 def lengths(graph) -> csr_array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -29,6 +30,7 @@ def walk(names: Sequence[Label]) -> str:
     return " → ".join(shown + more)
 
 
+@lru_cache(256)
 def infinities(semiring: Semiring, dtype: np.dtype) -> dict[int, float]:
     """The integers of this dtype that stand for an infinity, and which; none in other dtypes.
 

@@ -198,6 +198,20 @@ class Engine(ABC):
             out[offset : offset + len(positions)] = host(D)
             offset += len(positions)
 
+    def hub_labels(self) -> None:
+        """Make labels from which pairs are answered, where the engine has any; a table that is stored needs none.
+
+        Raises
+        ------
+        ValueError
+            If neither is so.
+        """
+        if not self.stored:
+            raise ValueError(
+                f"hub_labels: hub labels are those of engine='elimination', got engine={self.name!r}. Say "
+                "shortest_paths(graph, hub_labels=True)."
+            )
+
     @property
     def storage(self) -> Any:
         """All entries as they are stored: an array, or a store; computed where they are not."""

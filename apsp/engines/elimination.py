@@ -14,6 +14,7 @@ from semiring.catalog import get
 from semiring.cycles import Lengths
 from semiring.devices import host
 from semiring.errors import DivergenceError
+from semiring.memory import shown
 from semiring.sparse.cycles import Weighted
 from semiring.types import Array, Blocks
 
@@ -24,13 +25,16 @@ from .base import Engine, Kind, offer
 from .structures import STRUCTURES
 
 if TYPE_CHECKING:
-    from semiring.sparse import Analysis, Elimination
+    from semiring.sparse import Analysis, Elimination, HubLabels
 
+    from ..plans import Plan
     from ..question import Question
 
 
 #: The share of what other engines take that counting may take.
 LOOK = 1 / 4
+#: What a pair takes that hub labels answer, in pairs of a row's: in any case, and for each column of the longest path.
+LOOKED_UP, PASSED = 32, 1 / 4
 
 
 class Eliminated(Engine):
@@ -53,6 +57,11 @@ class Eliminated(Engine):
     device : {"cpu", "cuda"}
         The device of the panels, and of blocks of rows.
 
+    Attributes
+    ----------
+    hubs : HubLabels or None
+        From which pairs are answered, once `hub_labels` has made them.
+
     Raises
     ------
     DivergenceError
@@ -62,6 +71,7 @@ class Eliminated(Engine):
     """
 
     name = "elimination"
+    hubs: HubLabels | None = None
 
     def __init__(
         self,
@@ -87,7 +97,8 @@ class Eliminated(Engine):
         state = {
             name: getattr(self, name) for name in ("weights", "semiring", "threads", "order", "potential", "device")
         }
-        return state | {"tails": self.analysis.tails, "heads": self.analysis.heads, "n": self.analysis.n}
+        arcs = {"tails": self.analysis.tails, "heads": self.analysis.heads, "n": self.analysis.n}
+        return state | arcs | {"labelled": self.hubs is not None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         analysis = sparse.Analysis(state["tails"], state["heads"], state["n"], state["order"])
@@ -95,6 +106,8 @@ class Eliminated(Engine):
         Eliminated.__init__(
             self, analysis, *arguments, check=False, potential=state["potential"], device=state["device"]
         )
+        if state.get("labelled"):  # no pickle of an earlier version is
+            self.hub_labels()
 
     def _reweighted(self, weights: np.ndarray, h: np.ndarray) -> np.ndarray:
         """ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): the same best walks, and no cycle that rounding makes negative."""
@@ -117,7 +130,7 @@ class Eliminated(Engine):
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return self.elimination.nbytes
+        return self.elimination.nbytes + (0 if self.hubs is None else self.hubs.nbytes)
 
     @property
     def workspace(self) -> int:  # type: ignore[override]
@@ -139,25 +152,36 @@ class Eliminated(Engine):
         """One sweep."""
         return self._restored(host(self.elimination.row(i)), i, slice(None))
 
+    def hub_labels(self) -> None:
+        """Make the labels from which pairs are answered."""
+        if self.hubs is None:
+            self.hubs = self.elimination.hub_labels()
+
+    @property
+    def _pairs(self) -> tuple[Elimination | HubLabels, float]:
+        """What answers for pairs, and what one takes, in pairs of a row's."""
+        if self.hubs is None:
+            return self.elimination, 2 * self.elimination.cost.climb
+        return self.hubs, LOOKED_UP + PASSED * self.elimination.cost.height
+
     def entry(self, i: int, j: int) -> Any:
-        """Two climbs that meet."""
-        if self.potential is None:
-            return self.elimination.entry(i, j)
-        return self._restored(np.array([self.elimination.entry(i, j)]), i, j)[0]
+        """From labels, or two climbs that meet."""
+        found = (self.hubs or self.elimination).entry(i, j)
+        return found if self.potential is None else self._restored(np.array([found]), i, j)[0]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Two climbs an entry, where rows would take longer."""
-        distinct = len(np.unique(i)) if i.size > 1 else 1
-        cost = self.elimination.cost
-        if 2 * i.size * cost.climb <= distinct * (cost.sweep + cost.climb):
-            return self._restored(host(self.elimination.entries(i, j)), i, j)
+        """Entry by entry, where rows would take longer."""
+        distinct = np.count_nonzero(np.bincount(i.ravel(), minlength=1))
+        (pairs, each), cost = self._pairs, self.elimination.cost
+        if each * i.size <= distinct * (cost.sweep + cost.climb):
+            return self._restored(host(pairs.entries(i, j)), i, j)
         return super().entries(i, j)
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Entry by entry where they are few, else by rows or columns."""
-        cost = self.elimination.cost
-        if 2 * cost.climb * len(i) * len(j) <= min(len(i), len(j)) * (cost.sweep + cost.climb):
-            return self._restored(host(self.elimination.entries(i[:, None], j)), i[:, None], j)
+        (pairs, each), cost = self._pairs, self.elimination.cost
+        if each * len(i) * len(j) <= min(len(i), len(j)) * (cost.sweep + cost.climb):
+            return self._restored(host(pairs.entries(i[:, None], j)), i[:, None], j)
         return super().block(i, j)
 
     def panels(self, *, columns: bool = False) -> Blocks:
@@ -365,13 +389,28 @@ def estimate(question: Question) -> Estimate:
 
         panels = question.threads * panel_bytes(found, question.semiring, question.dtype)
     note = f", order {found.order}"
+    if question.wants.hub_labels:
+        from semiring.sparse.hubs import hub_cost, require_hubs  # with numba
+
+        require_hubs(question.semiring, question.device, where=question.wants.where)
+        labels = hub_cost(found.structure, question.dtype)
+        vector = estimates.vector_rate(question.semiring)
+        taken = estimates.with_hub_labels(taken, labels, size, threads=question.threads, vector=vector)
+        note += f", hub labels of {shown(labels.bytes(size, threads=0))}"
     return offer(question, taken, "elimination", note, pairs=found.cost.elimination, panels=panels)
+
+
+def _opened(question: Question, plan: Plan) -> Eliminated:
+    engine = eliminated(question)
+    if question.wants.hub_labels:
+        engine.hub_labels()
+    return engine
 
 
 ENGINE = Kind(
     "elimination",
     estimate,
-    lambda question, plan: eliminated(question),
+    _opened,
     looks=_looks,
     devices=("cpu", "cuda"),
     orders=True,

@@ -158,9 +158,54 @@ class Result(Shown, Flowing, Measured):
             limit=self.engine.limit,
             like=like,
             engine=like.name if like is not None and like.renews else "auto",
+            hub_labels=getattr(like, "hubs", None) is not None,
         )
         found = answer(Question(graph, self.semiring, wants))
         return replace(self, engine=found.engine, graph=graph, plan=found.plan, seconds=found.seconds)
+
+    def hub_labels(self) -> Result:
+        """Make what answers any pair in about a microsecond: the distances of each vertex to and from its hubs.
+
+        The hubs of a vertex are the vertices on its path to the root of the elimination tree. Every walk from u to v
+        passes a hub that both have, and the best of them is their distance. `distance` of two vertices, of arrays of
+        them, and `table` of some use hub labels as soon as they are there; all else stays as it is. `update` makes
+        those of the new weights.
+
+        Returns
+        -------
+        Result
+            This one. A result whose table is there answers from that, and nothing is made.
+
+        Raises
+        ------
+        ValueError
+            If the engine is no elimination: `shortest_paths(graph, hub_labels=True)` takes one.
+        AlgebraError
+            If ⊕ adds walks up, as in plus_times and log_plus, so that one would count for each hub on it.
+        DeviceError
+            If the elimination is on a GPU.
+        MemoryNeeded
+            If they do not fit, before any work.
+
+        See Also
+        --------
+        distance : Pairs.
+        semiring.Elimination.hub_labels : Of a sparse matrix; what they cost, and their sources.
+
+        Notes
+        -----
+        `plan(graph, hub_labels=True)` counts them. On a road network of 76,595 vertices a vertex has 193 hubs on
+        average; all labels take 123 MB in float32, and are made in a tenth of a second.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7)], engine="elimination").hub_labels()
+        >>> r.distance("A", "C"), r.distance(["A", "B"], "C")
+        (11, array([11.,  7.]))
+        """
+        (self.engine if self.engine.stored else self.engine.all_pairs).hub_labels()
+        return self
 
     def save(self, path: str | Path, *, callback: Callback | None = None) -> None:
         """Write the distances: `.npy`, `.npz`, `.csv`, `.zarr` or tiles. A file appears complete or not at all.
@@ -263,6 +308,7 @@ def shortest_paths(
     engine: str = "auto",
     order: Any = "auto",
     paths: bool = False,
+    hub_labels: bool = False,
     gpus: WorldLike | None = None,
     memory: int | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -305,6 +351,8 @@ def shortest_paths(
         Of elimination: "auto", "degree", "levels", "metis" or a permutation of the vertices; see `semiring.eliminate`.
     paths : bool
         Find `Result.predecessors` at once, not on first use.
+    hub_labels : bool
+        Make `Result.hub_labels` at once; the engine is then an elimination, and the plan has what they take.
     gpus : int, sequence of int or World, optional
         The dense closure over several GPUs, as in `closure`; distances stay there, and are fetched when asked for. With
         engine="elimination" each GPU has the panels, and reductions of all pairs are shared out.
@@ -368,6 +416,7 @@ def shortest_paths(
     i = None if sources is None else posed.labels.checked_positions(sources, where="shortest_paths: sources")
     j = None if targets is None else posed.labels.checked_positions(targets, where="shortest_paths: targets")
     wants = Wants.of(
+        hub_labels=hub_labels,
         schedule=schedule,
         block=block,
         callback=callback,
@@ -375,7 +424,7 @@ def shortest_paths(
         paths=paths,
         dtype=dtype,
         device=device,
-        engine=engine,
+        engine="elimination" if hub_labels and engine == "auto" else engine,
         order=order,
         sources=i,
         targets=j,

@@ -251,17 +251,27 @@ class HubLabels:
 
 def hub_labels(E: Elimination) -> HubLabels:
     """See `Elimination.hub_labels`."""
-    where, S, dtype = "hub_labels", E.analysis.structure, E.dtype
-    if not E.semiring.idempotent:
-        raise AlgebraError(
-            f"{where}: a ⊕ a must be a, as of min and max, got {E.semiring.add.name} of {E.semiring.name}: a walk that "
-            "passes several hubs would count several times. E.entries takes any semiring."
-        )
-    if E.on_device is not None:
-        raise DeviceError(f'{where}: panels must be on the CPU, got "{E.device}". Eliminate with device="cpu".')
-    cost = hub_cost(S, dtype)
-    require(cost.bytes(dtype.itemsize, E._threads), where=where, hint="E.entries answers pairs without them.")
+    where = "hub_labels"
+    require_hubs(E.semiring, E.device, where=where)
+    needed = hub_cost(E.analysis.structure, E.dtype).bytes(E.dtype.itemsize, E._threads)
+    require(needed, where=where, hint="Pairs are answered without them too, as are rows.")
     return _Descent(E).run()
+
+
+def require_hubs(semiring: Semiring, device: str, *, where: str) -> None:
+    """Refuse a semiring that has no hub labels, or a device that does not make them.
+
+    Raises
+    ------
+    AlgebraError, DeviceError
+    """
+    if not semiring.idempotent:
+        raise AlgebraError(
+            f"{where}: hub labels need a ⊕ that adds a to itself as a, as min and max do, got {semiring.add.name} of "
+            f"{semiring.name}: a walk would count once for each hub on it. Pairs and rows are computed without them."
+        )
+    if device != "cpu":
+        raise DeviceError(f'{where}: hub labels are made on the CPU, got "{device}". Say device="cpu".')
 
 
 class _Descent:

@@ -341,4 +341,12 @@ MUTANTS = [
         "tests/test_networkx_backend.py::test_betweenness[betweenness_centrality-options1]",
         "Weights of 0, where NetworkX's numbers depend on its search, are answered here.",
     ),
+    Mutant(
+        "hub-labels-follow",
+        "apsp/result/__init__.py",
+        'hub_labels=getattr(like, "hubs", None) is not None',
+        "hub_labels=False",
+        "tests/test_hubs.py::test_new_weights_bring_new_labels",
+        "New weights lose the labels of the old ones.",
+    ),
 ]

@@ -62,10 +62,18 @@ MUTANTS = [
     Mutant(
         "road-asked-fits",
         "apsp/road.py",
-        "if not kind.schedules and (wants.paths or question.columns):",
-        "if not kind.schedules and wants.paths:",
+        "made = wants.paths or question.columns or wants.hub_labels",
+        "made = wants.paths or wants.hub_labels",
         "tests/test_memory.py::test_what_does_not_fit_is_refused_before_it_is_built[a plan of searches, some sources]",
         "Rows that do not fit are planned, by an engine that was asked for.",
+    ),
+    Mutant(
+        "road-hub-labels-fit",
+        "apsp/road.py",
+        "made = wants.paths or question.columns or wants.hub_labels",
+        "made = wants.paths or question.columns",
+        "tests/test_hubs.py::test_the_plan_has_what_labels_take",
+        "Hub labels that do not fit are made after the elimination.",
     ),
     Mutant(
         "road-scheduled",
