@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
+import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import cases
 import numpy as np
 import people
+import processes
 import pytest
 from cases import CASES, USER_CASES, Case, same
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from test_sparse import SHAPES, made, matrix_of
 
-from apsp import Graph, plan, road_like, shortest_paths
+from apsp import Graph, Result, plan, road_like, shortest_paths
 from apsp.formats import read
 from semiring import Elimination, Op, Semiring, get
-from semiring.errors import AlgebraError, DeviceError, MemoryNeeded, ShapeError, VertexError
+from semiring.errors import AlgebraError, DeviceError, FormatError, MemoryNeeded, ShapeError, VertexError
 from semiring.sparse import HubLabels, hubs
 
 ALL = [case for case in (*CASES, *USER_CASES) if case.semiring.idempotent]
@@ -331,7 +334,8 @@ def test_cycles_that_rounding_makes_negative(dtype):
 
 def test_the_plan_has_what_labels_take(streets, monkeypatch):
     graph, _ = streets
-    bare, labelled = (plan(graph, engine="elimination", hub_labels=labels) for labels in (False, True))
+    plans = [plan(graph, engine="elimination", hub_labels=labels) for labels in (False, False, True)]
+    bare, labelled = plans[1:]  # the structure was found for the first
     assert "hub labels of" not in str(bare)
     assert "hub labels of" in str(labelled)
     made = shortest_paths(graph, hub_labels=True, threads=1)
@@ -368,6 +372,127 @@ def test_a_server_asks_from_eight_threads(streets):
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(ask, range(24)))
+
+
+# On disk
+
+
+@pytest.mark.parametrize(("algebra", "dtype"), [("min_plus", None), ("max_min", "int16"), ("reliability", "float32")])
+def test_saved_labels_answer_pairs_without_an_elimination(streets, tmp_path, algebra, dtype, monkeypatch):
+    graph, expected = streets
+    if algebra == "reliability":
+        graph = Graph.from_arrays(graph.rows, graph.cols, 1 - 1e-3 / graph.weights, n=graph.n, directed=False)
+    r = shortest_paths(graph, algebra, dtype=dtype, hub_labels=True)
+    r.save(tmp_path / "s.hubs")
+    assert sorted(file.name for file in (tmp_path / "s.hubs").iterdir()) == ["into.npy", "out.npy", "result.npz"]
+    again = Result.load(tmp_path / "s.hubs")
+    assert isinstance(again.engine.hubs.out, np.memmap)
+    assert (again.dtype, again.semiring, again.plan, again.labels) == (r.dtype, r.semiring, r.plan, r.labels)
+    u, v = rng(2).integers(0, graph.n, (2, 300))
+    with monkeypatch.context() as m:
+        m.setattr("apsp.engines.elimination.sparse.Elimination", None)
+        pairs, table = again.distance(u, v), again.table(u[:20], v[:30])
+        single = [again.distance(int(i), int(j)) for i, j in zip(u[:9], v[:9], strict=True)]
+    np.testing.assert_array_equal(pairs, r.distance(u, v))
+    np.testing.assert_array_equal(single, pairs[:9])
+    np.testing.assert_array_equal(table, r.table(u[:20], v[:30]))
+    if algebra == "min_plus":
+        np.testing.assert_array_equal(pairs, expected[u, v])
+    np.testing.assert_array_equal(np.asarray(again), np.asarray(r))
+    assert again.path(3, 200) == r.path(3, 200)
+    np.testing.assert_array_equal(again.reduce(np.maximum), r.reduce(np.maximum))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(again)).distance(u, v), pairs)
+    again.save(tmp_path / "s.hubs")  # in place of what is mapped
+    np.testing.assert_array_equal(Result.load(tmp_path / "s.hubs").distance(u, v), pairs)
+    np.testing.assert_array_equal(again.distance(u, v), pairs)
+
+
+def test_saved_labels_take_new_weights(streets, tmp_path):
+    graph, _ = streets
+    shortest_paths(graph, hub_labels=True).save(tmp_path / "s.hubs")
+    weights = rng(8).integers(1, 99, len(graph.rows))
+    r = Result.load(tmp_path / "s.hubs").update(weights)
+    assert r.engine.hubs is not None
+    names = np.arange(graph.n)
+    np.testing.assert_array_equal(r.distance(names, names[::-1]), by_scipy(graph, weights)[names, names[::-1]])
+
+
+def test_only_labels_of_all_pairs_are_saved(streets, tmp_path):
+    graph, _ = streets
+    place = tmp_path / "s.hubs"
+    for r in (
+        shortest_paths(graph, engine="dense"),
+        shortest_paths(graph, sources=[3, 4], hub_labels=True),
+        shortest_paths(graph, limit=9, hub_labels=True),
+    ):
+        with pytest.raises(ValueError, match=r"save: \"\.hubs\" must be given all pairs of an elimination"):
+            r.save(place)
+    with pytest.raises(ValueError, match=r"save: .* must be given a result with hub labels, got a table"):
+        shortest_paths(graph).save_predecessors(place)
+    place.mkdir()
+    (place / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match="hub labels that `save` wrote"):
+        shortest_paths(graph, hub_labels=True).save(place)
+    assert (place / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("damage", ["cut", "missing", "dtype", "start", "length", "number", "above", "base"])
+def test_damaged_labels_are_refused(streets, tmp_path, damage):
+    graph, _ = streets
+    shortest_paths(graph, hub_labels=True).save(tmp_path / "s.hubs")
+    file, archive = (tmp_path / "s.hubs" / name for name in ("into.npy", "result.npz"))
+    if damage == "cut":
+        file.write_bytes(file.read_bytes()[:-100])
+    elif damage == "missing":
+        file.unlink()
+    elif damage == "dtype":
+        np.save(file, np.load(file).view(np.float32))
+    else:
+        with np.load(archive) as found:
+            parts = dict(found)
+        if damage == "base":
+            parts["hub_base"] = parts["hub_base"][:-1]
+        else:
+            column = ["start", "number", "above", "length"].index(damage)
+            parts["hub_places"][7, column] = 1 << 40
+        np.savez(archive, **parts)
+    with pytest.raises(FileNotFoundError if damage == "missing" else FormatError):
+        Result.load(tmp_path / "s.hubs")
+
+
+def test_numbers_of_the_tree_that_contradict_each_other_are_refused():
+    H = Elimination.from_arrays([0, 1, 2, 3], [1, 2, 3, 4], [5, 7, 1, 1], 5).hub_labels()
+    for change in ({1: 0}, {2: 0}, {1: 6, 2: 8}, {0: -1}, {3: -1}):
+        places = H.places.copy()
+        for column, value in change.items():
+            places[0, column] = value
+        with pytest.raises(ValueError, match="must lie within the labels, and numbers in the tree"):
+            HubLabels.of_arrays(H.semiring, H.out, H.into, places, H.base)
+    for arrays in ((H.out, H.into[1:], H.places, H.base), (H.out.astype(bool), H.into.astype(bool), H.places, H.base)):
+        with pytest.raises(ValueError, match="labels must be of one length, in a dtype of min_plus"):
+            HubLabels.of_arrays(H.semiring, *arrays)
+    with pytest.raises(ValueError, match=r"places must be of shape \(n, 4\)"):
+        HubLabels.of_arrays(H.semiring, H.out, H.into, H.places[:, :3], H.base)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+def test_labels_are_complete_or_not_there_when_their_writer_is_killed(streets, tmp_path):
+    place = tmp_path / "s.hubs"
+    child = processes.start(f"""
+import numpy as np
+from apsp import road_like, shortest_paths
+r = shortest_paths(road_like(400, seed=3), hub_labels=True)
+while True:
+    r.save({str(place)!r})
+    print("saved", flush=True)
+""")
+    processes.wait_for(child, "saved")
+    time.sleep(0.05)
+    child.kill()
+    processes.finish(child)
+    graph, expected = streets
+    names = np.arange(graph.n)
+    np.testing.assert_array_equal(Result.load(place).distance(names, names[::-1]), expected[names, names[::-1]])
 
 
 # Of a city

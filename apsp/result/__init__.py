@@ -208,7 +208,7 @@ class Result(Shown, Flowing, Measured):
         return self
 
     def save(self, path: str | Path, *, callback: Callback | None = None) -> None:
-        """Write the distances: `.npy`, `.npz`, `.csv`, `.zarr` or tiles. A file appears complete or not at all.
+        """Write the distances: `.npy`, `.npz`, `.csv`, `.zarr`, `.hubs` or tiles. Files appear complete or not at all.
 
         Rows are written as they are computed: no engine makes a table for it. An `.npz` keeps everything, exactly:
         `distances`, `labels` (see `apsp.saving.encoding`), the graph, semiring and plan. `Result.load` reads it, and
@@ -216,7 +216,9 @@ class Result(Shown, Flowing, Measured):
         mmap_mode="r")` reads parts of a large one. A `.csv` has the labels in its first row and column, and inf for no
         path. "tiles/" or `.tiles` is a directory of tiles with checksums (docs/stores.md), and a `.zarr` a group of the
         array `distances` and of the labels (version 3, extra `zarr`), which xarray and dask open: `Result.load` reads
-        both on disk, without loading the distances.
+        both on disk, without loading the distances. A `.hubs` is a directory with hub labels in place of the table:
+        `Result.load` maps them, so that processes share them, and pairs are answered at once; what else is asked for
+        takes the elimination again. Their bytes have no checksums.
 
         Parameters
         ----------
@@ -227,7 +229,8 @@ class Result(Shown, Flowing, Measured):
         Raises
         ------
         ValueError
-            If the suffix is none of these, or distances or edges are read from that very place.
+            If the suffix is none of these, or distances or edges are read from that very place; for `.hubs`, if there
+            are no hub labels of all pairs: see `hub_labels`.
         FormatError
             If the labels are none that `.npz` can hold, or two of them are the same text in a `.csv`.
         OSError
@@ -258,7 +261,7 @@ class Result(Shown, Flowing, Measured):
 
     @classmethod
     def load(cls, path: str | Path, semiring: str | Semiring | None = None) -> Result:
-        """Read the `.npz` that `save` wrote; or answer from the tiles or the `.zarr` that it wrote, on disk.
+        """Read the `.npz` that `save` wrote; or answer from the tiles, `.zarr` or `.hubs` that it wrote, on disk.
 
         Parameters
         ----------
@@ -445,6 +448,6 @@ def shortest_paths(
     return result
 
 
-def _again(graph: Graph, s: Semiring, dtype: DType, targets: Any) -> Engine:
+def _again(graph: Graph, s: Semiring, dtype: DType, targets: Any, engine: str = "auto") -> Engine:
     """The engine of the columns at these positions, or of all, in a dtype: what a saved part lacks."""
-    return answer(Question(graph, s, Wants(dtype=dtype, targets=targets))).engine
+    return answer(Question(graph, s, Wants(dtype=dtype, targets=targets, engine=engine))).engine

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring import catalog
+from semiring import catalog, sparse
 from semiring.algebra import Semiring
 from semiring.devices import host
 from semiring.errors import AlgebraError, FormatError
@@ -17,6 +17,8 @@ from semiring.observed import Callback
 
 from ..engines import Engine
 from ..engines.dense import Dense
+from ..engines.elimination import Eliminated
+from ..engines.labelled import Labelled
 from ..engines.part import as_limit
 from ..engines.saved import Saved
 from ..engines.stored import Stored
@@ -31,6 +33,9 @@ from ..saving.plans import plan_from_array, plan_to_array
 if TYPE_CHECKING:
     from ..result import Result
 
+#: The arrays of hub labels.
+_HUB_LABELS = ("out", "into", "places", "base")
+
 
 def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | None = None) -> None:
     """Write distances, streamed from their engine; with all that answers queries where the store takes it."""
@@ -42,9 +47,30 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
     def blocks() -> Iterator[np.ndarray]:
         return (host(D) for _, D in engine.rows(np.arange(engine.shape[0])))
 
-    table = Table(engine.shape, r.dtype, blocks, r.sources, r.targets, r.semiring, callback)
     store = store_of(path)
-    save(table, path, archive_of(r, path, apart=store.folder) if store is not None and store.load is not None else {})
+    more = archive_of(r, path, apart=store.folder) if store is not None and store.load is not None else {}
+    if store is not None and store.labelled:
+        more |= _labels_of(r)
+    table = Table(engine.shape, r.dtype, blocks, r.sources, r.targets, r.semiring, callback)
+    save(table, path, more)
+
+
+def _labels_of(r: Result) -> dict[str, np.ndarray]:
+    """The hub labels of a result between all vertices, as arrays by name.
+
+    Raises
+    ------
+    ValueError
+        If it has none.
+    """
+    r.hub_labels()
+    engine = r.engine
+    if not isinstance(engine, Eliminated) or engine.hubs is None or engine.potential is not None:
+        raise ValueError(
+            'save: ".hubs" must be given all pairs of an elimination whose arcs weigh what the graph says, got '
+            f"{type(engine).__name__}. Leave sources, targets and limit out and say hub_labels=True, or save an .npz."
+        )
+    return {f"hub_{name}": getattr(engine.hubs, name) for name in _HUB_LABELS}
 
 
 def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -> dict[str, Any]:
@@ -83,7 +109,7 @@ def load_result(
     Parameters
     ----------
     recompute : callable
-        `recompute(graph, semiring, dtype, targets)`: an engine of what a part was saved without.
+        `recompute(graph, semiring, dtype, targets, engine="auto")`: an engine of what a part was saved without.
 
     Raises
     ------
@@ -91,18 +117,21 @@ def load_result(
         As `Result.load` does.
     """
     distances, parts = load(path)
-    engine: Engine = Dense(distances) if isinstance(distances, np.ndarray) else Stored(distances)
     try:
         s = _semiring_of(str(parts["semiring"]), semiring, path)
         labels = decode(parts)
         if labels is None:
             raise KeyError("labels")
+        graph = _graph_of(parts, labels)
+        engine: Engine = Dense(distances) if isinstance(distances, np.ndarray) else Stored(distances)
+        if "hub_out" in parts:
+            hubs = sparse.HubLabels.of_arrays(s, *(parts[f"hub_{name}"] for name in _HUB_LABELS))
+            engine = Labelled(hubs, partial(recompute, graph, s, hubs.dtype, None, "elimination"))
         sides = {name: labels for name in ("sources", "targets")}
         for name in sides.keys() & parts.keys():
             sides[name] = Labels([labels[k] for k in parts[name].tolist()], f"{name} of this result")
         if engine.shape != tuple(map(len, sides.values())) or engine.dtype.name not in s.dtypes:
             raise ValueError(f"{engine.dtype} distances of shape {engine.shape} for {len(labels)} labels")
-        graph = _graph_of(parts, labels)
         if sides.keys() & parts.keys() or "limit" in parts:
             limit = as_limit(parts["limit"].item()) if "limit" in parts else None
             engine = Saved(engine, graph.n, limit, partial(recompute, graph, s, engine.dtype))

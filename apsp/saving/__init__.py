@@ -7,6 +7,7 @@
 | npz    | .npz             | everything that answers queries                | into memory      |
 | tiles  | .tiles, or "x/"  | the same, in a directory of tiles              | in windows       |
 | zarr   | .zarr            | the same, in a Zarr group                      | in windows       |
+| hubs   | .hubs            | hub labels in place of the matrix, a directory | mapped           |
 
 `Result.save` and `load`, `read`, the command line and errors that list suffixes read the records. Next to them, `base`
 has the record `Store`, and the `Table` that is written; `encoding` labels in an archive; `plans` a `Plan` in one.

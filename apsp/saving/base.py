@@ -47,6 +47,8 @@ class Store:
         `check_labels(labels, path)` refuses before the work labels that it cannot hold.
     recognises : callable or None
         `recognises(path)`: whether the content of a path is this store.
+    labelled : bool
+        Whether it has the hub labels of a result in place of its table.
     read : callable or None
         `read(path)` returns the Graph whose matrix is at a path that it recognises. Files are read by `apsp.formats`.
     """
@@ -55,6 +57,7 @@ class Store:
     save: Callable[[Table, StrPath, Arrays], None]
     load: Callable[[StrPath], tuple[Array, dict[str, np.ndarray]]] | None = None
     folder: bool = False
+    labelled: bool = False
     check: Callable[[StrPath], object] | None = None
     check_labels: Callable[[Sequence[Label], StrPath], object] | None = None
     recognises: Callable[[StrPath], bool] | None = None

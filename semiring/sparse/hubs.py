@@ -25,6 +25,7 @@ from ..algebra import Semiring
 from ..cpu.code import CALL, Entry, gain, machine_code
 from ..cpu.kinds import Kind, choose, raw
 from ..cpu.pool import run
+from ..cpu.processors import default_threads
 from ..cpu.sparse import hubs as kernels
 from ..errors import AlgebraError, DeviceError, ShapeError, VertexError
 from ..memory import require
@@ -82,7 +83,7 @@ def hub_cost(structure: Structure, dtype: np.dtype) -> HubCost:
         pairs=int((w * r * (2 * b + w)).sum()),
         entries=2 * int((w * _padded(b + w, dtype)).sum()),
         square=2 * structure.height * _pitch(structure, dtype) // dtype.itemsize,
-        tables=32 * structure.n + 8 * (len(structure) + 2),
+        tables=32 * structure.n + 8 * _numbers(structure),
     )
 
 
@@ -101,7 +102,7 @@ class HubLabels:
         Of each vertex: where its labels begin in both arrays, its number in the tree, the numbers of what is above it,
         and the length of its labels.
     base : int64 array
-        The length of the path above the topmost node of each number.
+        The length of the path above the topmost node of each number. Its own length is a power of two.
     threads : int
         For batches.
     """
@@ -127,6 +128,52 @@ class HubLabels:
         self._arguments = kernels_of(kind).meet.address, kind.itemsize, self.places.reshape(-1), self.base, *ends
         self._most = max(1, CALL * gain(kind) // max(1, int(self.places[:, 3].max(initial=1))))  # pairs of a call
         self._free: list[tuple[np.ndarray, int]] = []  # memory for single entries, and its address
+
+    @classmethod
+    def of_arrays(
+        cls, semiring: Semiring, out: np.ndarray, into: np.ndarray, places: np.ndarray, base: np.ndarray
+    ) -> HubLabels:
+        """Labels from the arrays of others, which may have been damaged since: no pair reads beyond them.
+
+        Parameters
+        ----------
+        semiring : Semiring
+        out, into, places, base : arrays
+            As the attributes.
+
+        Returns
+        -------
+        HubLabels
+
+        Raises
+        ------
+        ValueError
+            If they do not go together.
+
+        See Also
+        --------
+        Elimination.hub_labels : What makes them.
+
+        Examples
+        --------
+        >>> import numpy as np, semiring
+        >>> H = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3).hub_labels()
+        >>> again = semiring.sparse.HubLabels.of_arrays(H.semiring, H.out, H.into, H.places, H.base)
+        >>> int(again.entry(0, 2))
+        12
+        """
+        tables = [(x.dtype.name, x.ndim) for x in (places, base)] == [("int64", 2), ("int64", 1)]
+        if not tables or places.shape[1] != 4 or not places.flags.c_contiguous:
+            raise ValueError(f"hub labels: places must be of shape (n, 4), in int64, got {places.shape}")
+        if (out.dtype, out.shape, out.ndim) != (into.dtype, into.shape, 1) or out.dtype.name not in semiring.dtypes:
+            raise ValueError(f"hub labels: labels must be of one length, in a dtype of {semiring}, got {out.dtype}")
+        start, number, above, length = places.T
+        within = (start >= 0) & (length >= 0) & (start <= out.size - _padded(length, out.dtype))
+        # With these, the number of each ancestor that is looked up is below the power of two that base has items.
+        known = (number > 0) & (number < len(base)) & (above < len(base)) & (number & -number == above & -above)
+        if len(base) & (len(base) - 1) or not (within & known).all():
+            raise ValueError("hub labels: places must lie within the labels, and numbers in the tree")
+        return cls(semiring, out, into, places, base, threads=default_threads())
 
     def __getstate__(self) -> dict[str, Any]:
         nonnegative = self._kind is not choose(self.semiring, self.dtype, False)
@@ -350,10 +397,15 @@ def numbered(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     while (up != m).any():
         above, up = above | above[up], up[up]
     above |= above[m]
-    base = np.zeros(m + 2, np.int64)
+    base = np.zeros(_numbers(S), np.int64)
     base[number[:m]] = S.base  # the last one of a number is the topmost
     base[number[m]] = 0
     return number[:m], above[:m], base
+
+
+def _numbers(S: Structure) -> int:
+    """The power of two below which the numbers of all supernodes are, and of the root above them."""
+    return 1 << (len(S) + 1).bit_length()
 
 
 def _shape(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

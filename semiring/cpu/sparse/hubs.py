@@ -272,14 +272,15 @@ def common_path(u: int, v: int, places: Any, base: Any) -> int:
     Vishkin 1988). A row of `places` has a vertex's number in it, the bits of those above it, and the columns on its own
     path; `base` the columns above the topmost node of each number.
     """
-    x, y, ends = places[4 * u + 1], places[4 * v + 1], (places[4 * u + 3], places[4 * v + 3])
+    x, y, left, right = places[4 * u + 1], places[4 * v + 1], places[4 * u + 3], places[4 * v + 3]
+    most = min(left, right)
     if x == y:
-        return min(ends[0], ends[1])
+        return most
     i = _highest(x ^ y)
     shared = places[4 * u + 2] & places[4 * v + 2] & -i
     common = shared & -shared
-    left = _end(x, places[4 * u + 2], ends[0], common, base)
-    return min(left, _end(y, places[4 * v + 2], ends[1], common, base))
+    left = _end(x, places[4 * u + 2], left, common, base)
+    return min(most, left, _end(y, places[4 * v + 2], right, common, base))
 
 
 @kernel
