@@ -39,7 +39,7 @@ def query(
     output: str | None,
     semiring: Semiring | None,
 ) -> None:
-    """Answers from SAVED, which `solve --output` or `reach --output` has written: an .npz, tiles/, or .zarr.
+    """Answers from SAVED, which `solve --output` or `reach --output` has written: .npz, tiles/, .zarr, .hubs.
 
     Of distances: with --from and --to, the distance and a path; with one of them, all distances from or to it; else the
     first ten vertices. Of reachability: as `reach` answers, and without --from and --to how many pairs there are.

@@ -68,7 +68,7 @@ def _labels_of(r: Result) -> dict[str, np.ndarray]:
     if not isinstance(engine, Eliminated) or engine.hubs is None or engine.potential is not None:
         raise ValueError(
             'save: ".hubs" must be given all pairs of an elimination whose arcs weigh what the graph says, got '
-            f"{type(engine).__name__}. Leave sources, targets and limit out and say hub_labels=True, or save an .npz."
+            f'{type(engine).__name__}. Leave sources, targets and limit out, and take engine="elimination".'
         )
     return {f"hub_{name}": getattr(engine.hubs, name) for name in _HUB_LABELS}
 

@@ -332,13 +332,10 @@ class _Descent:
         self.label = np.concatenate(([0], np.cumsum(w * padded)))
         self.out, self.into = (aligned((int(self.label[-1]),), E.dtype) for _ in range(2))
         self.cost = np.concatenate(([0], np.cumsum(w * r * (2 * b + w) + OVERHEAD)))
-        self.places = np.empty((self.S.n, 4), np.int64)
-        first, owner = self.S.first, self.S.owner
-        inside = np.arange(self.S.n) - first[owner]
         number, above, self.base = numbered(self.S)
-        columns = self.label[owner] + inside * padded[owner], number[owner], above[owner], (b + w)[owner]
-        for k, column in enumerate(columns):
-            self.places[self.S.permutation, k] = column
+        owner = self.S.owner[self.S.position]
+        self.places = np.stack((self.label[:-1], number, above, b + w), axis=1).take(owner, axis=0)
+        self.places[:, 0] += (self.S.position - self.S.first[owner]) * padded[owner]
         self.squares: dict[int, tuple[np.ndarray, ...]] = {}  # by worker
 
     def run(self) -> HubLabels:
