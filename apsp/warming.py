@@ -52,7 +52,7 @@ def _closure(semiring: str, dtype: str) -> None:
 
 
 def _roads(semiring: str, dtype: str) -> None:
-    """Sparse graphs: elimination, pairs, paths, rows, the nearest of several; hops."""
+    """Sparse graphs: elimination, pairs, paths, rows, the nearest of several, hub labels; hops."""
     from .result import shortest_paths
 
     graph, lengths = _road(3000), get(semiring).lengths
@@ -63,6 +63,8 @@ def _roads(semiring: str, dtype: str) -> None:
         r.path(u, v)
     if lengths:
         r.nearest([u, v]), r.reduce("eccentricity")
+    if get(semiring).idempotent:
+        r.hub_labels(), r.distance(u, v), r.table([u, v], [u, v])
     if semiring == "min_plus":
         hops = shortest_paths(graph, dtype=dtype, unweighted=True, engine="hops")
         hops.distance(u, v), hops.path(u, v), hops.reduce("eccentricity")
