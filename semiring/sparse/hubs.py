@@ -168,7 +168,7 @@ class HubLabels:
         if (out.dtype, out.shape, out.ndim) != (into.dtype, into.shape, 1) or out.dtype.name not in semiring.dtypes:
             raise ValueError(f"hub labels: labels must be of one length, in a dtype of {semiring}, got {out.dtype}")
         start, number, above, length = places.T
-        within = (start >= 0) & (length >= 0) & (start <= out.size - _padded(length, out.dtype))
+        within = (start >= 0) & (length > 0) & (start <= out.size - _padded(length, out.dtype))
         # With these, the number of each ancestor that is looked up is below the power of two that base has items.
         known = (number > 0) & (number < len(base)) & (above < len(base)) & (number & -number == above & -above)
         if len(base) & (len(base) - 1) or not (within & known).all():

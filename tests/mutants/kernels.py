@@ -296,8 +296,8 @@ MUTANTS = [
     Mutant(
         "hubs-last-vector",
         "semiring/cpu/sparse/hubs.py",
-        "left = builder.select(within, loaded(x, vectors), v.zero())",
-        "left = loaded(x, vectors)",
+        "left = builder.select(within, loaded(x, full), v.zero())",
+        "left = loaded(x, full)",
         "tests/test_hubs.py::test_all_pairs_of_every_shape",
         "Columns beyond the common path are taken for the same.",
     ),

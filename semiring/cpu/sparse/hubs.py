@@ -126,31 +126,21 @@ def inner(typing: Any, kind: Any, count: Any, x: Any, y: Any) -> Any:
 
 
 def _emit_inner(builder: Any, kind: Any, count: Any, x: Any, y: Any) -> Any:
-    v, chains = Vectors(builder, kind), 2  # independent sums, as each waits for the one before
+    v = Vectors(builder, kind)
     width = v.type.count * kind.itemsize
 
     def loaded(base: Any, vector: Any) -> Any:
         return v.load(builder.add(base, builder.mul(vector, I64(width))))
 
-    vectors = builder.sdiv(count, I64(kind.lanes))
-    rounds = builder.sdiv(vectors, I64(chains))
-    with accumulate(builder, rounds, [v.zero()] * chains) as (k, before, sums):
-        for i in range(chains):
-            vector = builder.add(builder.mul(k, I64(chains)), I64(i))
-            sums.append(v.step(before[i], loaded(x, vector), loaded(y, vector)))
-    done = builder.mul(rounds, I64(chains))
-    total = emit(builder, kind.add, *sums)
-    with accumulate(builder, builder.sub(vectors, done), [total]) as (k, before, sums):
-        vector = builder.add(done, k)
-        sums.append(v.step(before[0], loaded(x, vector), loaded(y, vector)))
-    # The last entries: those beyond `count` are of other columns, and become 0.
+    # All full vectors but the last; of that the entries beyond `count` are of other columns, and become 0.
+    full = builder.sdiv(builder.sub(count, I64(1)), I64(kind.lanes))
+    with accumulate(builder, full, [v.zero()]) as (k, before, sums):
+        sums.append(v.step(before[0], loaded(x, k), loaded(y, k)))
     lanes = ir.Constant(ir.VectorType(I32, kind.lanes), list(range(kind.lanes)))
-    rest = builder.trunc(builder.sub(count, builder.mul(vectors, I64(kind.lanes))), I32)
-    with accumulate(builder, builder.zext(builder.icmp_signed(">", rest, I32(0)), I64), [sums[0]]) as (k, before, last):
-        within = builder.icmp_signed("<", lanes, splat(builder, rest, kind.lanes))
-        left = builder.select(within, loaded(x, vectors), v.zero())
-        last.append(v.step(before[0], left, loaded(y, vectors)))
-    return _across(builder, kind, last[0])
+    rest = builder.trunc(builder.sub(count, builder.mul(full, I64(kind.lanes))), I32)
+    within = builder.icmp_signed("<", lanes, splat(builder, rest, kind.lanes))
+    left = builder.select(within, loaded(x, full), v.zero())
+    return _across(builder, kind, v.step(sums[0], left, loaded(y, full)))
 
 
 def _across(builder: Any, kind: Any, value: Any) -> Any:
