@@ -37,6 +37,7 @@ PAGES = {
     "docs/routes.md": ".",
     "docs/gradients.md": ".",
     "docs/betweenness.md": ".",
+    "docs/streets.md": ".",
     "docs/scale.md": ".",
     "docs/stores.md": "examples",
 }

@@ -538,3 +538,14 @@ def test_the_equilibrium_of_sioux_falls(monkeypatch, capsys):
     leaving, arriving = (np.bincount(ends, x, 24) for ends in (tails, heads))
     asked, served = (np.bincount(ends.astype(int) - 1, trips, 24) for ends in (origins, destinations))
     np.testing.assert_allclose(leaving - arriving, asked - served, atol=1e-6)
+
+
+def test_the_busiest_street(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    import busiest_street
+
+    monkeypatch.setattr("sys.argv", ["busiest_street.py", str(ROOT / "examples" / "roads.gr")])
+    busiest_street.main()
+    said = capsys.readouterr().out
+    assert "55 – 56: 13.30% of all trips" in said
+    assert "a trip is 2.20% longer" in said
