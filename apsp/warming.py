@@ -180,13 +180,7 @@ def warm(work: list[Task], processes: int, callback: Callback | None = None) -> 
         try:
             for together in (work[:first], work[first:]):
                 for future in as_completed([pool.submit(_run_task, task) for task in together]):
-                    count, kept = future.result()
-                    if not kept:
-                        raise DeviceError(
-                            "warm: compiled kernels must be kept on disk, got no folder that takes them. Set "
-                            "NUMBA_CACHE_DIR to a folder that you alone can write, with room in it."
-                        )
-                    compiled += count
+                    compiled += future.result()
                     done += 1
                     if callback:
                         callback(done, len(work))
@@ -204,9 +198,23 @@ def _begin() -> None:
     os.environ["SEMIRING_ASSUME_COMPILED"] = "1"
 
 
-def _run_task(task: Task) -> tuple[int, bool]:
-    """One task, in a process of its own: the number of kernels that were compiled, and whether all were kept."""
+def _run_task(task: Task) -> int:
+    """One task, in a process of its own: the number of kernels that were compiled; none after one that was not kept."""
     notices: list[compiling.Notice] = []
-    with compiling.listening(notices.append):
+
+    def listener(notice: compiling.Notice) -> None:
+        _require_kept()
+        notices.append(notice)
+
+    with compiling.listening(listener):
         SORTS[task.sort][0](task.semiring, task.dtype)
-    return len(notices), compiling.kept
+    _require_kept()
+    return len(notices)
+
+
+def _require_kept() -> None:
+    if not compiling.kept:
+        raise DeviceError(
+            "warm: compiled kernels must be kept on disk, got no folder that takes them. Set "
+            "NUMBA_CACHE_DIR to a folder that you alone can write, with room in it."
+        )
