@@ -393,6 +393,7 @@ class Adjoint:
         pieces = list(zip([0, *ends], ends, strict=False))
         parts = [self._open, *(self._spare.pop() if self._spare else self._sums() for _ in pieces[1:])]
         arguments = self._input(D, sources)
+        self._code(sums)  # compiled once, and not by each thread
 
         def piece(worker: int, number: int) -> None:
             into = np.ascontiguousarray(demand), evenly, *parts[number]
@@ -416,6 +417,7 @@ class Adjoint:
     def counts(self, D: np.ndarray, sources: np.ndarray, out: np.ndarray) -> None:
         """out ← the number of best paths from each source to every vertex, int64; errors as of `add`."""
         arguments = *self._input(D, sources), out
+        self._code(counts)  # compiled once, and not by each thread
         step = -(-len(D) // (4 * self.threads))
         pieces = [(first, min(first + step, len(D))) for first in range(0, len(D), step)]
         run(lambda worker, *ends: self._call(counts, worker, D, sources, arguments, *ends), pieces, self.threads)
