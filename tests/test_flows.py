@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from itertools import pairwise
 
 import networkx as nx
@@ -304,25 +305,23 @@ def own_min_plus() -> Semiring:
 DENSE = [("min_plus", dtype) for dtype in ("float32", "float64", "int16", "int32", "int64")]
 
 
-@pytest.mark.parametrize(("name", "dtype"), [*DENSE, ("max_times", "float64"), ("own_min_plus", "float64")])
-def test_counts_and_flows_of_graphs_of_many_edges(name, dtype):
-    """More edges a vertex than are tried for one source alone; no multiple of the sources that are tried together."""
+@functools.cache
+def counted_and_carried(products: bool):
+    """A graph, by products or by sums; what goes from vertex to vertex; numbers of paths, and flows of edges."""
     rng, n = np.random.default_rng(5), 71
-    W = rng.integers(1, 6, (n, n)).astype(float) if name != "max_times" else 0.5 ** rng.integers(1, 5, (n, n))
-    weights, present = W, rng.random((n, n)) < 0.7
+    W = 0.5 ** rng.integers(1, 5, (n, n)) if products else rng.integers(1, 6, (n, n)).astype(float)
+    present = rng.random((n, n)) < 0.7
     np.fill_diagonal(present, False)
     tails, heads = present.nonzero()
-    graph = Graph.from_arrays(tails, heads, weights[present], n=n)
-    s = own_min_plus() if name == "own_min_plus" else name
-    r = shortest_paths(graph, s, dtype=dtype, engine="searches" if name == "min_plus" else "elimination")
-    D = shortest_paths(graph, "max_times" if name == "max_times" else "min_plus").table()
+    graph = Graph.from_arrays(tails, heads, W[present], n=n)
+    D = shortest_paths(graph, "max_times" if products else "min_plus").table()
     q = rng.random((n, n))
     counts, flows = np.eye(n, dtype=np.int64), np.zeros((n, n))
     for s in range(n):
-        length = -np.log2(D[s]) if name == "max_times" else D[s]
+        length = -np.log2(D[s]) if products else D[s]
         order = [int(j) for j in np.argsort(length, kind="stable") if length[j] < np.inf]
         assert order[0] == s
-        reach = D[s][:, None] * W if name == "max_times" else D[s][:, None] + W
+        reach = D[s][:, None] * W if products else D[s][:, None] + W
         tight = present & (reach == D[s]) & (np.arange(n) != s)
         for j in order[1:]:
             counts[s, j] = counts[s] @ tight[:, j]
@@ -332,8 +331,17 @@ def test_counts_and_flows_of_graphs_of_many_edges(name, dtype):
             flows[:, j] += share
             owed += share
     assert (counts > 1).any()
+    return graph, q, counts, flows[present]
+
+
+@pytest.mark.parametrize(("name", "dtype"), [*DENSE, ("max_times", "float64"), ("own_min_plus", "float64")])
+def test_counts_and_flows_of_graphs_of_many_edges(name, dtype):
+    """More edges a vertex than are tried for one source alone; no multiple of the sources that are tried together."""
+    graph, q, counts, flows = counted_and_carried(name == "max_times")
+    s = own_min_plus() if name == "own_min_plus" else name
+    r = shortest_paths(graph, s, dtype=dtype, engine="searches" if name == "min_plus" else "elimination")
     np.testing.assert_array_equal(r.counts, counts)
-    np.testing.assert_allclose(r.flows(q), flows[present], rtol=1e-12)
+    np.testing.assert_allclose(r.flows(q), flows, rtol=1e-12)
 
 
 def test_paths_of_a_grid():

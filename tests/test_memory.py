@@ -40,7 +40,7 @@ CASES: dict[str, dict[str, Any]] = {
         "call": "closure", "dtype": "float32", "n": 2000, "overwrite": True, "negative": True,
     },
     "int32, a negative edge, in place": {
-        "call": "closure", "dtype": "int32", "n": 2000, "overwrite": True, "negative": True,
+        "call": "closure", "dtype": "int32", "n": 1500, "overwrite": True, "negative": True,
     },
     "float64 in place": {"call": "closure", "dtype": "float64", "n": 2000, "overwrite": True},
     "float64, four threads": {"call": "closure", "dtype": "float64", "n": 2000, "threads": 4},
@@ -77,9 +77,9 @@ CASES: dict[str, dict[str, Any]] = {
     "paths in a matrix": {"call": "shortest_paths", "dtype": "float32", "n": 2048},
     "paths=True of a sparse graph": {**ASKED, "n": 1500, "degree": 8, "engine": "dense", "paths": True},
     "paths=True, a negative edge": {
-        **ASKED, "n": 1500, "degree": 8, "negative": True, "engine": "dense", "paths": True,
+        **ASKED, "n": 1000, "degree": 8, "negative": True, "engine": "dense", "paths": True,
     },
-    "paths=True of a matrix": {**ASKED, "dtype": "float32", "n": 1800, "paths": True},
+    "paths=True of a matrix": {**ASKED, "dtype": "float32", "n": 1200, "paths": True},
     "paths=True of some sources": {**ASKED, "n": 1500, "degree": 8, "engine": "dense", "sources": 0.3, "paths": True},
     "elimination": {**ASKED, "n": 2000, "degree": 8, "engine": "elimination"},
     "elimination, some sources": {**ASKED, "n": 3000, "degree": 2, "engine": "elimination", "sources": 0.3},
@@ -116,7 +116,7 @@ CASES: dict[str, dict[str, Any]] = {
         **ASKED, "n": 2500, "degree": 8, "engine": "scipy", "sources": 0.3, "targets": 0.5,
     },
     "searches, paths=True": {**ASKED, "n": 2500, "degree": 8, "engine": "scipy", "paths": True},
-    "searches for hops, streamed": {**HOPS, "n": 6000, "rows": True},
+    "searches for hops, streamed": {**HOPS, "n": 4000, "rows": True},
     "searches for hops, some sources": {**HOPS, "n": 6000, "sources": 0.3},
     "searches for hops, some sources and targets": {**HOPS, "n": 6000, "sources": 0.3, "targets": 0.5},
     "searches for hops, paths=True": {**HOPS, "n": 3000, "paths": True},
@@ -126,10 +126,10 @@ CASES: dict[str, dict[str, Any]] = {
         "call": "stored", "dtype": "int32", "n": 2560, "memory": 6_000_000, "threads": 1,
     },
     "a store larger than memory, paths=True": {
-        "call": "stored", "dtype": "float64", "n": 2560, "memory": 12_000_000, "paths": True,
+        "call": "stored", "dtype": "float64", "n": 1280, "memory": 6_000_000, "paths": True,
     },
     "closure of a graph": {"call": "closure", "dtype": "float64", "n": 2500, "degree": 1.5},
-    "csgraph, predecessors": {"call": "csgraph", "dtype": "float64", "n": 1500, "degree": 30},
+    "csgraph, predecessors": {"call": "csgraph", "dtype": "float64", "n": 1000, "degree": 30},
     "csgraph, predecessors of some rows": {
         "call": "csgraph", "dtype": "float64", "n": 4000, "degree": 8, "sources": 0.1,
     },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cases
 import numpy as np
 import pytest
 import scipy.sparse
@@ -25,11 +26,17 @@ WEIGHTS = {
     "reliability": lambda m: rng.choice([0.0, 0.25, 0.5, 1], m),
     "min_times": lambda m: rng.choice([1, 2, 4], m),
 }
+#: Every semiring and every dtype; the others' kernels, of which each dtype has its own, wait for a release.
 CASES = [
-    (name, dtype)
+    pytest.param(
+        name,
+        dtype,
+        id=one,
+        marks=[] if name == "min_plus" or one in {*cases.FEW, "reliability-float32"} else pytest.mark.release,
+    )
     for name in WEIGHTS
     for dtype in ("int16", "int32", "int64", "float32", "float64")
-    if dtype in get(name).dtypes
+    if dtype in get(name).dtypes and (one := f"{name}-{dtype}")
 ]
 
 

@@ -272,7 +272,9 @@ def answers(shipped, file, env):
     return level, int(compiled), dict(np.load(file))
 
 
-@pytest.mark.parametrize("level", ["x86-64-v2", "x86-64-v3", pytest.param("x86-64-v4", marks=pytest.mark.release)])
+@pytest.mark.parametrize(
+    "level", ["x86-64-v2", *(pytest.param(f"x86-64-v{k}", marks=pytest.mark.release) for k in (3, 4))]
+)
 def test_code_of_lower_levels_gives_the_same_bits(machine_code, request, tmp_path, level):
     import scipy.sparse.csgraph as reference
 

@@ -24,15 +24,20 @@ ROAD = road_like(90, seed=2)
 
 
 @pytest.mark.parametrize(
-    ("name", "algebra"),
-    [("tiles/", "min_plus"), ("tiles/", "bottleneck"), ("d.zarr", "min_plus"), ("d.zarr/", "min_plus")],
+    ("name", "algebra", "dtype"),
+    [
+        ("tiles/", "min_plus", None),
+        ("tiles/", "bottleneck", "float64"),
+        ("d.zarr", "min_plus", None),
+        ("d.zarr/", "min_plus", None),
+    ],
 )
-def test_a_store_answers_what_memory_answers(tmp_path, monkeypatch, name, algebra):
+def test_a_store_answers_what_memory_answers(tmp_path, monkeypatch, name, algebra, dtype):
     if "zarr" in name:
         pytest.importorskip("zarr")
     place = os.path.join(tmp_path, name)
     monkeypatch.setattr(f"apsp.saving.{'zarr' if 'zarr' in name else 'tiles'}.TILE", 32)
-    r = shortest_paths(ROAD, algebra, engine="dense")
+    r = shortest_paths(ROAD, algebra, dtype=dtype, engine="dense")
     r.save(place)
     again = Result.load(place)
     assert not again.engine.in_memory
