@@ -3,15 +3,12 @@
 // cooperative grid by turns. A block, or such a grid, in which all wait is a deadlock.
 #include <math.h>
 #include <setjmp.h>
-#include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,6 +23,8 @@ struct int2 { int x, y; };
 struct int4 { int x, y, z, w; };
 struct alignas(16) uint4 { unsigned x, y, z, w; };
 
+// Each library has its own of what is hidden.
+#pragma GCC visibility push(hidden)
 namespace emulated {
 struct Dim { unsigned x = 1, y = 1, z = 1; };
 struct Copy { void* to; const void* from; int size, bytes; };
@@ -48,48 +47,24 @@ struct Block {
     unsigned long long words[32][32];  // of each warp, what its threads tell one another
     unsigned fragments[32][32][6];
 };
-static Block* block;
-static unsigned char* shared;
-static jmp_buf scheduler;
+extern Block* block;
+extern unsigned char* shared;
 }  // namespace emulated
-static emulated::Dim threadIdx, blockIdx, blockDim, gridDim;
-extern char __attribute__((weak)) __start_shared_variables[], __stop_shared_variables[];
+extern emulated::Dim threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulated {
-static Fiber& mine() { return block->fibers[threadIdx.x]; }
-static void leave() {
-    if (!_setjmp(mine().here)) _longjmp(scheduler, 1);
-}
-static __attribute__((noinline)) void go_on(Fiber& f) {
-    if (_setjmp(scheduler)) return;
-    if (std::exchange(f.begun, true)) _longjmp(f.here, 1);
-    setcontext(&f.context);
-}
-static void meet(int which, int count) {
-    Barrier& barrier = block->barriers[which];
-    if (++barrier.arrived == count) {
-        barrier.arrived = 0, ++barrier.generation;
-        return;
-    }
-    mine().waits = &barrier, mine().generation = barrier.generation;
-    leave();
-}
+inline Fiber& mine() { return block->fibers[threadIdx.x]; }
+void leave();
+void meet(int which, int count);
 // What others may have changed since this thread looked last.
 template <class V> V look(const V* at) {
     mine().turned = true;
     leave();
     return *at;
 }
-static void copy(void* to, const void* from, int size, int bytes) {
-    if (reinterpret_cast<std::size_t>(to) % size || reinterpret_cast<std::size_t>(from) % size) std::abort();
-    mine().open.push_back({to, from, size, bytes});
-}
-static void commit() { mine().groups.push_back(std::exchange(mine().open, {})); }
-static void wait(std::size_t left) {
-    auto& groups = mine().groups;
-    for (; groups.size() > left; groups.erase(groups.begin()))
-        for (const Copy& c : groups[0]) std::memset(c.to, 0, c.size), std::memcpy(c.to, c.from, c.bytes);
-}
+void copy(void* to, const void* from, int size, int bytes);
+void commit();
+void wait(std::size_t left);
 // What all threads of a warp tell, to each.
 template <class V> const unsigned long long* tell(V value) {
     unsigned long long* told = block->words[threadIdx.x / 32];
@@ -103,27 +78,8 @@ template <class V> V told_by(V value, unsigned lane) {
     std::memcpy(&found, &tell(value)[lane % 32], sizeof found);
     return found;
 }
-// Four 8 × 128-bit matrices, a row of 16 bytes at each thread's address.
-static void load_matrices(unsigned& x0, unsigned& x1, unsigned& x2, unsigned& x3, unsigned from) {
-    const unsigned long long* at = tell(from);
-    const unsigned lane = threadIdx.x % 32;
-    unsigned* to[] = {&x0, &x1, &x2, &x3};
-    for (int i = 0; i < 4; ++i) std::memcpy(to[i], shared + unsigned(at[8 * i + lane / 4]) + 4 * (lane % 4), 4);
-}
-// c ← c + popcount(a ∧ b), 16 × 8 of them over 256 bits.
-static void multiply_bits(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
-    auto& all = block->fragments[threadIdx.x / 32];
-    const unsigned lane = threadIdx.x % 32, own[] = {a0, a1, a2, a3, b0, b1};
-    meet(1000 + threadIdx.x / 32, 32);
-    std::memcpy(all[lane], own, sizeof own);
-    meet(1000 + threadIdx.x / 32, 32);
-    int* to[] = {&c0, &c1, &c2, &c3};
-    for (int e = 0; e < 4; ++e)
-        for (unsigned q = 0; q < 4; ++q) {
-            const unsigned *a = all[lane / 4 * 4 + q], *b = all[(lane % 4 * 2 + e % 2) * 4 + q];
-            *to[e] += __builtin_popcount(a[e / 2] & b[4]) + __builtin_popcount(a[2 + e / 2] & b[5]);
-        }
-}
+void load_matrices(unsigned& x0, unsigned& x1, unsigned& x2, unsigned& x3, unsigned from);
+void multiply_bits(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1);
 static unsigned pack_pair(int high, int low, unsigned rest) {
     const auto two = [](int x) { return unsigned(x < -2 ? -2 : x > 1 ? 1 : x) & 3; };
     return rest << 4 | two(high) << 2 | two(low);
@@ -139,24 +95,8 @@ template <class V, class F> unsigned halves(F f, unsigned a, unsigned b, unsigne
 
 static void __syncthreads() { emulated::meet(0, blockDim.x); }
 static void __syncwarp() { emulated::meet(1000 + threadIdx.x / 32, 32); }
-static int __syncthreads_or(int own) {
-    static std::map<emulated::Block*, int> any;  // by turns: set to 0 by the first that comes
-    __syncthreads();
-    any[emulated::block] = 0;
-    __syncthreads();
-    any[emulated::block] |= own != 0;
-    __syncthreads();
-    return any[emulated::block];
-}
-static int __syncthreads_count(int own) {
-    static std::map<emulated::Block*, int> count;
-    __syncthreads();
-    count[emulated::block] = 0;
-    __syncthreads();
-    count[emulated::block] += own != 0;
-    __syncthreads();
-    return count[emulated::block];
-}
+int __syncthreads_or(int own);
+int __syncthreads_count(int own);
 template <class V> V __shfl_sync(unsigned, V value, int from) { return emulated::told_by(value, from); }
 template <class V> V __shfl_xor_sync(unsigned, V value, int by) { return emulated::told_by(value, threadIdx.x ^ by); }
 template <class V> V __shfl_up_sync(unsigned, V value, int by) {
@@ -237,94 +177,15 @@ template <class V> V __ldcg(const V* from) { return *from; }
 template <class V> V __ldcs(const V* from) { return *from; }
 
 namespace emulated {
-static void (*kernel)(void**);
-static void** arguments;
-static void fiber() {
-    kernel(arguments);
-    mine().done = true;
-    leave();
-}
-static char* pages(std::size_t size) {
-    return static_cast<char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-}
-
-// Shared memory ends where a page does, and nobody may touch the next one.
-struct Room {
-    std::size_t size, page = sysconf(_SC_PAGESIZE), whole;
-    char* held;
-    explicit Room(std::size_t size) : size(size), whole((size + page - 1) / page * page), held(pages(whole + page)) {
-        mprotect(held + whole, page, PROT_NONE);
-    }
-    ~Room() { munmap(held, whole + page); }
-    unsigned char* begin() const { return reinterpret_cast<unsigned char*>(held + (whole - size) / 16 * 16); }
-};
-
-static void enter(Block& next) {
-    if (block == &next) return;
-    const std::size_t size = __stop_shared_variables - __start_shared_variables;
-    if (block && size) std::memcpy(block->variables.data(), __start_shared_variables, size);
-    block = &next, shared = next.shared, blockIdx = next.index;
-    if (size) std::memcpy(__start_shared_variables, next.variables.data(), size);
-}
-
-// So many blocks by turns, from one on; `backwards`, whether the last thread of each runs first.
-static void run(unsigned first, unsigned count, unsigned threads, unsigned size, bool backwards) {
-    constexpr std::size_t stack = 1 << 16;
-    static char* stacks = nullptr;
-    static std::size_t held = 0;
-    if (held < count * threads * stack) {
-        if (stacks) munmap(stacks, held);
-        stacks = pages(held = count * threads * stack);
-    }
-    std::vector<Block> blocks(count);
-    std::vector<std::unique_ptr<Room>> rooms;
-    char* at = stacks;
-    for (unsigned b = 0; b < count; ++b) {
-        Block& one = blocks[b];
-        const unsigned index = first + b;
-        one.index = {index % gridDim.x, index / gridDim.x % gridDim.y, index / gridDim.x / gridDim.y};
-        rooms.push_back(std::make_unique<Room>(size));
-        one.shared = rooms.back()->begin();
-        std::memset(one.shared, 0x7b, size);  // what nobody wrote is no number
-        one.variables.assign(__stop_shared_variables - __start_shared_variables, 0x7b);
-        one.fibers.resize(threads);
-        for (Fiber& f : one.fibers) {
-            getcontext(&f.context);
-            f.context.uc_stack.ss_sp = at, f.context.uc_stack.ss_size = stack, at += stack;
-            makecontext(&f.context, fiber, 0);
-        }
-    }
-    block = nullptr;
-    int looks = 0;  // in which all that were not waiting looked in vain
-    for (unsigned left = count * threads; left;) {
-        bool some = false, turned = false;
-        for (Block& one : blocks)
-            for (unsigned k = 0; k < threads; ++k) {
-                const unsigned t = backwards ? threads - 1 - k : k;
-                Fiber& f = one.fibers[t];
-                if (f.done || (f.waits && f.waits->generation == f.generation)) continue;
-                f.waits = nullptr, f.turned = false;
-                enter(one), threadIdx = {t, 0, 0};
-                go_on(f);
-                (f.turned ? turned : some) = true;
-                left -= f.done;
-            }
-        looks = some ? 0 : looks + 1;
-        if (!some && (!turned || looks > 1000)) std::fprintf(stderr, "all threads of block %u wait\n", first), std::abort();
-    }
-}
-static void grid(const unsigned* sizes, unsigned threads, unsigned size, int backwards, int together, unsigned from) {
-    gridDim = {sizes[0], sizes[1], sizes[2]}, blockDim = {threads, 1, 1};
-    const unsigned all = gridDim.x * gridDim.y * gridDim.z;
-    if (together) run(0, all, threads, size, backwards);
-    else
-        for (unsigned b = from; b < all; ++b) run(b, 1, threads, size, backwards);
-}
+extern void (*kernel)(void**);
+extern void** arguments;
+void grid(const unsigned* sizes, unsigned threads, unsigned size, int backwards, int together, unsigned from);
 template <class... P, std::size_t... i> void call(void (*function)(P...), void** given, std::index_sequence<i...>) {
     function(*static_cast<std::remove_const_t<P>*>(given[i])...);
 }
 template <class... P> void call(void (*function)(P...), void** given) { call(function, given, std::index_sequence_for<P...>{}); }
 }  // namespace emulated
+#pragma GCC visibility pop
 #define LAUNCH(name)                                                                                                         \
     extern "C" void launch_##name(const unsigned* sizes, unsigned threads, unsigned shared, void** given, int backwards,    \
                                   int together, unsigned from) {                                                             \

@@ -1,6 +1,6 @@
 """The GPU's kernels on the processor, for machines without a GPU.
 
-`emulated.h` runs the threads of a block as fibers. Arrays are NumPy's behind CuPy's names; g++ compiles the kernels.
+`emulated.cpp` runs the threads of a block as fibers. Arrays are NumPy's behind CuPy's names; g++ compiles the kernels.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from semiring.bits import BitMatrix
 
-HEADER = Path(__file__).parent / "emulated.h"
+HEADER, RUNTIME = (Path(__file__).parent / name for name in ("emulated.h", "emulated.cpp"))
 #: What a range of pages may be used for, as the C library says it.
 PROTECT = getattr(ctypes.CDLL(None), "mprotect", None)
 #: Bytes of shared memory that a block of an H200 may have.
@@ -164,24 +164,33 @@ FLAGS = (
 
 def built(source, folder):
     """The library of a translation unit; once for all tests that share the folder."""
-    name = digest(*FLAGS, source, HEADER.read_text())
-    command = ["-shared", "-Wl,-Bsymbolic", f"-I{precompiled(folder)}", f"-I{HEADER.parent}", "-x", "c++", "-"]
-    return compiled(folder / f"{name}.so", command, source)
+    common = runtime(folder)
+    command = [
+        "-shared",
+        "-Wl,-Bsymbolic",
+        f"-I{common}",
+        f"-I{HEADER.parent}",
+        common / "emulated.o",
+        "-x",
+        "c++",
+        "-",
+    ]
+    return compiled(folder / f"{digest(common.name, source)}.so", command, source)
 
 
-def precompiled(folder):
-    """Where g++ finds the header half compiled: half of the time that a translation unit takes is the header's."""
-    into = folder / digest(*FLAGS, HEADER.read_text())
-    into.mkdir(exist_ok=True)
-    compiled(into / f"{HEADER.name}.gch", ["-x", "c++-header", HEADER], "")
-    return into
+def runtime(folder):
+    """Where g++ finds what all translation units share: the header half compiled, and the fibers."""
+    common = folder / digest(*FLAGS, HEADER.read_text(), RUNTIME.read_text())
+    common.mkdir(exist_ok=True)
+    compiled(common / f"{HEADER.name}.gch", ["-x", "c++-header", HEADER])
+    return compiled(common / "emulated.o", ["-c", RUNTIME]).parent
 
 
 def digest(*texts):
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
 
-def compiled(path, command, source):
+def compiled(path, command, source=""):
     """The file of that path, by g++ unless it exists."""
     if not path.exists():
         mine = path.with_suffix(f".{os.getpid()}")
