@@ -52,7 +52,7 @@ def matrix(case: dict[str, Any], n: int) -> np.ndarray:
     A = np.empty((batch, n, n) if batch else (n, n), given)
     for row in A.reshape(-1, n):
         if case["dtype"] == "bool":
-            row[:] = rng.random(n) < case.get("density", 0.01)
+            row[:] = rng.integers(0, 256, n, np.uint8) < 256 * case.get("density", 0.01)
         elif case["semiring"] == "plus_times":
             row[:] = rng.random(n) / (2 * n)
         else:

@@ -522,7 +522,7 @@ FORCED = """
 @pytest.mark.parametrize(
     ("cpu", "features", "instruction"),
     [
-        ("haswell", "+avx2,+ssse3,+popcnt", "llvm.x86.avx2.pshuf.b"),
+        pytest.param("haswell", "+avx2,+ssse3,+popcnt", "llvm.x86.avx2.pshuf.b", marks=pytest.mark.release),
         pytest.param("nehalem", "+ssse3,+popcnt", "llvm.x86.ssse3.pshuf.b.128", marks=pytest.mark.release),
         ("generic", ",", "None"),
     ],

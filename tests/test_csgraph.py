@@ -712,12 +712,12 @@ def test_what_scipys_searches_get_has_indices_of_32_bits(A):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_integers_that_do_not_hold_a_distance_are_refused(sign, indices):
     """It was no path, or the least integer; where distances fit, they are exact, whatever walks may weigh."""
-    far = sparse.coo_array((np.array([30_000, 30_000]) * sign, ([0, 1], [1, 2])), shape=(3, 3))
+    far = sparse.coo_array((np.array([2**30, 2**30 + 1]) * sign, ([0, 1], [1, 2])), shape=(3, 3))
     for given in (far, far.toarray()):
         with pytest.raises(apsp.DomainError, match="from 0 to 2"):
-            csgraph.shortest_path(given, dtype="int16", indices=indices)
-    near = [[0, 20_000, 0], [0, 0, -15_000], [12_000, 0, 0]]
+            csgraph.shortest_path(given, dtype="int32", indices=indices)
+    near = [[0, 14 * 10**8, 0], [0, 0, -(10**9)], [7 * 10**8, 0, 0]]
     expected = scipys.johnson(np.array(near, float), indices=indices)
-    D, P = csgraph.johnson(near, dtype="int16", indices=indices, return_predecessors=True)
+    D, P = csgraph.johnson(near, dtype="int32", indices=indices, return_predecessors=True)
     np.testing.assert_array_equal(D, expected)
     np.testing.assert_array_equal(P, scipys.johnson(np.array(near), indices=indices, return_predecessors=True)[1])

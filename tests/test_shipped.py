@@ -273,7 +273,7 @@ def answers(shipped, file, env):
 
 
 @pytest.mark.parametrize(
-    "level", ["x86-64-v2", *(pytest.param(f"x86-64-v{k}", marks=pytest.mark.release) for k in (3, 4))]
+    "level", ["x86-64-v3", *(pytest.param(f"x86-64-v{k}", marks=pytest.mark.release) for k in (2, 4))]
 )
 def test_code_of_lower_levels_gives_the_same_bits(machine_code, request, tmp_path, level):
     import scipy.sparse.csgraph as reference

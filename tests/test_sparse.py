@@ -468,7 +468,7 @@ def test_a_stored_zero_is_an_arc_and_duplicates_meet():
     np.testing.assert_array_equal(eliminate(A).to_dense(), expected)
     B = sp.csr_array((np.array([0.0, 2.0]), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 2))
     assert eliminate(B).entry(0, 1) == 0.0
-    assert eliminate(B, "max_plus").entry(0, 1) == 2.0
+    assert eliminate(B, "max_min").entry(0, 1) == 2.0
 
 
 def test_infinite_arcs_are_none():
