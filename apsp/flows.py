@@ -204,6 +204,14 @@ def _numbers(trips: Any) -> tuple[np.ndarray, np.ndarray]:
     return found, (most > 0) | (least < 0)
 
 
+def before(arcs: tuple[np.ndarray, np.ndarray], n: int) -> Callable[[int], list[int]]:
+    """For a vertex, those from which an arc leads to it; of tails and heads."""
+    tails, heads = arcs
+    order = np.argsort(heads, kind="stable")
+    tails, ends = tails[order], np.searchsorted(heads[order], np.arange(n + 1))
+    return lambda x: tails[ends[x] : ends[x + 1]].tolist()
+
+
 def walked_back(start: int, end: int, before: Callable[[int], list[int]]) -> Iterator[list[int]]:
     """Every path from start to end, back along the vertices `before` each; they must form no cycle."""
     path, waiting = [end], [iter(before(end))]

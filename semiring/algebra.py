@@ -109,6 +109,11 @@ class Op:
         if self.selects not in (None, "least", "greatest"):
             raise AlgebraError(f'{where}: selects must be "least" or "greatest", got {self.selects!r}.')
 
+    @property
+    def vectorized(self) -> Callable[..., Any]:
+        """The operation on arrays: its `ufunc`, else `python` element by element, to float64."""
+        return self.ufunc or np.vectorize(self.python, otypes=[np.float64])
+
     def __reduce__(self) -> tuple[Any, ...]:
         return pickling.reduce(self, (self.python,), own=(self.python,))
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from semiring import BitMatrix, dtypes, shortcuts, sparse
-from semiring.compiling import uncounted
+from semiring.compiling import clock
 from semiring.cycles import Lengths, searchable
 from semiring.types import Array
 
@@ -208,14 +207,17 @@ def in_place(question: Question) -> bool:
 
 
 def _open(question: Question, plan: Plan) -> Engine:
-    """The table."""
-    problem, found = question.problem, question.once(thinned)
+    found = question.once(thinned)
     assert found is not None
-    if problem.seen.ambiguous:
-        question.report_zeros(problem.seen)
-    start = perf_counter() - uncounted.seconds
-    D = (_closed_on_gpu if question.device == "cuda" else _closed)(question, found)
-    return Dense(D, perf_counter() - uncounted.seconds - start)
+    return filled(question, lambda: (_closed_on_gpu if question.device == "cuda" else _closed)(question, found))
+
+
+def filled(question: Question, fill: Callable[[], Array]) -> Dense:
+    """The table that `fill` returns, and the seconds that it takes."""
+    if question.problem.seen.ambiguous:
+        question.report_zeros(question.problem.seen)
+    start = clock()
+    return Dense(fill(), clock() - start)
 
 
 def filled_on_gpu(question: Question, fill: Callable[[Array], bool]) -> Array:
@@ -262,7 +264,7 @@ def _closed(question: Question, found: Thinned) -> Array:
     if count:
         worse = np.full(n, count > n // 4)  # to look at each takes as long as a search
         for k, j, w in zip(*more, strict=True) if not worse.all() else ():
-            worse |= _beats(s, s.mul.ufunc(D[:, k], w), D[:, j])  # type: ignore[misc]
+            worse |= _beats(s, s.mul.vectorized(D[:, k], w), D[:, j])
         tails, heads, weights = (np.concatenate(x) for x in zip(found.searches.arcs, more, strict=True))
         for rows, entries in _searches(question, (tails, heads, weights)).rows(np.flatnonzero(worse)):
             D[rows] = entries

@@ -6,7 +6,6 @@ not is k + 1 hops away. A product of bits does a hundred times as many pairs a s
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,15 +13,13 @@ import numpy as np
 from semiring import BitMatrix, dtypes, shortcuts
 from semiring.backend import bind
 from semiring.catalog import lor_land
-from semiring.compiling import uncounted
 from semiring.types import Array
 
 from .. import estimates
 from ..estimates import Estimate
 from ..problem import on_device_of
 from .base import Engine, Kind, offer
-from .dense import Dense
-from .essential import filled_on_gpu, in_place, lengths_of_matrix
+from .essential import filled, filled_on_gpu, in_place, lengths_of_matrix
 
 if TYPE_CHECKING:
     from ..plans import Plan
@@ -129,12 +126,7 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _open(question: Question, plan: Plan) -> Engine:
-    """The table, filled level by level."""
-    if question.problem.seen.ambiguous:
-        question.report_zeros(question.problem.seen)
-    start = perf_counter() - uncounted.seconds
-    D = (_counted_on_gpu if question.device == "cuda" else _counted)(question)
-    return Dense(D, perf_counter() - uncounted.seconds - start)
+    return filled(question, lambda: (_counted_on_gpu if question.device == "cuda" else _counted)(question))
 
 
 def _counted_on_gpu(question: Question) -> Array:
@@ -163,7 +155,7 @@ def _counted(question: Question) -> Array:
         new = R ^ more
         if not new.any():
             break
-        hops = s.mul.ufunc(hops, w)  # type: ignore[misc]
+        hops = s.mul.vectorized(hops, w)
         np.copyto(D, hops, where=new.to_bool(joined))
         R = more
         if report:

@@ -15,7 +15,7 @@ from semiring import min_plus
 from semiring.routes import adjoint
 from semiring.types import Label, Weight
 
-from ..flows import Scale, walked_back
+from ..flows import Scale, before, walked_back
 from .graphs import Arcs, Converted, arcs_or_none
 from .original import original
 
@@ -92,8 +92,8 @@ def all_shortest_paths(
     d = arcs.distances(np.array([start]))[0]
     if d[end] == np.inf:
         return original("all_shortest_paths", G, source, target, weight, method)
-    before = _before(_adjoint(arcs, "all_shortest_paths"), d, start)
-    return ([G.nodes[x] for x in path] for path in walked_back(start, end, before.__getitem__))
+    tight = _adjoint(arcs, "all_shortest_paths").tight(d, start)
+    return ([G.nodes[x] for x in path] for path in walked_back(start, end, before(tight, arcs.n)))
 
 
 def all_pairs_all_shortest_paths(
@@ -107,11 +107,11 @@ def all_pairs_all_shortest_paths(
     sums, nodes = _adjoint(arcs, "all_pairs_all_shortest_paths"), G.nodes
     for positions, D in arcs.blocks():
         for start, d in zip(positions.tolist(), D, strict=True):
-            before, paths = _before(sums, d, start), {start: [[nodes[start]]]}
+            nearer, paths = before(sums.tight(d, start), arcs.n), {start: [[nodes[start]]]}
             order = np.argsort(d, kind="stable")[: np.count_nonzero(d < np.inf)]
             for j in order.tolist():
                 if j != start:
-                    paths[j] = [[*path, nodes[j]] for k in before[j] for path in paths[k]]
+                    paths[j] = [[*path, nodes[j]] for k in nearer(j) for path in paths[k]]
             yield nodes[start], {nodes[j]: found for j, found in paths.items()}
 
 
@@ -182,14 +182,6 @@ def _sums(arcs: Arcs, sources: np.ndarray | None, asked: np.ndarray | None = Non
     along[used] = sums.along
     sums.along = along
     return sums
-
-
-def _before(sums: Any, d: np.ndarray, source: int) -> list[list[int]]:
-    """For each vertex those before it on shortest paths."""
-    tails, heads = sums.tight(d, source)
-    order = np.argsort(heads, kind="stable")
-    ends = np.searchsorted(heads[order], np.arange(1, len(d)))
-    return [part.tolist() for part in np.split(tails[order], ends)]
 
 
 def _by_edge(G: Converted, arcs: Arcs, along: np.ndarray, weight: Weight) -> dict[tuple[Label, ...], float]:

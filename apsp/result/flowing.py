@@ -16,7 +16,7 @@ from semiring.routes import adjoint
 from semiring.types import Label
 
 from ..engines.part import Limit
-from ..flows import Arcs, Demand, Scale, Sums, walked_back
+from ..flows import Arcs, Demand, Scale, Sums, before, walked_back
 from ..log import Watch
 from .routed import Routed
 
@@ -97,10 +97,8 @@ class Flowing(Routed):
         sums = self._adjoint("all_paths")
         if self.engine.entry(i, j).item() == self.infinity and start != end:
             raise NoPathError(f"all_paths: {v!r} must be reachable from {u!r}, got no walk between them.")
-        tails, heads = sums.tight(self.engine.all_pairs.row(start), start)
-        order = np.argsort(heads, kind="stable")
-        tails, ends = tails[order], np.searchsorted(heads[order], np.arange(self.graph.n + 1))
-        paths = walked_back(start, end, lambda x: tails[ends[x] : ends[x + 1]].tolist())
+        tight = sums.tight(self.engine.all_pairs.row(start), start)
+        paths = walked_back(start, end, before(tight, self.graph.n))
         return ([self.labels[x] for x in path] for path in paths)
 
     def flows(self, demand: Any, *, unreachable: str = "raise", callback: Callback | None = None) -> np.ndarray:

@@ -49,7 +49,7 @@ def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring
     zero = dtypes.zero(semiring, to_v.dtype)
     if to_v.dtype.kind == "i":
         to_v, zero = to_v.astype(np.int64), np.int64(zero)  # sums of two need not fit the dtype they came in
-    mul = _exact_mul(semiring.mul) if to_v.dtype.kind == "i" else _vector_mul(semiring.mul)
+    mul = _exact_mul(semiring.mul) if to_v.dtype.kind == "i" else semiring.mul.vectorized
     previous: dict[int, int] = {}
     settled: set[int] = set()
     queue: list[tuple[float, int, int, int]] = [(0.0, 0, u, u)]
@@ -90,11 +90,6 @@ def _losses(
         loss = np.where((walk == to_v[x]).astype(bool), 0.0, rounded)
     useful = np.flatnonzero((to_v[heads] != zero) & ~np.isnan(loss))
     return zip(heads[useful].tolist(), loss[useful].tolist(), strict=True)
-
-
-def _vector_mul(mul: Op) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """⊗ on whole vectors, by its ufunc where it declares one, else element by element."""
-    return mul.ufunc or np.vectorize(mul.python, otypes=[np.float64])
 
 
 def _exact_mul(mul: Op) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:

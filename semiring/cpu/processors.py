@@ -10,6 +10,8 @@ from functools import cache
 from math import ceil, inf
 from pathlib import Path
 
+import numpy as np
+
 from ..cgroups import hierarchies, read_text
 from ..errors import DeviceError
 
@@ -37,6 +39,22 @@ def default_threads() -> int:
             raise DeviceError(f"threads: {VARIABLE} must be a positive integer, got {text!r}. Unset it, or correct it.")
         return int(text)
     return int(min(_affinity(), _bound()))
+
+
+def threads_of(threads: int | None, where: str) -> int:
+    """The threads that were asked for, else the default.
+
+    Raises
+    ------
+    DeviceError
+        If that is not a positive integer.
+    """
+    threads = default_threads() if threads is None else threads
+    if not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise DeviceError(
+            f"{where}: threads must be a positive integer, got {threads!r}. Leave it out for the default."
+        )
+    return int(threads)
 
 
 def _affinity() -> int:

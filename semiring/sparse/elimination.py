@@ -16,9 +16,9 @@ from ..catalog import get
 from ..conversion import conform
 from ..cpu.dense.backend import CpuBackend
 from ..cpu.kinds import choose
-from ..cpu.processors import default_threads
+from ..cpu.processors import threads_of
 from ..cycles import Lengths
-from ..errors import DeviceError, ShapeError
+from ..errors import ShapeError
 from ..memory import require
 from ..survey import fast, survey
 from ..types import Array, DType
@@ -149,9 +149,7 @@ class Elimination(Queries):
         device: str | None = None,
     ) -> None:
         where = "eliminate"
-        threads = default_threads() if threads is None else threads
-        if not isinstance(threads, (int, np.integer)) or threads < 1:
-            raise DeviceError(f"{where}: threads must be a positive integer, got {threads!r}.")
+        threads = threads_of(threads, where)
         self.device = device_of(np.empty(0), device)
         values = _values(weights, analysis, semiring, dtype)
         seen = survey(values, semiring, where=where)

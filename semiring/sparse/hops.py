@@ -13,14 +13,14 @@ from ..backend import device_of
 from ..catalog import get
 from ..cpu.code import Entry, machine_code
 from ..cpu.kinds import raw
-from ..cpu.processors import default_threads
+from ..cpu.processors import threads_of
 from ..cpu.sparse import movers, search
 from ..cpu.sparse.search import BITS, Width
-from ..errors import DeviceError, DomainError, DTypeError, ShapeError
+from ..errors import DomainError, DTypeError
 from ..memory import require
 from .batches import batches, table
 from .buffers import aligned
-from .pattern import indices, stored
+from .pattern import rows_wanted, stored
 
 #: Words of a vertex: a cache line, or one where sources are few or a panel of that many would be too large.
 WORDS = 8
@@ -80,10 +80,7 @@ class Hops:
             raise DTypeError(
                 f"{where}: dtype must hold {self.n - 1} hops, got {self.dtype}. Leave it out, or take int32."
             )
-        threads = default_threads() if threads is None else threads
-        if not isinstance(threads, (int, np.integer)) or threads < 1:
-            raise DeviceError(f"{where}: threads must be a positive integer, got {threads!r}.")
-        self._threads = int(threads)
+        self._threads = threads_of(threads, where)
         self.device = device_of(np.empty(0), device)
         require(
             24 * len(rows) + self._threads * self.n * (BITS * self.dtype.itemsize + 3 * BITS // 8 + 8),
@@ -180,9 +177,7 @@ class Hops:
         ...     print(sources, hops[0])
         [0 3] [0 1 2 3]
         """
-        wanted = np.arange(self.n) if sources is None else indices(sources, self.n, where="rows").ravel()
-        if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
-            raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
+        wanted = rows_wanted(sources, self.n, block)
         if limit is not None and not limit >= 0:
             raise DomainError(f"rows: limit must be a number of hops, 0 or more, got {limit!r}. Leave it out.")
         most = self.n if limit is None else int(min(limit, self.n))

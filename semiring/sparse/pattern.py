@@ -71,6 +71,19 @@ def indices(x: Any, n: int, *, where: str) -> np.ndarray:
     return array.astype(np.int64, copy=False)
 
 
+def rows_wanted(sources: Any, n: int, block: int | None) -> np.ndarray:
+    """The sources whose rows are wanted, by default all; `block` is how many at a time.
+
+    Raises
+    ------
+    VertexError, ShapeError
+        If a source or the block is none.
+    """
+    if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
+        raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
+    return np.arange(n) if sources is None else indices(sources, n, where="rows").ravel()
+
+
 def stored(A: Array, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarray, Any, int]:
     """(rows, columns, values, n) of a sparse matrix, or of a pair of arrays; stored entries only, none left out."""
     if isinstance(A, tuple) and len(A) == 2:

@@ -16,17 +16,17 @@ from ..catalog import get
 from ..conversion import conform
 from ..cpu.code import Entry, machine_code
 from ..cpu.kinds import Kind, choose, raw
-from ..cpu.processors import default_threads
+from ..cpu.processors import threads_of
 from ..cpu.sparse import growth, movers, relaxation
 from ..cpu.sparse.relaxation import AHEAD, LAST, Lanes
 from ..cycles import Lengths, searchable
-from ..errors import AlgebraError, DeviceError, DomainError, DTypeError, ShapeError
+from ..errors import AlgebraError, DomainError, DTypeError, ShapeError
 from ..memory import require
 from ..observed import Callback
 from .batches import Call, Worker, batches, find, table, together
 from .buffers import aligned
 from .cycles import Weighted
-from .pattern import indices, stored
+from .pattern import indices, rows_wanted, stored
 
 #: Sources that are searched from at a time, and how many where there are no more than these.
 LANES, FEW = 32, 4
@@ -144,10 +144,11 @@ class Searches:
         if values.shape != (len(rows),):
             raise ShapeError(f"{where}: one weight an arc is required, ({len(rows)},), got shape {values.shape}.")
         values = conform(values, s, dtype, where=where)
-        threads = default_threads() if threads is None else threads
-        if not isinstance(threads, (int, np.integer)) or threads < 1:
-            raise DeviceError(f"{where}: threads must be a positive integer, got {threads!r}.")
-        self._threads, self.dtype, self.device = int(threads), values.dtype, device_of(np.empty(0), device)
+        self._threads, self.dtype, self.device = (
+            threads_of(threads, where),
+            values.dtype,
+            device_of(np.empty(0), device),
+        )
         present = values != dtypes.zero(s, self.dtype)
         if not present.all():
             rows, cols, values = rows[present], cols[present], values[present]
@@ -254,9 +255,8 @@ class Searches:
         position = np.empty(n, np.int64)
         position[order] = np.arange(n)
         tails, heads = np.repeat(np.arange(n), np.diff(graph.start)), graph.heads[: len(graph.weights)]
-        assert s.mul.ufunc is not None
         with np.errstate(over="ignore"):
-            best = (s.mul.ufunc(graph.weights, D[0, heads]) == D[0, tails]) & np.isfinite(lengths[tails])
+            best = (s.mul.vectorized(graph.weights, D[0, heads]) == D[0, tails]) & np.isfinite(lengths[tails])
         best &= position[heads] < position[tails]
         parent, size, place = np.full(n, -1), np.empty(n, np.int64), np.empty(n, np.int64)
         parent[tails[best]] = heads[best]
@@ -396,9 +396,7 @@ class Searches:
         ...     print(sources, lengths[0])
         [0 3] [ 0  5 11 18]
         """
-        wanted = np.arange(self.n) if sources is None else indices(sources, self.n, where="rows").ravel()
-        if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
-            raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
+        wanted = rows_wanted(sources, self.n, block)
         if limit is not None and math.isnan(limit):
             raise DomainError("rows: limit must be a number, got NaN. Leave it out.")
         if self.device == "cuda":

@@ -14,8 +14,8 @@ MUTANTS = [
     Mutant(
         "levels-count-two",
         "apsp/engines/levels.py",
-        "        hops = s.mul.ufunc(hops, w)",
-        "        hops = s.mul.ufunc(w, w)",
+        "        hops = s.mul.vectorized(hops, w)",
+        "        hops = s.mul.vectorized(w, w)",
         "tests/test_levels.py::test_all_pairs_are_scipys",
         "What is three hops away counts as two.",
     ),
@@ -30,8 +30,8 @@ MUTANTS = [
     Mutant(
         "searches-from-one-lane",
         "semiring/cpu/sparse/relaxation.py",
-        "            _begin(width, panel + v * row, k)",
-        "            _begin(width, panel + v * row, 0)",
+        "            store(width, panel + v * row + k * size, one(width))",
+        "            store(width, panel + v * row, one(width))",
         "tests/test_searches.py::test_rows_come_in_the_order_wanted",
         "All sources begin in the first lane.",
     ),

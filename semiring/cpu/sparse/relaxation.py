@@ -23,7 +23,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from ..intrinsics import kernel
+from ..intrinsics import itemsize, kernel, one, store
 from ..kinds import Kind, without_value
 from ..vectors import I32, I64, Vectors
 
@@ -38,6 +38,7 @@ class Lanes(types.Type):
 
     def __init__(self, kind: Kind, lanes: int) -> None:
         self.kind, self.lanes, self.label, self.dtype = kind, lanes, kind.label, kind.dtype
+        self.scalar, self.itemsize, self.one = kind.scalar, kind.itemsize, kind.one
         super().__init__(name=f"Lanes({kind.name}, {lanes})")
 
     @property
@@ -56,12 +57,6 @@ def _lanes(typing: Any, width: Any) -> Any:
 
 
 @intrinsic
-def _itemsize(typing: Any, width: Any) -> Any:
-    """Bytes of an entry, a constant."""
-    return types.intp(width), lambda context, builder, signature, args: I64(width.kind.itemsize)
-
-
-@intrinsic
 def _clear(typing: Any, width: Any, row: Any) -> Any:
     """The entries of a vertex become 0."""
 
@@ -71,20 +66,6 @@ def _clear(typing: Any, width: Any, row: Any) -> Any:
         return context.get_dummy_value()
 
     return types.none(width, types.intp), codegen
-
-
-@intrinsic
-def _begin(typing: Any, width: Any, row: Any, lane: Any) -> Any:
-    """The entry of a source itself becomes 1."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = width.kind
-        v = Vectors(builder, kind, lanes=1)
-        address = builder.add(args[1], builder.mul(args[2], I64(kind.itemsize)))
-        v.store(ir.Constant(kind.llvm, kind.one), address)
-        return context.get_dummy_value()
-
-    return types.none(width, types.intp, types.intp), codegen
 
 
 @intrinsic
@@ -176,7 +157,7 @@ def search(
     spread over the others when these are empty. Lists are circles through `after` and `before`, in which node n + k
     stands for list k (Knuth 1997, 2.2.5).
     """
-    n, size = len(start) - 1, _itemsize(width)
+    n, size = len(start) - 1, itemsize(width)
     lists, row = len(after) - n - 1, size * _lanes(width)
     count, place, base = state[0], state[1], state[2]
     if count < 0:
@@ -188,7 +169,7 @@ def search(
             after[k] = before[k] = k
         for k in range(len(sources)):
             v = sources[k]
-            _begin(width, panel + v * row, k)
+            store(width, panel + v * row + k * size, one(width))
             if bucket[v] == NONE:
                 bucket[v] = base
                 p = before[n]
