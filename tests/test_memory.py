@@ -63,9 +63,9 @@ CASES: dict[str, dict[str, Any]] = {
         "call": "closure", "semiring": "plus_times", "dtype": "float64", "n": 2000, "overwrite": True,
     },
     "bool": {"call": "closure", "semiring": "boolean", "dtype": "bool", "n": 4000},
-    "bool in place": {"call": "closure", "semiring": "boolean", "dtype": "bool", "n": 8000, "overwrite": True},
+    "bool in place": {"call": "closure", "semiring": "boolean", "dtype": "bool", "n": 6000, "overwrite": True},
     "bool, four threads": {
-        "call": "closure", "semiring": "boolean", "dtype": "bool", "n": 8000, "threads": 4,
+        "call": "closure", "semiring": "boolean", "dtype": "bool", "n": 6000, "threads": 4,
     },
     "paths of a sparse graph": {
         "call": "shortest_paths", "dtype": "float64", "n": 1800, "degree": 8, "schedule": "recursive",
@@ -81,7 +81,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "paths=True of a matrix": {**ASKED, "dtype": "float32", "n": 1200, "paths": True},
     "paths=True of some sources": {**ASKED, "n": 1500, "degree": 8, "engine": "dense", "sources": 0.3, "paths": True},
-    "elimination": {**ASKED, "n": 2000, "degree": 8, "engine": "elimination"},
+    "elimination": {**ASKED, "n": 1500, "degree": 8, "engine": "elimination"},
     "elimination, some sources": {**ASKED, "n": 3000, "degree": 2, "engine": "elimination", "sources": 0.3},
     "elimination, paths=True": {**ASKED, "n": 2500, "degree": 2, "engine": "elimination", "paths": True},
     "elimination, paths=True of some sources": {
@@ -138,7 +138,7 @@ CASES: dict[str, dict[str, Any]] = {
         "call": "matrix", "dtype": "float64", "n": 2000, "degree": 500, "unweighted": True,
     },
     "reachability of a dense graph": {
-        "call": "transitive_closure", "semiring": "boolean", "dtype": "bool", "n": 8000, "density": 0.05,
+        "call": "transitive_closure", "semiring": "boolean", "dtype": "bool", "n": 6000, "density": 0.05,
     },
     "reachability of numbers": {
         "call": "transitive_closure", "dtype": "bool", "given": "int16", "n": 6000,
