@@ -12,10 +12,11 @@ import numpy as np
 from semiring.errors import DomainError, ShapeError
 from semiring.memory import require
 
+from .engines.base import Edges
 from .graph import Graph
 from .inputs.frames import columns_of, is_table
 from .labels import Labels
-from .routes import Edges, Trees
+from .routes import Trees
 
 
 @dataclass(frozen=True)

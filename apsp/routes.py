@@ -24,6 +24,7 @@ from semiring.types import Array
 
 from . import estimates
 from .engines import Engine
+from .engines.base import Edges
 from .graph import Graph
 from .graph.nulls import Nulls, refuse_ambiguous, without_nulls
 from .graph.ondisk import height
@@ -164,8 +165,6 @@ def next_hops(
 
 #: Entries that are looked at together; on a GPU so many that it is busy.
 _CHUNK, _CHUNK_GPU = 1 << 18, 1 << 26
-#: Edges by tail: those that leave k are at starts[k] … starts[k + 1] of heads and weights.
-Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Trees:
@@ -238,6 +237,12 @@ class Trees:
     def of(self, sources: np.ndarray, D: Array) -> np.ndarray:
         """The predecessors of some sources, whose distances are given: int32 (k, n), on the host."""
         return of_rows(self.semiring, self.edges(essential=True), host(D), sources)
+
+    def near(self, sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Paths between pairs, where the engine has distances near them without rows: see `Engine.paths`."""
+        if self.graph.dense is not None:
+            return None
+        return self.engine.paths(sources, targets, self.edges(reverse=True))
 
     def _matrix(self, D: Array) -> Any:
         """The graph's matrix, in the dtype of its closure."""

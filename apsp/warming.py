@@ -60,7 +60,7 @@ def _roads(semiring: str, dtype: str) -> None:
     r = shortest_paths(graph, semiring=semiring, dtype=dtype, engine="elimination")
     r.distance(u, v), r.table([u, v], [u, v])
     if get(semiring).add.selects:
-        r.path(u, v)
+        r.path(u, v), r.paths([(u, v)])
     if lengths:
         r.nearest([u, v]), r.reduce("eccentricity")
     if get(semiring).idempotent:

@@ -21,6 +21,8 @@ from ..plans import Plan
 if TYPE_CHECKING:
     from ..question import Question
 
+#: Edges in one direction, by vertex: where those of each begin, the vertices at their other ends, and their weights.
+Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 #: Rows of a block, by default.
 BLOCK = 64
 #: From so many vertices of a matrix on, engines for large ones are asked: fewer take no longer than asking does.
@@ -114,6 +116,27 @@ class Engine(ABC):
                 out[here] = line[targets[here]]
                 row += 1
         return out.reshape(i.shape)
+
+    def path(self, u: int, v: int, edges: Edges) -> list[int] | None:
+        """The vertices of the path that `best_path` finds from u to v in the table of all pairs; None if by columns.
+
+        Edges are (starts, heads, weights) by tail.
+        """
+        return None
+
+    def paths(self, sources: np.ndarray, targets: np.ndarray, edges: Edges) -> tuple[np.ndarray, np.ndarray] | None:
+        """Paths of `predecessors`: their vertices, and how many each has, −1 where it takes a row; None if all do.
+
+        Edges are (starts, tails, weights) by head, tails ascending.
+        """
+        return None
+
+    def nearest(self, wanted: np.ndarray, *, towards: bool) -> tuple[np.ndarray, np.ndarray] | None:
+        """For every column which of the wanted rows is best, −1 for none, and its entry; None where rows must tell.
+
+        With `towards`, for every row its best column. Among equals, the first that is wanted.
+        """
+        return None
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """The entries of rows i and columns j, shape (len(i), len(j)), on the host."""

@@ -21,7 +21,7 @@ from semiring.types import Array, Blocks
 from .. import estimates
 from ..estimates import Estimate
 from . import saturation
-from .base import Engine, Kind, offer
+from .base import Edges, Engine, Kind, offer
 from .structures import STRUCTURES
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 LOOK = 1 / 4
 #: What a pair takes that hub labels answer, in pairs of a row's: in any case, and for each column of the longest path.
 LOOKED_UP, PASSED = 32, 1 / 4
+#: Entries of one row, beyond which the entire row takes no longer.
+FEW = 64
 
 
 class Eliminated(Engine):
@@ -170,19 +172,45 @@ class Eliminated(Engine):
         return found if self.potential is None else self._restored(np.array([found]), i, j)[0]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Entry by entry, where rows would take longer."""
-        distinct = np.count_nonzero(np.bincount(i.ravel(), minlength=1))
+        """From labels, or climbs that meet and sweeps along root paths, where rows would take longer."""
+        sources, targets = (np.count_nonzero(np.bincount(x.ravel(), minlength=1)) for x in (i, j))
         (pairs, each), cost = self._pairs, self.elimination.cost
-        if each * i.size <= distinct * (cost.sweep + cost.climb):
+        few = i.size <= FEW * min(sources, targets) or sources * targets <= 4 * i.size
+        if (few and self.device == "cpu" and self.hubs is None) or each * i.size <= sources * (cost.sweep + cost.climb):
             return self._restored(host(pairs.entries(i, j)), i, j)
         return super().entries(i, j)
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Entry by entry where they are few, else by rows or columns."""
-        (pairs, each), cost = self._pairs, self.elimination.cost
-        if each * len(i) * len(j) <= min(len(i), len(j)) * (cost.sweep + cost.climb):
+        """Entry by entry where they are few, else by climbs and sweeps along the root paths of these vertices."""
+        (pairs, each), cost, on_host = self._pairs, self.elimination.cost, self.device == "cpu"
+        limit = cost.sweep if on_host else min(len(i), len(j)) * (cost.sweep + cost.climb)
+        if each * len(i) * len(j) <= limit:
             return self._restored(host(pairs.entries(i[:, None], j)), i[:, None], j)
-        return super().block(i, j)
+        return self._restored(self.elimination.block(i, j), i[:, None], j) if on_host else super().block(i, j)
+
+    def path(self, u: int, v: int, edges: Edges) -> list[int] | None:
+        """From the distances to v near the path."""
+        from semiring.sparse import paths  # with numba
+
+        return paths.best_path(self.elimination, u, v, edges) if self._as_they_are else None
+
+    def paths(self, sources: np.ndarray, targets: np.ndarray, edges: Edges) -> tuple[np.ndarray, np.ndarray] | None:
+        """From the distances near each path."""
+        from semiring.sparse import paths  # with numba
+
+        return paths.predecessor_paths(self.elimination, sources, targets, edges) if self._as_they_are else None
+
+    def nearest(self, wanted: np.ndarray, *, towards: bool) -> tuple[np.ndarray, np.ndarray] | None:
+        """By one climb and one sweep from all of them, where ⊗ adds; else one distance may hide how near others are."""
+        from semiring.sparse import paths  # with numba
+
+        alone = self._as_they_are and self.semiring.lengths
+        return paths.nearest(self.elimination, wanted, mirrored=towards) if alone else None
+
+    @property
+    def _as_they_are(self) -> bool:
+        """Whether panels in main memory hold distances."""
+        return self.device == "cpu" and self.potential is None
 
     def panels(self, *, columns: bool = False) -> Blocks:
         """As they are swept, in the order of elimination."""

@@ -18,6 +18,7 @@ from semiring.types import Array, Label
 
 from ..display import output
 from ..engines import Engine
+from ..engines.base import Edges
 from ..engines.part import Limit, Part
 from ..graph import Graph
 from ..labels import Labels, between
@@ -135,6 +136,11 @@ class Distances:
         paths : Between many pairs.
         distance : Its weight.
 
+        Notes
+        -----
+        A column of distances to v, and the edges of the vertices on best paths; by elimination on the CPU no column,
+        only the distances of these vertices and of their neighbours.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -145,8 +151,11 @@ class Distances:
         i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
         if self.engine.entry(i, j).item() == self.infinity and start != end:
             raise NoPathError(f"path: {v!r} must be reachable from {u!r}, got no walk between them.")
-        walk = best_path(start, end, self.engine.to(end), self._neighbours, self.semiring)
-        return [self.labels[k] for k in walk]
+        edges, engine = self._out_edges, self.engine.all_pairs
+        found = None if edges is None else engine.path(start, end, edges)
+        if found is None:
+            found = best_path(start, end, self.engine.to(end), self._neighbours, self.semiring)
+        return [self.labels[k] for k in found]
 
     def table(self, sources: Any = None, targets: Any = None) -> np.ndarray:
         """The distances from some vertices to some, shape (sources, targets), as `np.asarray(r)` has them: inf is none.
@@ -176,6 +185,11 @@ class Distances:
         --------
         rows : Some rows at a time.
         to_frame : With the labels.
+
+        Notes
+        -----
+        The rows of the sources, or few columns; by elimination on the CPU the entries alone: see
+        `semiring.Elimination.block`.
 
         Examples
         --------
@@ -306,7 +320,8 @@ class Distances:
         Parameters
         ----------
         sources : list or array of labels
-            Hospitals, say. Among equally near ones, the first in this order.
+            Hospitals, say. Among equally near ones, the first in this order; where sums of floats are equal only
+            by rounding, any of them.
         towards : bool
             Whether walks lead from the vertex to one of them, and not from them to the vertex.
 
@@ -328,6 +343,11 @@ class Distances:
         distance : From one of them.
         apsp.csgraph.dijkstra : `min_only`, SciPy's name for it.
 
+        Notes
+        -----
+        A row of each source; by elimination on the CPU, over a semiring of lengths, one row in all. Source: Erwig 2000,
+        "The graph Voronoi diagram with applications".
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -339,7 +359,7 @@ class Distances:
         wanted = names.checked_positions(sources, where="nearest")
         which, best = nearest(self.engine, self.semiring, wanted, towards=towards)
         found = [names[k] for k in wanted.tolist()]
-        sources = [None if k < 0 else found[k] for k in which.tolist()]
+        sources = list(map([*found, None].__getitem__, which.tolist()))
         vertices = self.sources if towards else self.targets
         return Nearest(vertices, sources, output.numbers(best, self.semiring), len(found), self.frames)
 
@@ -349,10 +369,21 @@ class Distances:
         return None if wanted is None else names.checked_positions(wanted, where=where)
 
     @cached_property
+    def _out_edges(self) -> Edges | None:
+        """Edges by tail, in the dtype of the distances; None for a matrix, whose rows have them."""
+        if self.graph.dense is not None:
+            return None
+        tails, heads, weights = self.graph.edges(self.semiring, self.dtype)
+        order = np.argsort(tails, kind="stable")
+        start = np.searchsorted(tails[order], np.arange(self.graph.n + 1))
+        return start, heads[order].astype(np.int32), weights[order]
+
+    @cached_property
     def _neighbours(self) -> Neighbours:
         """Out-edges by vertex, in the dtype of the distances."""
         dtype = self.dtype
-        if self.graph.dense is not None:
+        edges = self._out_edges
+        if edges is None:
             windows, zero = self.graph.windows(self.semiring, dtype, where="path"), dtypes.zero(self.semiring, dtype)
             dense = self.graph.matrix(self.semiring, dtype) if windows is None else windows
 
@@ -362,10 +393,7 @@ class Distances:
                 return heads, weights[heads]
 
             return row
-        tails, heads, weights = self.graph.edges(self.semiring, dtype)
-        order = np.argsort(tails, kind="stable")
-        heads, weights = heads[order], weights[order]
-        start = np.searchsorted(tails[order], np.arange(self.graph.n + 1))
+        start, heads, weights = edges
 
         def sparse(x: int) -> tuple[np.ndarray, np.ndarray]:
             return heads[start[x] : start[x + 1]], weights[start[x] : start[x + 1]]

@@ -89,6 +89,9 @@ def nearest(engine: Engine, s: Semiring, wanted: np.ndarray, *, towards: bool = 
     """
     if s.add.selects is None:
         raise AlgebraError(f"nearest: ⊕ must select the better of two walks, got {s.add.name} of {s.name}.")
+    found = engine.nearest(wanted, towards=towards)
+    if found is not None:
+        return found
     size = engine.shape[0 if towards else 1]
     zero = dtypes.zero(s, engine.dtype)
     best, which = np.full(size, zero, engine.dtype), np.full(size, -1, np.int64)

@@ -160,7 +160,8 @@ class Routed(Distances):
     def paths(self, pairs: Any = None) -> Paths:
         """Best paths between many pairs, in flat arrays; read them as lists of labels, or as numbers.
 
-        They are those of `predecessors`. (`path` gives another, of fewest edges, where several are equally good.)
+        They are those of `predecessors`; where floats round, others that are as good may be. (`path` gives another, of
+        fewest edges, where several are equally good.)
 
         Parameters
         ----------
@@ -183,6 +184,11 @@ class Routed(Distances):
         --------
         path : Between two vertices.
         predecessor_rows : Trees, of which these are branches.
+
+        Notes
+        -----
+        A row of distances and of predecessors for each source. By elimination on the CPU, where no edge beats `one` and
+        a source has few targets: the distances of the vertices on each path, and of those before them.
 
         Examples
         --------

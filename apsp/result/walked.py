@@ -14,6 +14,9 @@ from semiring.routes import walks
 from ..labels import Labels
 from ..routes import Trees
 
+#: Paths from one vertex that are looked for one by one; more are branches of a tree.
+FEW = 8
+
 
 class Paths(Sequence[list[Any]]):
     """Paths as lists of labels, kept as flat arrays; a pair without a path has an empty list.
@@ -77,21 +80,30 @@ def paths_of(trees: Trees, sources: np.ndarray, targets: np.ndarray) -> tuple[np
     """The paths between pairs of positions, in the trees of all sources where these are at hand or most are wanted."""
     if trees.complete or (trees.engine.in_memory and 8 * len(np.unique(sources)) >= trees.graph.n):
         return walks(host(trees.predecessors), sources, sources, targets)
-    known, which = np.unique(sources, return_inverse=True)
+    known, which, many = np.unique(sources, return_inverse=True, return_counts=True)
     order = np.argsort(which, kind="stable")
-    ends = np.searchsorted(which[order], np.arange(len(known) + 1))
-    parts, done = [], 0
-    for rows, tree in trees.rows(known):
-        here = order[ends[done] : ends[done + len(rows)]]
-        parts.append(walks(tree, which[here] - done, sources[here], targets[here]))
+    counts, starts = np.full(len(sources), -1, np.int64), np.zeros(len(sources) + 1, np.int64)
+    parts = []
+    few = order[many[which[order]] <= FEW]
+    if len(few) and (near := trees.near(sources[few], targets[few])) is not None:
+        parts.append(near[0])
+        counts[few] = near[1]
+    rest = order[counts[order] < 0]
+    order = np.concatenate((few[counts[few] >= 0], rest))
+    known, which = np.unique(sources[rest], return_inverse=True)
+    ends = np.searchsorted(which, np.arange(len(known) + 1))
+    done = 0
+    for rows, tree in trees.rows(known) if len(known) else ():
+        here = slice(ends[done], ends[done + len(rows)])
+        vertices, bounds = walks(tree, which[here] - done, sources[rest[here]], targets[rest[here]])
+        parts.append(vertices)
+        counts[rest[here]] = np.diff(bounds)
         done += len(rows)
-    counts, starts = np.zeros(len(sources), np.int64), np.zeros(len(sources) + 1, np.int64)
-    counts[order] = np.concatenate([np.diff(bounds) for _, bounds in parts] or [counts])
     np.cumsum(counts, out=starts[1:])
     if len(parts) == 1 and (order == np.arange(len(order))).all():
-        return parts[0][0], starts
+        return parts[0], starts
     vertices = np.empty(int(starts[-1]), np.int32)
-    found = np.concatenate([np.empty(0, np.int32), *(part for part, _ in parts)])
+    found = np.concatenate([np.empty(0, np.int32), *parts])
     moved = counts[order]
     begins = np.repeat(starts[:-1][order] - (moved.cumsum() - moved), moved)
     vertices[begins + np.arange(len(found))] = found

@@ -19,13 +19,15 @@ CALL = 1 << 24
 class Entry(NamedTuple):
     """A kernel's machine code for one kind: as a Python callable, and where it is; and what keeps it there."""
 
-    call: Callable[..., None]
+    call: Callable[..., Any]
     address: int
     owner: Any
 
 
-#: Arguments of kernels: sizes, strides and addresses; truth values; arrays of short and of long integers.
+#: Arguments of kernels: sizes, strides and addresses; truth values; arrays of short and of long integers, of floats, of
+#: bytes.
 _TYPES = {"i": types.intp, "b": types.boolean, "s": types.int32[::1], "l": types.int64[::1]}
+_TYPES |= {"f": types.float64[::1], "c": types.uint8[::1]}
 
 
 @cache

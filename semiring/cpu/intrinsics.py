@@ -57,6 +57,18 @@ def short(typing: Any, table: Any, k: Any) -> Any:
 
 
 @intrinsic
+def write(typing: Any, address: Any, value: Any) -> Any:
+    """Put a number of any type at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = builder.inttoptr(args[0], context.get_data_type(value).as_pointer())
+        context.pack_value(builder, value, args[1], pointer)
+        return context.get_dummy_value()
+
+    return types.none(types.intp, value), codegen
+
+
+@intrinsic
 def itemsize(typing: Any, kind: Any) -> Any:
     """Bytes of an entry, a constant."""
     return types.intp(kind), lambda context, builder, signature, args: I64(kind.itemsize)

@@ -16,6 +16,7 @@ from ..cpu.code import CALL, Entry, gain, machine_code
 from ..cpu.dense.backend import CpuBackend
 from ..cpu.kinds import Kind, raw
 from ..cpu.pool import run
+from ..cpu.routes import pairs
 from ..cpu.sparse import abreast, fronts, movers, strips
 from ..cpu.sparse.abreast import ABREAST, BLOCK
 from .buffers import Buffers
@@ -77,6 +78,8 @@ STEPS: dict[str, tuple[Any, bool, str, bool]] = {
     "climb": (strips.climb_strip, False, "biiiiiii", False),
     "sweep": (strips.sweep_strip, False, "biiiiiiiiiiiii", False),
     "pair": (strips.pair_strip, False, "iiiiii", False),
+    "losses": (pairs.losses, False, "b" + "iiiiii", False),
+    "inspect": (pairs.inspect, False, "iii" + "iiiiii", False),
 }
 
 code_of = cache(Code)

@@ -22,12 +22,15 @@ from ..survey import fast, survey
 from . import fronts
 from .analysis import Analysis
 from .buffers import LINE, Buffers, aligned
+from .nearby import Nearby
 from .pattern import indices
 from .structure import Cost
 from .sweep import LANES, Sweeper
 
 #: Bytes of a panel at most, as long as a vector is full.
 PANEL = 1 << 27
+#: From so many pairs on it is asked whether they are a block.
+GRID = 64
 #: Bytes of a path from the root at most that is still near, in a core's own cache.
 NEAR = 1 << 20
 
@@ -203,7 +206,13 @@ class Queries:
         See Also
         --------
         entry : One of them.
+        block : All pairs of some rows and columns.
         rows : Where most of a row is wanted.
+
+        Notes
+        -----
+        At most 2 `Cost.climb` pairs each. Where indices recur, each of i, or of j, climbs once; and each supernode on
+        the root paths of those that it meets is swept once.
 
         Examples
         --------
@@ -222,16 +231,91 @@ class Queries:
         sources, targets = i.ravel(), j.ravel()
         if self.on_device is not None:
             return self.on_device.entries(sources, targets).reshape(i.shape)
-        out = np.empty(i.size, self.dtype)
+        if not i.size:
+            return np.empty(i.shape, self.dtype)
+        distinct = [_distinct(x, self.n) for x in (sources, targets)]
+        first, second = map(len, distinct)
+        if i.size >= GRID and first * second <= 4 * i.size:
+            places = [np.searchsorted(known, x) for known, x in zip(distinct, (sources, targets), strict=True)]
+            return self.block(*distinct)[tuple(places)].reshape(i.shape)
+        out, mirrored = np.empty(i.size, self.dtype), second < first
+        order = None
+        if 3 * min(first, second) <= i.size:
+            order = np.argsort(targets if mirrored else sources, kind="stable")
+            sources, targets = (x[order].astype(np.int32) for x in (sources, targets))
         threads = self._threads if 2 * i.size * self.cost.climb > fronts.ALONE else 1
         parts = np.linspace(0, i.size, 4 * threads + 1 if threads > 1 else 2).astype(int).tolist()
         with self._sweepers(threads) as workers:
 
             def work(worker: int, start: int, stop: int) -> None:
-                workers[worker].pairs(sources[start:stop], targets[start:stop], out[start:stop])
+                part = sources[start:stop], targets[start:stop]
+                if order is None:
+                    workers[worker].pairs(*part, out[start:stop])
+                else:
+                    ends = part[::-1] if mirrored else part
+                    Nearby.of(workers[worker]).entries(*ends, out[start:stop], mirrored=mirrored)
 
             run(work, list(pairwise(parts)), threads)
+        if order is not None:
+            out[order] = out.copy()
         return out.reshape(i.shape)
+
+    def block(self, i: Any, j: Any) -> np.ndarray:
+        """A*[i[k], j[l]] for all k and l: rows i and columns j, and nothing but them.
+
+        Parameters
+        ----------
+        i, j : int array_like
+            Of one axis; any order, repeated or not.
+
+        Returns
+        -------
+        array, shape (len(i), len(j))
+            On the device of the elimination.
+
+        Raises
+        ------
+        VertexError
+            If an index lies outside 0 … n − 1.
+        MemoryNeeded
+            If it does not fit.
+
+        See Also
+        --------
+        entries : Pairs that are no block.
+        rows : Complete rows.
+
+        Notes
+        -----
+        For each of i, or each of j where these are fewer, a climb and a sweep along the root paths of the others: at
+        most `Cost.climb` and `Cost.sweep` pairs.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.block([1, 0], [2, 1, 2])
+        array([[ 7,  0,  7],
+               [12,  5, 12]])
+        """
+        i, j = (self._vertices(x, "block").ravel() for x in (i, j))
+        if self.on_device is not None:
+            return self.on_device.entries(*(x.ravel() for x in np.broadcast_arrays(i[:, None], j))).reshape(
+                len(i), len(j)
+            )
+        entries = 2 * len(i) * len(j) + min(max(len(i), len(j)), self.n) * self._lanes * self._threads
+        require(entries * self.dtype.itemsize, where="block", hint="Ask for fewer, or stream them by rows().")
+        mirrored = len(i) > len(j)  # lanes are whichever are fewer: most pairs are those of the others' paths
+        lines, others = (j, i) if mirrored else (i, j)
+        places, line = np.unique(self.analysis.structure.position[lines], return_inverse=True)
+        distinct, other = np.unique(others, return_inverse=True)
+        if len(distinct) == len(others):
+            distinct, other = others, np.arange(len(others))
+        found = np.empty((len(places), len(distinct)), self.dtype)
+        if found.size:
+            self._block(self.order[places], distinct, found, mirrored)
+        found = found[line] if len(distinct) == len(others) else found[line[:, None], other]
+        return np.ascontiguousarray(found.T) if mirrored else found
 
     def rows(self, sources: Any = None, *, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks of complete rows: (indices (k,), entries (k, n)) with k at most `block`.
@@ -575,6 +659,22 @@ class Queries:
 
             run(work, calls, self._threads)
 
+    def _block(self, lines: np.ndarray, others: np.ndarray, found: np.ndarray, mirrored: bool) -> None:
+        """found[k] ← the entries of line k, a column where mirrored, at the others; all distinct, lines in order."""
+        unit = self._kind.lanes if self._kind.vector else 1
+        share = -(-len(lines) // (unit * self._threads)) * unit
+        batch = min(self._lanes, share)
+        threads = min(self._threads, -(-len(lines) // batch))
+        with self._sweepers(threads) as workers:
+            wanted, lanes = workers[0].wanted(others), workers[0].lanes(batch)
+            panels = [aligned((len(others), lanes), self.dtype) for _ in range(threads)]
+
+            def work(worker: int, start: int, stop: int) -> None:
+                workers[worker].batch(lines[start:stop], panels[worker], mirrored=mirrored, wanted=wanted)
+                workers[worker].transpose(panels[worker], found[start:stop])
+
+            run(work, [(k, min(k + batch, len(lines))) for k in range(0, len(lines), batch)], threads)
+
     def _product(self, x: Any, where: str, *, mirrored: bool) -> np.ndarray:
         x = asarray(x, where=where)
         x = x if isinstance(x, np.ndarray) else x.get()
@@ -611,6 +711,11 @@ class Queries:
 
     def _vertices(self, x: Any, where: str) -> np.ndarray:
         return indices(x, self.n, where=where)
+
+
+def _distinct(indices: np.ndarray, n: int) -> np.ndarray:
+    """The distinct ones of indices below n, ascending."""
+    return np.unique(indices) if 16 * len(indices) < n else np.flatnonzero(np.bincount(indices, minlength=n))
 
 
 class _Lease:

@@ -133,6 +133,11 @@ class Structure:
         return replace(self, permutation=permutation, position=inverse(permutation))
 
     @cached_property
+    def every(self) -> np.ndarray:
+        """All supernodes, int32: the path of a sweep that goes everywhere."""
+        return np.arange(len(self), dtype=np.int32)
+
+    @cached_property
     def sizes(self) -> np.ndarray:
         """Entries of each panel."""
         w = np.diff(self.first).astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from .structure import Structure
 
 #: Lanes of a batch, at least.
 LANES = 64
-_ALIGNED = 64
+#: Entries by which memory of full vectors is longer than what is in it.
+ALIGNED = 64
 
 
 @cache
@@ -25,12 +27,27 @@ def _climb() -> Entry:
 
 @cache
 def _sweep() -> Entry:
-    return machine_code(sweep.sweep, None, "iibii" + "ssslssl" + "s" + "iiiiii")
+    return machine_code(sweep.sweep, None, "iibii" + "sssslssl" + "s" + "iiiiii")
 
 
 @cache
 def _pairs() -> Entry:
     return machine_code(sweep.pairs, None, "iiiiii" + "ss" + "ssslssl" + "iiiii")
+
+
+class Wanted(NamedTuple):
+    """Where a sweep goes, and what it writes.
+
+    Attributes
+    ----------
+    path : int32 array
+        Supernodes with all their ancestors, ascending.
+    label : int32 array (n,)
+        The row of the output that each column of the order goes to; −1 where it is not wanted.
+    """
+
+    path: np.ndarray
+    label: np.ndarray
 
 
 class Sweeper:
@@ -52,34 +69,46 @@ class Sweeper:
         self.path = np.empty(len(structure), np.int32)
         self.index = np.empty(structure.front, np.int32)
         self.stack = self.z = np.empty(0, self.dtype)
+        self.nearby: Any = None  # see `nearby`
 
     def lanes(self, sources: int) -> int:
         """The lanes that so many sources take: 1, or full vectors."""
         unit = self.kind.lanes if self.kind.vector and sources > 1 else 1
         return -(-sources // unit) * unit
 
-    def batch(self, sources: np.ndarray, out: np.ndarray, *, mirrored: bool = False) -> None:
-        """out[v, k] ← A*[sources[k], v], or A*[v, sources[k]] where mirrored; `out` has `lanes` columns, aligned."""
+    def wanted(self, vertices: np.ndarray) -> Wanted:
+        """The root paths of some vertices, no two of them the same: vertex k goes to row k."""
+        label = np.full(self.S.n, -1, np.int32)
+        label[self.S.position[vertices]] = np.arange(len(vertices))
+        path = self._root_paths(self.S.position[vertices])
+        self.offsets[path] = -1
+        return Wanted(path.copy(), label)
+
+    def batch(
+        self, sources: np.ndarray, out: np.ndarray, *, mirrored: bool = False, wanted: Wanted | None = None
+    ) -> None:
+        """out[v, k] ← A*[sources[k], v], or A*[v, sources[k]] where mirrored; `out` has `lanes` columns, aligned.
+
+        Row v is that of vertex v, or of the v-th that is wanted.
+        """
         places = self.S.position[sources]
-        found = sweep.ancestors(places, self.S.owner, self.S.parent, self.offsets, self.path)
-        path = self.path[:found]
-        path.sort()  # here, as it would take a second to compile
+        path = self._root_paths(places)
         columns = sweep.places(path, self.S.first, self.offsets)
         z = self._cleared(columns, out.shape[1])
         owners = self.S.owner[places]
         z[self.offsets[owners] + places - self.S.first[owners], np.arange(len(places))] = self.kind.one
-        self._both(found, path, self.offsets, z, out, mirrored)
+        self._both(path, self.offsets, z, out, mirrored, wanted or Wanted(self.S.every, self.S.permutation))
         self.offsets[path] = -1  # an interrupted query gives up its workspaces
 
     def product(self, x: np.ndarray, out: np.ndarray, *, mirrored: bool = False) -> None:
         """out ← (xᵀ A*)ᵀ, or A* x where mirrored; x and `out` have `lanes` columns."""
         z = self._cleared(self.S.n, out.shape[1])
         z[:] = x[self.S.permutation]
-        self._both(len(self.S), np.arange(len(self.S), dtype=np.int32), self.S.first, z, out, mirrored)
+        self._both(self.S.every, self.S.first, z, out, mirrored, Wanted(self.S.every, self.S.permutation))
 
     def pairs(self, sources: np.ndarray, targets: np.ndarray, out: np.ndarray) -> None:
         """out[q] ← A*[sources[q], targets[q]]."""
-        S, longest = self.S, self.S.height + _ALIGNED
+        S, longest = self.S, self.S.height + ALIGNED
         if len(self.z) < 2 * longest:
             self.z = aligned((2 * longest,), self.dtype)
         z = self.z.ctypes.data
@@ -91,7 +120,7 @@ class Sweeper:
             _pairs().call(
                 code.fill.address, code.climb.address, code.pair.address, self.size, start, min(start + step, len(s)),
                 s, t, S.parent, S.owner, S.first, S.begin, S.slot, S.base, S.panel,
-                self.lower, self.upper, z, z + longest // _ALIGNED * _ALIGNED * self.size,
+                self.lower, self.upper, z, z + longest // ALIGNED * ALIGNED * self.size,
                 out.ctypes.data,
             )  # fmt: skip
 
@@ -105,12 +134,19 @@ class Sweeper:
     def _cleared(self, rows: int, lanes: int) -> np.ndarray:
         entries = rows * lanes
         if len(self.z) < entries:
-            self.z = aligned((entries + entries // 4 + _ALIGNED,), self.dtype)
+            self.z = aligned((entries + entries // 4 + ALIGNED,), self.dtype)
         self.code.fill.call(self.kind, entries, self.z.ctypes.data, -1)
         return self.z[:entries].reshape(rows, lanes)
 
+    def _root_paths(self, places: np.ndarray) -> np.ndarray:
+        """The supernodes on the root paths of some columns, ascending; their offsets are 0, those of others −1."""
+        found = sweep.ancestors(places, self.S.owner, self.S.parent, self.offsets, self.path)
+        path = self.path[:found]
+        path.sort()  # here, as it would take a second to compile
+        return path
+
     def _both(
-        self, count: int, path: np.ndarray, offsets: np.ndarray, z: np.ndarray, out: np.ndarray, mirrored: bool
+        self, path: np.ndarray, offsets: np.ndarray, z: np.ndarray, out: np.ndarray, mirrored: bool, wanted: Wanted
     ) -> None:
         """The climb along the path, and the sweep; each in calls that are short enough."""
         S, lanes = self.S, out.shape[1]
@@ -119,23 +155,24 @@ class Sweeper:
         if len(self.stack) < high:
             self.stack = aligned((high,), self.dtype)
         most = max(1, CALL * gain(self.kind) // max(1, lanes))
-        for start, stop in self._pieces(count, path, most):
+        for start, stop in self.pieces(path, most):
             _climb().call(
                 self.code.climb.address, self.size, mirrored, start, stop,
                 path, offsets, S.first, S.begin, S.rows, S.owner, S.panel, self.index, up, z.ctypes.data, lanes,
             )  # fmt: skip
-        for start, stop in reversed(self._pieces(len(S), None, most)):
+        for start, stop in reversed(self.pieces(wanted.path, most)):
             _sweep().call(
-                self.code.sweep.address, self.size, mirrored, start, stop, offsets,
-                S.first, S.child, S.begin, S.slot, S.base, S.panel, S.permutation, down,
+                self.code.sweep.address, self.size, mirrored, start, stop, wanted.path, offsets,
+                S.first, S.child, S.begin, S.slot, S.base, S.panel, wanted.label, down,
                 z.ctypes.data, self.stack.ctypes.data, out.ctypes.data, out.strides[0], lanes,
             )  # fmt: skip
 
-    def _pieces(self, count: int, path: np.ndarray | None, most: int) -> list[tuple[int, int]]:
-        """Ranges of supernodes, or of the path, whose panels have about so many entries at most."""
+    def pieces(self, path: np.ndarray, most: int) -> list[tuple[int, int]]:
+        """Ranges of the path whose panels have about so many entries at most."""
+        count = len(path)
         if self.panels.lower.size <= most:
             return [(0, count)]
-        entries = self.S.sizes if path is None else self.S.sizes[path]
+        entries = self.S.sizes[path]
         total = np.concatenate(([0], np.cumsum(entries)))
         cuts = np.unique(np.searchsorted(total, np.arange(0, total[-1], most)))
         edges = [*cuts.tolist(), count]

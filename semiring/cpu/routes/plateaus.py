@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..compile import kernel as own
-from ..intrinsics import kernel, one, part, times, zero
+from ..intrinsics import itemsize, kernel, load, one, part, short, times, zero
 from .equality import better, inexact, larger, limit, tight
 from .nearest import NONE, OPEN
 
@@ -85,6 +85,30 @@ def begin(
         p[i] = NONE
 
 
+@part
+def nearer(kind: Any, goal: Any, count: int, tails: int, entering: int, d: int, mirrored: bool, slack: Any) -> int:
+    """The predecessor by the second line of the rule of a vertex to which so many edges lead; OPEN if there is none.
+
+    Tails and weights of the edges are at these addresses, and its source's distances, of which its own is the goal.
+    """
+    found, least = OPEN, limit(kind, goal, goal, slack)
+    for e in range(count):
+        k, w = short(tails, e), load(kind, entering + e * itemsize(kind))
+        near = load(kind, d + k * itemsize(kind))
+        if w == one(kind) or not better(kind, near, goal):
+            continue
+        s = times(kind, w, near) if mirrored else times(kind, near, w)
+        if inexact(kind):
+            if better(kind, s, least):
+                found, least = k, s
+                if not better(kind, goal, s):
+                    break
+        elif s == goal:
+            found = k
+            break
+    return found
+
+
 @kernel
 def near(
     kind: Any, D: Any, P: Any, ends: Any, tails: Any, entering: Any, mirrored: bool, slack: Any,
@@ -94,22 +118,10 @@ def near(
     for c in range(first, last):
         d, p = D[chosen[c]], P[chosen[c]]
         for j in range(len(d)):
-            if p[j] != OPEN:
-                continue
-            least = limit(kind, d[j], d[j], slack)
-            for e in range(ends[j], ends[j + 1]):
-                k, w = tails[e], entering[e]
-                if w == one(kind) or not better(kind, d[k], d[j]):
-                    continue
-                s = times(kind, w, d[k]) if mirrored else times(kind, d[k], w)
-                if inexact(kind):
-                    if better(kind, s, least):
-                        p[j], least = k, s
-                        if not better(kind, d[j], s):
-                            break
-                elif s == d[j]:
-                    p[j] = k
-                    break
+            if p[j] == OPEN:
+                e = ends[j]
+                edges = tails.ctypes.data + 4 * e, entering.ctypes.data + e * itemsize(kind)
+                p[j] = nearer(kind, d[j], ends[j + 1] - e, edges[0], edges[1], d.ctypes.data, mirrored, slack)
 
 
 @kernel

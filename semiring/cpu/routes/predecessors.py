@@ -232,7 +232,7 @@ class Routes:
         return np.flatnonzero(failed).astype(np.int32)
 
 
-def _beats_one(semiring: Semiring, weights: np.ndarray) -> bool:
+def beats_one(semiring: Semiring, weights: np.ndarray) -> bool:
     """Whether an edge is better than `one`, so that D need not get worse along a path."""
     if not weights.size or weights.dtype.kind == "b":
         return False
@@ -261,7 +261,7 @@ def of_matrix(
     def one(a: np.ndarray, d: np.ndarray, p: np.ndarray, threads: int) -> tuple[int, int] | None:
         a, d = np.ascontiguousarray(a), np.ascontiguousarray(d)
         buffer = p if p.flags.c_contiguous else np.empty(p.shape, np.int32)
-        wrong = Routes(kind, d, buffer, sources, _beats_one(semiring, a), mirrored, threads).of_matrix(a)
+        wrong = Routes(kind, d, buffer, sources, beats_one(semiring, a), mirrored, threads).of_matrix(a)
         if buffer is not p:
             p[...] = buffer
         return wrong
@@ -296,7 +296,7 @@ def of_rows(
     if not D.size:
         return None
     kind = choose(semiring, D.dtype, False)
-    D, sources, improving = np.ascontiguousarray(D), sources.astype(np.int32), _beats_one(semiring, edges[2])
+    D, sources, improving = np.ascontiguousarray(D), sources.astype(np.int32), beats_one(semiring, edges[2])
     return Routes(kind, D, P, sources, improving, mirrored, threads).of_edges(_both_ways(kind, edges))
 
 

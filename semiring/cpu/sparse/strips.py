@@ -68,7 +68,7 @@ def sweep_tile(
     typing: Any, kind: Any, mirrored: Any, columns: Any, count: Any, w: Any, z: Any, d: Any,
     r: Any, slots: Any, stack: Any, l: Any, y: Any, out: Any, labels: Any, pitch: Any,
 ) -> Any:  # fmt: skip
-    """y[c] = ⊕ z[k] D[k, c] over w rows ⊕ stack[slots[k]] L[k, c] over r; each also to row labels[c] of `out`.
+    """y[c] = ⊕ z[k] D[k, c] over w rows ⊕ stack[slots[k]] L[k, c] over r; each also to row labels[c] ≥ 0 of `out`.
 
     `slots` and `labels` are addresses of 32-bit integers; rows of z, y and the stack are `lanes` entries, those of
     `out` `pitch` bytes. Where y is 0 it is not needed.
@@ -172,9 +172,11 @@ def _emit_sweep(
             for i in range(vectors):
                 v.store(values[c * vectors + i], here, i * width)
     for c in range(columns):
-        target = builder.add(builder.add(out, offset), builder.mul(short_at(builder, labels, I64(c)), pitch))
-        for i in range(vectors):
-            stream(v, values[c * vectors + i], builder.add(target, I64(i * width)))
+        label = short_at(builder, labels, I64(c))
+        with builder.if_then(builder.icmp_signed(">=", label, I64(0))):
+            target = builder.add(builder.add(out, offset), builder.mul(label, pitch))
+            for i in range(vectors):
+                stream(v, values[c * vectors + i], builder.add(target, I64(i * width)))
 
 
 def _emit_climb(
@@ -217,7 +219,8 @@ def _sweep_generic(
                 value = plus(kind, value, _times(kind, mirrored, x, l + (k * columns + c) * size))
             if y:
                 store(kind, y + c * row + lane * size, value)
-            store(kind, out + short(labels, c) * pitch + lane * size, value)
+            if short(labels, c) >= 0:
+                store(kind, out + short(labels, c) * pitch + lane * size, value)
 
 
 def _climb_generic(

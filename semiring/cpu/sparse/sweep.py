@@ -3,6 +3,8 @@
     climb, children first, on the sources' root paths:   z_R ← z_R ⊕ z_C U
     sweep, parents first, everywhere:                    y_C = z_C D ⊕ y_R L          (z_C = 0 off the root paths)
 
+Where only some columns are wanted, the sweep goes along their root paths alone: y is needed nowhere else.
+
 The lanes of a vector are sources. A tile is one strip of a panel, at most STRIP columns, by all lanes; it loads entire
 rows of y, found by their place on the path from the root. Parents go before children in an order in which the ancestors
 of a supernode are exactly the present path, so y is a stack of as many rows as the tree is high. Columns of A* are the
@@ -70,16 +72,17 @@ def climb(
 
 @kernel
 def sweep(
-    strip: int, size: int, mirrored: bool, start: int, stop: int, offset: Any,
+    strip: int, size: int, mirrored: bool, start: int, stop: int, path: Any, offset: Any,
     first: Any, child: Any, begin: Any, slot: Any, base: Any, panel: Any, label: Any,
     down: int, z: int, stack: int, out: int, pitch: int, lanes: int,
 ) -> None:  # fmt: skip
-    """y_C = z_C D ⊕ y_R L for supernodes stop − 1 … start; row v of `out` is that of vertex v.
+    """y_C = z_C D ⊕ y_R L for supernodes path[stop − 1] … path[start]; column p goes to row label[p] of `out`, if any.
 
-    `strip` is the address of `strips.sweep_strip`.
+    A path has all ancestors of its supernodes, in ascending order. `strip` is the address of `strips.sweep_strip`.
     """
     row = lanes * size
-    for s in range(stop - 1, start - 1, -1):
+    for q in range(stop - 1, start - 1, -1):
+        s = path[q]
         w, low = first[s + 1] - first[s], begin[s]
         r = begin[s + 1] - low
         on_path = w if offset[s] >= 0 else 0
@@ -98,7 +101,7 @@ def sweep(
 
 
 @part
-def _climb_alone(
+def climb_alone(
     fill: int, strip: int, size: int, mirrored: bool, p: int, parent: Any, owner: Any, first: Any, begin: Any,
     slot: Any, base: Any, panel: Any, up: int, z: int,
 ) -> None:  # fmt: skip
@@ -138,7 +141,7 @@ def pairs(
         if s >= 0 and t >= 0:
             for side in range(2):  # in a loop it is compiled once
                 p, up, path = (j, lower, y) if side else (i, upper, z)
-                _climb_alone(fill, strip, size, side == 1, p, parent, owner, first, begin, slot, base, panel, up, path)
+                climb_alone(fill, strip, size, side == 1, p, parent, owner, first, begin, slot, base, panel, up, path)
             while s >= 0:
                 w = first[s + 1] - first[s]
                 m = w + begin[s + 1] - begin[s]

@@ -1,0 +1,308 @@
+"""Single entries and best paths, from the panels of an elimination: no row is swept.
+
+Distances from a vertex, or to it, are known wherever its climb z is followed from a root down along a root path,
+
+    y_C = z_C D ⊕ y_R L     (see `cpu.sparse.sweep`).
+
+Vertices near one another have most ancestors in common, so all distances near a path take few supernodes. `search` is
+A* with these distances as its heuristic; `walk_back` follows predecessors by the rule of `predecessors.py`. Both know
+no kind: `losses` and `inspect` look at the edges of one vertex for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..intrinsics import itemsize, jump, kernel, load, short, times, write, zero
+from ..sparse.strips import STRIP
+from ..sparse.sweep import climb_alone
+from .equality import tight
+from .nearest import NONE, OPEN
+from .plateaus import attained, nearer
+
+
+@kernel
+def losses(kind: Any, exact: bool, count: int, heads: int, weights: int, d: int, x: int, lost: int) -> None:
+    """lost[e] ← |d[x] − w ⊗ d[y]| for the edges (x, y) of weight w: NaN where they lead nowhere.
+
+    So it is, too, where operations are exact and the edge loses anything.
+    """
+    size = itemsize(kind)
+    goal = load(kind, d + x * size)
+    for e in range(count):
+        from_head, loss = load(kind, d + short(heads, e) * size), np.nan
+        if from_head != zero(kind):
+            total = times(kind, load(kind, weights + e * size), from_head)
+            if total == goal:
+                loss = 0.0
+            elif not exact:
+                loss = abs(np.float64(total) - np.float64(goal))
+        write(lost + 8 * e, loss)
+
+
+@kernel
+def inspect(
+    kind: Any, i: int, j: int, count: int, tails: int, entering: int, d: int, equal: int, attain: int, found: int
+) -> None:
+    """found[0] ← the predecessor of j on a path from i by the first two lines of the rule; OPEN where they give none.
+
+    Where there is no path, it is NONE. Where it is OPEN, attain[e] ← whether edge e attains
+    d[j], if this is wanted. `equal` has the slack and the floor of equality.
+    """
+    size = itemsize(kind)
+    goal, slack, floor = load(kind, d + j * size), load(kind, equal), load(kind, equal + size)
+    direct = False
+    for e in range(count):
+        direct |= short(tails, e) == i and tight(kind, load(kind, entering + e * size), goal, slack, floor)
+    before = i if direct else nearer(kind, goal, count, tails, entering, d, False, slack)
+    before = before if goal != zero(kind) else NONE
+    write(found, np.int32(before))
+    if before == OPEN and attain:
+        for e in range(count):
+            k = short(tails, e)
+            w, d_k = load(kind, entering + e * size), load(kind, d + k * size)
+            good = k != i and attained(kind, d_k, w, goal, False, False, slack, floor)
+            write(attain + 4 * e, np.int32(good))
+
+
+@kernel
+def reach(
+    x: int, mirrored: bool, top: int, stamp: int, strip: int, size: int, down: int, z: int, y: int, d: int, tree: Any,
+    done: Any, path: Any,
+) -> None:  # fmt: skip
+    """d[v] ← the distance of vertex x, and of all columns on its root path, of which y has those by their order.
+
+    `top` is the supernode of the vertex that z climbed from; of those with done[s] = stamp distances are known.
+    """
+    position, permutation, owner, parent, first, begin, rows, base, leaf, panel = tree
+    s, count = owner[position[x]], 0
+    while s >= 0 and done[s] != stamp:
+        done[s] = stamp
+        path[count] = s
+        count += 1
+        s = parent[s]
+    for q in range(count - 1, -1, -1):
+        s = path[q]
+        w, low = first[s + 1] - first[s], begin[s]
+        r = begin[s + 1] - low
+        on_path = w if leaf[s] <= top <= s else 0
+        for j in range(0, w, STRIP):
+            columns, p = min(STRIP, w - j), first[s] + j
+            panel_strip = down + (panel[s] + j * (w + r)) * size
+            jump(
+                strip,
+                (
+                    mirrored, columns, 1, on_path, z + base[s] * size, panel_strip,
+                    r, rows.ctypes.data + 4 * low, y, panel_strip + w * columns * size,
+                    y + p * size, d, permutation.ctypes.data + 4 * p, size,
+                ),
+            )  # fmt: skip
+
+
+@kernel
+def distances(
+    mirrored: bool, start: int, stop: int, sources: Any, targets: Any, size: int, fill: int, climb: int, strip: int,
+    position: Any, permutation: Any, owner: Any, parent: Any, first: Any, begin: Any, rows: Any, slot: Any, base: Any,
+    leaf: Any, panel: Any, up: int, down: int, z: int, y: int, d: int, done: Any, path: Any, known: Any, out: Any,
+    state: Any,
+) -> None:  # fmt: skip
+    """out[q] ← the distance from sources[q] to targets[q], or back where mirrored, for start ≤ q < stop.
+
+    `known` and `out` are the bytes of d and of the entries; `state` is the last stamp, and the source that z climbed
+    from.
+    """
+    tree = position, permutation, owner, parent, first, begin, rows, base, leaf, panel
+    for q in range(start, stop):
+        i, j = sources[q], targets[q]
+        if i != state[1]:
+            climb_alone(fill, climb, size, mirrored, position[i], parent, owner, first, begin, slot, base, panel, up, z)
+            state[0], state[1] = state[0] + 1, i
+        reach(j, mirrored, owner[position[i]], state[0], strip, size, down, z, y, d, tree, done, path)
+        for byte in range(size):
+            out[q * size + byte] = known[j * size + byte]
+
+
+@kernel
+def _less(lost: Any, steps: Any, head: Any, tail: Any, a: int, b: int) -> bool:
+    if lost[a] != lost[b]:
+        return lost[a] < lost[b]
+    if steps[a] != steps[b]:
+        return steps[a] < steps[b]
+    return head[a] < head[b] or (head[a] == head[b] and tail[a] < tail[b])
+
+
+@kernel
+def _swap(lost: Any, steps: Any, head: Any, tail: Any, a: int, b: int) -> None:
+    lost[a], lost[b] = lost[b], lost[a]
+    steps[a], steps[b] = steps[b], steps[a]
+    head[a], head[b] = head[b], head[a]
+    tail[a], tail[b] = tail[b], tail[a]
+
+
+@kernel
+def search(
+    look: int, exact: bool, u: int, v: int, stamp: int, size: int, fill: int, climb: int, strip: int, position: Any,
+    permutation: Any, owner: Any, parent: Any, first: Any, begin: Any, rows: Any, slot: Any, base: Any, leaf: Any,
+    panel: Any, lower: int, upper: int, z: int, y: int, d: int, done: Any, path: Any, starts: Any, heads: Any,
+    weights: int, lost: Any, steps: Any, head: Any, tail: Any, settled: Any, previous: Any, state: Any,
+) -> int:  # fmt: skip
+    """previous[x] ← the vertex before x on the path from u to v that loses least; 1 where it is found, 0 for none.
+
+    −1 says that more is to be done, with a longer heap where this one is full: the four arrays from `lost` to `tail`,
+    of which state[0] entries are in use. At first it is 0, and state[1] too. `look` is the address of `losses`.
+    """
+    tree = position, permutation, owner, parent, first, begin, rows, base, leaf, panel
+    top = owner[position[v]]
+    if state[1] == 0:
+        climb_alone(fill, climb, size, True, position[v], parent, owner, first, begin, slot, base, panel, lower, z)
+        state[0], state[1] = 1, 1
+        lost[0], steps[0], head[0], tail[0] = 0.0, 0, u, u
+        reach(u, True, top, stamp, strip, size, upper, z, y, d, tree, done, path)
+    for _ in range(1 << 16):
+        count = state[0]
+        if count == 0:
+            return 0
+        x = head[0]
+        if settled[x] != stamp and count + starts[x + 1] - starts[x] > len(lost):
+            return -1
+        so_far, edges, came = lost[0], steps[0], tail[0]
+        count -= 1
+        _swap(lost, steps, head, tail, 0, count)
+        a = 0
+        while True:
+            least, left = a, 2 * a + 1
+            for b in range(left, min(left + 2, count)):
+                if _less(lost, steps, head, tail, b, least):
+                    least = b
+            if least == a:
+                break
+            _swap(lost, steps, head, tail, a, least)
+            a = least
+        state[0] = count
+        if settled[x] == stamp:
+            continue
+        settled[x], previous[x] = stamp, came
+        if x == v:
+            return 1
+        e = starts[x]
+        degree = starts[x + 1] - e
+        for k in heads[e : e + degree]:
+            if done[owner[position[k]]] != stamp:
+                reach(k, True, top, stamp, strip, size, upper, z, y, d, tree, done, path)
+        # What edges lose lies where they are pushed: at the end of the heap, none behind where it is read.
+        aside = heads.ctypes.data + 4 * e, weights + e * size
+        jump(look, (exact, degree, aside[0], aside[1], d, x, lost.ctypes.data + 8 * count))
+        for c in range(degree):
+            k, loss = heads[e + c], lost[count + c]
+            if loss != loss or settled[k] == stamp:
+                continue
+            a = state[0]
+            state[0] = a + 1
+            lost[a], steps[a], head[a], tail[a] = so_far + loss, edges + 1, k, x
+            while a and _less(lost, steps, head, tail, a, (a - 1) // 2):
+                _swap(lost, steps, head, tail, a, (a - 1) // 2)
+                a = (a - 1) // 2
+    return -1
+
+
+@kernel
+def _by_lines(look: int, i: int, j: int, ends: Any, tails: Any, entering: int, equal: int, attain: int, found: Any,
+              around: Any, tree: Any, done: Any, path: Any) -> int:  # fmt: skip
+    """See `inspect`, which is at `look`; of j and of all that edges lead from to it distances are known then."""
+    top, stamp, strip, size, down, z, y, d = around
+    e = ends[j]
+    degree = ends[j + 1] - e
+    position, owner = tree[0], tree[2]
+    if done[owner[position[j]]] != stamp:
+        reach(j, False, top, stamp, strip, size, down, z, y, d, tree, done, path)
+    for k in tails[e : e + degree]:
+        if done[owner[position[k]]] != stamp:
+            reach(k, False, top, stamp, strip, size, down, z, y, d, tree, done, path)
+    at_tails, at_entering = tails.ctypes.data + 4 * e, entering + e * size
+    jump(look, (i, j, degree, at_tails, at_entering, d, equal, attain, found.ctypes.data))
+    return found[0]
+
+
+@kernel
+def _level(look: int, i: int, j: int, ends: Any, tails: Any, entering: int, equal: int, attain: Any, found: Any,
+           around: Any, tree: Any, done: Any, path: Any, queue: Any) -> int:  # fmt: skip
+    """How many edges back from j the next vertex is that is not open; −1 if too many are looked at."""
+    queue[0] = j
+    taken, count, layer, level = 0, 1, 1, 0
+    while taken < count:
+        x = queue[taken]
+        taken += 1
+        if (
+            _by_lines(look, i, x, ends, tails, entering, equal, attain.ctypes.data, found, around, tree, done, path)
+            >= 0
+        ):
+            return level
+        for e in range(ends[x], ends[x + 1]):
+            known = not attain[e - ends[x]]
+            for q in range(count):
+                known |= queue[q] == tails[e]
+            if known:
+                continue
+            if count == len(queue):
+                return -1
+            queue[count] = tails[e]
+            count += 1
+        if taken == layer:
+            level, layer = level + 1, count
+    return -1
+
+
+@kernel
+def walk_back(
+    look: int, start: int, stop: int, sources: Any, targets: Any, size: int, fill: int, climb: int, strip: int,
+    position: Any, permutation: Any, owner: Any, parent: Any, first: Any, begin: Any, rows: Any, slot: Any, base: Any,
+    leaf: Any, panel: Any, lower: int, upper: int, z: int, y: int, d: int, done: Any, path: Any, ends: Any, tails: Any,
+    entering: int, equal: int, queue: Any, attain: Any, also: Any, found: Any, walked: Any, counts: Any, vertices: Any,
+    state: Any,
+) -> int:  # fmt: skip
+    """The paths of pairs start … stop, one after the other in `vertices`; the pair to begin with next.
+
+    counts[q] ← how many vertices path q has: 0 if there is none, −1 where its predecessors take an entire row to find.
+    `state` is how many vertices there are, the last stamp, and the source that z climbed from. No edge may beat `one`.
+    `attain` and `also` have an item for each edge that leads to a vertex.
+    """
+    tree = position, permutation, owner, parent, first, begin, rows, base, leaf, panel
+    looked_at = 0
+    for q in range(start, stop):
+        i, j = sources[q], targets[q]
+        if i != state[2]:
+            climb_alone(fill, climb, size, False, position[i], parent, owner, first, begin, slot, base, panel, upper, z)
+            state[1], state[2] = state[1] + 1, i
+        around = owner[position[i]], state[1], strip, size, lower, z, y, d
+        walked[0], count, k = j, 1, j
+        while j != i:
+            k = _by_lines(look, i, j, ends, tails, entering, equal, attain.ctypes.data, found, around, tree, done, path)
+            if k == OPEN:  # a plateau: breadth first from where it is entered
+                level = _level(look, i, j, ends, tails, entering, equal, also, found, around, tree, done, path, queue)
+                for e in range(ends[j], ends[j + 1]):
+                    if level > 0 and attain[e - ends[j]]:
+                        x = tails[e]
+                        before = _level(
+                            look, i, x, ends, tails, entering, equal, also, found, around, tree, done, path, queue
+                        )
+                        if before == level - 1:
+                            k = x
+                        if before < level:  # or not known
+                            break
+            if k < 0 or count == len(walked):
+                break
+            walked[count], j = k, k
+            count += 1
+        looked_at += count
+        counts[q] = count if j == i else 0 if k == NONE else -1
+        if j == i:
+            if count > len(vertices) - state[0]:
+                return q
+            for c in range(count):
+                vertices[state[0] + c] = walked[count - 1 - c]
+            state[0] += count
+        if looked_at > 1 << 16:
+            return q + 1
+    return stop

@@ -1,0 +1,119 @@
+"""Distances from one vertex, or to it, known near what is looked at: single entries, and paths, without rows."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from ..cpu.code import Entry, machine_code
+from ..cpu.kinds import choose, semiring_of
+from ..cpu.routes import pairs
+from ..cpu.routes.equality import rounds
+from ..cpu.routes.predecessors import ALLOWED
+from .buffers import aligned
+from .fronts import code_of
+from .sweep import ALIGNED, Sweeper
+
+#: Edges in one direction: those of vertex v are at starts[v] … starts[v + 1] of the vertices at their other ends and of
+#: their weights. int64, int32, and of the dtype of distances.
+Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: Vertices of a plateau, where edges weigh nothing, that are looked at for one predecessor.
+PLATEAU = 64
+#: Pairs of a call, so that Ctrl-C is handled.
+SHORT = 1 << 12
+#: The arguments of kernels, see `cpu.code`: those of the tree and of distances, and all.
+_TREE, _DISTANCES = "i" + "iii" + "sssss" + "l" + "ssss" + "l" + "ii", "iii" + "ls"
+
+
+@cache
+def _distances() -> Entry:
+    return machine_code(pairs.distances, None, "biiss" + _TREE + _DISTANCES + "cc" + "l")
+
+
+@cache
+def _search() -> Entry:
+    return machine_code(pairs.search, None, "ibiii" + _TREE + _DISTANCES + "lsi" + "fsss" + "ls" + "l")
+
+
+@cache
+def _walk_back() -> Entry:
+    return machine_code(pairs.walk_back, None, "iiiss" + _TREE + _DISTANCES + "lsi" + "i" + "sssss" + "ls" + "l")
+
+
+class Nearby:
+    """Distances from or to one vertex after the other, known near what is looked at; a part of a sweeper."""
+
+    def __init__(self, sweeper: Sweeper) -> None:
+        S, n, dtype = sweeper.S, sweeper.S.n, sweeper.dtype
+        # Equality and order are those of the general kind, as where rows are compared.
+        self.kind = choose(semiring_of(sweeper.kind), dtype, False)
+        self.z, (self.y, self.d) = aligned((S.height + ALIGNED,), dtype), np.empty((2, n), dtype)
+        self.done, self.path = np.zeros(len(S), np.int64), np.empty(len(S), np.int32)
+        self.settled, self.walked = np.zeros(n, np.int64), np.empty(n + 1, np.int32)
+        self.stamp, code = 0, sweeper.code
+        self.tree = (
+            dtype.itemsize, code.fill.address, code.climb.address, code.sweep.address,
+            S.position, S.permutation, S.owner, S.parent, S.first, S.begin, S.rows, S.slot, S.base, S.leaf, S.panel,
+        )  # fmt: skip
+        self.panels = sweeper.lower, sweeper.upper
+        self.distances = *(x.ctypes.data for x in (self.z, self.y, self.d)), self.done, self.path
+
+    @classmethod
+    def of(cls, sweeper: Sweeper) -> Nearby:
+        """That of a sweeper, made when it is first wanted."""
+        if sweeper.nearby is None:
+            sweeper.nearby = cls(sweeper)
+        nearby: Nearby = sweeper.nearby
+        return nearby
+
+    def entries(self, lines: np.ndarray, others: np.ndarray, out: np.ndarray, *, mirrored: bool) -> None:
+        """out[q] ← A*[lines[q], others[q]], or A*[others[q], lines[q]] where mirrored; fast where lines follow on."""
+        state, panels = np.array([self.stamp, -1]), self.panels if mirrored else self.panels[::-1]
+        for start in range(0, len(lines), SHORT):
+            _distances().call(
+                mirrored, start, min(start + SHORT, len(lines)), lines, others, *self.tree, *panels, *self.distances,
+                self.d.view(np.uint8), out.view(np.uint8), state,
+            )  # fmt: skip
+        self.stamp = int(state[0])
+
+    def search(self, u: int, v: int, edges: Edges) -> list[int] | None:
+        """See `paths.best_path`."""
+        self.stamp += 1
+        (starts, heads, weights), previous, state = edges, self.walked, np.zeros(2, np.int64)
+        look, exact = code_of(self.kind).losses.address, self.d.dtype.kind == "i"
+        lost, ends, found = np.empty(1024), np.empty((3, 1024), np.int32), -1
+        while found < 0:
+            count = int(state[0])
+            needed = count + int(np.diff(starts[ends[1, 0] :][:2])[0]) if count else 1
+            if needed > len(lost):
+                lost, ends = np.resize(lost, 2 * needed), np.concatenate((ends, np.empty((3, 2 * needed), np.int32)), 1)
+            found = _search().call(
+                look, exact, u, v, self.stamp, *self.tree, *self.panels, *self.distances,
+                starts, heads, weights.ctypes.data, lost, *ends, self.settled, previous, state,
+            )  # fmt: skip
+        if not found:
+            return None
+        path = [v]
+        while path[-1] != u:
+            path.append(int(previous[path[-1]]))
+        return path[::-1]
+
+    def walk_back(self, sources: np.ndarray, targets: np.ndarray, edges: Edges, counts: np.ndarray) -> np.ndarray:
+        """counts ← how many vertices each path has, and those of all; see `paths.predecessor_paths`."""
+        (ends, tails, weights), look = edges, code_of(self.kind).inspect.address
+        equal = np.array([ALLOWED * np.finfo(self.d.dtype).eps if rounds(self.kind) else 0, 0], self.d.dtype)
+        attain, also = np.empty((2, int(np.diff(ends).max(initial=1))), np.int32)
+        queue, found, state = np.empty(PLATEAU, np.int32), np.empty(1, np.int32), np.array([0, self.stamp, -1])
+        vertices, done = np.empty(64 * len(sources), np.int32), 0
+        while done < len(sources):
+            before = done
+            done = _walk_back().call(
+                look, done, len(sources), sources, targets, *self.tree, *self.panels, *self.distances,
+                ends, tails, weights.ctypes.data, equal.ctypes.data, queue, attain, also, found, self.walked,
+                counts, vertices, state,
+            )  # fmt: skip
+            if done == before:
+                vertices = np.resize(vertices, 2 * len(vertices) + len(self.d))
+        self.stamp = int(state[1])
+        return vertices[: state[0]]
