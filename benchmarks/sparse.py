@@ -14,6 +14,7 @@ entry is one distance. Where there is a bar, it stands behind the number, and wh
 from __future__ import annotations
 
 import gzip
+import itertools
 import multiprocessing
 import threading
 import time
@@ -39,9 +40,9 @@ BARS: dict[str, dict[str, float]] = {
     "rome99": {"all pairs": 15e-3, "SciPy": 70},
     "Luxembourg": {
         "cold": 0.1, "panels": 0.25e-9, "rows": 0.7e-9, "pair": 25e-6, "pairs": 8e-6, "weights": 20e-3,
-        "first distance": 0.5, "two sweeps": 1.8,
+        "first distance": 0.5, "two sweeps": 1.8, "table 50": 5e-3, "table 1000": 60e-3, "path": 1e-3, "paths": 0.15e-3,
     },
-    "road-like 131000": {"cold": 0.2, "panels": 0.36e-9, "SciPy": 400, "two sweeps": 1.8},
+    "road-like 131000": {"cold": 0.2, "panels": 0.36e-9, "SciPy": 400, "two sweeps": 1.8, "nearest": 12e-3},
     "Delaunay 126146": {"cold": 0.35, "panels": 1e-9, "weights": 60e-3, "two sweeps": 1.8, "two numbers": 1.5},
     "road-like 10⁶": {"cold": 2.5, "source": 0.8e-3, "peak": 1e9},
     "wiki-Vote": {"all pairs": 1.0, "SciPy": 1, "dense": 1},
@@ -195,6 +196,8 @@ def measure(name: str, arcs: Arcs, path: Path | None) -> None:
     few = list(zip(i[:300].tolist(), j[:300].tolist(), strict=True))
     lines.say("pair", own(lambda: [made.entry(a, b) for a, b in few]) / len(few), "one pair, in a loop", 1e6, "µs")
     lines.say("pairs", own(lambda: made.entries(i, j)) / len(i), f"one pair, of {count} in a call", 1e6, "µs")
+    if not large and made.cost.climb <= 10**7:
+        near(arcs, lines)
     every = cold + n * n * panels
     lines.say("all pairs", every, "all pairs, cold", 1.0, "s")
     scipy, dense = scipys(arcs), n**3 / dense_rate()
@@ -212,6 +215,40 @@ def measure(name: str, arcs: Arcs, path: Path | None) -> None:
         share = args.itemsize / sweeps[1] / filled()
         lines.say("filled", share, "  of what two threads write where they only fill", 100, "%")
         lines.say("two numbers", numbers[0] / numbers[1], "2 threads: new weights, wall clock", 1.0, "×")
+
+
+def near(arcs: Arcs, lines: Lines) -> None:
+    """Tables of few entries, the nearest of several, paths: equal to SciPy's, or as long, and timed next to SciPy's."""
+    tails, heads, weights, n = arcs
+    graph, A, rng = apsp.Graph.from_arrays(tails, heads, weights, n=n), matrix(arcs), np.random.default_rng(3)
+    r = apsp.shortest_paths(graph, dtype="float32", engine="elimination", threads=1)
+    for k in (50, 1000):
+        sources, targets = rng.integers(0, n, (2, k))
+        expected = dijkstra(A, indices=sources[:5])[:, targets]
+        np.testing.assert_allclose(r.table(sources, targets)[:5], expected, rtol=1e-5, atol=1e-3)
+        table = own(lambda i=sources, j=targets: r.table(i, j))
+        lines.say(f"table {k}", table, f"a table of {k} × {k}", 1e3, "ms")
+    hospitals = rng.permutation(n)[:50]
+    expected = dijkstra(A, indices=hospitals, min_only=True)
+    np.testing.assert_allclose(r.nearest(hospitals).distance, expected, rtol=1e-5, atol=1e-3)
+    nearest = own(lambda: r.nearest(hospitals))
+    lines.say("nearest", nearest, "the nearest of 50, for every vertex", 1e3, "ms")
+    lines.say(
+        "min_only", own(lambda: dijkstra(A, indices=hospitals, min_only=True), 3) / nearest, "SciPy takes", 1, "×"
+    )
+    i, j = rng.integers(0, n, (2, 10_000))
+    reached = r.distance(i, j) < np.inf
+    pairs = np.stack((i, j), axis=1)[reached]
+    some = r.paths(pairs[:100])
+    ends = np.array([edge for path in some for edge in itertools.pairwise(path)])
+    steps = np.asarray(A[ends[:, 0], ends[:, 1]])
+    length = np.bincount(np.repeat(np.arange(100), some.hops), weights=steps, minlength=100)
+    np.testing.assert_allclose(length, r.distance(*pairs[:100].T), rtol=1e-5, atol=1e-3)
+    lines.say("paths", own(lambda: r.paths(pairs), 2) / len(pairs), f"a path, of {len(pairs)} in a call", 1e3, "ms")
+    u, v = max(some, key=len)[:: some.hops.max()]
+    path, tree = own(lambda: r.path(u, v), 20), own(lambda: dijkstra(A, indices=u, return_predecessors=True))
+    lines.say("path", path, f"one path, of {some.hops.max() + 1} vertices", 1e3, "ms")
+    lines.say("tree", tree / path, "SciPy's tree of which it is a branch takes", 1, "×")
 
 
 def in_turn(run: Callable[[Elimination], float], which: tuple[Elimination, ...], repeat: int) -> list[float]:
