@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy as np
 from semiring.memory import require
 
 from .graph import Graph
+
+#: Up to so many points of a map are triangulated together; of more, about so many in each square.
+TOGETHER, SQUARE = 1 << 18, 2000
 
 
 def cycle(n: int, *, directed: bool = True, weight: float = 1) -> Graph:
@@ -217,7 +221,7 @@ def road_like(n: int, *, seed: int | np.random.Generator) -> Graph:
     -----
     Urquhart 1980, "Algorithms for computation of relative neighbourhood graph".
 
-    O(n log n) time, most of it SciPy's Delaunay triangulation, and O(n) memory.
+    O(n log n) time, most of it SciPy's Delaunay triangulations, and O(n) memory.
 
     Examples
     --------
@@ -227,18 +231,19 @@ def road_like(n: int, *, seed: int | np.random.Generator) -> Graph:
     """
     _require("road_like", "n", n)
     side = 1000 * np.sqrt(n / 10)
-    points = _towns(_drawing(seed, "road_like"), n) * side
+    points, code = _towns(_drawing(seed, "road_like"), n)
+    points = points * side
     if n < 3:
         edges = np.array([[0, 1]])[: max(n - 1, 0)]
     else:
-        from scipy.spatial import Delaunay
-
-        triangles = Delaunay(points).simplices.astype(np.int64)
-        sides = np.sort(np.stack((triangles[:, [1, 2]], triangles[:, [2, 0]], triangles[:, [0, 1]]), axis=1), axis=2)
-        length = np.linalg.norm(points[sides[..., 0]] - points[sides[..., 1]], axis=2)
-        code = sides[..., 0] * n + sides[..., 1]
-        longest = code[np.arange(len(code)), length.argmax(axis=1)]
-        edges = np.stack(np.divmod(np.setdiff1d(code, longest), n), axis=1)
+        triangles = _delaunay(points, code, side)
+        ends = [np.sort(triangles[:, pair], axis=1) for pair in ([1, 2], [2, 0], [0, 1])]
+        length = np.stack([np.linalg.norm(points[u] - points[v], axis=1) for u, v in (x.T for x in ends)])
+        longest = np.arange(3)[:, None] == length.argmax(axis=0)
+        # A side of two triangles appears twice, first where it is the longest.
+        sides = np.sort(np.concatenate([2 * (x[:, 0] * n + x[:, 1]) for x in ends]) + ~longest.ravel())
+        first = np.concatenate(([True], sides[1:] >> 1 != sides[:-1] >> 1))
+        edges = np.stack(np.divmod(sides[first & (sides & 1 == 1)] >> 1, n), axis=1)
     tails, heads = edges.reshape(-1, 2).T
     metres = np.linalg.norm(points[tails] - points[heads], axis=1)
     return Graph.from_arrays(
@@ -246,8 +251,72 @@ def road_like(n: int, *, seed: int | np.random.Generator) -> Graph:
     )
 
 
-def _towns(rng: np.random.Generator, n: int) -> np.ndarray:
-    """n points of the unit square, half of them in clusters, along a Z-order curve."""
+def _delaunay(points: np.ndarray, code: np.ndarray, side: float) -> np.ndarray:
+    """The triangles, counterclockwise, of points along a Z-order curve in a square, whose codes are `code`.
+
+    Each of 4ᵏ squares is triangulated by itself, which takes a quarter of the time: it stays in the caches. A triangle
+    whose circumcircle lies in its square is one of all points. The vertices of the others, triangulated together, have
+    all that are missing, and others that lie where triangles are known already: behind the edges of those.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import Delaunay
+
+    n = len(points)
+    k = round(math.log(n / SQUARE, 4)) if n > TOGETHER else 0
+    squares = code >> np.uint64(2 * (16 - k))
+    starts = np.flatnonzero(np.concatenate(([True], squares[1:] != squares[:-1])))
+    complete, known = np.ones(n, bool), [np.empty((0, 3), np.int64)]
+    for start, stop in itertools.pairwise([*starts.tolist(), n] if k else ()):
+        if stop - start < 4:
+            complete[start:stop] = False
+            continue
+        local = points[start:stop]
+        low = np.floor(local.min(axis=0) * (2**k / side)) * (side / 2**k)
+        found = Delaunay(local - low)  # small numbers, whose squares are rounded less
+        inside = _inside(found.points[found.simplices], side / 2**k)
+        vertices = np.concatenate((found.simplices[~inside].ravel(), found.convex_hull.ravel(), found.coplanar[:, 0]))
+        complete[start + vertices] = False
+        known.append(found.simplices[inside].astype(np.int64) + start)
+    triangles = np.concatenate(known)
+    if not len(triangles):
+        whole: np.ndarray = Delaunay(points).simplices.astype(np.int64)
+        return whole
+    others = np.flatnonzero(~complete)
+    joined = Delaunay(points[others])
+    rest = others[joined.simplices]
+    # Edge j of a triangle is opposite to its vertex j; a known triangle and its neighbour pass it in opposite ways.
+    shared = triangles[(~complete[triangles]).sum(axis=1) > 1]
+    left = _edges(shared, n).ravel()
+    left = np.setdiff1d(left, left % n * n + left // n, assume_unique=True)
+    edges = _edges(rest, n)
+    missing, behind = np.isin(edges % n * n + edges // n, left), np.isin(edges, left)
+    i, j = np.nonzero((joined.neighbors >= 0) & ~missing & ~behind)
+    pairs = coo_array((np.ones(len(i), bool), (i, joined.neighbors[i, j])), shape=(len(rest), len(rest)))
+    _, part = connected_components(pairs, directed=False)
+    return np.concatenate((triangles, rest[np.isin(part, part[missing.any(axis=1)])]))
+
+
+def _edges(triangles: np.ndarray, n: int) -> np.ndarray:
+    """Tail · n + head of the edges opposite to each vertex."""
+    edges: np.ndarray = triangles[:, [1, 2, 0]] * n + triangles[:, [2, 0, 1]]
+    return edges
+
+
+def _inside(corners: np.ndarray, side: float) -> np.ndarray:
+    """Which circumcircles of triangles (k, 3, 2) lie in the square from 0 to `side`, with something to spare."""
+    a, (b, c) = corners[:, 0], np.moveaxis(corners[:, 1:] - corners[:, :1], 1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = 0.5 / (b[:, 0] * c[:, 1] - b[:, 1] * c[:, 0])
+        bb, cc = (b**2).sum(axis=1) * scale, (c**2).sum(axis=1) * scale
+        offset = np.stack((c[:, 1] * bb - b[:, 1] * cc, b[:, 0] * cc - c[:, 0] * bb), axis=1)
+        reach = 1.000001 * np.hypot(*offset.T)[:, None]
+        found: np.ndarray = ((a + offset - reach >= 0) & (a + offset + reach <= side)).all(axis=1)
+    return found
+
+
+def _towns(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """n points of the unit square, half of them in clusters, along a Z-order curve; and their places on it."""
     count = max(1, n // 1000)
     centres, spread = rng.random((count, 2)), 0.3 / np.sqrt(count) * rng.random(count)
     town = rng.integers(count, size=n // 2)
@@ -258,8 +327,8 @@ def _towns(rng: np.random.Generator, n: int) -> np.ndarray:
     for bit in range(16):
         for axis in range(2):
             code |= ((cells[:, axis] >> np.uint64(bit)) & np.uint64(1)) << np.uint64(2 * bit + axis)
-    ordered: np.ndarray = points[np.argsort(code, kind="stable")]
-    return ordered
+    order = np.argsort(code, kind="stable")
+    return points[order], code[order]
 
 
 def _subset(rng: np.random.Generator, possible: int, size: int) -> np.ndarray:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
+from scipy.spatial import Delaunay
 
+from apsp import generate
 from apsp.generate import _pairs, cycle, grid, random_graph, road_like
 
 
@@ -118,6 +120,23 @@ def test_roads_are_planar_connected_and_few(n):
     again = road_like(n, seed=5)
     np.testing.assert_array_equal(roads.rows, again.rows)
     np.testing.assert_array_equal(roads.weights, again.weights)
+
+
+@pytest.mark.parametrize("each", [3, 40, 700])
+def test_maps_in_squares_are_triangulated_as_one(monkeypatch, each):
+    monkeypatch.setattr(generate, "TOGETHER", 0)
+    monkeypatch.setattr(generate, "SQUARE", each)
+    for n in (4, 37, 1000, 6000):
+        for seed in range(4):
+            points, code = generate._towns(np.random.default_rng(seed), n)
+            if seed == 3 and n > 100:  # three quarters of the squares are empty, and much lies outside of all that are known
+                points, code = points[code < 2**30], code[code < 2**30]
+            found = generate._delaunay(points, code, 1.0)
+            a, b, c = np.moveaxis(points[found], 1, 0)
+            assert (np.linalg.det(np.stack((b - a, c - a), axis=1)) > 0).all()
+            expected = np.sort(Delaunay(points).simplices, axis=1)
+            np.testing.assert_array_equal(np.unique(np.sort(found, axis=1), axis=0), np.unique(expected, axis=0))
+            assert len(found) == len(expected)
 
 
 def test_roads_lie_near_one_another_in_their_order():
