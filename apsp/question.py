@@ -20,6 +20,7 @@ from semiring.arrays import Taken
 from semiring.backend import bind, device_of
 from semiring.bits import BitMatrix
 from semiring.compiling import Missing
+from semiring.cycles import Lengths
 from semiring.sparse.cycles import Weighted
 from semiring.survey import Survey, survey
 from semiring.types import Array
@@ -98,7 +99,35 @@ class Question:
             return dtypes.resolve(self.semiring, wants.dtype, where=wants.where)
         if not isinstance(source, Graph):
             return np.dtype(bool) if isinstance(source, BitMatrix) else self.taken.array.dtype
+        if source.weights is not None and self.narrowed:
+            return np.dtype(np.int32)
         return source.target(self.semiring, wants.dtype, where=wants.where)
+
+    @cached_property
+    def narrowed(self) -> bool:
+        """Whether int32 is to hold all distances, though not every sum of a simple path.
+
+        One search each way shows it; or the engine of other weights of the same edges had it so, and will tell.
+        """
+        wants, source = self.wants, self.source
+        if wants.dtype is not None or wants.table or wants.partial or wants.packed or not self.listed:
+            return False
+        weights, lengths = source.weights, Lengths.of(self.semiring)
+        if weights is None or weights.dtype.kind != "i" or lengths is None or lengths.logarithmic or not len(weights):
+            return False
+        most = np.iinfo(np.int32).max
+        if "int32" not in self.semiring.dtypes or dtypes.largest_finite(weights) >= most:
+            return False
+        if getattr(wants.like, "narrowed", False):
+            return True
+        if self.n > 4 * len(weights) or source.target(self.semiring) != np.int64:
+            return False
+        return self.farthest[0] < most
+
+    @cached_property
+    def farthest(self) -> tuple[float, int]:
+        """No distance is greater, by searches from and to a vertex."""
+        return Weighted(*self.graph.edges(self.semiring, np.int64), self.n, self.semiring).farthest()
 
     @cached_property
     def device(self) -> str:
@@ -115,7 +144,7 @@ class Question:
             self.source,
             self.semiring,
             w,
-            dtype=w.dtype,
+            dtype=w.dtype if getattr(self.source, "weights", None) is None else self.dtype,
             overwrite=w.overwrite,
             unweighted=w.unweighted and not self.is_graph,
             nulls=w.nulls,

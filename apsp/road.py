@@ -119,6 +119,7 @@ def answer(question: Question) -> Answer:
             token = expected.set(lambda: _expected(kind, question))
             try:
                 engine = kind.open(question, plan)
+                plan = plan if engine.dtype == plan.dtype else replace(plan, dtype=engine.dtype.name)
             finally:
                 expected.reset(token)
             if not kind.compiles:

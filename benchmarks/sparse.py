@@ -41,6 +41,8 @@ BARS: dict[str, dict[str, float]] = {
     "Luxembourg": {
         "cold": 0.1, "panels": 0.25e-9, "rows": 0.7e-9, "pair": 25e-6, "pairs": 8e-6, "weights": 20e-3,
         "first distance": 0.5, "two sweeps": 1.8, "table 50": 5e-3, "table 1000": 60e-3, "path": 1e-3, "paths": 0.15e-3,
+        "one arc": 0.5e-3, "one arc at worst": 3e-3, "closed": 0.5e-3,
+        "closed at worst": 3e-3, "new weights": 1.15, "as it comes": 1.2e-9,
     },
     "road-like 131000": {"cold": 0.2, "panels": 0.36e-9, "SciPy": 400, "two sweeps": 1.8, "nearest": 12e-3},
     "Delaunay 126146": {"cold": 0.35, "panels": 1e-9, "weights": 60e-3, "two sweeps": 1.8, "two numbers": 1.5},
@@ -206,6 +208,7 @@ def measure(name: str, arcs: Arcs, path: Path | None) -> None:
     lines.planned(arcs, cold, {"elimination": cold + n * n * rows, "scipy": scipy, "dense": dense})
     if path is not None:
         lines.say("first distance", first_distance(path), "from the file to the first distance", 1.0, "s")
+        measure_result(path, lines)
     lines.say("peak", streaming_peak(made), "resident at most while rows are streamed", 1e-6, "MB")
     if cold < 2 and not large:
         two = Elimination.from_arrays(tails, heads, args, n, threads=2)
@@ -307,6 +310,44 @@ def first_distance(path: Path) -> float:
         r.distance(r.graph.labels[0], r.graph.labels[-1])
 
     return own(run, repeat=3)
+
+
+def measure_result(path: Path, lines: Lines) -> None:
+    """What `shortest_paths` of a file answers as it comes: rows, one arc changed, all new weights."""
+    r = apsp.shortest_paths(path, threads=1)
+    graph, rng = r.graph, np.random.default_rng(4)
+    names = graph.labels
+    entries = consume(r.rows(), 30)
+    lines.say("as it comes", own(lambda: consume(r.rows(), 30), 3) / entries, f"an entry of rows, {r.dtype}", 1e9, "ns")
+    sources, targets = ([names[k] for k in rng.integers(0, r.graph.n, 3000).tolist()] for _ in range(2))
+    edges = rng.choice(graph.edge_count, 3000, replace=False).tolist()
+    for key, what in (("one arc", "doubled"), ("closed", "closed")):
+        spent = []
+        for edge, u, v in zip(2 * edges[:1] + edges, 2 * sources[:1] + sources, 2 * targets[:1] + targets, strict=True):
+            tail, head, weight = names[int(graph.rows[edge])], names[int(graph.cols[edge])], graph.weights[edge].item()
+            start = time.thread_time()
+            changed = r.update({(tail, head): np.inf if what == "closed" else 2 * weight})
+            changed.distance(u, v)
+            spent.append(time.thread_time() - start)
+        check_result(changed)
+        lines.say(key, float(np.median(spent[2:])), f"one arc {what}, and the next distance: median", 1e3, "ms")
+        lines.say(f"{key} at worst", max(spent[2:]), "  at worst", 1e3, "ms")
+    weights = (graph.weights * rng.uniform(0.5, 2, graph.edge_count)).astype(np.int64)
+    check_result(r.update(weights))
+    E = r.engine.elimination
+    alone = own(lambda: E.update(E.weights), 15)
+    lines.say(
+        "new weights", own(lambda: r.update(weights), 15) / alone, "all new weights, to the engine's own", 1.0, "×"
+    )
+
+
+def check_result(r: apsp.Result) -> None:
+    """Sampled rows are SciPy's."""
+    arcs = r.graph.rows, r.graph.cols, r.graph.weights.astype(float), r.graph.n
+    arcs[2][r.graph.weights == np.iinfo(np.int64).max] = np.inf
+    some = np.random.default_rng(5).integers(0, r.graph.n, 2)
+    found = r.table([r.graph.labels[k] for k in some.tolist()], list(r.graph.labels))
+    np.testing.assert_allclose(found, dijkstra(matrix(arcs), indices=some), atol=1)
 
 
 def dense_rate() -> float:

@@ -330,7 +330,14 @@ def test_new_weights_on_the_same_edges(engine):
     np.testing.assert_array_equal(
         np.asarray(closed), truth(Graph.from_arrays(graph.rows, graph.cols, changed, n=graph.n, directed=False))
     )
-    assert r.update({(u, v): 10**9}).dtype == np.int64
+    assert closed.dtype == r.dtype
+    far = r.update({(u, v): 2**30})  # every distance fits, as a search shows, though not every sum of arcs
+    changed[3] = 2**30
+    np.testing.assert_array_equal(
+        np.asarray(far), truth(Graph.from_arrays(graph.rows, graph.cols, changed, n=graph.n, directed=False))
+    )
+    assert far.dtype == np.int32
+    assert r.update({(u, v): 2**31}).dtype == np.int64
     with pytest.raises(VertexError, match=r"\(0, 0\)"):
         r.update({(0, 0): 3})
     with pytest.raises(ShapeError, match="one weight an edge"):

@@ -129,7 +129,9 @@ def test_maps_in_squares_are_triangulated_as_one(monkeypatch, each):
     for n in (4, 37, 1000, 6000):
         for seed in range(4):
             points, code = generate._towns(np.random.default_rng(seed), n)
-            if seed == 3 and n > 100:  # three quarters of the squares are empty, and much lies outside of all that are known
+            if (
+                seed == 3 and n > 100
+            ):  # three quarters of the squares are empty, and much lies outside of all that are known
                 points, code = points[code < 2**30], code[code < 2**30]
             found = generate._delaunay(points, code, 1.0)
             a, b, c = np.moveaxis(points[found], 1, 0)

@@ -22,7 +22,7 @@ Next to them: `base` has `Engine`, the protocol with default bodies in terms of 
 all vertices or of components, which `condensation` finds; `stored` tiles on disk, of which
 windows are read; `saved` a part that was saved, the rest of which is computed again; `labelled` hub labels that were
 saved; `part` rows and columns of another, and nothing beyond a limit; `saturation` tells distances that integers do not
-hold; `structures` remembers the structures of eliminations.
+hold, `bounds` that they hold all; `structures` remembers the structures of eliminations.
 """
 
 from __future__ import annotations

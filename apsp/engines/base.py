@@ -19,6 +19,7 @@ from ..estimates import Estimate
 from ..plans import Plan
 
 if TYPE_CHECKING:
+    from ..graph import Graph
     from ..question import Question
 
 #: Edges in one direction, by vertex: where those of each begin, the vertices at their other ends, and their weights.
@@ -27,6 +28,9 @@ Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 BLOCK = 64
 #: From so many vertices of a matrix on, engines for large ones are asked: fewer take no longer than asking does.
 MANY = 1024
+
+
+Changed = tuple["Engine", np.ndarray, np.ndarray]
 
 
 class Engine(ABC):
@@ -76,6 +80,17 @@ class Engine(ABC):
     def all_pairs(self) -> Engine:
         """The table of all pairs of vertices."""
         return self
+
+    def changed(self, graph: Graph, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> Changed | None:
+        """The engine of the graph with new weights of all edges from tails[k] to heads[k]; None where all is computed.
+
+        With it, the numbers of those edges, and what each weighs.
+        """
+        return None
+
+    def renewed(self, graph: Graph) -> Engine | None:
+        """The engine of a graph with other weights, in the same dtype; None where a new one has to be chosen."""
+        return None
 
     @property
     def vertices(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,17 +12,21 @@ import numpy as np
 from semiring import dtypes, sparse
 from semiring.algebra import Semiring
 from semiring.catalog import get
+from semiring.conversion import conform
 from semiring.cycles import Lengths
 from semiring.devices import host
-from semiring.errors import DivergenceError
+from semiring.errors import DivergenceError, SemiringError
 from semiring.memory import shown
 from semiring.sparse.cycles import Weighted
 from semiring.types import Array, Blocks
 
 from .. import estimates
 from ..estimates import Estimate
+from ..graph import Graph
+from ..graph.reweighted import weights_of
 from . import saturation
-from .base import Edges, Engine, Kind, offer
+from .base import Changed, Edges, Engine, Kind, offer
+from .bounds import Bounds
 from .structures import STRUCTURES
 
 if TYPE_CHECKING:
@@ -37,6 +42,11 @@ LOOK = 1 / 4
 LOOKED_UP, PASSED = 32, 1 / 4
 #: Entries of one row, beyond which the entire row takes no longer.
 FEW = 64
+
+
+#: What an engine has in common with that of new weights of few edges.
+_SHARED = "analysis", "semiring", "threads", "order", "potential", "device", "_weights", "shape", "dtype", "narrowed", \
+    "centre"  # fmt: skip
 
 
 class Eliminated(Engine):
@@ -74,6 +84,10 @@ class Eliminated(Engine):
 
     name = "elimination"
     hubs: HubLabels | None = None
+    longest: float = math.inf  # no path is
+    bounds: Bounds | None = None
+    narrowed, centre = False, 0
+    _weights: np.ndarray | None = None
 
     def __init__(
         self,
@@ -87,13 +101,15 @@ class Eliminated(Engine):
         potential: np.ndarray | None = None,
         device: str = "cpu",
     ) -> None:
-        self.analysis, self.weights, self.semiring, self.threads = analysis, weights, semiring, threads
+        self.analysis, self.semiring, self.threads = analysis, semiring, threads
         self.order, self.potential, self.device = order, potential, device
+        self._weights = None if potential is None else weights
         lengths = weights if potential is None else self._reweighted(weights, potential)
         self.elimination = sparse.Elimination(
             analysis, lengths, semiring, dtype=weights.dtype, threads=threads, check=check, device=device
         )
         self.shape, self.dtype = (analysis.n, analysis.n), self.elimination.dtype
+        self.centre = int(analysis.structure.permutation[-1]) if analysis.n else 0
 
     def __getstate__(self) -> dict[str, Any]:
         state = {
@@ -128,6 +144,125 @@ class Eliminated(Engine):
         with np.errstate(over="ignore"):
             found = lengths.to_entries(lengths.of_entries(np.asarray(host(D)), zero) - (h[i] - h[j]))
         return found.astype(self.dtype)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The arcs' weights."""
+        return self.elimination.weights if self._weights is None else self._weights
+
+    def changed(self, graph: Graph, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> Changed | None:
+        """By the supernodes on the arcs' root paths."""
+        s, found = self.semiring, self.analysis
+        if self.potential is not None or s.boolean or self.device != "cpu":
+            return None
+        try:
+            values = conform(weights, s, self.dtype, where="update")
+            ends = list(zip(tails.tolist(), heads.tolist(), strict=True))
+            there = [found.between(u, v) for u, v in ends]
+            if not graph.directed:
+                back = [found.between(v, u) for u, v in ends]
+                there = [np.concatenate(both) for both in zip(there, back, strict=True)]
+            counts = [len(arcs) for arcs in there]
+            if 0 in counts:
+                return None
+            arcs = np.concatenate(there)
+            made = self._with(self.elimination.update(np.repeat(values, counts), arcs=arcs))
+        except SemiringError:  # which is told by label where all is computed
+            return None
+        listed = arcs < graph.edge_count  # others lead back
+        edges, new = arcs[listed], np.repeat(weights, counts)[listed]
+        if made.elimination.divergence is not None or not made._still_holds(self, graph, edges, new):
+            return None
+        if self.hubs is not None:
+            made.hub_labels()
+        return made, edges, new
+
+    def _with(self, E: Elimination) -> Eliminated:
+        made = Eliminated.__new__(Eliminated)
+        vars(made).update({name: getattr(self, name) for name in _SHARED}, elimination=E)
+        return made
+
+    def renewed(self, graph: Graph) -> Eliminated | None:
+        """All fronts, computed again."""
+        s, tails = self.semiring, self.analysis.tails
+        if self.potential is not None or s.boolean or self.device != "cpu" or graph.weights is None:
+            return None
+        try:
+            weights = conform(graph.weights, s, self.dtype, where="update")
+            if not graph.directed:  # those that are no loops lead back
+                back = tails[: len(weights)] != self.analysis.heads[: len(weights)]
+                weights = np.concatenate((weights, weights[back]))
+            made = self._with(self.elimination.update(weights))
+        except SemiringError:  # which is told by label where an engine is chosen
+            return None
+        if made.elimination.divergence is not None:
+            return None
+        if self.dtype.kind == "i":
+            made.longest = made.shape[0] * dtypes.largest_finite(weights)
+            if not made.holds and self.bounds is not None:
+                old, new = (x.elimination.weights_by_front for x in (self, made))
+                made.bounds = self.bounds.scaled(old, new, dtypes.zero(s, self.dtype))
+            if not made.holds and not made.proves(tails, self.analysis.heads, weights, self.bounds):
+                return None
+        if self.hubs is not None:
+            made.hub_labels()
+        return made
+
+    def _still_holds(self, before: Eliminated, graph: Graph, edges: np.ndarray, new: np.ndarray) -> bool:
+        """Whether integers hold all distances when these edges of a graph weigh something else than before."""
+        if self.dtype.kind != "i" or not self.semiring.mul.saturating:
+            return True
+        assert graph.rows is not None
+        assert graph.cols is not None
+        zero, lengths = dtypes.zero(self.semiring, new.dtype), Lengths.of(self.semiring)
+        self.longest = before.longest + sum(abs(x) for x in new.tolist() if x != zero)
+        if (self.holds and before.bounds is None) or lengths is None:
+            return self.holds
+        sign = int(lengths.sign)
+        ends = list(zip(graph.rows[edges].tolist(), graph.cols[edges].tolist(), strict=True))
+        weights = [
+            [math.inf if x == zero else sign * x for x in both]
+            for both in zip(weights_of(graph, edges).tolist(), new.tolist(), strict=True)
+        ]
+        if not graph.directed:
+            ends, weights = ends + [(v, u) for u, v in ends], 2 * weights
+        if min(after for _, after in weights) < 0 or before.bounds is None:
+            return self.proves(self.analysis.tails, self.analysis.heads, self.elimination.weights)
+        self.bounds = before.bounds.changed(ends, weights, self.elimination, before.elimination)
+        return self.holds or self.proves(self.analysis.tails, self.analysis.heads, self.elimination.weights)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the integer dtype is known to hold all distances."""
+        farthest = math.inf if self.bounds is None else self.bounds.farthest
+        return min(self.longest, farthest) < np.iinfo(self.dtype).max or not self.semiring.mul.saturating
+
+    def proves(self, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, like: Bounds | None = None) -> bool:
+        """Whether two lines of distances prove that the integer dtype holds all of them.
+
+        With ℓ the lengths of which ⊕ keeps the least, and v a vertex that all reach and that reaches all, ℓ(·, v) and
+        ℓ(v, ·) are lengths of walks. So they bound every distance from above by max ℓ(·, v) + max ℓ(v, ·); and where no
+        arc u → w undercuts ℓ(u, v) − ℓ(w, v), they are potentials (Johnson 1977), no cycle is negative, and distances
+        are at least min ℓ(·, v) − max ℓ(·, v). Sums of extremes are Python's integers. Of lengths that are not
+        negative, vertices may be apart: see `Bounds`.
+        """
+        E, lengths = self.elimination, Lengths.of(self.semiring)
+        if lengths is None:
+            return False
+        v, zero, sign = self.centre, dtypes.zero(E.semiring, E.dtype), int(lengths.sign)
+        if weights.min() >= 0 if sign > 0 else weights.max() <= 0:
+            self.bounds = Bounds.of(E, v, sign, like)
+            return self.holds
+        walked = weights != zero
+        length = sign * weights[walked].astype(np.int64)
+        into, out = host(E.column(v)), host(E.row(v))
+        if (into == zero).any() or (out == zero).any():
+            return False
+        into, out = sign * into.astype(np.int64), sign * out.astype(np.int64)
+        least, most = int(into.min()), int(into.max())
+        if max(most + int(out.max()), most - least) >= np.iinfo(E.dtype).max:
+            return False
+        return bool((into[tails[walked]] - into[heads[walked]] <= length).all())
 
     @property
     def nbytes(self) -> int:
@@ -310,8 +445,9 @@ def eliminated(question: Question) -> Eliminated:
     except DivergenceError as error:
         raise named(question, error) from None
     if not careful or engine.elimination.divergence is None:
-        far = dtype.kind == "i" and s.mul.saturating and question.longest >= np.iinfo(dtype).max
-        if far and (Lengths.of(s) is None or not _fits_integers(question, engine.elimination)):
+        if dtype.kind == "i" and s.mul.saturating and not _fits_integers(question, engine):
+            if question.narrowed:  # as other weights were
+                return eliminated(replace(question, wants=replace(question.wants, dtype=np.dtype(np.int64))))
             rows = engine.rows(np.arange(question.n))
             saturation.refuse(rows, dtype, question.graph.labels, lambda: _reached(question))
         return engine
@@ -356,26 +492,15 @@ def _engine(question: Question, *, check: bool = True, potential: np.ndarray | N
     )
 
 
-def _fits_integers(question: Question, E: Elimination) -> bool:
-    """Whether two lines of distances prove that the integer dtype holds all of them.
-
-    With ℓ the lengths of which ⊕ keeps the least, and v a vertex that all reach and that reaches all, ℓ(·, v) and
-    ℓ(v, ·) are lengths of walks. So they bound every distance from above by max ℓ(·, v) + max ℓ(v, ·); and where no
-    arc u → w undercuts ℓ(u, v) − ℓ(w, v), they are potentials (Johnson 1977), no cycle is negative, and distances are
-    at least min ℓ(·, v) − max ℓ(·, v). Sums of extremes are Python's integers.
-    """
-    v, zero, sign = int(E.order[-1]), dtypes.zero(E.semiring, E.dtype), int(Lengths.required(E.semiring).sign)
-    into, out = host(E.column(v)), host(E.row(v))
-    if (into == zero).any() or (out == zero).any():
-        return False
-    into, out = sign * into.astype(np.int64), sign * out.astype(np.int64)
-    least, most = int(into.min()), int(into.max())
-    if max(most + int(out.max()), most - least) >= np.iinfo(E.dtype).max:
-        return False
-    tails, heads, weights = question.arcs
-    walked = weights != zero
-    tails, heads, weights = tails[walked], heads[walked], weights[walked]
-    return bool((into[tails] - into[heads] <= sign * weights.astype(np.int64)).all())
+def _fits_integers(question: Question, engine: Eliminated) -> bool:
+    """Whether it is proven that the integer dtype holds all distances; what proves it is noted."""
+    like = question.wants.like
+    engine.narrowed, engine.centre = question.narrowed, getattr(like, "centre", engine.centre)
+    if not question.narrowed:
+        engine.longest = question.longest
+    elif not getattr(like, "narrowed", False):
+        engine.centre = question.farthest[1]
+    return engine.holds or engine.proves(*question.arcs)
 
 
 def _reached(question: Question) -> saturation.Reach:

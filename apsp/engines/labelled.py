@@ -47,7 +47,7 @@ class Labelled(Eliminated):
         return self._recomputed.analysis
 
     @cached_property
-    def weights(self) -> np.ndarray:  # type: ignore[override]
+    def weights(self) -> np.ndarray:
         """One an arc."""
         return self._recomputed.weights
 

@@ -5,8 +5,10 @@ What else describes a graph is turned into one by `apsp.inputs`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,9 @@ from semiring import catalog, dtypes, memory
 from semiring.algebra import Semiring
 from semiring.arrays import asarray
 from semiring.conversion import conform
+from semiring.cycles import Lengths
 from semiring.errors import ShapeError, VertexError
+from semiring.sparse.cycles import Weighted
 from semiring.tiles import TileStore
 from semiring.types import Array, DType, Label
 
@@ -389,10 +393,10 @@ class Graph:
         ----------
         semiring : str or Semiring
         dtype : dtype, optional
-            By default float64 for float weights; for integer weights int32 if n · max|w| fits, so that no sum of a
-            path overflows, else int64; int16 for unweighted graphs of fewer than 32,767 vertices, else int32; a
-            matrix keeps its own. Each of these only where the semiring is defined on it, else the smallest safe one
-            that it allows.
+            By default float64 for float weights; for integer weights int32 if the sum of the heaviest edges out of all
+            vertices fits, so that no sum of a path overflows, else int64; int16 for unweighted graphs of fewer than
+            32,767 vertices, else int32; a matrix keeps its own. Each of these only where the semiring is defined on it,
+            else the smallest safe one that it allows.
 
         Returns
         -------
@@ -660,6 +664,8 @@ class Graph:
             If the semiring has none that holds it.
         """
         natural: Any = np.int32
+        if dtype is not None:
+            return dtypes.resolve(s, dtype, where=where)
         if is_boolean(s):
             natural = np.bool_
         elif self.unit or (self.dense is None and self.weights is None):
@@ -669,9 +675,28 @@ class Graph:
         elif self.weights is not None and len(self.weights):
             if self.weights.dtype.kind == "f":
                 natural = np.float64
-            elif self.n * max(int(self.weights.max()), -int(self.weights.min())) >= np.iinfo(np.int32).max:
+            elif self._longest(s) >= np.iinfo(np.int32).max:
                 natural = np.int64
         return dtypes.resolve(s, dtype, natural, where=where)
+
+    def _longest(self, s: Semiring) -> float:
+        """No simple path of integer weights weighs more."""
+        heaviest, lengths = int(dtypes.largest_finite(self.weights)), Lengths.of(s)
+        if self.n * heaviest < np.iinfo(np.int32).max or lengths is None or lengths.logarithmic:
+            return self.n * heaviest
+        return min(self.edge_count * heaviest, self._heaviest if self.n <= 4 * self.edge_count else math.inf)
+
+    @cached_property
+    def _heaviest(self) -> int:
+        """The sum of the heaviest edges, of integer weights, out of all vertices."""
+        assert self.rows is not None
+        assert self.cols is not None
+        assert self.weights is not None
+        finite = present(self.weights)
+        tails, weights = self.rows[finite], self.weights[finite]
+        if not self.directed:
+            tails, weights = np.concatenate((tails, self.cols[finite])), np.tile(weights, 2)
+        return int(Weighted(tails, tails, weights, self.n, catalog.get("min_plus")).longest)
 
     def _from_dense(self, s: Semiring, dtype: DType) -> Any:
         windows = self.windows(s, dtype)

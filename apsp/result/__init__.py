@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from semiring.algebra import Semiring
@@ -21,9 +23,11 @@ from ..engines.saved import Saved
 from ..engines.stored import Stored
 from ..estimates import in_units
 from ..graph import Graph
+from ..graph.reweighted import weighted
 from ..inputs import as_graph
 from ..labels import Labels
 from ..large.limits import Limits
+from ..log import PATIENCE
 from ..measures import Measured
 from ..plans import Plan
 from ..question import Question
@@ -33,7 +37,7 @@ from ..saving.tiles import save_archive
 from ..wants import Wants
 from .archives import archive_of, load_result, save_result
 from .flowing import Flowing
-from .reweighting import reweighted
+from .reweighting import changed, reweighted
 from .shown import Shown
 
 if TYPE_CHECKING:
@@ -110,7 +114,8 @@ class Result(Shown, Flowing, Measured):
         weights : array_like, shape (edges,), or mapping
             One weight an edge, in the order of the graph's list of edges (`graph.rows`, `graph.cols`); or of some
             edges, {(u, v): weight} by label. All edges from u to v weigh so, of an undirected graph both ways. An edge
-            of weight inf is closed; so is one of weight -inf where ⊕ keeps the greatest.
+            of weight inf is closed; so is one of weight -inf where ⊕ keeps the greatest. Among integers that is the end
+            of int64, and distances stay integers.
 
         Returns
         -------
@@ -133,8 +138,8 @@ class Result(Shown, Flowing, Measured):
 
         Notes
         -----
-        An elimination repeats its numeric part, `Cost.elimination` pairs, and keeps order and structure; another engine
-        begins again.
+        An elimination repeats its numeric part, `Cost.elimination` pairs, and keeps the structure; on a CPU, of few
+        edges only supernodes on their root paths, as `Elimination.update` says. Another engine begins again.
 
         Examples
         --------
@@ -143,7 +148,14 @@ class Result(Shown, Flowing, Measured):
         >>> r.update({("B", "C"): 9}).distance("A", "C")
         12
         """
+        start = perf_counter()
+        if isinstance(weights, Mapping) and (few := changed(self.graph, self.engine, weights)) is not None:
+            return replace(self, engine=few[0], graph=few[1], seconds=perf_counter() - start)
         graph = reweighted(self.graph, weights)
+        if callback is None and self.plan.seconds < PATIENCE and weighted(graph) == weighted(self.graph):
+            engine = self.engine.renewed(graph)
+            if engine is not None:
+                return replace(self, engine=engine, graph=graph, seconds=perf_counter() - start)
         names = self.graph.labels
         i, j = (None if part is names else names.positions(list(part)) for part in (self.sources, self.targets))
         available = self.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
@@ -151,7 +163,9 @@ class Result(Shown, Flowing, Measured):
         wants = Wants.of(
             callback=callback,
             threads=getattr(like, "threads", None),
-            dtype=None if self.dtype == self.graph.target(self.semiring) else self.dtype,
+            dtype=None
+            if getattr(like, "narrowed", False) or self.dtype == self.graph.target(self.semiring)
+            else self.dtype,
             device=self.plan.device if available else None,
             sources=i,
             targets=j,
@@ -339,7 +353,8 @@ def shortest_paths(
     limit : float, optional
         Distances beyond it count as no path, as in SciPy's `dijkstra`; where ⊕ keeps the greatest, those below.
     dtype : dtype, optional
-        By default integer weights stay integers (wide enough for every sum), others are float64.
+        By default integer weights stay integers, int32 where one search each way shows that it holds all distances, or
+        no sum is too large; others are float64.
     schedule, block, device, callback, threads
         As in `closure`. A schedule or a block is one of the dense closure's.
     engine : {"auto", "dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "united"}

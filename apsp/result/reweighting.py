@@ -10,8 +10,13 @@ import numpy as np
 
 from semiring.errors import DTypeError, ShapeError, VertexError
 
+from ..engines import Engine
 from ..graph import Graph
-from ..graph.edge_lists import numbers
+from ..graph.edge_lists import numbers, refuse_nan
+from ..graph.reweighted import Reweighted, weighted
+
+#: Up to so many edges are changed one by one.
+FEW = 256
 
 
 def reweighted(graph: Graph, weights: Any) -> Graph:
@@ -40,26 +45,60 @@ def reweighted(graph: Graph, weights: Any) -> Graph:
             f"update: there must be one weight an edge, shape ({len(graph.rows)},), got {shape}. "
             "Pass {(u, v): weight} to change some."
         )
-    found = Graph.from_arrays(
-        graph.rows, graph.cols, values, n=graph.n, labels=graph.labels, directed=graph.directed, name=graph.name
-    )
-    assert found.weights is not None
-    return replace(graph, weights=found.weights)
+    found = numbers(values)
+    refuse_nan(found, graph.rows, graph.cols, graph.labels)
+    return replace(graph, weights=found)
+
+
+def changed(graph: Graph, engine: Engine, weights: Mapping[Any, Any]) -> tuple[Engine, Graph] | None:
+    """An engine and a graph with new weights of few edges, where the engine need not compute all again.
+
+    Raises
+    ------
+    As `reweighted`.
+    """
+    if weighted(graph) is None or not 0 < len(weights) <= FEW:
+        return None
+    tails, heads, new = _changes(graph, weights)
+    if new.dtype != weighted(graph) or (new.dtype.kind == "f" and np.isnan(new).any()):
+        return None
+    found = engine.changed(graph, tails, heads, new)
+    if found is None:
+        return None
+    made, edges, values = found
+    return made, Reweighted.of(graph, edges, values)
+
+
+def _changes(graph: Graph, weights: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Positions of both ends, and weights: in the dtype of the graph's own, where that holds them."""
+    ends = list(weights)
+    for pair in ends:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise VertexError(f"update: a mapping must lead from edges (u, v) to weights, got the key {pair!r}.")
+    tails, heads = (graph.labels.positions([pair[side] for pair in ends]) for side in (0, 1))
+    values = list(weights.values())
+    new = numbers(values)
+    if weighted(graph) == np.float64:
+        new = new.astype(np.float64)
+    elif new.dtype.kind == "f" and (infinite := np.isinf(new)).any():  # the ends of an integer dtype
+        finite = numbers([x for x, closed in zip(values, infinite.tolist(), strict=True) if not closed])
+        if finite.dtype.kind == "i" or not len(finite):
+            ends_of = np.iinfo(np.int64)
+            integers = np.where(new > 0, ends_of.max, ends_of.min)
+            integers[~infinite] = finite
+            new = integers
+    return tails, heads, new
 
 
 def _of_mapping(graph: Graph, weights: Mapping[Any, Any]) -> np.ndarray:
     """All weights, those of the mapping new."""
     assert graph.rows is not None
     assert graph.cols is not None
-    ends = list(weights)
-    for pair in ends:
-        if not isinstance(pair, tuple) or len(pair) != 2:
-            raise VertexError(f"update: a mapping must lead from edges (u, v) to weights, got the key {pair!r}.")
     old = np.ones(len(graph.rows), np.int64) if graph.weights is None else graph.weights
-    if not ends:
+    if not weights:
         return old
-    new = numbers(list(weights.values()))
-    tails, heads = (graph.labels.positions([pair[side] for pair in ends]) for side in (0, 1))
+    ends = list(weights)
+    tails, heads, new = _changes(graph, weights)
     ways = [tails * graph.n + heads] if graph.directed else [tails * graph.n + heads, heads * graph.n + tails]
     wanted = np.stack(ways, axis=1)
     code = graph.rows * graph.n + graph.cols

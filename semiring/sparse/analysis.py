@@ -10,7 +10,7 @@ import numpy as np
 from ..types import Array
 from . import structure
 from .buffers import Buffers
-from .order import FOUND, candidates
+from .order import FOUND, candidates, inverse
 from .pattern import near, neighbours, stored
 from .structure import Arcs, Cost, Structure
 
@@ -66,6 +66,19 @@ class Analysis:
     def arcs(self) -> Arcs:
         """Where the weight of each arc goes."""
         return structure.arcs(self.structure, self.tails, self.heads)
+
+    @cached_property
+    def place(self) -> np.ndarray:
+        """Where each arc comes in `arcs`."""
+        return inverse(self.arcs.arc).astype(np.intp)  # else every look-up makes that copy
+
+    def between(self, u: int, v: int) -> np.ndarray:
+        """The numbers of the arcs from u to v: of those in one front, no matter how many there are."""
+        S = self.structure
+        s = S.owner[min(S.position[u], S.position[v])]
+        placed = self.arcs.arc[self.arcs.begin[s] : self.arcs.begin[s + 1]]
+        found: np.ndarray = placed[(self.tails[placed] == u) & (self.heads[placed] == v)]
+        return found
 
 
 def analyse(A: Array, n: int | None = None, *, order: Any = "auto") -> Analysis:

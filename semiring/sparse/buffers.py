@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
 
 #: Arrays begin at a cache line.
 LINE = 64
@@ -36,7 +38,7 @@ class Buffers:
         """An array, uninitialised; several threads may call this at once."""
         size = _bytes(shape, dtype)
         with self._lock:
-            owner = next((owner for owner in _unused(self._owners) if len(owner) >= size + LINE), None)
+            owner = next((owner for owner in unused(self._owners) if len(owner) >= size + LINE), None)
             if owner is None:
                 owner = _owner(size)
                 self._owners = [*self._owners[1 - self._most :], owner] if self._most > 1 else [owner]
@@ -45,8 +47,8 @@ class Buffers:
     def release(self) -> None:
         """Free the memory to which no array refers."""
         with self._lock:
-            unused = {id(owner) for owner in _unused(self._owners)}
-            self._owners = [owner for owner in self._owners if id(owner) not in unused]
+            released = {id(owner) for owner in unused(self._owners)}
+            self._owners = [owner for owner in self._owners if id(owner) not in released]
 
     def __reduce__(self) -> Any:
         return Buffers, (self._most,)  # as new, in another process
@@ -65,8 +67,8 @@ def _view(owner: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.ndar
     return owner[start : start + _bytes(shape, dtype)].view(dtype).reshape(shape)
 
 
-def _unused(owners: list[np.ndarray]) -> Iterator[np.ndarray]:
-    """Those that only the list refers to: every view of one refers to it too."""
+def unused(owners: list[T]) -> Iterator[T]:
+    """Those that only the list refers to: every view of an array refers to it too."""
     for owner in owners:
         if sys.getrefcount(owner) <= _ALONE:
             yield owner

@@ -6,6 +6,7 @@ What `semiring.cycles` does with a matrix; called where an elimination shows tha
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,36 @@ class Weighted:
         most = np.zeros(self.n, np.uint64 if self.weights.dtype.kind == "i" else np.float64)
         np.maximum.at(most, self.tails[finite], sizes)
         return sum(most.tolist())
+
+    def farthest(self) -> tuple[float, int]:
+        """No distance is greater, by one search each way from the vertex that comes second; ∞ where a length is < 0.
+
+        It is of the strong component of most vertices. Where a vertex cannot reach it, nor can any on a path from it,
+        which is no longer than all arcs among those; and where one is not reached, the same backwards.
+        """
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components, dijkstra
+
+        tails, heads, length = self._finite()
+        if not len(length) or length.min() < 0:
+            return 0.0 if not len(length) else math.inf, 0
+        # A stored 0 is no arc to SciPy, and arcs of one place are added up: longer, but lengths of walks.
+        A = coo_array((np.maximum(length, 1.0), (tails, heads)), shape=(self.n, self.n)).tocsr()
+        _, component = connected_components(A, connection="strong")
+        v = int((component == np.bincount(component).argmax()).argmax())
+        into, out = (dijkstra(X, indices=np.array([v]))[0] for X in (A.T.tocsr(), A))
+        joined, apart = 0.0, 0.0
+        for line in (into, out):
+            missing = line == np.inf
+            joined += float(line[~missing].max())
+            apart = max(apart, float(length[missing[tails] & missing[heads]].sum()))
+        return joined + apart, v
+
+    def _finite(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Tails, heads and lengths, as float64, of the arcs that are not absent."""
+        finite = self.weights != dtypes.zero(self.semiring, self.weights.dtype)
+        lengths = Lengths.required(self.semiring).sign * self.weights[finite].astype(np.float64)
+        return self.tails[finite], self.heads[finite], lengths
 
     def potentials(self, *, where: str) -> np.ndarray:
         """h with ℓ(u, v) + h(u) − h(v) ≥ 0 for every arc, but for rounding; or the error of a cycle that has none.

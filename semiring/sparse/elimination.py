@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from functools import cached_property
 from typing import Any
 
@@ -18,15 +19,16 @@ from ..cpu.dense.backend import CpuBackend
 from ..cpu.kinds import choose
 from ..cpu.processors import threads_of
 from ..cycles import Lengths
-from ..errors import ShapeError
+from ..errors import MemoryNeeded, ShapeError
 from ..memory import require
 from ..survey import fast, survey
 from ..types import Array, DType
 from . import fronts, limits
 from .analysis import Analysis
+from .changes import Changes, Kept, diagonals
 from .cycles import Weighted
 from .hubs import HubLabels, hub_labels
-from .pattern import stored
+from .pattern import indices, stored
 from .queries import Queries
 from .sweep import Sweeper
 
@@ -153,7 +155,7 @@ class Elimination(Queries):
         self.device = device_of(np.empty(0), device)
         values = _values(weights, analysis, semiring, dtype)
         seen = survey(values, semiring, where=where)
-        nonnegative = fast(seen, semiring, values.dtype, analysis.n)
+        nonnegative = self._nonnegative = fast(seen, semiring, values.dtype, analysis.n)
         if values.dtype.kind == "f":
             values = values + 0.0  # −0 sorts below 0 where bit patterns are compared
         self.n, self.semiring, self.dtype, self.analysis = analysis.n, semiring, values.dtype, analysis
@@ -165,12 +167,15 @@ class Elimination(Queries):
             limits.require_spectrum(analysis.tails, analysis.heads, values, analysis.n)
         self._free: list[Sweeper] = []
         numbers = np.ascontiguousarray(values)
+        self._changes: Changes | None = None
+        self._kept: Kept | None = None
         self.on_device = self._placed(numbers, nonnegative) if self.device == "cuda" else None
+        ops = CpuBackend(self._kind, self._threads)
+        self._by_front = fronts.collected(analysis.arcs.arc, numbers, ops)
         if self.on_device is None:
             hint = f"{self.cost}. Such a graph is as good as dense; Dijkstra from the sources wanted takes less."
             require(self.cost.bytes(values.dtype.itemsize), where=where, hint=hint)
-            ops = CpuBackend(self._kind, self._threads)
-            self._panels = fronts.numbers(analysis.structure, analysis.arcs, numbers, ops, analysis.panels)
+            self._panels = fronts.numbers(analysis.structure, analysis.arcs, self._by_front, ops, analysis.panels)
         if check:
             self._require_limit(values)
 
@@ -237,12 +242,12 @@ class Elimination(Queries):
 
     def __getstate__(self) -> dict[str, Any]:
         # A kind names a declaration of this process, and workspaces hold its machine code.
-        nonnegative = self._kind is not choose(self.semiring, self.dtype, False)
-        return {k: v for k, v in vars(self).items() if k not in ("_kind", "_free")} | {"_nonnegative": nonnegative}
+        omitted = "_kind", "_free", "_changes", "_kept"
+        return {k: v for k, v in vars(self).items() if k not in omitted} | {"_by_front": self.weights_by_front}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        nonnegative = state.pop("_nonnegative")
-        vars(self).update(state, _kind=choose(state["semiring"], state["dtype"], nonnegative), _free=[])
+        kind = choose(state["semiring"], state["dtype"], state["_nonnegative"])
+        vars(self).update(state, _kind=kind, _free=[], _changes=None, _kept=None)
 
     def __repr__(self) -> str:
         return (
@@ -255,15 +260,30 @@ class Elimination(Queries):
         """Bytes of the panels and of the structure."""
         if self.on_device is not None:
             return int(self.on_device.nbytes) + self.cost.index_bytes
-        return self._panels.lower.nbytes + self._panels.upper.nbytes + self.cost.index_bytes
+        kept = 0 if self._kept is None else self._kept.updates.nbytes + self._kept.weights.nbytes
+        return self._panels.lower.nbytes + self._panels.upper.nbytes + kept + self.cost.index_bytes
 
-    def update(self, weights: Any) -> Elimination:
+    @property
+    def weights(self) -> np.ndarray:
+        """The arcs' weights, in the order of the arcs given first."""
+        found: np.ndarray = self.weights_by_front[self.analysis.place]
+        return found
+
+    @property
+    def weights_by_front(self) -> np.ndarray:
+        """The same, front by front: in the order of `analysis.arcs`."""
+        return self._by_front if self._kept is None else self._kept.weights
+
+    def update(self, weights: Any, arcs: Any = None) -> Elimination:
         """The elimination of the same arcs with other weights; the structure is shared, only numbers are computed.
 
         Parameters
         ----------
         weights : array_like, shape (arcs,)
             In the order of the arcs given first: that of `A.tocoo()` for a sparse matrix.
+        arcs : int array_like, optional
+            The numbers of the arcs in that order whose weights these are; the others keep theirs. Of an arc that is
+            named twice the last weight counts.
 
         Returns
         -------
@@ -275,6 +295,8 @@ class Elimination(Queries):
         ------
         ShapeError, DTypeError, DomainError, DivergenceError
             As `eliminate`.
+        VertexError
+            If there is no arc of such a number.
 
         See Also
         --------
@@ -283,7 +305,9 @@ class Elimination(Queries):
 
         Notes
         -----
-        `Cost.elimination` pairs; order and structure are reused.
+        `Cost.elimination` pairs; order and structure are reused. Of few arcs on a CPU, only the supernodes on the arcs'
+        root paths are computed again, up to those of which nothing reaches their parents; the first time all of them
+        are, once more. From then on `Cost.changing` entries are held in addition.
 
         Examples
         --------
@@ -291,7 +315,18 @@ class Elimination(Queries):
         >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
         >>> E.update([1, 1]).row(0)
         array([0, 1, 2])
+        >>> E.update([1], arcs=[1]).row(0)
+        array([0, 5, 6])
         """
+        if arcs is not None:
+            index = indices(arcs, len(self.analysis.tails), where="update", what="arcs").ravel()
+            values = conform(asarray(weights, where="update"), self.semiring, self.dtype, where="update")
+            if values.shape != index.shape:
+                raise ShapeError(f"update: there must be one weight an arc, {index.shape}, got shape {values.shape}.")
+            if (found := self._changed(index, values)) is not None:
+                return found
+            weights = self.weights.copy()
+            weights[index] = values
         return Elimination(
             self.analysis,
             weights,
@@ -344,6 +379,50 @@ class Elimination(Queries):
         """
         return hub_labels(self)
 
+    def _changed(self, arcs: np.ndarray, values: np.ndarray) -> Elimination | None:
+        """With new weights of few arcs, by the supernodes on their root paths; None where that is not the way."""
+        seen = survey(values, self.semiring, where="update")
+        nonnegative = fast(seen, self.semiring, self.dtype, self.n)
+        if self.on_device is not None or (not nonnegative and (self._nonnegative or self.semiring.series == "real")):
+            return None
+        if self._check and self.divergence is not None:
+            return None
+        try:
+            kept, changes = self._keep()
+        except MemoryNeeded:
+            return None
+        found = changes.changed(kept, arcs, values + 0.0 if self.dtype.kind == "f" else values)
+        if found is None:
+            return None
+        made = Elimination.__new__(Elimination)
+        vars(made).update({name: value for name, value in vars(self).items() if name in _SHARED})
+        made._kept, made._panels, made._free = found[0], found[0].panels, []
+        made._largest = max(self._largest, dtypes.largest_finite(values))
+        if vars(self).get("divergence", ()) is None:  # it has been looked at
+            place = diagonals(self.analysis.structure, found[1])
+            if limits.worst_pivot(made._panels.lower[place], self.semiring, self.cost.height) is None:
+                vars(made)["divergence"] = None
+            elif self._check:
+                return None  # all of it is computed, and judged
+        return made
+
+    def _keep(self) -> tuple[Kept, Changes]:
+        """What changes of few arcs need: found on first use.
+
+        Raises
+        ------
+        MemoryNeeded
+            If it does not fit.
+        """
+        with _keeping:
+            if self._kept is None or self._changes is None:
+                require(self.cost.changing * self.dtype.itemsize, where="update", hint="Pass all weights.")
+                self._changes = Changes(self.analysis, self._kind, self._threads)
+                self._kept = self._changes.base(self._by_front)
+                self._changes.remember(self._kept)
+                self._panels, self._free = self._kept.panels, []  # the same numbers
+            return self._kept, self._changes
+
     @cached_property
     def divergence(self) -> tuple[int, float] | None:
         """The vertex at which A* fails to exist most, and how far its entry is from `one`; None where nothing is wrong.
@@ -364,6 +443,12 @@ class Elimination(Queries):
         if self.dtype.kind != "f" or not self.semiring.idempotent:
             return 0.0
         return self.cost.height * float(np.finfo(self.dtype).eps) * self._largest
+
+
+#: What eliminations share that follow from one another by changes of few arcs.
+_SHARED = "n", "semiring", "dtype", "analysis", "device", "on_device", "_threads", "_check", "_kind", "_nonnegative", \
+    "_changes", "_by_front"  # fmt: skip
+_keeping = threading.Lock()
 
 
 def _values(weights: Any, analysis: Analysis, semiring: Semiring, dtype: DType) -> np.ndarray:

@@ -20,7 +20,7 @@ from ..cpu.routes import pairs
 from ..cpu.sparse import abreast, fronts, movers, strips
 from ..cpu.sparse.abreast import ABREAST, BLOCK
 from .buffers import Buffers
-from .sharing import costs, shares
+from .sharing import Ranges, costs, shares
 from .structure import Arcs, Structure
 
 #: Fronts of more pairs than this are taken one by one (of pairs that vector code computes).
@@ -72,6 +72,7 @@ STEPS: dict[str, tuple[Any, bool, str, bool]] = {
     "fill": (strips.fill, False, "iii", True),
     "scatter": (movers.take_apart, True, "biiiiiii", True),
     "collect": (movers.collect, True, "isii", True),
+    "copy": (movers.copy_entries, True, "iii", False),
     "transpose": (movers.transpose, True, "iiiiii", True),
     "place": (fronts.place, False, "iiiiiii", False),
     "extend": (fronts.extend, False, "iiiii", False),
@@ -91,6 +92,16 @@ def _eliminate() -> Entry:
 
 
 @cache
+def renew() -> Entry:
+    return machine_code(fronts.renew, None, "liiss" + "slsssl" + "slls" + "s" + "lssi" + "iiii")
+
+
+@cache
+def bring() -> Entry:
+    return machine_code(fronts.bring, None, "iis" + "slll" + "lll")
+
+
+@cache
 def _gather() -> Entry:
     return machine_code(fronts.gather, None, "liii" + "slsssl" + "lssi" + "i")
 
@@ -104,22 +115,34 @@ def numbers(structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBacke
     arcs : Arcs
         Where each weight goes; those that meet are added by ⊕.
     weights : array (arcs,)
-        Side by side, in the dtype of `ops`.
+        Side by side in the order of `arcs`, in the dtype of `ops`: see `collected`.
     ops : CpuBackend
     memory : Buffers
         Where the panels come from.
     """
-    return _Elimination(structure, arcs, weights, ops, memory).run()
+    return Fronts(structure, arcs, weights, ops, memory).run()
 
 
-class _Elimination:
+def collected(index: np.ndarray, weights: np.ndarray, ops: CpuBackend) -> np.ndarray:
+    """weights[index], by all threads where there are many."""
+    code, found = code_of(ops.kind), np.empty(len(index), weights.dtype)
+
+    def collect(_: int, start: int, stop: int) -> None:
+        ends = weights.ctypes.data, found.ctypes.data + start * weights.itemsize
+        code.collect.call(code.raw, stop - start, index[start:stop], *ends)
+
+    run(collect, [(k, min(k + MANY, len(index))) for k in range(0, len(index), MANY)], ops.threads)
+    return found
+
+
+class Fronts:
     """One numeric elimination at work."""
 
     def __init__(self, structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend, memory: Buffers) -> None:
         S = self.S = structure
         self.ops, self.kind, self.code, self.size = ops, ops.kind, code_of(ops.kind), ops.kind.itemsize
         self._lanes = self.kind.lanes if self.kind.vector else 1
-        self.weights = self._collected(arcs.arc, weights)  # is read by address
+        self.weights = weights  # in the order of `arcs`; read by address
         self.lower, self.upper = (memory.get((int(S.sizes.sum()),), ops.dtype) for _ in range(2))
         self.where = np.zeros(len(S), np.int64)  # the address of each update
         self.rows = np.diff(S.begin)
@@ -144,44 +167,37 @@ class _Elimination:
         ends = [0, *(edge for subtree in sorted(subtrees) for edge in subtree), len(self.S)]
         above = [(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True) if start < stop]
         if above:
-            address = self._arena(max(int(self.ends[a:b].max()) for a, b in above))
+            self._stack(above, 0)
             for start, stop in above:
-                self.where[start:stop] = address + self.S.update[start:stop] * self.size
                 self._stretch(start, stop, self.ops)
         return Panels(self.lower, self.upper)
 
-    def _collected(self, index: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """weights[index], by all threads where there are many."""
-        found = np.empty(len(index), weights.dtype)
-
-        def collect(_: int, start: int, stop: int) -> None:
-            ends = weights.ctypes.data, found.ctypes.data + start * self.size
-            self.code.collect.call(self.code.raw, stop - start, index[start:stop], *ends)
-
-        run(collect, [(k, min(k + MANY, len(index))) for k in range(0, len(index), MANY)], self.ops.threads)
-        return found
-
     def _subtree(self, start: int, stop: int, ops: CpuBackend, worker: int) -> None:
-        base = self.S.update[start]
-        address = self._arena(int(self.ends[start:stop].max() - base))
-        self.where[start:stop] = address + (self.S.update[start:stop] - base) * self.size
+        self._stack([(start, stop)], int(self.S.update[start]))
         self._stretch(start, stop, ops, worker)
 
-    def _arena(self, entries: int) -> int:
+    def _stack(self, ranges: Ranges, base: int) -> None:
+        """Memory for the updates of ranges of supernodes, each until its parent has taken it."""
+        entries = max(int(self.ends[start:stop].max()) for start, stop in ranges) - base
         memory = np.empty(entries + self.kind.lanes, self.ops.dtype)  # updates are written in full vectors
         self.update_memory.append(memory)
-        return memory.ctypes.data
+        for start, stop in ranges:
+            self.where[start:stop] = memory.ctypes.data + (self.S.update[start:stop] - base) * self.size
 
     def _stretch(self, start: int, stop: int, ops: CpuBackend, worker: int = 0) -> None:
         """Supernodes start … stop, large ones one by one."""
-        m, workspace = int(self.order[start:stop].max()), self.workspaces.get(worker)
-        if workspace is None or workspace.m < m:
-            workspace = self.workspaces[worker] = _Workspace(m, self.kind)
+        workspace = self._workspace(int(self.order[start:stop].max()), worker)
         for s in self.large[np.searchsorted(self.large, start) : np.searchsorted(self.large, stop)].tolist():
             self._small(start, s, workspace)
             self._one(s, workspace, ops.threads)
             start = s + 1
         self._small(start, stop, workspace)
+
+    def _workspace(self, m: int, worker: int = 0) -> _Workspace:
+        workspace = self.workspaces.get(worker)
+        if workspace is None or workspace.m < m:
+            workspace = self.workspaces[worker] = _Workspace(m, self.kind)
+        return workspace
 
     def _small(self, start: int, stop: int, workspace: _Workspace) -> None:
         """A run of supernodes in calls that are short enough."""

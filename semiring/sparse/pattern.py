@@ -52,8 +52,8 @@ def neighbours(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray
     return start, adjacent[:count].copy()
 
 
-def indices(x: Any, n: int, *, where: str) -> np.ndarray:
-    """Vertices as long integers, an array of any shape.
+def indices(x: Any, n: int, *, where: str, what: str = "vertices") -> np.ndarray:
+    """Vertices, or `what` else, as long integers, an array of any shape.
 
     Raises
     ------
@@ -64,10 +64,10 @@ def indices(x: Any, n: int, *, where: str) -> np.ndarray:
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise VertexError(f"{where}: vertices must be integers, got dtype {array.dtype}.")
+        raise VertexError(f"{where}: {what} must be integers, got dtype {array.dtype}.")
     least, greatest = int(array.min()), int(array.max())
     if least < 0 or greatest >= n:
-        raise VertexError(f"{where}: vertices must lie in 0 … {n - 1}, got {least if least < 0 else greatest}.")
+        raise VertexError(f"{where}: {what} must lie in 0 … {n - 1}, got {least if least < 0 else greatest}.")
     return array.astype(np.int64, copy=False)
 
 

@@ -40,6 +40,9 @@ class Cost:
         The order of the largest front.
     entries : int
         Numbers in memory at once while eliminating: panels, updates that wait, the largest front.
+    changing : int
+        Numbers in addition once few arcs are changed: the updates of all fronts and the arcs' weights, and a second set
+        of all.
     index_bytes : int
         Bytes of the structure itself, its graph and its arcs.
     gpu_entries, gpu_index_bytes : int
@@ -54,6 +57,7 @@ class Cost:
     height: int
     front: int
     entries: int
+    changing: int
     index_bytes: int
     gpu_entries: int
     gpu_index_bytes: int
@@ -224,6 +228,7 @@ def cost(tree: Tree, arcs: int) -> Cost:
         height=int(high),
         front=fronts,
         entries=panels + int(waiting) + fronts**2,
+        changing=panels + 2 * (int((r * r).sum()) + fronts**2 + arcs),
         index_bytes=12 * int(r.sum()) + 28 * len(tree.permutation) + 80 * len(w) + 28 * arcs,
         gpu_entries=8 * int((-(-w // 4) * (w + r + r % 2)).sum()) + int((r * r).sum()) + 5 * fronts**2 // 4 + arcs,
         gpu_index_bytes=16 * int((r + r % 2).sum()) + 16 * len(tree.permutation) + 80 * len(w) + 12 * arcs,

@@ -244,6 +244,22 @@ MUTANTS = [
         "What earlier questions took makes a look at the structure worth no more.",
     ),
     Mutant(
+        "bounds-way-around",
+        "apsp/engines/bounds.py",
+        "farthest += max(0, around - was) if was < math.inf else 0",
+        "farthest += 0",
+        "tests/test_changes.py::test_integers_widen_when_distances_grow_beyond_them",
+        "Distances are said to fit integers as they did before roads grew.",
+    ),
+    Mutant(
+        "bounds-growth",
+        "apsp/engines/bounds.py",
+        "factor * self.farthest",
+        "self.farthest",
+        "tests/test_changes.py::test_integers_widen_when_all_roads_grow",
+        "Distances are said to fit integers as they did before all roads grew.",
+    ),
+    Mutant(
         "elimination-held-below",
         "apsp/engines/elimination.py",
         "if max(most + int(out.max()), most - least) >= np.iinfo(E.dtype).max:",
@@ -256,7 +272,7 @@ MUTANTS = [
     Mutant(
         "elimination-held-undercut",
         "apsp/engines/elimination.py",
-        "return bool((into[tails] - into[heads] <= sign * weights.astype(np.int64)).all())",
+        "return bool((into[tails[walked]] - into[heads[walked]] <= length).all())",
         "return True",
         ENDS,
         "Distances that saturated before they reached the two lines are taken for true.",
@@ -266,7 +282,7 @@ MUTANTS = [
     Mutant(
         "elimination-held-unreached",
         "apsp/engines/elimination.py",
-        "    if (into == zero).any() or (out == zero).any():\n        return False\n",
+        "        if (into == zero).any() or (out == zero).any():\n            return False\n",
         "",
         ENDS,
         "A vertex that not all reach is said to bound all distances.",

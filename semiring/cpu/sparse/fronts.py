@@ -149,6 +149,17 @@ def assemble(
         c = sibling[c]
 
 
+@part
+def close(steps: Any, w: int, m: int, pitch: int, front: int, work: int) -> None:
+    """The first w of a front's m vertices are eliminated."""
+    for k in range(0, w, BLOCK):
+        depth = min(BLOCK, w - k)
+        jump(steps[PIVOTS], (steps[OTHERS], k, k + depth, pitch, front, work))
+        if k:
+            jump(steps[OTHERS], (k, depth, 0, k, pitch, front, work))
+        jump(steps[OTHERS], (k, depth, k + depth, m, pitch, front, work))
+
+
 @kernel
 def gather(
     steps: Any, size: int, lanes: int, s: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any,
@@ -174,13 +185,60 @@ def eliminate(
             steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights,
             front,
         )  # fmt: skip
-        for k in range(0, w, BLOCK):
-            depth = min(BLOCK, w - k)
-            jump(steps[PIVOTS], (steps[OTHERS], k, k + depth, pitch, front, work))
-            if k:
-                jump(steps[OTHERS], (k, depth, 0, k, pitch, front, work))
-            jump(steps[OTHERS], (k, depth, k + depth, m, pitch, front, work))
+        close(steps, w, m, pitch, front, work)
         jump(
             steps[APART],
             (lanes > 1, w, m, front, wide, lower + panel[s] * size, upper + panel[s] * size, where[s]),
         )
+
+
+@kernel
+def renew(
+    steps: Any, size: int, lanes: int, path: Any, dirty: Any, first: Any, begin: Any, local: Any, child: Any,
+    sibling: Any, where: Any, parent: Any, panel: Any, slot: Any, updates: Any, fresh: Any, arcs: Any, arc_row: Any,
+    arc_col: Any, weights: int, lower: int, upper: int, front: int, work: int,
+) -> None:  # fmt: skip
+    """The supernodes of `path`, ascending, that are dirty (1), and then renewed (2): so are parents of changed updates.
+
+    The update of supernode s begins at word slot[s] of `updates`, at the address where[s]; `fresh` has space for one.
+    """
+    for s in path:
+        if dirty[s] == 0:
+            continue
+        dirty[s] = 2
+        r = begin[s + 1] - begin[s]
+        w = first[s + 1] - first[s]
+        pitch = pitch_of(w + r, lanes)
+        assemble(
+            steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights,
+            front,
+        )  # fmt: skip
+        close(steps, w, w + r, pitch, front, work)
+        to = panel[s] * size
+        jump(
+            steps[APART],
+            (lanes > 1, w, w + r, front, pitch * size, lower + to, upper + to, fresh.ctypes.data),
+        )
+        changed = False
+        old, words = slot[s], slot[s + 1] - slot[s]
+        for k in range(words):
+            changed |= updates[old + k] != fresh[k]
+            updates[old + k] = fresh[k]
+        if changed:  # never where there are no rows, which a root does not have
+            dirty[parent[s]] = 1
+
+
+@kernel
+def bring(
+    copy: int, size: int, stale: Any, first: Any, begin: Any, panel: Any, slot: Any, arcs: Any, source: Any, target: Any
+) -> None:
+    """Copy supernodes; `source` and `target` have the addresses of lower and upper panels, updates, arcs' weights."""
+    for s in stale:
+        w = first[s + 1] - first[s]
+        entries = w * (w + begin[s + 1] - begin[s])
+        place = panel[s] * size
+        jump(copy, (entries, source[0] + place, target[0] + place))
+        jump(copy, (entries, source[1] + place, target[1] + place))
+        jump(copy, ((slot[s + 1] - slot[s]) * 4 // size, source[2] + slot[s] * 4, target[2] + slot[s] * 4))
+        place = arcs[s] * size
+        jump(copy, (arcs[s + 1] - arcs[s], source[3] + place, target[3] + place))

@@ -71,6 +71,13 @@ def collect(kind: Any, count: int, index: Any, source: int, target: int) -> None
 
 
 @kernel
+def copy_entries(kind: Any, count: int, source: int, target: int) -> None:
+    """target[k] ← source[k], for `count` of them."""
+    for k in range(count):
+        store(kind, target + k * itemsize(kind), load(kind, source + k * itemsize(kind)))
+
+
+@kernel
 def take_apart(
     kind: Any, by_vectors: bool, w: int, m: int, front: int, wide: int, lower: int, upper: int, update: int
 ) -> None:

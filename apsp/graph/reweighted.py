@@ -1,0 +1,78 @@
+"""A graph with other weights of few edges: the list of all weights is made when it is first looked at."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from . import Graph
+
+#: From so many changes on, the list is made at once.
+MOST = 1024
+
+
+class Reweighted(Graph):
+    """The edges of a graph, of which some weigh something else.
+
+    Attributes
+    ----------
+    base : Graph
+    changes : dict
+        Weights, in the dtype of the others, by the numbers of edges.
+    """
+
+    base: Any = None
+    changes: dict[int, Any]
+
+    @staticmethod
+    def of(graph: Graph, edges: np.ndarray, weights: np.ndarray) -> Reweighted:
+        """The graph with these weights of some edges."""
+        base, changes = graph, {}
+        if isinstance(graph, Reweighted) and _lazy(graph):
+            base, changes = graph.base, graph.changes
+        made = object.__new__(Reweighted)
+        vars(made).update({f.name: getattr(base, f.name) for f in fields(Graph) if f.name != "weights"})
+        vars(made).update(base=base, changes=changes | dict(zip(edges.tolist(), weights.tolist(), strict=True)))
+        if len(made.changes) > MOST:
+            _ = made.weights
+        return made
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """One weight an edge."""
+        weights: np.ndarray = self.base.weights.copy()
+        weights[list(self.changes)] = list(self.changes.values())
+        return weights
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as a list of edges."""
+        return Graph, tuple(getattr(self, field.name) for field in fields(Graph))
+
+    def __repr__(self) -> str:
+        return "Graph" + super().__repr__().removeprefix(type(self).__qualname__)
+
+
+def _lazy(graph: Graph) -> bool:
+    return isinstance(graph, Reweighted) and "weights" not in vars(graph)
+
+
+def weights_of(graph: Graph, edges: np.ndarray) -> np.ndarray:
+    """The weights of some edges, by their numbers."""
+    if not _lazy(graph):
+        assert graph.weights is not None
+        return graph.weights[edges]
+    assert isinstance(graph, Reweighted)
+    found: np.ndarray = graph.base.weights[edges]
+    for k, edge in enumerate(edges.tolist()):
+        if edge in graph.changes:
+            found[k] = graph.changes[edge]
+    return found
+
+
+def weighted(graph: Graph) -> np.dtype | None:
+    """The dtype of the weights; None where there are none."""
+    weights = graph.base.weights if isinstance(graph, Reweighted) and _lazy(graph) else graph.weights
+    return None if weights is None else weights.dtype

@@ -1,0 +1,178 @@
+"""Few arcs changed: only fronts on their root paths are computed again, from the updates of all others, which are kept.
+
+Above a front whose update stays the same, bit for bit, nothing changes. What results is written over the numbers of an
+elimination that nothing refers to any more: panels carry a stamp, which says where those differ.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import numpy as np
+
+from ..cpu.dense.backend import CpuBackend
+from ..cpu.kinds import Kind
+from ..cpu.sparse import sweep
+from .analysis import Analysis
+from .buffers import unused
+from .fronts import Fronts, Panels, bring, renew
+from .sharing import Ranges
+from .structure import Structure
+
+#: The share of an elimination's pairs from which all of it takes no longer.
+MANY = 0.5
+#: Eliminations whose numbers are remembered, to be written over once nothing refers to them.
+REMEMBERED = 4
+
+
+class Kept(Fronts):
+    """An elimination's panels, the updates of all its fronts, and its arcs' weights.
+
+    Attributes
+    ----------
+    panels : Panels
+    updates : int32 array
+        Words: that of supernode s begins at slot[s].
+    stamp : int64 array (supernodes,)
+        Equal stamps of a supernode mean equal numbers.
+    """
+
+    def __init__(self, analysis: Analysis, weights: np.ndarray, kind: Kind) -> None:
+        S = analysis.structure
+        super().__init__(S, analysis.arcs, weights, CpuBackend(kind, 1), analysis.panels)  # one thread: see `_stack`
+        words = -(-(self.rows**2) * self.size // 4)
+        self.slot = np.concatenate(([0], np.cumsum(words)))
+        spare = kind.lanes * self.size // 4 + 1  # updates are written in full vectors
+        self.updates, self.fresh = (np.empty(int(k) + spare, np.int32) for k in (self.slot[-1], words.max(initial=0)))
+        self.where[:] = self.updates.ctypes.data + 4 * self.slot[:-1]
+        self.stamp = np.zeros(len(S), np.int64)
+        self.panels = Panels(self.lower, self.upper)
+        self.addresses = np.array([x.ctypes.data for x in (self.lower, self.upper, self.updates, self.weights)])
+        self._references = self.references()
+
+    def _stack(self, ranges: Ranges, base: int) -> None:
+        """All updates have memory; what is too much of one, the next one overwrites."""
+
+    def references(self) -> int:
+        """How often panels are referred to."""
+        return sum(map(sys.getrefcount, (self.panels, self.lower, self.upper)))
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing but this refers to the panels."""
+        return self.references() <= self._references
+
+    def bring(self, other: Kept) -> None:
+        """The other's numbers, where they differ."""
+        stale = np.flatnonzero(self.stamp != other.stamp).astype(np.int32)
+        self.stamp[stale] = -1
+        S = self.S
+        bring().call(
+            self.code.copy.address, self.size, stale, S.first, S.begin, S.panel, self.slot, self.arcs[0],
+            other.addresses, self.addresses,
+        )  # fmt: skip
+        self.stamp[stale] = other.stamp[stale]
+
+    def renew(self, path: np.ndarray, dirty: np.ndarray, threads: int) -> None:
+        """Supernodes of a path, ascending, where dirty[s] is 1; it becomes 2 for all that were computed again."""
+        workspace = self._workspace(int(self.order[path].max()))
+        start = 0
+        large = np.flatnonzero(np.isin(path, self.large)).tolist() if len(self.large) else []
+        for k in [*large, len(path)]:
+            self._renew(path[start:k], dirty, workspace.front, workspace.work)
+            if k < len(path) and dirty[path[k]]:
+                self._renew_large(int(path[k]), dirty, threads)
+            start = k + 1
+
+    def _renew(self, path: np.ndarray, dirty: np.ndarray, front: int, work: int) -> None:
+        S = self.S
+        renew().call(
+            self.code.steps, self.size, self._lanes, path, dirty, *self.tables, S.parent, S.panel, self.slot,
+            self.updates, self.fresh, *self.arcs, *self.addresses[:2].tolist(), front, work,
+        )  # fmt: skip
+
+    def _renew_large(self, s: int, dirty: np.ndarray, threads: int) -> None:
+        own, self.where[s] = int(self.where[s]), self.fresh.ctypes.data
+        self._one(s, self._workspace(int(self.order[s])), threads)
+        self.where[s] = own
+        update = self.updates[self.slot[s] : self.slot[s + 1]]
+        fresh = self.fresh[: len(update)]
+        dirty[s] = 2
+        if not np.array_equal(update, fresh):
+            update[:] = fresh
+            dirty[self.S.parent[s]] = 1
+
+
+class Changes:
+    """Eliminations that follow from one another by changes of few arcs.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    kind : Kind
+    threads : int
+    """
+
+    def __init__(self, analysis: Analysis, kind: Kind, threads: int) -> None:
+        self.analysis, self.kind, self.threads = analysis, kind, threads
+        self._lock = threading.Lock()
+        self._kept: list[Kept] = []
+        self._count = 0
+
+    def base(self, weights: np.ndarray) -> Kept:
+        """All fronts, from the weights of all arcs, front by front."""
+        kept = Kept(self.analysis, weights.copy(), self.kind)
+        kept.run()
+        return kept
+
+    def changed(self, kept: Kept, arcs: np.ndarray, values: np.ndarray) -> tuple[Kept, np.ndarray] | None:
+        """The elimination with other weights of some arcs, and which supernodes were computed again.
+
+        None where so many would have to be that all are computed as soon.
+        """
+        S, tails, heads = self.analysis.structure, self.analysis.tails, self.analysis.heads
+        columns = np.minimum(S.position[tails[arcs]], S.position[heads[arcs]])
+        dirty, found = np.full(len(S), -1, np.int32), np.empty(len(S), np.int32)
+        path = np.sort(found[: sweep.ancestors(columns, S.owner, S.parent, dirty, found)])
+        cost = kept.cost
+        if len(path) and int((cost[path + 1] - cost[path]).sum()) > MANY * int(cost[-1]):
+            return None
+        dirty[S.owner[columns]] = 1
+        target = self._unused(kept)
+        target.bring(kept)
+        target.stamp[path] = -1  # whatever interrupts this
+        target.weights[self.analysis.place[arcs]] = values
+        if len(path):
+            target.renew(path, dirty, self.threads)
+        again = path[dirty[path] == 2]
+        with self._lock:
+            self._count += 1
+            count = self._count
+        target.stamp[path] = kept.stamp[path]
+        target.stamp[again] = count
+        return target, again
+
+    def _unused(self, like: Kept) -> Kept:
+        """Numbers to write over: those of an elimination that nothing refers to, or new ones."""
+        with self._lock:
+            for kept in unused(self._kept):
+                if kept.free:
+                    return kept
+            made = Kept(self.analysis, like.weights.copy(), self.kind)
+            made.stamp[:] = -1
+            self._kept = [*self._kept[1 - REMEMBERED :], made]
+            return made
+
+    def remember(self, kept: Kept) -> None:
+        """Numbers that are written over once nothing else refers to them."""
+        with self._lock:
+            self._kept.append(kept)
+
+
+def diagonals(structure: Structure, supernodes: np.ndarray) -> np.ndarray:
+    """Where the diagonal of each D of some supernodes lies in their panels."""
+    first, w = structure.first[supernodes], structure.first[supernodes + 1] - structure.first[supernodes]
+    columns = np.repeat(first - np.cumsum(w) + w, w) + np.arange(w.sum())
+    found: np.ndarray = structure.diagonal[columns]
+    return found

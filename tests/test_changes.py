@@ -1,0 +1,382 @@
+"""Weights of few arcs changed: after any sequence of changes, what a fresh elimination has."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import cases
+import numpy as np
+import pytest
+from cases import CASES, USER_CASES, same
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+from test_sparse import SHAPES, matrix_of, values
+
+import semiring
+from apsp import Graph, shortest_paths
+from semiring import Elimination
+from semiring.errors import DomainError, MemoryNeeded, NegativeCycleError, ShapeError, VertexError
+from semiring.sparse import changes, elimination, fronts
+
+ALL = [*CASES, *USER_CASES]
+
+
+@pytest.fixture(autouse=True)
+def by_paths(monkeypatch):
+    """Small graphs too are computed along root paths, as large ones are."""
+    monkeypatch.setattr(changes, "MANY", 2)
+
+
+def lattice(rows: int, cols: int, seed: int = 0, both: bool = True):
+    """(n, tails, heads, weights) of a grid, each edge both ways unless only east and south."""
+    grid = np.arange(rows * cols).reshape(rows, cols)
+    edges = np.concatenate(
+        (np.stack((grid[:, :-1].ravel(), grid[:, 1:].ravel())), np.stack((grid[:-1].ravel(), grid[1:].ravel()))), axis=1
+    )
+    arcs = np.concatenate((edges, edges[::-1]), axis=1) if both else edges
+    return rows * cols, *arcs, np.random.default_rng(seed).integers(1, 100, arcs.shape[1])
+
+
+def panels(E: Elimination) -> np.ndarray:
+    return np.stack((E._panels.lower, E._panels.upper))
+
+
+def eliminated(E: Elimination, weights) -> Elimination:
+    return semiring.eliminate(E.analysis, E.semiring, weights=weights, dtype=E.dtype)
+
+
+def changed(E: Elimination, weights, arcs) -> Elimination:
+    """By root paths, and not by all of it."""
+    found = E._changed(np.asarray(arcs), np.asarray(weights, E.dtype))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("case", list(cases.few(ALL)))
+def test_every_semiring_and_shape(case):
+    r = np.random.default_rng(3)
+    for n, arcs in SHAPES.values():
+        count = arcs.shape[1]
+        if not count:
+            continue
+        weights = values(case, count, n, 1)
+        made = [(Elimination.from_arrays(*arcs, weights, n, case.semiring, dtype=case.dtype), weights)]
+        for step in range(12):
+            E, old = made[r.integers(max(0, len(made) - 3), len(made))]  # the last one, or one that was changed before
+            few = r.integers(0, count, r.integers(1, 4))
+            new = old.copy()
+            new[few] = values(case, count, n, 2 + step)[few]
+            E = E.update(new[few], arcs=few)
+            np.testing.assert_array_equal(E.weights, new)
+            made.append((E, new))
+        for E, weights in made:
+            same(case, E.to_dense(), cases.closure(case, matrix_of(case, n, arcs, weights)))
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("large", [False, True])
+def test_any_sequence_leaves_the_panels_of_a_fresh_elimination(dtype, large, monkeypatch):
+    if large:  # every front is one that threads take together
+        monkeypatch.setattr(fronts, "LARGE", 1)
+    r = np.random.default_rng(1)
+    n, tails, heads, weights = lattice(9, 14)
+    infinity = semiring.dtypes.encode(np.inf, dtype)
+    E = Elimination.from_arrays(tails, heads, weights, n, dtype=dtype, threads=2)
+    first, before = E, E.to_dense()
+    now = weights.astype(dtype)
+    kept = []
+    for step in range(60):
+        few = r.integers(0, len(weights), r.integers(1, 5))
+        new = r.integers(0, 100, len(few)).astype(dtype)
+        new[r.random(len(few)) < 0.3] = infinity  # closed, and opened again by a later step
+        now = now.copy()
+        now[few] = new
+        E = changed(E, now[few], few)
+        if step % 7 == 0:
+            kept.append((E, now))
+        np.testing.assert_array_equal(panels(E), panels(eliminated(E, now)))
+    for E, now in kept:
+        np.testing.assert_array_equal(E.to_dense(), E.update(now).to_dense())
+    np.testing.assert_array_equal(first.to_dense(), before)
+
+
+def test_distances_are_those_of_scipy():
+    r = np.random.default_rng(2)
+    for both in (True, False):
+        n, tails, heads, weights = lattice(12, 11, both=both)
+        E = Elimination.from_arrays(tails, heads, weights.astype(np.float64), n)
+        now = weights.astype(np.float64)
+        for step in range(30):
+            few = r.integers(0, len(now), 2)
+            now[few] = np.where(r.random(2) < 0.2, np.inf, r.integers(1, 300, 2))
+            E = changed(E, now[few], few)
+            if step % 6 == 5:
+                open_ = np.isfinite(now)
+                A = csr_array((now[open_], (tails[open_], heads[open_])), shape=(n, n))
+                np.testing.assert_array_equal(E.to_dense(), dijkstra(A))
+
+
+def test_only_what_can_change_is_computed_again():
+    n, tails, heads, weights = lattice(20, 20)
+    E = Elimination.from_arrays(tails, heads, weights.astype(np.int32), n)
+    kept, known = E._keep()
+    S = E.analysis.structure
+    same_weight = known.changed(kept, np.array([5]), weights[5:6].astype(np.int32))
+    below = known.changed(kept, np.array([5]), np.array([0], np.int32))
+    column = min(S.position[tails[5]], S.position[heads[5]])
+    assert same_weight[1].tolist() == [S.owner[column]]
+    assert 1 <= len(below[1]) < len(S) / 4
+    np.testing.assert_array_equal(np.flatnonzero(below[0].stamp != kept.stamp), below[1])
+
+
+def test_results_that_nothing_refers_to_are_written_over_and_no_others():
+    n, tails, heads, weights = lattice(10, 10)
+    E = first = Elimination.from_arrays(tails, heads, weights, n, dtype="int32")
+    expected = {}
+    for k in range(10):
+        E = changed(E, [k], [k])
+        if k in (2, 3, 8):
+            expected[k] = (E, Elimination.from_arrays(tails, heads, E.weights, n, dtype="int32").to_dense())
+    known = E._changes
+    assert len(known._kept) <= changes.REMEMBERED
+    assert len({id(E._kept) for E in (first, *(E for E, _ in expected.values()))}) == 4
+    for E, D in expected.values():
+        np.testing.assert_array_equal(E.to_dense(), D)
+    sweeper = E._sweepers(1).__enter__()  # a query at work refers to panels, whatever becomes of the elimination
+    busy, count = E._kept, len(known._kept)
+    del expected, E
+    assert not busy.free
+    del sweeper
+    assert count == len(known._kept)
+    assert busy.free
+
+
+def test_an_interrupted_change_leaves_nothing_behind(monkeypatch):
+    n, tails, heads, weights = lattice(10, 10)
+    E = changed(Elimination.from_arrays(tails, heads, weights, n, dtype="int32"), [3], [11])
+    expected = Elimination.from_arrays(tails, heads, E.weights, n, dtype="int32").to_dense()
+    renew, bring = changes.Kept.renew, changes.Kept.bring
+
+    def interrupted(self, *args):
+        renew(self, *args)
+        for s in args[0].tolist():
+            self.lower[self.S.panel[s] : self.S.panel[s] + self.S.sizes[s]] = 77
+        raise KeyboardInterrupt
+
+    def interrupted_copy(self, other):
+        bring(self, other)
+        self.stamp[:] = -1
+        self.upper[:] = 78
+        raise KeyboardInterrupt
+
+    for name, broken in (("renew", interrupted), ("bring", interrupted_copy)):
+        with monkeypatch.context() as patch:
+            patch.setattr(changes.Kept, name, broken)
+            with pytest.raises(KeyboardInterrupt):
+                E.update([1], arcs=[7])
+        np.testing.assert_array_equal(E.to_dense(), expected)
+        other = changed(E, [1], [7])
+        np.testing.assert_array_equal(panels(other), panels(eliminated(E, other.weights)))
+
+
+def test_negative_arcs_and_cycles():
+    n, tails, heads, weights = lattice(8, 8)
+    r = np.random.default_rng(4)
+    h = r.integers(0, 50, n)
+    E = plain = Elimination.from_arrays(tails, heads, weights, n, dtype="int64")
+    before = E.to_dense()
+    shifted = weights + h[tails] - h[heads]
+    E = E.update(shifted)
+    for arc in r.integers(0, len(weights), 10):
+        E = changed(E, [shifted[arc] + 40], [arc])
+        shifted[arc] += 40
+        np.testing.assert_array_equal(panels(E), panels(eliminated(E, shifted)))
+    expected = E.to_dense()
+    for old in (E, plain):
+        with pytest.raises(NegativeCycleError):
+            old.update([-1000], arcs=[3])
+    np.testing.assert_array_equal(E.to_dense(), expected)
+    np.testing.assert_array_equal(plain.to_dense(), before)
+    # The first negative arc of all takes other code; a few of them are right too.
+    made = plain.update([-1], arcs=[0])
+    np.testing.assert_array_equal(
+        made.to_dense(), Elimination.from_arrays(tails, heads, made.weights, n, dtype="int64").to_dense()
+    )
+
+
+def test_what_is_no_change_is_refused():
+    E = Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+    with pytest.raises(ShapeError, match=r"one weight an arc, \(1,\), got shape \(2,\)"):
+        E.update([1, 2], arcs=[0])
+    with pytest.raises(VertexError, match=r"update: arcs.* 0 … 1, got 2"):
+        E.update([1], arcs=[2])
+    with pytest.raises(DomainError):
+        Elimination.from_arrays([0, 1], [1, 2], [0.5, 0.7], 3, "reliability").update([1.5], arcs=[0])
+    assert E.update([], arcs=[]).row(0).tolist() == [0, 5, 12]
+    assert E.update([1, 2], arcs=[1, 1]).row(0).tolist() == [0, 5, 7]  # the last one counts
+
+
+def test_where_memory_is_short_all_is_computed(monkeypatch):
+    def short(*args, **kwargs):
+        raise MemoryNeeded("none")
+
+    E = Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+    monkeypatch.setattr(Elimination, "_keep", short)
+    assert E.update([1], arcs=[1]).row(0).tolist() == [0, 5, 6]
+    monkeypatch.undo()
+    monkeypatch.setattr(changes, "MANY", 0)
+    assert E.update([1], arcs=[1]).row(0).tolist() == [0, 5, 6]
+
+
+def test_what_is_kept_is_counted_and_goes_into_no_file():
+    n, tails, heads, weights = lattice(30, 30)
+    E = Elimination.from_arrays(tails, heads, weights, n, dtype="int32")
+    before = E.nbytes
+    other = changed(E, [9], [4])
+    known = E._changes
+    held = sum(x.nbytes for kept in known._kept for x in (kept.lower, kept.upper, kept.updates, kept.weights))
+    assert held - panels(E).nbytes <= 4 * E.cost.changing
+    assert E.nbytes > before
+    again = pickle.loads(pickle.dumps(other))
+    assert again._changes is None
+    np.testing.assert_array_equal(again.weights, other.weights)
+    np.testing.assert_array_equal(changed(again, [7], [8]).to_dense(), changed(other, [7], [8]).to_dense())
+
+
+def test_threads_change_and_ask_at_once():
+    n, tails, heads, weights = lattice(9, 9)
+    E = Elimination.from_arrays(tails, heads, weights, n, dtype="int32")
+    expected = [
+        Elimination.from_arrays(tails, heads, np.where(np.arange(len(weights)) == k, 1, weights), n).to_dense()
+        for k in range(12)
+    ]
+
+    def ask(k):
+        found = E
+        for arc in (k + 1, k):  # to and fro
+            found = found.update([1], arcs=[arc])
+        return found.update(weights[k + 1 : k + 2], arcs=[k + 1]).to_dense()
+
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(ask, [k % 12 for k in range(120)]))
+    for k, D in enumerate(found):
+        np.testing.assert_array_equal(D, expected[k % 12])
+    assert elimination._keeping.acquire(timeout=1)
+    elimination._keeping.release()
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("fractions", [True, False])
+def test_edges_of_a_result(directed, fractions):
+    """By label: parallel edges, loops, both ways; roads closed and opened; old results stay."""
+    r = np.random.default_rng(6)
+    n, tails, heads, weights = lattice(7, 9, both=False)
+    tails, heads = np.append(tails, [3, 0, 0]), np.append(heads, [3, 1, 1])  # a loop, and edges that are there already
+    now = np.append(weights, [5, 90, 2]) * (0.5 if fractions else 1)
+    names = [f"v{k}" for k in range(n)]
+    made = Graph.from_arrays(tails, heads, now, n=n, labels=names, directed=directed)
+    result = first = shortest_paths(made, engine="elimination")
+    before = first.distances.copy()
+    for step in range(40):
+        edges = r.choice(len(tails), r.integers(1, 4), replace=False)
+        new = {}
+        for k in edges.tolist():
+            u, v = names[tails[k]], names[heads[k]]
+            if not directed and r.random() < 0.5:
+                u, v = v, u
+            new[u, v] = np.inf if r.random() < 0.3 else int(r.integers(0, 200)) * (0.5 if fractions else 1)
+        old, result = result, result.update(new)
+        now = now.astype(float)
+        for (u, v), weight in new.items():
+            ends = {(int(u[1:]), int(v[1:]))} | (set() if directed else {(int(v[1:]), int(u[1:]))})
+            now[[(a, b) in ends for a, b in zip(tails.tolist(), heads.tolist(), strict=True)]] = weight
+        assert result.dtype == old.dtype == first.dtype
+        assert result.engine.elimination._changes is not None
+        expected = shortest_paths(Graph.from_arrays(tails, heads, now, n=n, directed=directed), engine="scipy")
+        np.testing.assert_array_equal(np.asarray(result), np.asarray(expected))
+        if step % 10 == 9:  # all new weights, and on from those
+            now = np.where(np.isinf(now), np.inf, now * 3)
+            new = np.where(np.isinf(now), 0, now).astype(made.weights.dtype)
+            result = result.update(np.where(np.isinf(now), result.graph.weights, new))
+    np.testing.assert_array_equal(first.distances, before)
+    with pytest.raises(VertexError, match="an edge must be one of the graph's"):
+        first.update({("v0", "v62"): 1})
+    with pytest.raises(DomainError, match="NaN"):
+        first.update({("v0", "v1"): np.nan})
+    with pytest.raises(NegativeCycleError, match="v3"):
+        first.update({("v3", "v3"): -1})
+    np.testing.assert_array_equal(first.distances, before)
+
+
+def test_integers_widen_when_all_roads_grow():
+    """By the growth of the worst arc, by searches, and not at all: digraphs of which parts cannot be reached."""
+    r = np.random.default_rng(8)
+    n, tails, heads, weights = lattice(8, 8, both=False)
+    tails, heads = np.append(tails, heads[:109]), np.append(heads, tails[:109])
+    seen = set()
+    for most in (10**5, 4 * 10**7, 10**8, 5 * 10**8):
+        weights = r.integers(most // 2, most, len(tails))
+        result = shortest_paths(Graph.from_arrays(tails, heads, weights, n=n), engine="elimination")
+        for factor in (1, 2, 0.5, 8, None, None):
+            weights = r.integers(0, 2 * most, len(tails)) if factor is None else (factor * weights).astype(np.int64)
+            result = result.update(weights)
+            A = csr_array((weights.astype(float) + 1e-300, (tails, heads)), shape=(n, n))
+            np.testing.assert_array_equal(np.asarray(result), dijkstra(A).round())
+            seen.add((result.dtype.name, result.engine.bounds is None))
+    assert {name for name, _ in seen} == {"int32", "int64"}
+    assert ("int32", False) in seen
+
+
+def test_integers_widen_when_distances_grow_beyond_them():
+    """Of a path of roads, both ways: one road after the other grows, is closed, and opened."""
+    r, n = np.random.default_rng(7), 40
+    tails, heads = np.arange(n - 1), np.arange(1, n)
+    weights = np.append(
+        np.full(n - 1, 2**24), np.full(n - 2, 2**30)
+    )  # with detours that are so long that none is taken
+    ends = np.append(tails, tails[:-1]), np.append(heads, heads[1:])
+    grown = shortest_paths(Graph.from_arrays(*ends, weights, n=n, directed=False), engine="elimination")
+    total = int(weights[: n - 1].sum())
+    for edge in range(n - 1):
+        grown = grown.update({(edge, edge + 1): 2**31 // 20})
+        total += 2**31 // 20 - int(weights[edge])
+        assert grown.distance(0, n - 1) == total
+        assert grown.dtype == np.int64 or total < 2**31 - 1
+        assert grown.dtype == np.int32 or total > 2**30 - 1
+    weights = np.full(n - 1, 2**31 // n - 10**6)
+    result = shortest_paths(Graph.from_arrays(tails, heads, weights, n=n, directed=False), engine="elimination")
+    assert result.dtype == np.int32
+    seen = set()
+    for _ in range(120):
+        edge = int(r.integers(n - 1))
+        closed = r.random() < 0.1
+        new = np.inf if closed else int(r.integers(1, 2 ** r.choice([20, 32, 33]) // n))
+        result = result.update({(edge, edge + 1): new})
+        weights = weights.copy()
+        weights[edge] = 2**62 if closed else new
+        place = np.concatenate(([0], np.cumsum(weights.astype(object))))
+        D = np.abs(place[:, None] - place)
+        expected = np.where(D >= 2**62, np.inf, D).astype(float)
+        np.testing.assert_array_equal(np.asarray(result), expected)
+        finite = np.isfinite(expected)
+        if result.dtype == np.int32:
+            assert expected[finite].max() < 2**31 - 1
+        seen.add(result.dtype.name)
+        if result.dtype == np.int64:
+            result = shortest_paths(result.graph, engine="elimination")
+            assert result.dtype == np.int32 or 2 * weights[weights < 2**62].sum() >= 2**31 - 1
+    assert seen == {"int32", "int64"}
+
+
+def test_hub_labels_follow_changes():
+    n, tails, heads, weights = lattice(8, 9)
+    result = shortest_paths(Graph.from_arrays(tails, heads, weights, n=n), engine="elimination").hub_labels()
+    for new in ({(0, 1): 3}, {(5, 6): np.inf, (6, 5): 1}, weights[::-1]):
+        result = result.update(new)
+        assert result.engine.hubs is not None
+        i, j = np.divmod(np.arange(n * n), n)
+        np.testing.assert_array_equal(result.engine.hubs.entries(i, j), result.distances.ravel())
+        now = np.where(result.graph.weights == 2**63 - 1, np.inf, result.graph.weights)
+        A = csr_array((now[np.isfinite(now)], (tails[np.isfinite(now)], heads[np.isfinite(now)])), shape=(n, n))
+        np.testing.assert_array_equal(np.asarray(result), dijkstra(A))
