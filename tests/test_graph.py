@@ -238,6 +238,7 @@ class TestEdges:
             ([1, 2**63 - 1], "int32"),  # closed
             ([1, -(2**31)], "int64"),
             ([2**62, 1], "int64"),
+            ([-(2**63), 1], "int64"),
             ([0.5, 1], "float64"),
             (np.array([1, 2], ">u2"), "int32"),
             (np.array([1, 2], np.float32), "float64"),
@@ -250,6 +251,9 @@ class TestEdges:
         assert A[0, 1] == (1 if weights is None else weights[0])
         assert graph.matrix("max_times").dtype == "float64"
         assert graph.matrix("boolean").dtype == bool
+
+    def test_a_loop_is_held_too(self):
+        assert Graph.from_arrays([0, 0], [0, 1], [2**40, 1]).matrix("min_plus")[0, 0] == 2**40
 
     @pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "float32", "float64"])
     def test_a_dtype_asked_for(self, dtype):

@@ -73,8 +73,8 @@ def listed(graph: Graph) -> tuple[list[int], list[int], list[Any]]:
         If a weight stands for an infinity, which a text does not distinguish from a number.
     """
     rows, cols, weights = _arcs(graph)
-    ends = np.iinfo(np.int64)
-    infinite = weights[(weights == ends.max) | (weights == ends.min)] if weights.dtype == np.int64 else weights[:0]
+    own, ends = weights if graph.weights is None else graph.weights, np.iinfo(np.int64)  # computed in any dtype
+    infinite = own[(own == ends.max) | (own == ends.min)] if own.dtype == np.int64 else own[:0]
     if len(infinite):
         need = "between the ends of 64 bits, which stand for infinities"
         raise FormatError(graph.name or "graph", None, f"write: weights must be {need}, got {infinite[0]}. Write npz.")

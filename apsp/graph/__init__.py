@@ -680,9 +680,12 @@ class Graph:
         return dtypes.resolve(s, dtype, natural, where=where)
 
     def _longest(self, s: Semiring) -> float:
-        """No simple path of integer weights weighs more."""
-        heaviest, lengths = int(dtypes.largest_finite(self.weights)), Lengths.of(s)
-        if self.n * heaviest < np.iinfo(np.int32).max or lengths is None or lengths.logarithmic:
+        """No edge of integer weight, and no simple path, weighs more."""
+        assert self.weights is not None
+        finite = self.weights[self.weights != dtypes.zero(s, self.weights.dtype)]
+        heaviest, lengths = max(int(finite.max(initial=0)), -int(finite.min(initial=0))), Lengths.of(s)
+        most = np.iinfo(np.int32).max
+        if self.n * heaviest < most or heaviest >= most or lengths is None or lengths.logarithmic:
             return self.n * heaviest
         return min(self.edge_count * heaviest, self._heaviest if self.n <= 4 * self.edge_count else math.inf)
 
