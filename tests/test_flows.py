@@ -121,6 +121,21 @@ def test_the_sweep_run_backwards_on_lengths_that_are_rounded(name, dtype, always
     assert r.betweenness() == pytest.approx(theirs, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.parametrize("weight", [2, 0.5])
+def test_the_sweep_run_backwards_around_a_street_that_is_closed(weight, always_swept, monkeypatch):
+    monkeypatch.delattr(Flowing, "_summed")
+    G = SHAPES["grid"].copy()
+    nx.set_edge_attributes(G, weight, "weight")
+    tails, heads = np.array(G.edges).T
+    graph = Graph.from_arrays(tails, heads, np.full(len(tails), weight), n=len(G), directed=False)
+    r = shortest_paths(graph, engine="elimination").update({(0, 1): np.inf})
+    G.remove_edge(0, 1)
+    theirs = nx.edge_betweenness_centrality(G, weight="weight")
+    assert r.edge_betweenness().tolist() == pytest.approx(
+        [theirs.get((u, v), 0.0) for u, v in ends_of(graph)], rel=1e-12
+    )
+
+
 def test_the_sweep_run_backwards_of_tenths_in_float32(always_swept):
     graph = random("tenths", directed=False)  # in float32 they are other sums, and other ties
     r = shortest_paths(graph, engine="elimination", dtype="float32")

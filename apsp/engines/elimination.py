@@ -385,13 +385,16 @@ class Eliminated(Engine):
         """The sweep run backwards, of lengths that are exact."""
         from semiring.sparse.flows import Flows, worthwhile  # with numba
 
-        E = self.elimination
+        E, used = self.elimination, edges[2] != dtypes.zero(self.semiring, edges[2].dtype)  # others are closed
         if self.potential is not None or self.device != "cpu" or not worthwhile(E, len(edges[0]), len(sources)):
             return None
-        found = Flows(E, *edges, self.threads)
+        tails, heads, weights = (x[used] for x in edges)
+        found = Flows(E, tails, heads, weights, self.threads)
         if not found.suitable or not found.add(sources, asked, report):
             return None
-        return found.along(), found.ends
+        along = np.zeros(len(used))
+        along[used] = found.along()
+        return along, found.ends
 
     def table(self) -> Array:
         """All entries, on the device of the panels."""
