@@ -13,7 +13,15 @@ from processes import ROOT
 from apsp import Graph, Result, cycle, grid, shortest_paths
 from apsp.result.flowing import Flowing
 from semiring import Op, Semiring
-from semiring.errors import AlgebraError, DivergenceError, DomainError, NoPathError, ShapeError, VertexError
+from semiring.errors import (
+    AlgebraError,
+    DivergenceError,
+    DomainError,
+    MemoryNeeded,
+    NoPathError,
+    ShapeError,
+    VertexError,
+)
 from semiring.sparse import flows as swept
 
 
@@ -148,6 +156,23 @@ def test_the_sweep_run_backwards_on_distances_beyond_int32(always_swept, monkeyp
     weights = np.arange(40) + (1 << 27)  # a few edges fit, forty do not
     r = shortest_paths(Graph.from_arrays(np.arange(40), np.arange(1, 41), weights, n=41), engine="elimination")
     assert r.edge_betweenness(normalized=False).tolist() == [k * (41 - k) for k in range(1, 41)]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_sweep_run_backwards_leaves_to_rows_what_does_not_fit(number, always_swept, monkeypatch):
+    calls = []
+
+    def refuse(*_, **__):
+        calls.append(None)
+        if len(calls) > number:
+            raise MemoryNeeded("too much")
+
+    graph = random("integers", directed=True)
+    r, q = shortest_paths(graph, engine="elimination"), np.random.default_rng(0).random((graph.n, graph.n))
+    expected = r.flows(q, unreachable="drop")
+    monkeypatch.setattr(swept, "require", refuse)
+    np.testing.assert_allclose(r.flows(q, unreachable="drop"), expected, rtol=1e-12)
+    assert len(calls) == number + 1
 
 
 def test_the_sweep_run_backwards_leaves_to_rows_what_it_cannot_say(always_swept):

@@ -15,7 +15,7 @@ from semiring.catalog import get
 from semiring.conversion import conform
 from semiring.cycles import Lengths
 from semiring.devices import host
-from semiring.errors import DivergenceError, SemiringError
+from semiring.errors import DivergenceError, MemoryNeeded, SemiringError
 from semiring.memory import shown
 from semiring.sparse.cycles import Weighted
 from semiring.types import Array, Blocks
@@ -389,8 +389,11 @@ class Eliminated(Engine):
         if self.potential is not None or self.device != "cpu" or not worthwhile(E, len(edges[0]), len(sources)):
             return None
         tails, heads, weights = (x[used] for x in edges)
-        found = Flows(E, tails, heads, weights, self.threads)
-        if not found.suitable or not found.add(sources, asked, report):
+        try:
+            found = Flows(E, tails, heads, weights, self.threads)
+            if not found.suitable or not found.add(sources, asked, report):
+                return None
+        except MemoryNeeded:  # rows take less
             return None
         along = np.zeros(len(used))
         along[used] = found.along()

@@ -35,6 +35,7 @@ CHUNK = 8
 NEAR = 1 << 20
 #: From so large a number of best paths on, reciprocals are no longer normal numbers.
 MANY = 2.0**1000
+HINT = "Add the sums up by rows of distances, which take less."
 #: How many pairs of a sweep take as long as one of elimination with numbers, and as one step of a row alone.
 ELIMINATED, ALONE = 10, 4
 
@@ -82,6 +83,11 @@ class Flows:
     suitable : bool
         Whether lengths are exact or not negative, and no cycle costs nothing. Nothing else may be asked otherwise.
 
+    Raises
+    ------
+    MemoryNeeded
+        If the numbers do not fit, before any work.
+
     Notes
     -----
     About four times a sweep for each source, and as much as four sweeps more for elimination with numbers; the panels
@@ -113,7 +119,7 @@ class Flows:
         updates, front, path = int((S.update + r * r).max()), int(m.max()), int((self.offset + m * m).max())
         factors, panels = int(self.factor[-1]), int(self.panel[-1])
         entries = 6 * factors + 4 * panels + threads * (2 * factors + panels) + 2 * max(updates + front**2, path)
-        require(8 * entries, where="flows", hint="Take fewer sources, each of which takes a row alone.")
+        require(8 * entries, where="flows", hint=HINT)
         arcs = self.arcs = structure.arcs(S, tails.astype(np.int32), heads.astype(np.int32))
         self.lengths = np.ascontiguousarray(units[arcs.arc])
         self.F = [np.empty(factors) for _ in range(4)]  # below the diagonal, numbers; beyond it, numbers
@@ -149,6 +155,11 @@ class Flows:
             What goes to each vertex from every source; or, of a range of sources, an array (range, n).
         report : callable
             Called with the number of sources that are done.
+
+        Raises
+        ------
+        MemoryNeeded
+            If what is asked of all vertices does not fit.
         """
         if not len(sources):
             return True
@@ -157,7 +168,10 @@ class Flows:
         parts = [order[k : k + lanes] for k in range(0, len(order), lanes)]
         chunks = [parts[k : k + CHUNK] for k in range(0, len(parts), CHUNK)]
         unit = None if callable(asked) or not (asked == 1.0).all() else np.ones((1, lanes))
-        workers = [_Worker(self, lanes) for _ in range(min(self.threads, len(chunks)))]
+        count = min(self.threads, len(chunks))
+        if unit is None:  # what every lane asks of every vertex
+            require(8 * count * self.S.n * lanes, where="flows", hint=HINT)
+        workers = [_Worker(self, lanes) for _ in range(count)]
         done = 0
         for k in range(0, len(chunks), len(workers)):
             group = chunks[k : k + len(workers)]
