@@ -37,12 +37,12 @@ class Labelled(Eliminated):
         return found
 
     @cached_property
-    def elimination(self) -> Elimination:  # type: ignore[override]
+    def elimination(self) -> Elimination:  # type: ignore[override]  # an attribute there, made on demand here
         """Of the same weights, as soon as more than pairs is asked for."""
         return self._recomputed.elimination
 
     @cached_property
-    def analysis(self) -> Analysis:  # type: ignore[override]
+    def analysis(self) -> Analysis:  # type: ignore[override]  # as above
         """Its structure."""
         return self._recomputed.analysis
 

@@ -178,11 +178,8 @@ class Flowing(Routed):
                 )
             return np.where(lost, 0.0, q)
 
-        sums = None
-        if every:
-            sums = self._swept("flows", origins, lambda part: wanted.rows(sources[part]), callback)
-        if sums is None:
-            sums = self._summed("flows", origins, rows, callback)
+        swept = self._swept("flows", origins, lambda part: wanted.rows(sources[part]), callback) if every else None
+        sums = swept or self._summed("flows", origins, rows, callback)
         return self._arcs.of_edges(sums.along, self.graph)
 
     def betweenness(
@@ -318,9 +315,9 @@ class Flowing(Routed):
         unit = np.zeros((1, self.graph.n))
         unit[:, self._in_graph(self.targets, np.arange(m))] = 1.0
         limited = self.engine.limit is not None
-        sums = self._swept(where, drawn, unit[0], callback)
-        if sums is None:
-            sums = self._summed(where, drawn, lambda _, D: unit * self._reached(D) if limited else unit, callback)
+        sums = self._swept(where, drawn, unit[0], callback) or self._summed(
+            where, drawn, lambda _, D: unit * self._reached(D) if limited else unit, callback
+        )
         if count is None:
             vars(self)["_between_all"] = sums
         return drawn, sums

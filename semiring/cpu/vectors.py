@@ -92,6 +92,19 @@ def splat(builder: Any, scalar: Any, count: int) -> Any:
     return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, count), None))
 
 
+def across(builder: Any, code: str, value: Any) -> Any:
+    """An operation over the lanes of a vector, halves together."""
+    lanes = value.type.count
+    while lanes > 1:
+        lanes //= 2
+        halves = (
+            builder.shuffle_vector(value, value, ir.Constant(ir.VectorType(I32, lanes), list(range(k, k + lanes))))
+            for k in (0, lanes)
+        )
+        value = emit(builder, code, *halves)
+    return builder.extract_element(value, I32(0))
+
+
 class Vectors:
     """Vectors of a kind's entries, or of their images: loads, stores, splats, the semiring's step.
 

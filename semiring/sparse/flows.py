@@ -25,7 +25,6 @@ from .buffers import aligned
 
 if TYPE_CHECKING:
     from .elimination import Elimination
-    from .structure import Structure
 
 #: Sources that are swept together, at most.
 LANES = 128
@@ -115,7 +114,8 @@ class Flows:
         w, r = (np.diff(x).astype(np.int64) for x in (S.first, S.begin))
         m = w + r
         self.factor, self.panel = (np.concatenate(([0], np.cumsum(x))) for x in (w * (m - 1) - w * (w - 1) // 2, w * r))
-        self.offset = _offsets(S, m * m)
+        self.offset = np.zeros(len(S), np.int64)  # of each front, after those of its ancestors
+        counted.below(S.parent, m * m, self.offset)
         updates, front, path = int((S.update + r * r).max()), int(m.max()), int((self.offset + m * m).max())
         factors, panels = int(self.factor[-1]), int(self.panel[-1])
         entries = 6 * factors + 4 * panels + threads * (2 * factors + panels) + 2 * max(updates + front**2, path)
@@ -295,8 +295,8 @@ class _Worker:
         swept = self.places, S.first, S.parent, S.begin, S.slot, S.base, *strips, flows.factor, S.permutation
         panels = lower, lower_counts, below, closed, flows._inside, inside, self.y, *self.numbers, z, numbers, owed
         tables = _addresses(*swept, self.index, *panels, self.nothing, asked)
+        step = int(len(asked) > 1)
         for start, stop in reversed(self.pieces):
-            step = int(len(asked) > 1)
             self.sweep.call(flows.kind, lanes, start, stop, len(S), *tables, step, *_addresses(self.ends, self.most))
         self.climb_back.call(flows.kind, lanes, len(path), *_addresses(*climbed, beyond, z, numbers, owed))
         self.ends[sources] -= 1  # no path to itself
@@ -323,10 +323,3 @@ def _code(kind: Kind) -> tuple[Entry, Entry, Entry]:
 
 def _addresses(*arrays: np.ndarray) -> list[int]:
     return [x.ctypes.data for x in arrays]
-
-
-def _offsets(S: Structure, squares: np.ndarray) -> np.ndarray:
-    """Where the front of each supernode is put: after those of its ancestors."""
-    offset = np.zeros(len(S), np.int64)
-    counted.below(S.parent, squares, offset)
-    return offset

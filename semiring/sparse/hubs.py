@@ -27,11 +27,11 @@ from ..cpu.kinds import Kind, choose, raw
 from ..cpu.pool import run
 from ..cpu.processors import default_threads
 from ..cpu.sparse import hubs as kernels
-from ..errors import AlgebraError, DeviceError, ShapeError, VertexError
+from ..errors import AlgebraError, DeviceError, VertexError
 from ..memory import require
 from . import sharing
 from .buffers import LINE, aligned
-from .pattern import indices
+from .pattern import paired
 from .structure import Structure
 
 if TYPE_CHECKING:
@@ -277,13 +277,7 @@ class HubLabels:
         >>> E.hub_labels().entries([0, 1], 2)
         array([12,  7])
         """
-        i, j = (indices(x, self.n, where="entries") for x in (i, j))
-        try:
-            i, j = np.broadcast_arrays(i, j)
-        except ValueError:
-            raise ShapeError(
-                f"entries: i and j must be of one shape, or of shapes that broadcast, got {i.shape} and {j.shape}."
-            ) from None
+        i, j = paired(i, j, self.n)
         sources, targets, out = (np.ascontiguousarray(x).reshape(-1) for x in (i, j, np.empty(i.shape, self.dtype)))
         threads = self.threads if i.size > FEW else 1
         parts = max(4 * threads if threads > 1 else 1, -(-i.size // self._most))

@@ -71,6 +71,24 @@ def indices(x: Any, n: int, *, where: str, what: str = "vertices") -> np.ndarray
     return array.astype(np.int64, copy=False)
 
 
+def paired(i: Any, j: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The vertices of pairs (i[q], j[q]), i and j being broadcast against each other.
+
+    Raises
+    ------
+    VertexError, ShapeError
+        If one is no vertex, or the shapes do not go together.
+    """
+    i, j = (indices(x, n, where="entries") for x in (i, j))
+    try:
+        i, j = np.broadcast_arrays(i, j)
+    except ValueError:
+        raise ShapeError(
+            f"entries: i and j must be of one shape, or of shapes that broadcast, got {i.shape} and {j.shape}."
+        ) from None
+    return i, j
+
+
 def rows_wanted(sources: Any, n: int, block: int | None) -> np.ndarray:
     """The sources whose rows are wanted, by default all; `block` is how many at a time.
 

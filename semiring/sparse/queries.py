@@ -23,7 +23,7 @@ from . import fronts
 from .analysis import Analysis
 from .buffers import LINE, Buffers, aligned
 from .nearby import Nearby
-from .pattern import indices
+from .pattern import indices, paired, rows_wanted
 from .structure import Cost
 from .sweep import LANES, Sweeper
 
@@ -221,13 +221,7 @@ class Queries:
         >>> E.entries([0, 1], 2)
         array([12,  7])
         """
-        i, j = (self._vertices(x, "entries") for x in (i, j))
-        try:
-            i, j = np.broadcast_arrays(i, j)
-        except ValueError:
-            raise ShapeError(
-                f"entries: i and j must be of one shape, or of shapes that broadcast, got {i.shape} and {j.shape}."
-            ) from None
+        i, j = paired(i, j, self.n)
         sources, targets = i.ravel(), j.ravel()
         if self.on_device is not None:
             return self.on_device.entries(sources, targets).reshape(i.shape)
@@ -356,11 +350,9 @@ class Queries:
         >>> sum(int((D < 100).sum()) for _, D in E.rows())
         6
         """
-        wanted = np.arange(self.n) if sources is None else self._vertices(sources, "rows").ravel()
+        wanted = rows_wanted(sources, self.n, block)
         if block is None:
             block = min(LANES, self._lanes) if self.on_device is None else self.on_device.block
-        if not isinstance(block, (int, np.integer)) or block < 1:
-            raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
         return self._rows(wanted, int(block)) if self.on_device is None else self.on_device.rows(wanted, int(block))
 
     def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from ..intrinsics import itemsize, kernel, part, short
-from ..vectors import I32, I64, _declare, loop, short_at
+from ..intrinsics import itemsize, kernel, part, short, write
+from ..vectors import I32, I64, _declare, across, loop, short_at, splat
 from .strips import STRIP
 
 F64 = ir.DoubleType()
@@ -56,9 +57,7 @@ class _Lanes:
         """All lanes alike, the entry of an array."""
         b, size = self.builder, 8 if type == self.numbers else self.kind.itemsize
         x = b.load(b.inttoptr(b.add(base, b.mul(entry, I64(size))), type.element.as_pointer()))
-        undefined = ir.Constant(type, ir.Undefined)
-        first = b.insert_element(undefined, x, I32(0))
-        return b.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, self.count), None))
+        return splat(b, x, self.count)
 
     def sum(self, x: Any, y: Any) -> Any:
         return self.builder.add(x, y) if self.whole else self.builder.fadd(x, y)
@@ -88,19 +87,6 @@ class _Lanes:
         name = f"llvm.fmuladd.v{self.count}f64"
         fused = self.builder.call(_declare(self.builder, name, self.numbers, [self.numbers] * 3), [x, y, total])
         return self.builder.select(where, fused, total)
-
-    def total(self, x: Any) -> Any:
-        """Of all lanes, by halves."""
-        b, count = self.builder, self.count
-        while count > 1:
-            count //= 2
-            undefined = ir.Constant(x.type, ir.Undefined)
-            low, high = (
-                b.shuffle_vector(x, undefined, ir.Constant(ir.VectorType(I32, count), list(range(k, k + count))))
-                for k in (0, count)
-            )
-            x = b.fadd(low, high)
-        return b.extract_element(x, I32(0))
 
     def quotient(self, x: Any, y: Any) -> Any:
         """x / y for counts y: with AVX-512 by two Newton steps, a quarter of the time; exact where y is 1."""
@@ -274,7 +260,7 @@ def _emit_backward(
             v.store(total, g, row, group, lanes)
         for c, place in enumerate(places):
             here = b.inttoptr(b.add(owed, b.mul(place, I64(8))), F64.as_pointer())
-            b.store(b.fadd(b.load(here), v.total(b.load(sums[c]))), here)
+            b.store(b.fadd(b.load(here), across(b, "fadd", b.load(sums[c]))), here)
 
 
 def _emit_push(
@@ -309,7 +295,7 @@ def _emit_push_back(
             v.store(v.added(tight, v.load(zg, at, group, lanes, v.numbers), number, own), zg, at, group, lanes)
             put([v.added(tight, b.load(sums[0]), v.load(zs, at, group, lanes, v.numbers), own)])
         here = b.inttoptr(b.add(owed, b.mul(k, I64(8))), F64.as_pointer())
-        b.store(b.fadd(b.load(here), v.total(b.load(sums[0]))), here)
+        b.store(b.fadd(b.load(here), across(b, "fadd", b.load(sums[0]))), here)
 
 
 @intrinsic
@@ -320,8 +306,8 @@ def _forward(
     """y[at + c] = z ⊕ (one column only) ⊕ y[index[k]] + d[k, c], its numbers s, and g = q / s where it is finite.
 
     Rows of y, s, g, z, zs and q are `lanes` entries, that of q for column c is label[c] q_step; ends[label[c]] counts
-    lanes that are finite; `most` has the largest numbers, 1 for what is asked of
-    a y that is ∞, the farthest y, and the multiple of a length up to which another counts as equal.
+    lanes that are finite; `most` has the largest numbers, 1 for what is asked of a y that is ∞, the farthest y, and the
+    multiple of a length up to which another counts as equal.
     """
     return types.none(kind, *(types.intp,) * 17), _function("flows.forward", 16, _emit_forward)
 
@@ -380,19 +366,6 @@ def _long(typing: Any, table: Any, k: Any) -> Any:
     return types.intp(types.intp, types.intp), codegen
 
 
-@intrinsic
-def _put_short(typing: Any, table: Any, k: Any, value: Any) -> Any:
-    """The k-th of the 32-bit integers at an address ← value."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        table, k, value = args
-        pointer = builder.inttoptr(builder.add(table, builder.mul(k, I64(4))), I32.as_pointer())
-        builder.store(builder.trunc(value, I32), pointer)
-        return context.get_dummy_value()
-
-    return types.none(types.intp, types.intp, types.intp), codegen
-
-
 # Tables come as addresses: an array that is passed on in a loop has its references counted, which takes a fifth of all.
 
 
@@ -401,11 +374,11 @@ def _listed(s: int, offset: int, first: int, begin: int, rows: int, owner: int, 
     """index ← the rows of z of supernode s: of its own columns, and of those that it meets."""
     w, low = short(first, s + 1) - short(first, s), _long(begin, s)
     for c in range(w):
-        _put_short(index, c, short(offset, s) + c)
+        write(index + 4 * c, np.int32(short(offset, s) + c))
     for k in range(_long(begin, s + 1) - low):
         row = short(rows, low + k)
         o = short(owner, row)
-        _put_short(index, w + k, short(offset, o) + row - short(first, o))
+        write(index + 4 * (w + k), np.int32(short(offset, o) + row - short(first, o)))
 
 
 @kernel
@@ -455,9 +428,9 @@ def climb_back(
 def _stacked(x: int, w: int, r: int, low: int, slot: int, own: int, index: int) -> None:
     """index ← the rows of y of supernode x: of its own columns, and of those that it meets."""
     for c in range(w):
-        _put_short(index, c, own + c)
+        write(index + 4 * c, np.int32(own + c))
     for k in range(r):
-        _put_short(index, w + k, short(slot, low + k))
+        write(index + 4 * (w + k), np.int32(short(slot, low + k)))
 
 
 @kernel

@@ -107,6 +107,17 @@ def strip_entry(begin: int, r: int, w: int, i: int, c: int) -> int:
 
 
 @own
+def inherited(s: int, first: Any, begin: Any, local: Any, parent: Any, offset: Any, X: Any) -> None:
+    """The rows and columns R of the front of supernode s ← those of its parent's."""
+    p, w, low = parent[s], first[s + 1] - first[s], begin[s]
+    r, above = begin[s + 1] - low, first[p + 1] - first[p] + begin[p + 1] - begin[p]
+    for i in range(r):
+        line, source = offset[s] + (w + np.int64(i)) * (w + r) + w, offset[p] + np.int64(local[low + i]) * above
+        for j in range(r):
+            X[line + j] = X[source + local[low + j]]
+
+
+@own
 def kept(
     start_at: int, stop_at: int, slack: float, first: Any, begin: Any, slot: Any, local: Any, parent: Any,
     factor: Any, panel: Any, offset: Any, lower: Any, upper: Any, closed: Any, D: Any, strips: Any, rows: Any,
@@ -116,10 +127,9 @@ def kept(
 
     Of supernodes stop_at − 1 … start_at. Strip strips[s] + j of s has rows[strip] … rows[strip + 1] of them, the last
     supernode's before those of others; `slots` says where each lies on the path from the root, and `entries`, from
-    spans[strip] on, which entries of L they are. state: how many strips, rows and entries there are. Returns the
-    longest distance of any front. D holds fronts of
-    distances, as in `spread`. Other entries are longer than distances: as in the perfect customization of Dibbelt,
-    Strasser and Wagner 2016, "Customizable contraction hierarchies".
+    spans[strip] on, which entries of L they are. state: how many strips, rows and entries there are. D holds fronts of
+    distances, as in `spread`; the longest of these is returned. Other entries are longer than distances: as in the
+    perfect customization of Dibbelt, Strasser and Wagner 2016, "Customizable contraction hierarchies".
     """
     strip, row, entry = state
     longest = 0.0
@@ -128,12 +138,7 @@ def kept(
         r = begin[s + 1] - low
         m, here = w + r, offset[s]
         if r:
-            p = parent[s]
-            above = first[p + 1] - first[p] + begin[p + 1] - begin[p]
-            for i in range(r):
-                line, source = here + (w + np.int64(i)) * m + w, offset[p] + np.int64(local[low + i]) * above
-                for j in range(r):
-                    D[line + j] = D[source + local[low + j]]
+            inherited(s, first, begin, local, parent, offset, D)
         for c in range(w - 1, -1, -1):
             pivot, at = here + np.int64(c) * m, column(factor[s], m, c) - c - 1
             D[pivot + c] = 0.0
@@ -185,12 +190,8 @@ def spread(
         r = begin[s + 1] - low
         m, here = w + r, offset[s]
         if r:
-            p = parent[s]
-            above = first[p + 1] - first[p] + begin[p + 1] - begin[p]
-            for i in range(r):
-                line, source = here + (w + np.int64(i)) * m + w, offset[p] + np.int64(local[low + i]) * above
-                for j in range(r):
-                    F[line + j], G[line + j] = F[source + local[low + j]], G[source + local[low + j]]
+            for X in (F, G):
+                inherited(s, first, begin, local, parent, offset, X)
         at = factor[s]
         for c in range(w):
             F[here + c * (m + 1)], G[here + c * (m + 1)] = np.inf, 0.0

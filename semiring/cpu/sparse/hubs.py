@@ -17,7 +17,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from ..intrinsics import copy, itemsize, jump, kernel, load, part, plus, short, store, times, zero
-from ..vectors import I32, I64, Vectors, emit, short_at, splat
+from ..vectors import I32, I64, Vectors, across, short_at, splat
 from .strips import STRIP, accumulate, dispatch
 
 
@@ -140,20 +140,7 @@ def _emit_inner(builder: Any, kind: Any, count: Any, x: Any, y: Any) -> Any:
     rest = builder.trunc(builder.sub(count, builder.mul(full, I64(kind.lanes))), I32)
     within = builder.icmp_signed("<", lanes, splat(builder, rest, kind.lanes))
     left = builder.select(within, loaded(x, full), v.zero())
-    return _across(builder, kind, v.step(sums[0], left, loaded(y, full)))
-
-
-def _across(builder: Any, kind: Any, value: Any) -> Any:
-    """⊕ of the lanes of a vector, halves together."""
-    lanes = kind.lanes
-    while lanes > 1:
-        lanes //= 2
-        halves = (
-            builder.shuffle_vector(value, value, ir.Constant(ir.VectorType(I32, lanes), list(range(k, k + lanes))))
-            for k in (0, lanes)
-        )
-        value = emit(builder, kind.add, *halves)
-    return builder.extract_element(value, I32(0))
+    return across(builder, kind.add, v.step(sums[0], left, loaded(y, full)))
 
 
 def _inner_generic(kind: Any, count: int, x: int, y: int) -> Any:
