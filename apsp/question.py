@@ -21,6 +21,7 @@ from semiring.backend import bind, device_of
 from semiring.bits import BitMatrix
 from semiring.compiling import Missing
 from semiring.cycles import Lengths
+from semiring.devices import is_plain
 from semiring.sparse.cycles import Weighted
 from semiring.survey import Survey, survey
 from semiring.types import Array
@@ -133,7 +134,9 @@ class Question:
     def device(self) -> str:
         """The device to compute on."""
         unplaced = self.is_graph or isinstance(self.source, (int, np.integer))
-        return device_of(None, self.wants.device) if unplaced else self.problem.device
+        matrix = getattr(self.source, "dense", None)
+        placed = matrix if matrix is not None and is_plain(matrix) else None
+        return device_of(placed, self.wants.device) if unplaced else self.problem.device
 
     # As a matrix
 

@@ -16,6 +16,7 @@ import numpy as np
 from semiring import BitMatrix, dtypes, shortcuts, sparse
 from semiring.compiling import clock
 from semiring.cycles import Lengths, searchable
+from semiring.devices import host, module
 from semiring.types import Array
 
 from .. import estimates
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 KEPT, MOST = 3, 128
 #: On a GPU arcs that matter after all cost little: so many fewer are kept that most vertices lack none.
 KEPT_ON_GPU, LARGE_ON_GPU = 1.1, 6144
+#: Up to so many arcs of a vertex, all are kept there.
+SPARSE = 32
 #: Vertices that are looked at first, and then; by how many arcs of each others are undercut, how many may be left.
 FIRST, LOOKED, BEST, LEFT = 4, 16, 32, 1 / 8
 #: Entries that are compared at a time.
@@ -79,14 +82,19 @@ def thinned(question: Question) -> Thinned | None:
 
 def _thinned_on_gpu(A: Array, s: Semiring, few: np.ndarray) -> Thinned | None:
     """The same of a matrix there; of one on the host, which is only planned for, as far as its rows tell."""
-    n = len(A)
+    n, on_host = len(A), isinstance(A, np.ndarray)
     kept = math.ceil(KEPT_ON_GPU * math.log(n))
-    if isinstance(A, np.ndarray):
-        left = [_left(A, s, int(k)) for k in few[:: LOOKED // FIRST]]
-        return None if max(left) > LEFT * n else Thinned(kept * n, None, kept, 0.0)
     with on_device_of(A):
-        dense = shortcuts.best_arcs(A, s, BEST, few).left().max() > LEFT * n
-        found = None if dense else shortcuts.best_arcs(A, s, kept).thinned()
+        few = few[:: LOOKED // FIRST] if on_host else few
+        left = np.array([_left(A, s, int(k)) for k in few]) if on_host else shortcuts.best_arcs(A, s, BEST, few).left()
+        arcs = host((A[few if on_host else module(A).asarray(few)] != dtypes.zero(s, A.dtype)).sum(axis=1))
+        if (left > np.maximum(kept, LEFT * arcs)).any():
+            if arcs.max() > SPARSE:  # nearly all that there are matter
+                return None
+            kept = SPARSE
+        if on_host:
+            return Thinned(kept * n, None, kept, 0.0)
+        found = shortcuts.best_arcs(A, s, kept).thinned()
     return None if found is None else Thinned(found.arcs, found, found.arcs / n, 0.0)
 
 
