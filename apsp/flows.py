@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from semiring.backend import device_of
+from semiring.devices import host, is_plain, module, on_device
 from semiring.errors import DomainError, ShapeError
 from semiring.memory import require
+from semiring.types import Array
 
 from .engines.base import Edges
 from .graph import Graph
@@ -35,13 +38,15 @@ class Arcs:
     """
 
     edges: Edges
-    tails: np.ndarray
+    tails: Array
     place: np.ndarray | None = None
     share: np.ndarray | None = None
 
     @classmethod
-    def of(cls, trees: Trees) -> Arcs:
-        """The arcs of a graph."""
+    def of(cls, trees: Trees, device: str = "cpu") -> Arcs:
+        """The arcs of a graph; of a matrix whose table is on a GPU, on that device."""
+        if device == "cuda" and (found := trees.tight_on_gpu()) is not None:
+            return cls((found.starts, found.heads, found.weights), found.tails)
         n, greatest = trees.graph.n, trees.semiring.add.selects == "greatest"
         tails, heads, weights = trees.tight_edges()
         used = np.flatnonzero(tails != heads)
@@ -61,15 +66,17 @@ class Arcs:
         share = 1.0 / np.maximum(np.bincount(arc[chosen], minlength=len(pairs)), 1)
         return cls(edges, pairs // max(n, 1), place, np.append(share, 0.0)[place])
 
-    def of_edges(self, along: np.ndarray, graph: Graph) -> np.ndarray:
-        """What each edge of the graph carries, both ways together, in its own order; of a matrix a matrix."""
+    def of_edges(self, along: Array, graph: Graph) -> Any:
+        """What each edge of the graph carries, both ways together, in its own order; of a matrix one, on its device."""
         if self.place is None or self.share is None:
-            require(8 * graph.n**2, where="flows", hint="Pass the graph as a list of edges.")
-            out = np.zeros((graph.n, graph.n))
-            out[self.tails, self.edges[1]] = along
+            require(8 * graph.n**2, device_of(self.tails), where="flows", hint="Pass the graph as a list of edges.")
+            with on_device(self.tails):
+                xp = module(self.tails)
+                out = xp.zeros((graph.n, graph.n))
+                out[tuple(ends.astype(np.int64) for ends in (self.tails, self.edges[1]))] = xp.asarray(along)
             return out
         assert graph.rows is not None
-        both = np.append(along, 0.0)[self.place] * self.share
+        both = np.append(host(along), 0.0)[self.place] * self.share
         out = both[: len(graph.rows)]
         if not graph.directed:
             out[graph.rows != graph.cols] += both[len(graph.rows) :]
@@ -82,13 +89,17 @@ class Sums:
 
     through: np.ndarray
     ending: np.ndarray
-    along: np.ndarray
+    along: Array
 
     @classmethod
     def of(cls, arcs: Arcs, along: np.ndarray, arriving: np.ndarray) -> Sums:
         """From what arcs carry, and what arrives at each vertex to stay: what goes in, goes on or stays."""
-        n = len(arriving)
-        into, out = (np.bincount(ends, along, n) for ends in (arcs.edges[1], arcs.tails))
+        into, out = (np.bincount(ends, along, len(arriving)) for ends in (arcs.edges[1], arcs.tails))
+        return cls.between(into, out, arriving, along)
+
+    @classmethod
+    def between(cls, into: np.ndarray, out: np.ndarray, arriving: np.ndarray, along: Array) -> Sums:
+        """From what arcs bring to each vertex, and what they take from it."""
         through = np.maximum(into - arriving, 0.0)  # but for rounding
         return cls(through, arriving + np.maximum(out - through, 0.0), along)
 
@@ -126,7 +137,7 @@ class Scale:
 class Demand:
     """How much goes from sources to targets: a table, or triples of positions and amounts, sources ascending."""
 
-    table: np.ndarray | None
+    table: Array
     origins: np.ndarray
     destinations: np.ndarray
     trips: np.ndarray
@@ -141,14 +152,15 @@ class Demand:
         ShapeError, DomainError, VertexError
         """
         none, shape = np.empty(0, np.int64), (len(sources), len(targets))
-        if isinstance(demand, np.ndarray):
+        if isinstance(demand, np.ndarray) or is_plain(demand):
             if demand.shape != shape:
                 raise ShapeError(
                     f"flows: demand must have a row a source and a column a target, shape {shape}, got {demand.shape}. "
                     "Pass triples (origin, destination, trips) as a list."
                 )
-            table, used = _numbers(demand)
-            return cls(table, np.flatnonzero(used), none, table[:0, :0].ravel(), shape[1])
+            with on_device(demand):
+                table, used = _numbers(demand)
+            return cls(table, np.flatnonzero(host(used)), none, np.empty(0), shape[1])
         origins, destinations, trips = _columns(demand)
         i, j = sources.positions(origins), targets.positions(destinations)
         order = np.argsort(i, kind="stable")
@@ -159,11 +171,12 @@ class Demand:
         """The positions from which anything goes, ascending."""
         return np.unique(self.origins)
 
-    def rows(self, sources: np.ndarray) -> np.ndarray:
-        """What goes from some of them, ascending, float64 (sources, targets)."""
+    def rows(self, sources: np.ndarray) -> Any:
+        """What goes from some of them, ascending, float64 (sources, targets); on the device of a table."""
         if self.table is not None:
             first, last = int(sources[0]), int(sources[-1]) + 1
-            return self.table[first:last] if last - first == len(sources) else self.table[sources]
+            together = last - first == len(sources)
+            return self.table[first:last] if together else self.table[module(self.table).asarray(sources)]
         out = np.zeros((len(sources), self.targets))
         first, last = np.searchsorted(self.origins, sources[0]), np.searchsorted(self.origins, sources[-1], "right")
         part = slice(first, last)
@@ -193,14 +206,16 @@ def _columns(demand: Any) -> tuple[list[Any], list[Any], list[Any]]:
     return [u for u, _, _ in listed], [v for _, v, _ in listed], [q for _, _, q in listed]
 
 
-def _numbers(trips: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Trips as floats, and which of their rows have any."""
+def _numbers(trips: Any) -> tuple[Array, Array]:
+    """Trips as floats, and which of their rows have any; on the device of an array."""
+    xp = module(trips) if is_plain(trips) else np
     try:
-        found = np.ascontiguousarray(trips, np.float64)
+        found = xp.ascontiguousarray(trips, np.float64)
     except (TypeError, ValueError) as error:
         raise DomainError(f"flows: trips must be numbers, got {error}.") from None
-    most, least = found.max(axis=-1, initial=0), found.min(axis=-1, initial=0)
-    if not (np.isfinite(most).all() and np.isfinite(least).all()):
+    empty = not found.shape[-1]
+    most, least = (found.sum(axis=-1),) * 2 if empty else (found.max(axis=-1), found.min(axis=-1))
+    if not bool(xp.isfinite(most).all() & xp.isfinite(least).all()):
         raise DomainError("flows: trips must be finite numbers, got NaN or an infinity. Leave such pairs out.")
     return found, (most > 0) | (least < 0)
 

@@ -19,6 +19,7 @@ from semiring.errors import DomainError, ShapeError
 from semiring.memory import require
 from semiring.routes import of_rows
 from semiring.selection import require_selection
+from semiring.signals import load
 from semiring.survey import survey
 from semiring.types import Array
 
@@ -284,6 +285,14 @@ class Trees:
         if windows is not None:
             return self._essential(windows, windows.of.together)
         return self._essential(self.graph.matrix(self.semiring, self.engine.dtype), 1)
+
+    def tight_on_gpu(self) -> Any:
+        """The same of a matrix whose table is on a GPU: `semiring.cuda.routes.adjoint.Edges`; None elsewhere."""
+        if self.graph.dense is None or not self.engine.in_memory or device_of(D := self.engine.table()) == "cpu":
+            return None
+        with on_device(D):
+            A = module(D).asarray(self._matrix(D))
+            return load("semiring.cuda.routes.adjoint").essential(self.semiring, A, D)
 
     def tight(self, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Which of these edges are as good as their distances, within rounding; all where no table is in memory."""

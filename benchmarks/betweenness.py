@@ -38,7 +38,7 @@ def flows(n: int, dtype: str) -> None:
     carried, distances = (result.flows(q) * A).sum(), (q * result.table()).sum()
     assert abs(carried / distances - 1) < (1e-5 if dtype == "float32" else 1e-12)
     closing = best(lambda: apsp.shortest_paths(A, engine="dense", threads=1).distances, 5)
-    sending = best(lambda: result.flows(q), 5, before=lambda: vars(result).pop("_arcs", None))
+    sending = best(lambda: result.flows(q), 5, before=lambda: vars(result).pop("_arcs_by_device", None))
     print(f"flows of all pairs, n = {n}, {dtype}: {sending:.3f} s, {sending / closing:.2f} × the closure", flush=True)
 
 

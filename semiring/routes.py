@@ -164,8 +164,9 @@ def adjoint(
     where: str,
     names: Sequence[Any] | None = None,
     threads: int | None = None,
+    device: str = "cpu",
 ) -> Any:
-    """What adds up over best paths, shared where several are as good: `semiring.cpu.routes.adjoint.Adjoint`.
+    """What adds up over best paths, shared where several are as good: `Adjoint` of `semiring.cpu.routes.adjoint`.
 
     Parameters
     ----------
@@ -179,6 +180,8 @@ def adjoint(
     names : sequence, optional
         Of the vertices, for errors; their positions by default.
     threads : int, optional
+    device : {"cpu", "cuda"}
+        Where rows are taken, and sums are; then it is that of `semiring.cuda.routes.adjoint`.
 
     Raises
     ------
@@ -192,7 +195,8 @@ def adjoint(
             f"{semiring.name}, over which best walks go in circles and cannot be counted. `path` finds one of them."
         )
     names = range(len(edges[0]) - 1) if names is None else names
-    return load("semiring.cpu.routes.adjoint").Adjoint(semiring, dtype, edges, _threads(threads), names, where)
+    options = semiring, dtype, edges, _threads(threads), names, where
+    return load(f"semiring.{device}.routes.adjoint").Adjoint(*options)
 
 
 def _require_trees(wrong: int, where: str) -> None:

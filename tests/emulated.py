@@ -254,6 +254,7 @@ def installed(folder, *, dense=True):
         cupy.arange = lambda *given: asarray(np.arange(*given))
         cupy.concatenate = lambda given, axis=0: asarray(np.concatenate(given, axis))
         cupy.cumsum = lambda X: asarray(np.cumsum(X))
+        cupy.argsort = lambda X, kind: asarray(np.argsort(X, kind=kind))
         cupy.asnumpy = np.array
         cupy.ascontiguousarray = lambda X, dtype=None: asarray(np.ascontiguousarray(np.asarray(X), dtype))
         cupy.cuda.alloc = sys.modules["cupy.cuda"].alloc = alloc

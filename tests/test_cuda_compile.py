@@ -17,7 +17,7 @@ import pytest
 from semiring import AlgebraError, Op, Semiring, dtypes, get, trust
 from semiring.cuda import algebra, cache, cards, compile, gpu, survey
 from semiring.cuda.dense import backend, cooperative, matrix, registry, sources, tiles
-from semiring.cuda.routes import gradients, walks
+from semiring.cuda.routes import adjoint, gradients, walks
 from semiring.cuda.routes import predecessors as routes
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
@@ -161,6 +161,19 @@ def test_searches_for_predecessors_and_walks_compile_without_spilling(semiring, 
         for entry, used in compile.compile(text, arch, options=options).resources.items():
             assert used.registers > 0
             assert used.spill_stores == used.spill_loads == used.stack == 0, (entry, used)
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize(
+    ("name", "dtype", "near"),
+    [("min_plus", "float32", 2), ("max_plus", "int16", 2), ("max_times", "float64", 1), ("min_plus", "int64", 0)],
+)
+def test_sums_over_best_paths_compile(name, dtype, near, arch):
+    index = np.dtype(np.uint16 if near else np.uint32)
+    for entry, used in compile.compile(adjoint.text(get(name), np.dtype(dtype), index, near), arch).resources.items():
+        assert used.registers > 0
+        assert used.spill_stores <= 32, (entry, used)  # of 64-bit places, once a source
 
 
 @pytest.mark.compile

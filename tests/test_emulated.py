@@ -494,6 +494,158 @@ class TestGradients:
         np.testing.assert_array_equal(found, host.chosen(A, B, **rule, threads=1))
 
 
+def loop_of_sums(A, D, q):
+    """What each arc carries and how many best paths there are, by a loop; every sum is exact."""
+    n = len(A)
+    carried, counts = np.zeros((n, n)), np.zeros((n, n), np.int64)
+    for s in range(n):
+        order = [int(j) for j in np.argsort(D[s], kind="stable") if np.isfinite(D[s, j])]
+        before = {j: [k for k in order if k != j and D[s, k] + A[k, j] == D[s, j]] for j in order}
+        counts[s, s] = 1
+        for j in order[1:]:
+            counts[s, j] = sum(counts[s, k] for k in before[j])
+        owed = np.where(np.arange(n) == s, 0.0, q[s])
+        for j in order[:0:-1]:
+            for k in before[j]:
+                share = owed[j] * (counts[s, k] / counts[s, j])
+                carried[k, j] += share
+                owed[k] += share
+    return carried, counts
+
+
+class TestSumsOverBestPaths:
+    @pytest.fixture(autouse=True)
+    def few_threads(self, cp, monkeypatch):
+        from semiring.cuda.routes import adjoint
+
+        monkeypatch.setattr(adjoint, "SHAPES", dict.fromkeys(range(3), (64, 1)))
+        monkeypatch.setattr(adjoint, "CHUNK", 16)
+
+    @staticmethod
+    def network(name):
+        """A matrix of arcs whose weights are in eighths, and its distances by SciPy."""
+        from scipy.sparse.csgraph import shortest_path
+
+        n = {"one vertex": 1, "path": 70, "hubs": 130}.get(name, 45)
+        rng, A = np.random.default_rng(n), np.full((n, n), np.inf)
+        if name == "path":
+            A[np.arange(n - 1), np.arange(1, n)] = 1 / 8
+        elif name == "hubs":  # all best paths lead through one of two
+            for hub in (0, 5):
+                A[hub], A[:, hub] = rng.integers(1, 4, n), rng.integers(1, 4, n)
+        elif name != "one vertex":
+            chosen = rng.random((n, n)) < {"ties": 0.9, "alike": 0.3}.get(name, 0.1)
+            A[chosen] = 3 if name == "alike" else rng.integers(1, 4 if name == "ties" else 99, chosen.sum()) / 8
+            A[7], A[:, 4] = np.inf, np.inf
+        np.fill_diagonal(A, np.inf)
+        if name == "one vertex":
+            return A, np.zeros((1, 1))
+        return A, shortest_path(np.where(np.isfinite(A), A, 0), method="D")
+
+    @pytest.mark.parametrize(
+        ("name", "near", "dtype", "semiring"),
+        [
+            ("one vertex", 2, "float32", "min_plus"),
+            ("path", 2, "float32", "min_plus"),
+            ("hubs", 2, "int32", "min_plus"),
+            ("ties", 2, "float64", "max_plus"),
+            ("alike", 2, "int16", "min_plus"),
+            ("few", 1, "float32", "min_plus"),
+            ("ties", 1, "int64", "min_plus"),
+            ("hubs", 1, "float64", "min_plus"),
+            ("path", 0, "int16", "max_plus"),
+            ("ties", 0, "float32", "min_plus"),
+            ("alike", 0, "float64", "max_plus"),
+            ("few", 0, "int32", "min_plus"),
+        ],
+    )
+    def test_they_are_those_of_a_loop(self, cp, name, near, dtype, semiring):
+        """With all, some, or none of what is known of vertices in shared memory; the same bits again."""
+        from semiring.cuda import gpu
+        from semiring.cuda.routes import adjoint
+
+        s, dtype = get(semiring), np.dtype(dtype)
+        A, D = self.network(name)
+        if dtype.kind == "i":
+            A, D = 8 * A, 8 * D
+        n, sign, zero = len(A), 1 if semiring == "min_plus" else -1, dtypes.zero(s, dtype)
+        gpu.most_shared = lambda device: {2: emulated.SHARED, 1: 15 * n + 16 + adjoint.OWN, 0: 8}[near]
+        q = np.random.default_rng(1).integers(0, 3, (n, n)).astype(float)
+        q[~np.isfinite(D)] = 0
+        want, counts = loop_of_sums(A, D, q)
+        tails, heads = np.nonzero(np.isfinite(A))
+        starts = np.searchsorted(tails, np.arange(n + 1))
+        edges = starts, heads, (sign * A[tails, heads]).astype(dtype)
+        rows = np.full((n, n), zero, dtype)
+        rows[np.isfinite(D)] = sign * D[np.isfinite(D)]
+        sources = np.random.default_rng(2).permutation(n)
+
+        def found(demand):
+            sums = adjoint.Adjoint(s, dtype, edges, 1, range(n), "flows")
+            half = n // 2
+            for part in (sources[:half], sources[half:]):
+                if len(part):
+                    sums.add(cp.asarray(rows[part]), part, cp.asarray(demand if len(demand) == 1 else demand[part]))
+            sums.finish()
+            return sums
+
+        first = found(q)
+        assert first._near == near or n == 1
+        assert ("_by_level" in vars(first)) == (name == "alike")
+        assert "_on_host" not in vars(first)
+        np.testing.assert_allclose(first.along.get(), want[tails, heads], rtol=1e-12, atol=1e-13)
+        assert found(q).along.tobytes() == first.along.tobytes()
+        unit = found(np.ones((1, n)))
+        np.testing.assert_array_equal(unit.arrivals, np.isfinite(D).sum(axis=0) - 1)
+        entering, leaving = unit.of_vertices()
+        along = unit.along.get()
+        np.testing.assert_allclose(entering, np.bincount(heads, along, n), rtol=1e-13)
+        np.testing.assert_allclose(leaving, np.bincount(tails, along, n), rtol=1e-13)
+        out = np.empty((n, n), np.int64)
+        first.counts(cp.asarray(rows), np.arange(n), out)
+        np.testing.assert_array_equal(out, counts)
+
+    def test_what_the_host_has_to_search_for(self, cp):
+        """Arcs that weigh less than distances are off by; a cycle that costs nothing, which is named."""
+        from semiring.cuda.routes import adjoint
+        from semiring.errors import DivergenceError
+
+        def sums(arcs, D):
+            tails, heads, weights = (np.array(x) for x in zip(*arcs, strict=True))
+            starts, dtype = np.searchsorted(tails, np.arange(5)), np.dtype("float32")
+            found = adjoint.Adjoint(get("min_plus"), dtype, (starts, heads, weights), 1, "abcd", "flows")
+            found.add(cp.asarray(np.array(D, np.float32)), np.arange(4), cp.asarray(np.ones((1, 4))))
+            found.finish()
+            return found
+
+        inf = np.inf
+        arcs = [(0, 1, 1000), (1, 2, 1e-4), (2, 1, 1e-4), (2, 3, 1)]
+        D = [[0, 1000, 1000, 1001], [inf, 0, 1e-4, 1], [inf, 1e-4, 0, 1], [inf, inf, inf, 0]]
+        found = sums(arcs, D)
+        assert "_on_host" in vars(found)
+        np.testing.assert_array_equal(found.along.get(), [3, 4, 1, 3])
+        np.testing.assert_array_equal(found.arrivals, [0, 2, 2, 3])
+        D = [[0, 1, 1, 2], [inf, 0, 0, 1], [inf, 0, 0, 1], [inf, inf, inf, 0]]
+        with pytest.raises(DivergenceError, match="costs nothing, 'b' → 'c'"):
+            sums([(0, 1, 1), (1, 2, 0), (2, 1, 0), (2, 3, 1)], D)
+
+    @pytest.mark.parametrize("dtype", ["float32", "int32"])
+    def test_edges_that_are_as_good_as_their_closure(self, cp, dtype):
+        from semiring.cuda.routes import adjoint
+
+        A, D = self.network("few")
+        zero = dtypes.zero(get("min_plus"), np.dtype(dtype))
+        given, (A, D) = (A, D), np.full((2, *A.shape), zero, dtype)
+        for X, values in zip((A, D), given, strict=True):
+            X[np.isfinite(values)] = 8 * values[np.isfinite(values)]
+        A[3, 3] = 0
+        found = adjoint.essential(get("min_plus"), cp.asarray(A), cp.asarray(D))
+        good = (A == D) & (zero != A) & ~np.eye(len(A), dtype=bool)
+        np.testing.assert_array_equal(np.stack([found.tails.get(), found.heads.get()]), np.nonzero(good))
+        np.testing.assert_array_equal(found.weights.get(), A[good])
+        np.testing.assert_array_equal(found.starts.get(), np.concatenate([[0], good.sum(axis=1).cumsum()]))
+
+
 class TestHops:
     @pytest.mark.parametrize("dtype", ["int16", "float32"])
     def test_rows_are_scipys(self, cp, dtype):

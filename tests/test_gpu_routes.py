@@ -21,7 +21,7 @@ from test_routes import (
 import apsp
 from semiring import dtypes, get
 from semiring.cuda.routes import predecessors as routes
-from semiring.errors import DomainError
+from semiring.errors import DivergenceError, DomainError, NoPathError
 from semiring.routes import hops, lengths
 
 pytestmark = pytest.mark.gpu
@@ -200,3 +200,76 @@ def test_results_on_a_gpu_tell_routes_and_measures(cp):
     assert there.global_efficiency() == pytest.approx(here.global_efficiency())
     on_device = cp.asarray(there.distances)
     assert apsp.measures.center(on_device).tolist() == apsp.measures.center(here.distances).tolist()
+
+
+class TestSumsOverBestPaths:
+    """Betweenness, flows and counts on a device: NetworkX's values, and what the host finds."""
+
+    @pytest.mark.parametrize("kind", ["uniform", "integers", "alike", "thousands of ties", "tiny and large"])
+    def test_of_a_matrix(self, cp, kind):
+        n, rng = 300, np.random.default_rng(3)
+        A = {
+            "uniform": lambda: rng.random((n, n)),
+            "integers": lambda: rng.integers(1, 100, (n, n)),
+            "alike": lambda: np.where(rng.random((n, n)) < 0.3, 2.0, INF),
+            "thousands of ties": lambda: np.where(rng.random((n, n)) < 0.04, rng.integers(1, 3, (n, n)), INF),
+            "tiny and large": lambda: np.where(rng.random((n, n)) < 0.03, rng.choice([1e-4, 1, 1e3], (n, n)), INF),
+        }[kind]().astype(np.float32)
+        np.fill_diagonal(A, INF)
+        here, there = apsp.shortest_paths(A, engine="dense"), apsp.shortest_paths(cp.asarray(A), engine="dense")
+        q = rng.random((n, n))
+        q[~np.isfinite(here.distances)] = 0
+        carried = there.flows(cp.asarray(q))
+        assert isinstance(carried, cp.ndarray)
+        np.testing.assert_allclose(carried.get(), here.flows(q), rtol=1e-9, atol=1e-9)
+        assert float((carried * cp.where(cp.isinf(cp.asarray(A)), 0, cp.asarray(A))).sum()) == pytest.approx(
+            float((q * np.where(np.isfinite(here.distances), here.distances, 0)).sum()), rel=1e-5
+        )
+        assert list(there.betweenness().values()) == pytest.approx(
+            list(here.betweenness().values()), rel=1e-9, abs=1e-14
+        )
+        np.testing.assert_array_equal(there.counts, here.counts)
+        again = apsp.shortest_paths(cp.asarray(A), engine="dense").flows(cp.asarray(q))
+        assert again.tobytes() == carried.tobytes()
+
+    @pytest.mark.parametrize(("engine", "dtype"), [("searches", "float32"), ("searches", "int32"), ("hops", "float32")])
+    def test_of_rows(self, cp, engine, dtype):
+        import networkx as nx
+
+        G = nx.barabasi_albert_graph(200, 3, seed=1)
+        rng = np.random.default_rng(0)
+        for _, _, data in G.edges(data=True):
+            data["weight"] = 1 if engine == "hops" else int(rng.integers(1, 9))
+        r = apsp.shortest_paths(G, engine=engine, dtype=dtype, device="cuda")
+        weight = None if engine == "hops" else "weight"
+        assert r.betweenness() == pytest.approx(nx.betweenness_centrality.orig_func(G, weight=weight), abs=1e-12)
+        some = apsp.shortest_paths(
+            G, engine=engine, dtype=dtype, device="cuda", sources=[5, 9, 77], targets=list(range(90))
+        )
+        same = apsp.shortest_paths(G, dtype=dtype, sources=[5, 9, 77], targets=list(range(90)))
+        np.testing.assert_allclose(some.edge_betweenness(), same.edge_betweenness(), rtol=1e-12)
+        demand = {(5, 7): 3, (77, 0): 2}
+        np.testing.assert_allclose(some.flows(demand), same.flows(demand), rtol=1e-12)
+        np.testing.assert_array_equal(some.counts, same.counts)
+
+    def test_errors_are_the_hosts(self, cp):
+        A = np.full((4, 4), INF, np.float32)
+        A[0, 1], A[1, 2], A[2, 1] = 1, 0, 0
+        r = apsp.shortest_paths(cp.asarray(A), null_value=None)
+        with pytest.raises(DivergenceError, match="costs nothing"):
+            r.betweenness()
+        with pytest.raises(NoPathError, match="from 0 to 3"):
+            r.flows({(0, 3): 1})
+        with pytest.raises(DomainError, match="finite"):
+            r.flows(cp.asarray(np.full((4, 4), np.nan)))
+
+
+def test_a_matrix_there_finds_its_engine(cp):
+    """The same one by either function; one with few arcs, of which most matter, is not thinned in vain."""
+    n, rng = 6400, np.random.default_rng(0)
+    A = cp.asarray(rng.random((n, n), dtype=np.float32))
+    cp.fill_diagonal(A, cp.inf)
+    assert apsp.plan(A).engine == apsp.shortest_paths(A).plan.engine == "essential"
+    x, y = rng.random((2, n))
+    d = np.hypot(x[:, None] - x, y[:, None] - y)
+    assert apsp.plan(cp.asarray(np.where(d < 0.06, d, INF).astype(np.float32))).engine == "dense"

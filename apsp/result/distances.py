@@ -22,6 +22,7 @@ from ..engines.base import Edges
 from ..engines.part import Limit, Part
 from ..graph import Graph
 from ..labels import Labels, between
+from ..plans import Plan
 from . import sweeps
 from .nearest import Nearest, nearest
 from .paths import Neighbours, best_path, require_paths
@@ -35,6 +36,7 @@ class Distances:
     semiring: Semiring
     sources: Labels
     targets: Labels
+    plan: Plan
     frames: str | None
 
     @property

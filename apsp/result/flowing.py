@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from semiring.devices import host
+from semiring.backend import cuda_available
+from semiring.devices import host, module, on_device, to_device
 from semiring.errors import NoPathError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
 from semiring.routes import adjoint
-from semiring.types import Label
+from semiring.types import Array, Label
 
 from ..engines.part import Limit
 from ..flows import Arcs, Demand, Scale, Sums, before, walked_back
 from ..log import Watch
 from .routed import Routed
 
-#: Rows of distances that come together, for each thread.
-_BLOCK = 64
+#: Rows of distances that come together, for each thread; on a GPU their bytes.
+_BLOCK, _BYTES = 64, 1 << 30
 
 
 class Flowing(Routed):
@@ -46,12 +48,14 @@ class Flowing(Routed):
         k, m = self.engine.shape
         require(8 * k * m, where="counts", hint="Take a result of some sources and targets.")
         out = np.empty((k, m), np.int64)
-        sums, done, targets = self._adjoint("counts"), 0, self._in_graph(self.targets, np.arange(m))
-        for positions, D in self.engine.all_pairs.rows(self._in_graph(self.sources, np.arange(k)), _BLOCK):
-            rows, D = np.empty((len(positions), self.graph.n), np.int64), host(D)
-            sums.counts(D, positions, rows)
-            out[done : done + len(positions)] = np.where(self._reached(D), rows, 0)[:, targets]
-            done += len(positions)
+        device, done, targets = self._device, 0, self._in_graph(self.targets, np.arange(m))
+        with self._where(device):
+            sums = self._adjoint("counts", device)
+            for positions, D in self._rows(self._in_graph(self.sources, np.arange(k)), device, sums.threads):
+                rows = np.empty((len(positions), self.graph.n), np.int64)
+                sums.counts(D, positions, rows)
+                out[done : done + len(positions)] = np.where(host(self._reached(D)), rows, 0)[:, targets]
+                done += len(positions)
         return out
 
     def all_paths(self, u: Label, v: Label) -> Iterator[list[Any]]:
@@ -159,28 +163,32 @@ class Flowing(Routed):
         origins, every = self._in_graph(self.sources, sources), self.targets is self.labels
         done = 0
 
-        def rows(positions: np.ndarray, D: np.ndarray) -> np.ndarray:
+        def rows(positions: np.ndarray, D: Array) -> Any:
             nonlocal done
+            xp = module(D)
             q = wanted.rows(sources[done : done + len(positions)])
+            q = host(q) if xp is np else xp.asarray(q)
             done += len(positions)
             if not every:
-                wider = np.zeros((len(positions), n))
-                wider[:, targets], q = q, wider
-            if (reached := self._reached(D)).all():
+                wider = xp.zeros((len(positions), n))
+                wider[:, xp.asarray(targets)], q = q, wider
+            if bool((reached := self._reached(D)).all()):
                 return q
             lost = ~reached & (q != 0)
-            if unreachable == "raise" and lost.any():
+            if unreachable == "raise" and bool(lost.any()):
                 i, j = (int(x[0]) for x in lost.nonzero())
                 u, v = self.labels[int(positions[i])], self.labels[j]
                 raise NoPathError(
                     f"flows: where there is demand there must be a path, got {q[i, j]:g} from {u!r} to {v!r} and none. "
                     "Pass unreachable='drop' to leave such pairs out."
                 )
-            return np.where(lost, 0.0, q)
+            return xp.where(lost, 0.0, q)
 
-        swept = self._swept("flows", origins, lambda part: wanted.rows(sources[part]), callback) if every else None
+        swept = (
+            self._swept("flows", origins, lambda part: host(wanted.rows(sources[part])), callback) if every else None
+        )
         sums = swept or self._summed("flows", origins, rows, callback)
-        return self._arcs.of_edges(sums.along, self.graph)
+        return self._carried(sums)
 
     def betweenness(
         self,
@@ -293,7 +301,7 @@ class Flowing(Routed):
         """
         drawn, sums = self._between("edge_betweenness", sources, seed, callback)
         scale = self._scale(normalized, True, None if sources is None else len(drawn))
-        return self._arcs.of_edges(sums.along, self.graph) * scale.other
+        return self._carried(sums) * scale.other
 
     def _scale(self, normalized: bool, endpoints: bool, sampled: int | None) -> Scale:
         graph = self.graph
@@ -316,7 +324,7 @@ class Flowing(Routed):
         unit[:, self._in_graph(self.targets, np.arange(m))] = 1.0
         limited = self.engine.limit is not None
         sums = self._swept(where, drawn, unit[0], callback) or self._summed(
-            where, drawn, lambda _, D: unit * self._reached(D) if limited else unit, callback
+            where, drawn, lambda _, D: unit * self._reached(D) if limited else unit, callback, unit[0]
         )
         if count is None:
             vars(self)["_between_all"] = sums
@@ -330,7 +338,7 @@ class Flowing(Routed):
         callback: Callback | None,
     ) -> Sums | None:
         """The sums of what all sources ask, or some of them, where the engine finds them without their rows."""
-        if self.engine.limit is not None:
+        if self.engine.limit is not None or self.engine.all_pairs.in_memory:
             return None
         adjoint(self.semiring, self.dtype, _NO_EDGES, where=where)
         (_, heads, weights), tails = self._arcs.edges, self._arcs.tails
@@ -345,34 +353,82 @@ class Flowing(Routed):
         self,
         where: str,
         sources: np.ndarray,
-        demand: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        demand: Callable[[np.ndarray, Array], Array],
         callback: Callback | None,
+        unit: np.ndarray | None = None,
     ) -> Any:
-        """The sums of what `demand(positions, D)` sends from these positions in the graph."""
-        sums, done = self._adjoint(where), 0
-        watch = Watch(f"{where}: best paths from {len(sources)} vertices", len(sources), callback)
-        for positions, D in self.engine.all_pairs.rows(sources, _BLOCK * sums.threads):
-            D = host(D)
-            sums.add(D, positions, demand(positions, D))
-            done += len(positions)
-            watch(done)
-        sums.finish()
-        return sums
+        """The sums of what `demand(positions, D)` sends from these positions in the graph.
 
-    def _reached(self, D: np.ndarray) -> np.ndarray:
+        On a GPU those of vertices only where all send the same `unit`, (n,).
+        """
+        device, done = self._device, 0
+        with self._where(device):
+            sums = self._adjoint(where, device)
+            watch = Watch(f"{where}: best paths from {len(sources)} vertices", len(sources), callback)
+            for positions, D in self._rows(sources, device, sums.threads):
+                sums.add(D, positions, demand(positions, D))
+                done += len(positions)
+                watch(done)
+            sums.finish()
+            if device == "cpu":
+                return sums
+            if unit is None:
+                return Sums(_NOTHING, _NOTHING, sums.along)
+            into, out = sums.of_vertices()
+            return Sums.between(into, out, sums.arrivals * unit, sums.along)
+
+    def _where(self, device: str) -> AbstractContextManager[Any]:
+        """A context in which the GPU that has the table is the current one."""
+        engine = self.engine.all_pairs
+        return on_device(engine.table() if device == "cuda" and engine.in_memory else None)
+
+    @property
+    def _device(self) -> str:
+        """Where sums are found."""
+        gpu = self.plan.device == "cuda" and self.engine.limit is None and cuda_available()
+        return "cuda" if gpu else "cpu"
+
+    def _rows(self, sources: np.ndarray, device: str, threads: int) -> Iterator[tuple[np.ndarray, Any]]:
+        """Blocks of rows of the table of all pairs, on a device."""
+        engine = self.engine.all_pairs
+        if device == "cpu":
+            yield from ((positions, host(D)) for positions, D in engine.rows(sources, _BLOCK * threads))
+            return
+        block = max(_BLOCK, _BYTES // (8 * max(1, self.graph.n)))
+        yield from ((positions, to_device(D, device)) for positions, D in engine.rows(sources, block))
+
+    def _reached(self, D: Array) -> Any:
         """Where complete rows of the table have a path, and one within the limit of this result."""
         limit = self.engine.limit
         within = D if limit is None else Limit(limit, self.semiring, self.dtype)(D)
-        return np.asarray(within != self.infinity)
+        return within != self.infinity
 
-    def _adjoint(self, where: str) -> Any:
+    def _adjoint(self, where: str, device: str = "cpu") -> Any:
         threads = getattr(self.engine.all_pairs, "threads", None)
         adjoint(self.semiring, self.dtype, _NO_EDGES, where=where)  # refuses before edges are listed
-        return adjoint(self.semiring, self.dtype, self._arcs.edges, where=where, names=self.labels, threads=threads)
+        edges, names = self._arcs_of(device).edges, self.labels
+        return adjoint(self.semiring, self.dtype, edges, where=where, names=names, threads=threads, device=device)
+
+    def _carried(self, sums: Any) -> Any:
+        """What each edge carries; of a matrix whose table is on a GPU, on that device."""
+        return self._arcs_of("cpu" if isinstance(sums.along, np.ndarray) else "cuda").of_edges(sums.along, self.graph)
+
+    @property
+    def _arcs(self) -> Arcs:
+        return self._arcs_of("cpu")
+
+    def _arcs_of(self, device: str) -> Arcs:
+        known = self._arcs_by_device
+        if device not in known:
+            known[device] = Arcs.of(self._trees, device)
+            if known[device].place is not None:  # a list of edges is on the host
+                known["cpu"] = known["cuda"] = known[device]
+        return known[device]
 
     @cached_property
-    def _arcs(self) -> Arcs:
-        return Arcs.of(self._trees)
+    def _arcs_by_device(self) -> dict[str, Arcs]:
+        return {}
 
 
-_NO_EDGES = np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0)
+_NOTHING = np.empty(0)
+_NO_EDGES = np.zeros(1, np.int64), np.empty(0, np.int64), _NOTHING

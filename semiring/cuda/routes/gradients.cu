@@ -1,29 +1,9 @@
 // Sums along trees of predecessors, and the best products of matrices: what gradients of closures and products are made of.
 //
-// Numbers are added up as integers, scaled by a power of two so that no sum overflows: in any order the same bits. What
-// is less than 2^-61 of the greatest number of its row or column, times their count, is lost; doubles are hardly better.
-//
 // The prelude says what T is: float or double.
 
 constexpr int threads = 256, band = 64;  // rows of a column that a thread goes through
-using Bits = unsigned long long;         // of |x|: they sort as numbers do, NaN last
-
-__device__ Bits bits(T x) { return __double_as_longlong(fabs(double(x))); }
-
-// By what to multiply `count` numbers of which none is greater, so that their sum has 62 bits; NaN if it is not finite.
-__device__ double scale_of(Bits greatest, int count) {
-    const double most = count * __longlong_as_double(greatest), none = most - most;
-    if (none != 0) return none;
-    const int exponent = int(__double_as_longlong(most) >> 52) - 1022;  // most < 2^exponent
-    return __longlong_as_double((long long)(1023 + min(62 - exponent, 1000)) << 52);
-}
-
-// 1 / scale, of a power of two.
-__device__ double inverse(double scale) {
-    return scale != scale ? scale : __longlong_as_double((2046ll << 52) - __double_as_longlong(scale));
-}
-
-__device__ Bits scaled(T x, double scale) { return Bits(llrint(double(x) * scale)); }
+#include "fixed.inl"
 
 // sums[s,j] ← Σ Q[s,t] over the t whose path in P[s] leads through j or ends there. A thread block takes a row: a vertex
 // is added to its predecessor by the thread that adds the last of its own successors. Sums are in shared memory, or in

@@ -75,11 +75,14 @@ def text(semiring: Semiring, dtype: np.dtype, file: str) -> str:
     least = semiring.add.selects == "least"
     # Where lengths add and the least counts, no edge beats `one` if none is negative.
     variant = algebra.variant_of(semiring, dtype, nonnegative=True) if semiring.lengths and least else None
-    flags = {"least": least, "rounds": rounds(semiring, dtype), "lengths": semiring.lengths}
-    sizes = {"ahead": AHEAD, "resident": RESIDENT.get(dtype.itemsize, 4)}
-    constants = [f"constexpr bool {name} = {str(value).lower()};\n" for name, value in flags.items()]
-    constants += [f"constexpr int {name} = {value};\n" for name, value in sizes.items()]
-    return compile.source(file, algebra.text(semiring, dtype, variant), *constants)
+    sizes = f"constexpr int ahead = {AHEAD}, resident = {RESIDENT.get(dtype.itemsize, 4)};\n"
+    return compile.source(file, algebra.text(semiring, dtype, variant), constants(semiring, dtype), sizes)
+
+
+def constants(semiring: Semiring, dtype: np.dtype) -> str:
+    """What rule.inl asks of a prelude."""
+    flags = {"least": semiring.add.selects == "least", "rounds": rounds(semiring, dtype), "lengths": semiring.lengths}
+    return "".join(f"constexpr bool {name} = {str(value).lower()};\n" for name, value in flags.items())
 
 
 #: The translation units: what does all for a small matrix, and the steps for others.

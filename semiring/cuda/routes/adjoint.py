@@ -1,0 +1,353 @@
+"""Sums over best paths on the GPU, from rows of distances; equal operands give the same bits. See adjoint.cu."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import dtypes
+from ...algebra import Semiring
+from ...compiling import about
+from ...memory import require
+from ...types import Array
+from .. import algebra, compile, gpu
+from . import levelled
+from .predecessors import OPTIONS, constants, rounds
+
+#: How much an entry of D may be off, as a power of the rounding error of one operation; how much an edge may differ
+#: from its closure, in rounding errors of the largest entry: both as on the CPU.
+SLACK, ESSENTIAL = 0.75, 16
+#: Sources whose sums are added up as integers before they are added to those of others as numbers.
+CHUNK = 512
+#: Threads of a block, and blocks of a multiprocessor, by how much of what a source knows is in shared memory.
+SHAPES = {2: (1024, 1), 1: (1024, 1), 0: (512, 2)}
+#: Lanes that look at a list of arcs together, at least.
+MIN_LANES = 4
+#: Bytes of shared memory that a kernel takes for itself.
+OWN = 2200
+#: Threads of the other kernels, warps of them, and their blocks on a multiprocessor.
+THREADS, WARPS, RESIDENT = 256, 8, 8
+
+
+class Edges(NamedTuple):
+    """Edges of a matrix, on its device, by tail."""
+
+    starts: Any
+    tails: Any
+    heads: Any
+    weights: Any
+
+
+def index_of(n: int) -> np.dtype:
+    """Which integers number vertices, with one number to spare."""
+    return np.dtype(np.uint16 if n < 1 << 16 else np.uint32)
+
+
+def essential(semiring: Semiring, A: Array, D: Array) -> Edges:
+    """The edges of a matrix that are as good as in its closure, within rounding; both CuPy's, of one dtype.
+
+    Raises
+    ------
+    MemoryNeeded
+        If they do not fit.
+    """
+    import cupy
+
+    A, D = cupy.ascontiguousarray(A), cupy.ascontiguousarray(D)
+    n, index = len(D), index_of(len(D))
+    off = ESSENTIAL * float(np.finfo(D.dtype).eps) * largest_finite(semiring, D) if rounds(semiring, D.dtype) else 0
+    slack, blocks = _register(D.dtype)(off), -(-n // WARPS)
+    counts = cupy.zeros(n + 1, np.int64)
+    kernels = _module(semiring, D.dtype, index, 0, gpu.current())
+    kernels.get_function("count_good")(
+        (blocks,), (THREADS,), (A.data.ptr, D.data.ptr, np.int32(n), slack, counts.data.ptr)
+    )
+    starts = cupy.cumsum(counts)
+    count = int(starts[-1])
+    require(count * (4 * index.itemsize + 2 * D.itemsize + 24), "cuda", where="paths", hint="Use device='cpu'.")
+    tails, heads, weights = (cupy.empty(count, d) for d in (index, index, D.dtype))
+    given = (x.data.ptr for x in (starts, tails, heads, weights))
+    kernels.get_function("list_good")((blocks,), (THREADS,), (A.data.ptr, D.data.ptr, np.int32(n), slack, *given))
+    return Edges(starts, tails, heads, weights)
+
+
+def largest_finite(semiring: Semiring, D: Array) -> float:
+    """The largest finite |entry| of a contiguous CuPy array; 0 if there is none."""
+    import cupy
+
+    found = cupy.zeros(1, np.uint64)
+    blocks = max(1, min(RESIDENT * gpu.multiprocessors(gpu.current()), -(-D.size // THREADS)))
+    function = _function(semiring, D.dtype, index_of(1), 0, "find_largest")
+    function((blocks,), (THREADS,), (D.data.ptr, D.size, found.data.ptr))
+    return float(found.get().view(np.float64)[0])
+
+
+class Adjoint:
+    """Sums over the best paths from sources, added a block of rows of D at a time.
+
+    Parameters
+    ----------
+    semiring : Semiring
+        One whose ⊕ selects and whose ⊗ does not.
+    dtype : dtype
+        Of D and of the weights.
+    edges : (starts, heads, weights)
+        Those that leave k are at starts[k] … starts[k + 1]; no loops, and no two from one vertex to another. NumPy or
+        CuPy arrays.
+    threads, names, where
+        As of `semiring.cpu.routes.adjoint.Adjoint`, which takes the rows that have to be searched for, or refused.
+
+    Attributes
+    ----------
+    along : CuPy float64 array, one entry an edge
+
+    Raises
+    ------
+    MemoryNeeded
+        If the workspace does not fit.
+    """
+
+    def __init__(
+        self, semiring: Semiring, dtype: np.dtype, edges: Any, threads: int, names: Sequence[Any], where: str
+    ) -> None:
+        import cupy
+
+        self.semiring, self.dtype, self.where = semiring, np.dtype(dtype), where
+        self.threads, self._host_options = threads, (threads, names, where)
+        starts, heads, weights = edges
+        self.n, self.count, self.index = len(starts) - 1, len(heads), index_of(len(starts) - 1)
+        self.rounds = rounds(semiring, self.dtype)
+        self._shape()
+        self._weights = cupy.ascontiguousarray(cupy.asarray(weights), dtype=self.dtype)
+        self._levelled = self._in_levels()
+        held = 8 * self.count + (levelled.needed(1, self.n) if self._levelled else self._held)
+        require(held, "cuda", where=where, hint="Use device='cpu'.")
+        self._starts, self._heads = cupy.asarray(starts).astype(np.int64), cupy.asarray(heads).astype(self.index)
+        self.along = cupy.zeros(self.count)
+        self._arrivals = np.zeros(self.n, np.int64)  # of rows that the host took
+
+    def _in_levels(self) -> bool:
+        """Whether all arcs weigh the same, make walks worse, and are so many that products of matrices take less."""
+        if not (self.semiring.lengths and levelled.suits(self.count, self.n)):
+            return False
+        least, greatest = float(self._weights.min()), float(self._weights.max())
+        return least == greatest and (least > 0 if self.semiring.add.selects == "least" else least < 0)
+
+    @cached_property
+    def _tails(self) -> Any:
+        import cupy
+
+        return (self._starts.searchsorted(cupy.arange(self.count), side="right") - 1).astype(self.index)
+
+    @cached_property
+    def _by_level(self) -> Any:
+        return levelled.Sums(levelled.matrix(self._tails, self._heads, self.n), self.where)
+
+    @cached_property
+    def _listed(self) -> tuple[Any, Any, Any, Any, Any]:
+        """By head: where arcs of each vertex begin, the arcs as kernels take them, which they are; then open sums."""
+        import cupy
+
+        require(self._held, "cuda", where=self.where, hint="Use device='cpu'.")
+        order = cupy.argsort(self._heads, kind="stable")
+        vertices = cupy.arange(self.n + 1).astype(self.index)
+        starts = self._heads[order].searchsorted(vertices).astype(np.int64)
+        size = 2 * self.index.itemsize + self.dtype.itemsize
+        arcs = gpu.memory(max(1, self.count) * (8 if size <= 8 else 16))
+        if self.count:
+            given = *(x.data.ptr for x in (self._tails, self._heads, self._weights, order)), self.count, arcs.ptr
+            self._function("arrange")((-(-self.count // THREADS),), (THREADS,), given)
+        return starts, arcs, order, cupy.zeros(self.count, np.uint64), cupy.zeros(self.n, np.int32)
+
+    @cached_property
+    def arrivals(self) -> np.ndarray:
+        """How many other sources reach each vertex, of those that have been added."""
+        found = self._arrivals.copy()
+        if "_listed" in vars(self):
+            found += self._listed[4].get()
+        if "_by_level" in vars(self):
+            found += self._by_level.arrivals.get()
+        return found
+
+    def add(self, D: Array, sources: np.ndarray, demand: Array) -> None:
+        """Add what these rows of D send: to vertex j demand[r, j] of row r, or demand[0, j] of each.
+
+        The same sums in the same order for the same rows.
+
+        Raises
+        ------
+        DivergenceError
+            If tight arcs form a cycle, so that there is no end of best paths.
+        DomainError
+            If D is not the closure, or best paths are more than a float64 counts.
+        """
+        import cupy
+
+        demand = cupy.ascontiguousarray(cupy.asarray(demand), dtype=np.float64)
+        if self._levelled and self._by_level.add(self._hops(D), cupy.asarray(sources), demand):
+            return
+        bounds = abs(demand).sum(axis=1)
+        every = np.broadcast_to(bounds.get(), len(D))
+        D, failed, join = self._rows(D), cupy.zeros(len(D), np.int32), self._function("join")
+        for first in range(0, len(D), CHUNK):
+            last = min(first + CHUNK, len(D))
+            most = np.float64(every[first:last].sum())
+            self._launch(D, sources, first, last, demand, (bounds, most), 0, failed)
+            if self.count:
+                _, _, order, total, _ = self._listed
+                given = total.data.ptr, order.data.ptr, self.count, most, self.along.data.ptr
+                join((-(-self.count // THREADS),), (THREADS,), given)
+        if len(left := np.flatnonzero(failed.get())):
+            some = cupy.asarray(left)
+            asked = demand if len(demand) == 1 else demand[some]
+            self._on_host.add(D[some].get(), sources[left], asked.get())
+            self._arrivals += self._reached(D[some].get(), sources[left])
+
+    def finish(self) -> None:
+        """Add what products of matrices and the host found."""
+        import cupy
+
+        if "_by_level" in vars(self):
+            self.along += self._by_level.carried[self._tails.astype(np.int64), self._heads.astype(np.int64)]
+        if "_on_host" in vars(self):
+            self._on_host.finish()
+            self.along += cupy.asarray(self._on_host.along)
+
+    def of_vertices(self) -> tuple[np.ndarray, np.ndarray]:
+        """What arrives at each vertex along arcs, and what leaves it."""
+        import cupy
+
+        found = cupy.empty((2, self.n), np.float64)
+        order = cupy.argsort(self._heads, kind="stable") if self._levelled else self._listed[2]
+        into = self._heads[order].searchsorted(cupy.arange(self.n + 1).astype(self.index)).astype(np.int64)
+        for sums, starts, places in zip(found, (into, self._starts), (order.data.ptr, 0), strict=True):
+            given = self.along.data.ptr, starts.data.ptr, places, np.int32(self.n), sums.data.ptr
+            self._function("sum_lists")((-(-self.n // WARPS),), (THREADS,), given)
+        entering, leaving = found.get()
+        return entering, leaving
+
+    def counts(self, D: Array, sources: np.ndarray, out: np.ndarray) -> None:
+        """out ← the number of best paths from each source to every vertex, int64; errors as of `add`."""
+        import cupy
+
+        D, found, failed = self._rows(D), cupy.empty(D.shape, np.int64), cupy.zeros(len(D), np.int32)
+        nothing = cupy.zeros((1, 1))
+        self._launch(D, sources, 0, len(D), nothing, (nothing, np.float64(0)), found.data.ptr, failed)
+        out[...] = found.get()
+        if len(left := np.flatnonzero(failed.get())):
+            rows = np.empty((len(left), self.n), np.int64)
+            self._on_host.counts(D[cupy.asarray(left)].get(), sources[left], rows)
+            out[left] = rows
+
+    @cached_property
+    def _on_host(self) -> Any:
+        """The same on the host, for rows that have to be searched for, and for errors."""
+        from ...cpu.routes.adjoint import Adjoint as Host
+
+        starts, heads, weights = (x.get() for x in (self._starts, self._heads, self._weights))
+        return Host(self.semiring, self.dtype, (starts, heads, weights), *self._host_options)
+
+    def _hops(self, D: Array) -> Any:
+        """Hops of rows, where all arcs weigh the same, as int8: −1 where there is no path, 127 where they are more."""
+        H = (D / float(self._weights[0])).round().clip(-1, 127)
+        H[dtypes.zero(self.semiring, self.dtype) == D] = -1
+        return H.astype(np.int8)
+
+    def _reached(self, D: np.ndarray, sources: np.ndarray) -> np.ndarray:
+        reached = dtypes.zero(self.semiring, self.dtype) != D
+        reached[np.arange(len(D)), sources] = False
+        counted: np.ndarray = reached.sum(axis=0)
+        return counted
+
+    @staticmethod
+    def _rows(D: Array) -> Any:
+        """On the device, each contiguous."""
+        import cupy
+
+        D = cupy.asarray(D)
+        return D if D.strides[1] == D.itemsize and D.strides[0] % D.itemsize == 0 else cupy.ascontiguousarray(D)
+
+    def _launch(
+        self,
+        D: Array,
+        sources: np.ndarray,
+        first: int,
+        last: int,
+        demand: Array,
+        bounds: tuple[Any, Any],
+        counts: int,
+        failed: Array,
+    ) -> None:
+        import cupy
+
+        scalar = _register(self.dtype)
+        slack = scalar(float(np.finfo(self.dtype).eps) ** SLACK if self.rounds else 0)
+        floor = scalar(largest_finite(self.semiring, cupy.ascontiguousarray(D)) if self._cancels else 0)
+        where = cupy.asarray(np.ascontiguousarray(sources, np.int32))
+        rows = D.data.ptr, D.strides[0] // D.itemsize, where.data.ptr, np.int32(self.n), first, last, self.count
+        starts, given, _, total, arrivals = self._listed
+        arcs = starts.data.ptr, given.ptr, self._lanes
+        buffer = gpu.memory(self._apart * self._blocks)
+        asked = demand.data.ptr, demand.shape[1] if len(demand) > 1 else 0, bounds[0].data.ptr, bounds[1]
+        out = total.data.ptr, arrivals.data.ptr, counts, failed.data.ptr
+        blocks = min(last - first, self._blocks)
+        function, (threads, _) = self._function("sums"), SHAPES[self._near]
+        function(
+            (blocks,), (threads,), (*rows, *arcs, slack, floor, *asked, buffer.ptr, self._apart, *out), self._shared
+        )
+
+    @cached_property
+    def _cancels(self) -> bool:
+        """Whether lengths of both signs cancel, so that a small sum may have been rounded as large ones are."""
+        if not (self.rounds and self.semiring.lengths):
+            return False
+        worse = self.count > 0 and bool(self._weights.min() < dtypes.one(self.semiring, self.dtype))
+        return worse or self.semiring.add.selects == "greatest"
+
+    def _shape(self) -> None:
+        """What is in shared memory, and bytes of the rest a block."""
+        n, size, few = self.n, self.dtype.itemsize, self.index.itemsize
+        seen, numbers = -(-size * n // 8) * 8 + -(-2 * few * n // 8) * 8 + few * n, (16 + few) * n
+        device = gpu.current()
+        most = gpu.most_shared(device) - OWN
+        every = numbers + seen
+        self._near = 2 if every <= most else 1 if seen <= most else 0
+        self._shared = (0, seen, every)[self._near]
+        bits = -(-4 * -(-self.count // 32) // 16) * 16
+        mean = self.count // max(1, n)
+        self._lanes = np.int32(min(32, max(MIN_LANES, 1 << (mean // 2).bit_length())))
+        self._apart = bits + -(-(every + 4 * (n + 2) + 32) // 16) * 16
+        function, (threads, _) = self._function("sums"), SHAPES[self._near]
+        compile.allow_shared(function, self._shared)
+        self._blocks = gpu.resident(function, threads, self._shared) * gpu.multiprocessors(device)
+        self._held = self.count * (2 * few + size + 56) + self._apart * self._blocks + 28 * n
+
+    def _function(self, entry: str) -> Any:
+        return _function(self.semiring, self.dtype, self.index, self._near, entry)
+
+
+def text(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int) -> str:
+    """The translation unit."""
+    workers, resident = SHAPES[near]
+    integer = "unsigned short" if index.itemsize == 2 else "unsigned"
+    sizes = f"constexpr int near = {near}, workers = {workers}, resident = {resident};\nusing Index = {integer};\n"
+    return compile.source("adjoint.cu", algebra.text(semiring, dtype), constants(semiring, dtype), sizes)
+
+
+@lru_cache(maxsize=64)
+def _module(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, device: int) -> Any:
+    """The kernels on a device, which is the current one."""
+    with about(f"{semiring.name} in {dtype}"):
+        return compile.functions(text(semiring, dtype, index, near), options=OPTIONS, name="adjoint.cu")
+
+
+def _function(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, entry: str) -> Any:
+    return _module(semiring, dtype, index, near, gpu.current()).get_function(entry)
+
+
+def _register(dtype: np.dtype) -> Any:
+    """As what kernels take an entry."""
+    return {"float32": np.float32, "float64": np.float64, "int64": np.int64}.get(dtype.name, np.int32)

@@ -1,0 +1,20 @@
+// Numbers that are added up as integers, scaled by a power of two so that no sum overflows: in any order the same bits. What
+// is less than 2^-61 of the greatest number, times their count, is lost; doubles are hardly better.
+using Bits = unsigned long long;  // of |x|: they sort as numbers do, NaN last
+
+__device__ inline Bits bits(double x) { return __double_as_longlong(fabs(x)); }
+
+// By what to multiply `count` numbers of which none is greater, so that their sum has 62 bits; NaN if it is not finite.
+__device__ inline double scale_of(Bits greatest, int count) {
+    const double most = count * __longlong_as_double(greatest), none = most - most;
+    if (none != 0) return none;
+    const int exponent = int(__double_as_longlong(most) >> 52) - 1022;  // most < 2^exponent
+    return __longlong_as_double((long long)(1023 + min(62 - exponent, 1000)) << 52);
+}
+
+// 1 / scale, of a power of two.
+__device__ inline double inverse(double scale) {
+    return scale != scale ? scale : __longlong_as_double((2046ll << 52) - __double_as_longlong(scale));
+}
+
+__device__ inline Bits scaled(double x, double scale) { return Bits(llrint(x * scale)); }
