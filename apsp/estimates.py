@@ -51,8 +51,8 @@ _CLIMB = 0.5
 _BATCH = 16
 #: Pairs a second of hub labels, and seconds to write a number of four bytes into one.
 _HUBS, _LABELLED = 14e9, 1.2e-9
-#: On one GPU: pairs a second of fronts and of sweeps, bytes written a second, seconds of launches of either.
-_GPU_FRONTS, _GPU_SWEEP, _GPU_WRITTEN, _LAUNCHES = 1e11, 9e12, 3.3e12, 2e-3
+#: On one GPU: pairs a second of fronts, of sweeps and of hub labels, bytes written a second, seconds of launches.
+_GPU_FRONTS, _GPU_SWEEP, _GPU_HUBS, _GPU_WRITTEN, _LAUNCHES = 1e11, 9e12, 6e11, 3.3e12, 2e-3
 #: Of searches on a GPU: bytes of words of sources a second, and seconds of a level in addition.
 _GPU_WORDS, _GPU_LEVEL = 1e12, 1e-5
 #: Of searches by weight on a GPU: arcs a second for all sources together, batches at a time, and sources that take no
@@ -226,15 +226,18 @@ def elimination(
 
 
 def with_hub_labels(
-    taken: Estimate, cost: HubCost, itemsize: int, *, threads: int = 1, vector: float = 1.0
+    taken: Estimate, cost: HubCost, itemsize: int, *, threads: int = 1, vector: float = 1.0, gpu: bool = False
 ) -> Estimate:
     """The same elimination with hub labels of such numbers, made before the first distance."""
-    computed = cost.pairs / (_HUBS * vector * 4 / max(itemsize, 4))
-    seconds = (computed + cost.entries * (_LABELLED / 4) * itemsize) / threads
+    if gpu:
+        seconds = _LAUNCHES / 2 + cost.pairs / _GPU_HUBS * max(itemsize, 4) / 4
+    else:
+        computed = cost.pairs / (_HUBS * vector * 4 / max(itemsize, 4))
+        seconds = (computed + cost.entries * (_LABELLED / 4) * itemsize) / threads
     return replace(
         taken,
         pairs=taken.pairs + cost.pairs,
-        bytes=taken.bytes + cost.bytes(itemsize, threads),
+        bytes=taken.bytes + (cost.gpu_bytes(itemsize) if gpu else cost.bytes(itemsize, threads)),
         seconds=taken.seconds + seconds,
         start=taken.start + seconds,
     )

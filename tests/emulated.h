@@ -147,6 +147,7 @@ static long long __double_as_longlong(double x) { return emulated::bits<long lon
 static double __longlong_as_double(long long x) { return emulated::bits<double>(x); }
 static int __popc(unsigned x) { return __builtin_popcount(x); }
 static int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+static int __clz(int x) { return x ? __builtin_clz(unsigned(x)) : 32; }
 static int __ffs(unsigned x) { return __builtin_ffs(int(x)); }
 static int __ffsll(long long x) { return __builtin_ffsll(x); }
 static unsigned __byte_perm(unsigned low, unsigned high, unsigned which) {

@@ -7,7 +7,7 @@ import pytest
 
 from semiring import get
 from semiring.cuda import compile
-from semiring.cuda.sparse import fronts, products, searches, sweep
+from semiring.cuda.sparse import fronts, hubs, products, searches, sweep, voronoi
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -28,8 +28,13 @@ KINDS = (
 def test_sweeps_and_fronts_compile_without_spilling(name, dtype, nonnegative, arch):
     given = get(name), np.dtype(dtype), nonnegative
     shape = sweep.Shape.of(given[1].itemsize, arch)
-    texts = sweep.text(*given, shape, mirrored=True), fronts.text(*given), products.text(*given, True)
-    for text in texts:
+    texts = (
+        sweep.text(*given, shape, mirrored=True),
+        fronts.text(*given),
+        products.text(*given, True),
+        hubs.text(*given),
+    )
+    for text in (*texts, voronoi.text(*given[:2], True)):
         for entry, used in compile.compile(text, arch).resources.items():
             assert used.registers > 0, entry
             assert used.spill_stores <= 64, (entry, used)  # of the level's sums, once a tile

@@ -102,6 +102,57 @@ def test_every_kind_on_every_shape_of_graph(cp, warm, case, stack, monkeypatch):
             agree(case, E.rmatvec(x[:, 0]), cases.product(case, x[:, :1].T.copy(), want)[0])
 
 
+@pytest.mark.parametrize("case", [case for case in KINDS if case.semiring.idempotent], ids=str)
+def test_hub_labels_of_every_kind(cp, case):
+    """All pairs of every shape, of positions on the host and on the device."""
+    for seed, name in enumerate(SHAPES):
+        E, A = made(case, name, seed, device="cuda")
+        H, every, want = E.hub_labels(), np.arange(len(A)), cases.closure(case, A)
+        assert isinstance(H.out, cp.ndarray)
+        cases.same(case, H.entries(every[:, None], every), want)
+        agree(case, H.entries(cp.asarray(every)[:, None], every), want)
+
+
+def test_hub_labels_answer_on_the_device(cp):
+    """A road network of large fronts too: pairs, tables, new weights, runs that repeat, and what is refused."""
+    n = 9000
+    graph = road_like(n, seed=5)
+    ends = np.concatenate((graph.rows, graph.cols)), np.concatenate((graph.cols, graph.rows))
+    A = sp.csr_array((np.tile(graph.weights.astype(float), 2), ends), shape=(n, n))
+    some = np.arange(0, n, 501)
+    want = dijkstra(A, indices=some)
+    for dtype in ("int32", "float32"):
+        r = apsp.shortest_paths(graph, device="cuda", hub_labels=True, dtype=dtype)
+        assert (r.plan.engine, r.plan.device) == ("elimination", "cuda")
+        found = r.distance(cp.asarray(some)[:, None], cp.arange(n))
+        assert isinstance(found, cp.ndarray)
+        np.testing.assert_allclose(found.get(), want, rtol=1e-5 if dtype == "float32" else 0)
+        np.testing.assert_array_equal(r.table(some[:9], some), found.get()[:9, some])
+        assert r.distance(501, 7) == found[1, 7]
+        again = r.engine.elimination.hub_labels()
+        assert (again.out == r.engine.hubs.out).all()
+        assert (again.into == r.engine.hubs.into).all()
+        np.testing.assert_array_equal(
+            r.update(2 * graph.weights).distance(cp.asarray(some), 9).get(), 2 * found.get()[:, 9]
+        )
+        with pytest.raises(semiring.VertexError, match="0 … 8999, got 9000"):
+            r.distance(cp.asarray([9000]), 0)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_the_nearest_of_several_is_scipys(cp, dtype):
+    n = 9001
+    (tails, heads, weights), A = mesh(n)
+    sources = np.random.default_rng(1).integers(0, n, 60)
+    r = apsp.shortest_paths(
+        apsp.Graph.from_arrays(tails, heads, weights, n=n), device="cuda", engine="elimination", dtype=dtype
+    )
+    for towards in (False, True):
+        found, D = r.nearest(sources, towards=towards), dijkstra(A.T if towards else A, indices=sources)
+        assert found.source == sources[D.argmin(axis=0)].tolist()
+        np.testing.assert_array_equal(found.distance, D.min(axis=0))
+
+
 def test_a_road_network_is_scipys(cp):
     n = 3000
     graph = road_like(n, seed=3)

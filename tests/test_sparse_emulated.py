@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import sys
 from dataclasses import replace
@@ -9,13 +10,22 @@ from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 
+import cases
 import emulated
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import Case
 from scipy.sparse.csgraph import dijkstra
+from test_hubs import band
+from test_sparse import SHAPES, made
 
 import semiring
+from apsp import Graph, Result, road_like, shortest_paths
+from semiring import Elimination
+from semiring.errors import MemoryNeeded, ShapeError, VertexError
+from semiring.sparse import paths
+from semiring.sparse.hubs import hub_cost
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux"
@@ -109,6 +119,169 @@ def test_every_entry_of_a_network_is_scipys_or_numpys(name, dtype, each, emulate
                 same(left[:, q], x[:, q] @ want if name == "plus_times" else (want.T + x[:, q]).min(axis=1))
 
 
+#: Semirings and dtypes of labels; of each launch, blocks at most, and steps of a thread.
+LABELLED = [
+    ("min_plus", "float32", 1 << 14, 1),
+    ("min_plus", "int16", 1, 64),
+    ("max_min", "int32", 1 << 14, 4),
+    pytest.param("lor_land", "bool", 1, 64, marks=pytest.mark.release),
+    pytest.param("max_plus", "int64", 1 << 14, 2, marks=pytest.mark.release),
+    pytest.param("max_times", "float32", 1 << 14, 1, marks=pytest.mark.release),
+    pytest.param("min_plus", "float64", 1 << 14, 1, marks=pytest.mark.release),
+]
+
+
+@pytest.mark.parametrize(("name", "dtype", "blocks", "steps"), LABELLED)
+def test_hub_labels_of_every_shape(name, dtype, blocks, steps, emulated_kernels):
+    """Forests, trees, one vertex, none, digraphs that are no strong component; all pairs, and all labels."""
+    case = Case(semiring.get(name), np.dtype(dtype))
+    with emulated.installed(emulated_kernels, dense=False):
+        import cupy
+
+        from semiring.cuda.sparse import hubs
+
+        hubs.BLOCKS, hubs.STEPS = blocks, steps
+        for seed, shape in enumerate(SHAPES):
+            E, A = made(case, shape, seed, device="cuda")
+            H, expected, every = E.hub_labels(), cases.closure(case, A), np.arange(len(A))
+            assert isinstance(H.out, cupy.ndarray)
+            assert H.nbytes == hub_cost(E.analysis.structure, E.dtype).gpu_bytes(E.dtype.itemsize)
+            found = H.entries(every[:, None], every)
+            assert not isinstance(found, cupy.ndarray)
+            cases.same(case, found, expected)
+            on_host = pickle.loads(pickle.dumps(H))
+            cases.same(case, on_host.entries(every[:, None], every), expected)
+            known = Elimination.from_arrays(E.analysis.tails, E.analysis.heads, E.weights, E.n, name, dtype=dtype)
+            for mine, other in zip((H.out, H.into), (known.hub_labels().out, known.hub_labels().into), strict=True):
+                np.testing.assert_array_equal(mine, other)  # of values that no sum rounds
+
+
+def test_pairs_by_hub_labels_on_the_device(emulated_kernels):
+    """Of any integers and shapes; those beyond the vertices are refused, and operands keep their order."""
+    tails, heads, weights, n = network(np.random.default_rng(0))
+    want = dijkstra(sp.csr_array((weights.astype(float), (tails, heads)), shape=(n, n)))
+    i, j = np.random.default_rng(1).integers(0, n, (2, 5, 7))
+    arcs, expected = band()
+    with emulated.installed(emulated_kernels, dense=False):
+        import cupy
+
+        H = Elimination.from_arrays(tails, heads, weights, n, dtype="float32", device="cuda").hub_labels()
+        for first, second in (
+            (i, j),
+            (i.astype(np.uint16), j.astype(np.int32)),
+            (i[:1], j),
+            (i[0], 5),
+            (3, 4),
+            ([], []),
+        ):
+            ends = np.broadcast_arrays(*(np.asarray(x, int) for x in (first, second)))
+            np.testing.assert_array_equal(H.entries(first, second), want[tuple(ends)])
+            for on_device in ((cupy.asarray(first), second), (first, cupy.asarray(second))):
+                found = H.entries(*on_device)
+                assert isinstance(found, cupy.ndarray)
+                np.testing.assert_array_equal(found, want[tuple(ends)])
+        assert H.entry(7, 100) == want[7, 100]
+        for bad in (-1, n, 1 << 40):
+            with pytest.raises(VertexError, match=rf"entries: vertices must lie in 0 … {n - 1}, got {bad}"):
+                H.entries(cupy.asarray(i), bad)
+        with pytest.raises(VertexError, match="vertices must be integers, got dtype float64"):
+            H.entries(cupy.asarray(i), 0.5)
+        with pytest.raises(ShapeError, match=r"of shapes that broadcast, got \(5, 7\) and \(2,\)"):
+            H.entries(cupy.asarray(i), [1, 2])
+        H = Elimination.from_arrays(*arcs, device="cuda").hub_labels()
+        every = np.arange(len(expected))
+        np.testing.assert_array_equal(H.entries(every[:, None], every), expected)
+
+
+def test_results_answer_by_hub_labels_on_the_device(emulated_kernels, tmp_path):
+    """CuPy in, CuPy out; after new weights, from a file, of parts, and of vertices with names."""
+    graph, n = road_like(400, seed=3), 400
+    ends = np.concatenate((graph.rows, graph.cols)), np.concatenate((graph.cols, graph.rows))
+    want = dijkstra(sp.csr_array((np.tile(graph.weights.astype(float), 2), ends), shape=(n, n)))
+    i, j = np.random.default_rng(0).integers(0, n, (2, 6, 5))
+    with emulated.installed(emulated_kernels, dense=False):
+        import cupy
+
+        def check(r, want, shift=0):
+            assert r.distance(i[0, 0] + shift, j[0, 0] + shift) == want[i[0, 0], j[0, 0]]
+            found = r.distance(i + shift, j + shift)
+            assert not isinstance(found, cupy.ndarray)
+            np.testing.assert_array_equal(found, want[i, j])
+            for first, second in ((cupy.asarray(i), cupy.asarray(j)), (cupy.asarray(i), j), (i[0], cupy.asarray(j))):
+                found = r.distance(first + shift, second + shift)
+                assert isinstance(found, cupy.ndarray)
+                np.testing.assert_array_equal(found, want[first, second])
+
+        r = shortest_paths(graph, device="cuda", hub_labels=True)
+        assert (r.plan.engine, r.plan.device, r.dtype) == ("elimination", "cuda", np.int32)
+        assert isinstance(r.engine.hubs.out, cupy.ndarray)
+        check(r, want)
+        check(pickle.loads(pickle.dumps(r)), want)
+        np.testing.assert_array_equal(r.table([1, 2], [3, 4, 5]), want[1:3, 3:6])
+        found = r.nearest([5, 9, 300])
+        assert found.source == [[5, 9, 300][k] for k in want[[5, 9, 300]].argmin(axis=0)]
+        assert r.nearest([]).source == [None] * n
+        twice = r.update(2 * graph.weights)
+        assert isinstance(twice.engine.hubs.out, cupy.ndarray)
+        check(twice, 2 * want)
+        r.save(tmp_path / "r.hubs")
+        check(Result.load(tmp_path / "r.hubs"), want)
+        part = shortest_paths(graph, device="cuda", sources=[3, 4], limit=400, hub_labels=True)
+        found = part.distance(cupy.asarray([3, 4]), 5)
+        np.testing.assert_array_equal(found, np.where(want[3:5, 5] <= 400, want[3:5, 5], np.inf))
+        named = Graph.from_arrays(
+            graph.rows, graph.cols, graph.weights, n=n, labels=list(range(7, n + 7)), directed=False
+        )
+        check(shortest_paths(named, device="cuda", hub_labels=True), want, 7)
+        with pytest.raises(VertexError, match="0 … 399, got 400"):
+            r.distance(cupy.asarray([0, 400]), 3)
+        apart = shortest_paths([(0, 1, 4), (2, 3, 5)], device="cuda", hub_labels=True)
+        np.testing.assert_array_equal(apart.distance(cupy.asarray([0, 0]), cupy.asarray([1, 2])), [4, np.inf])
+
+
+def test_hub_labels_that_do_not_fit_are_refused(emulated_kernels, monkeypatch):
+    tails, heads, weights, n = network(np.random.default_rng(0))
+    with emulated.installed(emulated_kernels, dense=False):
+        E = Elimination.from_arrays(tails, heads, weights, n, dtype="float32", device="cuda")
+        needed = hub_cost(E.analysis.structure, E.dtype).gpu_bytes(4)
+        monkeypatch.setattr("semiring.memory.LEAST", 0)
+        monkeypatch.setattr("semiring.memory._pooled", lambda: 0)
+        monkeypatch.setattr("semiring.memory.available", lambda device: needed - 1)
+        with pytest.raises(MemoryNeeded, match=r"hub_labels: .* must fit on cuda.*Pairs are answered without them"):
+            E.hub_labels()
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("min_plus", "float32"), ("min_plus", "int16"), pytest.param("max_plus", "int64", marks=pytest.mark.release)],
+)
+def test_the_nearest_of_several(name, dtype, emulated_kernels):
+    """To them and from them; ties, sources named twice, vertices that none reaches; regions, levels and a wide root."""
+    tails, heads, weights, n = network(np.random.default_rng(0))
+    weights, away = weights % 7, np.arange(n) < 40  # to which no arc leads
+    used = away[tails] | ~away[heads]
+    tails, heads, weights = tails[used], heads[used], weights[used] + (dtype == "int16")
+    want = dijkstra(sp.csr_array((weights.astype(float), (tails, heads)), shape=(n, n)))
+    sources, sign = np.array([100, 7, 200, 7, 300, 350, 5, 100]), 1 if name == "min_plus" else -1
+    zero = semiring.dtypes.zero(semiring.get(name), np.dtype(dtype))
+    with emulated.installed(emulated_kernels, dense=False):
+        from semiring.cuda.sparse import sweep
+
+        sizes = {"each": 2, "warps": 2, "stack": 8, "program": 1 << 10, "run": 2, "level_warps": 2}
+        small = replace(sweep.Shape.of(4, "sm_90"), **sizes)
+        sweep.Shape.of = staticmethod(lambda itemsize, arch: small)
+        sweep.WIDE = 16
+        E = Elimination.from_arrays(tails, heads, sign * weights, n, name, dtype=dtype, device="cuda")
+        for mirrored, D in ((False, want[sources]), (True, want.T[sources])):
+            which, best = paths.nearest(E, sources, mirrored=mirrored)
+            none = np.isinf(D.min(axis=0))
+            assert none.any()
+            np.testing.assert_array_equal(which, np.where(none, -1, D.argmin(axis=0)))
+            np.testing.assert_array_equal(
+                best, np.where(none, zero, sign * D.min(axis=0, where=~np.isinf(D), initial=1e4))
+            )
+
+
 def test_a_front_is_gathered_by_several_blocks(emulated_kernels):
     """Each has its rows of it: zeros, arcs, some of one place, and the update of a child. Blocks do not divide m."""
     rng, m, rows, inf = np.random.default_rng(0), 11, [1, 4, 10], np.float32(np.inf)
@@ -169,6 +342,29 @@ class TestSizesBeyond32Bits:
         assert sweep.nodes(**zeros | {name: np.array([most, 0])})[name][0] == most
         with pytest.raises(semiring.ShapeError, match=rf"'{name}'.*got {most + 1:,}.*device='cpu'"):
             sweep.nodes(**zeros | {name: np.array([0, most + 1])})
+
+    @pytest.mark.skipif(sys.maxsize < 2**32, reason="addresses of 64 bits")
+    def test_hub_labels_of_more_than_4_gib(self, emulated_kernels):
+        """Those of the second vertex begin beyond 2³² entries, two lines before the end."""
+        with emulated.installed(emulated_kernels, dense=False):
+            from semiring.cuda.sparse import hubs
+
+            size = (1 << 32) + 256
+            out, into = emulated.reserved(size), emulated.reserved(size)
+            line = (size - 128) // 64
+            places = np.array([[0, 1, 1, 1], [line, 1, 1, 100]], np.uint32)
+            tops, ends, found = np.zeros((2, 4), np.int32), np.array([1, 1, 0]), np.zeros(3, bool)
+            out[64 * line + 99] = into[64 * line + 99] = out[0] = into[0] = 1
+            outside = np.zeros(1, np.int32)
+            function = hubs.kernels(semiring.get("lor_land"), np.dtype(bool), False, 0)["label_pairs"]
+            pairs = ends.ctypes.data, ends.ctypes.data, np.int32(8), np.int64(3), places.ctypes.data, tops.ctypes.data
+            labels = [x.ctypes.data for x in (out, into, found, outside)]
+            arguments = *pairs, np.int32(2), *labels, np.int32(3)
+            function((1,), (256,), arguments)
+            assert found.all()
+            out[64 * line + 99] = 0
+            function((1,), (256,), arguments)
+            assert found.tolist() == [False, False, True]
 
     def test_warps_of_a_climb(self):
         from semiring.cuda.sparse import sweep

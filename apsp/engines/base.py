@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring.devices import host
+from semiring.devices import host, to_device
 from semiring.memory import require
 from semiring.pickling import uncached
 from semiring.types import Array, Blocks
@@ -59,6 +59,8 @@ class Engine(ABC):
         How long its closure took; None where planning is part of the work.
     workspace : int
         Bytes of workspace, in addition to all entries, while they are found.
+    pairs_on_device : object or None
+        Whose `entries` answers positions in CuPy arrays with such an array, where the engine has any.
     """
 
     name = ""
@@ -71,6 +73,7 @@ class Engine(ABC):
     renews = True
     seconds: float | None = None
     workspace = 0
+    pairs_on_device: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: not what is found again when it is asked for."""
@@ -165,7 +168,10 @@ class Engine(ABC):
         offset = 0
         for positions, D in self.rows(i):
             into = out[offset : offset + len(positions)]
-            np.take(host(D), j, axis=1, out=into, mode="clip")
+            if isinstance(D, np.ndarray):
+                np.take(D, j, axis=1, out=into, mode="clip")
+            else:
+                into[:] = host(D.take(to_device(j, "cuda"), axis=1))
             offset += len(positions)
         return out
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 LOOK = 1 / 4
 #: What a pair takes that hub labels answer, in pairs of a row's: in any case, and for each column of the longest path.
 LOOKED_UP, PASSED = 32, 1 / 4
+#: Entries of a table that a GPU looks up at once.
+AT_ONCE = 1 << 26
 #: Entries of one row, beyond which the entire row takes no longer.
 FEW = 64
 
@@ -295,6 +297,11 @@ class Eliminated(Engine):
             self.hubs = self.elimination.hub_labels()
 
     @property
+    def pairs_on_device(self) -> HubLabels | None:
+        """Hub labels on a GPU."""
+        return self.hubs if self.device == "cuda" and self.potential is None else None
+
+    @property
     def _pairs(self) -> tuple[Elimination | HubLabels, float]:
         """What answers for pairs, and what one takes, in pairs of a row's."""
         if self.hubs is None:
@@ -308,6 +315,8 @@ class Eliminated(Engine):
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """From labels, or climbs that meet and sweeps along root paths, where rows would take longer."""
+        if self.pairs_on_device is not None:
+            return self.pairs_on_device.entries(i, j)
         sources, targets = (np.count_nonzero(np.bincount(x.ravel(), minlength=1)) for x in (i, j))
         (pairs, each), cost = self._pairs, self.elimination.cost
         few = i.size <= FEW * min(sources, targets) or sources * targets <= 4 * i.size
@@ -317,6 +326,10 @@ class Eliminated(Engine):
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Entry by entry where they are few, else by climbs and sweeps along the root paths of these vertices."""
+        if self.pairs_on_device is not None:
+            step = max(1, AT_ONCE // max(1, len(j)))
+            parts = [self.pairs_on_device.entries(i[k : k + step, None], j) for k in range(0, len(i), step)]
+            return np.concatenate([np.empty((0, len(j)), self.dtype), *parts])
         (pairs, each), cost, on_host = self._pairs, self.elimination.cost, self.device == "cpu"
         limit = cost.sweep if on_host else min(len(i), len(j)) * (cost.sweep + cost.climb)
         if each * len(i) * len(j) <= limit:
@@ -339,8 +352,9 @@ class Eliminated(Engine):
         """By one climb and one sweep from all of them, where ⊗ adds; else one distance may hide how near others are."""
         from semiring.sparse import paths  # with numba
 
-        alone = self._as_they_are and self.semiring.lengths
-        return paths.nearest(self.elimination, wanted, mirrored=towards) if alone else None
+        if self.potential is not None or not self.semiring.lengths or not len(wanted):
+            return None
+        return paths.nearest(self.elimination, wanted, mirrored=towards)
 
     @property
     def _as_they_are(self) -> bool:
@@ -551,11 +565,11 @@ def estimate(question: Question) -> Estimate:
     if question.wants.hub_labels:
         from semiring.sparse.hubs import hub_cost, require_hubs  # with numba
 
-        require_hubs(question.semiring, question.device, where=question.wants.where)
+        require_hubs(question.semiring, where=question.wants.where)
         labels = hub_cost(found.structure, question.dtype)
-        vector = estimates.vector_rate(question.semiring)
-        taken = estimates.with_hub_labels(taken, labels, size, threads=question.threads, vector=vector)
-        note += f", hub labels of {shown(labels.bytes(size, threads=0))}"
+        on_gpu, vector = question.device == "cuda", estimates.vector_rate(question.semiring)
+        taken = estimates.with_hub_labels(taken, labels, size, threads=question.threads, vector=vector, gpu=on_gpu)
+        note += f", hub labels of {shown(labels.gpu_bytes(size) if on_gpu else labels.bytes(size, threads=0))}"
     return offer(question, taken, "elimination", note, pairs=found.cost.elimination, panels=panels)
 
 

@@ -196,8 +196,6 @@ class Result(Shown, Flowing, Measured):
             If the engine is no elimination: `shortest_paths(graph, hub_labels=True)` takes one.
         AlgebraError
             If ⊕ adds walks up, as in plus_times and log_plus, so that one would count for each hub on it.
-        DeviceError
-            If the elimination is on a GPU.
         MemoryNeeded
             If they do not fit, before any work.
 
@@ -209,7 +207,8 @@ class Result(Shown, Flowing, Measured):
         Notes
         -----
         `plan(graph, hub_labels=True)` counts them. On a road network of 76,595 vertices a vertex has 193 hubs on
-        average; all labels take 123 MB in float32, and are made in a tenth of a second.
+        average; all labels take 123 MB in float32, and are made in a tenth of a second, by an H200 in a millisecond.
+        On a GPU they stay there, and CuPy arrays of vertices are answered with such arrays.
 
         Examples
         --------

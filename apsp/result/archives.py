@@ -70,7 +70,7 @@ def _labels_of(r: Result) -> dict[str, np.ndarray]:
             'save: ".hubs" must be given all pairs of an elimination whose arcs weigh what the graph says, got '
             f'{type(engine).__name__}. Leave sources, targets and limit out, and take engine="elimination".'
         )
-    return {f"hub_{name}": getattr(engine.hubs, name) for name in _HUB_LABELS}
+    return {f"hub_{name}": host(getattr(engine.hubs, name)) for name in _HUB_LABELS}
 
 
 def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -> dict[str, Any]:

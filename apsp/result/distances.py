@@ -10,7 +10,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.devices import host
+from semiring.devices import host, to_device
 from semiring.errors import NoPathError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
@@ -79,10 +79,12 @@ class Distances:
         Parameters
         ----------
         u, v : label, or list or array of labels
+            CuPy arrays too: with hub labels on a GPU, pairs of a graph whose vertices are 0, 1, 2, … stay there.
 
         Returns
         -------
         scalar, or array
+            CuPy's where u or v is.
 
         Raises
         ------
@@ -105,12 +107,24 @@ class Distances:
         >>> r.distance("A", "C"), r.distance("A", ["B", "C"])
         (11, array([ 4., 11.]))
         """
+        if "cupy" in (type(u).__module__, type(v).__module__):
+            return self._distance_on_device(u, v)
         if not isinstance(u, (list, np.ndarray)) and not isinstance(v, (list, np.ndarray)):
             return output.number(self.engine.entry(self.sources.position(u), self.targets.position(v)), self.semiring)
         i, j = between(self.sources, self.targets, u, v, where="distance")
         if not i.ndim:
             return output.number(self.engine.entry(int(i), int(j)), self.semiring)
         return output.numbers(self.engine.entries(i, j), self.semiring)
+
+    def _distance_on_device(self, u: Any, v: Any) -> Any:
+        """`distance` as a CuPy array, of vertices of which some are in such arrays."""
+        on_gpu, pairs = [type(x).__module__ == "cupy" for x in (u, v)], self.engine.pairs_on_device
+        if pairs is None or not (self.sources.numbered and self.targets.numbered):
+            u, v = (x.get() if moved else x for x, moved in zip((u, v), on_gpu, strict=True))
+            return to_device(np.asarray(self.distance(u, v)), "cuda")
+        i = u if on_gpu[0] else self.sources.positions_like(u)
+        j = v if on_gpu[1] else self.targets.positions_like(v)
+        return output.numbers(pairs.entries(i, j), self.semiring)
 
     def path(self, u: Label, v: Label) -> list[Any]:
         """The labels u, …, v along a best path: a walk of weight `distance(u, v)` that visits no vertex twice.
@@ -347,8 +361,8 @@ class Distances:
 
         Notes
         -----
-        A row of each source; by elimination on the CPU, over a semiring of lengths, one row in all. Source: Erwig 2000,
-        "The graph Voronoi diagram with applications".
+        A row of each source; by elimination, over a semiring of lengths, one row in all. Source: Erwig 2000, "The graph
+        Voronoi diagram with applications".
 
         Examples
         --------

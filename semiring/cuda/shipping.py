@@ -22,7 +22,7 @@ from .bits import levels
 from .bits.product import PRODUCTS
 from .dense import sources
 from .routes import predecessors, walks
-from .sparse import fronts, hops, products, searches, sweep, thinning
+from .sparse import fronts, hops, hubs, products, searches, sweep, thinning, voronoi
 
 #: One architecture a family; its cubins run on later members of the family, too.
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
@@ -66,8 +66,10 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         shape = sweep.Shape.of(dtype.itemsize, arch)
         kind = semiring, dtype, nonnegative
         yield fronts.text(*kind), arch, ()
+        yield hubs.text(*kind), arch, ()
         for mirrored in (False, True):
             yield products.text(*kind, mirrored), arch, ()
+            yield voronoi.text(semiring, dtype, mirrored), arch, ()
             for worst in ("", "greatest"):
                 yield sweep.text(*kind, shape, mirrored=mirrored, worst=worst), arch, ()
         yield walks.text(semiring, dtype), arch, ()

@@ -347,13 +347,12 @@ class Elimination(Queries):
         Returns
         -------
         HubLabels
+            On the device of the elimination.
 
         Raises
         ------
         AlgebraError
             If a ⊕ a is not a, as in plus_times and log_plus: walks would count once for each hub on them.
-        DeviceError
-            If the panels are on a GPU.
         MemoryNeeded
             If the labels do not fit, before any work.
 
@@ -366,9 +365,9 @@ class Elimination(Queries):
         -----
         `sparse.HubCost` counts them first: Σ w r (2 b + w) pairs, and Σ 2 w (b + w) entries, over supernodes of w
         columns and r rows with b columns above them; a path has at most `Cost.height` columns. Subtrees are shared out
-        to threads. A pair takes two lookups in the tree (Schieber and Vishkin 1988) and as many steps as its paths have
-        columns in common. Hub labels are Cohen, Halperin, Kaplan and Zwick 2002; those of road networks Abraham,
-        Delling, Goldberg and Werneck 2011.
+        to threads; on a GPU, all supernodes of a depth are computed together. A pair takes two lookups in the tree
+        (Schieber and Vishkin 1988) and as many steps as its paths have columns in common. Hub labels are Cohen,
+        Halperin, Kaplan and Zwick 2002; those of road networks Abraham, Delling, Goldberg and Werneck 2011.
 
         Examples
         --------

@@ -27,14 +27,16 @@ from ..cpu.kinds import Kind, choose, raw
 from ..cpu.pool import run
 from ..cpu.processors import default_threads
 from ..cpu.sparse import hubs as kernels
-from ..errors import AlgebraError, DeviceError, VertexError
+from ..devices import host
+from ..errors import AlgebraError, VertexError
 from ..memory import require
 from . import sharing
 from .buffers import LINE, aligned
-from .pattern import paired
+from .pattern import indices, paired, together
 from .structure import Structure
 
 if TYPE_CHECKING:
+    from ..cuda.sparse.hubs import Labels
     from .elimination import Elimination
 
 #: What the labels of a supernode cost in addition to its pairs, in pairs.
@@ -55,18 +57,23 @@ class HubCost:
         Numbers in all labels, of both directions.
     square : int
         Entries of the two squares that each thread works on.
-    tables : int
-        Bytes of what finds labels, and of what tells how much two have in common.
+    tables, gpu_tables : int
+        Bytes of what finds labels, and of what tells how much two have in common; and of the same on a GPU.
     """
 
     pairs: int
     entries: int
     square: int
     tables: int
+    gpu_tables: int
 
     def bytes(self, itemsize: int, threads: int = 1) -> int:
         """Bytes in use while labels of numbers of that size are made; without threads, those of the labels alone."""
         return (self.entries + threads * self.square) * itemsize + self.tables
+
+    def gpu_bytes(self, itemsize: int) -> int:
+        """The same on a GPU."""
+        return self.entries * itemsize + self.gpu_tables
 
 
 def hub_cost(structure: Structure, dtype: np.dtype) -> HubCost:
@@ -84,6 +91,7 @@ def hub_cost(structure: Structure, dtype: np.dtype) -> HubCost:
         entries=2 * int((w * _padded(b + w, dtype)).sum()),
         square=2 * structure.height * _pitch(structure, dtype) // dtype.itemsize,
         tables=32 * structure.n + 8 * _numbers(structure),
+        gpu_tables=16 * structure.n + 32 * _numbers(structure),
     )
 
 
@@ -97,7 +105,7 @@ class HubLabels:
     dtype : dtype
     out, into : arrays
         The labels of all vertices, one after the other: A*[v, h], and A*[h, v], of the columns h on v's path. They may
-        be mapped from a file.
+        be mapped from a file; of an elimination on a GPU they are CuPy's.
     places : int64 array, shape (n, 4)
         Of each vertex: where its labels begin in both arrays, its number in the tree, the numbers of what is above it,
         and the length of its labels.
@@ -120,10 +128,10 @@ class HubLabels:
     ) -> None:
         self.n, self.semiring, self.dtype, self.threads = len(places), semiring, out.dtype, threads
         self.out, self.into, self.places, self.base = out, into, places, base
-        self._open(kind or choose(semiring, out.dtype, False))
+        self._open(kind)
 
-    def _open(self, kind: Kind) -> None:
-        self._kind = kind
+    def _open(self, kind: Kind | None) -> None:
+        self._kind = kind = kind or choose(self.semiring, self.dtype, False)
         ends = self.out.ctypes.data, self.into.ctypes.data
         self._arguments = kernels_of(kind).meet.address, kind.itemsize, self.places.reshape(-1), self.base, *ends
         self._most = max(1, CALL * gain(kind) // max(1, int(self.places[:, 3].max(initial=1))))  # pairs of a call
@@ -233,6 +241,10 @@ class HubLabels:
             raise VertexError(f"entry: vertices must be integers below {self.n}, got {i!r} and {j!r}.") from None
         if not (0 <= u < self.n and 0 <= v < self.n):
             raise VertexError(f"entry: vertices must lie in 0 … {self.n - 1}, got {u} and {v}.")
+        return self._entry(u, v)
+
+    def _entry(self, u: int, v: int) -> Any:
+        """A*[u, v] of vertices."""
         try:
             found, address = self._free.pop()
         except IndexError:
@@ -253,6 +265,7 @@ class HubLabels:
         Returns
         -------
         array, of the shape that i and j are broadcast to
+            NumPy's; CuPy's where labels are on a GPU, and i or j is CuPy's.
 
         Raises
         ------
@@ -290,29 +303,74 @@ class HubLabels:
         return out.reshape(i.shape)
 
 
+class LabelsOnDevice(HubLabels):
+    """Hub labels on a GPU: `labels` of `semiring.cuda.sparse.hubs`. Pickled, they are the CPU's."""
+
+    def __init__(self, semiring: Semiring, labels: Labels) -> None:
+        self._labels = labels
+        super().__init__(semiring, labels.out, labels.into, labels.layout.places, labels.layout.base)
+
+    def _open(self, kind: Kind | None) -> None:
+        """No kernel of the CPU is needed."""
+
+    def __reduce__(self) -> Any:
+        arrays = self._labels.out.get(), self._labels.into.get(), self.places, self.base
+        return HubLabels.of_arrays, (self.semiring, *arrays)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the labels and of what finds them, on the device."""
+        return self._labels.nbytes
+
+    def _entry(self, u: int, v: int) -> Any:
+        return self.entries([u], [v])[0]
+
+    def entries(self, i: Any, j: Any) -> Any:
+        """See `HubLabels.entries`."""
+        import cupy
+
+        with cupy.cuda.Device(self._labels.device):
+            if not (isinstance(i, cupy.ndarray) or isinstance(j, cupy.ndarray)):
+                i, j = paired(i, j, self.n)
+                ends = (cupy.asarray(np.ascontiguousarray(x, np.int32)) for x in (i, j))
+                return self._labels.pairs(*ends)[0].get().reshape(i.shape)
+            i, j = (cupy.asarray(x) for x in (i, j))
+            for x in (i, j):
+                indices(np.zeros(min(x.size, 1), x.dtype), self.n, where="entries")  # of integers
+            i, j = together(i, j)
+            dtype = np.promote_types(np.int32, np.promote_types(i.dtype, j.dtype))
+            ends = (cupy.ascontiguousarray(x, np.int32 if dtype == np.int32 else np.int64) for x in (i, j))
+            found, outside = self._labels.pairs(*ends)
+            if host(outside)[0]:
+                paired(host(i), host(j), self.n)  # says which
+            return found.reshape(i.shape)
+
+
 def hub_labels(E: Elimination) -> HubLabels:
     """See `Elimination.hub_labels`."""
-    where = "hub_labels"
-    require_hubs(E.semiring, E.device, where=where)
-    needed = hub_cost(E.analysis.structure, E.dtype).bytes(E.dtype.itemsize, E._threads)
-    require(needed, where=where, hint="Pairs are answered without them too, as are rows.")
+    where, hint = "hub_labels", "Pairs are answered without them too, as are rows."
+    require_hubs(E.semiring, where=where)
+    S, size = E.analysis.structure, E.dtype.itemsize
+    cost = hub_cost(S, E.dtype)
+    if E.on_device is not None:
+        require(cost.gpu_bytes(size), "cuda", where=where, hint=hint)
+        return LabelsOnDevice(E.semiring, E.on_device.hub_labels(lambda: located(S, E.dtype)))
+    require(cost.bytes(size, E._threads), where=where, hint=hint)
     return _Descent(E).run()
 
 
-def require_hubs(semiring: Semiring, device: str, *, where: str) -> None:
-    """Refuse a semiring that has no hub labels, or a device that does not make them.
+def require_hubs(semiring: Semiring, *, where: str) -> None:
+    """Refuse a semiring that has no hub labels.
 
     Raises
     ------
-    AlgebraError, DeviceError
+    AlgebraError
     """
     if not semiring.idempotent:
         raise AlgebraError(
             f"{where}: hub labels need a ⊕ that adds a to itself as a, as min and max do, got {semiring.add.name} of "
             f"{semiring.name}: a walk would count once for each hub on it. Pairs and rows are computed without them."
         )
-    if device != "cpu":
-        raise DeviceError(f'{where}: hub labels are made on the CPU, got "{device}". Say device="cpu".')
 
 
 class _Descent:
@@ -322,14 +380,9 @@ class _Descent:
         self.E, self.S, self.kind, self.code = E, E.analysis.structure, E._kind, kernels_of(E._kind)
         w, r, b = _shape(self.S)
         self.pitch = _pitch(self.S, E.dtype)
-        padded = _padded(b + w, E.dtype)
-        self.label = np.concatenate(([0], np.cumsum(w * padded)))
+        self.label, self.places, self.base = located(self.S, E.dtype)
         self.out, self.into = (aligned((int(self.label[-1]),), E.dtype) for _ in range(2))
         self.cost = np.concatenate(([0], np.cumsum(w * r * (2 * b + w) + OVERHEAD)))
-        number, above, self.base = numbered(self.S)
-        owner = self.S.owner[self.S.position]
-        self.places = np.stack((self.label[:-1], number, above, b + w), axis=1).take(owner, axis=0)
-        self.places[:, 0] += (self.S.position - self.S.first[owner]) * padded[owner]
         self.squares: dict[int, tuple[np.ndarray, ...]] = {}  # by worker
 
     def run(self) -> HubLabels:
@@ -371,6 +424,18 @@ class _Descent:
                 X.ctypes.data, Y.ctypes.data, self.pitch, unit, LINE // kind.itemsize,
                 self.out.ctypes.data, self.into.ctypes.data,
             )  # fmt: skip
+
+
+def located(S: Structure, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where the labels of each supernode begin, and the last one's end; and `HubLabels.places` and `base`."""
+    w, _, b = _shape(S)
+    padded = _padded(b + w, dtype)
+    label = np.concatenate(([0], np.cumsum(w * padded)))
+    number, above, base = numbered(S)
+    owner = S.owner[S.position]
+    places = np.stack((label[:-1], number, above, b + w), axis=1).take(owner, axis=0)
+    places[:, 0] += (S.position - S.first[owner]) * padded[owner]
+    return label, places, base
 
 
 def numbered(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

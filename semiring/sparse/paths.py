@@ -79,11 +79,13 @@ def nearest(E: Queries, sources: np.ndarray, *, mirrored: bool = False) -> tuple
     Parameters
     ----------
     E : Elimination
-        On the CPU.
     sources : int array
     mirrored : bool
         Whether walks lead from the vertex to a source.
     """
+    if E.on_device is not None and len(sources):
+        which, best = (x.get() for x in E.on_device.nearest(sources, mirrored=mirrored))
+        return which.astype(np.int64), best
     kind, S = choose(E.semiring, E.dtype, False), E.analysis.structure
     z, source = np.full(S.n, kind.zero, E.dtype), np.full(S.n, -1, np.int32)
     source[S.position[sources[::-1]]] = np.arange(len(sources), dtype=np.int32)[::-1]

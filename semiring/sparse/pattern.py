@@ -79,7 +79,17 @@ def paired(i: Any, j: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     VertexError, ShapeError
         If one is no vertex, or the shapes do not go together.
     """
-    i, j = (indices(x, n, where="entries") for x in (i, j))
+    return together(*(indices(x, n, where="entries") for x in (i, j)))
+
+
+def together(i: Array, j: Array) -> tuple[Any, Any]:
+    """Two arrays broadcast against each other.
+
+    Raises
+    ------
+    ShapeError
+        If their shapes do not go together.
+    """
     try:
         i, j = np.broadcast_arrays(i, j)
     except ValueError:

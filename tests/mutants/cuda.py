@@ -6,6 +6,7 @@ TILE = "tests/test_emulated.py::TestProducts::test_a_tile_and_one_entry_more_or_
 PIVOT = "tests/test_emulated.py::TestClosures::test_of_a_pivot_block"
 PATHS = "tests/test_emulated.py::TestPredecessors::test_of_integers_by_the_rule"
 NETWORK = "tests/test_sparse_emulated.py::test_every_entry_of_a_network_is_scipys_or_numpys[min_plus-float32-4]"
+LABELS = "tests/test_sparse_emulated.py::test_hub_labels_of_every_shape[min_plus-float32-16384-1]"
 SEARCHES = "tests/test_emulated.py::TestSearches"
 
 MUTANTS = [
@@ -40,6 +41,62 @@ MUTANTS = [
         "const int own = (m - part) / parts;",
         "tests/test_sparse_emulated.py::test_a_front_is_gathered_by_several_blocks",
         "The last row of a part of a front keeps what was in memory.",
+    ),
+    Mutant(
+        "cuda-hubs-above",
+        "semiring/cuda/sparse/hubs.cu",
+        "const bool above = p >= int(a.length);",
+        "const bool above = p > int(a.length);",
+        LABELS,
+        "A distance is read from the label that ends just before it.",
+    ),
+    Mutant(
+        "cuda-hubs-order",
+        "semiring/cuda/sparse/hubs.cu",
+        "S::step(from[c], y[0], S::spread(l[0].item[c]), y[1], S::spread(l[1].item[c]));",
+        "S::step(from[c], S::spread(l[0].item[c]), y[0], S::spread(l[1].item[c]), y[1]);",
+        "tests/test_sparse_emulated.py::test_pairs_by_hub_labels_on_the_device",
+        "Labels are made with the operands of ⊗ in the wrong order.",
+    ),
+    Mutant(
+        "cuda-hubs-side",
+        "semiring/cuda/sparse/hubs.cu",
+        "return x.end < y.end ||",
+        "return x.end > y.end ||",
+        LABELS,
+        "What two paths have in common ends below their lowest common supernode.",
+    ),
+    Mutant(
+        "cuda-hubs-last-row",
+        "semiring/cuda/sparse/hubs.py",
+        "places[begin[:-1][nonempty]], places[begin[1:][nonempty] - 1] + 1",
+        "places[begin[:-1][nonempty]], places[begin[1:][nonempty] - 1]",
+        LABELS,
+        "The last column that a subtree meets is left out.",
+    ),
+    Mutant(
+        "cuda-hubs-gap",
+        "semiring/cuda/sparse/hubs.cu",
+        "const int i = t + (t < first ? begins : gap);",
+        "const int i = t + begins;",
+        LABELS,
+        "What is looked at second is the gap between both stretches.",
+    ),
+    Mutant(
+        "cuda-hubs-outside",
+        "semiring/cuda/sparse/hubs.cu",
+        "if (u < 0 || u >= n || v < 0 || v >= n) *outside = 1, u = v = 0;",
+        "if (u < 0 || u >= n || v < 0 || v >= n) u = v = 0;",
+        "tests/test_sparse_emulated.py::test_pairs_by_hub_labels_on_the_device",
+        "A vertex beyond all is taken for the first.",
+    ),
+    Mutant(
+        "cuda-voronoi-ties",
+        "semiring/cuda/sparse/voronoi.cu",
+        "(length == best.length && source < best.source)",
+        "(length == best.length && source > best.source)",
+        "tests/test_sparse_emulated.py::test_the_nearest_of_several[min_plus-float32]",
+        "Of sources that are as near, the last is taken.",
     ),
     Mutant(
         "cuda-climb-level-rest",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,10 @@ from ...types import Array
 from .. import compile, gpu
 from . import sweep
 from .fronts import Fronts
+from .hubs import Labels, Layout
 from .products import product
 from .sweep import LANES, Lanes, Shape, Sweeps, Tree
+from .voronoi import nearest
 
 if TYPE_CHECKING:
     from ...sparse.analysis import Analysis
@@ -168,6 +170,19 @@ class OnDevice:
             starts, ends = (Lanes(self.tree, self.S.position[x[start : start + step]]) for x in (sources, targets))
             sweep.pairs(self._sweeps(False), self._sweeps(True), starts, ends, out[start : start + step])
         return out
+
+    @_on_device
+    def hub_labels(self, located: Callable[[], tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Labels:
+        """See `semiring.sparse.Elimination.hub_labels`; `located()` is called for the first ones of a structure."""
+        if self.tree.hubs is None:
+            self.tree.hubs = Layout(self.tree, *located())
+        kind = self.semiring, self.dtype, self.nonnegative
+        return Labels(self.tree, self.tree.hubs, self.lower, self.upper, *kind)
+
+    @_on_device
+    def nearest(self, sources: np.ndarray, *, mirrored: bool) -> tuple[Any, Any]:
+        """See `semiring.sparse.paths.nearest`; on the device, which in int32. There is a source."""
+        return nearest(self._sweeps(mirrored), self.S.position[sources], self.semiring, mirrored)
 
     def rows(self, wanted: np.ndarray, block: int) -> Iterator[tuple[np.ndarray, Any]]:
         """Blocks of complete rows, each contiguous."""

@@ -19,19 +19,6 @@ struct Tables {
     T *updates, *lower, *upper;
 };
 
-// The entries first, first + apart, … of a matrix whose rows are `wide`: their rows and columns, which need not be
-// divided out of a number that may be beyond 32 bits.
-struct Walk {
-    int row, column;
-    const int down, right, wide;
-    __device__ Walk(int first, int apart, int wide)
-        : row(first / wide), column(first % wide), down(apart / wide), right(apart % wide), wide(wide) {}
-    __device__ void operator++() {
-        row += down, column += right;
-        if (column >= wide) column -= wide, ++row;
-    }
-};
-
 // Rows part, part + parts, … of the front: arcs and the children's updates, each once, met by ⊕.
 __device__ inline void assemble(const Tables& t, int s, int m, T* front, int pitch, int part, int parts) {
     const int own = (m - part + parts - 1) / parts;

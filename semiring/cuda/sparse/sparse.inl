@@ -24,3 +24,16 @@ struct alignas(16) Node {
 enum { inner, root, top };
 
 __device__ inline int even(int k) { return k + k % 2; }
+
+// The entries first, first + apart, … of a matrix whose rows are `wide`: their rows and columns, which need not be
+// divided out of a number that may be beyond 32 bits.
+struct Walk {
+    int row, column;
+    const int down, right, wide;
+    __device__ Walk(int first, int apart, int wide)
+        : row(first / wide), column(first % wide), down(apart / wide), right(apart % wide), wide(wide) {}
+    __device__ void operator++() {
+        row += down, column += right;
+        if (column >= wide) column -= wide, ++row;
+    }
+};

@@ -247,6 +247,7 @@ class Tree:
         self.pieces = -(-(w + r)[top] // 8)
         columns = np.repeat(S.first[top] + w[top] - np.cumsum(w[top]), w[top]) + np.arange(w[top].sum())
         self._top = columns
+        self.hubs: Any = None  # where hub labels are, once some are made
 
     def _tiles(self, top: np.ndarray) -> np.ndarray:
         """Tiles of a sweep over supernodes: (supernode, first column, strips)."""
@@ -315,6 +316,13 @@ class Tree:
 
         by = np.argsort(self.depth, kind="stable")
         return _pieces(by, self.depth[by])[1]
+
+    @cached_property
+    def strips_of_levels(self) -> list[int]:
+        """Of each level, the strips of the widest supernode."""
+        most = np.zeros(len(self.every_level), np.int64)
+        np.maximum.at(most, self.depth, -(-self.w // 4))
+        return most.tolist()
 
     @cached_property
     def everything(self) -> Lanes:
