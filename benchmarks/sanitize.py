@@ -121,12 +121,12 @@ def numbers() -> None:
 
 
 def sparse() -> None:
-    """Eliminations with stacks of all sizes, sweeps both ways, single entries, reductions; hops, weighted searches."""
+    """Eliminations with stacks of all sizes: sweeps both ways, single entries, hub labels; hops, weighted searches."""
     import numpy as np
 
     from semiring import Elimination
     from semiring.cuda.sparse import fronts, sweep
-    from semiring.sparse import Hops, Searches
+    from semiring.sparse import Hops, Searches, paths
 
     tuned = sweep.Shape.of
 
@@ -152,6 +152,9 @@ def sparse() -> None:
                 E.column(n - 1)
                 E.entries(np.arange(n), np.arange(n)[::-1])
                 E.update(2 * signs * weights).row(0)
+                E.hub_labels().entries(np.arange(n)[:, None], np.arange(n))
+                if E.semiring.lengths:
+                    paths.nearest(E, np.arange(0, n, 9))
             Searches((tails, heads), name, n=n, weights=signs * weights, dtype=dtype, device="cuda").to_dense(
                 limit=signs * 150
             )
