@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
+from dataclasses import replace
 from typing import Any
 
 import cases
@@ -13,7 +15,7 @@ import pytest
 from cases import CASES, USER_CASES, Case, random_matrix, same
 from processes import python
 
-from semiring import Op, Semiring, get
+from semiring import Op, Semiring, Star, compiling, get
 from semiring.algebra import INTEGERS
 from semiring.backend import bind
 from semiring.cpu.dense.backend import STEP
@@ -242,6 +244,45 @@ def test_a_users_boolean() -> None:
     C = np.zeros((40, 300), bool)
     ops.gemm(C, A, B)
     np.testing.assert_array_equal(C, A.astype(int) @ B.astype(int) > 0)
+
+
+def test_semirings_that_are_computed_alike_share_machine_code() -> None:
+    """Those of the catalog under another name are not compiled; what differs in anything that counts is."""
+    from semiring.cpu import kinds
+
+    def code(s: Semiring, dtype: str = "float64", nonnegative: bool = False) -> str:
+        return kinds.choose(s, np.dtype(dtype), nonnegative).code.label
+
+    tropical, widest = get("min_plus"), get("max_min")
+    alike = replace(tropical, name="alike", aliases=(), domain=(0, math.inf))
+    assert [code(alike, dtype, b) for dtype in alike.dtypes for b in (False, True)] == ["min_plus"] * 10
+    assert code(get("reliability")) == code(get("max_times")) == "max_times"
+    assert [code(s) for s in cases.CATALOG if "float64" in s.dtypes and s.name != "reliability"] == [
+        s.name for s in cases.CATALOG if "float64" in s.dtypes and s.name != "reliability"
+    ]
+    least = Op("least", python=lambda a, b: a if a < b else b, cuda="min(a, b)", selects="least")
+    contrary = replace(least, python=lambda a, b: a if a > b else b, selects="greatest", ufunc=np.maximum, simd="min")
+    either = replace(get("lor_land").add, python=lambda a, b: b or a)
+    unlike = {
+        "truths": replace(get("lor_land"), name="truths", aliases=(), add=either),
+        "functions": replace(alike, name="functions", add=least),
+        "other_functions": replace(alike, name="other_functions", add=least),
+        "zero": replace(alike, name="zero", dtypes=("float64",), zero=1e300),
+        "one": replace(widest, name="one", aliases=(), dtypes=("float64",), one=1e300),
+        "contrary": replace(alike, name="contrary", add=contrary),
+        "star": replace(alike, name="star", star=Star(python=lambda a: 0.0, cuda="T(0)")),
+        "sums": replace(get("plus_times"), name="sums", aliases=()),  # a star in Python, though it is the same
+    }
+    assert [code(s, s.dtypes[-1]).partition("#")[0] for s in unlike.values()] == list(unlike)
+    case = Case(alike, np.dtype("int32"))
+    A = random_matrix(case, (70, 70), 3)
+    heard: list[compiling.Notice] = []
+    bind(tropical, "int32").closure(A.copy())  # compiled here, or found on disk
+    expected = cases.closure(case, A)
+    with compiling.listening(heard.append):
+        ops_of(case).closure(A)
+    same(case, A, expected)
+    assert not heard
 
 
 def test_noncommutative_product_keeps_its_order() -> None:

@@ -10,7 +10,7 @@ from numba.core import types
 
 from ..compiling import about, uncounted
 from .compile import kernel
-from .kinds import Kind, semiring_of, shipped
+from .kinds import Kind, on_disk, semiring_of
 
 #: A call into compiled code computes at most about this many pairs (of those slow to compute), so that Ctrl-C is heard.
 CALL = 1 << 24
@@ -37,14 +37,18 @@ def machine_code(part: Any, kind: Any, arguments: str, *, called: bool = True) -
     `arguments` has a letter for each other argument, see `_TYPES`. What is not `called` from Python, but by its address
     alone, is compiled without what takes Python's arguments.
     """
-    # What a user's function calls may change: its machine code never goes to disk.
-    own = semiring_of(kind) if getattr(kind, "label", "") else None  # else it serves all
+    own = getattr(kind, "label", "")  # else it serves all
+    with about(f"{semiring_of(kind).name} in {kind.dtype}" if own else ""), uncounted:
+        return _entry(part, kind.code if own else kind, arguments, called)
+
+
+@cache
+def _entry(part: Any, kind: Any, arguments: str, called: bool) -> Entry:
     signature = (*([kind] if kind else []), *(_TYPES[a] for a in arguments))
-    with about(f"{own.name} in {kind.dtype}" if kind and own else ""), uncounted:
-        entry = kernel(part.py_func, on_disk=own is None or shipped(own), called=called)
-        call = entry.compile(signature)
-        made = entry.overloads[signature]
-        address = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+    entry = kernel(part.py_func, on_disk=on_disk(kind), called=called)
+    call = entry.compile(signature)
+    made = entry.overloads[signature]
+    address = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
     return Entry(call if called else _by_address_alone, address, entry)
 
 

@@ -123,8 +123,8 @@ def called_by(work: str, kind: Kind | None) -> dict[str, float]:
 
 
 def _filled(kernels: dict[str, float], kind: Kind | None) -> dict[str, float]:
-    words = {"kind": kind.tag[1:], "dtype": kind.dtype, "size": raw(kind.itemsize).dtype} if kind else {}
+    words = {"kind": kind.code.tag[1:], "dtype": kind.dtype, "size": raw(kind.itemsize).dtype} if kind else {}
     if kind:  # what is searched for over other numbers
         ranked = {code[-3:] for code in (kind.add, kind.mul)} == {"min", "max"}
-        words["searched"] = "min_max.int32" if ranked else kind.tag[1:].replace("int16", "int32")
+        words["searched"] = "min_max.int32" if ranked else kind.code.tag[1:].replace("int16", "int32")
     return {name.format(**words): seconds for name, seconds in kernels.items()}

@@ -65,6 +65,8 @@ class Kind(types.Type):
     image : str
         What packing does to entries: "same", or "sorted": floats become integers that sort alike.
     tile : Tile
+    instructions : str
+        All of the above but the label.
     """
 
     def __init__(
@@ -75,7 +77,8 @@ class Kind(types.Type):
         self.itemsize = np.dtype(dtype).itemsize
         self.tile = _tile(self.itemsize)
         codes = "/".join((add, mul, tile_add, tile_mul, image))
-        super().__init__(name=f"Kind({label}, {dtype}, {zero}, {one}, {codes}, {tuple(self.tile)})")
+        self.instructions = f"{dtype}, {zero}, {one}, {codes}, {tuple(self.tile)}"
+        super().__init__(name=f"Kind({label}, {self.instructions})")
 
     @property
     def vector(self) -> bool:
@@ -113,10 +116,37 @@ class Kind(types.Type):
             return ir.FloatType()
         return ir.DoubleType() if self.dtype == "float64" else ir.IntType(8 * self.itemsize)
 
+    @property
+    def code(self) -> Kind:
+        """The kind that machine code is compiled for: this, or the first of the catalog that is computed as this is.
+
+        So a semiring under another name, such as one of a user's own that equals one of the catalog, compiles nothing.
+        Functions in Python are never compared: where one is compiled, only its own semiring's code will do.
+        """
+        return _code(self) if self.vector else self
+
     @cached_property
     def mover(self) -> Kind:
         """The kind for packing, which does not depend on the operations."""
         return Kind("", self.dtype, 0, 0, "", "", "", "", self.image)
+
+
+@cache
+def _code(kind: Kind) -> Kind:
+    dtype, wanted = np.dtype(kind.dtype), _compiled_from(kind)
+    kinds = (
+        choose(s, dtype, nonnegative)
+        for s in catalog.CATALOG
+        if kind.dtype in s.dtypes
+        for nonnegative in (False, True)
+    )
+    return next((other for other in kinds if _compiled_from(other) == wanted), kind)
+
+
+def _compiled_from(kind: Kind) -> tuple[Any, ...]:
+    """All that the machine code of vectors depends on. A star is a function, and names its semiring in an error."""
+    s = semiring_of(kind)
+    return kind.instructions, s.add.selects, s.mul.selects, s.star and (s.name, s.star)
 
 
 @cache
@@ -139,14 +169,19 @@ _keys: dict[Semiring, str] = {}
 _serial = itertools.count(1)
 
 
-def semiring_of(kind: Kind) -> Semiring:
-    """The declaration whose operations this kind computes."""
+def semiring_of(kind: Any) -> Semiring:
+    """The declaration whose operations this kind, or type with a kind's label, computes."""
     return _declared[kind.label]
 
 
 def shipped(semiring: Semiring) -> bool:
     """Whether this very declaration is the catalog's, so that its machine code may be kept on disk."""
     return catalog.names().get(semiring.name) is semiring
+
+
+def on_disk(kind: Any) -> bool:
+    """Whether machine code for this type may go to disk: what a user's own function calls may change."""
+    return not getattr(kind, "label", "") or shipped(semiring_of(kind))
 
 
 @cache

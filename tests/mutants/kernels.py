@@ -4,6 +4,22 @@ from . import Mutant
 
 MUTANTS = [
     Mutant(
+        "code-of-another-star",
+        "semiring/cpu/kinds.py",
+        "s.star and (s.name, s.star)",
+        "None",
+        "tests/test_cpu.py::test_semirings_that_are_computed_alike_share_machine_code",
+        "A semiring that differs in its star alone gets another's machine code.",
+    ),
+    Mutant(
+        "code-of-other-functions",
+        "semiring/cpu/kinds.py",
+        "return _code(self) if self.vector else self",
+        "return _code(self)",
+        "tests/test_cpu.py::test_semirings_that_are_computed_alike_share_machine_code",
+        "A user's truth values are computed by the catalog's functions.",
+    ),
+    Mutant(
         "gemm-slab",
         "semiring/cpu/dense/gemm.py",
         "kc, before, again = min(DEPTH, depth - k0), packed + k0 * padded * size, fresh and k0 == 0",

@@ -11,7 +11,7 @@ from numba.core import types
 from numba.np.numpy_support import from_dtype
 
 from ..compile import kernel
-from ..kinds import Kind, semiring_of, shipped
+from ..kinds import Kind, on_disk
 
 #: Arguments of kernels: sizes, truth values, numbers of the kind, and arrays with contiguous rows: of the kind's
 #: entries, of integers of 32 and of 64 bits with and without a sign, of floats, of truth values. Capital letters are
@@ -37,11 +37,12 @@ _LETTERS: dict[str, Callable[[Any], Any]] = {
 
 @cache
 def compiled(part: Any, kind: Kind, arguments: str, *records: np.dtype) -> Callable[..., Any]:
-    """A kernel's machine code for a kind; what a user's function calls may change, so that never goes to disk.
+    """A kernel's machine code for a kind.
 
     `arguments` has a letter for each argument after the kind; of an array of records, the number of its record. A kind
     without a label is for what only moves entries.
     """
-    entry = kernel(part.py_func, on_disk=not kind.label or shipped(semiring_of(kind)))
+    kind = kind.code
+    entry = kernel(part.py_func, on_disk=on_disk(kind))
     arrays = {str(k): from_dtype(record)[::1] for k, record in enumerate(records)}
     return partial(entry.compile((kind, *(arrays.get(a) or _LETTERS[a](kind) for a in arguments))), kind)

@@ -42,6 +42,11 @@ class Lanes(types.Type):
         super().__init__(name=f"Lanes({kind.name}, {lanes})")
 
     @property
+    def code(self) -> Lanes:
+        """What machine code is compiled for; see `Kind.code`."""
+        return Lanes(self.kind.code, self.lanes)
+
+    @property
     def tag(self) -> str:
         """What the name of its kernel ends with."""
         return f"{self.kind.tag}.{self.lanes}"
