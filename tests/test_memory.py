@@ -173,7 +173,11 @@ RELEASED = frozenset(
             "ranks, an elimination, paths=True",
         ),
         *("searches, some sources", "searches for hops, some sources", "a matrix of edges"),
-        *("a store larger than memory", "a store larger than memory, float64", "a store larger than memory, one thread"),
+        *(
+            "a store larger than memory",
+            "a store larger than memory, float64",
+            "a store larger than memory, one thread",
+        ),
         *("float64, four threads", "batch in place", "paths of a dense graph", "ranks, one alone, a sparse graph"),
         *("csgraph, predecessors", "reachability of numbers"),
         *("reachability of many edges", "reachability, one component", "reachability, both ways"),
