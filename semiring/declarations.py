@@ -90,10 +90,11 @@ def require_compilable(function: Callable[..., Any], operands: int, dtypes: tupl
     def compile_all() -> None:
         import numba
 
+        uncalled = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # more than half of the time
         for dtype in () if numba.config.DISABLE_JIT else dtypes:
             scalar = numba.from_dtype(np.dtype(dtype))
             try:
-                numba.njit(error_model="numpy")(function).compile((scalar,) * operands)
+                numba.njit(error_model="numpy", **uncalled)(function).compile((scalar,) * operands)
             except numba.core.errors.NumbaError as error:
                 reason = next((line for line in str(error).splitlines()[1:] if line.strip()), str(error)).strip()
                 raise AlgebraError(

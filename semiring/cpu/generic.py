@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ from ..errors import DivergenceError, star_without_value
 from .kinds import Kind, semiring_of
 
 
+@cache
 def plus(kind: Kind) -> Callable[..., Any]:
     """(kind, a, b) ↦ a ⊕ b."""
     f = _operation(kind, semiring_of(kind).add)
     return lambda kind, a, b: f(a, b)
 
 
+@cache
 def times(kind: Kind) -> Callable[..., Any]:
     """(kind, a, b) ↦ a ⊗ b; after clamping, 0 ⊗ x = 0 is no consequence of the sum: ∞ + (−5) must stay ∞."""
     op, nil = semiring_of(kind).mul, kind.zero
@@ -38,6 +41,7 @@ def declared_star(kind: Kind) -> Any:
     return semiring_of(kind).star
 
 
+@cache
 def star(kind: Kind) -> Callable[..., Any]:
     """(kind, a) ↦ a* as declared, or 1 ⊕ a."""
     declared = declared_star(kind)
