@@ -247,7 +247,7 @@ def test_a_users_boolean() -> None:
 
 
 def test_semirings_that_are_computed_alike_share_machine_code() -> None:
-    """Those of the catalog under another name are not compiled; what differs in anything that counts is."""
+    """By the same instructions, or the same functions; what differs in anything that counts is compiled."""
     from semiring.cpu import kinds
 
     def code(s: Semiring, dtype: str = "float64", nonnegative: bool = False) -> str:
@@ -263,10 +263,14 @@ def test_semirings_that_are_computed_alike_share_machine_code() -> None:
     least = Op("least", python=lambda a, b: a if a < b else b, cuda="min(a, b)", selects="least")
     contrary = replace(least, python=lambda a, b: a if a > b else b, selects="greatest", ufunc=np.maximum, simd="min")
     either = replace(get("lor_land").add, python=lambda a, b: b or a)
+
+    def other(a: float, b: float) -> float:
+        return b if b < a else a
+
     unlike = {
         "truths": replace(get("lor_land"), name="truths", aliases=(), add=either),
         "functions": replace(alike, name="functions", add=least),
-        "other_functions": replace(alike, name="other_functions", add=least),
+        "other_functions": replace(alike, name="other_functions", add=replace(least, python=other)),
         "zero": replace(alike, name="zero", dtypes=("float64",), zero=1e300),
         "one": replace(widest, name="one", aliases=(), dtypes=("float64",), one=1e300),
         "contrary": replace(alike, name="contrary", add=contrary),
@@ -274,6 +278,8 @@ def test_semirings_that_are_computed_alike_share_machine_code() -> None:
         "sums": replace(get("plus_times"), name="sums", aliases=()),  # a star in Python, though it is the same
     }
     assert [code(s, s.dtypes[-1]).partition("#")[0] for s in unlike.values()] == list(unlike)
+    assert code(replace(unlike["functions"], name="renamed", domain=(0, math.inf))) == code(unlike["functions"])
+    assert code(replace(unlike["zero"], name="renamed")) == code(unlike["zero"])
     case = Case(alike, np.dtype("int32"))
     A = random_matrix(case, (70, 70), 3)
     heard: list[compiling.Notice] = []

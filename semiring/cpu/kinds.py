@@ -118,12 +118,11 @@ class Kind(types.Type):
 
     @property
     def code(self) -> Kind:
-        """The kind that machine code is compiled for: this, or the first of the catalog that is computed as this is.
+        """The kind that machine code is compiled for: the first, of the catalog before all, that is computed as this is.
 
-        So a semiring under another name, such as one of a user's own that equals one of the catalog, compiles nothing.
-        Functions in Python are never compared: where one is compiled, only its own semiring's code will do.
+        So a semiring under another name compiles nothing: by the same instructions, or by the very same functions.
         """
-        return _code(self) if self.vector else self
+        return _code(self) if self.label else self
 
     @cached_property
     def mover(self) -> Kind:
@@ -140,13 +139,19 @@ def _code(kind: Kind) -> Kind:
         if kind.dtype in s.dtypes
         for nonnegative in (False, True)
     )
-    return next((other for other in kinds if _compiled_from(other) == wanted), kind)
+    alike = next((other for other in kinds if _compiled_from(other) == wanted), kind)
+    return _first.setdefault(wanted, alike)
+
+
+#: Of kinds that are computed alike, the one whose machine code all have.
+_first: dict[tuple[Any, ...], Kind] = {}
 
 
 def _compiled_from(kind: Kind) -> tuple[Any, ...]:
-    """All that the machine code of vectors depends on. A star is a function, and names its semiring in an error."""
+    """All that machine code depends on. Functions are compared by what they are; an error of a star has its name."""
     s = semiring_of(kind)
-    return kind.instructions, s.add.selects, s.mul.selects, s.star and (s.name, s.star)
+    functions = () if kind.vector else tuple((op.python, op.saturating) for op in (s.add, s.mul))
+    return kind.instructions, s.add.selects, s.mul.selects, s.star and (s.name, s.star), functions
 
 
 @cache
