@@ -6,10 +6,10 @@ The oracles are exact sums of fractions, NetworkX and NumPy's eigenvalues.
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import math
 import tracemalloc
+from dataclasses import replace
 from fractions import Fraction
 
 import cases
@@ -453,7 +453,7 @@ def test_a_self_loop_near_one_beside_many_others_is_no_divergence():
 
 @pytest.mark.parametrize("semiring", ["plus_times", "named"])
 def test_an_acyclic_matrix_has_a_closure_whatever_its_entries_are(semiring):
-    s = semiring if semiring == "plus_times" else own_real("real")
+    s = semiring if semiring == "plus_times" else OWN_REAL
     A = np.zeros((4, 4))
     A[0, 1], A[1, 2], A[0, 2], A[2, 3] = 1e100, -1e100, 5.0, -1.0
     D = closure(A, s)
@@ -499,26 +499,24 @@ def test_a_signed_rotation_is_judged_by_its_radius_and_not_by_its_norm(scale):
 # Nothing is decided by a name.
 
 
-@functools.cache
-def own_real(series: str | None) -> Semiring:
-    """(+, ×) under other names, with a star that knows no bounds."""
-    return Semiring(
-        "ordinary",
-        add=Op("sum", python=lambda a, b: a + b, cuda="a + b", ufunc=np.add),
-        mul=Op("product", python=lambda a, b: a * b, cuda="a * b", ufunc=np.multiply),
-        zero=0,
-        one=1,
-        idempotent=False,
-        star=Star(python=lambda a: 1 / (1 - a), cuda="T(1) / (T(1) - a)"),
-        samples=(-0.5, 0.0, 0.25, 0.5),
-        tolerance=1e-12,
-        series=series,
-    )
+#: (+, ×) under other names, with a star that knows no bounds.
+OWN_REAL = Semiring(
+    "ordinary",
+    add=Op("sum", python=lambda a, b: a + b, cuda="a + b", ufunc=np.add),
+    mul=Op("product", python=lambda a, b: a * b, cuda="a * b", ufunc=np.multiply),
+    zero=0,
+    one=1,
+    idempotent=False,
+    star=Star(python=lambda a: 1 / (1 - a), cuda="T(1) / (T(1) - a)"),
+    samples=(-0.5, 0.0, 0.25, 0.5),
+    tolerance=1e-12,
+    series="real",
+)
 
 
 @pytest.mark.parametrize("series", ["real", None])
 def test_ordinary_sums_under_other_names_are_refused_too(series):
-    s = own_real(series)
+    s = replace(OWN_REAL, series=series)
     for A in ([[2.0]], [[0.5, 0.75], [0.75, 0.5]], [[0, -2.0], [2.0, 0]], [[0.0, 1.0], [1.0, 0.0]], [[-1.0]]):
         refused(np.array(A), s)
     A = np.array([[0.5, -0.25, 0.0], [0.25, 0.5, 7.0], [0.0, 0.0, -0.75]])

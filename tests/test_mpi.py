@@ -33,10 +33,10 @@ def run():
     if MPIEXEC is None:
         pytest.skip("there is no mpiexec: pip install '.[mpi]'")
 
-    def start(*what: str, ranks: int = 2) -> subprocess.CompletedProcess[str]:
+    def start(*what: str, ranks: int = 2, silence: int = 8) -> subprocess.CompletedProcess[str]:
         program = [str(Path(__file__).with_name("mpi_ranks.py"))] if len(what) == 1 else ["-m", "apsp"]
         command = [MPIEXEC, "-n", str(ranks), sys.executable, *program, *what]
-        quick = os.environ | {"APSP_RANK_SILENCE": "8"}
+        quick = os.environ | {"APSP_RANK_SILENCE": str(silence)}
         return subprocess.run(command, capture_output=True, text=True, timeout=120, env=quick)
 
     return start
@@ -113,7 +113,7 @@ def test_what_one_process_refuses_all_refuse(run):
 
 
 def test_a_hung_process_ends_the_job_and_is_named(run):
-    ended = run("stop", ranks=3)
+    ended = run("stop", ranks=3, silence=5)
     assert ended.returncode == 4
     assert "rank 1 (process" in ended.stderr
     assert "no sign of life" in ended.stderr

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from semiring.backend import Backend
@@ -76,7 +77,8 @@ def fit(n: int, ops: Backend, memory: int, *, tile: int | None = None) -> Cut | 
     """
     if tile is not None:
         most = max(1, -(-n // tile))
-        fits = [cut for cut in (_cut_of(n, ops, tile, count) for count in range(1, most + 1)) if cut.bytes <= memory]
+        cuts = (_cut_of(n, ops, tile, count) for count in range(1, most + 1))
+        fits = list(takewhile(lambda cut: cut.bytes <= memory, cuts))
         rounds = min((-(-n // cut.block) for cut in fits), default=0)
         equal = min((cut for cut in fits if -(-n // cut.block) == rounds), default=None)  # of about equal super-blocks
         return equal and _widest(n, ops, memory, equal)
