@@ -94,8 +94,15 @@ def window(cp, X, apart=0):
 
 
 class TestProducts:
-    @pytest.mark.parametrize(("case", "nonnegative"), KINDS)
-    @pytest.mark.parametrize("way", ["aligned", "as it lies"])
+    @pytest.mark.parametrize(
+        ("way", "case", "nonnegative"),
+        [
+            pytest.param(way, *p.values, id=f"{way}-{p.id}", marks=p.marks if way == own else pytest.mark.release)
+            for k, p in enumerate(KINDS)
+            for own in (("as it lies", "aligned")[k % 2],)
+            for way in ("aligned", "as it lies")
+        ],
+    )
     def test_a_tile_and_one_entry_more_or_less(self, cp, case, nonnegative, way):
         self.multiplied(cp, case, nonnegative, way)
 
@@ -179,12 +186,13 @@ class TestClosures:
                 ops.closure_batch(many)
                 cases.same(case, many.get(), np.stack(want))
 
-    @pytest.mark.parametrize(("case", "nonnegative"), KINDS)
+    @pytest.mark.parametrize(("case", "nonnegative"), [*KINDS[:2], KINDS[4], *released(*KINDS[2:4], *KINDS[5:])])
     def test_in_one_launch_whose_tiles_are_loaded_and_stored(self, cp, case, nonnegative):
         self.streamed(cp, case, nonnegative, (65, 131))
 
-    @pytest.mark.parametrize(("case", "nonnegative"), KINDS[:2])
-    @pytest.mark.parametrize("multiprocessors", [3, 1])
+    @pytest.mark.parametrize(
+        ("multiprocessors", "case", "nonnegative"), [(3, *KINDS[0].values), (1, *KINDS[1].values)], ids=["3", "1"]
+    )
     def test_in_one_launch_of_few_blocks(self, cp, monkeypatch, case, nonnegative, multiprocessors):
         monkeypatch.setitem(fake_cupy.ATTRIBUTES, 16, multiprocessors)
         self.streamed(cp, case, nonnegative, (130,))
@@ -873,7 +881,7 @@ class TestDense:
         heavy[:, ::9] -= 1
         assert thinning.Listed(cp.asarray(heavy), get("min_plus"), 9).thinned() is None
 
-    @pytest.mark.parametrize(("name", "dtype"), [*KINDS, ("min_plus", "int16"), ("max_plus", "float64")])
+    @pytest.mark.parametrize(("name", "dtype"), KINDS)
     def test_hops_by_bits(self, cp, name, dtype, monkeypatch):
         import scipy.sparse as sp
         from scipy.sparse.csgraph import shortest_path

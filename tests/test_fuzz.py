@@ -101,12 +101,11 @@ def test_the_command_prints_seed_counts_and_how_to_replay():
 
 
 @pytest.mark.parametrize("target", [name for name in TARGETS if name not in ("processes", "kills")])
-def test_a_few_cases_of_every_target_find_nothing(target, monkeypatch):
+def test_a_case_of_every_target_finds_nothing(target, monkeypatch):
     monkeypatch.setattr("fuzz.limits.cap_memory", lambda gib: None)
     case = worker.load(target, "cpu")
-    for index in range(2):  # `.ci/run` goes on for a minute
-        drawn = draw.of(0, target, index)
-        assert worker.attempt(case, drawn) is None, drawn.notes
+    drawn = draw.of(0, target, 0)  # `.ci/run` goes on for a minute
+    assert worker.attempt(case, drawn) is None, drawn.notes
 
 
 def test_a_wrong_closure_would_be_found(monkeypatch):
