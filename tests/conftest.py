@@ -91,6 +91,16 @@ def unprivileged() -> Iterator[Path]:
         shutil.rmtree(directory)
 
 
+@pytest.fixture(scope="module")
+def short_runs() -> Iterator[None]:
+    """Comparisons repeat a run for 10 ms and not for 100: how long it takes is asserted nowhere."""
+    from apsp.comparison import measure
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(measure.RUN_SECONDS, "cpu", 0.01)
+        yield
+
+
 @pytest.fixture(scope="session")
 def emulated_kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the GPU's kernels lie once they are compiled for the processor; by their text, for the next run too."""

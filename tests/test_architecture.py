@@ -52,17 +52,15 @@ def statements(path: Path) -> tuple[tuple[str, str], ...]:
 
 def statements_of(path: Path, tree: ast.AST) -> Iterator[tuple[str, str]]:
     """Those of a part of a file."""
-    package = module_name(path).split(".")
-    if path.stem != "__init__":
-        package = package[:-1]
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
+            within = [*module_name(path).split("."), *(["__init__"] if path.stem == "__init__" else [])]
+            base = within[: len(within) - node.level] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
             yield from ((module, alias.name) for alias in node.names)
-        elif not is_for_type_checkers(node):
+        elif not isinstance(node, ast.expr) and not is_for_type_checkers(node):  # no expression imports
             yield from statements_of(path, node)
 
 

@@ -182,6 +182,7 @@ crisp = Semiring("crisp", add=fuzzy.add, mul=fuzzy.mul, zero=0, one=1, domain=(0
 """
 
 
+@pytest.mark.usefixtures("short_runs")
 def test_a_semiring_of_ones_own_from_a_file(tmp_path):
     (tmp_path / "mine.py").write_text(OWN)
     (tmp_path / "g.csv").write_text("from,to,weight\na,b,0.5\nb,c,0.25\n")
@@ -438,6 +439,7 @@ def test_reach_output(two, tmp_path):
 # compare
 
 
+@pytest.mark.usefixtures("short_runs")
 def test_compare_sizes(tmp_path):
     pytest.importorskip("matplotlib")
     text = good(

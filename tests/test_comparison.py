@@ -11,9 +11,11 @@ from apsp import DeviceError, comparison, schedules
 from apsp.comparison import Comparison, Contender, Row, compare, compare_sizes, measure
 from semiring import get
 
+pytestmark = pytest.mark.usefixtures("short_runs")
+
 
 @pytest.fixture(scope="module")
-def table() -> Comparison:
+def table(short_runs) -> Comparison:
     return compare_sizes([40, 70, 130], devices=["cpu"], threads=2)
 
 

@@ -79,6 +79,7 @@ def test_an_addition_that_says_nothing_has_no_paths_and_the_error_says_how():
         shortest_paths([(0, 1, 5)], widest).path(0, 1)
 
 
+@pytest.mark.usefixtures("short_runs")
 @pytest.mark.parametrize("s", [MISNAMED, cases.COLOURS], ids=str)
 def test_sizes_are_compared_over_a_users_own_semiring(s):
     table = compare_sizes([5, 9], semiring=s, dtype=s.dtypes[-1], devices=["cpu"])
