@@ -20,10 +20,11 @@ import pytest
 import scipy.sparse as sp
 from cases import CASES, USER_CASES, Case, same
 from scipy.sparse.csgraph import dijkstra, floyd_warshall
+from test_routes import ORDINALS
 
 import semiring
 from apsp.formats import read as read_graph
-from semiring import Elimination, Op, Semiring, eliminate, get
+from semiring import Elimination, eliminate, get
 from semiring.errors import (
     AlgebraError,
     DeviceError,
@@ -550,35 +551,21 @@ def test_paths_of_an_acyclic_graph_are_counted():
 
 
 def test_a_multiplication_that_does_not_commute_keeps_its_order():
-    """⊗ takes the hundreds of its left operand and the units of its right one."""
-    both = Semiring(
-        "band",
-        add=Op("top", python=lambda a, b: a if a > b else b, cuda="max(a, b)"),
-        mul=Op(
-            "ends",
-            python=lambda a, b: 0 if a == 0 or b == 0 else a if b == 1 else b if a == 1 else (a // 100) * 100 + b % 100,
-            cuda="a == 0 || b == 0 ? 0 : a == 1 ? b : b == 1 ? a : a / 100 * 100 + b % 100",
-        ),
-        zero=0,
-        one=1,
-        dtypes=("int32",),
-        samples=(0, 1),
-        star=None,
-    )
-    case = Case(both, np.dtype("int32"))
+    """1 + ω = ω, and ω + 1 is more."""
+    case = Case(ORDINALS, np.dtype("float64"))
     # On an acyclic graph with one walk between any two vertices no distribution is needed.
     n = 13
     arcs = np.stack((np.arange(n - 1), np.arange(1, n)))
     relabel = rng(2).permutation(n)
-    weights = (np.arange(1, n) * 100 + np.arange(n - 1, 0, -1) + 1).astype(np.int32)
-    expected = np.full((n, n), 0, np.int32)
+    weights = np.where(np.arange(1, n) % 3, np.arange(1.0, n), 1000.0 * np.arange(1, n))
+    expected = np.full((n, n), np.inf)
     for i in range(n):
-        product = 1
+        product = 0.0
         for j in range(i, n):
             expected[relabel[i], relabel[j]] = product
             if j < n - 1:
-                product = both.mul.python(product, int(weights[j]))
-    E = Elimination.from_arrays(*relabel[arcs], weights, n, both)
+                product = ORDINALS.mul.python(product, weights[j])
+    E = Elimination.from_arrays(*relabel[arcs], weights, n, ORDINALS)
     same(case, E.to_dense(), expected)
     for v in range(n):
         same(case, E.column(v), expected[:, v])
