@@ -1166,7 +1166,7 @@ def test_what_is_compiled_ahead_is_there_for_the_next_process(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a path of POSIX")
-@pytest.mark.parametrize("sort", ["closure", "reach"])
+@pytest.mark.parametrize("sort", ["closure", pytest.param("reach", marks=pytest.mark.release)])
 def test_compiling_ahead_where_nothing_can_be_kept_is_an_error(sort):
     env = {"NUMBA_CACHE_DIR": "/dev/null", "SEMIRING_ASSUME_COMPILED": ""}
     child = process("warm", "--for", sort, "--dtype", "int32", env={**os.environ, **env})

@@ -517,7 +517,7 @@ print(len(count))
 """
 
 
-@pytest.mark.parametrize("processes", [4, pytest.param(20, marks=pytest.mark.release)])
+@pytest.mark.parametrize("processes", [2, pytest.param(20, marks=pytest.mark.release)])
 def test_processes_at_once_compile_each_kernel_once(processes, tmp_path):
     children = [
         start(ONE_OF_MANY, env={"NUMBA_CACHE_DIR": str(tmp_path)}, stdin=subprocess.PIPE) for _ in range(processes)

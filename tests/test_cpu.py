@@ -357,7 +357,11 @@ def test_several_threads_at_once() -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names x86 features")
 @pytest.mark.parametrize(
     ("features", "registers"),
-    [("+avx2,+avx,+sse4.2,+fma,-avx512f", 16), ("+sse2,-avx,-avx2,-avx512f", 16), ("+sse2,-avx,-avx2,-avx512f", 32)],
+    [
+        ("+avx2,+avx,+sse4.2,+fma,-avx512f", 16),
+        pytest.param("+sse2,-avx,-avx2,-avx512f", 16, marks=pytest.mark.release),
+        ("+sse2,-avx,-avx2,-avx512f", 32),
+    ],
     ids=["AVX2", "SSE2", "tiles of NEON"],
 )
 def test_narrower_vectors(features: str, registers: int) -> None:

@@ -557,7 +557,7 @@ MUTANTS = [
         "semiring/cpu/compile.py",
         "                wait = time.monotonic() < patience\n",
         "                wait = False\n",
-        "tests/test_compile.py::test_processes_at_once_compile_each_kernel_once[4]",
+        "tests/test_compile.py::test_processes_at_once_compile_each_kernel_once[2]",
         "Processes that want the same kernel each compile it.",
     ),
     Mutant(
