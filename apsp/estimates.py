@@ -171,6 +171,11 @@ def counting(n: int, arcs: int) -> float:
     return _START + (_VERTEX * n + _ARC * arcs) * _beyond(n, _FARTHER / 2)
 
 
+def ordering(arcs: int) -> float:
+    """Seconds to bring so many arcs into the order of searches by weight."""
+    return arcs * _ORDERED
+
+
 def adjacent(arcs: int) -> float:
     """Seconds to bring so many arcs into the order of breadth-first searches."""
     return 1e-4 + arcs * _ADJACENT

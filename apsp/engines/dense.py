@@ -126,10 +126,8 @@ def _looks(question: Question) -> float:
     """Of a list of arcs there is no matrix yet, and closing it takes no less than its pairs."""
     if not question.listed or question.wants.packed:
         return 0.0
-    n = question.n
-    return estimates.closure(
-        n, question.semiring, question.dtype, pairs=n**3, device=question.device, threads=question.threads
-    )
+    n, threads = question.n, question.threads if question.device == "cpu" else 1
+    return estimates.closure(n, question.semiring, question.dtype, pairs=n**3, device=question.device, threads=threads)
 
 
 def _of_size(question: Question) -> Plan:
