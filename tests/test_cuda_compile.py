@@ -173,7 +173,7 @@ def test_sums_over_best_paths_compile(name, dtype, near, arch):
     index = np.dtype(np.uint16 if near else np.uint32)
     for entry, used in compile.compile(adjoint.text(get(name), np.dtype(dtype), index, near), arch).resources.items():
         assert used.registers > 0
-        assert used.spill_stores <= 32, (entry, used)  # of 64-bit places, once a source
+        assert used.spill_stores <= 64, (entry, used)  # of what is not in a loop over arcs
 
 
 @pytest.mark.compile

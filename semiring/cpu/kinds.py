@@ -118,7 +118,7 @@ class Kind(types.Type):
 
     @property
     def code(self) -> Kind:
-        """The kind that machine code is compiled for: the first, of the catalog before all, that is computed as this is.
+        """The kind that machine code is compiled for: the first, of the catalog before others, computed as this is.
 
         So a semiring under another name compiles nothing: by the same instructions, or by the very same functions.
         """

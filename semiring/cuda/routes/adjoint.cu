@@ -20,11 +20,10 @@ template <> struct Positions<2> { using Place = unsigned; };
 using Place = Positions<sizeof(Index)>::Place;
 
 constexpr Index NOBODY = Index(~0u);
-constexpr Place NOWHERE = Place(~0ull);
 // How often vertices with one arc are looked at before those with more are, and how many of them together.
 constexpr int looks = 4, abreast = 4;
-// Levels that shared memory counts.
-constexpr int counted = 512;
+// Threads that look at a list together. Twice the levels that shared memory counts.
+constexpr int lanes = 8, counted = 512;
 // The largest count that a double tells from its neighbours.
 constexpr double exact = 9007199254740992.0;
 
@@ -98,6 +97,24 @@ __device__ inline void try_all(const Arcs& arcs, long long count, const T* x, co
     }
 }
 
+// x ← the best of sums along walks from s, each added up from s on (Bellman 1958, Ford, Moore), and no worse ones are
+// tight. Of two that write at once the worse may stay, until the next round.
+__device__ inline void search(const Arcs& arcs, long long count, int s, int n, T* x, T* worst) {
+    for (int j = threadIdx.x; j < n; j += workers) x[j] = T(j == s ? Algebra::one() : Algebra::zero());
+    volatile T* const sums = x;
+    for (int round = 0; round < n; ++round) {
+        bool changed = false;
+        __syncthreads();
+        for (long long p = threadIdx.x; p < count; p += workers) {
+            const Arc arc = arcs.list[p];
+            const W y = Algebra::mul(W(sums[arc.tail]), W(arc.weight));
+            if (better(y, W(sums[arc.head]))) sums[arc.head] = T(y), changed = true;
+        }
+        if (!__syncthreads_or(changed)) break;
+    }
+    for (int j = threadIdx.x; j < n; j += workers) worst[j] = W(x[j]) == Algebra::zero() ? best_of_all<T>() : x[j];
+}
+
 // That the list of a vertex has one arc.
 constexpr long long ALONE = 1ll << 62;
 // Lists that a thread looks at together.
@@ -140,7 +157,7 @@ __device__ inline void first_of(const unsigned* bits, const Place (&from)[togeth
 // where a source has no order, or more paths than a double counts.
 extern "C" __global__ void __launch_bounds__(workers, resident)
     sums(const T* D, long long pitch, const int* sources, int n, long long first, long long last, long long count,
-         const long long* starts, const Arc* list, int lanes, W slack, W floor, const double* demand, long long demand_pitch,
+         const long long* starts, const Arc* list, W slack, W floor, const double* demand, long long demand_pitch,
          const double* bounds, double most, unsigned char* buffer, long long apart, Bits* along, int* arrivals,
          long long* counts, int* failed) {
     extern __shared__ __align__(16) unsigned char dynamic[];
@@ -153,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
         return from - bytes;
     };
     auto* const bits = reinterpret_cast<unsigned*>(take(false, ((count + 31) / 32 * 4 + 15) / 16 * 16));
-    auto* const far_tally = reinterpret_cast<int*>(take(false, (4ll * (n + 2) + 15) / 16 * 16));
+    auto* const far_tally = reinterpret_cast<int*>(take(false, (8ll * (n + 2) + 15) / 16 * 16));
     auto* const paths = reinterpret_cast<double*>(take(near == 2, 8ll * n));
     auto* const owed = reinterpret_cast<Bits*>(take(near == 2, 8ll * n));
     auto* const place = reinterpret_cast<long long*>(owed);  // first of all, where a vertex's list goes on
@@ -184,151 +201,158 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
         }
         mine = __reduce_add_sync(full_mask, mine);
         if (lane == 0) atomicAdd(&reached, mine);
-        __syncthreads();
-        try_all(in, count, x, worst, bits);
-        __syncthreads();
-        bool circular = false;
-        for (int begin = threadIdx.x; begin < n; begin += together * workers) {
-            Place from[together], to[together], start[together];
-            Arc arc[together];
-            bool any[together];
+        bool stuck = false;
+        for (int attempt = 0; attempt < (rounds ? 2 : 1); ++attempt) {
+            if (attempt) search(in, count, s, n, x, worst);
+            __syncthreads();
+            try_all(in, count, x, worst, bits);
+            __syncthreads();
+            bool circular = false;
+            for (int begin = threadIdx.x; begin < n; begin += together * workers) {
+                Place from[together], to[together], start[together];
+                Arc arc[together];
+                bool any[together];
 #pragma unroll
-            for (int c = 0; c < together; ++c) {
-                const int j = min(begin + c * workers, n - 1);
-                from[c] = Place(in.starts[j]), to[c] = Place(in.starts[j + 1]);
+                for (int c = 0; c < together; ++c) {
+                    const int j = min(begin + c * workers, n - 1);
+                    from[c] = Place(in.starts[j]), to[c] = Place(in.starts[j + 1]);
+                }
+                first_of(bits, from, to, start);
+#pragma unroll
+                for (int c = 0; c < together; ++c)
+                    if ((any[c] = start[c] < to[c])) arc[c] = in.list[start[c]];
+#pragma unroll
+                for (int c = 0; c < together; ++c) {
+                    const int j = begin + c * workers;
+                    if (j >= n) break;
+                    const bool alone = any[c] && next_of(bits, start[c] + 1, to[c]) == to[c];
+                    before[j] = any[c] && j != s ? arc[c].tail : NOBODY;
+                    level[j] = j == s ? 0 : NOBODY;
+                    place[j] = start[c] | (alone ? ALONE : 0);
+                    paths[j] = j == s;
+                    order[j] = 0;  // the deepest level so far of those before it
+                    if (rounds) x[j] = j == s ? T(Algebra::one()) : alone ? arc[c].weight : T(Algebra::zero());
+                    if (j == s) circular = any[c];
+                    else if (any[c] && !alone) rank[atomicAdd(&several, 1)] = Index(j);
+                }
             }
-            first_of(bits, from, to, start);
+            stuck = __syncthreads_or(circular);
+            const int listed = several;
+            int settled = 0, deep = 0;
+            while (!stuck) {
+                bool grown = false;
+                for (int look = 0; look < looks; ++look)
+                    for (int begin = threadIdx.x; begin < n; begin += abreast * workers) {
+                        Index tail[abreast], above[abreast];
 #pragma unroll
-            for (int c = 0; c < together; ++c)
-                if ((any[c] = start[c] < to[c])) arc[c] = in.list[start[c]];
+                        for (int c = 0; c < abreast; ++c) {
+                            const int j = begin + c * workers;
+                            tail[c] = j < n && seen[j] == NOBODY ? before[j] : NOBODY;
+                        }
 #pragma unroll
-            for (int c = 0; c < together; ++c) {
-                const int j = begin + c * workers;
-                if (j >= n) break;
-                const bool alone = any[c] && next_of(bits, start[c] + 1, to[c]) == to[c];
-                before[j] = any[c] && j != s ? arc[c].tail : NOBODY;
-                level[j] = j == s ? 0 : NOBODY;
-                place[j] = start[c] | (alone ? ALONE : 0);
-                paths[j] = j == s;
-                order[j] = 0;  // the deepest level so far of those before it
-                if (rounds) x[j] = j == s ? T(Algebra::one()) : alone ? arc[c].weight : T(Algebra::zero());
-                if (j == s) circular = any[c];
-                else if (any[c] && !alone) rank[atomicAdd(&several, 1)] = Index(j);
-            }
-        }
-        bool stuck = __syncthreads_or(circular);
-        const int listed = several;
-        int settled = 0, deep = 0;
-        while (!stuck) {
-            bool grown = false;
-            for (int look = 0; look < looks; ++look)
-                for (int begin = threadIdx.x; begin < n; begin += abreast * workers) {
-                    Index tail[abreast], above[abreast];
-#pragma unroll
-                    for (int c = 0; c < abreast; ++c) {
-                        const int j = begin + c * workers;
-                        tail[c] = j < n && seen[j] == NOBODY ? before[j] : NOBODY;
-                    }
-#pragma unroll
-                    for (int c = 0; c < abreast; ++c) above[c] = tail[c] == NOBODY ? NOBODY : seen[tail[c]];
-                    __threadfence_block();
-#pragma unroll
-                    for (int c = 0; c < abreast; ++c) {
-                        const int j = begin + c * workers;
-                        if (above[c] == NOBODY || !(place[j] & ALONE)) continue;
-                        if (rounds) x[j] = T(Algebra::mul(W(x[tail[c]]), W(x[j])));
-                        paths[j] = paths[tail[c]];
+                        for (int c = 0; c < abreast; ++c) above[c] = tail[c] == NOBODY ? NOBODY : seen[tail[c]];
                         __threadfence_block();
-                        level[j] = Index(above[c] + 1);
-                        deep = max(deep, above[c] + 1);
+#pragma unroll
+                        for (int c = 0; c < abreast; ++c) {
+                            const int j = begin + c * workers;
+                            if (above[c] == NOBODY || !(place[j] & ALONE)) continue;
+                            if (rounds) x[j] = T(Algebra::mul(W(x[tail[c]]), W(x[j])));
+                            paths[j] = paths[tail[c]];
+                            __threadfence_block();
+                            level[j] = Index(above[c] + 1);
+                            deep = max(deep, above[c] + 1);
+                            ++settled;
+                            grown = true;
+                        }
+                    }
+                for (int start = 0; start < listed; start += workers) {
+                    const int e = start + threadIdx.x / 32 + lane * (workers / 32), candidate = e < listed ? rank[e] : s;
+                    const bool may_go_on = seen[candidate] == NOBODY && seen[before[candidate]] != NOBODY;
+                    for (unsigned waiting = __ballot_sync(full_mask, may_go_on); waiting;) {
+                        int turn = -1;
+                        for (int group = 0; group < 32 / lanes; ++group) {
+                            if (group == lane / lanes) turn = __ffs(waiting) - 1;
+                            waiting &= waiting - 1;
+                        }
+                        const int j = __shfl_sync(full_mask, candidate, max(turn, 0));
+                        const bool inside = turn >= 0;
+                        const Place end = inside ? Place(in.starts[j + 1]) : 0;
+                        Place p = inside ? Place(place[j]) : 0;
+                        double found = 0;
+                        W best = Algebra::zero();
+                        int above = inside ? order[j] : 0, blocked = 0;
+                        bool open = inside, done = false;
+                        while (__any_sync(full_mask, open)) {
+                            constexpr int ahead = sizeof(Arc) > 8 ? 2 : 4;
+                            Arc arc[ahead];
+                            bool may[ahead];
+                            Index there[ahead];
+#pragma unroll
+                            for (int c = 0; c < ahead; ++c) {
+                                const Place q = p + own + c * lanes;
+                                may[c] = open && q < end && bits[q / 32] >> q % 32 & 1;
+                            }
+#pragma unroll
+                            for (int c = 0; c < ahead; ++c) {
+                                arc[c].tail = 0;
+                                if (may[c]) arc[c] = in.list[p + own + c * lanes];
+                            }
+#pragma unroll
+                            for (int c = 0; c < ahead; ++c) there[c] = may[c] ? seen[arc[c].tail] : 0;
+                            __threadfence_block();
+#pragma unroll
+                            for (int c = 0; c < ahead; ++c) {
+                                const unsigned waits = __ballot_sync(full_mask, open && there[c] == NOBODY) >> base;
+                                const int stop = waits ? min(__ffs(waits) - 1, lanes) : lanes;
+                                const int tail = __shfl_sync(full_mask, int(arc[c].tail), base + min(stop, lanes - 1));
+                                if (open && may[c] && own < stop) {
+                                    const W y = rounds ? Algebra::mul(W(x[arc[c].tail]), W(arc[c].weight)) : best;
+                                    if (rounds && better(y, best)) best = y, found = 0;
+                                    if (y == best) found += paths[arc[c].tail];
+                                    above = max(above, there[c] + 1);
+                                }
+                                if (!open) continue;
+                                p += stop;
+                                if (stop < lanes) blocked = tail;
+                                done = stop == lanes && p >= end;
+                                open = stop == lanes && p < end;
+                            }
+                        }
+                        for (int half = lanes / 2; half; half /= 2) {
+                            const W other = __shfl_xor_sync(full_mask, best, half);
+                            const double theirs = __shfl_xor_sync(full_mask, found, half);
+                            above = max(above, __shfl_xor_sync(full_mask, above, half));
+                            if (rounds && better(other, best)) best = other, found = theirs;
+                            else if (!rounds || other == best) found += theirs;
+                        }
+                        if (!inside || own) continue;
+                        if (rounds && better(best, W(x[j]))) x[j] = T(best);
+                        else if (!rounds || best == W(x[j])) found += paths[j];
+                        else found = paths[j];
+                        paths[j] = found;
+                        place[j] = p;
+                        order[j] = Index(above);
+                        before[j] = Index(blocked);
+                        if (!done) continue;
+                        if (!(found < exact)) beyond = 1;
+                        __threadfence_block();
+                        level[j] = Index(above);
+                        deep = max(deep, above);
                         ++settled;
                         grown = true;
                     }
                 }
-            for (int start = 0; start < listed; start += workers) {
-                const int e = start + threadIdx.x / 32 + lane * (workers / 32), candidate = e < listed ? rank[e] : s;
-                const bool may_go_on = seen[candidate] == NOBODY && seen[before[candidate]] != NOBODY;
-                for (unsigned waiting = __ballot_sync(full_mask, may_go_on); waiting;) {
-                    int turn = -1;
-                    for (int group = 0; group < 32 / lanes; ++group) {
-                        if (group == lane / lanes) turn = __ffs(waiting) - 1;
-                        waiting &= waiting - 1;
-                    }
-                    const int j = __shfl_sync(full_mask, candidate, max(turn, 0));
-                    const bool inside = turn >= 0;
-                    const Place end = inside ? Place(in.starts[j + 1]) : 0;
-                    Place p = inside ? Place(place[j]) : 0;
-                    double found = 0;
-                    W best = Algebra::zero();
-                    int above = inside ? order[j] : 0, blocked = 0;
-                    bool open = inside, done = false;
-                    while (__any_sync(full_mask, open)) {
-                        constexpr int ahead = sizeof(Arc) > 8 ? 2 : 4;
-                        Arc arc[ahead];
-                        bool may[ahead];
-                        Index there[ahead];
-#pragma unroll
-                        for (int c = 0; c < ahead; ++c) {
-                            const Place q = p + own + c * lanes;
-                            may[c] = open && q < end && bits[q / 32] >> q % 32 & 1;
-                        }
-#pragma unroll
-                        for (int c = 0; c < ahead; ++c) {
-                            arc[c].tail = 0;
-                            if (may[c]) arc[c] = in.list[p + own + c * lanes];
-                        }
-#pragma unroll
-                        for (int c = 0; c < ahead; ++c) there[c] = may[c] ? seen[arc[c].tail] : 0;
-                        __threadfence_block();
-#pragma unroll
-                        for (int c = 0; c < ahead; ++c) {
-                            const unsigned waits = __ballot_sync(full_mask, open && there[c] == NOBODY) >> base;
-                            const int stop = waits ? min(__ffs(waits) - 1, lanes) : lanes;
-                            const int tail = __shfl_sync(full_mask, int(arc[c].tail), base + min(stop, lanes - 1));
-                            if (open && may[c] && own < stop) {
-                                const W y = rounds ? Algebra::mul(W(x[arc[c].tail]), W(arc[c].weight)) : best;
-                                if (rounds && better(y, best)) best = y, found = 0;
-                                if (y == best) found += paths[arc[c].tail];
-                                above = max(above, there[c] + 1);
-                            }
-                            if (!open) continue;
-                            p += stop;
-                            if (stop < lanes) blocked = tail;
-                            done = stop == lanes && p >= end;
-                            open = stop == lanes && p < end;
-                        }
-                    }
-                    for (int half = lanes / 2; half; half /= 2) {
-                        const W other = __shfl_xor_sync(full_mask, best, half);
-                        const double theirs = __shfl_xor_sync(full_mask, found, half);
-                        above = max(above, __shfl_xor_sync(full_mask, above, half));
-                        if (rounds && better(other, best)) best = other, found = theirs;
-                        else if (!rounds || other == best) found += theirs;
-                    }
-                    if (!inside || own) continue;
-                    if (rounds && better(best, W(x[j]))) x[j] = T(best);
-                    else if (!rounds || best == W(x[j])) found += paths[j];
-                    else found = paths[j];
-                    paths[j] = found;
-                    place[j] = p;
-                    order[j] = Index(above);
-                    before[j] = Index(blocked);
-                    if (!done) continue;
-                    if (!(found < exact)) beyond = 1;
-                    __threadfence_block();
-                    level[j] = Index(above);
-                    deep = max(deep, above);
-                    ++settled;
-                    grown = true;
-                }
+                if (!__syncthreads_or(grown)) break;
             }
-            if (!__syncthreads_or(grown)) break;
+            settled = __reduce_add_sync(full_mask, settled);
+            deep = __reduce_max_sync(full_mask, unsigned(deep));
+            if (lane == 0) atomicAdd(&known, settled), atomicMax(&deepest, deep);
+            __syncthreads();
+            stuck |= known + 1 < reached || beyond;
+            if (!stuck || beyond) break;
+            __syncthreads();
+            if (threadIdx.x == 0) known = deepest = several = 0;
         }
-        settled = __reduce_add_sync(full_mask, settled);
-        deep = __reduce_max_sync(full_mask, unsigned(deep));
-        if (lane == 0) atomicAdd(&known, settled), atomicMax(&deepest, deep);
-        __syncthreads();
-        stuck |= known + 1 < reached || beyond;
         if (stuck && threadIdx.x == 0) failed[row] = 1;
         if (counts && !stuck)
             for (int j = threadIdx.x; j < n; j += workers) counts[row * n + j] = level[j] == NOBODY ? 0 : (long long)paths[j];
@@ -336,13 +360,14 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
             __syncthreads();
             continue;
         }
-        // By level: where each begins, and how many there are before.
-        const int levels = deepest + 1;
-        int* const begins = levels < counted ? tally : far_tally;
-        for (int l = threadIdx.x; l <= levels; l += workers) begins[l] = 0;
+        // By level, in each those with one arc first: where they begin, and how many there are before.
+        const int kinds = 2 * (deepest + 1);
+        int* const begins = kinds < counted ? tally : far_tally;
+        const auto kind_of = [&](int j) { return j < n && level[j] != NOBODY ? 2 * level[j] + !(place[j] & ALONE) : -1; };
+        for (int l = threadIdx.x; l <= kinds; l += workers) begins[l] = 0;
         __syncthreads();
         for (int begin = threadIdx.x - lane; begin < n; begin += workers) {
-            const int j = begin + lane, mine = j < n && level[j] != NOBODY ? level[j] : -1;
+            const int j = begin + lane, mine = kind_of(j);
             for (unsigned left = __ballot_sync(full_mask, mine >= 0); left;) {
                 const int which = __shfl_sync(full_mask, mine, __ffs(left) - 1);
                 const unsigned same = __ballot_sync(full_mask, mine == which);
@@ -356,65 +381,64 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
         __syncthreads();
         if (threadIdx.x < 32) {
             int total = 0;
-            for (int start = 0; start <= levels; start += 32) {
-                const int here = start + lane <= levels ? begins[start + lane] : 0;
+            for (int start = 0; start <= kinds; start += 32) {
+                const int here = start + lane <= kinds ? begins[start + lane] : 0;
                 int sum = here;
                 for (int by = 1; by < 32; by *= 2) {
                     const int other = __shfl_up_sync(full_mask, sum, by);
                     if (lane >= by) sum += other;
                 }
-                if (start + lane <= levels) begins[start + lane] = total + sum - here;
+                if (start + lane <= kinds) begins[start + lane] = total + sum - here;
                 total += __shfl_sync(full_mask, sum, 31);
             }
         }
         __syncthreads();
         for (int j = threadIdx.x; j < n; j += workers)
-            if (level[j] != NOBODY) order[begins[level[j]] + rank[j]] = Index(j);
+            if (const int kind = kind_of(j); kind >= 0) order[begins[kind] + rank[j]] = Index(j);
         __syncthreads();
         const double* const asked = demand + row * demand_pitch;
         const Bits bound = (Bits)__double_as_longlong(bounds[demand_pitch ? row : 0]);
         const double close = scale_of(bound, 1);
         const int by = int((__double_as_longlong(close) - __double_as_longlong(scale)) >> 52);
         for (int j = threadIdx.x; j < n; j += workers) {
-            only[j] = place[j] & ALONE ? Place(place[j]) : NOWHERE;
+            only[j] = Place(place[j]);
             owed[j] = j == s ? 0 : scaled(asked[j], close);
         }
         __syncthreads();
-        for (int l = levels - 1; l > 0; --l) {
-            const int low = begins[l], high = begins[l + 1];
-            for (int begin = low + threadIdx.x - lane; begin < high; begin += workers) {
-                const bool inside = begin + lane < high;
-                const int j = inside ? order[begin + lane] : 0;
-                const Bits amount = inside ? owed[j] : 0;
-                const Place p = amount ? only[j] : 0;
-                if (amount && p != NOWHERE) {
-                    add_to(&owed[before[j]], amount);
-                    atomicAdd(&along[p], rescaled(amount, by));
-                }
-                for (unsigned left = __ballot_sync(full_mask, amount && p == NOWHERE); left; left &= left - 1) {
-                    const int which = __ffs(left) - 1, head = __shfl_sync(full_mask, j, which);
-                    const double each = double((long long)__shfl_sync(full_mask, amount, which)) / paths[head];
-                    const Place end = Place(in.starts[head + 1]);
-                    for (Place q = Place(in.starts[head]) + lane; q < end; q += 32 * together) {
-                        Arc arc[together];
-                        bool may[together];
+        for (int l = kinds - 2; l > 0; l -= 2) {
+            const int low = begins[l], middle = begins[l + 1], high = begins[l + 2];
+            for (int i = low + threadIdx.x; i < middle; i += workers) {
+                const int j = order[i];
+                const Bits amount = owed[j];
+                if (!amount) continue;
+                add_to(&owed[before[j]], amount);
+                atomicAdd(&along[only[j]], rescaled(amount, by));
+            }
+            for (int i = middle + threadIdx.x / 32; i < high; i += workers / 32) {
+                const int head = order[i];
+                const Bits amount = owed[head];
+                if (!amount) continue;
+                const double each = double((long long)amount) / paths[head];
+                const Place end = Place(in.starts[head + 1]);
+                for (Place q = Place(in.starts[head]) + lane; q < end; q += 32 * together) {
+                    Arc arc[together];
+                    bool may[together];
 #pragma unroll
-                        for (int c = 0; c < together; ++c) {
-                            const Place here = q + 32 * c;
-                            may[c] = here < end && bits[here / 32] >> here % 32 & 1;
-                        }
+                    for (int c = 0; c < together; ++c) {
+                        const Place here = q + 32 * c;
+                        may[c] = here < end && bits[here / 32] >> here % 32 & 1;
+                    }
 #pragma unroll
-                        for (int c = 0; c < together; ++c)
-                            if (may[c]) arc[c] = in.list[q + 32 * c];
+                    for (int c = 0; c < together; ++c)
+                        if (may[c]) arc[c] = in.list[q + 32 * c];
 #pragma unroll
-                        for (int c = 0; c < together; ++c) {
-                            if (!may[c]) continue;
-                            if (rounds && Algebra::mul(W(x[arc[c].tail]), W(arc[c].weight)) != W(x[head])) continue;
-                            const Bits share = Bits(llrint(each * paths[arc[c].tail]));
-                            if (!share) continue;
-                            add_to(&owed[arc[c].tail], share);
-                            atomicAdd(&along[q + 32 * c], rescaled(share, by));
-                        }
+                    for (int c = 0; c < together; ++c) {
+                        if (!may[c]) continue;
+                        if (rounds && Algebra::mul(W(x[arc[c].tail]), W(arc[c].weight)) != W(x[head])) continue;
+                        const Bits share = Bits(llrint(each * paths[arc[c].tail]));
+                        if (!share) continue;
+                        add_to(&owed[arc[c].tail], share);
+                        atomicAdd(&along[q + 32 * c], rescaled(share, by));
                     }
                 }
             }

@@ -24,8 +24,6 @@ SLACK, ESSENTIAL = 0.75, 16
 CHUNK = 512
 #: Threads of a block, and blocks of a multiprocessor, by how much of what a source knows is in shared memory.
 SHAPES = {2: (1024, 1), 1: (1024, 1), 0: (512, 2)}
-#: Lanes that look at a list of arcs together, at least.
-MIN_LANES = 4
 #: Bytes of shared memory that a kernel takes for itself.
 OWN = 2200
 #: Threads of the other kernels, warps of them, and their blocks on a multiprocessor.
@@ -100,10 +98,6 @@ class Adjoint:
     threads, names, where
         As of `semiring.cpu.routes.adjoint.Adjoint`, which takes the rows that have to be searched for, or refused.
 
-    Attributes
-    ----------
-    along : CuPy float64 array, one entry an edge
-
     Raises
     ------
     MemoryNeeded
@@ -126,7 +120,7 @@ class Adjoint:
         held = 8 * self.count + (levelled.needed(1, self.n) if self._levelled else self._held)
         require(held, "cuda", where=where, hint="Use device='cpu'.")
         self._starts, self._heads = cupy.asarray(starts).astype(np.int64), cupy.asarray(heads).astype(self.index)
-        self.along = cupy.zeros(self.count)
+        self._along = cupy.zeros(self.count)
         self._arrivals = np.zeros(self.n, np.int64)  # of rows that the host took
 
     def _in_levels(self) -> bool:
@@ -187,7 +181,9 @@ class Adjoint:
         import cupy
 
         demand = cupy.ascontiguousarray(cupy.asarray(demand), dtype=np.float64)
-        if self._levelled and self._by_level.add(self._hops(D), cupy.asarray(sources), demand):
+        together = len(D) > 0 and bool((np.diff(sources) == 1).all())
+        rows = slice(int(sources[0]), int(sources[-1]) + 1) if together else cupy.asarray(sources)
+        if self._levelled and self._by_level.add(self._hops(D), rows, demand):
             return
         bounds = abs(demand).sum(axis=1)
         every = np.broadcast_to(bounds.get(), len(D))
@@ -198,7 +194,7 @@ class Adjoint:
             self._launch(D, sources, first, last, demand, (bounds, most), 0, failed)
             if self.count:
                 _, _, order, total, _ = self._listed
-                given = total.data.ptr, order.data.ptr, self.count, most, self.along.data.ptr
+                given = total.data.ptr, order.data.ptr, self.count, most, self._along.data.ptr
                 join((-(-self.count // THREADS),), (THREADS,), given)
         if len(left := np.flatnonzero(failed.get())):
             some = cupy.asarray(left)
@@ -207,26 +203,34 @@ class Adjoint:
             self._arrivals += self._reached(D[some].get(), sources[left])
 
     def finish(self) -> None:
-        """Add what products of matrices and the host found."""
+        """Add what the host found."""
         import cupy
 
-        if "_by_level" in vars(self):
-            self.along += self._by_level.carried[self._tails.astype(np.int64), self._heads.astype(np.int64)]
         if "_on_host" in vars(self):
             self._on_host.finish()
-            self.along += cupy.asarray(self._on_host.along)
+            self._along += cupy.asarray(self._on_host.along)
+
+    @property
+    def along(self) -> Any:
+        """What arcs carry, CuPy float64, an entry an edge; after `finish`."""
+        if "_by_level" not in vars(self):
+            return self._along
+        where = self._tails.astype(np.int64), self._heads.astype(np.int64)
+        return self._along + self._by_level.carried[where]
 
     def of_vertices(self) -> tuple[np.ndarray, np.ndarray]:
         """What arrives at each vertex along arcs, and what leaves it."""
         import cupy
 
-        found = cupy.empty((2, self.n), np.float64)
-        order = cupy.argsort(self._heads, kind="stable") if self._levelled else self._listed[2]
-        into = self._heads[order].searchsorted(cupy.arange(self.n + 1).astype(self.index)).astype(np.int64)
-        for sums, starts, places in zip(found, (into, self._starts), (order.data.ptr, 0), strict=True):
-            given = self.along.data.ptr, starts.data.ptr, places, np.int32(self.n), sums.data.ptr
+        if "_listed" not in vars(self) and "_by_level" in vars(self):
+            found: tuple[np.ndarray, np.ndarray] = self._by_level.of_vertices()
+            return found
+        sums, along = cupy.empty((2, self.n), np.float64), self.along
+        into, _, order, _, _ = self._listed
+        for out, starts, places in zip(sums, (into, self._starts), (order.data.ptr, 0), strict=True):
+            given = along.data.ptr, starts.data.ptr, places, np.int32(self.n), out.data.ptr
             self._function("sum_lists")((-(-self.n // WARPS),), (THREADS,), given)
-        entering, leaving = found.get()
+        entering, leaving = sums.get()
         return entering, leaving
 
     def counts(self, D: Array, sources: np.ndarray, out: np.ndarray) -> None:
@@ -289,7 +293,7 @@ class Adjoint:
         where = cupy.asarray(np.ascontiguousarray(sources, np.int32))
         rows = D.data.ptr, D.strides[0] // D.itemsize, where.data.ptr, np.int32(self.n), first, last, self.count
         starts, given, _, total, arrivals = self._listed
-        arcs = starts.data.ptr, given.ptr, self._lanes
+        arcs = starts.data.ptr, given.ptr
         buffer = gpu.memory(self._apart * self._blocks)
         asked = demand.data.ptr, demand.shape[1] if len(demand) > 1 else 0, bounds[0].data.ptr, bounds[1]
         out = total.data.ptr, arrivals.data.ptr, counts, failed.data.ptr
@@ -317,9 +321,7 @@ class Adjoint:
         self._near = 2 if every <= most else 1 if seen <= most else 0
         self._shared = (0, seen, every)[self._near]
         bits = -(-4 * -(-self.count // 32) // 16) * 16
-        mean = self.count // max(1, n)
-        self._lanes = np.int32(min(32, max(MIN_LANES, 1 << (mean // 2).bit_length())))
-        self._apart = bits + -(-(every + 4 * (n + 2) + 32) // 16) * 16
+        self._apart = bits + -(-(every + 8 * (n + 2) + 32) // 16) * 16
         function, (threads, _) = self._function("sums"), SHAPES[self._near]
         compile.allow_shared(function, self._shared)
         self._blocks = gpu.resident(function, threads, self._shared) * gpu.multiprocessors(device)

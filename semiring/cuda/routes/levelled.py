@@ -47,14 +47,20 @@ class Sums:
         self.carried = cupy.zeros(A.shape, np.float64)
         self.arrivals: Any = cupy.zeros(self.n, np.int64)
 
-    def add(self, H: Array, sources: Array, demand: Array) -> bool:
+    def of_vertices(self) -> tuple[np.ndarray, np.ndarray]:
+        """What arrives at each vertex along arcs, and what leaves it."""
+        self.carried *= self.A
+        entering, leaving = (self.carried.sum(axis=axis).get() for axis in (0, 1))
+        return entering, leaving
+
+    def add(self, H: Array, sources: slice | Array, demand: Array) -> bool:
         """Add what rows send; False where that takes more levels, or they are no hops.
 
         Parameters
         ----------
         H : CuPy int8 array, shape (k, n)
             Their hops; −1 where there is no path, and more than LEVELS where there are more.
-        sources : CuPy int array, shape (k,)
+        sources : slice, or CuPy int array, shape (k,)
             All different.
         demand : CuPy float64 array, shape (k, n) or (1, n)
 
@@ -77,6 +83,6 @@ class Sums:
             passed = owed * (h == H)
             self.carried += (paths * (h - 1 == H)).T @ passed
             owed += (passed @ self.A.T) * (h - 1 == H)
-        self.carried[sources] += owed * (H == 1)
+        self.carried[sources] += owed * (H == 1)  # the only arc from a source
         self.arrivals += reached.sum(axis=0)
         return True
