@@ -23,7 +23,7 @@ from ..log import Watch
 from .routed import Routed
 
 #: Rows of distances that come together, for each thread; on a GPU their bytes.
-_BLOCK, _BYTES = 64, 1 << 30
+_BLOCK, _BYTES = 64, 1 << 31
 
 
 class Flowing(Routed):
@@ -105,15 +105,15 @@ class Flowing(Routed):
         paths = walked_back(start, end, before(tight, self.graph.n))
         return ([self.labels[x] for x in path] for path in paths)
 
-    def flows(self, demand: Any, *, unreachable: str = "raise", callback: Callback | None = None) -> np.ndarray:
+    def flows(self, demand: Any, *, unreachable: str = "raise", callback: Callback | None = None) -> Array:
         """What each edge carries if demand takes best paths: all-or-nothing assignment, shared alike among ties.
 
         Parameters
         ----------
         demand : array, table, mapping, or list of triples
-            How much goes from each source to each target: an array of the shape of `distances`; a data frame with the
-            columns origin, destination and trips; {(u, v): trips}; or (u, v, trips). Only sources from which anything
-            goes are searched from. What is to stay where it is uses no edge.
+            How much goes from each source to each target: an array of the shape of `distances`, NumPy's or CuPy's; a
+            data frame with the columns origin, destination and trips; {(u, v): trips}; or (u, v, trips). Only sources
+            from which anything goes are searched from. What is to stay where it is uses no edge.
         unreachable : {"raise", "drop"}
             What becomes of demand between vertices without a path.
         callback : callable, optional
@@ -123,7 +123,7 @@ class Flowing(Routed):
         -------
         float64 array, shape (edges,)
             In the order of the graph's list of edges, an undirected edge's both ways together. Parallel edges that are
-            equally good share alike. Of a matrix, one of shape (n, n).
+            equally good share alike. Of a matrix, one of shape (n, n), on the device of the distances.
 
         Raises
         ------
@@ -263,7 +263,7 @@ class Flowing(Routed):
         seed: int = 0,
         normalized: bool = True,
         callback: Callback | None = None,
-    ) -> np.ndarray:
+    ) -> Array:
         """The share of best paths that take each edge: NetworkX's `edge_betweenness_centrality`.
 
         Parameters
@@ -275,7 +275,7 @@ class Flowing(Routed):
         -------
         float64 array, shape (edges,)
             In the order of the graph's list of edges; parallel edges that are equally good share alike. Of a matrix,
-            one of shape (n, n).
+            one of shape (n, n), on the device of the distances.
 
         Raises
         ------

@@ -11,7 +11,7 @@ import numpy as np
 from ... import dtypes
 from ...algebra import Semiring
 from ...compiling import about
-from ...memory import require
+from ...memory import available, require
 from ...types import Array
 from .. import algebra, compile, gpu
 from . import levelled
@@ -24,6 +24,8 @@ SLACK, ESSENTIAL = 0.75, 16
 CHUNK = 512
 #: Threads of a block, and blocks of a multiprocessor, by how much of what a source knows is in shared memory.
 SHAPES = {2: (1024, 1), 1: (1024, 1), 0: (512, 2)}
+#: The share of free memory that the workspaces of blocks take at most, as a divisor.
+WORKSPACE = 4
 #: Bytes of shared memory that a kernel takes for itself.
 OWN = 2200
 #: Threads of the other kernels, warps of them, and their blocks on a multiprocessor.
@@ -138,7 +140,7 @@ class Adjoint:
 
     @cached_property
     def _by_level(self) -> Any:
-        return levelled.Sums(levelled.matrix(self._tails, self._heads, self.n), self.where)
+        return levelled.Sums(levelled.matrix(self._tails, self._heads, self.n))
 
     @cached_property
     def _listed(self) -> tuple[Any, Any, Any, Any, Any]:
@@ -183,7 +185,8 @@ class Adjoint:
         demand = cupy.ascontiguousarray(cupy.asarray(demand), dtype=np.float64)
         together = len(D) > 0 and bool((np.diff(sources) == 1).all())
         rows = slice(int(sources[0]), int(sources[-1]) + 1) if together else cupy.asarray(sources)
-        if self._levelled and self._by_level.add(self._hops(D), rows, demand):
+        fits = self._levelled and levelled.needed(len(D), self.n) <= (available("cuda") or 0)
+        if fits and self._by_level.add(self._hops(D), rows, demand):
             return
         bounds = abs(demand).sum(axis=1)
         every = np.broadcast_to(bounds.get(), len(D))
@@ -324,7 +327,8 @@ class Adjoint:
         self._apart = bits + -(-(every + 8 * (n + 2) + 32) // 16) * 16
         function, (threads, _) = self._function("sums"), SHAPES[self._near]
         compile.allow_shared(function, self._shared)
-        self._blocks = gpu.resident(function, threads, self._shared) * gpu.multiprocessors(device)
+        most = max(1, (available("cuda") or 0) // WORKSPACE // self._apart)
+        self._blocks = min(gpu.resident(function, threads, self._shared) * gpu.multiprocessors(device), most)
         self._held = self.count * (2 * few + size + 56) + self._apart * self._blocks + 28 * n
 
     def _function(self, entry: str) -> Any:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ...memory import require
 from ...types import Array
 
 #: Levels up to which, and arcs as a share of all pairs from which on products take less than lists.
@@ -40,10 +39,10 @@ def matrix(tails: Array, heads: Array, n: int) -> Any:
 class Sums:
     """What arcs carry, as a matrix of which entries count where there are arcs; how many others reach each vertex."""
 
-    def __init__(self, A: Array, where: str) -> None:
+    def __init__(self, A: Array) -> None:
         import cupy
 
-        self.A, self.n, self.where = A, len(A), where
+        self.A, self.n = A, len(A)
         self.carried = cupy.zeros(A.shape, np.float64)
         self.arrivals: Any = cupy.zeros(self.n, np.int64)
 
@@ -64,11 +63,7 @@ class Sums:
             All different.
         demand : CuPy float64 array, shape (k, n) or (1, n)
 
-        Raises
-        ------
-        MemoryNeeded
         """
-        require(needed(len(H), self.n), "cuda", where=self.where, hint="Use device='cpu'.")
         reached = H > 0
         levels = int(H.max())
         if levels > LEVELS:
