@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -243,6 +244,10 @@ def filled(value):
     return make
 
 
+def _numpys(function, *given, **options):
+    return asarray(function(*given, **options))
+
+
 @contextmanager
 def installed(folder, *, dense=True):
     """With kernels that run here; what is compiled lies in a folder. Where `dense`, products of matrices too."""
@@ -256,6 +261,8 @@ def installed(folder, *, dense=True):
         cupy.cumsum = lambda X: asarray(np.cumsum(X))
         cupy.argsort = lambda X, kind: asarray(np.argsort(X, kind=kind))
         cupy.asnumpy = np.array
+        for name in ("flatnonzero", "searchsorted", "where", "stack"):
+            setattr(cupy, name, partial(_numpys, getattr(np, name)))
         cupy.ascontiguousarray = lambda X, dtype=None: asarray(np.ascontiguousarray(np.asarray(X), dtype))
         cupy.cuda.alloc = sys.modules["cupy.cuda"].alloc = alloc
         cupy.cuda.runtime.memcpy2DAsync = memcpy_rows

@@ -7,7 +7,7 @@ import pytest
 
 from semiring import get
 from semiring.cuda import compile
-from semiring.cuda.sparse import fronts, hubs, products, searches, sweep, voronoi
+from semiring.cuda.sparse import flows, fronts, hubs, products, searches, sweep, voronoi
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -38,6 +38,17 @@ def test_sweeps_and_fronts_compile_without_spilling(name, dtype, nonnegative, ar
         for entry, used in compile.compile(text, arch).resources.items():
             assert used.registers > 0, entry
             assert used.spill_stores <= 64, (entry, used)  # of the level's sums, once a tile
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("slack", [0.0, 2.0**-40])
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_sweeps_run_backwards_compile_without_spilling(kind, slack, arch):
+    for text in (flows.text(flows.Shape(), kind, slack), flows.counted_text(slack)):
+        for entry, used in compile.compile(text, arch).resources.items():
+            assert used.registers > 0, entry
+            assert used.spill_stores <= 64, (entry, used)
 
 
 #: Semiring and dtype of searches, in which they compute, and what is so of them.
@@ -74,4 +85,5 @@ def test_blocks_fit_the_shared_memory_of_a_multiprocessor(itemsize, arch):
     small = shape.within(99 << 10, itemsize)  # GPUs of other families have less
     assert max(small.ring(itemsize), small.shared(itemsize)) <= 99 << 10
     assert shape.within(most, itemsize) == shape
+    assert flows.Shape().within(most - reserved).shared(8) + reserved <= most
     assert max(fronts.shared(order, itemsize) for order, _ in fronts.classes(itemsize, most)) <= most

@@ -21,6 +21,7 @@ from test_sparse import SHAPES, made
 import apsp
 import semiring
 from apsp.generate import road_like
+from apsp.result.flowing import Flowing
 from semiring import DivergenceError, NegativeCycleError, eliminate, get
 from semiring.cuda import compile, gpu
 from semiring.cuda.sparse import fronts, products, searches, sweep
@@ -515,3 +516,32 @@ def test_more_levels_than_bits_are_worth(cp, monkeypatch):
     want = apsp.closure(A, schedule="blocked")
     r = apsp.shortest_paths(apsp.as_graph(cp.asarray(A)), engine="levels", device="cuda", dtype="float32")
     np.testing.assert_array_equal(cp.asnumpy(r.distances), want)
+
+
+@pytest.mark.parametrize("weights", ["integers", "halves", "floats"])
+def test_betweenness_of_streets_is_the_processors(cp, weights, monkeypatch):
+    monkeypatch.delattr(Flowing, "_summed")  # rows are not needed
+    graph = road_like(3000, seed=3)
+    lengths = {
+        "integers": graph.weights,
+        "halves": graph.weights / 2,
+        "floats": graph.weights + np.random.default_rng(0).random(graph.edge_count),
+    }
+    graph = apsp.Graph.from_arrays(graph.rows, graph.cols, lengths[weights], n=graph.n, directed=False)
+    here, there = (apsp.shortest_paths(graph, engine="elimination", device=device) for device in ("cpu", "cuda"))
+    np.testing.assert_allclose(there.edge_betweenness(), here.edge_betweenness(), rtol=1e-12)
+    assert list(there.betweenness().values()) == pytest.approx(list(here.betweenness().values()), rel=1e-12, abs=1e-15)
+    again = apsp.shortest_paths(graph, engine="elimination", device="cuda")
+    np.testing.assert_array_equal(again.edge_betweenness(), there.edge_betweenness())
+
+
+def test_betweenness_of_a_grid_is_networkxs(cp):
+    """Of which most pairs have many best paths; some vertices are not reached."""
+    G = nx.convert_node_labels_to_integers(nx.grid_2d_graph(23, 31)).to_directed()
+    G.remove_edges_from([edge for edge in G.edges if sum(edge) % 7 == 0])
+    nx.set_edge_attributes(G, 1, "weight")
+    r = apsp.shortest_paths(G, engine="elimination", device="cuda")
+    assert r.betweenness() == pytest.approx(nx.betweenness_centrality(G, weight="weight"), rel=1e-12, abs=1e-15)
+    part = apsp.shortest_paths(G, sources=list(range(0, 700, 3)), engine="elimination", device="cuda")
+    want = nx.betweenness_centrality_subset(G, range(0, 700, 3), list(G), weight="weight")
+    assert part.betweenness(normalized=False) == pytest.approx(want, rel=1e-12, abs=1e-9)

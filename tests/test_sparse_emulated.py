@@ -22,9 +22,11 @@ from test_sparse import SHAPES, made
 
 import semiring
 from apsp import Graph, Result, road_like, shortest_paths
+from apsp.result.flowing import Flowing
 from semiring import Elimination
 from semiring.errors import MemoryNeeded, ShapeError, VertexError
-from semiring.sparse import paths
+from semiring.sparse import flows as swept
+from semiring.sparse import paths, structure
 from semiring.sparse.hubs import hub_cost
 
 pytestmark = pytest.mark.skipif(
@@ -423,3 +425,100 @@ def test_rows_of_4_gib_are_refused():
     assert sweep._pitch(SimpleNamespace(strides=((1 << 32) - 128, 4), itemsize=4)) == (1 << 30) - 32
     with pytest.raises(semiring.ShapeError, match="less than 4 GiB"):
         sweep._pitch(SimpleNamespace(strides=(1 << 32, 4), itemsize=4))
+
+
+def of_kind(kind, rng):
+    """Arcs and n: streets, a lattice full of ties, one of which parts do not reach others, and a few arcs alone."""
+    if kind == "streets":
+        graph = road_like(250, seed=1)
+        return (
+            *np.concatenate(((graph.rows, graph.cols), (graph.cols, graph.rows)), axis=1),
+            np.tile(graph.weights, 2),
+            250,
+        )
+    if kind == "rooms":
+        return network(rng)
+    if kind == "few":
+        return np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([1, 2, 3]), 6
+    n = 9
+    steps = np.array([(n * i + j, n * i + j + d) for i in range(n - 1) for j in range(n - 1) for d in (1, n)])
+    both = np.concatenate((steps, steps[:, ::-1]))
+    tails, heads = (both if kind != "parts" else both[rng.random(len(both)) < 0.6]).T
+    weights = rng.integers(1, 4, len(tails)) * (0.5 if kind == "halves" else 1)
+    others = {"long": rng.integers(1 << 20, 1 << 21, len(tails)), "rounded": rng.random(len(tails))}
+    return tails, heads, others.get(kind, weights), n * n
+
+
+def on_gpu(E, tails, heads, weights, shape=None):
+    """Sums over best paths, by kernels of some shape."""
+    from semiring.cuda.sparse import flows
+
+    lengths, slack = swept.lengths_of(E.semiring, weights, E.n)
+    arcs = structure.arcs(E.analysis.structure, tails.astype(np.int32), heads.astype(np.int32))
+    return flows.Flows(E.analysis, arcs, np.ascontiguousarray(lengths[arcs.arc]), slack, shape)
+
+
+@pytest.mark.parametrize(
+    ("kind", "each", "stack", "program"),
+    [
+        ("streets", 2, 8, 1 << 10),
+        ("streets", 1, 2, 256),  # all is the top
+        ("streets", 4, 64, 1 << 15),  # nothing is
+        ("lattice", 2, 8, 1 << 10),
+        ("parts", 2, 8, 1 << 10),
+        ("halves", 2, 8, 1 << 10),
+        ("long", 2, 8, 1 << 10),  # no float32 holds its distances
+        ("rounded", 2, 8, 1 << 10),
+        ("few", 2, 8, 1 << 10),
+        ("rooms", 2, 8, 1 << 10),  # wide fronts
+    ],
+)
+def test_the_sweep_run_backwards_is_the_processors(kind, each, stack, program, emulated_kernels, monkeypatch):
+    """Which is compared with NetworkX: from all vertices, and from some to which others than 1 are sent."""
+    rng = np.random.default_rng(0)
+    tails, heads, weights, n = of_kind(kind, rng)
+    E = semiring.Elimination.from_arrays(tails, heads, weights, n, "min_plus")
+    with emulated.installed(emulated_kernels, dense=False):
+        from semiring.cuda.sparse import flows
+
+        shape = flows.Shape(each=each, warps=2, stack=stack, program=program)
+        for sources, asked in ((np.arange(n), np.ones(n)), (rng.permutation(n)[: n // 2 + 1], rng.random(n))):
+            want, got = swept.Flows(E, tails, heads, weights, 1), on_gpu(E, tails, heads, weights, shape)
+            done = []
+            for sums in (want, got):
+                assert sums.suitable
+                assert sums.add(sources, asked, done.append)
+            assert done[-1] == len(sources)
+            assert got.kind == ("double" if kind in ("long", "rounded") else "float")
+            np.testing.assert_allclose(got.along(), want.along(), rtol=1e-12, atol=1e-12)
+            np.testing.assert_array_equal(got.ends, want.ends)
+        monkeypatch.setattr(flows, "LANES", 64)  # more than one batch, and again the same bits
+        for columns in (sources, sources[::-1]):
+            parts = on_gpu(E, tails, heads, weights, shape)
+            assert parts.add(columns, asked, done.append)
+            np.testing.assert_allclose(parts.along(), want.along(), rtol=1e-12, atol=1e-12)
+        again = on_gpu(E, tails, heads, weights, shape)
+        assert again.add(sources, asked, done.append)
+        np.testing.assert_array_equal(again.along(), parts.along())
+
+
+def test_the_sweep_run_backwards_leaves_to_rows_what_it_cannot_say(emulated_kernels):
+    with emulated.installed(emulated_kernels, dense=False):
+        tails, heads = np.array([(0, 1), (1, 0), (1, 2), (0, 3), (3, 2)]).T
+        cases = np.array([0, 0, 1, 1, 1]), np.array([0.1, 0.1, 0.2, 0.15, 0.15])  # a free cycle; a doubtful tie
+        for weights, every in zip(cases, (True, False), strict=True):
+            E = semiring.Elimination.from_arrays(tails, heads, weights, 4, "min_plus")
+            found = on_gpu(E, tails, heads, weights)
+            assert found.suitable != every
+            assert every or not found.add(np.arange(4), np.ones(4), lambda _: None)
+        assert not found.add(np.arange(4), lambda part: np.ones((4, 4))[part], lambda _: None)
+
+
+def test_betweenness_on_a_gpu_needs_no_rows(emulated_kernels, monkeypatch):
+    graph = road_like(120, seed=2)
+    want = shortest_paths(graph, engine="elimination", device="cpu").edge_betweenness()
+    monkeypatch.setattr(swept, "worthwhile", lambda *_: True)
+    monkeypatch.delattr(Flowing, "_summed")
+    with emulated.installed(emulated_kernels, dense=False):
+        r = shortest_paths(graph, engine="elimination", device="cuda")
+        np.testing.assert_allclose(r.edge_betweenness(), want, rtol=1e-12)

@@ -397,14 +397,16 @@ class Eliminated(Engine):
         report: Callable[[int], None],
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """The sweep run backwards, of lengths that are exact."""
-        from semiring.sparse.flows import Flows, worthwhile  # with numba
+        from semiring.sparse.flows import flows, worthwhile  # with numba
 
         E, used = self.elimination, edges[2] != dtypes.zero(self.semiring, edges[2].dtype)  # others are closed
-        if self.potential is not None or self.device != "cpu" or not worthwhile(E, len(edges[0]), len(sources)):
+        if self.potential is not None or not worthwhile(E, len(edges[0]), len(sources)):
+            return None
+        if self.device != "cpu" and callable(asked):  # on a GPU all sources ask alike
             return None
         tails, heads, weights = (x[used] for x in edges)
         try:
-            found = Flows(E, tails, heads, weights, self.threads)
+            found = flows(E, tails, heads, weights, self.threads)
             if not found.suitable or not found.add(sources, asked, report):
                 return None
         except MemoryNeeded:  # rows take less

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import cache
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
@@ -131,6 +131,17 @@ def device_context(device: int, stream: Any = None) -> Iterator[None]:
 
     with Device(device), stream or nullcontext():
         yield
+
+
+def on_device(method: Any) -> Any:
+    """A method, with the device `number` of its object as the current one."""
+
+    @wraps(method)
+    def call(self: Any, *args: Any, **options: Any) -> Any:
+        with device_context(self.number):
+            return method(self, *args, **options)
+
+    return call
 
 
 class ConcurrentStream:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..cpu.pool import run
 from ..cpu.processors import default_threads
 from ..cpu.routes.equality import SLACK
 from ..cpu.sparse import backward, counted, sweep
+from ..cpu.sparse.counted import HINT, MANY
 from ..cpu.sparse.strips import STRIP
 from ..cycles import Lengths
 from ..memory import require
@@ -24,17 +26,17 @@ from . import structure
 from .buffers import aligned
 
 if TYPE_CHECKING:
+    from ..algebra import Semiring
     from .elimination import Elimination
 
+#: Lengths of which the greatest common divisor is found first: mostly it is 1.
+CHECKED = 1000
 #: Sources that are swept together, at most.
 LANES = 128
 #: Batches whose sums are added up before they join those of others: the same for any number of threads.
 CHUNK = 8
 #: Bytes that the path from the root may take, in a core's own cache.
 NEAR = 1 << 20
-#: From so large a number of best paths on, reciprocals are no longer normal numbers.
-MANY = 2.0**1000
-HINT = "Add the sums up by rows of distances, which take less."
 #: How many pairs of a sweep take as long as one of elimination with numbers, and as one step of a row alone.
 ELIMINATED, ALONE = 10, 4
 
@@ -51,19 +53,50 @@ def exact(lengths: np.ndarray, n: int, bits: int = 53) -> np.ndarray | None:
     present = np.abs(lengths[lengths != 0])
     if not len(present):
         return lengths
-    mantissa, exponent = np.frexp(present)
-    digits = np.ldexp(mantissa, 53).astype(np.int64)
-    unit = int((exponent - 53 + np.log2(digits & -digits).astype(np.int64)).min())
+    unit = 0
+    if (present != np.floor(present)).any() or 2.0 * n * float(present.max()) >= 2.0**bits:
+        mantissa, exponent = np.frexp(present)
+        digits = np.ldexp(mantissa, 53).astype(np.int64)
+        unit = int((exponent - 53 + np.log2(digits & -digits).astype(np.int64)).min())
     if 2.0 * n * float(present.max()) >= np.ldexp(1.0, bits + unit):
         return None
-    whole = np.ldexp(lengths, -unit)
-    return whole / float(np.gcd.reduce(whole.astype(np.int64)))
+    whole = np.ldexp(lengths, -unit) if unit else lengths
+    common = np.gcd.reduce(whole[:CHECKED].astype(np.int64))
+    if common != 1:
+        common = np.gcd.reduce(whole.astype(np.int64))
+    return whole / float(common)
+
+
+def lengths_of(semiring: Semiring, weights: np.ndarray, n: int) -> tuple[np.ndarray, float] | None:
+    """Lengths of arcs as they are added up, and by how much equal ones may differ; None where that is not exact."""
+    lengths = Lengths.of(semiring)
+    if lengths is None or lengths.logarithmic or not len(weights) or not semiring.lengths:
+        return None
+    own = lengths.of_entries(weights, dtypes.zero(semiring, weights.dtype))
+    if not np.isfinite(own).all() or (np.abs(own) >= 2.0**53).any():
+        return None
+    precision = np.finfo(weights.dtype if weights.dtype.kind == "f" else np.float64)
+    units = exact(own, n, precision.nmant + 1)
+    if units is not None:
+        return units, 0.0
+    return None if own.min() < 0 else (own, float(precision.eps) ** SLACK)
 
 
 def worthwhile(E: Elimination, arcs: int, sources: int) -> bool:
     """Whether so many sources take less than the rows of each would, which take a step an arc and 16 a vertex."""
     swept = max(sources, 16) * (E.cost.sweep + E.cost.climb)
     return ELIMINATED * E.cost.elimination + swept < ALONE * sources * (arcs + 16 * E.n)
+
+
+def flows(E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, threads: int | None = None) -> Any:
+    """The sums of an elimination, on its device: `Flows`, of which nothing may be asked unless it is `suitable`."""
+    if E.on_device is None:
+        return Flows(E, tails, heads, weights, threads)
+    found, S = lengths_of(E.semiring, weights, E.n), E.analysis.structure
+    if found is None:
+        return SimpleNamespace(suitable=False)
+    arcs = structure.arcs(S, tails.astype(np.int32), heads.astype(np.int32))
+    return E.on_device.flows(E.analysis, arcs, np.ascontiguousarray(found[0][arcs.arc]), found[1])
 
 
 class Flows:
@@ -99,18 +132,10 @@ class Flows:
         S = self.S = E.analysis.structure
         threads = self.threads = threads or default_threads()
         self.suitable = False
-        lengths = Lengths.of(E.semiring)
-        if lengths is None or lengths.logarithmic or not len(tails) or not E.semiring.lengths:
+        found = lengths_of(E.semiring, weights, S.n)
+        if found is None:
             return
-        own = lengths.of_entries(weights, dtypes.zero(E.semiring, weights.dtype))
-        if not np.isfinite(own).all() or (np.abs(own) >= 2.0**53).any():
-            return
-        precision = np.finfo(weights.dtype if weights.dtype.kind == "f" else np.float64)
-        units, self.slack = exact(own, S.n, precision.nmant + 1), 0.0
-        if units is None:
-            if own.min() < 0:
-                return
-            units, self.slack = own, float(precision.eps) ** SLACK
+        units, self.slack = found
         w, r = (np.diff(x).astype(np.int64) for x in (S.first, S.begin))
         m = w + r
         self.factor, self.panel = (np.concatenate(([0], np.cumsum(x))) for x in (w * (m - 1) - w * (w - 1) // 2, w * r))

@@ -23,6 +23,10 @@ from ..compile import kernel as own
 from ..intrinsics import part
 from .strips import STRIP
 
+#: From so large a number of best paths on, reciprocals are no longer normal numbers.
+MANY = 2.0**1000
+HINT = "Add the sums up by rows of distances, which take less."
+
 
 @own
 def eliminate(

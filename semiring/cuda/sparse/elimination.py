@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, wraps
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ...algebra import Semiring
 from ...memory import available, require
 from ...types import Array
 from .. import compile, gpu
+from ..gpu import on_device
 from . import sweep
 from .fronts import Fronts
 from .hubs import Labels, Layout
@@ -22,6 +23,7 @@ from .voronoi import nearest
 
 if TYPE_CHECKING:
     from ...sparse.analysis import Analysis
+    from ...sparse.structure import Arcs
 
 #: Lines that are computed together by default, and the limit in bytes of them and their workspace.
 BATCH, BYTES = 4096, 1 << 32
@@ -29,19 +31,6 @@ BATCH, BYTES = 4096, 1 << 32
 WORST = 16384
 #: Rows that are handed out together, and pairs of a batch at most: about half a second's worth.
 BLOCK, PAIRS = 1024, 1 << 42
-
-
-def _on_device(method: Any) -> Any:
-    """With the device of the numbers as the current one."""
-
-    @wraps(method)
-    def call(self: OnDevice, *args: Any, **options: Any) -> Any:
-        import cupy
-
-        with cupy.cuda.Device(self.number):
-            return method(self, *args, **options)
-
-    return call
 
 
 def shared(n: int, most: int, count: int) -> int:
@@ -108,7 +97,7 @@ class OnDevice:
         """Bytes of the panels."""
         return int(self.lower.nbytes + self.upper.nbytes)
 
-    @_on_device
+    @on_device
     def diagonal(self) -> np.ndarray:
         """The diagonal of each D, by column; on the host."""
         found: np.ndarray = self.lower.reshape(-1)[self.fronts.diagonal].get()
@@ -118,6 +107,13 @@ class OnDevice:
     def block(self) -> int:
         """Rows that are handed out together."""
         return min(BLOCK, self.lanes)
+
+    @on_device
+    def flows(self, analysis: Analysis, arcs: Arcs, lengths: np.ndarray, slack: float) -> Any:
+        """Sums over best paths, of arcs in the fronts of that analysis; see `Flows`."""
+        from .flows import Flows
+
+        return Flows(analysis, arcs, lengths, slack)
 
     # Lines
 
@@ -129,7 +125,7 @@ class OnDevice:
             self._kernels[mirrored] = Sweeps(self.tree, up, down, *kind)
         return self._kernels[mirrored]
 
-    @_on_device
+    @on_device
     def batch(self, vertices: np.ndarray, out: Array = None, *, mirrored: bool = False) -> Any:
         """out[v, t] ← A*[vertices[t], v], or A*[v, vertices[t]] where mirrored; a new array by default.
 
@@ -159,7 +155,7 @@ class OnDevice:
         """A row, or a column where mirrored."""
         return self.batch(np.array([vertex]), mirrored=mirrored)[:, 0].copy()
 
-    @_on_device
+    @on_device
     def entries(self, sources: np.ndarray, targets: np.ndarray) -> Any:
         """A*[sources[q], targets[q]]."""
         import cupy
@@ -171,7 +167,7 @@ class OnDevice:
             sweep.pairs(self._sweeps(False), self._sweeps(True), starts, ends, out[start : start + step])
         return out
 
-    @_on_device
+    @on_device
     def hub_labels(self, located: Callable[[], tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Labels:
         """See `semiring.sparse.Elimination.hub_labels`; `located()` is called for the first ones of a structure."""
         if self.tree.hubs is None:
@@ -179,7 +175,7 @@ class OnDevice:
         kind = self.semiring, self.dtype, self.nonnegative
         return Labels(self.tree, self.tree.hubs, self.lower, self.upper, *kind)
 
-    @_on_device
+    @on_device
     def nearest(self, sources: np.ndarray, *, mirrored: bool) -> tuple[Any, Any]:
         """See `semiring.sparse.paths.nearest`; on the device, which in int32. There is a source."""
         return nearest(self._sweeps(mirrored), self.S.position[sources], self.semiring, mirrored)
@@ -194,11 +190,11 @@ class OnDevice:
                 self._transposed(part[k : k + batch], D[k : k + batch])
             yield part, D
 
-    @_on_device
+    @on_device
     def _transposed(self, wanted: np.ndarray, rows: Any) -> None:
         self._sweeps(False).transpose(self.batch(wanted), rows)
 
-    @_on_device
+    @on_device
     def _empty(self, shape: tuple[int, ...]) -> Any:
         import cupy
 
@@ -224,11 +220,11 @@ class OnDevice:
         for part in self._parts(share, lanes):
             yield part, self._worst(part, top, columns)
 
-    @_on_device
+    @on_device
     def _worst(self, vertices: np.ndarray, top: Any, mirrored: bool) -> Any:
         return self._sweeps(mirrored).worst(Lanes(self.tree, self.S.position[vertices]), top)
 
-    @_on_device
+    @on_device
     def dense(self, out: Array = None) -> Any:
         """All n² entries; rows of a new array begin at multiples of 16 bytes."""
         import cupy
@@ -254,7 +250,7 @@ class OnDevice:
                 out[:, start : start + step] = self.batch(part, mirrored=True)[:, : len(part)]
         return out
 
-    @_on_device
+    @on_device
     def product(self, x: np.ndarray, *, mirrored: bool, nonnegative: bool) -> Any:
         """A* ⊗ x where mirrored, else (xᵀ ⊗ A*)ᵀ, for x of shape (n, k): a climb and a sweep."""
         import cupy

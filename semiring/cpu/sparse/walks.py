@@ -1,0 +1,229 @@
+"""How a GPU walks an elimination tree down and up again: regions by columns, and the order in which entries owe.
+
+See semiring/cuda/sparse/flows.cu. Entries (k, c) of F are numbered as in `counted`, columns one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compile import kernel
+from .regions import TOP
+
+
+@kernel
+def subtrees(
+    parent: Any, child: Any, leaf: Any, first: Any, begin: Any, total: Any, most: int, limit: int, deep: Any,
+    kind: Any, low: Any, high: Any,
+) -> int:  # fmt: skip
+    """Regions as `regions.regions` finds them, with all columns of the path on the stack but the lowest four of a leaf.
+
+    `total` counts bytes of the supernodes before each; low and high are supernodes. Returns how many regions there are.
+    """
+    count = len(parent)
+    for s in range(count):
+        deep[s] += first[s + 1] - first[s] - (min(4, first[s + 1] - first[s]) if child[s] < 0 else 0)
+        p = parent[s]
+        if p >= 0:
+            deep[p] = max(deep[p], deep[s])
+    found = 0
+    s = count - 1
+    while s >= 0:
+        start = leaf[s]
+        if begin[s + 1] - begin[s] + deep[s] > most or total[s + 1] - total[start] > limit:
+            kind[s] = TOP
+            s -= 1
+            continue
+        if found and low[found - 1] == s + 1 and total[high[found - 1]] - total[start] <= limit:
+            low[found - 1] = start
+        else:
+            low[found], high[found] = start, s + 1
+            found += 1
+        s = start - 1
+    return found
+
+
+@kernel
+def paths(
+    first: Any, begin: Any, rows: Any, base: Any, parent: Any, leaf: Any, place: Any, above: Any, lowest: Any,
+    climbed: Any, lists: Any,
+) -> None:  # fmt: skip
+    """Of each column: its place on the path from the root, the next above, the lowest below; where its entries begin.
+
+    climbed : of each entry, the place of what it meets
+    """
+    for s in range(len(parent)):
+        f, w = first[s], first[s + 1] - first[s]
+        for c in range(w):
+            place[f + c], above[f + c], lowest[f + c] = base[s] + w - 1 - c, f + c + 1, first[leaf[s]]
+        above[f + w - 1] = first[parent[s]] if parent[s] >= 0 else -1
+    x = 0
+    for s in range(len(parent)):
+        f, w = first[s], first[s + 1] - first[s]
+        for c in range(f, f + w):
+            lists[c] = x
+            for k in range(c + 1, f + w):
+                climbed[x] = place[k]
+                x += 1
+            for k in range(begin[s], begin[s + 1]):
+                climbed[x] = place[rows[k]]
+                x += 1
+    lists[first[-1]] = x
+
+
+@kernel
+def strips(
+    listed: Any, first: Any, begin: Any, rows: Any, columns: Any, owed: Any, begun: Any, lists: Any, corner: Any,
+    entries: Any, met: Any,
+) -> None:  # fmt: skip
+    """Supernodes as listed, four columns at a time, and the rows above these.
+
+    begun : the first strip of each
+    lists : where the items of each strip begin
+    corner : of each strip, the six entries among its columns; −1 for none
+    owed : of each supernode, where what it owes to its rows begins
+    entries, met : of each item four entries; its column, and where that is owed to, −1 for the supernode's own
+    """
+    strip, x = 0, 0
+    for i in range(len(listed)):
+        s = listed[i]
+        f, w = first[s], first[s + 1] - first[s]
+        m = w + begin[s + 1] - begin[s]
+        begun[s] = strip
+        for low in range(0, w, 4):
+            high, entry = min(low + 4, w), 0
+            for c in range(low, low + 4):
+                for k in range(c + 1, low + 4):
+                    corner[strip, entry] = columns[f + c] + k - c - 1 if k < high else -1
+                    entry += 1
+            lists[strip] = x
+            strip += 1
+            for k in range(high, m):
+                met[x, 0] = f + k if k < w else rows[begin[s] + k - w]
+                met[x, 1] = owed[s] + k - w if k >= w else -1
+                for c in range(low, low + 4):
+                    entries[x, c - low] = columns[f + c] + k - c - 1 if c < high else -1
+                x += 1
+    lists[strip] = x
+
+
+@kernel
+def walked(
+    first: Any, begin: Any, rows: Any, base: Any, parent: Any, child: Any, low: Any, high: Any, owed: int, root: Any,
+    regions: Any, roots: Any, listed: Any, units: Any, numbered: Any,
+) -> tuple[int, int]:  # fmt: skip
+    """Regions: their strips from the lowest on, and the order in which these are done; how many roots, and strips.
+
+    owed : what the first root owes to its first row lies there
+    root : of each supernode, workspace
+    regions : (first strip, last + 1)
+    roots : (supernode, rows, where what it owes to them begins, 0)
+    listed : supernodes in the order in which all below them is done
+    units : of each strip: the next one above within its region, or ~root; its first column, how many; the supernode;
+        which place on the stack its first column has, or −1 where nothing meets it
+    numbered : of each supernode, its first strip
+    """
+    count, done, found = 0, 0, 0
+    for f in range(len(regions)):
+        regions[f, 0] = count
+        for s in range(low[f], high[f]):
+            numbered[s] = count
+            count += (first[s + 1] - first[s] + 3) // 4
+        regions[f, 1] = count
+        for s in range(high[f] - 1, low[f] - 1, -1):
+            p = parent[s]
+            inside = p >= 0 and p < high[f]
+            t = root[p] if inside else s
+            root[s] = t
+            w = first[s + 1] - first[s]
+            number = numbered[s]
+            for c in range(0, w, 4):
+                place = begin[t + 1] - begin[t] + base[s] - base[t] + w - 1 - c  # of the others one less each
+                units[number, 0], units[number, 1], units[number, 2] = number + 1, first[s] + c, min(4, w - c)
+                units[number, 3], units[number, 4] = s, -1 if c == 0 and child[s] < 0 else place
+                number += 1
+            if inside:
+                units[number - 1, 0] = numbered[p]
+            else:
+                units[number - 1, 0] = ~found
+                roots[found, 0], roots[found, 1], roots[found, 2] = s, begin[s + 1] - begin[s], owed
+                owed += begin[s + 1] - begin[s]
+                found += 1
+        for s in range(high[f] - 1, low[f] - 2, -1):
+            following = parent[s] if s >= low[f] else -1
+            a = s + 1
+            while a < high[f] and a != following:
+                listed[done] = a
+                done += 1
+                a = parent[a] if parent[a] >= 0 else high[f]
+    return found, count
+
+
+@kernel
+def slots(
+    listed: Any, first: Any, begin: Any, rows: Any, base: Any, places: Any, root: Any, met: Any, place: Any
+) -> None:
+    """What column an item meets → where on the stack of its region that is; items are those of `strips`.
+
+    places : of each column on the path from the root
+    """
+    x = 0
+    for i in range(len(listed)):
+        s = listed[i]
+        t = root[s]
+        w, r, edge = first[s + 1] - first[s], begin[t + 1] - begin[t], first[t + 1]
+        for high in range(4, w + 4, 4):
+            q = begin[t]
+            for _ in range(min(high, w), w + begin[s + 1] - begin[s]):
+                row = met[x, 0]
+                if row < edge:
+                    place[x] = r + places[row] - base[t]
+                else:
+                    while rows[q] < row:
+                        q += 1
+                    place[x] = q - begin[t]
+                x += 1
+
+
+@kernel
+def children(
+    top: Any,
+    first: Any,
+    begin: Any,
+    local: Any,
+    child: Any,
+    sibling: Any,
+    owed: Any,
+    place: Any,
+    lists: Any,
+    below: Any,
+) -> None:
+    """Where what children owe to each row of the supernodes `top` lies.
+
+    owed : of each supernode, where what it owes to its rows begins
+    place : the first list of each
+    lists : of list k, items lists[k] … lists[k + 1] of below
+    """
+    count, y = 0, 0
+    for i in range(len(top)):
+        s = top[i]
+        m = first[s + 1] - first[s] + begin[s + 1] - begin[s]
+        place[s], start, lists[count] = count, y, 0
+        c = child[s]
+        while c >= 0:
+            for k in range(begin[c], begin[c + 1]):
+                lists[count + local[k]] += 1
+            c = sibling[c]
+        for k in range(m):
+            lists[count + k], y = y, y + lists[count + k]
+        c = child[s]
+        while c >= 0:
+            for k in range(begin[c], begin[c + 1]):
+                below[lists[count + local[k]]] = owed[c] + k - begin[c]
+                lists[count + local[k]] += 1
+            c = sibling[c]
+        for k in range(m, 0, -1):  # each now says where its own end
+            lists[count + k] = lists[count + k - 1]
+        lists[count] = start
+        count += m
+    lists[count] = y

@@ -1,0 +1,769 @@
+// What arcs carry, from sums over best paths: climb and sweep with numbers, and both run backwards; see
+// semiring/cpu/sparse/counted.py for what is summed.
+//
+// A lane is a source; each thread has `each` adjacent lanes, sorted by their columns, a warp a group of them. F(k, c) are
+// the lengths of walks through what was eliminated before both; only those that are distances are listed.
+//
+//   climb, each lane on its own root path:   z_k ← z_k ⊕ z_c + F(c, k)          c < k
+//   sweep, parents first, everywhere:        y_c = z_c ⊕ y_k + F(k, c)          (z_c = ∞ off the path)
+//   both backwards: what is as long as the least owes to both of its parts.
+//
+// Low subtrees are *regions*: a warp walks one for its lanes, with the path from its root in shared memory, and passes
+// what a column owes on when all below it is done. Above them, supernodes go level by level, first down, then up.
+// What lanes add to an entry is added up in one order: of a thread's, of a warp's, then of groups.
+//
+// The prelude says what Length and Number are: float or double.
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+
+struct alignas(2 * sizeof(Length)) Cell { Length y; Number s; };
+struct alignas(each == 1 ? 2 * sizeof(Length) : 16) Cells { Cell item[each]; };
+struct alignas(each == 1 ? 8 : 16) Owed { double item[each]; };
+struct alignas(2 * sizeof(Length)) Entry { Length length; int row; };
+
+// Up to four columns of a supernode in a region: its items; the next ones above, or ~root; the first column, its place on
+// the path from the root and on the stack (−1: nothing meets them), of the others one less each; its strip; whether an
+// entry stands for several walks.
+struct alignas(16) Unit { int begin, up, first, base, strip; short count, own, width, several; int unused; };
+struct Region { int low, high; };  // units, and strips
+struct Root { int rows, count, first, unused; };  // where its rows are listed; the first of what it owes to them
+// A supernode above the regions: its first column and row of Y; columns, rows; where it owes to these; what is owed to
+// it; its first strip of four columns.
+struct Node { int first, row, width, rows, owed, place, strip, unused; };
+// Strips of the top: their items are rows of Y, and where these are owed to, with a length for each of four columns, ∞
+// where that is none or no distance; the six lengths among the columns, those to the first one first.
+struct alignas(16) Quad { Length item[4]; };
+struct Strips {
+    const int2* rows;
+    const Quad *lengths, *numbers;
+    const int *lists, *several;
+    const Length *corner, *corner_numbers;
+};
+
+constexpr unsigned everyone = 0xffffffffu;
+constexpr int group = 32 * each;
+
+// Sums are stored four at a time.
+__device__ inline long long fours(int count) { return (count + 3ll) / 4 * 4; }
+
+// Sums over the lanes of a warp, four at a time, one after the other: each step halves how many of the four a thread has.
+struct Sums {
+    double* out;
+    __device__ explicit Sums(double* out) : out(out) {}
+    __device__ void put(const double (&x)[4]) {
+        const int thread = threadIdx.x % 32;
+        const bool last = thread & 16, odd = thread & 8;
+        const double even_sum = (last ? x[2] : x[0]) + __shfl_xor_sync(everyone, last ? x[0] : x[2], 16);
+        const double odd_sum = (last ? x[3] : x[1]) + __shfl_xor_sync(everyone, last ? x[1] : x[3], 16);
+        double total = (odd ? odd_sum : even_sum) + __shfl_xor_sync(everyone, odd ? even_sum : odd_sum, 8);
+#pragma unroll
+        for (int by = 4; by; by /= 2) total += __shfl_xor_sync(everyone, total, by);
+        if (thread % 8 == 0) out[thread / 8] = total;
+        out += 4;
+    }
+};
+
+// The lanes of a thread: their columns (−1 for none), and what was the greatest of them.
+struct Mine {
+    int lane, source[each];
+    Length farthest = 0;
+    Number most = 1;
+    __device__ Mine(int index, const int* starts) : lane(index * group + threadIdx.x % 32 * each) {
+#pragma unroll
+        for (int e = 0; e < each; ++e) source[e] = starts[lane + e];
+    }
+    __device__ bool below(int e, int low, int high) const { return source[e] >= low && source[e] <= high; }
+    __device__ bool any(int low, int high) const {
+        bool found = false;
+#pragma unroll
+        for (int e = 0; e < each; ++e) found |= below(e, low, high);
+        return found;
+    }
+    __device__ void tell(double* greatest) {
+#pragma unroll
+        for (int by = 16; by; by /= 2) {
+            farthest = max(farthest, __shfl_xor_sync(everyone, farthest, by));
+            most = max(most, __shfl_xor_sync(everyone, most, by));
+        }
+        if (threadIdx.x % 32) return;
+        auto* const bits = reinterpret_cast<unsigned long long*>(greatest);
+        if (double(farthest) > __ldcg(greatest)) atomicMax(bits, (unsigned long long)__double_as_longlong(double(farthest)));
+        if (double(most) > __ldcg(greatest + 1)) atomicMax(bits + 1, (unsigned long long)__double_as_longlong(double(most)));
+    }
+};
+
+// Lengths and numbers of a thread's lanes.
+struct Best {
+    Length y[each];
+    Number s[each];
+    __device__ Best() {
+#pragma unroll
+        for (int e = 0; e < each; ++e) y[e] = Length(INFINITY), s[e] = 0;
+    }
+    __device__ explicit Best(const Cells& cells) {
+#pragma unroll
+        for (int e = 0; e < each; ++e) y[e] = cells.item[e].y, s[e] = cells.item[e].s;
+    }
+    __device__ Cells cells() const {
+        Cells made;
+#pragma unroll
+        for (int e = 0; e < each; ++e) made.item[e].y = y[e], made.item[e].s = s[e];
+        return made;
+    }
+    __device__ void meet(const Cells& x, Length length, Number number) {
+#pragma unroll
+        for (int e = 0; e < each; ++e) meet(e, x.item[e].y + length, number * x.item[e].s);
+    }
+    __device__ void meet(int e, Length t, Number number) {
+        const Length least = min(t, y[e]);
+        if constexpr (slack) {
+            const Length most = least * Length(scale);
+            s[e] = (y[e] <= most ? s[e] : Number(0)) + (t <= most ? number : Number(0));
+        } else {
+            if (t < y[e]) s[e] = 0;
+            if (t == least) s[e] += number;
+        }
+        y[e] = least;
+    }
+    // z, where a lane is below the column.
+    __device__ void begin(const Mine& mine, const Cells* z, int low, int high) {
+        if (!mine.any(low, high)) return;
+        const Cells cells = *z;
+#pragma unroll
+        for (int e = 0; e < each; ++e)
+            if (mine.below(e, low, high)) y[e] = cells.item[e].y, s[e] = cells.item[e].s;
+    }
+    // What the climb is to pass on: that of walks which end on the path.
+    __device__ void leave(const Mine& mine, const Owed& g, const Cells* z, Owed* owed, int low, int high) const {
+        if (!mine.any(low, high)) return;
+        const Cells cells = *z;
+#pragma unroll
+        for (int e = 0; e < each; ++e)
+            if (mine.below(e, low, high)) owed->item[e] = cells.item[e].y == y[e] ? g.item[e] : 0;
+    }
+    // To one of the parts, of lengths x and numbers `ways`, where it is as long; returns what the entry carries, a walk.
+    __device__ double back(const Cells& x, const Owed& ways, Length length, double number, const Owed& g, Owed& owed) const {
+        double sum = 0;
+#pragma unroll
+        for (int e = 0; e < each; ++e)
+            if (x.item[e].y + length == y[e]) owed.item[e] += number * g.item[e], sum += ways.item[e] * g.item[e];
+        return sum;
+    }
+};
+
+__device__ inline Owed ways_of(const Cells& x) {
+    Owed found;
+#pragma unroll
+    for (int e = 0; e < each; ++e) found.item[e] = double(x.item[e].s);
+    return found;
+}
+
+// 1 / s, to the last bit or two: two steps of Newton's. Of 1 it is 1.
+__device__ inline double inverse(float s) {
+    const double x = s, guess = 1.0f / s, better = guess + guess * (1 - x * guess);
+    return better + better * (1 - x * better);
+}
+__device__ inline double inverse(double s) { return 1 / s; }
+
+// What is asked of four columns by each lane that reaches them, a walk.
+__device__ inline void ask(const Best (&best)[4], int width, const double* wanted, Owed (&g)[4]) {
+    bool one = true;
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+        const double demand = c < width ? wanted[c] : 0.0;
+#pragma unroll
+        for (int e = 0; e < each; ++e) {
+            g[c].item[e] = demand, one &= c >= width || best[c].s[e] == 1;
+        }
+    }
+    if (!__any_sync(everyone, !one)) return;
+#pragma unroll
+    for (int c = 0; c < 4; ++c)
+#pragma unroll
+        for (int e = 0; e < each; ++e) {
+            const Number s = c < width ? best[c].s[e] : Number(1);
+            g[c].item[e] = s > 0 ? g[c].item[e] * inverse(s) : 0;
+        }
+}
+
+// Counts the lanes that do not reach each of four columns; and how far is the farthest, how many walks are the most.
+__device__ inline void survey(const Best (&best)[4], int width, Mine& mine, int* missing) {
+    bool all = true;
+#pragma unroll
+    for (int c = 0; c < 4; ++c)
+#pragma unroll
+        for (int e = 0; e < each; ++e) {
+            if (c >= width) continue;
+            const bool reached = best[c].y[e] < Length(INFINITY);
+            mine.farthest = max(mine.farthest, reached ? best[c].y[e] : Length(0)), mine.most = max(mine.most, best[c].s[e]);
+            all &= reached;
+        }
+    if (!__any_sync(everyone, !all)) return;
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+        int lost = 0;
+#pragma unroll
+        for (int e = 0; e < each; ++e) lost += c < width && mine.source[e] >= 0 && !(best[c].y[e] < Length(INFINITY));
+        lost = __reduce_add_sync(everyone, lost);
+        if (lost && threadIdx.x % 32 == 0) atomicAdd(missing + c, lost);
+    }
+}
+
+// What four columns owe to one another, the first one first.
+__device__ inline void corner_back(const Best (&best)[4], Owed (&g)[4], const Length* corner, const Number* numbers, Sums& sums) {
+    double found[8];
+#pragma unroll
+    for (int c = 0; c < 3; ++c)
+#pragma unroll
+        for (int k = c + 1; k < 4; ++k) {
+            const int entry = c == 0 ? k - 1 : c + k;
+            const Cells x = best[k].cells();
+            found[entry] = best[c].back(x, ways_of(x), corner[entry], numbers ? double(numbers[entry]) : 1.0, g[c], g[k]);
+        }
+    found[6] = found[7] = 0;
+    sums.put({found[0], found[1], found[2], found[3]});
+    sums.put({found[4], found[5], found[6], found[7]});
+}
+
+// What they owe to a row above them.
+__device__ inline void row_back(const Best (&best)[4], const Owed (&g)[4], const Cells& x, const Quad& length, const Quad* numbers, Owed& owed, Sums& sums) {
+    const Owed ways = ways_of(x);
+    double found[4];
+#pragma unroll
+    for (int c = 0; c < 4; ++c) found[c] = best[c].back(x, ways, length.item[c], numbers ? double(numbers->item[c]) : 1.0, g[c], owed);
+    sums.put(found);
+}
+
+template <class V> __device__ inline void bring(V* to, const V* from, int count) {
+    for (int i = threadIdx.x; i < count; i += blockDim.x) to[i] = from[i];
+}
+
+// y and numbers of four columns, from rows above and from one another, the last one first.
+template <int together, class Above>
+__device__ inline void descend(Best (&best)[4], int begin, int end, const Quad* lengths, const Quad* numbers, const Length* corner,
+                               const Length* corner_numbers, Above above) {
+#pragma unroll together
+    for (int k = begin; k < end; ++k) {
+        const Cells x = above(k);
+        const Quad length = lengths[k];
+#pragma unroll
+        for (int c = 0; c < 4; ++c) best[c].meet(x, length.item[c], numbers ? numbers[k].item[c] : Number(1));
+    }
+#pragma unroll
+    for (int c = 3; c >= 0; --c) {
+#pragma unroll
+        for (int k = 3; k > c; --k) {
+            const int entry = c == 0 ? k - 1 : c + k;
+            best[c].meet(best[k].cells(), corner[entry], numbers ? corner_numbers[entry] : Number(1));
+        }
+#pragma unroll
+        for (int e = 0; e < each; ++e)
+            if (!(best[c].y[e] < Length(INFINITY))) best[c].s[e] = 0;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(32 * warps)
+    walk_regions(const Region* regions, int count, const Unit* units, const int* item_slots, const Quad* item_lengths, const Quad* item_numbers,
+                 const int* lists, const Length* corners, const Length* corner_numbers, const Root* roots, const int* rows, const double* wanted,
+                 const int* lowest, const int* starts, const Cells* z, Owed* z_owed, const Cells* Y, Owed* G, int lanes, double* partial,
+                 long long partial_pitch, int* missing, double* greatest) {
+    extern __shared__ __align__(16) unsigned char shared[];
+    const Region region = regions[blockIdx.x % count];
+    const int warp = threadIdx.x / 32, thread = threadIdx.x % 32, index = blockIdx.x / count * warps + warp, pitch = lanes / each;
+    const int first = lists[region.low], many = lists[region.high] - first, high = region.high - region.low;
+    auto* const paths = reinterpret_cast<Cells*>(shared);
+    auto* const owes = reinterpret_cast<Owed*>(paths + warps * stack_rows * 32);
+    auto* const asked = reinterpret_cast<double*>(owes + warps * stack_rows * 32);
+    auto* const own_units = reinterpret_cast<Unit*>(asked + 4 * high);
+    auto* lengths = reinterpret_cast<Quad*>(own_units + high);
+    auto* own_corners = reinterpret_cast<Length*>(lengths + many);
+    auto* slots = reinterpret_cast<int*>(own_corners + 6 * high);
+    for (int i = threadIdx.x; i < 4 * high; i += blockDim.x) {
+        const Unit& unit = units[region.low + i / 4];
+        asked[i] = i % 4 < unit.width ? wanted[unit.first + i % 4] : 0;
+    }
+    bring(own_units, units + region.low, high);
+    bring(lengths, item_lengths + first, many);
+    bring(own_corners, corners + 6 * region.low, 6 * high);
+    bring(slots, item_slots + first, many);
+    __syncthreads();
+    if (index * group >= lanes) return;
+    lengths -= first, slots -= first, own_corners -= 6 * region.low;
+    Cells* const path = paths + warp * stack_rows * 32 + thread;
+    Owed* const owed = owes + warp * stack_rows * 32 + thread;
+    Mine mine(index, starts);
+    const int lane = mine.lane / each;
+    const bool near = __any_sync(everyone, mine.any(own_units[0].first, own_units[high - 1].first + own_units[high - 1].width - 1));
+    Sums sums(partial + index * partial_pitch + 4ll * first + 8ll * region.low);
+    z += lane, z_owed += lane, Y += lane, G += lane;
+    int opened = high, closed = high, next = -1;  // units from `closed` up to `next` are done before another is opened
+#pragma unroll 1
+    while (true) {
+        const bool closing = closed < high && closed + region.low != next;
+        if (!closing && opened == 0) break;
+        const int now = closing ? closed : --opened;
+        const Unit unit = own_units[now];
+        if (!closing) {
+            closed = now, next = now > 0 ? own_units[now - 1].up : -1;
+            if (unit.up < 0) {
+                const Root root = roots[~unit.up];
+#pragma unroll 4
+                for (int k = 0; k < root.count; ++k) {
+                    path[k * 32] = Y[rows[root.rows + k] * (long long)pitch];
+                    owed[k * 32] = Owed{};
+                }
+            }
+            if (unit.own < 0) continue;  // y is found when it is done
+        }
+        Best best[4];
+        Owed g[4];
+        if (closing && unit.own >= 0) {
+#pragma unroll
+            for (int c = 0; c < 4; ++c)
+                if (c < unit.width) best[c] = Best(path[(unit.own - c) * 32]), g[c] = owed[(unit.own - c) * 32];
+                else g[c] = Owed{};
+        } else {
+            if (near) {
+#pragma unroll
+                for (int c = 0; c < 4; ++c)
+                    if (c < unit.width) best[c].begin(mine, z + (unit.base - c) * (long long)pitch, lowest[unit.first + c], unit.first + c);
+            }
+            descend<2>(best, unit.begin, unit.begin + unit.count, lengths, unit.several ? item_numbers : nullptr, own_corners + 6 * unit.strip,
+                    corner_numbers + 6 * unit.strip, [&](int k) { return path[slots[k] * 32]; });
+            survey(best, unit.width, mine, missing + unit.first);
+            ask(best, unit.width, asked + 4 * now, g);
+        }
+        if (!closing) {
+#pragma unroll
+            for (int c = 0; c < 4; ++c)
+                if (c < unit.width) path[(unit.own - c) * 32] = best[c].cells(), owed[(unit.own - c) * 32] = g[c];
+            continue;
+        }
+        corner_back(best, g, own_corners + 6 * unit.strip, unit.several ? corner_numbers + 6 * unit.strip : nullptr, sums);
+        if (near) {
+#pragma unroll
+            for (int c = 0; c < 4; ++c) {
+                const long long place = (unit.base - c) * (long long)pitch;
+                if (c < unit.width) best[c].leave(mine, g[c], z + place, z_owed + place, lowest[unit.first + c], unit.first + c);
+            }
+        }
+#pragma unroll 1
+        for (int k = unit.begin; k < unit.begin + unit.count; ++k) {
+            const int slot = slots[k] * 32;
+            Owed above = owed[slot];
+            row_back(best, g, path[slot], lengths[k], unit.several ? item_numbers + k : nullptr, above, sums);
+            owed[slot] = above;
+        }
+        closed = unit.up >= 0 ? unit.up - region.low : high;
+        if (unit.up >= 0) continue;
+        const Root root = roots[~unit.up];
+        for (int k = 0; k < root.count; ++k) G[(root.first + k) * (long long)pitch] = owed[k * 32];
+    }
+    mine.tell(greatest);
+}
+
+// y of the supernodes of a level of the top, four columns at a time.
+extern "C" __global__ void __launch_bounds__(128)
+    sweep_down(const Node* nodes, int count, const int2* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
+               const int* several_in, const Length* corner, const Length* corner_numbers,
+               const int* lowest, const int* base, const int* starts, const Cells* z, Cells* Y, int lanes, int* missing, double* greatest) {
+    const Node node = nodes[blockIdx.x % count];
+    const int index = blockIdx.x / count * 4 + threadIdx.x / 32, pitch = lanes / each;
+    if (index * group >= lanes) return;
+    const Strips strips{strip_rows, strip_lengths, strip_numbers, strip_lists, several_in, corner, corner_numbers};
+    Mine mine(index, starts);
+    const int lane = mine.lane / each;
+    z += lane, Y += lane;
+    for (int strip = (node.width - 1) / 4; strip >= 0; --strip) {
+        const int at = node.strip + strip, first = 4 * strip, begin = strips.lists[at], end = strips.lists[at + 1];
+        const bool several = strips.several[at];
+        Best best[4];
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+            const int column = node.first + min(first + c, node.width - 1);
+            if (first + c < node.width) best[c].begin(mine, z + (long long)base[column] * pitch, lowest[column], column);
+        }
+        descend<4>(best, begin, end, strips.lengths, several ? strips.numbers : nullptr, strips.corner + 6 * at, strips.corner_numbers + 6 * at,
+                [&](int k) { return Y[strips.rows[k].x * (long long)pitch]; });
+        survey(best, min(4, node.width - first), mine, missing + node.first + first);
+#pragma unroll
+        for (int c = 0; c < 4; ++c)
+            if (first + c < node.width) Y[(node.row + first + c) * (long long)pitch] = best[c].cells();
+    }
+    mine.tell(greatest);
+}
+
+// What the supernodes of a level of the top owe to their rows, when all below them is done. G: of the columns of the
+// top, then of what each supernode and each root of a region owes to its rows.
+extern "C" __global__ void __launch_bounds__(128)
+    sweep_up(const Node* nodes, int count, const int2* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
+             const int* several_in, const Length* corner, const Length* corner_numbers,
+             const double* wanted, const int* children, const int* below, const int* lowest, const int* base, const int* starts,
+             const Cells* z, Owed* z_owed, const Cells* Y, Owed* G, int lanes, double* partial, long long partial_pitch) {
+    const Node node = nodes[blockIdx.x % count];
+    const int index = blockIdx.x / count * 4 + threadIdx.x / 32, pitch = lanes / each;
+    if (index * group >= lanes) return;
+    const Strips strips{strip_rows, strip_lengths, strip_numbers, strip_lists, several_in, corner, corner_numbers};
+    Mine mine(index, starts);
+    const int lane = mine.lane / each;
+    z += lane, z_owed += lane, Y += lane, G += lane;
+    const bool alone = node.width <= 4;  // then nothing else adds to its rows
+    // What was owed so far to four rows of the front, from k on: by children, or what was stored.
+    const auto gather = [&](int k, int end, bool stored, Owed(&total)[4]) {
+        int from[5];
+#pragma unroll
+        for (int i = 0; i < 5; ++i) from[i] = children[node.place + min(k + i, end)];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) total[i] = Owed{};
+        for (int j = 0;; ++j) {
+            bool any = false;
+            Owed x[4];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                const bool one = stored ? j == 0 && k + i < end : from[i] + j < from[i + 1];
+                any |= one, x[i] = Owed{};
+                if (!one) continue;
+                const int row = k + i < node.width ? node.row + k + i : node.owed + k + i - node.width;
+                x[i] = G[(stored ? row : below[from[i] + j]) * (long long)pitch];
+            }
+            if (!any) break;
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+#pragma unroll
+                for (int e = 0; e < each; ++e) total[i].item[e] += x[i].item[e];
+        }
+    };
+    const int all = node.width + node.rows;
+    if (!alone)
+        for (int k = 0; k < all; k += 4) {
+            Owed total[4];
+            gather(k, all, false, total);
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+                if (k + i < all) G[(k + i < node.width ? node.row + k + i : node.owed + k + i - node.width) * (long long)pitch] = total[i];
+        }
+    Sums sums(partial + index * partial_pitch + 4ll * strips.lists[node.strip] + 8ll * node.strip);
+#pragma unroll 1
+    for (int strip = 0; 4 * strip < node.width; ++strip) {
+        const int at = node.strip + strip, first = 4 * strip, begin = strips.lists[at], end = strips.lists[at + 1];
+        const int width = min(4, node.width - first), column = node.first + first;
+        const bool several = strips.several[at];
+        Best best[4];
+        Owed g[4], added[4];
+#pragma unroll
+        for (int c = 0; c < 4; ++c)
+            if (c < width) best[c] = Best(Y[(node.row + first + c) * (long long)pitch]);
+        gather(first, first + width, !alone, added);
+        ask(best, width, wanted + column, g);
+#pragma unroll
+        for (int c = 0; c < 4; ++c)
+#pragma unroll
+            for (int e = 0; e < each; ++e) g[c].item[e] += added[c].item[e];
+        corner_back(best, g, strips.corner + 6 * at, several ? strips.corner_numbers + 6 * at : nullptr, sums);
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+            const long long place = (long long)base[column + min(c, width - 1)] * pitch;
+            if (c < width) best[c].leave(mine, g[c], z + place, z_owed + place, lowest[column], column + c);
+        }
+#pragma unroll 1
+        for (int k = begin; k < end; k += 4) {
+            int2 rows[4];
+            Cells x[4];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) rows[i] = strips.rows[min(k + i, end - 1)];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) x[i] = Y[rows[i].x * (long long)pitch];
+            if (alone) gather(node.width + k - begin, all, false, added);
+            else
+#pragma unroll
+                for (int i = 0; i < 4; ++i) added[i] = G[rows[i].y * (long long)pitch];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                if (k + i >= end) break;
+                const Quad* numbers = several ? strips.numbers + k + i : nullptr;
+                row_back(best, g, x[i], strips.lengths[k + i], numbers, added[i], sums);
+                G[rows[i].y * (long long)pitch] = added[i];
+            }
+        }
+    }
+}
+
+// z of all lanes on their root paths, as far as the top, and which columns of regions these are; ∞ further up.
+extern "C" __global__ void __launch_bounds__(128)
+    climb(const Entry* entries, const Number* numbers, const int* lists, const int* above, const int* base, const int* bottom, const int* which,
+          const int* starts, Cells* z, Owed* z_owed, int* path, int lanes) {
+    const int index = blockIdx.x * 4 + threadIdx.x / 32, pitch = lanes / each;
+    if (index * group >= lanes) return;
+    Mine mine(index, starts);
+    const int lane = mine.lane / each;
+    z += lane, z_owed += lane, path += mine.lane;
+    const Best none;
+    int deepest = 0, now[each];
+#pragma unroll
+    for (int e = 0; e < each; ++e) deepest = max(deepest, mine.source[e] >= 0 ? bottom[mine.source[e]] + 1 : 0);
+    for (int k = 0; k < deepest; ++k) {
+        z[k * (long long)pitch] = none.cells(), z_owed[k * (long long)pitch] = Owed{};
+#pragma unroll
+        for (int e = 0; e < each; ++e) path[k * (long long)lanes + e] = -1;
+    }
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+        now[e] = -1;
+        if (mine.source[e] < 0) continue;
+        Cell& own = z[base[mine.source[e]] * (long long)pitch].item[e];
+        own.y = 0, own.s = 1;
+        if (which[mine.source[e]] >= 0) now[e] = mine.source[e];
+    }
+#pragma unroll 1
+    while (true) {
+        unsigned least = everyone;
+#pragma unroll
+        for (int e = 0; e < each; ++e) least = min(least, unsigned(now[e]));
+        least = __reduce_min_sync(everyone, least);
+        if (least == everyone) return;
+        const int c = least, begin = lists[c], end = lists[c + 1];
+        bool active[each], any = false;
+#pragma unroll
+        for (int e = 0; e < each; ++e) active[e] = now[e] == c, any |= active[e];
+        if (!any) continue;
+        const Cells here = z[base[c] * (long long)pitch];
+        for (int k = begin; k < end; ++k) {
+            const Entry entry = entries[k];
+            Best best(z[entry.row * (long long)pitch]);
+#pragma unroll
+            for (int e = 0; e < each; ++e)
+                if (active[e]) best.meet(e, here.item[e].y + entry.length, numbers[k] * here.item[e].s);
+            z[entry.row * (long long)pitch] = best.cells();
+        }
+        const int next = above[c];
+#pragma unroll
+        for (int e = 0; e < each; ++e)
+            if (active[e]) path[base[c] * (long long)lanes + e] = c, now[e] = next >= 0 && which[next] >= 0 ? next : -1;
+    }
+}
+
+// What a warp has on the paths of its lanes, of those below one supernode of the top; others are ∞, owe nothing and stay.
+struct Path {
+    Cells* z;
+    Owed* owed;
+    bool active[each];
+    long long pitch;
+    __device__ bool find(const Mine& mine, int low, int high) {
+        bool any = false;
+#pragma unroll
+        for (int e = 0; e < each; ++e) active[e] = mine.below(e, low, high), any |= active[e];
+        return __any_sync(everyone, any);
+    }
+    __device__ Best best(int place) const {
+        Best found(z[place * pitch]);
+#pragma unroll
+        for (int e = 0; e < each; ++e)
+            if (!active[e]) found.y[e] = Length(INFINITY), found.s[e] = 0;
+        return found;
+    }
+    __device__ Owed owes(int place) const {
+        Owed found = owed[place * pitch];
+#pragma unroll
+        for (int e = 0; e < each; ++e)
+            if (!active[e]) found.item[e] = 0;
+        return found;
+    }
+    __device__ void put(int place, const Best& best) {
+#pragma unroll
+        for (int e = 0; e < each; ++e)
+            if (active[e]) {
+                Cell& to = z[place * pitch].item[e];
+                to.y = best.y[e], to.s = best.y[e] < Length(INFINITY) ? best.s[e] : Number(0);
+            }
+    }
+    __device__ void put(int place, const Owed& g) {
+#pragma unroll
+        for (int e = 0; e < each; ++e)
+            if (active[e]) owed[place * pitch].item[e] = g.item[e];
+    }
+};
+
+// The climb through the supernodes of a level of the top, for the lanes below each.
+extern "C" __global__ void __launch_bounds__(128)
+    climb_level(const Node* nodes, int count, const int2* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
+                const int* several_in, const Length* corner, const Length* corner_numbers, const int* lowest, const int* base, const int* starts,
+                Cells* z, Owed* z_owed, int lanes) {
+    const Node node = nodes[blockIdx.x % count];
+    const int index = blockIdx.x / count * 4 + threadIdx.x / 32;
+    if (index * group >= lanes) return;
+    const Strips strips{strip_rows, strip_lengths, strip_numbers, strip_lists, several_in, corner, corner_numbers};
+    const Mine mine(index, starts);
+    Path path{z + mine.lane / each, z_owed + mine.lane / each, {}, lanes / each};
+    if (!path.find(mine, lowest[node.first], node.first + node.width - 1)) return;
+    const int top = base[node.first + node.width - 1] + node.width - 1;  // of column c the place is top − c
+    for (int strip = 0; 4 * strip < node.width; ++strip) {
+        const int at = node.strip + strip, first = 4 * strip, begin = strips.lists[at], end = strips.lists[at + 1];
+        const bool several = strips.several[at];
+        Best best[4];
+#pragma unroll
+        for (int c = 0; c < 4; ++c)
+            if (first + c < node.width) best[c] = path.best(top - first - c);
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+#pragma unroll
+            for (int k = c + 1; k < 4; ++k) {
+                const int entry = 6 * at + (c == 0 ? k - 1 : c + k);
+                best[k].meet(best[c].cells(), strips.corner[entry], several ? strips.corner_numbers[entry] : Number(1));
+            }
+            if (first + c < node.width) path.put(top - first - c, best[c]);
+#pragma unroll
+            for (int e = 0; e < each; ++e)
+                if (!(best[c].y[e] < Length(INFINITY))) best[c].s[e] = 0;
+        }
+#pragma unroll 2
+        for (int k = begin; k < end; ++k) {
+            const int place = strips.rows[k].x;
+            const Quad length = strips.lengths[k];
+            Best above = path.best(place);
+#pragma unroll
+            for (int c = 0; c < 4; ++c) above.meet(best[c].cells(), length.item[c], several ? strips.numbers[k].item[c] : Number(1));
+            path.put(place, above);
+        }
+    }
+}
+
+// The same backwards, parents first. A group's sums of a strip begin at places[strip], those of the groups before it first.
+extern "C" __global__ void __launch_bounds__(128)
+    climb_back_level(const Node* nodes, int count, const int2* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
+                     const int* several_in, const Length* corner, const Length* corner_numbers, const int* lowest, const int* base, const int* starts,
+                     Cells* z, Owed* z_owed, int lanes, const long long* places, const int* first_group, double* partial) {
+    const Node node = nodes[blockIdx.x % count];
+    const int index = blockIdx.x / count * 4 + threadIdx.x / 32;
+    if (index * group >= lanes) return;
+    const Strips strips{strip_rows, strip_lengths, strip_numbers, strip_lists, several_in, corner, corner_numbers};
+    const Mine mine(index, starts);
+    Path path{z + mine.lane / each, z_owed + mine.lane / each, {}, lanes / each};
+    if (!path.find(mine, lowest[node.first], node.first + node.width - 1)) return;
+    const int top = base[node.first + node.width - 1] + node.width - 1;
+    for (int strip = (node.width - 1) / 4; strip >= 0; --strip) {
+        const int at = node.strip + strip, first = 4 * strip, begin = strips.lists[at], end = strips.lists[at + 1];
+        const bool several = strips.several[at];
+        double* const out = partial + places[at] + (index - first_group[at]) * (4ll * (end - begin) + 8);
+        Best best[4];
+        Owed g[4];
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+            g[c] = Owed{};
+            if (first + c < node.width) best[c] = path.best(top - first - c), g[c] = path.owes(top - first - c);
+        }
+        Owed ways[4];
+#pragma unroll
+        for (int c = 0; c < 4; ++c) ways[c] = ways_of(best[c].cells());
+        Sums sums(out + 8);
+#pragma unroll 2
+        for (int k = begin; k < end; ++k) {
+            const int place = strips.rows[k].x;
+            const Quad length = strips.lengths[k];
+            const Best above = path.best(place);
+            const Owed owed = path.owes(place);
+            double found[4];
+#pragma unroll
+            for (int c = 0; c < 4; ++c) {
+                const double number = several ? double(strips.numbers[k].item[c]) : 1.0;
+                found[c] = above.back(best[c].cells(), ways[c], length.item[c], number, owed, g[c]);
+            }
+            sums.put(found);
+        }
+        double found[8];
+        found[6] = found[7] = 0;
+#pragma unroll
+        for (int c = 2; c >= 0; --c)
+#pragma unroll
+            for (int k = c + 1; k < 4; ++k) {
+                const int entry = c == 0 ? k - 1 : c + k;
+                const double number = several ? double(strips.corner_numbers[6 * at + entry]) : 1.0;
+                found[entry] = best[k].back(best[c].cells(), ways[c], strips.corner[6 * at + entry], number, g[k], g[c]);
+            }
+        sums.out = out;
+        sums.put({found[0], found[1], found[2], found[3]});
+        sums.put({found[4], found[5], found[6], found[7]});
+#pragma unroll
+        for (int c = 0; c < 4; ++c)
+            if (first + c < node.width) path.put(top - first - c, g[c]);
+    }
+}
+
+// The climb backwards in regions. A group's sums of column c begin at places[c], those of the groups before it first.
+extern "C" __global__ void __launch_bounds__(128)
+    climb_back(const Entry* entries, const Number* numbers, const int* lists, const int* base, const int* starts, const Cells* z, Owed* z_owed,
+               const int* path, int lanes, const long long* places, const int* first_group, double* partial) {
+    const int index = blockIdx.x * 4 + threadIdx.x / 32, pitch = lanes / each;
+    if (index * group >= lanes) return;
+    const Mine mine(index, starts);
+    const int lane = mine.lane / each;
+    z += lane, z_owed += lane, path += mine.lane;
+    int last[each], deepest = -1;
+#pragma unroll
+    for (int e = 0; e < each; ++e) last[e] = mine.source[e] >= 0 ? base[mine.source[e]] : -1, deepest = max(deepest, last[e]);
+    deepest = int(__reduce_max_sync(everyone, unsigned(deepest + 1)));
+#pragma unroll 1
+    for (int place = 0; place < deepest; ++place) {
+        int now[each];
+#pragma unroll
+        for (int e = 0; e < each; ++e) now[e] = place <= last[e] ? path[place * (long long)lanes + e] : -1;
+#pragma unroll 1
+        while (true) {  // columns at this place of the path, one after the other
+            unsigned least = everyone;
+#pragma unroll
+            for (int e = 0; e < each; ++e) least = min(least, unsigned(now[e]));
+            least = __reduce_min_sync(everyone, least);
+            if (least == everyone) break;
+            const int c = least, begin = lists[c], end = lists[c + 1];
+            Sums sums(partial + places[c] + (index - first_group[c]) * fours(end - begin));
+            const Cells here = z[place * (long long)pitch];
+            Owed total = z_owed[place * (long long)pitch];
+            for (int k = begin; k < end; k += 4) {
+                double sum[4] = {};
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    if (k + i >= end) break;
+                    const Entry entry = entries[k + i];
+                    const Cells above = z[entry.row * (long long)pitch];
+                    const Owed owed = z_owed[entry.row * (long long)pitch];
+#pragma unroll
+                    for (int e = 0; e < each; ++e)
+                        if (now[e] == c && here.item[e].y + entry.length == above.item[e].y) {
+                            total.item[e] += double(numbers[k + i]) * owed.item[e];
+                            sum[i] += double(here.item[e].s) * owed.item[e];
+                        }
+                }
+                sums.put(sum);
+            }
+            z_owed[place * (long long)pitch] = total;
+#pragma unroll
+            for (int e = 0; e < each; ++e)
+                if (now[e] == c) now[e] = -1;
+        }
+    }
+}
+
+// Sums of groups, added one after the other, for any number of batches: of entry k those at k, k + apart, ….
+extern "C" __global__ void __launch_bounds__(256) join_groups(const double* partial, long long apart, int groups, int count, const int* to, double* sums) {
+    const int k = blockIdx.x * 256 + threadIdx.x;
+    if (k >= count || to[k] < 0) return;
+    double total = sums[to[k]];
+#pragma unroll 8
+    for (int i = 0; i < groups; ++i) total += partial[k + i * apart];
+    sums[to[k]] = total;
+}
+
+// The same of the climb: of the entries of a list those of as many groups as have lanes below it.
+extern "C" __global__ void __launch_bounds__(256)
+    join_climbs(const double* partial, const int* lists, const int* owners, int count, const long long* places, const int* groups, const int* to,
+                double* sums) {
+    const int k = blockIdx.x * 256 + threadIdx.x;
+    if (k >= count || to[k] < 0) return;
+    const int c = owners[k];
+    const long long apart = fours(lists[c + 1] - lists[c]);
+    const double* from = partial + places[c] + k - lists[c];
+    double total = sums[to[k]];
+#pragma unroll 8
+    for (int i = 0; i < groups[c]; ++i) total += from[i * apart];
+    sums[to[k]] = total;
+}
