@@ -3,9 +3,11 @@
     python benchmarks/betweenness.py                # two minutes, most of them NetworkX's and igraph's
     python benchmarks/betweenness.py --quick
     python benchmarks/betweenness.py --data DIR     # also DIR/osm-luxembourg/luxembourg.gr.gz
+    python benchmarks/betweenness.py --device cuda  # road networks alone, once the structure is known
 
-All on one thread, by the processor's clock. Flows are checked by Σ flow · weight = Σ demand · distance, betweenness by
-NetworkX's or igraph's values. What takes others long is measured from some sources, and given for one.
+All on one thread, by the processor's clock; on a GPU by the wall's. Flows are checked by Σ flow · weight =
+Σ demand · distance, betweenness by NetworkX's or igraph's values. What takes others long is measured from some
+sources, and given for one.
 """
 
 from __future__ import annotations
@@ -79,14 +81,31 @@ def igraph(n: int, degree: int, count: int) -> None:
     print(f"igraph, preferential attachment, n = {n}, m = {degree}: {each}, {there / here:.1f} × as fast", flush=True)
 
 
-def roads(path: Path) -> None:
-    """Luxembourg, from all vertices; a millisecond more an edge, as some cost nothing both ways."""
-    graph = apsp.read(path)
-    assert graph.rows is not None
+def on_gpu(name: str, graph: apsp.Graph, *, check: bool = True) -> None:
+    """From all vertices, on a GPU; the check reads all distances."""
     assert graph.weights is not None
-    jitter = np.random.default_rng(0).random(len(graph.weights))
-    for name, weights in (("integers", graph.weights + 1), ("floats", graph.weights + 1 + jitter)):
-        result = apsp.shortest_paths(apsp.Graph.from_arrays(graph.rows, graph.cols, weights, n=graph.n), threads=1)
+    result = apsp.shortest_paths(graph, engine="elimination", device="cuda")
+    carried, none = result.edge_betweenness(normalized=False), result.infinity
+    if check:
+        sums = result.engine.reduced(lambda D: D[none != D].sum(dtype="float64").item())
+        total = sum(found for _, found in sums) / (1 if graph.directed else 2)
+        assert abs((carried * graph.weights).sum() / total - 1) < 1e-12
+    here = common.best(result.edge_betweenness, 3, before=lambda: vars(result).pop("_between_all"))
+    print(f"{name}, on a GPU: {1e3 * here:.0f} ms from all {graph.n}", flush=True)
+
+
+def roads(path: Path, device: str) -> None:
+    """Luxembourg, from all vertices; a millisecond more an edge, as some cost nothing both ways."""
+    read = apsp.read(path)
+    assert read.rows is not None
+    assert read.weights is not None
+    jitter = np.random.default_rng(0).random(len(read.weights))
+    for name, weights in (("integers", read.weights + 1), ("floats", read.weights + 1 + jitter)):
+        graph = apsp.Graph.from_arrays(read.rows, read.cols, weights, n=read.n)
+        if device == "cuda":
+            on_gpu(f"Luxembourg, {name}", graph)
+            continue
+        result = apsp.shortest_paths(graph, threads=1)
         carried, none = result.edge_betweenness(normalized=False), result.infinity
         total = sum(sums for _, sums in result.engine.reduced(lambda D, none=none: np.where(none == D, 0, D).sum()))
         assert abs((carried * weights).sum() / total - 1) < 1e-12
@@ -97,13 +116,19 @@ def roads(path: Path) -> None:
 if __name__ == "__main__":
     parser = arguments(__doc__)
     parser.add_argument("--data", type=Path, help="a folder with osm-luxembourg/luxembourg.gr.gz")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     args = begin(parser)
-    for dtype in ("float64", "float32", "int32"):
-        flows(512 if args.quick else 2048, dtype)
-    size = 100 if args.quick else 400
-    networkx(f"complete, n = {size}", nx.complete_graph(size))
-    networkx(f"a tenth of all pairs, n = {size}", nx.gnp_random_graph(size, 0.1, seed=1))
-    networkx(f"4 edges a vertex, n = {size}", nx.gnm_random_graph(size, 4 * size, seed=1))
-    igraph(2000 if args.quick else 20_000, 8, 50 if args.quick else 500)
+    if args.device == "cuda":
+        on_gpu("road-like", apsp.road_like(10_000 if args.quick else 131_000, seed=0))
+        if not args.quick:
+            on_gpu("road-like", apsp.road_like(1_000_000, seed=0), check=False)
+    else:
+        for dtype in ("float64", "float32", "int32"):
+            flows(512 if args.quick else 2048, dtype)
+        size = 100 if args.quick else 400
+        networkx(f"complete, n = {size}", nx.complete_graph(size))
+        networkx(f"a tenth of all pairs, n = {size}", nx.gnp_random_graph(size, 0.1, seed=1))
+        networkx(f"4 edges a vertex, n = {size}", nx.gnm_random_graph(size, 4 * size, seed=1))
+        igraph(2000 if args.quick else 20_000, 8, 50 if args.quick else 500)
     if args.data is not None:
-        roads(args.data / "osm-luxembourg" / "luxembourg.gr.gz")
+        roads(args.data / "osm-luxembourg" / "luxembourg.gr.gz", args.device)
