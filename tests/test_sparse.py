@@ -1023,3 +1023,12 @@ def test_nothing_heavy_is_loaded_by_the_package():
     code = "import sys, semiring, semiring.sparse; print('numba' in sys.modules, 'scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+def test_an_analysis_takes_arcs_of_any_integers():
+    """Kernels read them as 32 bits: a process with 64 wrote beyond its arrays."""
+    tails, heads = np.divmod(np.flatnonzero(np.random.default_rng(0).random((90, 90)) < 0.05), 90)
+    found = [semiring.sparse.Analysis(tails.astype(d), heads.astype(d), 90) for d in (np.int32, np.int64, np.uint64)]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.structure.permutation, found[0].structure.permutation)
+        np.testing.assert_array_equal(other.arcs.arc, found[0].arcs.arc)

@@ -34,6 +34,7 @@ class Analysis:
     """
 
     def __init__(self, tails: np.ndarray, heads: np.ndarray, n: int, order: Any = "auto") -> None:
+        tails, heads = (np.ascontiguousarray(ends, np.int32) for ends in (tails, heads))  # as kernels take them
         self.n, self.tails, self.heads = n, tails, heads
         self.on_devices: dict[Any, Any] = {}  # the structure, by GPU and size of a number
         self.panels = Buffers(4)  # memory of two eliminations: the last one's, and that of new weights

@@ -418,8 +418,8 @@ MUTANTS = [
     Mutant(
         "sums-not-rescaled",
         "semiring/cuda/routes/adjoint.cu",
-        "atomicAdd(&along[p], rescaled(amount, by));",
-        "atomicAdd(&along[p], amount);",
+        "atomicAdd(&along[only[j]], rescaled(amount, by));",
+        "atomicAdd(&along[only[j]], amount);",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_they_are_those_of_a_loop",
         "Amounts of a row are added to those of all on another scale.",
     ),
