@@ -21,8 +21,8 @@ from . import cache, compile, shipped, survey
 from .bits import levels
 from .bits.product import PRODUCTS
 from .dense import sources
-from .routes import predecessors, walks
-from .sparse import fronts, hops, hubs, products, searches, sweep, thinning, voronoi
+from .routes import adjoint, predecessors, walks
+from .sparse import flows, fronts, hops, hubs, products, searches, sweep, thinning, voronoi
 
 #: One architecture a family; its cubins run on later members of the family, too.
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
@@ -75,6 +75,13 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         yield walks.text(semiring, dtype), arch, ()
         for file in predecessors.FILES:
             yield predecessors.text(semiring, dtype, file), arch, predecessors.OPTIONS
+        for near in (2, 1):
+            yield adjoint.text(semiring, dtype, adjoint.index_of(1), near), arch, predecessors.OPTIONS
+    slack = float(np.finfo(np.float64).eps) ** adjoint.SLACK
+    for doubt in (0.0, slack):
+        yield flows.counted_text(doubt), arch, ()
+        yield flows.text(flows.Shape(), "double", doubt), arch, ()
+    yield flows.text(flows.Shape(), "float", 0.0), arch, ()
 
 
 def _kinds(table: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[Semiring, np.dtype, bool]]:
