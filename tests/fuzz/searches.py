@@ -56,7 +56,7 @@ def _small(draw: Draw) -> None:
     wanted = rng.integers(0, n, draw.pick((n, 1, 3, 100)))
     draw.note(semiring=name, dtype=dtype, n=n, tails=tails, heads=heads, weights=weights, wanted=wanted, block=block)
     S = Searches((tails, heads), s, n=n, weights=weights, threads=threads)
-    expected = _star(n, tails, heads, weights, s)
+    expected = star(n, tails, heads, weights, s)
     found = [(u, D.copy()) for u, D in S.rows(wanted, block=block)]
     np.testing.assert_array_equal(np.concatenate([u for u, _ in found]), wanted)
     np.testing.assert_array_equal(np.concatenate([D for _, D in found]), expected[wanted])
@@ -68,7 +68,7 @@ def _small(draw: Draw) -> None:
     np.testing.assert_array_equal(S.to_dense(limit=limit), np.where(worse, dtypes.zero(s, dtype), expected))
 
 
-def _star(n: int, tails: Any, heads: Any, weights: Any, s: semiring.Semiring) -> np.ndarray:
+def star(n: int, tails: Any, heads: Any, weights: Any, s: semiring.Semiring) -> np.ndarray:
     """A* of the arcs, by rounds over all of them in Python's numbers."""
     zero, one = (value(s, weights.dtype).item() for value in (dtypes.zero, dtypes.one))
     arcs = [a for a in zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True) if a[2] != zero]

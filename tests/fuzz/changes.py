@@ -1,0 +1,94 @@
+"""Results after any sequence of changed weights, with hub labels and without: held to plain loops over the arcs."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+import semiring
+from apsp import Graph, shortest_paths
+from semiring import dtypes
+from semiring.errors import DivergenceError
+
+from .draw import Draw
+from .searches import WEIGHTS, star
+
+
+def prepare(device: str) -> None:
+    """They compute on the CPU."""
+    warnings.simplefilter("ignore")
+
+
+def case(draw: Draw) -> None:
+    """A graph, and after each change of a few of its edges or of all: pairs, tables, the nearest, flows."""
+    rng, n = draw.rng(), draw.pick((12, 1, 2, 5, 30, 60))
+    name = draw.pick(tuple(WEIGHTS))
+    s = semiring.get(name)
+    dtype = np.dtype(draw.pick(tuple(str(d) for d in dtypes.of(s) if d.kind != "b")))
+    directed, top, m = draw.chance(50), draw.pick((9, 2, 60)), draw.below(3 * n + 1)
+    ends = np.unique(
+        np.sort(rng.integers(0, n, (2, m)), axis=0) if not directed else rng.integers(0, n, (2, m)), axis=1
+    )
+    ends = ends[:, ends[0] != ends[1]]
+    tails, heads = ends
+    m = len(tails)
+    weights = WEIGHTS[name](rng, m, top).astype(dtype)
+    hubs, threads = draw.chance(60), draw.pick((1, 2))
+    draw.note(semiring=name, dtype=dtype, n=n, directed=directed, tails=tails, heads=heads, weights=weights, hubs=hubs)
+    graph = Graph.from_arrays(tails, heads, weights, n=n, directed=directed)
+    r = shortest_paths(
+        graph, semiring=s, dtype=dtype, engine="elimination", threads=threads, order=draw.pick(("auto", "degree"))
+    )
+    if hubs:
+        r.hub_labels()
+    zero = dtypes.zero(s, dtype)
+    for step in range(1 + draw.below(5)):
+        expected = _distances(n, tails, heads, weights, s, directed=directed)
+        told = expected.astype(float)
+        for value, encoded in ((s.zero, zero), (s.one, dtypes.one(s, dtype))):  # infinities are floats
+            told[expected == encoded] = float(value)
+        us, vs = rng.integers(0, n, (2, 20))
+        np.testing.assert_array_equal(r.distance(us, vs), told[us, vs])
+        u, v = draw.below(n), draw.below(n)
+        assert r.distance(u, v) == told[u, v]
+        some, others = rng.integers(0, n, 3), rng.integers(0, n, 4)
+        np.testing.assert_array_equal(r.table(some, others), told[np.ix_(some, others)])
+        np.testing.assert_array_equal(np.concatenate([D for _, D in r.rows()]), expected)
+        if name == "min_plus" and m and draw.chance(50):
+            _flows(r, rng, expected, weights, zero)
+        if not m:
+            return
+        few = np.unique(rng.integers(0, m, draw.pick((1, 2, 3, m))))
+        new = WEIGHTS[name](rng, len(few), top).astype(dtype)
+        if dtype.kind == "f" and name == "min_plus" and draw.chance(30):
+            new[0] = np.inf  # a closed road
+        weights = weights.copy()
+        weights[few] = new
+        draw.note(**{f"change {step}": (few, new)})
+        if len(few) < m or draw.chance(50):
+            r = r.update({(int(tails[k]), int(heads[k])): w for k, w in zip(few, new.tolist(), strict=True)})
+        else:
+            r = r.update(weights)
+
+
+def _distances(n: int, tails: Any, heads: Any, weights: Any, s: Any, *, directed: bool) -> np.ndarray:
+    if directed:
+        return star(n, tails, heads, weights, s)
+    both = np.concatenate((tails, heads)), np.concatenate((heads, tails)), np.concatenate((weights, weights))
+    return star(n, *both, s)
+
+
+def _flows(r: Any, rng: np.random.Generator, D: np.ndarray, weights: np.ndarray, zero: Any) -> None:
+    """Σ flow · weight = Σ demand · distance, unless best paths go round in a cycle that costs nothing."""
+    q = np.where(zero == D, 0.0, rng.integers(0, 3, D.shape))
+    np.fill_diagonal(q, 0.0)
+    try:
+        carried = r.flows(q)
+    except DivergenceError:
+        assert (weights == 0).any()
+        return
+    open_ = weights != zero
+    total = (q * np.where(zero == D, 0, D).astype(float)).sum()
+    np.testing.assert_allclose((carried[open_] * weights[open_].astype(float)).sum(), total, rtol=1e-9)
