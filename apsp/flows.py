@@ -213,11 +213,14 @@ def _numbers(trips: Any) -> tuple[Array, Array]:
         found = xp.ascontiguousarray(trips, np.float64)
     except (TypeError, ValueError) as error:
         raise DomainError(f"flows: trips must be numbers, got {error}.") from None
-    empty = not found.shape[-1]
-    most, least = (found.sum(axis=-1),) * 2 if empty else (found.max(axis=-1), found.min(axis=-1))
-    if not bool(xp.isfinite(most).all() & xp.isfinite(least).all()):
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = found.sum(axis=-1)
+    if not bool(xp.isfinite(sums).all()) and not bool(xp.isfinite(found).all()):  # sums alone may overflow
         raise DomainError("flows: trips must be finite numbers, got NaN or an infinity. Leave such pairs out.")
-    return found, (most > 0) | (least < 0)
+    used = sums != 0
+    if found.ndim > 1 and not bool(used.all()):
+        used[~used] = (found[~used] != 0).any(axis=-1)
+    return found, used
 
 
 def before(arcs: tuple[np.ndarray, np.ndarray], n: int) -> Callable[[int], list[int]]:
