@@ -636,6 +636,22 @@ class TestSumsOverBestPaths:
         with pytest.raises(DivergenceError, match="costs nothing, 'b' → 'c'"):
             sums([(0, 1, 1), (1, 2, 0), (2, 1, 0), (2, 3, 1)], D)
 
+    def test_of_no_vertices_and_no_edges(self, cp):
+        from semiring.cuda.routes import adjoint
+
+        for n in (0, 3):
+            A = np.full((n, n), np.inf, np.float32)
+            np.fill_diagonal(A, 0)
+            found = adjoint.essential(get("min_plus"), cp.asarray(A), cp.asarray(A))
+            edges = found.starts, found.heads, found.weights
+            sums = adjoint.Adjoint(get("min_plus"), A.dtype, edges, 1, range(n), "flows")
+            if n:
+                sums.add(cp.asarray(A), np.arange(n), cp.asarray(np.ones((1, n))))
+            sums.finish()
+            assert sums.along.get().tolist() == []
+            assert sums.arrivals.tolist() == [0] * n
+            assert [x.tolist() for x in sums.of_vertices()] == [[0.0] * n] * 2
+
     @pytest.mark.parametrize("dtype", ["float32", "int32"])
     def test_edges_that_are_as_good_as_their_closure(self, cp, dtype):
         from semiring.cuda.routes import adjoint

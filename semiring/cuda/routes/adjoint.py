@@ -59,7 +59,7 @@ def essential(semiring: Semiring, A: Array, D: Array) -> Edges:
     A, D = cupy.ascontiguousarray(A), cupy.ascontiguousarray(D)
     n, index = len(D), index_of(len(D))
     off = ESSENTIAL * float(np.finfo(D.dtype).eps) * largest_finite(semiring, D) if rounds(semiring, D.dtype) else 0
-    slack, blocks = _register(D.dtype)(off), -(-n // WARPS)
+    slack, blocks = _register(D.dtype)(off), max(1, -(-n // WARPS))
     counts = cupy.zeros(n + 1, np.int64)
     kernels = _module(semiring, D.dtype, index, 0, gpu.current())
     kernels.get_function("count_good")(
@@ -232,7 +232,7 @@ class Adjoint:
         into, _, order, _, _ = self._listed
         for out, starts, places in zip(sums, (into, self._starts), (order.data.ptr, 0), strict=True):
             given = along.data.ptr, starts.data.ptr, places, np.int32(self.n), out.data.ptr
-            self._function("sum_lists")((-(-self.n // WARPS),), (THREADS,), given)
+            self._function("sum_lists")((max(1, -(-self.n // WARPS)),), (THREADS,), given)
         entering, leaving = sums.get()
         return entering, leaving
 
