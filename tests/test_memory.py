@@ -81,7 +81,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "paths=True of a matrix": {**ASKED, "dtype": "float32", "n": 1200, "paths": True},
     "paths=True of some sources": {**ASKED, "n": 1500, "degree": 8, "engine": "dense", "sources": 0.3, "paths": True},
-    "elimination": {**ASKED, "n": 1500, "degree": 8, "engine": "elimination"},
+    "elimination": {**ASKED, "n": 1100, "degree": 8, "engine": "elimination"},
     "elimination, some sources": {**ASKED, "n": 3000, "degree": 2, "engine": "elimination", "sources": 0.3},
     "elimination, paths=True": {**ASKED, "n": 2500, "degree": 2, "engine": "elimination", "paths": True},
     "elimination, paths=True of some sources": {
@@ -115,7 +115,7 @@ CASES: dict[str, dict[str, Any]] = {
     "searches, some sources and targets": {
         **ASKED, "n": 2500, "degree": 8, "engine": "scipy", "sources": 0.3, "targets": 0.5,
     },
-    "searches, paths=True": {**ASKED, "n": 2500, "degree": 8, "engine": "scipy", "paths": True},
+    "searches, paths=True": {**ASKED, "n": 1800, "degree": 8, "engine": "scipy", "paths": True},
     "searches for hops, streamed": {**HOPS, "n": 4000, "rows": True},
     "searches for hops, some sources": {**HOPS, "n": 6000, "sources": 0.3},
     "searches for hops, some sources and targets": {**HOPS, "n": 6000, "sources": 0.3, "targets": 0.5},
@@ -165,6 +165,7 @@ RELEASED = frozenset(
     (
         *("float32, a negative edge, in place", "float64 in place", "int32, eight threads", "int32, a negative edge"),
         *("converted", "batch", "plus_times in place", "bool", "paths, a negative edge", "paths in a matrix"),
+        *("float32 in place", "batch converted"),
         *("paths=True of a sparse graph", "elimination, some sources", "elimination, paths=True"),
         *("ranks, converted", "ranks, a negative edge", "ranks, a sparse graph", "reachability, ranks"),
         *(
