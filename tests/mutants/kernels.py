@@ -659,8 +659,8 @@ MUTANTS = [
     Mutant(
         "adjoint-wraps",
         "semiring/cpu/routes/adjoint.py",
-        "                if count[j] < 0:\n",
-        "                if False:\n",
+        "            if counts[j] < 0:\n",
+        "            if False:\n",
         "tests/test_flows.py::test_counts_that_int64_does_not_hold_are_refused",
         "Counts beyond int64 wrap around.",
     ),

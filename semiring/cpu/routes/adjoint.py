@@ -230,71 +230,76 @@ def settle(
 
 
 @kernel
-def sums(
-    kind: Any, D: Any, sources: Any, starts: Any, heads: Any, weights: Any, slack: Any, floor: Any, demand: Any,
-    evenly: bool, through: Any, ending: Any, along: Any, state: Any, near: Any, worst: Any, again: Any, bound: Any,
-    first: Any, arcs: Any, V: Any, waiting: Any, order: Any, more: Any, begin: int, end: int,
-) -> int:  # fmt: skip
-    """Add what rows begin … end send through vertices, to their ends, and along arcs; a row that has no order, or −1.
+def hand_back(
+    known: int, asked: Any, evenly: bool, through: Any, ending: Any, along: Any, state: Any, V: Any, order: Any,
+    more: Any,
+) -> bool:  # fmt: skip
+    """Add what one source sends, asked[j] to vertex j; False if a float64 does not hold the paths to vertex state[2].
 
-    `demand` has a row for each source, or one for all. −2 − row is one with more best paths than a float64 counts, to
-    vertex state[2]. Where shared `evenly`, a vertex that asks for nothing is served by all its tight arcs alike.
+    Where shared `evenly`, a vertex that asks for nothing is served by all its tight arcs alike.
     """
-    for r in range(begin, end):
-        lane = (r - begin) % len(first)
-        if lane == 0:
-            list_together(
-                kind, D, r, min(r + LANES, end), starts, heads, weights, slack, floor, near, worst, bound, first, arcs
-            )
-        s, asked = sources[r], demand[r if len(demand) > 1 else 0]
-        known = settle(
-            kind, D[r], s, starts, heads, weights, again, bound, first[lane], arcs[lane], V, waiting, order, more
-        )  # fmt: skip
-        if known < 0:
-            state[0], state[1] = -1 - known, lane
-            return r
-        for i in range(known - 1, 0, -1):
-            j = order[i]
-            total, q = V[j].owed, asked[j]
-            through[j] += total
-            ending[j] += q
-            total += q
-            if V[j].more == NONE:
-                along[V[j].arc] += total
-                V[V[j].tail].owed += total
-                continue
-            alike, parts = evenly and q == 0.0, V[j].paths
-            if parts == np.inf:
-                state[2] = j
-                return -2 - r
+    for i in range(known - 1, 0, -1):
+        j = order[i]
+        total, q = V[j].owed, asked[j]
+        through[j] += total
+        ending[j] += q
+        total += q
+        if V[j].more == NONE:
+            along[V[j].arc] += total
+            V[V[j].tail].owed += total
+            continue
+        alike, parts = evenly and q == 0.0, V[j].paths
+        if parts == np.inf:
+            state[2] = j
+            return False
+        m = V[j].more
+        if alike:
+            parts = 1.0
+            while m != NONE:
+                parts += 1.0
+                m = more[m].next
             m = V[j].more
-            if alike:
-                parts = 1.0
-                while m != NONE:
-                    parts += 1.0
-                    m = more[m].next
-                m = V[j].more
-            e, k = V[j].arc, V[j].tail
-            while True:
-                share = total / parts * (1.0 if alike else V[k].paths)
-                along[e] += share
-                V[k].owed += share
-                if m == NONE:
-                    break
-                e, k, m = more[m].arc, more[m].tail, more[m].next
-        ending[s] += V[s].owed
-    return -1
+        e, k = V[j].arc, V[j].tail
+        while True:
+            share = total / parts * (1.0 if alike else V[k].paths)
+            along[e] += share
+            V[k].owed += share
+            if m == NONE:
+                break
+            e, k, m = more[m].arc, more[m].tail, more[m].next
+    ending[order[0]] += V[order[0]].owed
+    return True
 
 
 @kernel
-def counts(
-    kind: Any, D: Any, sources: Any, starts: Any, heads: Any, weights: Any, slack: Any, floor: Any, C: Any, state: Any,
-    near: Any, worst: Any, again: Any, bound: Any, first: Any, arcs: Any, V: Any, waiting: Any, order: Any, more: Any,
-    begin: int, end: int,
-) -> int:  # fmt: skip
-    """C[r,j] ← the best paths from sources[r] to j, for rows begin … end; a row that has no order, or −1.
+def count(known: int, counts: Any, state: Any, V: Any, order: Any, more: Any) -> bool:
+    """counts[j] ← the best paths of one source to j; False where an int64 does not hold those to vertex state[2]."""
+    for j in range(len(counts)):
+        counts[j] = 0
+    counts[order[0]] = 1
+    for i in range(1, known):
+        j = order[i]
+        counts[j] = counts[V[j].tail]
+        m = V[j].more
+        while m != NONE:
+            counts[j] += counts[more[m].tail]
+            if counts[j] < 0:
+                state[2] = j
+                return False
+            m = more[m].next
+    return True
 
-    −2 − row is one where an int64 does not hold those to vertex state[2].
+
+@kernel
+def sums(
+    kind: Any, D: Any, sources: Any, starts: Any, heads: Any, weights: Any, slack: Any, floor: Any, demand: Any,
+    evenly: bool, through: Any, ending: Any, along: Any, C: Any, state: Any, near: Any, worst: Any, again: Any,
+    bound: Any, first: Any, arcs: Any, V: Any, waiting: Any, order: Any, more: Any, begin: int, end: int,
+) -> int:  # fmt: skip
+    """Add what rows begin … end send through vertices, to ends, and along arcs; or, where C has rows, count paths.
+
+    `demand` has a row for each source, or one for all. Returns a row that has no order; −2 − row of one with too many
+    best paths; else −1.
     """
     for r in range(begin, end):
         lane = (r - begin) % len(first)
@@ -309,28 +314,20 @@ def counts(
         state[0], state[1] = abs(known) - (known < 0), lane
         if known < 0:
             return r
-        count = C[r]
-        for j in range(len(count)):
-            count[j] = 0
-        count[sources[r]] = 1
-        for i in range(1, known):
-            j = order[i]
-            count[j] = count[V[j].tail]
-            m = V[j].more
-            while m != NONE:
-                count[j] += count[more[m].tail]
-                if count[j] < 0:
-                    state[2] = j
-                    return -2 - r
-                m = more[m].next
+        if len(C):
+            held = count(known, C[r], state, V, order, more)
+        else:
+            asked = demand[r if len(demand) > 1 else 0]
+            held = hand_back(known, asked, evenly, through, ending, along, state, V, order, more)
+        if not held:
+            return -2 - r
     return -1
 
 
-_INPUT, _WORKSPACE = "Auwuaxx", "lAAaaUU0uu1"
-_SIGNATURES = {
-    sums: f"{_INPUT}Ftfff{_WORKSPACE}ii",
-    counts: f"{_INPUT}L{_WORKSPACE}ii",
-}
+#: What stands for the counts where sums are added, and for the sums where paths are counted.
+_NO_COUNTS = np.empty((0, 0), np.int64)
+_NO_SUMS = np.empty((1, 0)), False, np.empty(0), np.empty(0), np.empty(0)
+_SIGNATURE = "AuwuaxxFtfffLlAAaaUU0uu1ii"
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -393,11 +390,11 @@ class Adjoint:
         pieces = list(zip([0, *ends], ends, strict=False))
         parts = [self._open, *(self._spare.pop() if self._spare else self._sums() for _ in pieces[1:])]
         arguments = self._input(D, sources)
-        self._code(sums)  # compiled once, and not by each thread
+        self._code()  # compiled once, and not by each thread
 
         def piece(worker: int, number: int) -> None:
-            into = np.ascontiguousarray(demand), evenly, *parts[number]
-            self._call(sums, worker, D, sources, (*arguments, *into), *pieces[number])
+            into = np.ascontiguousarray(demand), evenly, *parts[number], _NO_COUNTS
+            self._call(worker, D, sources, (*arguments, *into), *pieces[number])
 
         run(piece, [(number,) for number in range(len(pieces))], self.threads)
         self._rows += len(D)
@@ -416,17 +413,17 @@ class Adjoint:
 
     def counts(self, D: np.ndarray, sources: np.ndarray, out: np.ndarray) -> None:
         """out ← the number of best paths from each source to every vertex, int64; errors as of `add`."""
-        arguments = *self._input(D, sources), out
-        self._code(counts)  # compiled once, and not by each thread
+        arguments = *self._input(D, sources), *_NO_SUMS, out
+        self._code()  # compiled once, and not by each thread
         step = -(-len(D) // (4 * self.threads))
         pieces = [(first, min(first + step, len(D))) for first in range(0, len(D), step)]
-        run(lambda worker, *ends: self._call(counts, worker, D, sources, arguments, *ends), pieces, self.threads)
+        run(lambda worker, *ends: self._call(worker, D, sources, arguments, *ends), pieces, self.threads)
 
     def tight(self, d: np.ndarray, source: int) -> tuple[np.ndarray, np.ndarray]:
         """The tails and heads of all tight arcs for one source, by tail; errors as of `add`."""
         D, sources, space = d[None], np.array([source]), self._workspace(0)
-        call, out = self._code(counts), np.empty((1, self.n), np.int64)
-        if call(*self._input(D, sources), out, *space, 0, 1) == 0:
+        out = np.empty((1, self.n), np.int64)
+        if self._code()(*self._input(D, sources), *_NO_SUMS, out, *space, 0, 1) == 0:
             self._refuse(d, source, space)
         known, (V, _, order, more) = space[0][0], space[7:]
         reached = V[order[1:known]]
@@ -454,8 +451,8 @@ class Adjoint:
         rows = np.ascontiguousarray(D), sources.astype(np.uint32)
         return *rows, self.starts, self.heads, self.weights, scalar(slack), scalar(floor)
 
-    def _code(self, part: Any) -> Any:
-        return compiled(part, self.kind, _SIGNATURES[part], vertex_of(self.kind.dtype), MORE)
+    def _code(self) -> Any:
+        return compiled(sums, self.kind, _SIGNATURE, vertex_of(self.kind.dtype), MORE)
 
     def _workspace(self, worker: int) -> Any:
         if worker not in self._workspaces:
@@ -469,7 +466,6 @@ class Adjoint:
 
     def _call(
         self,
-        part: Any,
         worker: int,
         D: np.ndarray,
         sources: np.ndarray,
@@ -478,13 +474,13 @@ class Adjoint:
         end: int,
     ) -> None:
         """A kernel on these rows, some at a time; its errors."""
-        call, space = self._code(part), self._workspace(worker)
+        call, space, counted = self._code(), self._workspace(worker), arguments[-1] is not _NO_COUNTS
         step = max(1, CALL // (len(self.heads) + 16 * self.n))
         for first in range(begin, end, step):
             row = call(*arguments, *space, first, min(first + step, end))
             if row < -1:
                 source, target = (self.names[int(v)] for v in (sources[-2 - row], space[0][2]))
-                limit = "2⁶³ − 1" if part is counts else "1.8e308, which float64 holds"
+                limit = "2⁶³ − 1" if counted else "1.8e308, which float64 holds"
                 raise DomainError(
                     f"{self.where}: the best paths from {source!r} to {target!r} must be at most {limit}, got more. "
                     "Take weights that tie less often, or leave the pair out."
