@@ -401,7 +401,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
         const double close = scale_of(bound, 1);
         const int by = int((__double_as_longlong(close) - __double_as_longlong(scale)) >> 52);
         for (int j = threadIdx.x; j < n; j += workers) {
-            only[j] = Place(place[j]);
+            only[j] = Place(place[j] & ~ALONE);
             owed[j] = j == s ? 0 : scaled(asked[j], close);
         }
         __syncthreads();
