@@ -164,6 +164,9 @@ def next_hops(
     return closed.give_back(found, where="next_hops")
 
 
+#: How much worse an edge may be than its distance for rounding alone, in eps of the largest one: sums are compared to 4
+#: eps of the larger one.
+DOUBT = 16
 #: Entries that are looked at together; on a GPU so many that it is busy.
 _CHUNK, _CHUNK_GPU = 1 << 18, 1 << 26
 
@@ -292,7 +295,7 @@ class Trees:
             return None
         with on_device(D):
             A = module(D).asarray(self._matrix(D))
-            return load("semiring.cuda.routes.adjoint").essential(self.semiring, A, D)
+            return load("semiring.cuda.routes.adjoint").essential(self.semiring, A, D, DOUBT)
 
     def tight(self, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Which of these edges are as good as their distances, within rounding; all where no table is in memory."""
@@ -306,7 +309,7 @@ class Trees:
         if self.engine.dtype.kind != "f" or self.semiring.mul.selects:
             return 0.0
         largest = max((dtypes.largest_finite(D) for D in parts), default=0.0)
-        return 16 * float(np.finfo(self.engine.dtype).eps) * largest  # sums are compared to 4 eps of the larger one
+        return DOUBT * float(np.finfo(self.engine.dtype).eps) * largest
 
     def _essential(self, A: Any, together: int) -> Edges:
         """Tails, heads and weights of the edges of a matrix that are as good as their distances, within rounding.

@@ -188,15 +188,25 @@ def adjoint(
     AlgebraError
         If ⊕ does not select, or ⊗ does: then a detour costs nothing, and best walks go in circles.
     """
+    require_countable(semiring, where=where)
+    names = range(len(edges[0]) - 1) if names is None else names
+    options = semiring, dtype, edges, _threads(threads), names, where
+    return load(f"semiring.{device}.routes.adjoint").Adjoint(*options)
+
+
+def require_countable(semiring: Semiring, *, where: str) -> None:
+    """Refuse a semiring over which best walks cannot be counted, as `adjoint` says.
+
+    Raises
+    ------
+    AlgebraError
+    """
     require_selection(semiring, where=where)
     if semiring.mul.selects is not None:
         raise AlgebraError(
             f"{where}: ⊗ must make walks worse with every edge, as + and × do, got {semiring.mul.name} of "
             f"{semiring.name}, over which best walks go in circles and cannot be counted. `path` finds one of them."
         )
-    names = range(len(edges[0]) - 1) if names is None else names
-    options = semiring, dtype, edges, _threads(threads), names, where
-    return load(f"semiring.{device}.routes.adjoint").Adjoint(*options)
 
 
 def _require_trees(wrong: int, where: str) -> None:

@@ -645,7 +645,7 @@ class TestSumsOverBestPaths:
         for n in (0, 3):
             A = np.full((n, n), np.inf, np.float32)
             np.fill_diagonal(A, 0)
-            found = adjoint.essential(get("min_plus"), cp.asarray(A), cp.asarray(A))
+            found = adjoint.essential(get("min_plus"), cp.asarray(A), cp.asarray(A), 16)
             edges = found.starts, found.heads, found.weights
             sums = adjoint.Adjoint(get("min_plus"), A.dtype, edges, 1, range(n), "flows")
             if n:
@@ -665,7 +665,7 @@ class TestSumsOverBestPaths:
         for X, values in zip((A, D), given, strict=True):
             X[np.isfinite(values)] = 8 * values[np.isfinite(values)]
         A[3, 3] = 0
-        found = adjoint.essential(get("min_plus"), cp.asarray(A), cp.asarray(D))
+        found = adjoint.essential(get("min_plus"), cp.asarray(A), cp.asarray(D), 16)
         good = (A == D) & (zero != A) & ~np.eye(len(A), dtype=bool)
         np.testing.assert_array_equal(np.stack([found.tails.get(), found.heads.get()]), np.nonzero(good))
         np.testing.assert_array_equal(found.weights.get(), A[good])

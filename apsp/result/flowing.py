@@ -14,7 +14,7 @@ from semiring.devices import host, module, on_device, to_device
 from semiring.errors import NoPathError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
-from semiring.routes import adjoint
+from semiring.routes import adjoint, require_countable
 from semiring.types import Array, Label
 
 from ..engines.part import Limit
@@ -340,7 +340,7 @@ class Flowing(Routed):
         """The sums of what all sources ask, or some of them, where the engine finds them without their rows."""
         if self.engine.limit is not None or self.engine.all_pairs.in_memory:
             return None
-        adjoint(self.semiring, self.dtype, _NO_EDGES, where=where)
+        require_countable(self.semiring, where=where)
         (_, heads, weights), tails = self._arcs.edges, self._arcs.tails
         watch = Watch(f"{where}: best paths from {len(sources)} vertices", len(sources), callback)
         found = self.engine.all_pairs.flows((tails, heads, weights), sources, asked, watch)
@@ -405,7 +405,7 @@ class Flowing(Routed):
 
     def _adjoint(self, where: str, device: str = "cpu") -> Any:
         threads = getattr(self.engine.all_pairs, "threads", None)
-        adjoint(self.semiring, self.dtype, _NO_EDGES, where=where)  # refuses before edges are listed
+        require_countable(self.semiring, where=where)  # before edges are listed
         edges, names = self._arcs_of(device).edges, self.labels
         return adjoint(self.semiring, self.dtype, edges, where=where, names=names, threads=threads, device=device)
 
@@ -431,4 +431,3 @@ class Flowing(Routed):
 
 
 _NOTHING = np.empty(0)
-_NO_EDGES = np.zeros(1, np.int64), np.empty(0, np.int64), _NOTHING

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import catalog, dtypes
 from ..algebra import Semiring
+from ..cpu.routes.equality import SLACK
 from . import cache, compile, shipped, survey
 from .bits import levels
 from .bits.product import PRODUCTS
@@ -77,7 +78,7 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
             yield predecessors.text(semiring, dtype, file), arch, predecessors.OPTIONS
         for near in (2, 1):
             yield adjoint.text(semiring, dtype, adjoint.index_of(1), near), arch, predecessors.OPTIONS
-    slack = float(np.finfo(np.float64).eps) ** adjoint.SLACK
+    slack = float(np.finfo(np.float64).eps) ** SLACK
     for doubt in (0.0, slack):
         yield flows.counted_text(doubt), arch, ()
         yield flows.text(flows.Shape(), "double", doubt), arch, ()

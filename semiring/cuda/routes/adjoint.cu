@@ -185,7 +185,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
     auto* const worst = near < 2 && sizeof(T) <= 2 * sizeof(Index) ? reinterpret_cast<T*>(level) : reinterpret_cast<T*>(paths);
     // Groups of `lanes` threads look at a list each: the place in a group, and the first lane of it.
     const int lane = threadIdx.x % 32, own = lane % lanes, base = lane - own;
-    const double scale = scale_of((Bits)__double_as_longlong(most), 1);
+    const double scale = scale_of(most);
     for (long long row = first + blockIdx.x; row < last; row += gridDim.x) {
         const T* const d = D + row * pitch;
         const int s = sources[row];
@@ -397,8 +397,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
             if (const int kind = kind_of(j); kind >= 0) order[begins[kind] + rank[j]] = Index(j);
         __syncthreads();
         const double* const asked = demand + row * demand_pitch;
-        const Bits bound = (Bits)__double_as_longlong(bounds[demand_pitch ? row : 0]);
-        const double close = scale_of(bound, 1);
+        const double close = scale_of(bounds[demand_pitch ? row : 0]);
         const int by = int((__double_as_longlong(close) - __double_as_longlong(scale)) >> 52);
         for (int j = threadIdx.x; j < n; j += workers) {
             only[j] = Place(place[j] & ~ALONE);
@@ -454,7 +453,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
 // total[order[p]] ← itself + what was added up as integers, which begin again.
 extern "C" __global__ void __launch_bounds__(threads)
     join(Bits* along, const long long* order, long long count, double most, double* total) {
-    const double back = inverse(scale_of((Bits)__double_as_longlong(most), 1));
+    const double back = inverse(scale_of(most));
     const long long p = blockIdx.x * (long long)threads + threadIdx.x;
     if (p >= count) return;
     total[order[p]] += (long long)along[p] * back;

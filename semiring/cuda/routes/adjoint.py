@@ -11,15 +11,13 @@ import numpy as np
 from ... import dtypes
 from ...algebra import Semiring
 from ...compiling import about
+from ...cpu.routes.equality import SLACK
 from ...memory import available, require
 from ...types import Array
 from .. import algebra, compile, gpu
 from . import levelled
-from .predecessors import OPTIONS, constants, rounds
+from .predecessors import OPTIONS, constants, register, rounds
 
-#: How much an entry of D may be off, as a power of the rounding error of one operation; how much an edge may differ
-#: from its closure, in rounding errors of the largest entry: both as on the CPU.
-SLACK, ESSENTIAL = 0.75, 16
 #: Sources whose sums are added up as integers before they are added to those of others as numbers.
 CHUNK = 512
 #: Threads of a block, and blocks of a multiprocessor, by how much of what a source knows is in shared memory.
@@ -46,8 +44,10 @@ def index_of(n: int) -> np.dtype:
     return np.dtype(np.uint16 if n < 1 << 16 else np.uint32)
 
 
-def essential(semiring: Semiring, A: Array, D: Array) -> Edges:
+def essential(semiring: Semiring, A: Array, D: Array, doubt: float) -> Edges:
     """The edges of a matrix that are as good as in its closure, within rounding; both CuPy's, of one dtype.
+
+    Where ⊗ rounds, they may differ by `doubt` eps of the largest entry.
 
     Raises
     ------
@@ -58,8 +58,8 @@ def essential(semiring: Semiring, A: Array, D: Array) -> Edges:
 
     A, D = cupy.ascontiguousarray(A), cupy.ascontiguousarray(D)
     n, index = len(D), index_of(len(D))
-    off = ESSENTIAL * float(np.finfo(D.dtype).eps) * largest_finite(semiring, D) if rounds(semiring, D.dtype) else 0
-    slack, blocks = _register(D.dtype)(off), max(1, -(-n // WARPS))
+    off = doubt * float(np.finfo(D.dtype).eps) * largest_finite(semiring, D) if rounds(semiring, D.dtype) else 0
+    slack, blocks = register(D.dtype)(off), max(1, -(-n // WARPS))
     counts = cupy.zeros(n + 1, np.int64)
     kernels = _module(semiring, D.dtype, index, 0, gpu.current())
     kernels.get_function("count_good")(
@@ -290,7 +290,7 @@ class Adjoint:
     ) -> None:
         import cupy
 
-        scalar = _register(self.dtype)
+        scalar = register(self.dtype)
         slack = scalar(float(np.finfo(self.dtype).eps) ** SLACK if self.rounds else 0)
         floor = scalar(largest_finite(self.semiring, cupy.ascontiguousarray(D)) if self._cancels else 0)
         where = cupy.asarray(np.ascontiguousarray(sources, np.int32))
@@ -352,8 +352,3 @@ def _module(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, dev
 
 def _function(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, entry: str) -> Any:
     return _module(semiring, dtype, index, near, gpu.current()).get_function(entry)
-
-
-def _register(dtype: np.dtype) -> Any:
-    """As what kernels take an entry."""
-    return {"float32": np.float32, "float64": np.float64, "int64": np.int64}.get(dtype.name, np.int32)

@@ -4,13 +4,16 @@ using Bits = unsigned long long;  // of |x|: they sort as numbers do, NaN last
 
 __device__ inline Bits bits(double x) { return __double_as_longlong(fabs(x)); }
 
-// By what to multiply `count` numbers of which none is greater, so that their sum has 62 bits; NaN if it is not finite.
-__device__ inline double scale_of(Bits greatest, int count) {
-    const double most = count * __longlong_as_double(greatest), none = most - most;
+// By what to multiply numbers that come to `most`, so that their sum has 62 bits; NaN if it is not finite.
+__device__ inline double scale_of(double most) {
+    const double none = most - most;
     if (none != 0) return none;
     const int exponent = int(__double_as_longlong(most) >> 52) - 1022;  // most < 2^exponent
     return __longlong_as_double((long long)(1023 + min(62 - exponent, 1000)) << 52);
 }
+
+// The same of `count` numbers of which none is greater.
+__device__ inline double scale_of(Bits greatest, int count) { return scale_of(count * __longlong_as_double(greatest)); }
 
 // 1 / scale, of a power of two.
 __device__ inline double inverse(double scale) {

@@ -42,7 +42,6 @@ ALLOWED = 4.0
 #: Bytes of a record of facts about a matrix.
 FACTS = 16
 
-#: As what kernels take an entry: int32 where its dtype is not listed.
 _REGISTERS: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "int64": np.int64}
 
 
@@ -89,6 +88,11 @@ def constants(semiring: Semiring, dtype: np.dtype) -> str:
 FILES = ("alone.cu", "predecessors.cu")
 #: Sums and products are rounded one by one, as the CPU rounds them.
 OPTIONS = ("-fmad=false",)
+
+
+def register(dtype: np.dtype) -> Any:
+    """As what kernels take an entry: int32 where its dtype is not listed."""
+    return _REGISTERS.get(dtype.name, np.int32)
 
 
 def rounds(semiring: Semiring, dtype: np.dtype) -> bool:
@@ -175,7 +179,7 @@ class _Search:
             yield from ((ALLOWED * many, wide) for many, wide in several)
 
     def _slack(self, allowed: float) -> Any:
-        return _REGISTERS.get(self.dtype.name, np.int32)(allowed * self.eps)
+        return register(self.dtype)(allowed * self.eps)
 
     def _small(self) -> bool:
         """The entire rule, a block a matrix; whether all pairs were found."""

@@ -15,7 +15,7 @@ from ...cpu.sparse.counted import HINT, MANY
 from ...memory import available, require
 from .. import compile, gpu
 from ..gpu import on_device
-from .sweep import WARP
+from .sweep import WARP, addresses
 
 if TYPE_CHECKING:
     from ...sparse.analysis import Analysis
@@ -269,7 +269,7 @@ class Lists:
     @property
     def tables(self) -> tuple[Any, ...]:
         """What a kernel reads them from."""
-        return _addresses(self.entries, self.numbers, self.begin)
+        return addresses(self.entries, self.numbers, self.begin)
 
 
 class Strips:
@@ -325,7 +325,7 @@ class Strips:
         self.places[starts[:, None] + cupy.arange(4)] = cupy.where(there, four[selected], -1)
         self.selected, self.lists, self.several = selected, lists, several
         self.arrays = rows, long, many, lists, several, corner_long, corner_many
-        self.tables = _addresses(*self.arrays)
+        self.tables = addresses(*self.arrays)
 
 
 class Flows:
@@ -435,9 +435,9 @@ class Flows:
         path = cupy.empty((max(layout.height, 1), lanes), np.int32)
         blocks = -(-groups // WARPS)
         each, many, climbing = (WARP * WARPS,), len(layout.regions), self.climbing.tables
-        on_path = _addresses(layout.above, layout.base, layout.bottom, layout.which, starts, z, owed, path)
+        on_path = addresses(layout.above, layout.base, layout.bottom, layout.which, starts, z, owed, path)
         found["climb"]((blocks,), each, (*climbing, *on_path, pitch))
-        paths, ends = _addresses(layout.lowest, layout.base, starts, z), _addresses(self.missing, self.greatest)
+        paths, ends = addresses(layout.lowest, layout.base, starts, z), addresses(self.missing, self.greatest)
         for nodes in reversed(layout.levels):
             level = nodes.data.ptr, np.int32(len(nodes)), *self.climbed.tables
             found["climb_level"]((len(nodes) * blocks,), each, (*level, *paths, owed.data.ptr, pitch))
@@ -453,7 +453,7 @@ class Flows:
             given = layout.regions.data.ptr, np.int32(many), self.units.data.ptr
             items = slots, lengths, numbers, lists, corner, corner_numbers
             others = layout.roots, layout.root_rows, wanted, layout.lowest, starts, z, owed, Y, G
-            arguments = *given, *items, *_addresses(*others), pitch
+            arguments = *given, *items, *addresses(*others), pitch
             found["walk_regions"](
                 (many * -(-groups // shape.warps),),
                 (WARP * shape.warps,),
@@ -462,12 +462,12 @@ class Flows:
             )
         for nodes in reversed(layout.levels):
             level = nodes.data.ptr, np.int32(len(nodes)), *self.strips.tables
-            tables = _addresses(wanted, layout.children, layout.below)
+            tables = addresses(wanted, layout.children, layout.below)
             arguments = (
                 *level,
                 *tables,
                 *paths,
-                *_addresses(owed, Y, G),
+                *addresses(owed, Y, G),
                 pitch,
                 partial.data.ptr + 8 * low,
                 partial.shape[1],
@@ -488,9 +488,9 @@ class Flows:
             level = nodes.data.ptr, np.int32(len(nodes)), *self.climbed.tables, *paths, owed.data.ptr, pitch
             tables = places.data.ptr + at[0], first.data.ptr + at[1], climbed.data.ptr
             found["climb_back_level"]((len(nodes) * blocks,), each, (*level, *tables))
-        rest = *_addresses(layout.base, starts, z, owed, path), pitch, *_addresses(places, first, climbed)
+        rest = *addresses(layout.base, starts, z, owed, path), pitch, *addresses(places, first, climbed)
         found["climb_back"]((blocks,), each, (*climbing, *rest))
-        tables = _addresses(climbed, self.climb_sums, self.owners)
+        tables = addresses(climbed, self.climb_sums, self.owners)
         self._join("join_climbs", len(self.climb_places), tables, self.climb_places, self.beyond, (places, touched))
 
     def _join(
@@ -498,7 +498,7 @@ class Flows:
     ) -> None:
         """Add what groups summed up to the sums of all."""
         if count:
-            rest = (np.int32(count), *_addresses(*more, places, sums))
+            rest = (np.int32(count), *addresses(*more, places, sums))
             self.kernels[name]((-(-count // 256),), (256,), (*before, *rest))
 
     @property
@@ -551,18 +551,13 @@ class Numbers:
     def _run(self, name: str, *, deepest: bool = False) -> None:
         import cupy
 
-        addresses = np.array(_addresses(*self.arrays.values()), np.uint64)
-        tables = cupy.asarray(addresses)
+        tables = cupy.asarray(np.array(addresses(*self.arrays.values()), np.uint64))
         steps = self.layout.fronts
         for supernodes, threads in reversed(steps) if deepest else steps:
-            self.kernels[name]((len(supernodes),), (threads,), _addresses(tables, supernodes))
+            self.kernels[name]((len(supernodes),), (threads,), addresses(tables, supernodes))
 
     def spread(self, below: Any, beyond: Any) -> Any:
         """What each arc carries, from sums of the entries of F."""
         self.arrays["lower_sums"], self.arrays["upper_sums"] = below, beyond
         self._run("spread")
         return self.carried
-
-
-def _addresses(*arrays: Any) -> tuple[int, ...]:
-    return tuple(array.data.ptr for array in arrays)

@@ -190,7 +190,7 @@ def warps_before(total: np.ndarray, start: int, stop: int) -> np.ndarray:
     return found.astype(np.int32)
 
 
-def _addresses(*arrays: Any) -> tuple[int, ...]:
+def addresses(*arrays: Any) -> tuple[int, ...]:
     """Where arrays begin."""
     return tuple(array.data.ptr for array in arrays)
 
@@ -432,8 +432,8 @@ class Sweeps:
 
         tree, pitch = self.tree, lanes.padded
         z, v = (cupy.empty((max(tree.S.height, 1), pitch), self.dtype) for _ in range(2))
-        tables, ours = _addresses(tree.slots, self.up), (*_addresses(z, v), _pitch(v))
-        starts = _addresses(tree.nodes, tree.owner, tree.parent), _addresses(lanes.starts)
+        tables, ours = addresses(tree.slots, self.up), (*addresses(z, v), _pitch(v))
+        starts = addresses(tree.nodes, tree.owner, tree.parent), addresses(lanes.starts)
         self.kernels["climb_regions"](
             (-(-pitch // 128),), (128,), (*starts[0], *tables, *starts[1], *ours, np.int32(pitch))
         )
@@ -442,7 +442,7 @@ class Sweeps:
                 self._climb_root(lanes, z, v)
             elif work:
                 before = lanes.before.data.ptr + 4 * start
-                level = *_addresses(tree.nodes, on_device), before, np.int32(count), *_addresses(lanes.ranges)
+                level = *addresses(tree.nodes, on_device), before, np.int32(count), *addresses(lanes.ranges)
                 self.kernels["climb_level"]((-(-work // WARPS),), (WARP * WARPS,), (*level, *tables, *ours))
         return z, v
 
@@ -474,7 +474,7 @@ class Sweeps:
         groups = -(-lanes.padded // (threads * tree.shape.each))
         rest = self._rest(lanes, v, out, ranked)
         for depth, tiles in enumerate(tree.tiles):
-            arguments = *_addresses(tree.nodes, tiles, lanes.ranges), *rest
+            arguments = *addresses(tree.nodes, tiles, lanes.ranges), *rest
             if depth == 0:
                 self.kernels["sweep_roots"]((len(tiles) * groups,), (threads,), arguments)
             else:
@@ -486,7 +486,7 @@ class Sweeps:
         if not len(tree.regions):
             return
         groups = -(-lanes.padded // (WARP * shape.warps * shape.each))
-        tables = _addresses(tree.nodes, tree.regions, lanes.ranges, tree.local)
+        tables = addresses(tree.nodes, tree.regions, lanes.ranges, tree.local)
         arguments = *tables, *self._rest(lanes, v, out, worst is not None)
         arguments += (0, 0) if worst is None else (worst.data.ptr, lanes.padded)
         arguments += np.int32(len(tree.regions)), np.int32(groups)
@@ -496,7 +496,7 @@ class Sweeps:
     def _rest(self, lanes: Lanes, v: Label, out: Array, ranked: bool) -> tuple[Any, ...]:
         """Rows and labels, panels, the lanes with v, and where y goes."""
         tree = self.tree
-        arguments = _addresses(*(tree.ranked if ranked else (tree.rows, tree.labels)), self.down, lanes.places, v)
+        arguments = addresses(*(tree.ranked if ranked else (tree.rows, tree.labels)), self.down, lanes.places, v)
         return *arguments, _pitch(v), out.data.ptr, _pitch(out), np.int32(lanes.padded)
 
     def transpose(self, panel: Array, rows: Any) -> None:
@@ -511,10 +511,10 @@ def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: Ar
     tree = rows.tree
     (_, v), (z, _) = rows.climb(sources), columns.climb(targets)
     ends = sources.starts, targets.starts, sources.places, targets.places
-    arguments = _addresses(tree.nodes, tree.owner, tree.parent, *ends)
+    arguments = addresses(tree.nodes, tree.owner, tree.parent, *ends)
     count = sources.count
     rows.kernels["pairs"](
-        (-(-count // 128),), (128,), (*arguments, *_addresses(v, z), sources.padded, out.data.ptr, np.int32(count))
+        (-(-count // 128),), (128,), (*arguments, *addresses(v, z), sources.padded, out.data.ptr, np.int32(count))
     )
 
 
