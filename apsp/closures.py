@@ -43,6 +43,7 @@ def closure(
     every: float | None = None,
     output: str | os.PathLike[str] | None = None,
     ties: str = "one",
+    steps: bool = False,
 ) -> Any:
     """A* = I ⊕ A ⊕ A² ⊕ …: all-pairs shortest paths in min-plus, reachability in the Boolean semiring.
 
@@ -97,11 +98,16 @@ def closure(
     ties : {"one", "shared"}
         Where a tensor of PyTorch requires gradients, or JAX traces: whether the gradient goes to the edges of the one
         best path that `predecessors` finds, or is shared among all best paths by their number (docs/gradients.md).
+    steps : bool
+        Also return the matrices M₀, M₁, … that the schedule goes through, of at most 32 vertices, to print and to draw:
+        one a vertex by default, one a product or pivot block with another `schedule`, and `block`.
 
     Returns
     -------
     TileStore
         With `output`, or where only the checkpoint holds the result. Otherwise:
+    (array, apsp.comparison.Steps)
+        With `steps`. Otherwise:
     array, shape of A
         Of the library that A is from, on its device and in the order of its stream: NumPy, CuPy, PyTorch, JAX or any
         with the array API. Numbers of 16 bits, float16 and bfloat16, are computed and returned in float32. The
@@ -152,6 +158,11 @@ def closure(
            [2., 6., 0.]])
     """
     if (hasattr(A, "requires_grad") or hasattr(A, "aval")) and (library := asked_by(A)):  # PyTorch's, JAX's
+        if steps:
+            raise ValueError(
+                "closure: steps=True must have a matrix without gradients, got a tensor that requires them. Pass "
+                "A.detach(), or jax.lax.stop_gradient(A) outside of transformations."
+            )
         if library == "torch":
             from .gradients.tensors import closure as differentiable
         else:
@@ -162,6 +173,11 @@ def closure(
         return differentiable(A, semiring, ties, null_value is None, schedule, block, threads, **others)
     if ties not in TIES:
         raise ties_error(ties, "closure")
+    if steps and any(x is not None for x in (memory, checkpoint, output, gpus)):
+        raise ValueError(
+            "closure: steps=True must be without memory=, checkpoint=, output= and gpus=, which are for large "
+            "matrices, got one of them. Leave it out."
+        )
     limits = Limits.of(memory, checkpoint, output, every)
     with Limits.output_context(limits, gpus) as in_effect:
         wants = Wants.of(
@@ -180,6 +196,10 @@ def closure(
             limits=in_effect,
             table=True,
         )
+        if steps:
+            from .comparison.steps import closure_and_steps
+
+            return closure_and_steps(Question(matrix_or_graph(A, wants), get(semiring), wants))
         question = Question(matrix_or_graph(A, wants), get(semiring), wants)
         engine = answer(question).engine
     return question.in_kind(engine.storage) if output is None else TileStore(output)

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 @click.option(
     "--predecessors", type=StoreType(folders=False, path_type=Path), help="Write the predecessors on best paths."
 )
+@click.option("--steps", is_flag=True, help="Print every matrix on the way, of at most 32 vertices; --plot draws them.")
 @click.option("--plot", type=FILE, help="Draw the network and the path: .png, .svg or .pdf; with --positions.")
 @click.option("--positions", type=FILE, metavar="FILE", help="Coordinates to draw at: .co, .geojson or .csv.")
 @click.option("--checksum", is_flag=True, help="Print Fletcher-16 and CRC-32 of the distances.")
@@ -77,6 +78,7 @@ def solve(
     pairs: Path | None,
     predecessors: Path | None,
     verify: bool,
+    steps: bool,
     **options: Any,
 ) -> None:
     """Best walks between all vertices of the graph in FILE, or between some.
@@ -89,6 +91,9 @@ def solve(
 
     answers.require_one(reduction, nearest, pairs, (source, target))
     require_dtype(options["semiring"], options["dtype"])
+    if steps:
+        _print_steps(file, options, plot)
+        return
     if (positions is None) != (plot is None):
         raise click.UsageError("solve: --positions are where --plot FILE draws vertices. Give both.")
     if verify or predecessors is not None:
@@ -138,6 +143,23 @@ def solve(
         summary(graph, f"semiring={r.semiring.name} dtype={dtype} schedule={schedule}", r.seconds, r.rate)
     if no:
         click.get_current_context().exit(NO)
+
+
+def _print_steps(file: str, options: dict[str, Any], plot: Path | None) -> None:
+    """Print, and draw, the matrices that the schedule goes through."""
+    from ..closures import closure
+
+    taken = (*READING, "file", "semiring", "schedule", "block", "dtype", "plot", "steps")
+    others = [option.name for option in click.get_current_context().command.params if option.name not in taken]
+    refuse_given([name for name in others if name], "--steps prints matrices and nothing else")
+    graphs.check(plot, (".png", ".svg", ".pdf"))
+    graph = graphs.read(file, options)
+    _, recorded = closure(
+        graph, steps=True, **{name: options[name] for name in ("semiring", "schedule", "block", "dtype")}
+    )
+    click.echo(str(recorded))
+    if plot is not None:
+        recorded.plot(save=plot)
 
 
 def _print_checksums(r: Result) -> None:

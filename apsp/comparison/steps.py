@@ -1,0 +1,315 @@
+"""The matrices that a schedule goes through, M₀, M₁ … Mₙ, one after each of its verbs: to print, and to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.backend import bind
+from semiring.catalog import get
+from semiring.errors import ShapeError
+from semiring.observed import Observed
+from semiring.survey import fast
+from semiring.verbs import Verb
+
+from .. import schedules
+from ..display import notebook, output
+from ..display.terminal import aligned
+from ..plans import make_plan
+from ..result import drawing
+from ..road import answer
+
+if TYPE_CHECKING:
+    from semiring.algebra import Semiring
+    from semiring.types import Array, Label
+
+    from ..question import Question
+
+#: Matrices of more vertices are not recorded: nobody reads them, and there are as many as vertices.
+MOST = 32
+#: Pictures in a row of a strip; up to so many vertices the entries are written into the cells.
+_ACROSS, _WRITTEN = 4, 12
+#: What each verb does, by its operands. Of others the name is printed.
+_FORMULAS = {
+    "gemm": "{0} ← {0} ⊕ {1} ⊗ {2}",
+    "matmul": "{0} ← {1} ⊗ {2}",
+    "left_mul": "{1} ← {0} ⊗ {1}",
+    "right_mul": "{0} ← {0} ⊗ {1}",
+    "closure": "{0} ← {0}*",
+    "clear": "{0} ← 0",
+    "copy": "{0} ← {1}",
+    "add_one": "{0} ← 1 ⊕ {0}",
+}
+
+#: In which truth values are computed, over (max, min).
+_TRUTHS = np.dtype(np.int16)
+
+#: The rows and the columns of a block.
+Block = tuple[slice, slice]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One matrix on the way to the closure.
+
+    Attributes
+    ----------
+    title : str
+        What was done: "by way of c", or a formula of blocks.
+    matrix : array, shape (n, n)
+        The matrix afterwards.
+    changed : array of bool, shape (n, n)
+        The entries that differ from the matrix before.
+    written, read : tuple of (slice, slice)
+        The blocks of the matrix that were written, and those that were only read: rows and columns.
+    """
+
+    title: str
+    matrix: np.ndarray
+    changed: np.ndarray
+    written: tuple[Block, ...] = ()
+    read: tuple[Block, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class Steps(Sequence[Step]):
+    """The matrices M₀, M₁, … of a schedule, a `Step` each; it prints itself.
+
+    Attributes
+    ----------
+    semiring : Semiring
+    schedule : str
+    block : int
+        The pivot block; 1 where the schedule takes one vertex at a time.
+    labels : sequence
+        The names of the vertices.
+    steps : tuple of Step
+        M₀, the matrix as it was given, first.
+    """
+
+    semiring: Semiring
+    schedule: str
+    block: int
+    labels: Sequence[Label]
+    steps: tuple[Step, ...]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @overload
+    def __getitem__(self, k: int) -> Step: ...
+    @overload
+    def __getitem__(self, k: slice) -> Sequence[Step]: ...
+    def __getitem__(self, k: int | slice) -> Step | Sequence[Step]:
+        return self.steps[k]
+
+    def __repr__(self) -> str:
+        n = len(self.steps[0].matrix)
+        return f"<Steps: M0 … M{len(self) - 1} of {n} vertices over {self.semiring.name}, {self._how()}>"
+
+    def __str__(self) -> str:
+        return "\n\n".join([f"closure over {self.semiring.name}, {self._how()}", *map(self._text, range(len(self)))])
+
+    def _repr_html_(self) -> str:
+        return notebook.table(repr(self)) + notebook.lines(str(self))
+
+    def _how(self) -> str:
+        return self.schedule if self.schedule in _UNBLOCKED else f"{self.schedule}, blocks of {self.block}"
+
+    def _heading(self, k: int) -> str:
+        step = self.steps[k]
+        count = int(step.changed.sum())
+        entries = "1 entry changes" if count == 1 else f"{count or 'no'} entries change"
+        return f"M{k}: {step.title}" + (f"; {entries}" if k else "")
+
+    def _text(self, k: int) -> str:
+        """A matrix as text, a star at each entry that has changed."""
+        step = self.steps[k]
+        names = [str(label) for label in self.labels]
+        shown = step.matrix.astype(np.int8) if step.matrix.dtype == bool else step.matrix
+        lines = [["", *(f"{name} " for name in names)]]
+        for name, entries, changed in zip(names, shown, step.changed, strict=True):
+            cells = zip(entries, changed, strict=True)
+            lines.append([name, *(output.text(x, self.semiring) + ("*" if new else " ") for x, new in cells)])
+        return "\n".join([self._heading(k), *aligned(lines, range(len(names) + 1))])
+
+    def _numbers(self, step: Step) -> np.ndarray:
+        """A matrix as floats, infinite where an integer stands for that."""
+        return output.numbers(step.matrix, self.semiring).astype(np.float64)
+
+    def plot(self, *, save: str | Path | None = None, dpi: int = 150) -> Any:
+        """Draw all matrices as a strip of pictures: what was written framed in red, what was read in blue.
+
+        Entries that have changed are bold; in matrices of more than 12 vertices they are marked by dots.
+
+        Parameters
+        ----------
+        save : path, optional
+            A `.png`, `.svg` or `.pdf` file to write; none is written without it.
+        dpi : int
+            Of a `.png` file.
+
+        Returns
+        -------
+        matplotlib Figure
+
+        Raises
+        ------
+        ValueError
+            If the file's suffix is none of these.
+        ImportError
+            If matplotlib is missing: it comes with the extra `plot`.
+        OSError
+            If the file cannot be written.
+
+        See Also
+        --------
+        apsp.closure : `steps=True` records them.
+        apsp.compare : The time of each schedule.
+
+        Examples
+        --------
+        >>> from apsp import closure
+        >>> D, steps = closure([[0, 4], [1, 0]], steps=True)
+        >>> steps.plot(save="steps.svg")  # doctest: +SKIP
+        """
+        across = min(len(self), _ACROSS)
+        down = -(-len(self) // across)
+        with drawing.canvas(None, save, size=(3.2 * across, 3.4 * down), dpi=dpi) as first:
+            from matplotlib.gridspec import GridSpec
+
+            grid = GridSpec(down, across, first.figure)
+            first.set_subplotspec(grid[0])
+            values = np.concatenate([self._numbers(step).ravel() for step in self.steps])
+            finite = values[np.isfinite(values)]
+            least, most = (float(finite.min()), float(finite.max()) + 1e-9) if len(finite) else (0.0, 1.0)
+            for k in range(len(self)):
+                self._draw(first if k == 0 else first.figure.add_subplot(grid[k]), k, least, most)
+        return first.figure
+
+    def _draw(self, axes: Any, k: int, least: float, most: float) -> None:
+        from matplotlib.patches import Rectangle
+
+        step, n, names = self.steps[k], len(self.labels), [str(label) for label in self.labels]
+        values = self._numbers(step)
+        # Half of the colours, the light ones, on which numbers can be read.
+        axes.imshow(np.where(np.isfinite(values), values, np.nan), cmap="YlGnBu", vmin=least, vmax=2 * most - least)
+        for blocks, color in ((step.read, "C0"), (step.written, "C3")):
+            for rows, columns in blocks:
+                size = columns.stop - columns.start, rows.stop - rows.start
+                corner = columns.start - 0.5, rows.start - 0.5
+                axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=color, linewidth=2, clip_on=False))
+        if n <= _WRITTEN:
+            for i, j in np.ndindex(n, n):
+                weight = "bold" if step.changed[i, j] else "normal"
+                number = f"{values[i, j]:.4g}".replace("inf", "∞")
+                axes.text(j, i, number, ha="center", va="center", fontsize=7, fontweight=weight)
+        else:
+            axes.scatter(*step.changed.nonzero()[::-1], s=6, color="C3")
+        axes.set_xticks(range(n), names if n <= _WRITTEN else [""] * n, fontsize=7)
+        axes.set_yticks(range(n), names if n <= _WRITTEN else [""] * n, fontsize=7)
+        axes.tick_params(length=0)
+        axes.set_title(f"M{k}: {step.title}".replace(" ⊕ M", "\n⊕ M"), fontsize=8)
+
+
+#: Schedules in which a block plays no part.
+_UNBLOCKED = ("iterative", "squaring")
+
+
+class _Recorder:
+    """An observer that copies the matrix after every verb that writes into it."""
+
+    def __init__(self, M: np.ndarray, labels: Sequence[Label]) -> None:
+        self._M, self._labels = M, labels
+        self.steps = [Step("the matrix", M.copy(), np.zeros(M.shape, bool))]
+
+    def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
+        pass
+
+    def after(self, verb: Verb, operands: tuple[Any, ...]) -> None:
+        if verb.name == "gemms":  # several products at once
+            for product in operands[0]:
+                self._add("gemm", product)
+        elif verb.name == "step":
+            k = operands[1]
+            cross = ((slice(k, k + 1), slice(0, len(self._M))), (slice(0, len(self._M)), slice(k, k + 1)))
+            self._append(f"by way of {self._labels[k]}", (), cross)
+        else:
+            self._add(verb.name, operands)
+
+    def _add(self, name: str, operands: Sequence[Any]) -> None:
+        blocks = [self._block(X) for X in operands]
+        written = blocks[1 if name == "left_mul" else 0]
+        if written is None or written[0].start == written[0].stop or written[1].start == written[1].stop:
+            return  # a buffer of the schedule's own
+        names = [f"M[{_text(b[0])}, {_text(b[1])}]" if b else "buffer" for b in blocks]
+        title = _FORMULAS.get(name, name).format(*names)
+        self._append(title, (written,), tuple(b for b in blocks if b and b != written))
+
+    def _append(self, title: str, written: tuple[Block, ...], read: tuple[Block, ...]) -> None:
+        matrix, before = self._M.copy(), self.steps[-1].matrix
+        self.steps.append(Step(title, matrix, matrix != before, written, read))
+
+    def _block(self, X: np.ndarray) -> Block | None:
+        """The rows and columns that a view takes of the matrix; None of other arrays."""
+        if not np.may_share_memory(X, self._M):
+            return None
+        rows, columns = divmod((X.ctypes.data - self._M.ctypes.data) // X.itemsize, max(len(self._M), 1))
+        return slice(rows, rows + X.shape[0]), slice(columns, columns + X.shape[1])
+
+
+def _text(span: slice) -> str:
+    """Rows or columns, as in NumPy's indices; of a single one, its number."""
+    return f"{span.start}:{span.stop}" if span.stop - span.start > 1 else str(span.start)
+
+
+def closure_and_steps(question: Question) -> tuple[Array, Steps]:
+    """The closure that is asked for, in kind, and the steps of a schedule on the way.
+
+    Raises
+    ------
+    ShapeError
+        If there are several matrices, or more than 32 vertices.
+    """
+    matrix: Array = question.problem.matrix
+    if len(matrix.shape) != 2 or len(matrix) > MOST:
+        raise ShapeError(
+            f"closure: steps=True must have one matrix of at most {MOST} vertices, got shape {tuple(matrix.shape)}. "
+            "Leave steps out, or take a part of it."
+        )
+    ops = question.problem.bind(question.wants)
+    original = np.array(matrix if isinstance(matrix, np.ndarray) else ops.download(matrix))
+    closed = question.in_kind(answer(question).engine.storage)  # raises if there is none; may overwrite the matrix
+    return closed, _record(question, original)
+
+
+def _record(question: Question, original: np.ndarray) -> Steps:
+    """The steps of the closure that is asked for, on the CPU.
+
+    "auto" is the iterative schedule, and a block two vertices or a quarter of them, so that there is something to see.
+    """
+    wants, s, n = question.wants, question.semiring, len(original)
+    labels: Sequence[Label] = list(question.graph.labels) if question.is_graph else range(n)
+    truths = original.dtype == bool  # packed into words, which have no entries to look at
+    algebra = get("max_min") if truths else s
+    if truths:
+        original = np.where(original, dtypes.one(algebra, _TRUTHS), dtypes.zero(algebra, _TRUTHS))
+    nonnegative = not truths and fast(question.problem.seen, s, original.dtype, n)
+    ops = bind(algebra, original.dtype, device="cpu", nonnegative=nonnegative, threads=1)
+    schedule = "iterative" if wants.schedule == "auto" else wants.schedule
+    plan = make_plan(n, algebra, ops, schedule=schedule, block=wants.block or max(-(-n // 4), 2))
+    M = ops.upload(original, copy=True)
+    recorder = _Recorder(M, labels)
+    verbs: Any = Observed(ops, recorder, apart=True)
+    verbs.cutover = 0  # the recursion goes down to single blocks
+    schedules.get(plan.schedule)(M, verbs, block=plan.block)
+    steps = recorder.steps
+    if truths:
+        one = dtypes.one(algebra, _TRUTHS)
+        steps = [replace(step, matrix=step.matrix == one) for step in steps]
+    return Steps(s, plan.schedule, 1 if plan.schedule in _UNBLOCKED else plan.block, labels, tuple(steps))
