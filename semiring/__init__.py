@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from .linalg import eye, matmul, matvec, power
     from .random import random_matrix
     from .sparse.elimination import Elimination, eliminate
+    from .sums import einsum, einsum_path, outer, prod, sum
 
 _HOME = {
     "algebra": ("Op", "Semiring", "Star", "Variant", "check_axioms"),
@@ -80,6 +81,7 @@ _HOME = {
     "elimination": ("lu",),
     "random": ("random_matrix",),
     "sparse.elimination": ("Elimination", "eliminate"),
+    "sums": ("einsum", "einsum_path", "outer", "prod", "sum"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -106,6 +108,8 @@ __all__ = [
     "Variant",
     "VertexError",
     "check_axioms",
+    "einsum",
+    "einsum_path",
     "eliminate",
     "eye",
     "get",
@@ -121,10 +125,13 @@ __all__ = [
     "min_max",
     "min_plus",
     "min_times",
+    "outer",
     "plus_times",
     "power",
+    "prod",
     "random_matrix",
     "reliability",
+    "sum",
 ]
 
 

@@ -178,6 +178,23 @@ def in_kind_of(*taken: Taken, where: str) -> Taken:
     return first
 
 
+def output_of(out: Array, kind: Taken, *, where: str) -> Taken:
+    """Memory to write a result to, of the library that its operands are from.
+
+    Raises
+    ------
+    DTypeError
+        If it cannot be written to, or is of another library.
+    """
+    output = take_in(out, where=where)
+    if output.unwritable:
+        raise DTypeError(f"{where}: out must be an array to write to, got {output.unwritable}.")
+    if output.made:
+        raise DTypeError(f"{where}: out must have the result's dtype {output.array.dtype}, got {out.dtype}.")
+    in_kind_of(kind, output, where=where)
+    return output
+
+
 def _place(array: Array) -> str:
     """The device of NumPy's or CuPy's array."""
     return "the CPU" if isinstance(array, np.ndarray) else f"GPU {array.data.device_id}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import dtypes, memory
 from .algebra import Semiring
-from .arrays import Taken, in_kind_of, take_in
+from .arrays import in_kind_of, output_of, take_in
 from .backend import device_of
 from .catalog import get
 from .conversion import conform
@@ -111,24 +111,13 @@ def matmul(
     s = get(semiring)
     a, b = take_in(A, where="matmul"), take_in(B, where="matmul")
     kind = in_kind_of(a, b, where="matmul")
-    output = kind if out is None else _output(out, kind, where="matmul")
+    output = kind if out is None else output_of(out, kind, where="matmul")
     with on_device(a.array):
         into = None if out is None else output.array
         product = multiplied(
             a.array, b.array, s, into, accumulate=accumulate, dtype=dtype, device=device, threads=threads
         )
         return output.give_back(product, where="matmul")
-
-
-def _output(out: Array, kind: Taken, *, where: str) -> Taken:
-    """Memory to write a product to, of the library that its operands are from."""
-    output = take_in(out, where=where)
-    if output.unwritable:
-        raise DTypeError(f"{where}: out must be an array to write to, got {output.unwritable}.")
-    if output.made:
-        raise DTypeError(f"{where}: out must have the product's dtype {output.array.dtype}, got {out.dtype}.")
-    in_kind_of(kind, output, where=where)
-    return output
 
 
 def matvec(
@@ -187,7 +176,7 @@ def matvec(
             f"matvec: matrices (…, m, n) and vectors (…, n) are required, got A {a.array.shape} and x {b.array.shape}."
         )
     kind = in_kind_of(a, b, where="matvec")
-    output = kind if out is None else _output(out, kind, where="matvec")
+    output = kind if out is None else output_of(out, kind, where="matvec")
     many = b.array.ndim > 1  # as many columns, each of its own product
     with on_device(a.array):
         columns = b.array[..., None] if many else b.array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def multiplied(
 ) -> Any:
     """`matmul` of NumPy's or CuPy's arrays: in `out` where it is passed, else in new memory on A's device."""
     shape = product_shape(A, B)
-    A, B = _common(A, B, s, dtype, where="matmul")
+    A, B = common((A, B), s, dtype, where="matmul")
     if accumulate and out is None:
         raise ShapeError("matmul: accumulate=True must have an array to add to, got out=None. Pass out=C.")
     if out is not None:
@@ -153,15 +153,24 @@ def sent(array: Array, device: str) -> Any:
     return cupy.asarray(array)
 
 
-def _common(A: Array, B: Array, s: Semiring, dtype: DType, *, where: str) -> tuple[Any, Any]:
-    """Both operands in one dtype of the semiring, on one device."""
-    if isinstance(A, np.ndarray) != isinstance(B, np.ndarray):
-        raise DTypeError(f"{where}: both operands must be NumPy or both CuPy arrays, got one of each.")
-    if dtype is None and A.dtype == B.dtype and A.dtype in dtypes.of(s):
-        return A, B
-    if s.dtypes == ("bool",):
-        return conform(A, s, dtype, where=where), conform(B, s, dtype, where=where)
-    if dtype is None:
-        dtype = A.dtype if A.dtype == B.dtype else np.result_type(A.dtype, B.dtype)
-    dtype = dtypes.resolve(s, dtype, where=where)
-    return conform(A, s, dtype, where=where), conform(B, s, dtype, where=where)
+def common(operands: Sequence[Array], s: Semiring, dtype: DType, *, where: str) -> list[Any]:
+    """Operands in one dtype of the semiring, on one device.
+
+    Raises
+    ------
+    DTypeError
+        If some are on the CPU and some on a GPU, or no dtype of the semiring holds them.
+    """
+    first = operands[0]
+    if any(isinstance(X, np.ndarray) != isinstance(first, np.ndarray) for X in operands):
+        raise DTypeError(f"{where}: operands must be all NumPy or all CuPy arrays, got some of each.")
+    if dtype is None and first.dtype in dtypes.of(s) and all(X.dtype == first.dtype for X in operands):
+        return list(operands)
+    if s.dtypes != ("bool",):
+        natural = (
+            first.dtype
+            if all(X.dtype == first.dtype for X in operands)
+            else np.result_type(*(X.dtype for X in operands))
+        )
+        dtype = dtypes.resolve(s, dtype, natural, where=where)
+    return [conform(X, s, dtype, where=where) for X in operands]

@@ -233,8 +233,8 @@ PUBLIC = {
     "semiring": """
         AlgebraError AmbiguityWarning BitMatrix CATALOG DTypeError DeviceError DivergenceError DomainError Elimination
         FormatError MemoryNeeded NegativeCycleError NoPathError Op Semiring SemiringError ShapeError Star Variant
-        VertexError check_axioms eliminate eye get load log_plus lor_land lu matmul matvec max_min max_plus max_times
-        min_max min_plus min_times plus_times power random_matrix reliability
+        VertexError check_axioms einsum einsum_path eliminate eye get load log_plus lor_land lu matmul matvec max_min
+        max_plus max_times min_max min_plus min_times outer plus_times power prod random_matrix reliability sum
     """,
     "semiring.errors": """
         AlgebraError AmbiguityWarning DTypeError DeviceError DivergenceError DomainError FormatError MemoryNeeded

@@ -1,4 +1,4 @@
-"""Derivatives of products and closures by their entries: who asks for them, and what they are (docs/gradients.md).
+"""Derivatives of products, sums and closures: who asks for them, and what they are (docs/gradients.md).
 
 C = A ⊗ B and D = A* have derivatives over three kinds of semirings. Where ⊕ selects, G flows along best paths, back
 to their edges. Where ⊕ sums, as in (+, ×), Ā = Dᵀ G Dᵀ; over (logaddexp, +) the same with weights exp(…) that are the
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..algebra import Semiring
 from ..cpu.processors import default_threads
 from ..devices import host, module, to_device
 from ..dtypes import largest_finite
+from ..elementwise import REDUCTIONS, logsumexp
 from ..errors import AlgebraError, DomainError, DTypeError
 from ..product import multiplied, product_shape
 from ..signals import load
@@ -74,12 +76,13 @@ def common(arrays: list[Any], halves: tuple[Any, ...], single: Any, cast: Any, w
     DTypeError
         If they are of several libraries or dtypes.
     """
+    arrays = [cast(X, single) if X.dtype in halves else X for X in arrays]
     if len(dtypes := sorted({str(X.dtype) for X in arrays})) > 1:
         raise DTypeError(
             f"{where}: operands must be arrays of one library and dtype where derivatives are asked for, got "
             f"{' and '.join(dtypes)}. Convert one of them."
         )
-    return [cast(X, single) if X.dtype in halves else X for X in arrays]
+    return arrays
 
 
 def matrices(shapes: Any, broadcast: Any, A: Any, B: Any) -> tuple[Any, Any, tuple[int, ...]]:
@@ -115,6 +118,52 @@ def kind(s: Semiring, where: str) -> str:
         f"{where}: derivatives are defined where ⊕ selects or sums and ⊗ adds or multiplies numbers, got {s.name}. "
         "Pass A.detach() for no gradient."
     )
+
+
+class Differentiable:
+    """What contractions ask of tensors and traced arrays: `elementwise.Arrays`, with gradients.
+
+    Parameters
+    ----------
+    s : Semiring
+    ties : {"one", "shared"}
+    threads : int, optional
+    """
+
+    #: The library's functions, and an array as a constant of derivatives.
+    xp: Any
+    fixed: Any
+
+    def __init__(self, s: Semiring, ties: str, threads: int | None) -> None:
+        self.semiring, self.ties, self.threads, self.kind = s, ties, threads, kind(s, "einsum")
+
+    def diagonal(self, X: Any, i: int, j: int) -> Any:
+        """The entries where two axes have one index, which becomes the last axis."""
+        return X.diagonal(0, i, j)
+
+    def times(self, X: Any, Y: Any) -> Any:
+        """x ⊗ y of each two entries."""
+        return self._masked(X * Y if self.semiring.mul.ufunc is np.multiply else X + Y)
+
+    def total(self, X: Any, axes: Sequence[int]) -> Any:
+        """⊕ along axes."""
+        if self.kind == "linear":
+            return X.sum(tuple(axes))
+        if not math.prod(X.shape):
+            return X.sum(tuple(axes)) + self.semiring.zero
+        if self.kind == "exponential":
+            return logsumexp(self.xp, X, tuple(axes), self.fixed)
+        assert self.semiring.add.ufunc is not None
+        return self._masked(self.best(X, axes, REDUCTIONS[self.semiring.add.ufunc]))
+
+    def best(self, X: Any, axes: Sequence[int], name: str) -> Any:
+        """The "min" or "max" along axes, with gradients as `ties` says."""
+        raise NotImplementedError
+
+    def _masked(self, Z: Any) -> Any:
+        """What is the semiring's zero has no gradient, unless zeros are numbers like others."""
+        zero = self.semiring.zero
+        return Z if self.kind == "linear" else self.xp.where(Z == zero, zero, Z)
 
 
 # Formulas in the words that PyTorch's tensors and JAX's arrays share; `where` and `softsum` are those of the library.

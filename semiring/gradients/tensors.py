@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import ast
+import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.library import custom_op
+from torch.utils.checkpoint import checkpoint as again
 
-from .. import catalog
+from .. import catalog, memory
 from ..algebra import Semiring
 from ..arrays import take_in
+from ..contraction import HINT, Contraction, contracted, evaluated, finished, performed, planned
 from ..devices import on_device
 from ..product import multiplied
-from . import by_softsum, common, kind, matrices, paths_by_product, require, softsum, sums_by_product
+from . import Differentiable, by_softsum, common, kind, matrices, paths_by_product, require, softsum, sums_by_product
 
 #: Semirings of users, by the names under which operations take them.
 _own: dict[str, Semiring] = {}
@@ -112,3 +118,99 @@ def matmul(A: Any, B: Any, semiring: str | Semiring, ties: str, threads: int | N
     left, right, shape = matrices(torch.broadcast_shapes, torch.broadcast_to, *plain(A, B, where="matmul"))
     C: Tensor = _matmul(left, right, key(semiring), ties, threads)
     return C.reshape(shape)
+
+
+class Tensors(Differentiable):
+    """What contractions ask of tensors."""
+
+    xp, fixed = torch, staticmethod(Tensor.detach)
+
+    def permuted(self, X: Tensor, axes: Sequence[int]) -> Tensor:
+        """The axes in another order."""
+        return X.permute(axes)
+
+    def product(self, X: Tensor, Y: Tensor) -> Tensor:
+        """X ⊗ Y, matrices or as many of both."""
+        return matmul(X, Y, self.semiring, self.ties, self.threads)
+
+    def best(self, X: Tensor, axes: Sequence[int], name: str) -> Any:
+        """The "min" or "max" along axes, with gradients as `ties` says."""
+        if self.ties == "shared":
+            return getattr(X, f"a{name}")(axes)
+        left = [axis for axis in range(X.ndim) if axis not in axes]
+        return getattr(X.permute(*left, *axes).flatten(len(left)), name)(-1).values
+
+
+@torch.compiler.assume_constant_result
+def _plan(
+    subscripts: str, shapes: tuple[tuple[int, ...], ...], semiring: str, dtype: str, device: str, order: Any
+) -> Any:
+    plan = planned(subscripts, shapes, named(semiring), dtype, order)
+    memory.require(plan.bytes, device, where="einsum", hint=HINT)
+    return plan
+
+
+def _empty_einsum(operands: Sequence[Tensor], subscripts: str, semiring: str, order: str, *_: Any) -> Tensor:
+    shapes = [tuple(X.shape) for X in operands]
+    return operands[0].new_empty(
+        planned(subscripts, shapes, named(semiring), np.float64, ast.literal_eval(order)).shape
+    )
+
+
+def _einsum_of(operands: Sequence[Tensor], subscripts: str, semiring: str, order: str, threads: int | None) -> Tensor:
+    options = {"order": ast.literal_eval(order), "threads": threads}
+    found: Tensor = computed(lambda *arrays: evaluated(subscripts, arrays, named(semiring), **options), *operands)
+    return found
+
+
+_einsum = operation(
+    "semiring::einsum",
+    "(Tensor[] operands, str subscripts, str semiring, str order, int? threads) -> Tensor",
+    _einsum_of,
+    _empty_einsum,
+)
+
+
+def einsum(
+    subscripts: str,
+    operands: Sequence[Any],
+    semiring: str | Semiring,
+    order: Any,
+    ties: str,
+    threads: int | None,
+    checkpoint: bool,
+    **others: Any,
+) -> Tensor:
+    """`semiring.einsum` of tensors, with gradients."""
+    require(ties, others, "einsum")
+    tensors, name = plain(*operands, where="einsum"), key(semiring)
+    if not (torch.is_grad_enabled() and any(X.requires_grad for X in tensors)):
+        found: Tensor = _einsum(tensors, subscripts, name, repr(order), threads)
+        return found
+    shapes, like = tuple(tuple(X.shape) for X in tensors), tensors[0]
+    dtype = str(like.dtype).rpartition(".")[2]
+    plan: Contraction = _plan(subscripts, shapes, name, dtype, "cuda" if like.is_cuda else "cpu", order)
+    library = Tensors(named(name), ties, threads)
+    return _kept_in_part(plan, tensors, library) if checkpoint else contracted(plan, tensors, library)
+
+
+def _kept_in_part(plan: Contraction, tensors: Sequence[Tensor], library: Tensors) -> Tensor:
+    """The contraction by about √k parts of its k steps; of each only operands are kept for the backward pass."""
+    size = max(1, math.isqrt(len(plan.steps)))
+    live = dict(enumerate(tensors))
+    for first in range(0, len(plan.steps), size):
+        steps = dict(enumerate(plan.steps[first : first + size], len(tensors) + first))
+        used = [k for step in steps.values() for k in step.operands]
+        operands = [k for k in used if k not in steps]
+        results = [k for k in steps if k not in used]
+
+        def part(*given: Tensor, steps: Any = steps, operands: Any = operands, results: Any = results) -> Any:
+            inside = dict(zip(operands, given, strict=True))
+            for number, step in steps.items():
+                inside[number] = performed(step, [inside.pop(k) for k in step.operands], library)
+            return tuple(inside[k] for k in results)
+
+        made = again(part, *(live.pop(k) for k in operands), use_reentrant=False)
+        live |= zip(results, made, strict=True)
+    (X,) = live.values()
+    return finished(plan, X, library)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy as np
 
 from .. import catalog
 from ..algebra import Semiring
+from ..contraction import contracted, planned
+from ..errors import DTypeError
 from ..product import multiplied
-from . import by_softsum, common, kind, matrices, paths_by_product, require, softsum, sums_by_product
+from . import Differentiable, by_softsum, common, kind, matrices, paths_by_product, require, softsum, sums_by_product
 
 
 def called(compute: Any, like: Any, *arrays: Any) -> Any:
@@ -71,3 +74,47 @@ def matmul(A: Any, B: Any, semiring: str | Semiring, ties: str, threads: int | N
     require(ties, others, "matmul")
     left, right, shape = matrices(jnp.broadcast_shapes, jnp.broadcast_to, *plain(A, B, where="matmul"))
     return _matmul(left, right, catalog.get(semiring), ties, threads).reshape(shape)
+
+
+class Traced(Differentiable):
+    """What contractions ask of traced arrays."""
+
+    xp, fixed = jnp, staticmethod(jax.lax.stop_gradient)
+
+    def permuted(self, X: Any, axes: Sequence[int]) -> Any:
+        """The axes in another order."""
+        return X.transpose(axes)
+
+    def product(self, X: Any, Y: Any) -> Any:
+        """X ⊗ Y, matrices or as many of both."""
+        return matmul(X, Y, self.semiring, self.ties, self.threads)
+
+    def best(self, X: Any, axes: Sequence[int], name: str) -> Any:
+        """The "min" or "max" along axes, with gradients as `ties` says."""
+        if self.ties == "shared":
+            return getattr(X, name)(tuple(axes))
+        left = [axis for axis in range(X.ndim) if axis not in axes]
+        rows = X.transpose((*left, *axes)).reshape((*(X.shape[axis] for axis in left), -1))
+        return jnp.take_along_axis(rows, getattr(rows, f"arg{name}")(-1)[..., None], -1)[..., 0]
+
+
+def einsum(
+    subscripts: str,
+    operands: Sequence[Any],
+    semiring: str | Semiring,
+    order: Any,
+    ties: str,
+    threads: int | None,
+    checkpoint: bool,
+    **others: Any,
+) -> Any:
+    """`semiring.einsum` of traced arrays, with gradients."""
+    require(ties, others | {"checkpoint": checkpoint}, "einsum")
+    s, arrays = catalog.get(semiring), plain(*operands, where="einsum")
+    if not all(jnp.issubdtype(X.dtype, jnp.floating) for X in arrays):
+        raise DTypeError(
+            f"einsum: traced arrays must be of floats, got {arrays[0].dtype}. Convert them, or call it outside of jit."
+        )
+    return contracted(
+        planned(subscripts, [X.shape for X in arrays], s, arrays[0].dtype, order), arrays, Traced(s, ties, threads)
+    )

@@ -1,0 +1,348 @@
+"""`einsum`, `einsum_path`, `sum`, `prod` and `outer` over a semiring, on arrays of any library.
+
+What an einsum does is planned and done in contraction.py, with products of matrices and what elementwise.py has.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .algebra import Semiring
+from .arrays import in_kind_of, output_of, take_in
+from .catalog import get
+from .contraction import Contraction, evaluated, planned
+from .devices import module, on_device
+from .errors import ShapeError
+from .gradients import TIES, asked_by, ties_error
+from .product import common
+from .types import Array, DType
+
+
+def einsum(
+    subscripts: str,
+    *operands: Array,
+    semiring: str | Semiring = "min_plus",
+    out: Array = None,
+    dtype: DType = None,
+    device: str | None = None,
+    threads: int | None = None,
+    order: str | Sequence[tuple[int, ...]] = "auto",
+    ties: str = "one",
+    checkpoint: bool = False,
+) -> Any:
+    """⊕ over all indices that the result lacks of the ⊗ of the operands' entries, as `numpy.einsum` writes it.
+
+    `einsum("bij,bjk->bik", X, Y)` is a batch of products, `einsum("ij->i", A)` sums of rows, `einsum("i,j->ij", x, y)`
+    an outer product, `einsum("ii->i", A)` a diagonal.
+
+    Parameters
+    ----------
+    subscripts : str
+        A letter for each axis of each operand, commas between operands, and after "->" the indices of the result;
+        without "->" those that occur once, in the order of the alphabet. "..." stands for further axes, which
+        broadcast. An axis of size 1 goes with one of any size and the same index.
+    *operands : array_like
+        NumPy, CuPy, PyTorch and JAX arrays, anything with DLPack or `__cuda_array_interface__`, all of one library;
+        lists go with any.
+    semiring : str or Semiring
+    out : array, optional
+        Receives the result: of the operands' library, its shape and dtype the result's. It may be an operand.
+    dtype, device, threads
+        As in `matmul`.
+    order : str or sequence of tuples
+        Of three operands or more, opt_einsum chooses which are contracted first, by this as its `optimize`: "auto",
+        "optimal", "greedy"; or positions, pair after pair, as `numpy.einsum_path` returns them. Where ⊗ does not
+        commute, operands are multiplied from left to right.
+    ties : {"one", "shared"}
+        As in `matmul`, where tensors require gradients.
+    checkpoint : bool
+        Where tensors require gradients: of k steps keep about √k results for the backward pass, and compute the
+        others again.
+
+    Returns
+    -------
+    array
+        `out` if passed; else of the operands' library, on their device and in the order of its stream. float16 and
+        bfloat16 are computed and returned in float32. Where an index that is summed over is empty, entries are the
+        semiring's zero. With gradients where operands require them (docs/gradients.md).
+
+    Raises
+    ------
+    ShapeError
+        If subscripts are malformed or do not fit the operands, or `out` does not fit.
+    DTypeError, DomainError, DeviceError
+        As `matmul`.
+    MemoryNeeded
+        If the results of all steps that are held at a time do not fit, before any work.
+    SemiringError
+        If three operands or more are to be ordered, and opt_einsum is not installed.
+
+    See Also
+    --------
+    einsum_path : What it would do.
+    matmul : One product.
+    numpy.einsum : The same over (+, ×).
+
+    Notes
+    -----
+    Each step is a product of matrices wherever an index is summed over; pairs and bytes are those that `einsum_path`
+    prints.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> semiring.einsum("ij,jk->ik", [[0, 5], [2, 0]], [[0, 1], [1, 0]], semiring="min_plus")
+    array([[0, 1],
+           [1, 0]])
+    >>> semiring.einsum("ij->j", [[0, 5], [2, 0]], semiring="max_plus")
+    array([2, 5])
+    """
+    if library := asked_by(*operands):
+        if library == "torch":
+            from .gradients.tensors import einsum as differentiable
+        else:
+            from .gradients.tracers import einsum as differentiable
+        others = {"out": out, "dtype": dtype, "device": device}
+        return differentiable(subscripts, operands, semiring, order, ties, threads, checkpoint, **others)
+    if ties not in TIES:
+        raise ties_error(ties, "einsum")
+    if not operands:
+        raise ShapeError("einsum: at least one operand is required, got none. Pass arrays after the subscripts.")
+    s = get(semiring)
+    taken = [take_in(X, where="einsum") for X in operands]
+    kind = in_kind_of(*taken, where="einsum")
+    output = kind if out is None else output_of(out, kind, where="einsum")
+    with on_device(kind.array):
+        into = None if out is None else output.array
+        options = {"dtype": dtype, "device": device, "threads": threads, "out": into}
+        result = evaluated(subscripts, [X.array for X in taken], s, order=order, **options)
+        return output.give_back(result, where="einsum")
+
+
+def einsum_path(
+    subscripts: str,
+    *operands: Any,
+    semiring: str | Semiring = "min_plus",
+    dtype: DType = None,
+    order: str | Sequence[tuple[int, ...]] = "auto",
+) -> Contraction:
+    """What `einsum` would do: its steps, how many pairs each computes, and the memory that it takes. Print it.
+
+    Parameters
+    ----------
+    subscripts : str
+    *operands : arrays or tuples of int
+        As for `einsum`, or their shapes.
+    semiring : str or Semiring
+    dtype : dtype, optional
+        By default that of the arrays, or the semiring's own.
+    order : str or sequence of tuples
+        As for `einsum`.
+
+    Returns
+    -------
+    Contraction
+        With `steps`, `pairs` and `bytes`.
+
+    Raises
+    ------
+    ShapeError, DTypeError, SemiringError
+        As `einsum`.
+
+    See Also
+    --------
+    einsum : The same, done.
+
+    Notes
+    -----
+    Nothing is computed, and no array is looked at.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> print(semiring.einsum_path("bij,bjk->bik", (64, 512, 512), (64, 512, 512), dtype="float32"))
+    einsum bij,bjk->bik over min_plus in float32
+      bij,bjk->bik             product    8.6e+09 pairs, (64, 512, 512) of 64.0 MiB
+      8.6e+09 pairs, 64.0 MiB in addition to the operands
+    """
+    s = get(semiring)
+    found = {dtypes.plain(X.dtype) if "bfloat16" not in str(X.dtype) else np.dtype(np.float32)
+             for X in operands if hasattr(X, "dtype")}  # fmt: skip
+    natural = np.result_type(*found) if found else None
+    shapes = [X.shape if hasattr(X, "shape") else X if isinstance(X, tuple) else np.shape(X) for X in operands]
+    return planned(subscripts, shapes, s, dtypes.resolve(s, dtype, natural, where="einsum_path"), order)
+
+
+def sum(
+    A: Array,
+    semiring: str | Semiring = "min_plus",
+    *,
+    axis: int | Sequence[int] | None = None,
+    dtype: DType = None,
+    threads: int | None = None,
+    ties: str = "one",
+) -> Any:
+    """⊕ of the entries along axes: in min-plus the least, in (+, ×) the sum.
+
+    Parameters
+    ----------
+    A : array_like
+        Of any library, as in `matmul`.
+    semiring : str or Semiring
+    axis : int or sequence of int, optional
+        All axes by default.
+    dtype, threads, ties
+        As in `matmul`.
+
+    Returns
+    -------
+    array
+        Without those axes; the semiring's zero where they are empty.
+
+    Raises
+    ------
+    ShapeError
+        If A has no such axis.
+    DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`.
+
+    See Also
+    --------
+    prod : ⊗ instead.
+    einsum : Of products.
+
+    Notes
+    -----
+    An entry of A is looked at once for the semiring's domain, and once for the sum.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> semiring.sum([[3, 1], [2, 5]], "min_plus", axis=1)
+    array([1, 2])
+    """
+    ndim = np.ndim(A)
+    axes = {_axis(k, ndim, "sum") for k in (range(ndim) if axis is None else axis if np.iterable(axis) else (axis,))}
+    letters = string.ascii_letters[:ndim]
+    kept = "".join(x for k, x in enumerate(letters) if k not in axes)
+    return einsum(f"{letters}->{kept}", A, semiring=semiring, dtype=dtype, threads=threads, ties=ties)
+
+
+def prod(A: Array, semiring: str | Semiring = "min_plus", *, axis: int = -1, threads: int | None = None) -> Any:
+    """⊗ of the entries along an axis, in their order: in min-plus their sum, in (+, ×) their product.
+
+    Parameters
+    ----------
+    A : array_like
+        Of any library, as in `matmul`.
+    semiring : str or Semiring
+    axis : int
+    threads : int, optional
+
+    Returns
+    -------
+    array
+        Without that axis; the semiring's one where it is empty.
+
+    Raises
+    ------
+    ShapeError
+        If A has no such axis.
+    DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`.
+
+    See Also
+    --------
+    sum : ⊕ instead.
+    outer : Of two vectors.
+
+    Notes
+    -----
+    log₂ n steps, each of pairs of neighbours: rounding errors grow with the logarithm.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> semiring.prod([[3, 1], [2, 5]], "min_plus", axis=1)
+    array([4, 7])
+    """
+    s = get(semiring)
+    X = np.asarray(A) if isinstance(A, (list, tuple)) else A
+    axis = _axis(axis, X.ndim, "prod")
+    letters = string.ascii_letters[: X.ndim]
+    kept = letters[:axis] + letters[axis + 1 :]
+
+    def cut(X: Any, start: int, stop: int, step: int = 1) -> Any:
+        return X[(*(slice(None),) * axis, slice(start, stop, step))]
+
+    def times(X: Any, Y: Any) -> Any:
+        return einsum(f"{letters},{letters}->{letters}", X, Y, semiring=s, threads=threads)
+
+    if not X.shape[axis]:
+        taken = take_in(X, where="prod")
+        shape = (*X.shape[:axis], *X.shape[axis + 1 :])
+        with on_device(taken.array):
+            (like,) = common([taken.array], s, None, where="prod")
+            return taken.give_back(module(like).full(shape, dtypes.one(s, like.dtype), like.dtype), where="prod")
+    rest = None
+    while (n := X.shape[axis]) > 1:
+        if n % 2:
+            rest = cut(X, n - 1, n) if rest is None else times(cut(X, n - 1, n), rest)
+        X = times(cut(X, 0, n - 1, 2), cut(X, 1, n, 2))
+    X = X if rest is None else times(X, rest)
+    return einsum(f"{letters}->{kept}", X, semiring=s, threads=threads)
+
+
+def outer(x: Array, y: Array, semiring: str | Semiring = "min_plus", *, threads: int | None = None) -> Any:
+    """x ⊗ y of each entry of x with each of y.
+
+    Parameters
+    ----------
+    x : array_like, shape (…, m)
+    y : array_like, shape (…, n)
+        Of any library, as in `matmul`; leading axes broadcast.
+    semiring : str or Semiring
+    threads : int, optional
+
+    Returns
+    -------
+    array, shape (…, m, n)
+
+    Raises
+    ------
+    ShapeError
+        If either is a scalar, or leading axes do not broadcast.
+    DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`.
+
+    See Also
+    --------
+    matmul : Sums of these.
+    prod : Of the entries of one array.
+
+    Notes
+    -----
+    m · n products, each written once.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> semiring.outer([0, 2], [1, 5], "min_plus")
+    array([[1, 5],
+           [3, 7]])
+    """
+    return einsum("...i,...j->...ij", x, y, semiring=semiring, threads=threads)
+
+
+def _axis(axis: Any, ndim: int, where: str) -> int:
+    if not isinstance(axis, (int, np.integer)) or not -ndim <= axis < ndim:
+        raise ShapeError(f"{where}: axis must be one of the array's, {ndim} in all, got {axis!r}.")
+    return int(axis) % ndim
+
+
+__all__ = ["einsum", "einsum_path", "outer", "prod", "sum"]

@@ -1,0 +1,397 @@
+"""`einsum`, `sum`, `prod` and `outer` against uncompiled loops over all indices, and their gradients."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import itertools
+import subprocess
+import sys
+from functools import reduce
+
+import cases
+import numpy as np
+import pytest
+from processes import ROOT
+
+import semiring
+from semiring import DomainError, DTypeError, MemoryNeeded, SemiringError, ShapeError, einsum, einsum_path, get
+from semiring.contraction import planned
+
+INF = np.inf
+ORDERED = pytest.mark.skipif(importlib.util.find_spec("opt_einsum") is None, reason="opt_einsum is not installed")
+TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+#: How long an index is: "d" 1, "e" 0.
+SIZES = dict(zip("abcdef", (3, 2, 4, 1, 0, 5), strict=True))
+SUBSCRIPTS = (
+    *("ac,cf->af", "bac,bcf->baf", "bac,bcf->afb", "ac,cf", "ac->ca", "ac->", "ac->c", "aa->a", "aa", "caa->c"),
+    *("a,c->ac", "ac,ac->ca", "ac,ac->a", "ac,bc->", "ad,df->af", "ae,ef->af", "ce->c", "e,e->", "ba,bca->bc"),
+    *("bac,c->ba", "bac,bfc->ba", "aab,bcc->ac", "dac,dcf->af", "a->a", ",a->a", "->"),
+)
+CHAINS = (
+    "ab,bc,cf->af",
+    "ab,bc,cf->fa",
+    "ac,bc,fc->abf",
+    "ab,ac,af->bcf",
+    "b,ba,ac,c->",
+    "ba,b,bc,bf->acf",
+    "a,a,a->a",
+)
+FEW = [c for c in (*cases.CASES, *cases.USER_CASES) if str(c) in cases.FEW | {"min_plus-int64"}]
+
+
+def loops(case, subscripts, operands):
+    """Every assignment of the indices, one after the other, in Python's numbers."""
+    left, arrow, output = subscripts.partition("->")
+    inputs = left.split(",")
+    if not arrow:
+        output = "".join(sorted(x for x in set(left) - {","} if left.count(x) == 1))
+    lengths = {}
+    for letters, X in zip(inputs, operands, strict=True):
+        for x, n in zip(letters, X.shape, strict=True):
+            lengths[x] = n if lengths.get(x, 1) == 1 else lengths[x]
+    add, mul = case.semiring.add.python, cases.scalar_mul(case)
+    letters = [*output, *(x for x in lengths if x not in output)]
+    found = np.full([lengths[x] for x in output], case.zero.item(), dtype=object)
+    for index in itertools.product(*(range(lengths[x]) for x in letters)):
+        which = dict(zip(letters, index, strict=True))
+        entries = [
+            X[tuple(which[x] if n > 1 else 0 for x, n in zip(part, X.shape, strict=True))].item()
+            for part, X in zip(inputs, operands, strict=True)
+        ]
+        to = tuple(which[x] for x in output)
+        found[to] = add(found[to], reduce(mul, entries))
+    return found.astype(case.dtype)
+
+
+def operands_of(case, subscripts, seed=0):
+    shapes = [[SIZES[x] for x in part] for part in subscripts.partition("->")[0].split(",")]
+    return [
+        cases.random_matrix(case, (1, *s), seed + k, density=0.7, negative=True).reshape(s)
+        for k, s in enumerate(shapes)
+    ]
+
+
+@pytest.mark.parametrize("case", FEW, ids=str)
+def test_one_operand_or_two_agree_with_loops(case):
+    for subscripts in SUBSCRIPTS:
+        operands = operands_of(case, subscripts)
+        found = einsum(subscripts, *operands, semiring=case.semiring)
+        cases.same(case, found, loops(case, subscripts, operands))
+        assert not any(np.shares_memory(found, X) for X in operands)
+
+
+@ORDERED
+@pytest.mark.parametrize("case", FEW, ids=str)
+def test_chains_and_stars_agree_with_loops(case):
+    for subscripts in CHAINS:
+        operands = operands_of(case, subscripts, seed=5)
+        cases.same(case, einsum(subscripts, *operands, semiring=case.semiring), loops(case, subscripts, operands))
+
+
+@ORDERED
+def test_every_order_is_the_same():
+    case = next(c for c in FEW if str(c) == "max_plus-int32")
+    operands = operands_of(case, "ab,bc,cf->af")
+    wanted = loops(case, "ab,bc,cf->af", operands)
+    for order in ("optimal", "greedy", [(0, 1), (0, 1)], [(1, 2), (0, 1)], [(0, 2), (0, 1)], [(0, 1, 2)]):
+        cases.same(case, einsum("ab,bc,cf->af", *operands, semiring="max_plus", order=order), wanted)
+
+
+def test_operands_stay_in_order_where_multiplication_does_not_commute():
+    left = dataclasses.replace(
+        get("max_min"),
+        name="leftmost",
+        aliases=(),
+        mul=semiring.Op("left", python=lambda a, b: a if b > -INF else b, cuda="b > -INFINITY ? a : b"),
+        dtypes=("float64",),
+        samples=(-INF, 0.0, 3.0, 8.0, INF),
+    )
+    x, y, z = np.array([[1.0, 2.0]]), np.array([[5.0], [7.0]]), np.array([[9.0]])
+    for order in ("auto", [(1, 2), (0, 1)]):
+        assert einsum("ab,bc,cd->ad", x, y, z, semiring=left, order=order) == 2
+    assert einsum("bc,ab->ac", y, x, semiring=left) == 7
+    assert einsum("b,b->b", y[:, 0], x[0], semiring=left).tolist() == [5, 7]
+
+
+def test_integers_saturate_and_zero_absorbs():
+    for dtype in (np.int16, np.int32, np.int64):
+        top, low = np.iinfo(dtype).max, np.iinfo(dtype).min
+        x = np.array([top, top - 1, -5, low + 1, low + 1], dtype)
+        y = np.array([-5, 7, top, -7, 3], dtype)
+        assert einsum("i,i->i", x, y).tolist() == [top, top, top, low, low + 4]
+        assert einsum("i,i->i", -x, -y, semiring="max_plus").tolist()[1:3] == [low, -top + 5]
+
+
+def test_ellipses_and_axes_of_size_one():
+    rng = np.random.default_rng(0)
+    A, B, C = rng.random((5, 1, 3, 4)), rng.random((2, 4, 3)), rng.random((1, 4))
+    for subscripts, operands in (
+        ("...ij,...jk->...ik", (A, B)),
+        ("...ij,...jk", (A, B)),
+        ("i...j,kj...->...ik", (A, B)),
+        ("...i->...", (A,)),
+        ("...,...->...", (B, C[0, 0])),
+    ):
+        found = einsum(subscripts, *operands, semiring="plus_times")
+        np.testing.assert_allclose(found, np.einsum(subscripts, *operands), rtol=1e-12)
+    wide = np.broadcast_to(C, (6, 4))
+    for X in (C, wide, wide[::-1, ::-1]):  # size 1; stride 0; reversed
+        full = np.broadcast_to(X, (6, 4))
+        np.testing.assert_array_equal(einsum("ij,ij->ji", X, rng.random((6, 4)) * 0).T, full)
+        np.testing.assert_array_equal(einsum("ij,kj->ik", full, full), (full[:, None] + full).min(axis=2))
+    once = einsum("ij,ij->", np.ones((1, 3)), np.ones((4, 3)), semiring="plus_times")
+    assert once == 12  # 1 goes with any: as often as the other has entries
+
+
+def test_out_which_may_be_an_operand():
+    A = np.arange(9.0).reshape(3, 3)
+    wanted = loops(cases.CASES[4], "ij,kj->ki", (A, A))
+    assert einsum("ij,kj->ki", A, A, out=A) is A
+    np.testing.assert_array_equal(A, wanted)
+    with pytest.raises(ShapeError, match=r"out must have shape \(3,\)"):
+        einsum("ij->i", A, out=np.empty(4))
+    with pytest.raises(DTypeError, match="out must have dtype float64"):
+        einsum("ij->i", A, out=np.empty(3, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes", "words"),
+    [
+        ("ij,jk->ik", [(2, 3)], "as many parts as operands, 1"),
+        ("ij", [(2, 3, 4)], "name each axis of an operand of shape"),
+        ("i1->i", [(2, 3)], "must be letters"),
+        ("i......->i", [(2, 3)], "one '...' an operand"),
+        ("ij->ik", [(2, 3)], "different ones of the operands'"),
+        ("ij->ii", [(2, 3)], "different ones of the operands'"),
+        ("i...->i", [(2, 3)], "must have '...' where operands have"),
+        ("ij,jk->ik", [(2, 3), (4, 5)], "of one size, or 1, got 3 and 4 of 'j'"),
+        (3, [(2, 3)], "subscripts must be a text"),
+    ],
+)
+def test_subscripts_that_do_not_fit_are_refused(subscripts, shapes, words):
+    with pytest.raises(ShapeError, match=words):
+        einsum(subscripts, *map(np.ones, shapes))
+
+
+def test_what_else_is_refused(monkeypatch):
+    with pytest.raises(ShapeError, match="at least one operand"):
+        einsum("->")
+    with pytest.raises(DomainError, match=r"einsum: .*got nan at \(0, 1\)"):
+        einsum("ij->i", np.array([[0, np.nan]]))
+    with pytest.raises(ValueError, match="ties must be"):
+        einsum("i->", np.ones(2), ties="all")
+    with pytest.raises(MemoryNeeded, match=r"einsum: .*einsum_path"):
+        einsum("i,j,k,l->ijkl", *[np.ones(30_000)] * 4, order=[(0, 1), (0, 1), (0, 1)])
+    monkeypatch.setitem(sys.modules, "opt_einsum", None)
+    with pytest.raises(SemiringError, match=r"opt_einsum.*order=\[\(0, 1\), \(0, 1\)\]"):
+        einsum("i,i,i->i", *[np.ones(2)] * 3)
+
+
+@ORDERED
+def test_the_plan_counts_and_prints():
+    plan = einsum_path("ij,jk,kl->il", (3, 4), (4, 5), (5, 2), dtype="float32")
+    assert plan.pairs == 40 + 24
+    assert plan.bytes == 4 * (8 + 6)
+    assert [step.way for step in plan.steps] == ["product", "product"]
+    assert "jk,kl->jl" in str(plan)
+    assert einsum_path("bij,bjk->bik", np.ones((2, 3, 4), "f4"), np.ones((2, 4, 5), "f4")).bytes == 4 * 2 * 3 * 5
+
+
+def test_sum_prod_and_outer():
+    A = np.random.default_rng(0).integers(1, 9, (3, 4, 5)).astype(float)
+    for axis in (0, -1, (0, 2), None):
+        np.testing.assert_allclose(semiring.sum(A, "plus_times", axis=axis), A.sum(axis=axis), rtol=1e-12)
+        np.testing.assert_array_equal(semiring.sum(A, "max_plus", axis=axis), A.max(axis=axis))
+    for axis in range(3):
+        np.testing.assert_array_equal(semiring.prod(A, "min_plus", axis=axis), A.sum(axis=axis))
+        np.testing.assert_array_equal(semiring.prod(A, "plus_times", axis=axis), A.prod(axis=axis))
+    assert semiring.prod(np.ones((2, 0)), "plus_times").tolist() == [1, 1]
+    assert semiring.sum(np.ones((2, 0)), "min_plus", axis=1).tolist() == [INF, INF]
+    np.testing.assert_array_equal(semiring.outer(A[0], A[1], "plus_times"), A[0][:, :, None] * A[1][:, None])
+    with pytest.raises(ShapeError, match="sum: axis must be one of the array's, 3 in all, got 3"):
+        semiring.sum(A, axis=3)
+
+
+def test_neither_opt_einsum_nor_torch_is_loaded_for_two_arrays():
+    code = "import sys, numpy as np, semiring; semiring.einsum('ij,jk', np.eye(2), np.eye(2)); "
+    code += "print({'torch', 'jax', 'opt_einsum'} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "set()"
+
+
+def test_other_libraries_get_their_own():
+    xp = pytest.importorskip("array_api_strict")
+    A = xp.asarray([[0.0, 5.0], [2.0, 0.0]])
+    found = einsum("ij,jk->ki", A, A)
+    assert type(found) is type(A)
+    np.testing.assert_array_equal(np.from_dlpack(found), [[0, 2], [5, 0]])
+
+
+SELECTING, SMOOTH = ("min_plus", "max_plus", "max_times"), ("log_plus", "plus_times")
+
+
+@TORCH
+class TestTorch:
+    @staticmethod
+    def tensors(name, *shapes, dtype=None):
+        import torch
+
+        rng = np.random.default_rng(3)
+        shift = 0.1 if name.endswith("times") else -0.5
+        return [torch.tensor(rng.random(s) + shift, dtype=dtype or torch.float64, requires_grad=True) for s in shapes]
+
+    @pytest.mark.parametrize("ties", ["one", "shared"])
+    @pytest.mark.parametrize("name", SELECTING + SMOOTH)
+    def test_finite_differences(self, name, ties):
+        from torch.autograd import gradcheck, gradgradcheck
+
+        for subscripts, *shapes in (
+            ("bij,bjk->bki", (2, 3, 4), (2, 4, 2)),
+            ("ij,ij->i", (3, 4), (3, 4)),
+            ("iij,j->i", (3, 3, 2), (2,)),
+            ("ij,j->", (3, 4), (1,)),
+            ("ij->j", (3, 4)),
+        ):
+            X = self.tensors(name, *shapes)
+
+            def call(*X, subscripts=subscripts):
+                return einsum(subscripts, *X, semiring=name, ties=ties)
+
+            assert gradcheck(call, X)
+            if name in SMOOTH:
+                assert gradgradcheck(call, X)
+            np.testing.assert_allclose(
+                call(*X).detach(), einsum(subscripts, *(x.detach().numpy() for x in X), semiring=name), rtol=1e-12
+            )
+
+    @ORDERED
+    def test_a_chain_keeps_few_products_and_has_the_same_gradient(self):
+        import torch
+
+        X = self.tensors("log_plus", *[(6, 6)] * 17)
+        subscripts = f"{','.join(a + b for a, b in itertools.pairwise('abcdefghijklmnopqr'))}->ar"
+        order = [(0, 1)] + [(0, k) for k in range(15, 0, -1)]
+        kept, grads, own = [], [], {x.data_ptr() for x in X}
+        for checkpoint in (False, True):
+            found: dict[int, int] = {}
+
+            def keep(x, found=found):
+                found[x.data_ptr()] = x.numel()
+                return x
+
+            with torch.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
+                Z = einsum(subscripts, *X, semiring="log_plus", order=order, checkpoint=checkpoint)
+            kept.append(len(found.keys() - own))
+            grads.append(torch.autograd.grad(Z.sum(), X))
+        for x, y in zip(*grads, strict=True):
+            torch.testing.assert_close(x, y)
+        assert kept == [16, 3]
+
+    @pytest.mark.parametrize("name", SELECTING + SMOOTH)
+    def test_nothing_but_zero_has_no_gradient_and_no_nan(self, name):
+        import torch
+
+        zero = get(name).zero
+        A, B = self.tensors(name, (3, 4), (3, 4))
+        with torch.no_grad():
+            A[1], B[2, :2] = zero, zero
+        for subscripts in ("ij,kj->ik", "ij,ij->i", "ij,ij->ij", "ij,ij->"):
+            for X in (A, B):  # one of them requires a gradient
+                other = (B if X is A else A).detach()
+                Z = einsum(subscripts, X, other, semiring=name)
+                (g,) = torch.autograd.grad(torch.where(zero == Z, 0, Z).sum() if name != "plus_times" else Z.sum(), X)
+                assert torch.isfinite(g).all()
+                assert name == "plus_times" or not g[zero == X].any()
+
+    @pytest.mark.parametrize("name", ["log_plus", "max_plus"])
+    def test_compiled_is_the_same(self, name):
+        import torch
+
+        torch._dynamo.reset()
+        A, B = self.tensors(name, (2, 3, 4), (2, 4, 3))
+
+        def loss(A, B):
+            return (einsum("bij,bjk->bik", A, B, semiring=name) ** 2).sum() + einsum("bij->", A, semiring=name)
+
+        compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+        for x, y in zip(
+            torch.autograd.grad(compiled(A, B), (A, B)), torch.autograd.grad(loss(A, B), (A, B)), strict=True
+        ):
+            torch.testing.assert_close(x, y, rtol=1e-12, atol=0)
+        plain = torch.compile(lambda X: einsum("ij->i", X, semiring="max_min") + 1, fullgraph=True, backend="aot_eager")
+        X = torch.arange(6).reshape(2, 3)
+        assert plain(X).tolist() == [3, 6]
+
+    def test_halves_and_autocast_are_computed_in_float32(self):
+        import torch
+
+        A, B = self.tensors("log_plus", (3, 4), (4, 2), dtype=torch.bfloat16)
+        wanted = einsum("ij,jk->ik", A.detach().float(), B.detach().float(), semiring="log_plus")
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            for X, Y in ((A, B), (A, B.detach().float()), (A.detach(), B.detach())):
+                found = einsum("ij,jk->ik", X, Y, semiring="log_plus")
+                assert found.dtype == torch.float32
+                torch.testing.assert_close(found.detach(), wanted)
+        found = einsum("ij,jk->ik", A, B, semiring="log_plus")
+        found.sum().backward()
+        assert A.grad.dtype == torch.bfloat16
+
+    def test_empty_and_strided_operands(self):
+        import torch
+        from torch.autograd import gradcheck
+
+        for name, zero in (("min_plus", INF), ("log_plus", -INF), ("plus_times", 0)):
+            A, B = self.tensors(name, (3, 0), (0, 2))
+            Z = einsum("ij,jk->ik", A, B, semiring=name)
+            assert (Z == zero).all()
+            Z.sum().backward()
+            assert A.grad.shape == (3, 0)
+            (x,) = self.tensors(name, (1, 4))
+
+            def call(x, name=name):
+                wide = x.expand(3, 4)
+                return einsum("ij,kj->ik", wide, wide.flip(1).T.contiguous().T[:, :4], semiring=name)
+
+            assert gradcheck(call, [x])
+        (own,) = (einsum("ij->j", torch.ones(1, 1)),)
+        assert own.tolist() == [1]
+
+    def test_what_has_no_gradient_is_refused(self):
+        (A,) = self.tensors("max_min", (2, 2))
+        with pytest.raises(semiring.AlgebraError, match="einsum: derivatives are defined where"):
+            einsum("ij,jk", A, A, semiring="max_min")
+        with pytest.raises(ValueError, match="out must be left out"):
+            einsum("ij->i", A, out=A.detach())
+
+
+@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is not installed")
+class TestJax:
+    @pytest.mark.parametrize("name", SELECTING + SMOOTH)
+    def test_gradients_under_jit_and_in_kind(self, name):
+        import jax
+        import jax.numpy as jnp
+
+        rng = np.random.default_rng(0)
+        A, B = (jnp.asarray(rng.random(s) + 0.1, jnp.float32) for s in ((2, 3, 4), (2, 4, 3)))
+        A = A.at[0, 1].set(get(name).zero)
+        assert isinstance(einsum("bij,bjk->bik", A, B, semiring=name), jax.Array)
+
+        def loss(A, B):
+            Z = einsum("bij,bjk->bik", A, B, semiring=name)
+            Y = einsum("bij,bji->bi", A, B, semiring=name)
+            return sum(jnp.where(X == get(name).zero, 0, X).sum() for X in (Z, Y))
+
+        found = jax.jit(jax.grad(loss, argnums=(0, 1)))(A, B)
+        assert all(bool(jnp.isfinite(g).all()) for g in found)
+        step = 1e-2 * jnp.ones_like(B)
+        moved = (loss(A, B + step) - loss(A, B - step)) / 2e-2
+        np.testing.assert_allclose(found[1].sum(), moved, rtol=2e-3)
+
+
+def test_steps_hold_what_the_plan_says():
+    """The bytes of a plan, by hand: the result, and copies of operands whose axes are grouped to rows."""
+    s = get("min_plus")
+    plan = planned("abc,cd->abd", [(3, 2, 4), (4, 5)], s, np.float64, "auto")
+    assert plan.bytes == 8 * (30 + 24 + 20)
+    assert planned("ij,j->i", [(3, 4), (4,)], s, np.float64, "auto").bytes == 8 * 3
