@@ -161,7 +161,7 @@ def test_the_ladder_on_a_gpu(monkeypatch):
         "recursive (cuda, plain tile)",
         "recursive (cuda)",
     }
-    assert {c.block for c in measure.contenders(None, ["cuda"], 1, 48)} == {48}
+    assert {c.block for c in measure.contenders(["blocked", "recursive"], ["cuda"], 1, 48)} == {48}
     assert len(measure.contenders(["blocked"], ["cuda"], 1, 48)) == 1
 
 
@@ -173,6 +173,56 @@ def test_bytes_moved_follow_from_the_schedule():
     blocked = comparison.traffic(Contender("blocked", "cpu", (), b), n, "min_plus", "float32")
     assert 4 * (n // b) * (2 * b * b + 4 * b * (n - b) + 2 * (n - b) ** 2) < blocked < steps / 4
     assert comparison.traffic(Contender("recursive", "cpu"), 2048, "min_plus", "float32") < 4 * 40 * 2048**2
+
+
+def test_threads_and_blocks_of_several_numbers():
+    found = measure.contenders(["blocked", "iterative"], ["cpu"], [1, 2, 4], [16, 32])
+    threads = [(("threads", t),) for t in (1, 2, 4)]
+    assert found == [
+        *(Contender("iterative", "cpu", t) for t in threads),  # which has no block
+        *(Contender("blocked", "cpu", t, b) for b in (16, 32) for t in threads),
+    ]
+    for wrong in ({"threads": 0}, {"threads": [2, -1]}, {"block": []}, {"block": [1.5]}):
+        with pytest.raises(ValueError, match="must be numbers of at least 1"):
+            measure.contenders(["blocked"], ["cpu"], **({"threads": 1, "block": 8} | wrong))
+
+
+def test_efficiency_is_the_speedup_a_thread(monkeypatch):
+    times = {(1, 16): 4.0, (2, 16): 2.5, (1, 32): 3.0, (2, 32): 1.5}
+
+    def run(array, s, contender):
+        return Row(contender, len(array), times[dict(contender.options)["threads"], contender.block]), array
+
+    monkeypatch.setattr(measure, "run", run)
+    table = compare(np.ones((4, 4)), devices=["cpu"], schedules=["blocked"], threads=2, block=[16, 32])
+    assert [row.efficiency for row in table.rows] == [None, 0.8, None, 1.0]
+    headings, cells = table.table()
+    assert [line[headings.index("E = S/p")] for line in cells] == ["-", "0.80", "-", "1.00"]
+
+
+def test_cycles_of_several_sizes():
+    table = compare_sizes([5, 9], graph="cycle", devices=["cpu"], threads=1, schedules=["blocked", "squaring"])
+    assert all(row.same for row in table.rows)
+    with pytest.raises(ValueError, match="random or cycle, got 'star'"):
+        compare_sizes([5], graph="star")
+
+
+def test_joules_of_processors(tmp_path):
+    from semiring.cpu.energy import Counters
+
+    for name, microjoules in (("intel-rapl:0", 5_000_000), ("intel-rapl:1", 9_000_000), ("intel-rapl:0:0", 1)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "energy_uj").write_text(f"{microjoules}\n")
+        (tmp_path / name / "max_energy_range_uj").write_text("10000000\n")
+    counters = Counters(tmp_path)
+    assert counters.joules() == 0
+    (tmp_path / "intel-rapl:0" / "energy_uj").write_text("7000000")
+    (tmp_path / "intel-rapl:1" / "energy_uj").write_text("1000000")  # began again
+    assert counters.joules() == pytest.approx(2 + 2)
+    assert counters.joules() == pytest.approx(4)
+    (tmp_path / "intel-rapl:1" / "energy_uj").unlink()
+    assert counters.joules() is None
+    assert Counters(tmp_path / "none").joules() is None
 
 
 def test_advice_stays_within_noise():

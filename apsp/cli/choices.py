@@ -48,6 +48,19 @@ class OneOf(click.ParamType):
         return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
 
 
+class Numbers(click.ParamType):
+    """One number of at least 1, or several with commas between them."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """The numbers."""
+        parts = str(value).split(",")
+        if not all(part.strip().isdecimal() and int(part) for part in parts):
+            self.fail(f"must be numbers of at least 1 such as 1,2,4, got {value!r}.", param, ctx)
+        return tuple(int(part) for part in parts)
+
+
 class StoreType(click.Path):
     """A path whose suffix determines the format of an answer."""
 

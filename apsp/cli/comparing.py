@@ -10,9 +10,9 @@ import click
 from ..display.terminal import Meter, show_table
 from . import graphs
 from .answers import no_progress, quiet
-from .choices import SCHEDULE
+from .choices import SCHEDULE, Numbers
 from .exit_codes import NO
-from .options import FILE, READING, SOURCE, combined, dtype, reading, refuse_given, require_dtype, semiring, threads
+from .options import FILE, READING, SOURCE, combined, dtype, reading, refuse_given, require_dtype, semiring
 
 
 @click.command()
@@ -22,12 +22,14 @@ from .options import FILE, READING, SOURCE, combined, dtype, reading, refuse_giv
 @click.option("--to-n", type=click.IntRange(min=1), help="The largest size.")
 @click.option("--density", type=float, default=50.0, show_default=True, help="Percent of the possible edges.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random graphs.")
-@combined(reading, semiring, dtype, threads)
+@click.option("--graph", type=click.Choice(["random", "cycle"]), default="random", show_default=True, help="Which.")
+@combined(reading, semiring, dtype)
+@click.option("--threads", type=Numbers(), metavar="N,N,…", help="CPU threads, next to one; all by default.")
 @click.option("--device", type=click.Choice(["cpu", "cuda", "all"]), default="all", show_default=True)
 @click.option(
     "--schedule", "schedules", type=SCHEDULE, multiple=True, metavar="NAME", help="Only these; may be repeated."
 )
-@click.option("--block", type=click.IntRange(min=1), help="The pivot block.")
+@click.option("--block", type=Numbers(), metavar="N,N,…", help="Pivot blocks; the usual one by default.")
 @click.option("--limit", type=float, default=30.0, show_default=True, help="Skip what would take more seconds a run.")
 @click.option("--json", "json_file", type=FILE, help="Write everything as JSON.")
 @click.option("--plot", type=FILE, help="Draw time over n: .png, .svg or .pdf.")
@@ -42,14 +44,15 @@ def compare(
     plot: Path | None,
     **options: Any,
 ) -> None:
-    """Every schedule on the graph in FILE, or on random graphs of several sizes: time, rate, speed-up, same result."""
+    """Every schedule on the graph in FILE, or on random graphs or cycles of several sizes: time, rate, speed-up."""
     from .. import comparison
 
     if file is None:
         refuse_given(READING, "random graphs are not read, so FILE must be given")
     else:
         refuse_given(
-            ("sizes", "from_n", "to_n", "density", "seed"), "give either FILE or what random graphs are made of"
+            ("sizes", "from_n", "to_n", "density", "seed", "graph"),
+            "give either FILE or what random graphs are made of",
         )
     require_dtype(options["semiring"], dtype)
     graphs.check(plot, (".png", ".svg", ".pdf"))
@@ -59,7 +62,7 @@ def compare(
         from semiring.backend import device_of
 
         options["devices"] = [device_of(None, device)]  # says what is missing, before any work
-    random = {name: options.pop(name) for name in ("density", "seed")}
+    random = {name: options.pop(name) for name in ("density", "seed", "graph")}
     reading = {name: options.pop(name) for name in READING}
     with Meter("compare", quiet=quiet()) as meter:
         if file is not None:

@@ -19,7 +19,7 @@ from semiring.catalog import get
 from semiring.random import random_matrix
 from semiring.types import Array, DType
 
-from ..generate import random_graph
+from ..generate import cycle, random_graph
 from ..large.sources import matrix_or_graph
 from ..log import Parts
 from ..problem import Memory, on_device_of
@@ -41,8 +41,8 @@ def compare(
     dtype: DType = None,
     schedules: Iterable[str] | None = None,
     devices: Sequence[str] | None = None,
-    threads: int | None = None,
-    block: int | None = None,
+    threads: int | Sequence[int] | None = None,
+    block: int | Sequence[int] | None = None,
     limit: float = 30.0,
     callback: Callable[[int, int], None] | None = None,
     null_value: NullValue = BY_RULE,
@@ -53,14 +53,16 @@ def compare(
     ----------
     A : array_like, shape (n, n), or a graph
         As `closure` takes.
-    semiring, dtype, block, null_value
+    semiring, dtype, null_value
         As in `closure`.
+    block : int or sequence of int, optional
+        Pivot blocks to compare; the backend's own by default.
     schedules : iterable of str, optional
         All by default.
     devices : sequence of {"cpu", "cuda"}, optional
         All available ones by default.
-    threads : int, optional
-        The number of threads that "all" means.
+    threads : int or sequence of int, optional
+        Numbers of threads to compare with one; all that are available by default.
     limit : float
         Runs that are predicted to take more seconds are skipped.
     callback : callable, optional
@@ -126,24 +128,27 @@ def compare_sizes(
     sizes: Iterable[int],
     *,
     density: float = 50.0,
+    graph: str = "random",
     semiring: str | Semiring = "min_plus",
     dtype: DType = None,
     seed: int = 0,
     schedules: Iterable[str] | None = None,
     devices: Sequence[str] | None = None,
-    threads: int | None = None,
-    block: int | None = None,
+    threads: int | Sequence[int] | None = None,
+    block: int | Sequence[int] | None = None,
     limit: float = 30.0,
     callback: Callable[[int, int], None] | None = None,
 ) -> Comparison:
-    """`compare` on random graphs of several sizes, so that t = c · nᵉ can be fitted.
+    """`compare` on random graphs or cycles of several sizes, so that t = c · nᵉ can be fitted.
 
     Parameters
     ----------
     sizes : iterable of int
         Numbers of vertices.
     density : float
-        Percent of all possible edges.
+        Percent of all possible edges, of a random graph.
+    graph : {"random", "cycle"}
+        A cycle's longest path has n − 1 edges, and most of its matrix is no edge.
     semiring, dtype, schedules, devices, threads, block, limit, callback
         As in `compare`.
     seed : int
@@ -156,7 +161,7 @@ def compare_sizes(
     Raises
     ------
     ValueError
-        If a density lies outside 0 … 100, there is no such schedule, or the limit is NaN.
+        If a density lies outside 0 … 100, there is no such graph, there is no such schedule, or the limit is NaN.
     DTypeError
         If the semiring does not allow the dtype.
 
@@ -176,6 +181,8 @@ def compare_sizes(
     >>> print(compare_sizes([256, 512, 1024]))  # doctest: +SKIP
     """
     s = get(semiring)
+    if graph not in ("random", "cycle"):
+        raise ValueError(f"compare: graph must be random or cycle, got {graph!r}.")
     sizes = sorted(set(sizes))
     found = measure.contenders(schedules, devices, threads, block)
     rows: list[Row] = []
@@ -184,7 +191,8 @@ def compare_sizes(
     report = Parts("compare", predicted, callback)
     for n in sizes:
         known = {row.contender: row for row in rows if row.seconds}
-        edges = random_graph(n, density, seed=seed, weights=None).matrix("boolean")
+        made = cycle(n) if graph == "cycle" else random_graph(n, density, seed=seed, weights=None)
+        edges = made.matrix("boolean")
         matrix = np.where(edges, random_matrix(s, (n, n), computed, seed=seed), dtypes.zero(s, computed))
         rows += measure.rows(matrix, s, found, known=known, limit=limit, report=report)
     return Comparison(s.name, computed.name, tuple(rows))

@@ -64,6 +64,8 @@ def plot(comparison: Comparison, ax: Any, quantity: str, *, save: str | Path | N
 
 #: Columns that appear if at least one row has them.
 _MORE: dict[str, Callable[[Row], str]] = {
+    "E = S/p": lambda row: f"{row.efficiency:.2f}" if row.efficiency else "",
+    "with copies": lambda row: f"{row.seconds + row.transfer:.3g}" if row.seconds and row.transfer else "",
     "over steps": lambda row: f"{row.gain:.1f}" if row.gain else "",
     "of ceiling": lambda row: f"{row.fraction:.1%}" if row.fraction else "",
     "GB moved": lambda row: f"{row.moved / 1e9:.3g}" if row.moved else "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,7 +33,10 @@ _GPU_VARIANTS: dict[str, tuple[tuple[tuple[tuple[str, Any], ...], int | None], .
 
 
 def contenders(
-    schedules: Iterable[str] | None, devices: Sequence[str] | None, threads: int | None, block: int | None = None
+    schedules: Iterable[str] | None,
+    devices: Sequence[str] | None,
+    threads: int | Sequence[int] | None,
+    block: int | Sequence[int] | None = None,
 ) -> list[Contender]:
     """All combinations, the serial one first, with which the others are compared."""
     names = list(_schedules.names() if schedules is None else schedules)
@@ -43,19 +46,28 @@ def contenders(
     if devices is None:
         devices = ["cpu", "cuda"] if cuda_available() else ["cpu"]
     devices = [device_of(None, device) for device in devices]
-    several = threads or bind(get("min_plus"), "float32").threads
-    found = []
+    counts = (
+        [1, *_several(threads, "threads")] if threads is not None else [1, bind(get("min_plus"), "float32").threads]
+    )
+    blocks = _several(block, "block") if block is not None else [None]
+    found: list[Contender] = []
     for device in devices:
         for name in names:
+            own = blocks if _schedules.get(name).blocked else [None]
             if device == "cpu":
-                counts = [1, several] if several > 1 else [1]
-                found += [Contender(name, device, (("threads", count),), block) for count in counts]
+                found += [Contender(name, device, (("threads", count),), b) for b in own for count in counts]
             else:
-                variants = dict.fromkeys(
-                    (options, block or own) for options, own in _GPU_VARIANTS.get(name, (((), None),))
-                )
-                found += [Contender(name, device, *variant) for variant in variants]
-    return found
+                variants = _GPU_VARIANTS.get(name, (((), None),))
+                found += [Contender(name, device, options, b or usual) for options, usual in variants for b in own]
+    return list(dict.fromkeys(found))
+
+
+def _several(given: int | Sequence[int], name: str) -> list[int]:
+    """One number or several, each at least 1."""
+    numbers = list(given) if isinstance(given, Sequence) else [given]
+    if not numbers or any(not hasattr(x, "__index__") or x < 1 for x in numbers):
+        raise ValueError(f"compare: {name} must be numbers of at least 1, got {given!r}.")
+    return [int(x) for x in numbers]
 
 
 def rows(
@@ -166,12 +178,14 @@ def _with_speedups(rows: list[Row], first: Contender) -> list[Row]:
     for row in rows:
         if row.contender.schedule == "iterative" and row.seconds:
             steps.setdefault(row.contender.device, row.seconds)
+    alone = {_but_threads(row.contender): row.seconds for row in rows if row.seconds and _threads(row.contender) == 1}
     # The transfer to the device and back is the same for all: the least time is the least disturbed.
     transfer = min((row.transfer for row in rows if row.seconds and row.transfer), default=0.0)
     return [
         replace(
             row,
             speedup=serial / row.seconds if serial else None,
+            efficiency=_efficiency(row, alone),
             gain=steps[row.contender.device] / row.seconds if row.contender.device in steps else None,
             transfer=transfer if row.transfer else 0.0,
         )
@@ -179,6 +193,22 @@ def _with_speedups(rows: list[Row], first: Contender) -> list[Row]:
         else row
         for row in rows
     ]
+
+
+def _threads(contender: Contender) -> int | None:
+    """The number of CPU threads; None on a GPU."""
+    threads: int | None = dict(contender.options).get("threads")
+    return threads
+
+
+def _but_threads(contender: Contender) -> tuple[str, int | None]:
+    return contender.schedule, contender.block
+
+
+def _efficiency(row: Row, alone: Mapping[tuple[str, int | None], float | None]) -> float | None:
+    """E = S / p, with S = t₁ / tₚ the speed-up of p threads over one of the same schedule and block."""
+    threads, one = _threads(row.contender), alone.get(_but_threads(row.contender))
+    return one / (threads * row.seconds) if one and row.seconds and threads and threads > 1 else None
 
 
 def _shares(phases: dict[str, float]) -> dict[str, float]:

@@ -53,6 +53,8 @@ class Row:
         The best of a few runs, without compilation; None if it was skipped.
     speedup : float or None
         Over the serial schedule, iterative on one CPU thread, if that ran.
+    efficiency : float or None
+        The speed-up over one thread of the same schedule and block, a thread: E = S / p.
     gain : float or None
         Over the iterative schedule on the same device, one thread or one launch a vertex.
     same : bool or None
@@ -66,7 +68,8 @@ class Row:
     moved : float
         Bytes that the schedule's verbs read and write if each touches its operands once; see `traffic`.
     joules : float or None
-        The card's energy for one run, from NVML's counter; None if that cannot be read.
+        The energy of one run: the card's, from NVML's counter, or the processors', from RAPL's; None where that
+        cannot be read.
     ceiling : float or None
         Pairs a second of the same step in registers alone, if that was measured.
     skipped : str
@@ -77,6 +80,7 @@ class Row:
     n: int
     seconds: float | None = None
     speedup: float | None = None
+    efficiency: float | None = None
     gain: float | None = None
     same: bool | None = None
     difference: float = 0.0

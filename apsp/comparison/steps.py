@@ -119,7 +119,7 @@ class Steps(Sequence[Step]):
         return notebook.table(repr(self)) + notebook.lines(str(self))
 
     def _how(self) -> str:
-        return self.schedule if self.schedule in _UNBLOCKED else f"{self.schedule}, blocks of {self.block}"
+        return f"{self.schedule}, blocks of {self.block}" if schedules.get(self.schedule).blocked else self.schedule
 
     def _heading(self, k: int) -> str:
         step = self.steps[k]
@@ -217,10 +217,6 @@ class Steps(Sequence[Step]):
         axes.set_title(f"M{k}: {step.title}".replace(" ⊕ M", "\n⊕ M"), fontsize=8)
 
 
-#: Schedules in which a block plays no part.
-_UNBLOCKED = ("iterative", "squaring")
-
-
 class _Recorder:
     """An observer that copies the matrix after every verb that writes into it."""
 
@@ -312,4 +308,5 @@ def _record(question: Question, original: np.ndarray) -> Steps:
     if truths:
         one = dtypes.one(algebra, _TRUTHS)
         steps = [replace(step, matrix=step.matrix == one) for step in steps]
-    return Steps(s, plan.schedule, 1 if plan.schedule in _UNBLOCKED else plan.block, labels, tuple(steps))
+    pivots = plan.block if schedules.get(plan.schedule).blocked else 1
+    return Steps(s, plan.schedule, pivots, labels, tuple(steps))

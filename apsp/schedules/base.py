@@ -43,6 +43,8 @@ class Schedule:
         How many matrices as large as A its workspace has.
     refuses : callable
         `refuses(semiring)`: why it is wrong over this semiring, as the end of a sentence; empty where it is right.
+    blocked : bool
+        Whether it has a pivot block.
     """
 
     closure: Callable[..., None]
@@ -52,6 +54,7 @@ class Schedule:
     panels: Callable[..., int] = _none
     matrices: int = 0
     refuses: Callable[[Semiring], str] = _right
+    blocked: bool = True
 
     def __call__(self, A: Array, ops: Backend, *, block: int) -> None:
         """A ← A*."""

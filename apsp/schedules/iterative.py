@@ -19,4 +19,4 @@ def _verb_bytes(n: int, ops: Backend, *, block: int) -> int:
     return ops.verb_workspace("step", n, n, 1)
 
 
-SCHEDULE = Schedule(closure, "Floyd–Warshall one vertex at a time", verb_bytes=_verb_bytes)
+SCHEDULE = Schedule(closure, "Floyd–Warshall one vertex at a time", verb_bytes=_verb_bytes, blocked=False)

@@ -48,4 +48,5 @@ SCHEDULE = Schedule(
     verb_bytes=_verb_bytes,
     matrices=1,
     refuses=_refuses,
+    blocked=False,
 )

@@ -11,6 +11,7 @@ from ...catalog import lor_land
 from ...compiling import Missing
 from ...contract import Backend
 from ...signals import load
+from ..energy import energy
 from ..inventory import missing
 from ..processors import default_threads
 from . import closure as bitclosure
@@ -94,6 +95,10 @@ class BitBackend(Backend):
     def flat(self, panel: BitMatrix) -> Any:
         """All words of what `panel` returned."""
         return panel.words.reshape(-1)
+
+    def energy(self) -> float | None:
+        """Joules that the processors have used; None where RAPL cannot be read."""
+        return energy()
 
     def upload(self, array: Any, *, copy: bool = True) -> BitMatrix:
         """A bool array, packed; a BitMatrix as it is, or copied."""

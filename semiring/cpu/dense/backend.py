@@ -13,6 +13,7 @@ from ...compiling import Missing
 from ...contract import Backend
 from ...signals import load
 from ..code import CALL, gain
+from ..energy import energy
 from ..intrinsics import DEPTH
 from ..inventory import missing
 from ..kinds import Kind, semiring_of
@@ -296,6 +297,10 @@ class CpuBackend(Backend):
             return np.array(array, self.dtype, order="C")
         # For an equal dtype that is another object, NumPy would make another array of the same memory.
         return array if isinstance(array, np.ndarray) and array.dtype == self.dtype else np.asarray(array, self.dtype)
+
+    def energy(self) -> float | None:
+        """Joules that the processors have used; None where RAPL cannot be read."""
+        return energy()
 
     def download(self, matrix: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """The matrix itself, or `out` with its entries."""
