@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         plus_times,
         reliability,
     )
+    from .csr.parts import add, reduce, transpose
     from .elimination import lu
     from .errors import (
         AlgebraError,
@@ -62,6 +63,7 @@ _HOME = {
         *("min_plus", "lor_land", "max_plus", "max_min", "min_max"),
         *("max_times", "reliability", "min_times", "plus_times", "log_plus"),
     ),
+    "csr.parts": ("add", "reduce", "transpose"),
     "errors": (
         "AlgebraError",
         "AmbiguityWarning",
@@ -107,6 +109,7 @@ __all__ = [
     "Star",
     "Variant",
     "VertexError",
+    "add",
     "check_axioms",
     "einsum",
     "einsum_path",
@@ -130,8 +133,10 @@ __all__ = [
     "power",
     "prod",
     "random_matrix",
+    "reduce",
     "reliability",
     "sum",
+    "transpose",
 ]
 
 

@@ -356,3 +356,20 @@ def checked_sparse(source: Any, *, where: str) -> Any:
     except (ValueError, ArithmeticError) as error:
         raise ShapeError(f"{where}: the indices of a sparse matrix must be consistent, got {error}.") from error
     return same
+
+
+def refuse_padding(source: Any, where: str) -> None:
+    """Refuse zeros in blocks: they may be edges of weight 0, or what a dense block has where no edge is.
+
+    False is no edge wherever it stands.
+
+    Raises
+    ------
+    ShapeError
+    """
+    blocks = getattr(source, "format", "") == "bsr" and source.blocksize != (1, 1) and source.dtype.kind != "b"
+    if blocks and bool((source.data == 0).any()):
+        raise ShapeError(
+            f"{where}: the zeros that fill the blocks of a sparse BSR matrix may be edges of weight 0, or none. "
+            "Pass B = A.tocsr(), where they are edges, or B.eliminate_zeros() first."
+        )

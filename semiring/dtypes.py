@@ -123,6 +123,11 @@ def _named(names: tuple[str, ...]) -> tuple[np.dtype, ...]:
     return tuple(np.dtype(name) for name in names)
 
 
+def index_dtype(count: int) -> np.dtype:
+    """The dtype of indices of so many rows, columns or entries."""
+    return np.dtype(np.int32 if count <= np.iinfo(np.int32).max else np.int64)
+
+
 #: How many entries are looked at or converted together: temporaries stay small compared with the matrix.
 _CHUNK = 1 << 18
 

@@ -15,6 +15,9 @@ from .arrays import in_kind_of, output_of, take_in
 from .backend import device_of
 from .catalog import get
 from .conversion import conform
+from .csr.matrix import is_sparse
+from .csr.products import multiplied as sparse_product
+from .csr.products import powered as sparse_power
 from .devices import diagonal, module, on_device
 from .errors import DTypeError, ShapeError
 from .gradients import TIES, asked_by, ties_error
@@ -34,6 +37,8 @@ def matmul(
     device: str | None = None,
     threads: int | None = None,
     ties: str = "one",
+    mask: Any = None,
+    complement: bool = False,
 ) -> Any:
     """C ← A ⊗ B, or C ← C ⊕ A ⊗ B: the matrix product over a semiring, by `numpy.matmul`'s shape rules.
 
@@ -43,9 +48,12 @@ def matmul(
     B : array_like, shape (…, k, n) or (k,)
         A vector is promoted to a matrix, and the extra axis removed again; leading axes broadcast. NumPy, CuPy, PyTorch
         and JAX arrays, anything with DLPack or `__cuda_array_interface__`, both of one library; lists go with any.
+        Or one or both sparse matrices of SciPy's or CuPy's in csr, csc, coo or bsr: an absent entry is the semiring's
+        zero, and a stored one counts whatever its value; entries of one position are summed by ⊕.
     semiring : str or Semiring
     out : array, shape (…, m, n), optional
-        Receives the product: of the operands' library, its dtype the product's. It may be one of the operands.
+        Receives the product: of the operands' library, its dtype the product's. It may be one of the operands. Of two
+        sparse operands a csr matrix, whose arrays are replaced.
     accumulate : bool
         Keep what `out` holds: out ← out ⊕ A ⊗ B.
     dtype : dtype, optional
@@ -58,13 +66,19 @@ def matmul(
     ties : {"one", "shared"}
         Where tensors of PyTorch require gradients, or JAX traces: whether the gradient goes to the first best product
         of each sum, or equally to all that are best (docs/gradients.md).
+    mask : sparse matrix, or array of bool, shape (m, n), optional
+        Where an operand is sparse: what is computed, all else being the semiring's zero. Of a sparse mask all entries
+        that are stored count, but for those that are False.
+    complement : bool
+        Compute what is not in the mask.
 
     Returns
     -------
-    array, shape (…, m, n)
+    array, shape (…, m, n), or csr matrix or array where both operands are sparse
         `out` if passed; else of the operands' library, on their device and in the order of its stream. float16
         and bfloat16 are computed and returned in float32. Where k = 0 every entry is the semiring's zero. With
-        gradients where operands require them (docs/gradients.md).
+        gradients where operands require them (docs/gradients.md). A sparse product has an entry wherever there is a
+        pair of stored entries, whatever their sum; its rows are in no order.
 
     Raises
     ------
@@ -84,13 +98,15 @@ def matmul(
     --------
     matvec : With a vector, or many.
     power : A matrix with itself.
+    add, reduce, transpose : Sparse matrices, besides products.
     apsp.closure : All powers of a matrix together.
     numpy.matmul : The same over (+, ×), in one way of rounding.
 
     Notes
     -----
     m · k · n pairs, each one ⊕ with one ⊗, for each matrix of a batch; m · n entries of the product, in new memory even
-    where `out` came. Over the Boolean semiring and bits see `BitMatrix`.
+    where `out` came. Over the Boolean semiring and bits see `BitMatrix`. Of sparse operands, the pairs of stored
+    entries that meet, and memory for the entries of the product (docs/sparse-products.md).
 
     Examples
     --------
@@ -98,7 +114,23 @@ def matmul(
     >>> semiring.matmul([[0, 5], [2, 0]], [[0, 1], [1, 0]], "min_plus")
     array([[0, 1],
            [1, 0]])
+
+    Of a sparse matrix, where an absent entry is no edge:
+
+    >>> from scipy.sparse import csr_array
+    >>> A = csr_array([[0, 8.0, 0], [0, 0, 9.0], [0, 0, 0]])
+    >>> semiring.matmul(A, A, "min_plus").toarray()
+    array([[ 0.,  0., 17.],
+           [ 0.,  0.,  0.],
+           [ 0.,  0.,  0.]])
     """
+    if is_sparse(A) or is_sparse(B):
+        return sparse_product(
+            A, B, get(semiring), out, mask=mask, complement=complement, accumulate=accumulate, dtype=dtype,
+            device=device, threads=threads,
+        )  # fmt: skip
+    if mask is not None or complement:
+        raise DTypeError("matmul: a mask must have a sparse operand, got dense ones. Pass csr_array(A).")
     if library := asked_by(A, B):
         if library == "torch":
             from .gradients.tensors import matmul as differentiable
@@ -129,6 +161,8 @@ def matvec(
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
+    mask: Any = None,
+    complement: bool = False,
 ) -> Any:
     """y ← A ⊗ x.
 
@@ -137,15 +171,15 @@ def matvec(
     A : array_like, shape (…, m, n)
     x : array_like, shape (…, n)
         Leading axes broadcast: (batch, n) are as many vectors, each multiplied by its matrix, or all by one. Arrays of
-        any library, as in `matmul`.
+        any library, as in `matmul`. A may be sparse, then x is one vector (n,), or a sparse matrix (n, 1).
     semiring : str or Semiring
     out : array, shape (…, m), optional
-    dtype, device, threads
+    dtype, device, threads, mask, complement
         As in `matmul`.
 
     Returns
     -------
-    array, shape (…, m)
+    array, shape (…, m), or a sparse matrix (m, 1) where A and x are sparse
 
     Raises
     ------
@@ -170,6 +204,11 @@ def matvec(
     array([3, 0])
     """
     s = get(semiring)
+    if is_sparse(A) or is_sparse(x):
+        options = {"mask": mask, "complement": complement, "dtype": dtype, "device": device, "threads": threads}
+        return sparse_product(A, x, s, out, where="matvec", **options)
+    if mask is not None or complement:
+        raise DTypeError("matvec: a mask must have a sparse operand, got dense ones. Pass csr_array(A).")
     a, b = take_in(A, where="matvec"), take_in(x, where="matvec")
     if a.array.ndim < 2 or b.array.ndim < 1 or a.array.shape[-1] != b.array.shape[-1]:
         raise ShapeError(
@@ -201,7 +240,7 @@ def power(
 
     Parameters
     ----------
-    A : array_like, shape (n, n)
+    A : array_like or sparse matrix, shape (n, n)
     k : int, at least 0
     semiring : str or Semiring
     dtype, device, threads
@@ -210,6 +249,8 @@ def power(
     Returns
     -------
     array, shape (n, n)
+        A csr matrix where A is sparse, as long as a power on the way has less than a quarter of its entries; else an
+        array, which the logger "semiring" reports.
 
     Raises
     ------
@@ -238,11 +279,14 @@ def power(
            [0., 1.]])
     """
     s = get(semiring)
-    taken = take_in(A, where="power")
-    if taken.array.ndim != 2 or taken.array.shape[0] != taken.array.shape[1]:
-        raise ShapeError(f"power: A must be square, got shape {taken.array.shape}.")
+    taken = None if is_sparse(A) else take_in(A, where="power")
+    shape = taken.array.shape if taken else A.shape
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ShapeError(f"power: A must be square, got shape {shape}.")
     if not isinstance(k, (int, np.integer)) or k < 0:
         raise ValueError(f"power: k must be an integer of at least 0 (a semiring has no inverses), got {k!r}.")
+    if taken is None:
+        return sparse_power(A, int(k), s, dtype, device, threads)
     with on_device(taken.array):
         array = conform(taken.array, s, dtype, where="power")
         survey(array, s, where="power")

@@ -233,8 +233,9 @@ PUBLIC = {
     "semiring": """
         AlgebraError AmbiguityWarning BitMatrix CATALOG DTypeError DeviceError DivergenceError DomainError Elimination
         FormatError MemoryNeeded NegativeCycleError NoPathError Op Semiring SemiringError ShapeError Star Variant
-        VertexError check_axioms einsum einsum_path eliminate eye get load log_plus lor_land lu matmul matvec max_min
-        max_plus max_times min_max min_plus min_times outer plus_times power prod random_matrix reliability sum
+        VertexError add check_axioms einsum einsum_path eliminate eye get load log_plus lor_land lu matmul matvec
+        max_min max_plus max_times min_max min_plus min_times outer plus_times power prod random_matrix reduce
+        reliability sum transpose
     """,
     "semiring.errors": """
         AlgebraError AmbiguityWarning DTypeError DeviceError DivergenceError DomainError FormatError MemoryNeeded

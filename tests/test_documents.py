@@ -34,6 +34,7 @@ PAGES = {
     "docs/benchmarks.md": ".",
     "docs/scipy-networkx.md": ".",
     "docs/sparse.md": ".",
+    "docs/sparse-products.md": ".",
     "docs/routes.md": ".",
     "docs/gradients.md": ".",
     "docs/betweenness.md": ".",

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from semiring import dtypes
-from semiring.arrays import checked_sparse
+from semiring.arrays import checked_sparse, refuse_padding
 from semiring.catalog import min_plus
 from semiring.conversion import conform
 from semiring.errors import DomainError, DTypeError, ShapeError
@@ -26,7 +26,6 @@ from .. import estimates
 from ..graph import Graph
 from ..labels import Labels
 from ..question import MANY_ARCS
-from ..reading.from_sparse import refuse_padding
 
 #: The dtype in which SciPy computes.
 FLOAT = np.dtype(np.float64)

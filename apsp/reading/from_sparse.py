@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from semiring.arrays import checked_sparse
+from semiring.arrays import checked_sparse, refuse_padding
 from semiring.errors import ShapeError
 
 from ..graph import Graph
@@ -40,23 +40,6 @@ def compressed(source: Any) -> bool:
     data, used = source.data, int(source.indptr[-1])
     short = source.indices.dtype == source.indptr.dtype == np.int32 and used == len(data) == len(source.indices)
     return short and data.dtype == np.float64 and data.dtype.isnative and not np.isnan(data.min(initial=0.0))
-
-
-def refuse_padding(source: Any, where: str) -> None:
-    """Refuse zeros in blocks: they may be edges of weight 0, or what a dense block has where no edge is.
-
-    False is no edge wherever it stands.
-
-    Raises
-    ------
-    ShapeError
-    """
-    blocks = getattr(source, "format", "") == "bsr" and source.blocksize != (1, 1) and source.dtype.kind != "b"
-    if blocks and bool((source.data == 0).any()):
-        raise ShapeError(
-            f"{where}: the zeros that fill the blocks of a sparse BSR matrix may be edges of weight 0, or none. "
-            "Pass B = A.tocsr(), where they are edges, or B.eliminate_zeros() first."
-        )
 
 
 def from_entries(rows: Any, cols: Any, values: Any, n: int) -> Graph:

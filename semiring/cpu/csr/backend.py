@@ -1,0 +1,184 @@
+"""Products of sparse matrices on the CPU: rows are cut into parts of about as many products, which threads share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import memory
+from ...algebra import Semiring
+from ...dtypes import index_dtype
+from ..code import CALL, gain, machine_code
+from ..kinds import Kind, choose
+from ..pool import run
+from ..processors import threads_of
+from ..sparse import hubs
+from . import entries, positions
+
+#: Parts of a product for each thread, and products of a part at least.
+PARTS, LEAST = 8, 1 << 14
+HINT = "Multiply in parts, or give a mask."
+#: Products of a part at most: each waits for memory, so that Ctrl-C is heard within a second.
+MOST = CALL >> 1
+#: Columns up to which a table has a slot each, if there are as many products.
+DIRECT = 1 << 22
+#: Where a column's slot is looked for in smaller tables: the golden ratio of 2³² (Knuth, volume 3, section 6.4).
+FACTOR = 0x9E3779B1
+
+
+def _letter(indices: np.ndarray) -> str:
+    return "s" if indices.dtype == np.int32 else "l"
+
+
+def arranged(keys: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where each of `count` keys begins in their stable order, and that order."""
+    starts, order = np.zeros(count + 1, np.int64), np.empty(len(keys), np.int64)
+    machine_code(positions.arrange, None, f"{_letter(keys)}ll").call(keys, starts, order)
+    return starts, order
+
+
+def products_of(A: Any, B: Any, threads: int = 1) -> np.ndarray:
+    """How many products each row of A ⊗ B takes; no memory but for these."""
+    found, lengths = np.empty(A.shape[0], np.int64), np.diff(B.starts)
+    call = machine_code(positions.count_products, None, f"l{_letter(A.indices)}llii").call
+    parts = cuts(np.diff(A.starts), threads)
+    run(lambda _, start, stop: call(A.starts, A.indices, lengths, found, start, stop), parts, threads)
+    return found
+
+
+class _Table:
+    """Slots for the columns of one row at a time; one a thread.
+
+    Attributes
+    ----------
+    slots, factor, shift : int
+        See `positions.count_entries`.
+    """
+
+    def __init__(self, columns: int, longest: int, products: int) -> None:
+        self.slots = 1 << max(4, (2 * min(longest, columns)).bit_length())
+        self.factor, self.shift = FACTOR, 33 - self.slots.bit_length()
+        if columns <= max(self.slots, min(products, DIRECT)) or self.shift <= 1:
+            self.slots, self.factor, self.shift = columns, 1, 0
+
+    def made(self, index: np.dtype, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """The slots, for numbers up to `last`; and the column that each has, where that is not its number."""
+        return np.full(self.slots, -1, index_dtype(last)), np.empty(self.slots if self.shift else 0, index)
+
+    def bytes(self, index: np.dtype, last: int) -> int:
+        return self.slots * (index_dtype(last).itemsize + bool(self.shift) * index.itemsize)
+
+
+def cuts(products: np.ndarray, threads: int, most: int = MOST) -> list[tuple[int, int]]:
+    """Rows as parts (start, stop) of about as many products."""
+    rows = len(products)
+    grain = max(1, rows // (1 << 14))  # parts are of so many rows, as far as that goes
+    sums = np.add.reduceat(products, np.arange(0, rows, grain)) if rows else products
+    work = np.cumsum(sums + 4 * grain)  # a row without products is some work, too
+    total = int(work[-1]) if rows else 0
+    step = min(most, max(LEAST, total // (PARTS * threads)))
+    ends = np.unique(np.searchsorted(work, np.arange(step, total + step, step), "left") + 1) * grain
+    ends = np.minimum(ends, rows).tolist()
+    return [(i, j) for i, j in zip([0, *ends], ends, strict=False) if i < j]
+
+
+def _empty_mask(rows: int, index: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros(rows + 1, np.int64), np.empty(0, index)
+
+
+def multiply(
+    A: Any, B: Any, s: Semiring, mask: Any, complement: bool, threads: int | None, where: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Starts, indices and entries of A ⊗ B: at the mask's positions alone, or at all others; rows in no order.
+
+    Raises
+    ------
+    MemoryNeeded
+    """
+    count, kind = threads_of(threads, where), choose(s, A.data.dtype, False)
+    products = products_of(A, B, count)
+    if mask is not None and not complement:
+        return _masked(A, B, kind, mask, products, count, where)
+    index, rows = B.indices.dtype, len(products)
+    outside = (mask.starts, mask.indices) if mask else (np.zeros(rows + 1, np.int64), np.empty(0, index))
+    met = products + np.diff(outside[0]) if mask else products
+    table = _Table(B.shape[1], int(met.max(initial=0)), int(met.sum()))
+    parts = cuts(products, count, MOST if gain(kind) > 1 else MOST >> 3)
+    workers = min(count, max(1, len(parts)))
+    memory.require(workers * table.bytes(index, rows), where=where, hint=HINT)
+    tables = [table.made(index, rows) for _ in range(workers)]
+    starts = np.zeros(rows + 1, np.int64)
+    a, b = _letter(A.indices), _letter(B.indices)
+    t = _letter(tables[0][0])
+    counting = machine_code(positions.count_entries, None, f"l{a}l{b}l{b}ii{t}{b}lii").call
+
+    def measure(worker: int, start: int, stop: int) -> None:
+        counting(
+            A.starts, A.indices, B.starts, B.indices, *outside, table.factor, table.shift, *tables[worker], starts[1:],
+            start, stop,
+        )  # fmt: skip
+
+    run(measure, parts, count)
+    np.cumsum(starts, out=starts)
+    size = int(starts[-1])
+    memory.require(workers * table.bytes(index, size) + size * (index.itemsize + kind.itemsize), where=where, hint=HINT)
+    tables = [table.made(index, size) for _ in range(workers)]
+    indices, data = np.empty(size, index), np.empty(size, A.data.dtype)
+    t = _letter(tables[0][0])
+    call = machine_code(entries.multiply_rows, kind, f"l{a}il{b}il{b}ii{t}{b}l{b}iii").call
+
+    def compute(worker: int, start: int, stop: int) -> None:
+        call(
+            kind.code, A.starts, A.indices, A.data.ctypes.data, B.starts, B.indices, B.data.ctypes.data, *outside,
+            table.factor, table.shift, *tables[worker], starts, indices, data.ctypes.data, start, stop,
+        )  # fmt: skip
+
+    run(compute, parts, count)
+    return starts, indices, data
+
+
+def _masked(
+    A: Any, B: Any, kind: Kind, mask: Any, products: np.ndarray, threads: int, where: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`multiply` at the mask's positions alone: they are all that C can have, so that nothing is counted first."""
+    index, size, lengths = B.indices.dtype, len(mask.indices), np.diff(mask.starts)
+    table = _Table(B.shape[1], int(lengths.max(initial=0)), int(products.sum()))
+    parts = cuts(products * (lengths > 0) + lengths, threads, MOST if gain(kind) > 1 else MOST >> 3)
+    workers = min(threads, max(1, len(parts)))
+    needed = workers * table.bytes(index, size) + 2 * size * (1 + index.itemsize + kind.itemsize)
+    memory.require(needed, where=where, hint=HINT)
+    tables = [table.made(index, size) for _ in range(workers)]
+    met, data = np.zeros(size, np.uint8), np.empty(size, A.data.dtype)
+    a, b, t = _letter(A.indices), _letter(B.indices), _letter(tables[0][0])
+    call = machine_code(entries.multiply_masked, kind, f"l{a}il{b}il{b}ii{t}{b}ciii").call
+
+    def compute(worker: int, start: int, stop: int) -> None:
+        call(
+            kind.code, A.starts, A.indices, A.data.ctypes.data, B.starts, B.indices, B.data.ctypes.data, mask.starts,
+            mask.indices, table.factor, table.shift, *tables[worker], met, data.ctypes.data, start, stop,
+        )  # fmt: skip
+
+    run(compute, parts, threads)
+    kept = met.view(bool)
+    if kept.all():
+        return mask.starts, mask.indices, data
+    total = np.concatenate([[0], np.cumsum(kept)])
+    return total[mask.starts], mask.indices[kept], data[kept]
+
+
+def gather(
+    A: Any, X: np.ndarray, out: np.ndarray, s: Semiring, *, mirrored: bool, threads: int | None, where: str
+) -> None:
+    """out ← A ⊗ X, or out[i, j] = ⊕ X[k, j] ⊗ A[i, k] where not mirrored; rows of X and of `out` are contiguous."""
+    count, kind = threads_of(threads, where), choose(s, A.data.dtype, False)
+    tile = machine_code(hubs.combine_strip, kind, "biiiiiiii", called=False).address
+    call = machine_code(entries.gather_rows, None, "iilsi" + "iiiii" + "bii").call
+    lanes = X.shape[1]
+    vectors = max(1, lanes * kind.itemsize // 64) if gain(kind) > 1 else lanes
+    addresses = X.ctypes.data, X.strides[0], out.ctypes.data, out.strides[0], lanes, mirrored
+
+    def compute(worker: int, start: int, stop: int) -> None:
+        call(tile, kind.itemsize, A.starts, A.indices, A.data.ctypes.data, *addresses, start, stop)
+
+    run(compute, cuts(np.diff(A.starts) * vectors, count), count)

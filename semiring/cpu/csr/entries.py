@@ -1,0 +1,139 @@
+"""Products whose entries are of a kind: Gustavson's row by row (1978, "Two fast algorithms for sparse matrices").
+
+C is written in place: a table has, for each column met in a row, where the entry of C is. Tables outlive a row, as
+entries of rows before lie further left: nothing is cleared between rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..intrinsics import itemsize, jump, kernel, load, plus, store, times, zero
+
+
+@kernel
+def multiply_rows(
+    kind: Any, a_starts: Any, a_indices: Any, a: int, b_starts: Any, b_indices: Any, b: int, mask_starts: Any,
+    mask_indices: Any, factor: int, shift: int, table: Any, keys: Any, c_starts: Any, c_indices: Any, c: int,
+    start: int, stop: int,
+) -> None:  # fmt: skip
+    """Rows from start to stop of C ← A ⊗ B, whose entries but those of the mask's rows `count_entries` has counted.
+
+    `table` is −1 for every slot, or as an earlier row has left it; see `count_entries`. `a`, `b` and `c` are addresses
+    of entries.
+    """
+    size = itemsize(kind)
+    last = np.uint64(len(table) - 1)
+    plain = shift == 0 and len(mask_indices) == 0
+    for i in range(start, stop):
+        row = c_starts[i]
+        free = row
+        blocked = -2 - i
+        if shift == 0:
+            for q in range(mask_starts[i], mask_starts[i + 1]):
+                table[np.uint64(mask_indices[np.uint64(q)])] = blocked
+        else:
+            for q in range(mask_starts[i], mask_starts[i + 1]):
+                j = mask_indices[np.uint64(q)]
+                slot = np.uint64(np.uint32(np.uint32(j) * np.uint32(factor)) >> np.uint32(shift))
+                while table[slot] == blocked and keys[slot] != j:
+                    slot = (slot + np.uint64(1)) & last
+                table[slot], keys[slot] = blocked, j
+        for p in range(a_starts[i], a_starts[i + 1]):
+            k = a_indices[np.uint64(p)]
+            left = load(kind, a + p * size)
+            if plain:
+                for q in range(b_starts[k], b_starts[k + 1]):
+                    j = np.uint64(b_indices[np.uint64(q)])
+                    product = times(kind, left, load(kind, b + q * size))
+                    where = table[j]
+                    if where < row:
+                        table[j] = free
+                        c_indices[np.uint64(free)] = j
+                        store(kind, c + free * size, product)
+                        free += 1
+                    else:
+                        to = c + where * size
+                        store(kind, to, plus(kind, load(kind, to), product))
+                continue
+            for q in range(b_starts[k], b_starts[k + 1]):
+                j = b_indices[np.uint64(q)]
+                slot = np.uint64(j)
+                if shift != 0:
+                    slot = np.uint64(np.uint32(np.uint32(j) * np.uint32(factor)) >> np.uint32(shift))
+                    while (table[slot] >= row or table[slot] == blocked) and keys[slot] != j:
+                        slot = (slot + np.uint64(1)) & last
+                where = table[slot]
+                product = times(kind, left, load(kind, b + q * size))
+                if where >= row:
+                    to = c + where * size
+                    store(kind, to, plus(kind, load(kind, to), product))
+                elif where != blocked:
+                    table[slot] = free
+                    c_indices[np.uint64(free)] = j
+                    store(kind, c + free * size, product)
+                    if shift != 0:
+                        keys[slot] = j
+                    free += 1
+
+
+@kernel
+def multiply_masked(
+    kind: Any, a_starts: Any, a_indices: Any, a: int, b_starts: Any, b_indices: Any, b: int, c_starts: Any,
+    c_indices: Any, factor: int, shift: int, table: Any, keys: Any, met: Any, c: int, start: int, stop: int,
+) -> None:  # fmt: skip
+    """Rows from start to stop of C ← A ⊗ B at the positions that C has; met[p] ← whether entry p has a product.
+
+    `table` is −1 for every slot, or as an earlier row has left it; see `count_entries`.
+    """
+    size = itemsize(kind)
+    last = np.uint64(len(table) - 1)
+    for i in range(start, stop):
+        row = c_starts[i]
+        for q in range(c_starts[i], c_starts[i + 1]):
+            j = c_indices[np.uint64(q)]
+            slot = np.uint64(j)
+            if shift != 0:
+                slot = np.uint64(np.uint32(np.uint32(j) * np.uint32(factor)) >> np.uint32(shift))
+                while table[slot] >= row and keys[slot] != j:
+                    slot = (slot + np.uint64(1)) & last
+                keys[slot] = j
+            if table[slot] < row:
+                table[slot] = q
+                store(kind, c + q * size, zero(kind))
+        if c_starts[i] == c_starts[i + 1]:
+            continue
+        for p in range(a_starts[i], a_starts[i + 1]):
+            k = a_indices[np.uint64(p)]
+            left = load(kind, a + p * size)
+            for q in range(b_starts[k], b_starts[k + 1]):
+                j = b_indices[np.uint64(q)]
+                slot = np.uint64(j)
+                if shift != 0:
+                    slot = np.uint64(np.uint32(np.uint32(j) * np.uint32(factor)) >> np.uint32(shift))
+                    while table[slot] >= row and keys[slot] != j:
+                        slot = (slot + np.uint64(1)) & last
+                where = table[slot]
+                if where >= row:
+                    to = c + where * size
+                    store(kind, to, plus(kind, load(kind, to), times(kind, left, load(kind, b + q * size))))
+                    met[np.uint64(where)] = True
+
+
+@kernel
+def gather_rows(
+    tile: int, size: int, starts: Any, indices: Any, a: int, x: int, pitch: int, y: int, y_pitch: int, lanes: int,
+    mirrored: bool, start: int, stop: int,
+) -> None:  # fmt: skip
+    """Rows from start to stop of Y ← A ⊗ X, or X ⊗ A where not mirrored: X's rows of `lanes` entries are gathered.
+
+    `tile` is the address of `sparse.hubs.combine_strip` for the kind, which keeps the sums in registers.
+    """
+    for i in range(start, stop):
+        p = starts[i]
+        count = starts[i + 1] - p
+        jump(
+            tile, (mirrored, 1, lanes, count, indices.ctypes.data + 4 * p, x, pitch, a + p * size, y + i * y_pitch)
+        )  # fmt: skip

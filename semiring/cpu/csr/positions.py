@@ -1,0 +1,84 @@
+"""What is computed on the positions of entries alone, whatever the semiring: checks, orders, counts of a product.
+
+Indices are 32 or 64 bits wide, and starts of rows 64; a kernel is compiled for each width that comes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compile import kernel
+
+
+@kernel
+def arrange(keys: Any, starts: Any, order: Any) -> None:
+    """The stable order of keys from 0 to len(starts) − 2, by counting; `starts` is zeros, and gets their beginnings."""
+    for p in range(len(keys)):
+        starts[keys[p] + 1] += 1
+    for c in range(1, len(starts)):
+        starts[c] += starts[c - 1]
+    for p in range(len(keys)):
+        c = keys[p]
+        order[starts[c]] = p
+        starts[c] += 1
+    for c in range(len(starts) - 1, 0, -1):
+        starts[c] = starts[c - 1]
+    starts[0] = 0
+
+
+@kernel
+def count_products(a_starts: Any, a_indices: Any, lengths: Any, products: Any, start: int, stop: int) -> None:
+    """products[i] ← how many products row i of A ⊗ B takes, of rows from start to stop; `lengths` are those of B's."""
+    for i in range(start, stop):
+        total = 0
+        for p in range(a_starts[i], a_starts[i + 1]):
+            total += lengths[np.uint64(a_indices[np.uint64(p)])]
+        products[i] = total
+
+
+@kernel
+def count_entries(
+    a_starts: Any, a_indices: Any, b_starts: Any, b_indices: Any, mask_starts: Any, mask_indices: Any, factor: int,
+    shift: int, seen: Any, keys: Any, counts: Any, start: int, stop: int,
+) -> None:  # fmt: skip
+    """counts[i] ← the entries of row i of A ⊗ B for rows from start to stop, but those of the mask's rows.
+
+    `seen` is a table that has −1 at first, and then numbers of earlier rows. Without a shift it has a slot a column;
+    else it has a power of two of them, `factor` and `shift` say where to look for a column first, and `keys` has it.
+    """
+    last = np.uint64(len(seen) - 1)
+    for i in range(start, stop):
+        stamp, count = i, 0
+        if shift == 0:
+            for q in range(mask_starts[i], mask_starts[i + 1]):
+                seen[np.uint64(mask_indices[np.uint64(q)])] = stamp
+            for p in range(a_starts[i], a_starts[i + 1]):
+                k = a_indices[np.uint64(p)]
+                for q in range(b_starts[k], b_starts[k + 1]):
+                    slot = np.uint64(b_indices[np.uint64(q)])
+                    count += seen[slot] != stamp
+                    seen[slot] = stamp
+        else:
+            blocked = 0
+            for turn in range(2):
+                first, end = (mask_starts[i], mask_starts[i + 1]) if turn == 0 else (a_starts[i], a_starts[i + 1])
+                for p in range(first, end):
+                    q, stop_q = p, p + 1
+                    if turn == 1:
+                        k = a_indices[np.uint64(p)]
+                        q, stop_q = b_starts[k], b_starts[k + 1]
+                    while q < stop_q:
+                        c = mask_indices[np.uint64(q)] if turn == 0 else b_indices[np.uint64(q)]
+                        slot = np.uint64(np.uint32(np.uint32(c) * np.uint32(factor)) >> np.uint32(shift))
+                        while seen[slot] == stamp and keys[slot] != c:
+                            slot = (slot + np.uint64(1)) & last
+                        if seen[slot] != stamp:
+                            seen[slot], keys[slot] = stamp, c
+                            count += 1
+                        q += 1
+                if turn == 0:
+                    blocked = count
+            count -= blocked
+        counts[i] = count

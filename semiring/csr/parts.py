@@ -1,0 +1,191 @@
+"""`add`, `transpose` and `reduce`: sums of sparse matrices entry by entry, and of rows and columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import product
+from ..algebra import Semiring
+from ..backend import device_of
+from ..catalog import get
+from ..devices import module, on_device
+from ..errors import DTypeError, ShapeError
+from ..types import DType
+from .matrix import CSR, common_dtype, is_sparse, take_in
+from .products import added, reduced
+
+
+def _taken(source: Any, where: str) -> CSR:
+    if not is_sparse(source):
+        raise DTypeError(
+            f"{where}: a sparse matrix of SciPy's or CuPy's is required, got {type(source).__name__}. "
+            "Arrays have NumPy's own functions."
+        )
+    return take_in(source, where=where)
+
+
+def add(
+    A: Any,
+    B: Any,
+    semiring: str | Semiring = "min_plus",
+    *,
+    dtype: DType = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> Any:
+    """A ⊕ B of sparse matrices, entry by entry: where one of them has no entry, that of the other.
+
+    Parameters
+    ----------
+    A, B : sparse matrix, shape (m, n)
+        SciPy's or CuPy's, in csr, csc, coo or bsr. Entries of one position are summed by ⊕.
+    semiring : str or Semiring
+    dtype, device, threads
+        As in `matmul`.
+
+    Returns
+    -------
+    csr matrix or array, shape (m, n)
+        In kind of A. An entry is stored wherever A or B stores one; rows are in no order.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ, or indices contradict each other.
+    DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`; and if an operand is not sparse.
+
+    See Also
+    --------
+    matmul : Products.
+    reduce : Sums of rows or columns.
+
+    Notes
+    -----
+    O(m + e) time and memory for e entries of both.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> from scipy.sparse import csr_array
+    >>> A, B = csr_array([[3.0, 0], [0, 5]]), csr_array([[2.0, 4], [0, 0]])
+    >>> semiring.add(A, B, "min_plus").toarray()
+    array([[2., 4.],
+           [0., 5.]])
+    """
+    s = get(semiring)
+    a, b = _taken(A, "add"), _taken(B, "add")
+    if a.shape != b.shape:
+        raise ShapeError(f"add: both matrices must have one shape, got {a.shape} and {b.shape}.")
+    if a.on_gpu != b.on_gpu:
+        raise DTypeError("add: both matrices must be on the CPU or both on a GPU, got one of each. Move one.")
+    with on_device(a.data):
+        dtype = common_dtype(s, dtype, a.data, b.data, where="add")
+        target = device_of(a.data, device)
+        x, y = (M.conformed(s, dtype, where="add").sent(target) for M in (a, b))
+        return added(x, y, s, threads, "add").sent("cuda" if a.on_gpu else "cpu").give_back(where="add")
+
+
+def transpose(A: Any) -> Any:
+    """Aᵀ of a sparse matrix, in rows again.
+
+    Parameters
+    ----------
+    A : sparse matrix, shape (m, n)
+        SciPy's or CuPy's, in csr, csc, coo or bsr.
+
+    Returns
+    -------
+    csr matrix or array, shape (n, m)
+        Of the same entries, also those of one position; rows are sorted.
+
+    Raises
+    ------
+    ShapeError, DTypeError, MemoryNeeded
+        As `matmul`.
+
+    See Also
+    --------
+    matmul : Which takes csr, csc, coo and bsr as they are.
+
+    Notes
+    -----
+    O(m + n + e) time and memory for e entries. SciPy's own `A.T` is of the other compressed format, in no time.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> from scipy.sparse import csr_array
+    >>> semiring.transpose(csr_array([[0, 7], [0, 0]])).toarray()
+    array([[0, 0],
+           [7, 0]])
+    """
+    a = _taken(A, "transpose")
+    with on_device(a.data):
+        return a.transposed().give_back(where="transpose")
+
+
+def reduce(
+    A: Any,
+    axis: int | None = None,
+    semiring: str | Semiring = "min_plus",
+    *,
+    dtype: DType = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The sum ⊕ of the stored entries of each row (axis 1), of each column (axis 0), or of all (None).
+
+    Parameters
+    ----------
+    A : sparse matrix, shape (m, n)
+        SciPy's or CuPy's, in csr, csc, coo or bsr.
+    axis : {0, 1, None}
+    semiring : str or Semiring
+    dtype, device, threads
+        As in `matmul`.
+
+    Returns
+    -------
+    array, shape (m,), (n,) or ()
+        The semiring's zero where there is no entry; where A is.
+
+    Raises
+    ------
+    ValueError
+        If there is no such axis.
+    ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`.
+
+    See Also
+    --------
+    matvec : With weights.
+    add : Of two matrices.
+
+    Notes
+    -----
+    O(m + n + e) time for e entries.
+
+    Examples
+    --------
+    The cheapest arc out of each vertex:
+
+    >>> import semiring
+    >>> from scipy.sparse import csr_array
+    >>> semiring.reduce(csr_array([[0, 7.0], [0, 0]]), 1, "min_plus")
+    array([ 7., inf])
+    """
+    s = get(semiring)
+    if axis not in (0, 1, None):
+        raise ValueError(f"reduce: axis must be 0, 1 or None, got {axis!r}.")
+    a = _taken(A, "reduce")
+    with on_device(a.data):
+        x = a.conformed(s, common_dtype(s, dtype, a.data, where="reduce"), where="reduce")
+        x = x.sent(device_of(a.data, device))
+        if axis is None:
+            xp = module(x.data)
+            x = CSR((1, 1), xp.asarray([0, len(x.data)]), x.indices, x.data, A)
+        sums = reduced(x.transposed() if axis == 0 else x, s, threads, "reduce")
+        home = "cuda" if a.on_gpu else "cpu"
+        sums = sums if home == device_of(sums) else product.sent(sums, home)
+        return sums[0] if axis is None else sums
