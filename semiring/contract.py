@@ -144,6 +144,11 @@ class Backend(ABC):
         self.clear(C)
         self.gemm(C, A, B)
 
+    def matmul_batch(self, C: Array, A: Array, B: Array) -> None:
+        """C[i] ← A[i] ⊗ B[i] for every matrix of three axes; operands may be broadcast, with a stride of 0."""
+        for c, a, b in zip(C, A, B, strict=True):
+            self.matmul(c, a, b)
+
     def closure_batch(self, A: Array, blocked: Any = None, *, out: Array = None) -> None:
         """A[i] ← A[i]*, or out[i] ← A[i]*, for every matrix of (batch, n, n).
 

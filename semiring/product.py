@@ -75,8 +75,12 @@ def _product(
         ops = bind(s, A.dtype, device=device, nonnegative=nonnegative, **options)
         if added is not None:
             product[...] = added.reshape(product.shape)
-        for C, X, Y in _each(product, left, right):
-            _multiply(ops, C, X, Y, added is not None)
+        together = added is None and ops.grain == 1 and product.ndim > 2
+        for C, X, Y in _each(product, left, right, 3 if together else 2):
+            if together:
+                ops.matmul_batch(C, X, Y)
+            else:
+                _multiply(ops, C, X, Y, added is not None)
 
     def nonnegative() -> bool:
         return all(fast(x, s, A.dtype, 2) for x in looks())
@@ -106,14 +110,14 @@ def _while_looking(
     _last[kind] = found
 
 
-def _each(product: Any, left: Any, right: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """(C, A, B) for every matrix of a product, whose leading axes those of its operands broadcast to."""
+def _each(product: Any, left: Any, right: Any, axes: int) -> Iterator[tuple[Any, Any, Any]]:
+    """(C, A, B) of so many axes, out of a product's, whose leading axes those of its operands broadcast to."""
     if product.ndim == 2:
         yield product, left, right
         return
     xp, batch = module(product), product.shape[:-2]
     left, right = (xp.broadcast_to(X, (*batch, *X.shape[-2:])) for X in (left, right))
-    for index in np.ndindex(*batch):
+    for index in np.ndindex(*product.shape[:-axes]):
         yield product[index], left[index], right[index]
 
 

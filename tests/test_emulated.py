@@ -148,6 +148,23 @@ class TestProducts:
             want[k, 64:, 64:] = cases.product(case, A[k, 64:, :64], A[k, :64, 64:], A[k, 64:, 64:])
         np.testing.assert_array_equal(held.get(), want)
 
+    def test_a_batch_of_products_in_one_launch(self, cp):
+        """Matrices of each operand as far apart as they are: strided, padded, or one for all; and as many launches."""
+        case = cases.Case(get("min_plus"), np.dtype("float32"))
+        ops = bound(case, True)
+        A, B = (cases.random_matrix(case, shape, k) for k, shape in enumerate(((6, 5, 40), (3, 40, 12))))
+        wide, C = cp.asarray(A), cp.asarray(np.zeros((4, 5, 12), np.float32))
+        once = cp.asarray(B[:1])
+        ops.matmul_batch(C[:3], wide[::2], cp.asarray(B))
+        for k in range(3):
+            np.testing.assert_array_equal(C[k].get(), cases.product(case, A[2 * k], B[k]))
+        assert not C[3].get().any()
+        ops.matmul_batch(C[1:], wide[3:], np.broadcast_to(once, B.shape, subok=True))
+        for k in range(3):
+            np.testing.assert_array_equal(C[1 + k].get(), cases.product(case, A[3 + k], B[0]))
+        ops.matmul_batch(C[1:, :, :4], cp.asarray(A[3:, :, :1]), cp.asarray(B[:, :1, 4:8]))
+        np.testing.assert_array_equal(C[1, :, :4].get(), cases.product(case, A[3, :, :1], B[0, :1, 4:8]))
+
     @pytest.mark.parametrize("verb", ["left_mul", "right_mul", "eliminate"])
     def test_products_in_place(self, cp, verb):
         case = cases.Case(get("min_plus"), np.dtype("float32"))

@@ -89,6 +89,26 @@ class CudaBackend(Launches, Backend):
         self._output(C, lambda c: self.product(c, self._operand(A), self._operand(B), accumulate=accumulate))
         self.pace(len(C) * A.shape[1] * C.shape[1])
 
+    def matmul_batch(self, C: Array, A: Array, B: Array) -> None:
+        """C[i] ← A[i] ⊗ B[i], all in one launch where matrices are too small to fill the device one by one."""
+        if not C.size:
+            return
+        (count, m, n), k = C.shape, A.shape[2]
+        self._check("matmul_batch", C[0], A[0], B[0])
+        views = [matrix.view(X[0]) for X in (C, A, B)]
+        fills = self.tile_table[0].covers(m, n) >= 2 * self.multiprocessors * self.tile_table[0].blocks
+        if count == 1 or not k or None in views or fills:
+            super().matmul_batch(C, A, B)
+            return
+        tile = tiles.chosen_for_batch(self.tile_table, count, m, n, k, self.multiprocessors)
+        most = max(1, self.limits.pairs // (m * k * n))
+        strides = [X.strides[0] // X.itemsize for X in (C, A, B)]
+        for i in range(0, count, most):
+            part = min(most, count - i)
+            operands = (self._operand(X[i]) for X in (C, A, B))
+            self.multiply(tile, *operands, accumulate=False, batch=(part, *strides))
+            self.pace(part * m * k * n)
+
     def left_mul(self, D: Array, R: Array) -> None:
         """R ← D ⊗ R, by strips of columns in a workspace, so that no block reads what another wrote."""
         self._check("left_mul", R, D, R)

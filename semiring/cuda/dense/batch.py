@@ -35,7 +35,7 @@ class Batch:
         """C ← C ⊕ A ⊗ B."""
         c, a, b = (self._matrix(X) for X in (C, A, B))
         tile = tiles.choose(self.ops.tile_table, c.rows * len_batch(C), c.columns, a.columns, self.ops.multiprocessors)
-        self.ops.multiply(tile, c, a, b, accumulate=True, batch=(len_batch(C), batch_stride(C)))
+        self.ops.multiply(tile, c, a, b, accumulate=True, batch=(len_batch(C), *(batch_stride(C),) * 3))
 
     def _in_place(self, side: str, C: Array, A: Array, B: Array) -> None:
         c, a, b = (self._matrix(X) for X in (C, A, B))
@@ -43,7 +43,7 @@ class Batch:
         all_of_them = (c.rows, c.columns * count) if side == "rows" else (c.rows * count, c.columns)
         tile = tiles.spanning(self.ops.tile_table, side, *all_of_them, self.ops.multiprocessors)
         assert tile is not None, "a table has tiles that span a pivot block"
-        self.ops.multiply(tile, c, a, b, accumulate=False, batch=(count, batch_stride(C)))
+        self.ops.multiply(tile, c, a, b, accumulate=False, batch=(count, *(batch_stride(C),) * 3))
 
     @staticmethod
     def _matrix(X: Array) -> Matrix:

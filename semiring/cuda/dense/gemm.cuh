@@ -280,12 +280,13 @@ struct Gemm {
     // Where P::split_k, the last `split` tiles are split along k, each part `split_steps` steps of bk long, after the first
     // `unsplit` tiles: all first parts, then all second ones … A block adds to C what it has when the part before is `done`
     // (so many for each tile, and 0 again in the end). Blocks start in order, so it waits only for one that is at work.
-    // Where P::batched, blockIdx.y says which of many products, whose matrices are `batch_stride` elements apart.
+    // Where P::batched, blockIdx.y says which of many products, whose matrices are `next_c`, … elements apart.
     __device__ void run(T* C, long long ldc, const T* A, long long lda, const T* B, long long ldb_, int m, int n, int k,
-                        int accumulate, int unsplit, int split, int split_steps, unsigned* done, long long batch_stride) {
+                        int accumulate, int unsplit, int split, int split_steps, unsigned* done, long long next_c,
+                        long long next_a, long long next_b) {
         extern __shared__ __align__(16) unsigned char shared[];
         Stage* stage = reinterpret_cast<Stage*>(shared);
-        if constexpr (P::batched) C += blockIdx.y * batch_stride, A += blockIdx.y * batch_stride, B += blockIdx.y * batch_stride;
+        if constexpr (P::batched) C += blockIdx.y * next_c, A += blockIdx.y * next_a, B += blockIdx.y * next_b;
         // Unsigned, for what is the same in all threads then stays in registers that they share.
         const unsigned columns = (n + bn * lanes - 1) / (bn * lanes);
         const Share mine = share(unsplit, split);

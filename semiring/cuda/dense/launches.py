@@ -118,13 +118,13 @@ class Launches:
         *,
         accumulate: bool,
         unsplit: bool = False,
-        batch: tuple[int, int] = (1, 0),
+        batch: tuple[int, int, int, int] = (1, 0, 0, 0),
     ) -> None:
         """C ← C ⊕ A ⊗ B, or C ← A ⊗ B, in one launch with a given tile; no side may be empty.
 
         Tiles that fill no complete wave are computed in several parts of k (split-K), as `tiles.splits` says, unless
         the caller requests `unsplit` tiles or rows of B are not aligned.
-        `batch` = (count, batch stride): so many products, whose matrices are so many elements apart.
+        `batch` = (count, strides of C, A, B): so many products, whose matrices are so many elements apart.
         """
         size = self.dtype.itemsize
         aligned = matrix.aligned(B, size)
@@ -133,15 +133,15 @@ class Launches:
                 f"gemm: on a GPU the rows of operands must be less than {(1 << 32) // (tile.bm * size):,} elements "
                 f"apart, got {max(A.ld, B.ld):,}. Multiply in parts, each copied."
             )
-        count, batch_stride = batch
-        together = aligned and batch_stride * size % 16 == 0
+        count, *strides = batch
+        together = aligned and strides[2] * size % 16 == 0
         way = "batched" if count > 1 else "unsplit" if unsplit or not aligned else "split-K"
         launch = self.kernels.product(tile, C.rows, C.columns, A.columns, together, way)
         done = gpu.memory(launch.counters, zeros=launch.counters) if launch.counters else None
-        sizes = (*launch.shape, _FLAGS[accumulate], *launch.parts, done.ptr if done else 0, batch_stride)
+        sizes = (*launch.shape, _FLAGS[accumulate], *launch.parts, done.ptr if done else 0, *strides)
         for i in range(0, count, MOST):
-            offset = i * batch_stride * size
-            operands = (C.address + offset, C.ld, A.address + offset, A.ld, B.address + offset, B.ld)
+            c, a, b = (X.address + i * stride * size for X, stride in zip((C, A, B), strides, strict=True))
+            operands = (c, C.ld, a, A.ld, b, B.ld)
             grid = (launch.blocks, min(MOST, count - i))
             launch.function(grid, launch.threads, (*operands, *sizes), launch.shared)
 

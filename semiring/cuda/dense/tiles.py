@@ -140,6 +140,16 @@ def choose(tiles: tuple[Tile, ...], m: int, n: int, k: int, multiprocessors: int
 
 
 @lru_cache(maxsize=4096)
+def chosen_for_batch(tiles: tuple[Tile, ...], count: int, m: int, n: int, k: int, multiprocessors: int) -> Tile:
+    """The tile with the least estimated time for so many products, each of its own tiles."""
+
+    def cost(t: Tile) -> float:
+        return t.cost(count * -(-m // t.bm) * t.bm, -(-n // t.bn) * t.bn, k, multiprocessors)
+
+    return min(tiles, key=cost)
+
+
+@lru_cache(maxsize=4096)
 def spanning(tiles: tuple[Tile, ...], side: str, m: int, n: int, multiprocessors: int) -> Tile | None:
     """The tile that covers all "rows" (or "columns") with the least time when each block takes one, if there is any."""
     fitting = [t for t in tiles if (t.bm >= m if side == "rows" else t.bn >= n)]
