@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .planning import plan
     from .plans import Plan
     from .projects import CriticalPath, critical_path
+    from .ragged import hops
     from .reach import transitive_closure
     from .reach.reachability import Reachability
     from .result import Result, shortest_paths
@@ -57,6 +58,7 @@ _HOME = {
     "planning": ("plan",),
     "plans": ("Plan",),
     "projects": ("CriticalPath", "critical_path"),
+    "ragged": ("hops",),
     "reach": ("transitive_closure",),
     "reach.reachability": ("Reachability",),
     "result": ("Result", "shortest_paths"),
@@ -103,6 +105,7 @@ __all__ = [
     "csgraph",
     "cycle",
     "grid",
+    "hops",
     "negative_cycle",
     "next_hops",
     "plan",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from semiring.algebra import Semiring
@@ -14,6 +15,7 @@ from semiring.types import Array, DType
 
 from .large.limits import Limits
 from .large.sources import matrix_or_graph
+from .padding import closed_together, is_list_of_matrices, refuse_for_lists
 from .question import Question
 from .reading.options import BY_RULE, NullValue, nulls_of
 from .road import answer
@@ -49,10 +51,11 @@ def closure(
 
     Parameters
     ----------
-    A : array_like, shape (n, n) or (batch, n, n), or a graph
+    A : array_like, shape (n, n) or (batch, n, n), a graph, or a list of arrays of shapes (n₁, n₁), (n₂, n₂), …
         Entry (i, j) is the edge from i to j; a missing edge is the semiring's zero (inf in min-plus). NumPy, CuPy,
         PyTorch and JAX arrays, anything with DLPack or `__cuda_array_interface__`; also whatever `as_graph` takes.
         Over the Boolean semiring, a `BitMatrix` on either device: the closure of 2²⁰ vertices fits on one GPU so.
+        Matrices of a list are padded to one batch, and closed together.
     semiring : str or Semiring
         A name or alias from the catalog ("tropical", "boolean", "bottleneck", …), or your own.
     schedule : str
@@ -112,6 +115,7 @@ def closure(
         Of the library that A is from, on its device and in the order of its stream: NumPy, CuPy, PyTorch, JAX or any
         with the array API. Numbers of 16 bits, float16 and bfloat16, are computed and returned in float32. The
         diagonal is `one` or better: a closure is reflexive. With a gradient where A requires one (docs/gradients.md).
+        Of a list of arrays, a list.
 
     Raises
     ------
@@ -157,6 +161,20 @@ def closure(
            [3., 0., 1.],
            [2., 6., 0.]])
     """
+    if isinstance(A, (list, tuple)) and is_list_of_matrices(A):
+        refuse_for_lists(
+            overwrite=overwrite, gpus=gpus, memory=memory, checkpoint=checkpoint, every=every, output=output,
+            callback=callback, steps=steps,
+        )  # fmt: skip
+        options: dict[str, Any] = {
+            "schedule": schedule,
+            "block": block,
+            "device": device,
+            "threads": threads,
+            "ties": ties,
+        }
+        close = partial(closure, semiring=semiring, per_thread=per_thread, null_value=None, **options)
+        return closed_together(A, get(semiring), dtype, unweighted, nulls_of(null_value), close)
     if (hasattr(A, "requires_grad") or hasattr(A, "aval")) and (library := asked_by(A)):  # PyTorch's, JAX's
         if steps:
             raise ValueError(

@@ -246,8 +246,8 @@ PUBLIC = {
     "apsp": """
         AlgebraError AmbiguityWarning Comparison CriticalPath DTypeError DeviceError DivergenceError DomainError
         FormatError Graph MemoryNeeded NegativeCycleError NoPathError Plan Reachability Result SemiringError ShapeError
-        VertexError as_graph closure compare compare_sizes critical_path csgraph cycle grid negative_cycle next_hops
-        plan predecessors random_graph read road_like shortest_paths transitive_closure write
+        VertexError as_graph closure compare compare_sizes critical_path csgraph cycle grid hops negative_cycle
+        next_hops plan predecessors random_graph read road_like shortest_paths transitive_closure write
     """,
     "apsp.csgraph": """
         NegativeCycleError bellman_ford construct_dist_matrix csgraph_from_dense csgraph_from_masked csgraph_to_dense

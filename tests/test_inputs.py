@@ -696,7 +696,7 @@ class TestArrays:
         assert is_array(np.eye(2))
         assert is_array([[0, 1], [1, 0]])
         assert is_array([np.eye(2), np.eye(2)])  # a batch
-        assert closure([np.eye(2), np.eye(2)], null_value=0).shape == (2, 2, 2)
+        assert closure(np.array([np.eye(2), np.eye(2)]), null_value=0).shape == (2, 2, 2)
         assert not is_array(EDGES)
         assert not is_array((INDEX, WEIGHTS))
 

@@ -1,0 +1,87 @@
+"""Lists of matrices of different sizes, padded to batches: what `closure` does with them in one go."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.arrays import in_kind_of, take_in
+from semiring.devices import module, on_device
+from semiring.gradients import asked_by
+from semiring.memory import require
+from semiring.product import common
+from semiring.survey import survey
+from semiring.types import DType
+
+from .graph.entries import over
+from .graph.nulls import Nulls, warn_of_ambiguous
+
+#: Matrices are padded to one size unless this makes so many times their entries; then to several sizes.
+WASTE = 4
+
+
+def is_list_of_matrices(A: Sequence[Any]) -> bool:
+    """Whether all of these are square matrices, as arrays."""
+    shapes: list[Any] = [getattr(X, "shape", ()) for X in A]
+    return bool(shapes) and all(len(shape) == 2 and shape[0] == shape[1] for shape in shapes)
+
+
+def refuse_for_lists(**others: Any) -> None:
+    """Refuse options of `closure` that are for one matrix.
+
+    Raises
+    ------
+    ValueError
+    """
+    for name, value in others.items():
+        if value is not None and value is not False:
+            raise ValueError(
+                f"closure: {name} must be left out of a list of matrices, got {name}={value!r}. Pass one matrix at a "
+                "time, or an array of shape (batch, n, n)."
+            )
+
+
+def closed_together(
+    matrices: Sequence[Any], s: Semiring, dtype: DType, unweighted: bool, nulls: Nulls, close: Callable[..., Any]
+) -> list[Any]:
+    """The closure of each, in kind.
+
+    Parameters
+    ----------
+    close : callable
+        `close(A, overwrite=…)` is the closure of a batch of which all entries but the semiring's zero are edges.
+    """
+    sizes = [int(X.shape[0]) for X in matrices]
+    n, library = max(sizes), asked_by(*matrices)
+    if library:
+        xp: Any = sys.modules["torch"] if library == "torch" else sys.modules["jax"].numpy
+        pad, word = (xp.nn.functional.pad, "value") if library == "torch" else (xp.pad, "constant_values")
+        margins = [(0, n - k, 0, n - k) if library == "torch" else ((0, n - k),) * 2 for k in sizes]
+        padded = [pad(X, by, **{word: s.zero}) for X, by in zip(matrices, margins, strict=True)]
+        return [D[:k, :k] for D, k in zip(close(xp.stack(padded), overwrite=False), sizes, strict=True)]
+    taken = [take_in(X, where="closure") for X in matrices]
+    with on_device(in_kind_of(*taken, where="closure").array):
+        arrays = [X.array for X in taken]
+        if unweighted or nulls is not None:
+            arrays = [over(X, s, dtype, nulls=nulls, unweighted=unweighted, where="closure") for X in arrays]
+        arrays = common(arrays, s, dtype, where="closure")
+        if not unweighted and nulls is None:  # padding would say what no entry has said
+            for X in arrays:
+                warn_of_ambiguous(survey(X, s, where="closure", null_undeclared=True), s, where="closure")
+        xp = module(arrays[0])
+        found: list[Any] = [None] * len(arrays)
+        padding = len(sizes) * n * n > WASTE * sum(k * k for k in sizes)
+        for group in sorted({k.bit_length() for k in sizes} if padding else {0}):
+            chosen = [i for i, k in enumerate(sizes) if not padding or k.bit_length() == group]
+            m = max(sizes[i] for i in chosen)
+            needed = len(chosen) * m * m * arrays[0].dtype.itemsize
+            require(needed, "cpu" if xp.__name__ == "numpy" else "cuda", where="closure", hint="Pass fewer at a time.")
+            batch = xp.full((len(chosen), m, m), dtypes.zero(s, arrays[0].dtype), arrays[0].dtype)
+            for A, i in zip(batch, chosen, strict=True):
+                A[: sizes[i], : sizes[i]] = arrays[i]
+            for D, i in zip(close(batch, overwrite=True), chosen, strict=True):
+                found[i] = taken[i].give_back(D[: sizes[i], : sizes[i]].copy(), where="closure")
+    return found

@@ -1,0 +1,217 @@
+"""`hops`: how many edges apart vertices are, in many graphs of different sizes at once, padded to one batch."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.arrays import Taken, in_kind_of, take_in
+from semiring.catalog import lor_land, min_plus
+from semiring.devices import host, module, on_device, to_device
+from semiring.errors import DomainError, DTypeError, ShapeError, VertexError
+from semiring.memory import require
+from semiring.sparse import Hops
+from semiring.types import Array
+
+from .closures import closure
+from .graph.entries import over
+from .inputs import as_graph
+from .routes import next_hops
+
+#: What stands for no path in int16 while hops are counted.
+NONE = 2**15 - 1
+#: Vertices of a sparse graph from which on searches take less than a closure, on the host.
+LARGE = 512
+HINT = "Pass fewer graphs at a time, or those of similar sizes."
+
+
+def hops(graphs: Any, *, unreachable: int = -1, limit: int | None = None, paths: int | None = None) -> Any:
+    """How many edges the shortest path has between every two vertices of each of many graphs, in one padded array.
+
+    Parameters
+    ----------
+    graphs
+        A bool array of shape (B, n, n), NumPy, CuPy, PyTorch or of any library: entry (b, i, j) is an edge from i to j.
+        A batch of PyTorch Geometric. Or a list of graphs of different sizes, each what `shortest_paths` takes, its
+        weights without meaning: edge lists, matrices, graphs of NetworkX, PyTorch Geometric's `Data`; or all of them
+        edge_index arrays, integers of shape (2, m), whose vertices are as many as the largest number says.
+    unreachable : int
+        What stands where there is no path, and where a graph has no such vertex: −1 as in DGL, 510 as in Graphormer.
+    limit : int, optional
+        Vertices more than so many edges away count as not reached.
+    paths : int, optional
+        Also the first so many edges of one shortest path each.
+
+    Returns
+    -------
+    H : int16 array, shape (B, N, N)
+        N is the size of the largest graph. Of the library that the graphs are arrays of, on their device; else NumPy's.
+    heads : int16 array, shape (B, N, N, paths)
+        With `paths`. Edge l of the path from i to j leads to heads[b, i, j, l]: the first from i, each further one from
+        where the one before led to. −1 beyond the path's end, and where H is `unreachable`.
+
+    Raises
+    ------
+    ShapeError, DTypeError, VertexError, DomainError
+        If these are no graphs, a graph has more than 32,767 vertices, or `unreachable`, `limit` or `paths` is no such
+        number.
+    MemoryNeeded
+        If the arrays do not fit, before any work.
+
+    See Also
+    --------
+    closure : Of matrices with weights, also of lists of them.
+    shortest_paths : Of one graph, with weights.
+    semiring.sparse.Hops : Of one graph, row by row.
+
+    Notes
+    -----
+    B · N³ pairs, as the closure of a batch of int16 matrices; on a CPU, lists with graphs of more than 512 vertices by
+    breadth-first searches. Of several shortest paths it is the one that `next_hops` chooses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hops([np.array([[0, 1, 2], [1, 2, 0]]), np.array([[0, 1], [1, 0]])])[1]
+    array([[ 0,  1, -1],
+           [ 1,  0, -1],
+           [-1, -1, -1]], dtype=int16)
+    """
+    for name, value, low in (("unreachable", unreachable, -(2**15)), ("limit", limit, 0), ("paths", paths, 1)):
+        if value is not None and not (isinstance(value, (int, np.integer)) and low <= value < 2**15):
+            raise DomainError(f"hops: {name} must be an integer from {low} to 32,767, got {value!r}.")
+    kind, A, sizes = _adjacent(graphs)
+    with on_device(A):
+        xp, (count, n, _) = module(A), A.shape
+        place = "cpu" if xp is np else "cuda"
+        require((2 + 5 * (paths is not None) + (paths or 0)) * A.nbytes, place, where="hops", hint=HINT)
+        D = _closed(A, sizes, paths is not None)
+        if sizes is not None:  # what pads a matrix is no vertex
+            D.reshape(count, n * n)[:, :: n + 1][xp.arange(n) >= xp.asarray(sizes)[:, None]] = NONE
+        most = NONE - 1 if limit is None else min(limit, NONE - 1)
+        heads = None if paths is None else _heads(A, D, most, paths)
+        for part in dtypes.chunks(D.shape) if xp is np else [()]:
+            H = D[part]
+            xp.putmask(H, H > most, unreachable)
+        found = kind.give_back(D, where="hops")
+        return found if heads is None else (found, kind.give_back(heads, where="hops"))
+
+
+def _heads(A: Array, D: Array, most: int, paths: int) -> Any:
+    """Where the first edges of the shortest paths of no more than `most` edges lead to; -1 beyond their ends."""
+    xp, (count, n, _) = module(A), A.shape
+    following = next_hops(A, D, null_value=None) if A.size else xp.zeros(A.shape, np.int32)
+    heads = xp.full((*A.shape, paths), -1, np.int16)
+    which, target = xp.arange(count)[:, None, None], xp.arange(n)[None, None, :]
+    here = xp.broadcast_to(xp.arange(n)[None, :, None], A.shape)
+    for edge in range(paths):
+        going = (D > edge) & (D <= most)
+        here = xp.where(going, following[which, here, target], here)
+        heads[..., edge] = xp.where(going, here, -1)
+    return heads
+
+
+def _closed(A: Array, sizes: Any, kept: bool) -> Any:
+    """Hops of a padded batch, in its memory unless that is `kept`; on the host by searches where these take less."""
+    if not isinstance(A, np.ndarray) or sizes is None or A.shape[1] < LARGE:
+        D: Any = closure(A, null_value=None, overwrite=not kept)
+        return D
+    D = np.full_like(A, NONE)
+    for arcs, into, n in zip(A, D, sizes, strict=True):
+        into[:n, :n] = Hops(np.nonzero(arcs[:n, :n] == 1), int(n), dtype=np.int16).to_dense()
+    return D
+
+
+def _adjacent(graphs: Any) -> tuple[Taken, Any, Any]:
+    """As what results go back; all edges as int16 (B, N, N) of 1 and `NONE`; how many vertices each graph has."""
+    if hasattr(graphs, "edge_index") and hasattr(graphs, "ptr"):  # PyTorch Geometric's Batch
+        kind, ptr = take_in(graphs.edge_index, where="hops"), host(take_in(graphs.ptr, where="hops").array)
+        graph = np.searchsorted(ptr, host(kind.array[0]), side="right") - 1
+        with on_device(kind.array):
+            which = to_device(graph, "cpu" if module(kind.array) is np else "cuda")
+            first = module(kind.array).asarray(ptr)[which]
+            rows, cols = kind.array - first
+            return kind, *_scattered(which, rows, cols, np.diff(ptr))
+    if not isinstance(graphs, (list, tuple)):
+        kind = take_in(graphs, where="hops")
+        shape = kind.array.shape
+        if kind.array.dtype != bool or len(shape) != 3 or shape[1] != shape[2]:
+            raise DTypeError(
+                f"hops: graphs must be a list of graphs, or a bool array of shape (B, n, n), got shape {shape} of "
+                f"{kind.array.dtype}. Pass A != 0 or A < inf, or [A] for one graph."
+            )
+        _require_small(shape[1])
+        with on_device(kind.array):
+            return kind, over(kind.array, min_plus, "int16", unweighted=True, where="hops"), None
+    if (found := _indices(graphs)) is not None:
+        return found
+    listed = [as_graph(graph, weight=None) for graph in graphs]
+    sizes = np.array([graph.n for graph in listed], np.int64)
+    arcs = [graph.edges(lor_land)[:2] for graph in listed]
+    which = np.repeat(np.arange(len(listed)), [len(rows) for rows, _ in arcs])
+    rows, cols = (np.concatenate([np.empty(0, np.int64), *(a[side] for a in arcs)]) for side in (0, 1))
+    first = getattr(graphs[0], "edge_index", graphs[0]) if graphs else None
+    tensor = first if hasattr(first, "__dlpack__") else np.empty(0)
+    return Taken(tensor, tensor, False), *_scattered(which, rows, cols, sizes)
+
+
+def _indices(graphs: Sequence[Any]) -> tuple[Taken, Any, Any] | None:
+    """Of a list that is edge_index arrays alone, of which one at least cannot be a matrix: all at once."""
+    shapes: list[Any] = [getattr(x, "shape", ()) for x in graphs]
+    if {len(shape) for shape in shapes} != {2} or {shape[0] for shape in shapes} != {2}:
+        return None
+    if {shape[1] for shape in shapes} == {2} or not all("int" in str(dtype) for dtype in {x.dtype for x in graphs}):
+        return None
+    (library, *others) = {type(x) for x in graphs}
+    if not others and library is np.ndarray:
+        joined = np.concatenate(graphs, axis=1)
+        kind = Taken(joined, joined, False)
+    elif not others and library.__module__.partition(".")[0] == "torch":
+        kind = take_in(sys.modules["torch"].cat(tuple(graphs), 1), where="hops")
+    else:
+        taken = [take_in(x, where="hops") for x in graphs]
+        kind = in_kind_of(*taken, where="hops")
+        with on_device(kind.array):
+            kind = Taken(module(kind.array).concatenate([x.array for x in taken], axis=1), kind.source, True)
+    counts = np.array([shape[1] for shape in shapes])
+    with on_device(kind.array):
+        xp, ends = module(kind.array), host(kind.array)
+        sizes = np.zeros(len(graphs), np.int64)
+        if ends.shape[1]:
+            starts = (np.cumsum(counts) - counts)[counts > 0]
+            sizes[counts > 0] = np.maximum.reduceat(ends.max(axis=0), starts) + 1
+        which = xp.asarray(np.repeat(np.arange(len(graphs)), counts))
+        rows, cols = kind.array
+        return kind, *_scattered(which, rows, cols, sizes)
+
+
+def _scattered(which: Array, rows: Array, cols: Array, sizes: np.ndarray) -> tuple[Any, Any]:
+    """int16 matrices of 1 and `NONE`: edge k leads from rows[k] to cols[k] of graph which[k], of so many vertices."""
+    n = int(sizes.max(initial=0))
+    _require_small(n)
+    xp = module(rows)
+    require(2 * len(sizes) * n * n, "cpu" if xp is np else "cuda", where="hops", hint=HINT)
+    if len(rows):
+        room = xp.asarray(sizes)[which]
+        wrong = (rows < 0) | (cols < 0) | (rows >= room) | (cols >= room)
+        if bool(wrong.any()):
+            k = int(wrong.argmax())
+            raise VertexError(
+                f"hops: edges must be between vertices of their graph, got {int(rows[k])} → {int(cols[k])} in graph "
+                f"{int(which[k])} of {int(sizes[int(which[k])])} vertices. Number them from 0 in each graph."
+            )
+    A = xp.full(len(sizes) * n * n, NONE, np.int16)
+    A[(which * n + rows) * n + cols] = 1
+    return A.reshape(len(sizes), n, n), sizes
+
+
+def _require_small(n: int) -> None:
+    if n > NONE:
+        raise ShapeError(
+            f"hops: graphs must have at most {NONE:,} vertices, so that int16 holds all hops, got {n:,}. Use "
+            "shortest_paths(graph, weight=None) for it."
+        )
