@@ -6,6 +6,8 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from semiring.algebra import Semiring
 from semiring.catalog import get
 from semiring.gradients import TIES, asked_by, ties_error
@@ -18,11 +20,16 @@ from .large.sources import matrix_or_graph
 from .padding import closed_together, is_list_of_matrices, refuse_for_lists
 from .question import Question
 from .reading.options import BY_RULE, NullValue, nulls_of
+from .repeated import ENTRIES, WANTS, remember, repeat
 from .road import answer
 from .wants import Wants
 
 if TYPE_CHECKING:
     from .distributed.solving import WorldLike
+
+
+#: The options of `closure` that decide how the work is done, as they are where nothing is asked for.
+PLAIN = ("auto", None, None, False, None, None, None, False, BY_RULE, None, None, None, None, None)
 
 
 def closure(
@@ -196,6 +203,15 @@ def closure(
             "closure: steps=True must be without memory=, checkpoint=, output= and gpus=, which are for large "
             "matrices, got one of them. Leave it out."
         )
+    algebra = get(semiring)
+    plain = type(A) is np.ndarray and A.size <= ENTRIES and dtype is None and not steps
+    if plain:
+        work = (schedule, block, device, overwrite, callback, threads, per_thread, unweighted, null_value)
+        plain = (*work, gpus, memory, checkpoint, every, output) == PLAIN
+    if plain:
+        question = Question(A, algebra, WANTS)
+        if (repeated := repeat(question)) is not None:
+            return repeated
     limits = Limits.of(memory, checkpoint, output, every)
     with Limits.output_context(limits, gpus) as in_effect:
         wants = Wants.of(
@@ -214,10 +230,13 @@ def closure(
             limits=in_effect,
             table=True,
         )
+        question = Question(matrix_or_graph(A, wants), algebra, wants)
         if steps:
             from .comparison.steps import closure_and_steps
 
-            return closure_and_steps(Question(matrix_or_graph(A, wants), get(semiring), wants))
-        question = Question(matrix_or_graph(A, wants), get(semiring), wants)
-        engine = answer(question).engine
+            return closure_and_steps(question)
+        answered = answer(question)
+    if plain:
+        remember(question, answered.plan)
+    engine = answered.engine
     return question.in_kind(engine.storage) if output is None else TileStore(output)

@@ -37,6 +37,8 @@ CASE = cases.Case(get("min_plus"), np.dtype("float32"))
 SIZES, BATCH, PRODUCT = (64, 256, 512, 1024, 2048), (10_000, 64), 512
 #: Microseconds above the device's time that closures and products may take, and a whole call on the CPU.
 CLOSURE, MATMUL, CPU_CLOSURE, CPU_MATMUL = 200.0, 80.0, 60.0, 40.0
+#: What share of SciPy's `floyd_warshall` a closure of so few vertices may take on the CPU.
+SHARE, FEW = 1 / 3, (4, 8, 16)
 #: Seconds of a first call: with what an earlier process left on disk, and without.
 WARM, COLD = 0.25, 3.0
 #: What first calls are made with: a name, a dtype, the least weight of an edge.
@@ -110,11 +112,20 @@ def gpu_calls() -> list[Call]:
 
 
 def cpu_calls() -> list[Call]:
-    """The same on the CPU, where nothing is taken off."""
+    """The same on the CPU, where nothing is taken off; the limit of small closures is SciPy's time."""
+    from scipy.sparse.csgraph import floyd_warshall
+
+    small = []
+    for n in FEW:
+        W = edges(n, n, dtype="float64")
+        cases.check_distances(W, closure(W))
+        limit = SHARE * 1e6 * best(partial(floyd_warshall, W), 2000)
+        small.append((f"closure {n} on the CPU", partial(closure, W), lambda: None, limit))
     A, B = edges(64, 64), edges(64, 64)[::-1].copy()
     cases.check_distances(A, closure(A))
     cases.check_product(CASE, A, B, matmul(A, B))
     return [
+        *small,
         ("closure 64 on the CPU", lambda: closure(A), lambda: None, CPU_CLOSURE),
         ("matmul 64 on the CPU", lambda: matmul(A, B), lambda: None, CPU_MATMUL),
     ]

@@ -15,6 +15,9 @@ from .dtypes import chunks, parts, zero
 from .errors import DomainError
 from .types import Array
 
+#: For so few entries a call takes longer than what it computes.
+_FEW = 4096
+
 
 class Survey(NamedTuple):
     """What one look at the entries found: the least and greatest, and whether none is below 0.
@@ -104,15 +107,23 @@ def _may_be_ambiguous(least: float, greatest: float, semiring: Semiring, dtype: 
 
     An integer dtype's end stands for ∞. Where 0 is the semiring's zero, it is no edge.
     """
-    infinity = np.iinfo(dtype).max if dtype.kind == "i" else math.inf
-    return semiring.zero != 0 and least == 0 and greatest < infinity
+    if least != 0 or semiring.zero == 0:
+        return False
+    return bool(greatest < (np.iinfo(dtype).max if dtype.kind == "i" else math.inf))
 
 
 def _zeros_on_diagonal(A: Array, first: tuple[int, ...]) -> int:
     """How many there are in A, matrices or a part of one that begins at `first`."""
     row, column = (*first, 0, 0)[:2]
     on = A.diagonal(row - column, -2, -1)
-    return int((on == 0).sum())
+    return _zeros(on)
+
+
+def _zeros(A: Array) -> int:
+    """How many zeros; few entries are counted without an array of truth values."""
+    if isinstance(A, np.ndarray) and A.size <= _FEW:
+        return int(A.size - np.count_nonzero(A))
+    return int((A == 0).sum())
 
 
 def _check_domain(
@@ -141,7 +152,7 @@ def _survey_on_host(
         nonnegative = all(not bool((np.signbit(part) & (part == 0)).any()) for part in parts(A))
     # Zeros are counted only where nothing but their places is left to tell.
     ambiguous = null_undeclared and _may_be_ambiguous(least, greatest, semiring, A.dtype)
-    ambiguous = ambiguous and bool(sum(np.count_nonzero(part == 0) for part in parts(A)) > _zeros_on_diagonal(A, first))
+    ambiguous = ambiguous and sum(map(_zeros, parts(A))) > _zeros_on_diagonal(A, first)
     return Survey(least, greatest, nonnegative, ambiguous)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import scipy.sparse.csgraph as csgraph
 
-from apsp import closure, plan, schedules
-from semiring import DeviceError, DivergenceError, DomainError, DTypeError, NegativeCycleError, ShapeError
+from apsp import AmbiguityWarning, closure, plan, schedules
+from semiring import DeviceError, DivergenceError, DomainError, DTypeError, NegativeCycleError, ShapeError, dtypes
 
 ALL = [*cases.CASES, *cases.USER_CASES]
 
@@ -425,3 +425,53 @@ def test_the_weight_of_a_negative_cycle_is_told():
     A[0, 2], A[2, 1], A[1, 0] = 2, -6.5, 1.5
     with pytest.raises(NegativeCycleError, match=r"got 0 → 2 → 1 → 0 of weight -3\. "):
         closure(A)
+
+
+SMALL_ONES = (
+    "min_plus-float64", "min_plus-int16", "max_plus-float32", "max_plus-int32", "max_min-float64", "log_plus-float64"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMALL_ONES)
+def test_what_was_decided_for_a_small_matrix_is_not_taken_for_another(name):
+    # Entries ≥ 0 permit other steps than those below 0: each of them follows each, in all sizes.
+    case = next(c for c in cases.CASES if str(c) == name)
+    for n, seed in itertools.product((1, 2, 5, 16), range(2)):
+        A = cases.random_matrix(case, (n, n), seed=seed)
+        finite = (A > -1e4) & (A < 1e4)
+        lower = np.where(finite, A - (A[finite].max(initial=0) + 1), A).astype(case.dtype)
+        lower[np.tri(n, dtype=bool)] = dtypes.zero(case.semiring, case.dtype)  # no cycles
+        for X in (A, lower, A.copy("F"), lower.T, A[::-1, ::-1], A.astype(A.dtype.newbyteorder()), lower):
+            cases.same(case, closure(X, case.semiring), cases.closure(case, X.astype(case.dtype)))
+
+
+def test_each_small_matrix_is_looked_at():
+    good = np.array([[0, 1, np.inf], [np.inf, 0, 2], [3, np.inf, 0.0]])
+    for _ in range(3):
+        D = closure(good)
+        np.testing.assert_array_equal(D, csgraph.floyd_warshall(good))
+        assert good[0, 2] == np.inf
+        assert D.flags.writeable
+        with pytest.raises(DomainError, match="nan"):
+            closure(np.where(good == 2, np.nan, good))
+        with pytest.raises(NegativeCycleError):
+            closure(np.where(good == 2, -9, good))
+        with pytest.warns(AmbiguityWarning):
+            closure(np.where(good > 2, 0, good))
+        frozen = good.copy()
+        frozen.flags.writeable = False
+        np.testing.assert_array_equal(closure(frozen), D)
+        np.testing.assert_array_equal(closure(good, null_value=1), [[0, np.inf, np.inf], [5, 0, 2], [3, np.inf, 0]])
+        with pytest.raises(DTypeError, match="mask"):
+            closure(np.ma.masked_array(good))
+        with pytest.raises(ValueError, match="schedule must be"):
+            closure(good, schedule="none")
+        assert closure(good, dtype="float32").dtype == np.float32
+        np.testing.assert_array_equal(closure(good, "max_min")[0], [np.inf, np.inf, np.inf])
+
+
+def test_the_plan_of_each_small_closure_is_logged(caplog):
+    with caplog.at_level("INFO", "apsp"):
+        for _ in range(3):
+            closure(np.ones((3, 3)))
+    assert len([r for r in caplog.records if "closure of 3 vertices" in r.getMessage()]) == 3

@@ -417,4 +417,12 @@ MUTANTS = [
         "tests/test_large.py::test_integers_that_have_saturated_within_limits_are_refused",
         "An output is made in its place while nobody knows whether there is a closure.",
     ),
+    Mutant(
+        "repeated-whatever-is-seen",
+        "apsp/repeated.py",
+        "if decision is None or seen.ambiguous or may_diverge(semiring, seen, n):",
+        "if decision is None or seen.ambiguous:",
+        "tests/test_closure.py::test_each_small_matrix_is_looked_at",
+        "A negative cycle in a small matrix is closed like one without, once its shape is known.",
+    ),
 ]
