@@ -309,6 +309,17 @@ def test_edges_of_a_result(directed, fractions):
     np.testing.assert_array_equal(first.distances, before)
 
 
+def test_a_closed_road_stays_closed_in_wider_integers():
+    """Searches of int32 weights add up in int64, where the end of int32 is a number like others."""
+    n, tails, heads, weights = lattice(6, 7, both=False)
+    r = shortest_paths(Graph.from_arrays(tails, heads, weights * 250_000, n=n), engine="searches")
+    closed = r.update({(0, 1): np.inf, (0, 7): np.inf})
+    assert (r.dtype, r.engine.searched) == (np.int32, np.int64)
+    assert closed.distance(0, 41) == np.inf
+    assert closed.distance(1, 41) == r.distance(1, 41) < np.inf
+    np.testing.assert_array_equal(closed.table()[0, 1:], np.inf)
+
+
 def test_integers_widen_when_all_roads_grow():
     """By the growth of the worst arc, by searches, and not at all: digraphs of which parts cannot be reached."""
     r = np.random.default_rng(8)

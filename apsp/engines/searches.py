@@ -9,6 +9,7 @@ import numpy as np
 
 from semiring import dtypes, sparse
 from semiring.algebra import Semiring
+from semiring.conversion import conform
 from semiring.cycles import Lengths, searchable
 from semiring.devices import module, on_device
 from semiring.memory import require
@@ -86,7 +87,7 @@ class Relaxed(Engine):
             (tails, heads),
             self.semiring,
             n=self.shape[0],
-            weights=weights.astype(self.searched, copy=False),
+            weights=conform(weights, self.semiring, self.searched, where="shortest_paths"),  # a closed arc stays closed
             threads=self.threads,
             potentials=self._potential,
             device=self.device,
