@@ -145,7 +145,7 @@ def random_graph(
 def grid(rows: int, cols: int, *, weight: float = 1) -> Graph:
     """The rows × cols grid, neighbours joined both ways; vertex r · cols + c stands at (r, c).
 
-    The distance from (r, c) to (s, d) is weight · (|r − s| + |c − d|).
+    The distance from (r, c) to (s, d) is weight · (`|r − s| + |c − d|`).
 
     Parameters
     ----------

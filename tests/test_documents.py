@@ -26,24 +26,17 @@ sybil = pytest.importorskip("sybil", reason="sybil is not installed; it comes wi
 from sybil import Document, Example, Region  # noqa: E402 (skipped above where it is missing)
 from sybil.parsers.markdown import CodeBlockParser, SkipParser  # noqa: E402 (skipped above where it is missing)
 
-#: Where the blocks of each page run: in the repository's root, or among the examples.
-PAGES = {
-    "README.md": ".",
-    "docs/cli.md": "examples",
-    "docs/gpu.md": ".",
-    "docs/benchmarks.md": ".",
-    "docs/scipy-networkx.md": ".",
-    "docs/sparse.md": ".",
-    "docs/sparse-products.md": ".",
-    "docs/routes.md": ".",
-    "docs/gradients.md": ".",
-    "docs/betweenness.md": ".",
-    "docs/streets.md": ".",
-    "docs/scale.md": ".",
-    "docs/stores.md": "examples",
-}
+#: Pages whose blocks run among the examples; those of all others run in the repository's root.
+AMONG_EXAMPLES = ("docs/cli.md", "docs/stores.md")
 #: The page whose blocks are quotes; and a quote: whose name, in which file, the lines.
 QUOTES = "docs/library-in-300-lines.md"
+#: All other pages that have blocks to run.
+PAGES = [
+    name
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if (name := path.relative_to(ROOT).as_posix()) != QUOTES
+    and re.search(r"^```(python|sh|)\n", path.read_text(encoding="utf-8"), re.MULTILINE)
+]
 _QUOTE = re.compile(r"^\*\*`([\w.:]+)`\*\* in `([\w.]+)`\n\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 #: A block of commands, each after a dollar sign, and what they print.
 _SESSION = re.compile(r"^```\n(\$ .*?)^```", re.MULTILINE | re.DOTALL)
@@ -110,7 +103,7 @@ def clone(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks_run_as_printed(page, clone, monkeypatch):
-    monkeypatch.chdir(clone / PAGES[page])
+    monkeypatch.chdir(clone / "examples" if page in AMONG_EXAMPLES else clone)
     parsers = [SkipParser(), CodeBlockParser("python", python), CodeBlockParser("sh", shell), sessions]
     document = Document((ROOT / page).read_text(encoding="utf-8"), str(ROOT / page))
     for parser in parsers:
@@ -121,11 +114,6 @@ def test_blocks_run_as_printed(page, clone, monkeypatch):
             example.evaluate()
         except SkipTest:
             continue
-
-
-def test_a_page_is_tried_as_soon_as_it_has_code():
-    pages = {str(p.relative_to(ROOT)) for p in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))}
-    assert {page for page in pages if "```" in (ROOT / page).read_text(encoding="utf-8")} <= {*PAGES, QUOTES}
 
 
 def definitions(name: str, file: str) -> Iterator[list[str]]:
@@ -171,13 +159,12 @@ def test_quotes_are_the_source():
 def test_scripts_and_pages_name_files_that_are_there():
     pages = [
         *filter(Path.is_file, (ROOT / ".ci").iterdir()),
-        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "examples").glob("*.sh"),
     ]
     pages += [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml", "tests/run.sh")]
-    named = (
-        r"(?<![\w/])(?:tests|benchmarks|docs|examples|apsp|semiring)/[\w/.-]+\.(?:py|sh|md|txt|json|png|csv|gr|named)\b"
-    )
+    suffixes = r"\.(?:py|sh|md|txt|json|png|csv|gr|named)(?:\.gz)?\b"
+    named = r"(?<![\w/])(?:tests|benchmarks|docs|examples|apsp|semiring)/[\w/.-]+" + suffixes
     found = {(page.name, name) for page in pages for name in re.findall(named, page.read_text(encoding="utf-8"))}
     assert len(found) > 30
     assert {(page, name) for page, name in found if not (ROOT / name).exists()} == set()
@@ -190,7 +177,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_links_between_pages_lead_to_headings_that_are_there():
-    pages, followed = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")], 0
+    pages, followed = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")], 0
     for page in pages:
         for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text(encoding="utf-8")):
             file, _, anchor = link.partition("#")

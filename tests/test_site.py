@@ -1,0 +1,115 @@
+"""The site's pages without building it: a stranger's way to answers, the table of contents, pictures, notebooks.
+
+`sh docs/build.sh` builds it, and tests/test_browser.py looks at it in a browser; both are part of a release.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import notebooks
+import pytest
+from processes import ROOT
+from test_architecture import PUBLIC
+
+DOCS = ROOT / "docs"
+PAGES = {
+    path.relative_to(DOCS).as_posix(): path for path in DOCS.rglob("*") if path.suffix in (".md", ".ipynb", ".rst")
+}
+PAGES = {name: path for name, path in PAGES.items() if not name.startswith(("api/generated/", "_templates/"))}
+TEXTS = {name: path.read_text(encoding="utf-8") for name, path in PAGES.items()}
+
+
+def resolved(page: str, target: str) -> str:
+    return (DOCS / page).parent.joinpath(target).resolve().relative_to(ROOT).as_posix().removeprefix("docs/")
+
+
+def links(page: str) -> set[str]:
+    """The pages that a page's own text leads to."""
+    found = re.findall(r"(?<!!)\[[^\]]*\]\((?!https?:)([^)#\s]+)[^)]*\)", TEXTS[page])
+    return {resolved(page, target) for target in found} & PAGES.keys()
+
+
+def contents() -> set[str]:
+    """The pages that the tables of contents list, from the front page on."""
+    found, ahead = {"index.md"}, ["index.md"]
+    while ahead:
+        page = ahead.pop()
+        for block in re.findall(r"^```{toctree}\n(.*?)^```", TEXTS[page], re.MULTILINE | re.DOTALL):
+            for line in block.splitlines():
+                if line and not line.startswith(":"):
+                    (name,) = [n for n in PAGES if n.rpartition(".")[0] == resolved(page, line)]
+                    ahead += [name] if name not in found else []
+                    found.add(name)
+    return found
+
+
+def test_every_page_is_in_the_table_of_contents():
+    assert set(PAGES) == contents()
+
+
+def test_a_strangers_questions_are_answered_within_two_clicks():
+    rows = re.findall(
+        r"^\| (\d+) \| (.*?\?|.*?\.) \| \[.*?\]\(([^)#]+)(?:#[^)]*)?\) \|$", TEXTS["checklist.md"], re.MULTILINE
+    )
+    assert [int(number) for number, _, _ in rows] == list(range(1, 26))
+    one = links("index.md")
+    two = one.union({"index.md"}, *(links(page) for page in one - {"checklist.md"}))
+    assert {question: page for _, question, page in rows if page not in two} == {}
+
+
+def test_the_reference_has_every_public_name():
+    listed = set(re.findall(r"^   ([\w.]+)$", TEXTS["api/index.rst"], re.MULTILINE))
+    last = {name.rpartition(".")[2] for name in listed} | {"CATALOG", "csgraph"}
+    missing = {f"{module}.{name}" for module, names in PUBLIC.items() for name in names.split() if name not in last}
+    assert missing == set()
+
+
+def test_pictures_are_there_are_shown_and_say_what_they_show():
+    shown = set()
+    for page, text in TEXTS.items():
+        for words, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", text):
+            assert len(words) > 15, f"{page}: {target} has no text that says what it shows"
+            assert (DOCS / resolved(page, target)).is_file(), f"{page}: {target}"
+            shown.add(resolved(page, target))
+    assert {f"pictures/{path.name}" for path in (DOCS / "pictures").glob("*.png")} == shown
+    for page, text in TEXTS.items():
+        drawn = {f"pictures/{name}" for name in re.findall(r'(?:save=|savefig\()"([\w-]+\.png)"', text)}
+        assert drawn <= shown | {"pictures/map.png"}, page
+
+
+@pytest.mark.parametrize("name", sorted(name for name in PAGES if name.endswith(".ipynb")))
+def test_a_notebook_prints_what_it_shows(name, monkeypatch):
+    pytest.importorskip("matplotlib", reason="notebooks draw; matplotlib comes with the extra `plot`")
+    path, ran = PAGES[name], 0
+    monkeypatch.chdir(path.parent)
+    for cell, found in notebooks.cells(json.loads(TEXTS[name])):
+        assert notebooks.texts(found) == notebooks.texts(cell["outputs"]), "".join(cell["source"])
+        ran += 1
+    assert ran >= 5
+
+
+def test_what_makes_the_pictures_names_what_is_there():
+    sys.path.insert(0, str(DOCS / "pictures"))
+    try:
+        import how
+    finally:
+        sys.path.remove(str(DOCS / "pictures"))
+    assert all((DOCS / "pictures" / f"{name}.png").is_file() for name in how.FIGURES)
+    A = how.np.random.default_rng(0).integers(1, 9, (8, 8)).astype(float)
+    D, steps = A.copy(), []
+    how.star(D, lambda text, where: steps.append(text))
+    assert steps[0] == "A11 ← A11*" and len(steps) == 8  # noqa: PT018 (one fact)
+    for k in range(8):
+        A = how.np.minimum(A, A[:, k : k + 1] + A[k])
+    how.np.fill_diagonal(A, 0)
+    how.np.testing.assert_array_equal(D, A)
+
+
+def test_no_stray_files_are_among_the_pages():
+    assert {path.suffix for path in Path(DOCS).rglob("*") if path.is_file() and "generated" not in path.parts} <= {
+        *(".md", ".rst", ".ipynb", ".png", ".py", ".sh", ".pyc")
+    }
