@@ -25,7 +25,7 @@ from .types import Array, DType
 #: The way out where an einsum does not fit.
 HINT = "Use a smaller dtype, cut an index of the result into parts, or see with einsum_path what another order takes."
 #: How opt_einsum is installed.
-INSTALL = '`pip install "semiring-apsp[einsum]"`'
+INSTALL = "`pip install opt_einsum`"
 
 
 @dataclass(frozen=True)
