@@ -40,6 +40,8 @@ BARS: dict[str, dict[str, float]] = {
 }
 #: Pairs of a batch; of those, pairs by climbs; and vertices of either side of a table. Pairs of a batch on a GPU.
 BATCH, CLIMBS, SIDE, MANY = 10**6, 20_000, 1000, 1 << 23
+#: Edges that are changed, one at a time.
+CHANGES = 300
 
 
 def say(name: str, key: str, value: float, text: str, scale: float = 1.0, unit: str = "") -> None:
@@ -105,6 +107,26 @@ def measure(name: str, arcs: Arcs) -> None:
     )
     say(name, "threads", by_one / by_two, "2 threads: labels, wall clock", 1, "×")
     say(name, "pairs", one / both, "2 threads: pairs, wall clock", 1, "×")
+    measure_changes(r, made)
+
+
+def measure_changes(r: apsp.Result, made: float) -> None:
+    """An edge is changed, and changed back: the update with its labels, and a distance."""
+    graph, rng = r.graph, np.random.default_rng(4)
+    for what in ("doubled", "closed"):
+        spent, edges = [], rng.choice(graph.edge_count, CHANGES, replace=False).tolist()
+        for edge in edges[:1] + edges:
+            tail, head = (graph.labels[int(x[edge])] for x in (graph.rows, graph.cols))
+            start = time.thread_time()
+            changed = r.update({(tail, head): np.inf if what == "closed" else 2 * float(graph.weights[edge])})
+            changed.distance(tail, head)
+            spent.append(time.thread_time() - start)
+        H, fresh = changed.engine.hubs, changed.engine.elimination.hub_labels()
+        np.testing.assert_array_equal(np.stack((H.out, H.into)), np.stack((fresh.out, fresh.into)))
+        for share, text in ((50, f"one edge {what}, labels that follow, a distance: median"), (90, "  of nine in ten")):
+            say("", "", float(np.percentile(spent[1:], share)), text, 1e3, "ms")
+        say("", "", max(spent[1:]), "  at worst", 1e3, "ms")
+        say("", "", float(np.mean(spent[1:])) / made, "  on average, to labels made", 1, "")
 
 
 def looked_at(H: HubLabels, i: np.ndarray, j: np.ndarray) -> np.ndarray:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import cases
 import numpy as np
@@ -17,7 +19,7 @@ import semiring
 from apsp import Graph, shortest_paths
 from semiring import Elimination
 from semiring.errors import DomainError, MemoryNeeded, NegativeCycleError, ShapeError, VertexError
-from semiring.sparse import changes, elimination, fronts
+from semiring.sparse import HubLabels, changes, elimination, fronts, hubs
 
 ALL = [*CASES, *USER_CASES]
 
@@ -139,16 +141,16 @@ def test_results_that_nothing_refers_to_are_written_over_and_no_others():
         if k in (2, 3, 8):
             expected[k] = (E, Elimination.from_arrays(tails, heads, E.weights, n, dtype="int32").to_dense())
     known = E._changes
-    assert len(known._kept) <= changes.REMEMBERED
+    assert len(known.kept.items) <= changes.REMEMBERED
     assert len({id(E._kept) for E in (first, *(E for E, _ in expected.values()))}) == 4
     for E, D in expected.values():
         np.testing.assert_array_equal(E.to_dense(), D)
     sweeper = E._sweepers(1).__enter__()  # a query at work refers to panels, whatever becomes of the elimination
-    busy, count = E._kept, len(known._kept)
+    busy, count = E._kept, len(known.kept.items)
     del expected, E
     assert not busy.free
     del sweeper
-    assert count == len(known._kept)
+    assert count == len(known.kept.items)
     assert busy.free
 
 
@@ -235,7 +237,7 @@ def test_what_is_kept_is_counted_and_goes_into_no_file():
     before = E.nbytes
     other = changed(E, [9], [4])
     known = E._changes
-    held = sum(x.nbytes for kept in known._kept for x in (kept.lower, kept.upper, kept.updates, kept.weights))
+    held = sum(x.nbytes for kept in known.kept.items for x in (kept.lower, kept.upper, kept.updates, kept.weights))
     assert held - panels(E).nbytes <= 4 * E.cost.changing
     assert E.nbytes > before
     again = pickle.loads(pickle.dumps(other))
@@ -378,6 +380,155 @@ def test_integers_widen_when_distances_grow_beyond_them():
             result = shortest_paths(result.graph, engine="elimination")
             assert result.dtype == np.int32 or 2 * weights[weights < 2**62].sum() >= 2**31 - 1
     assert seen == {"int32", "int64"}
+
+
+def bits(H: HubLabels) -> np.ndarray:
+    """Both directions."""
+    return np.stack((H.out, H.into)).view(f"u{H.dtype.itemsize}")
+
+
+def followed(E: Elimination, H: HubLabels) -> HubLabels:
+    """Labels that follow, and are the same bits as fresh ones."""
+    found = E.hub_labels(H)
+    np.testing.assert_array_equal(bits(found), bits(E.hub_labels()))
+    return found
+
+
+@pytest.mark.parametrize("case", list(cases.few([case for case in ALL if case.semiring.idempotent])))
+def test_hub_labels_that_follow_any_sequence_are_fresh_ones(case):
+    r = np.random.default_rng(5)
+    for n, arcs in SHAPES.values():
+        count = arcs.shape[1]
+        E = Elimination.from_arrays(*arcs, values(case, count, n, 1), n, case.semiring, dtype=case.dtype)
+        H = E.hub_labels()
+        for step in range(4 if count else 0):
+            few = r.choice(count, min(count, r.integers(1, 3)), replace=False)
+            other = E.update(values(case, count, n, 2 + step)[few], few)
+            E, H = other, followed(other, H)
+
+
+@pytest.mark.parametrize("call", [1, None])
+def test_hub_labels_of_old_results_stay_whatever_follows(call, monkeypatch):
+    """To and fro between results that are referred to, several arcs at a time, in calls of any length."""
+    if call:
+        monkeypatch.setattr(hubs, "CALL", call)
+    n, tails, heads, weights = lattice(25, 30)
+    r, E = np.random.default_rng(2), Elimination.from_arrays(tails, heads, weights, n, dtype="int32", threads=1)
+    known = [(E, E.hub_labels())]
+    expected = [bits(known[0][1])]
+    for step in range(120 if call is None else 3):
+        E, H = known[r.integers(len(known))]
+        few = r.choice(len(weights), (1, 2, 3, 5)[step % 4], replace=False)
+        other = changed(E, r.choice([1, 50, 99, 150, 2**31 - 1], len(few)), few)
+        known.append((other, followed(other, H)))
+        expected.append(bits(known[-1][1]))
+        if len(known) > 5:
+            k = int(r.integers(len(known)))
+            del known[k], expected[k]
+        for (_, H), before in zip(known, expected, strict=True):
+            np.testing.assert_array_equal(bits(H), before)
+
+
+def test_only_labels_of_what_can_change_are_computed_again(monkeypatch):
+    n, tails, heads, weights = lattice(20, 20)
+    E = Elimination.from_arrays(tails, heads, weights, n, dtype="int32", threads=1)
+    H = E.hub_labels()
+    S, far, states = E.analysis.structure, weights.copy(), []
+    compiled = hubs._follow(4).call
+
+    def seen(*args):
+        states.append(args[6])
+        return compiled(*args)
+
+    monkeypatch.setattr(hubs, "_follow", lambda size: SimpleNamespace(call=seen))
+    for arc in range(0, len(weights), 40):
+        other = changed(E, [weights[arc] + 1], [arc])
+        found = followed(other, H)
+        differ = found._made[1].stamp != H._made[1].stamp
+        starts = E._changes.labels.label[:-1]
+        assert (differ == np.logical_or.reduceat((bits(found) != bits(H)).any(axis=0), starts)).all()
+        assert not (differ & (states[-1] != 2)).any()
+    assert 1 <= np.median([np.count_nonzero(state) for state in states]) < len(S) / 4
+    again = changed(other, other.weights[:1], [0])
+    np.testing.assert_array_equal(followed(again, found)._made[1].stamp, found._made[1].stamp)
+    far[0] += 1
+    assert E._differs(E.update(far)) is None  # all of it
+    np.testing.assert_array_equal(bits(E.update(far).hub_labels(H)), bits(E.update(far).hub_labels()))
+    plus = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(bits(other.hub_labels(plus)), bits(found))
+
+
+def test_labels_that_nothing_refers_to_are_written_over_and_no_others():
+    n, tails, heads, weights = lattice(10, 10)
+    E = Elimination.from_arrays(tails, heads, weights, n, dtype="int32")
+    H = E.hub_labels()
+    memory = set()
+    for k in range(9):
+        other = changed(E, [k], [k])
+        E, H = other, followed(other, H)
+        memory.add(H.out.ctypes.data)
+    assert len(memory) == 2
+    part, before = H.out[5:7], H.out[5:7].copy()  # a part of them, whatever becomes of the rest
+    for k in range(9):
+        other = changed(E, [90 + k], [k])
+        E, H = other, followed(other, H)
+    np.testing.assert_array_equal(part, before)
+    assert len(E._changes.labels._labels.items) == 3
+
+
+@pytest.mark.parametrize("kernel", ["_follow", "_bring"])
+def test_labels_whose_change_was_interrupted_are_not_taken_for_others(kernel, monkeypatch):
+    n, tails, heads, weights = lattice(10, 10)
+    E = Elimination.from_arrays(tails, heads, weights, n, dtype="int32", threads=1)
+    H, other = E.hub_labels(), changed(E, [1], [7])
+    before = bits(H)
+    followed(changed(E, [weights[150] + 1], [150]), H)
+    compiled = getattr(hubs, kernel)(4).call
+
+    def interrupted(*args):
+        compiled(*args)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hubs, kernel, lambda size: SimpleNamespace(call=interrupted))
+        with pytest.raises(KeyboardInterrupt):
+            other.hub_labels(H)
+    gc.collect()  # frames of what was interrupted refer to labels
+    followed(changed(E, [weights[150] + 1], [150]), H)
+    followed(other, H)
+    assert len(E._changes.labels._labels.items) == 2
+    np.testing.assert_array_equal(bits(H), before)
+
+
+def test_threads_change_and_ask_hub_labels_at_once():
+    n, tails, heads, weights = lattice(9, 9, both=False)
+    graph = Graph.from_arrays(tails, heads, weights, n=n, directed=False)
+    first = shortest_paths(graph, engine="elimination", hub_labels=True)
+    now = [np.where(np.arange(len(weights)) == k, 1, weights) for k in range(6)]
+    expected = [shortest_paths(Graph.from_arrays(tails, heads, w, n=n, directed=False)).table() for w in now]
+    vertices = np.arange(n)
+
+    def ask(k):
+        found = first.update({(int(tails[k]), int(heads[k])): 1})
+        for _ in range(3):
+            found.distance(3, 5)
+        return (found.distance(vertices[:, None], vertices) == expected[k]).all()
+
+    with ThreadPoolExecutor(6) as pool:
+        assert all(pool.map(ask, [k % 6 for k in range(90)]))
+    np.testing.assert_array_equal(first.distance(vertices[:, None], vertices), shortest_paths(graph).table())
+
+
+def test_labels_that_do_not_fit_are_refused_before_any_is_written(monkeypatch):
+    n, tails, heads, weights = lattice(10, 10)
+    E = Elimination.from_arrays(tails, heads, weights, n, dtype="int32")
+    H, other = E.hub_labels(), changed(E, [1], [7])
+    monkeypatch.setattr("semiring.memory.LEAST", 0)
+    monkeypatch.setattr("semiring.memory.available", lambda device: H.out.nbytes)
+    with pytest.raises(MemoryNeeded, match=r"hub_labels: .* must fit on cpu.*Pairs are answered without them"):
+        other.hub_labels(H)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(bits(other.hub_labels(H)), bits(other.hub_labels()))
 
 
 def test_hub_labels_follow_changes():

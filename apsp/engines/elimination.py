@@ -176,7 +176,7 @@ class Eliminated(Engine):
         if made.elimination.divergence is not None or not made._still_holds(self, graph, edges, new):
             return None
         if self.hubs is not None:
-            made.hub_labels()
+            made.hubs = made.elimination.hub_labels(self.hubs)
         return made, edges, new
 
     def _with(self, E: Elimination) -> Eliminated:

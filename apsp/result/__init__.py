@@ -183,7 +183,7 @@ class Result(Shown, Flowing, Measured):
         The hubs of a vertex are the vertices on its path to the root of the elimination tree. Every walk from u to v
         passes a hub that both have, and the best of them is their distance. `distance` of two vertices, of arrays of
         them, and `table` of some use hub labels as soon as they are there; all else stays as it is. `update` makes
-        those of the new weights.
+        those of the new weights: where few edges change, on a CPU, only what differs.
 
         Returns
         -------

@@ -73,7 +73,12 @@ _BESIDES = {
         "sparse.fronts.bring": 0.1,
         "sparse.movers.copy_entries.{size}": 0.1,
     },
-    "hub labels": {"sparse.hubs.pairs": 0.2, "sparse.hubs.pair": 0.2},
+    "hub labels": {
+        "sparse.hubs.pairs": 0.2,
+        "sparse.hubs.pair": 0.2,
+        "sparse.hubs.follow.{size}": 0.6,
+        "sparse.hubs.bring.{size}": 0.1,
+    },
     "hops": {"sparse.movers.transpose.{size}": 0.2},
     "searches": {
         "sparse.relaxation.search.{searched}.4": 0.4,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
-from collections.abc import Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 T = TypeVar("T")
 
+#: Of numbers, one for each time that some are written.
+STAMPS = itertools.count(1)
 #: Arrays begin at a cache line.
 LINE = 64
 
@@ -52,6 +55,75 @@ class Buffers:
 
     def __reduce__(self) -> Any:
         return Buffers, (self._most,)  # as new, in another process
+
+
+class Stamped:
+    """Two arrays of as many entries, to be written over once nothing refers to them or to a part of them.
+
+    Attributes
+    ----------
+    stamp : int64 array
+        Equal stamps mean equal numbers, part by part; −1 what is being written.
+    """
+
+    def __init__(self, entries: int, dtype: np.dtype, parts: int) -> None:
+        self._shape, self._dtype = (entries,), dtype
+        self._owners = [_owner(_bytes(self._shape, dtype)) for _ in range(2)]
+        self.stamp = np.full(parts, next(STAMPS))
+
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        """Both, from a cache line on."""
+        return [_view(owner, self._shape, self._dtype) for owner in self._owners]
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing refers to them."""
+        return len(list(unused(self._owners))) == len(self._owners)
+
+    def written(self, parts: np.ndarray) -> None:
+        """These parts have numbers of their own."""
+        self.stamp[parts] = next(STAMPS)
+
+
+class Free(Protocol):
+    """What knows whether it may be written over."""
+
+    @property
+    def free(self) -> bool: ...
+
+
+F = TypeVar("F", bound=Free)
+
+
+class Pool(Generic[F]):
+    """The numbers of eliminations that follow from one another, some of which nothing refers to any more.
+
+    Parameters
+    ----------
+    most : int
+        How many are remembered.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.items: list[F] = []
+        self._most, self._lock = most, threading.Lock()
+
+    def get(self, make: Callable[[], F]) -> F:
+        """Numbers to write over: those that nothing refers to, or new ones."""
+        with self._lock:
+            for item in unused(self.items):
+                if item.free:
+                    return item
+            made = make()
+            self.items = [*self.items[1 - self._most :], made]
+            return made
+
+    def remember(self, item: F) -> None:
+        """Numbers that are written over once nothing else refers to them."""
+        with self._lock:
+            if not any(known is item for known in self.items):
+                self.items = [*self.items[1 - self._most :], item]
 
 
 def _bytes(shape: tuple[int, ...], dtype: np.dtype) -> int:

@@ -7,7 +7,7 @@ elimination that nothing refers to any more: panels carry a stamp, which says wh
 from __future__ import annotations
 
 import sys
-import threading
+from functools import cached_property
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from ..cpu.dense.backend import CpuBackend
 from ..cpu.kinds import Kind
 from ..cpu.sparse import sweep
 from .analysis import Analysis
-from .buffers import unused
+from .buffers import STAMPS, Pool
 from .fronts import Fronts, Panels, bring, renew
+from .hubs import Descent
 from .sharing import Ranges
 from .structure import Structure
 
@@ -112,18 +113,27 @@ class Changes:
     analysis : Analysis
     kind : Kind
     threads : int
+
+    Attributes
+    ----------
+    kept : Pool
+        Numbers of eliminations, which are written over once nothing refers to them.
     """
 
     def __init__(self, analysis: Analysis, kind: Kind, threads: int) -> None:
         self.analysis, self.kind, self.threads = analysis, kind, threads
-        self._lock = threading.Lock()
-        self._kept: list[Kept] = []
-        self._count = 0
+        self.kept: Pool[Kept] = Pool(REMEMBERED)
+
+    @cached_property
+    def labels(self) -> Descent:
+        """What makes their hub labels follow."""
+        return Descent(self.analysis.structure, self.kind)
 
     def base(self, weights: np.ndarray) -> Kept:
         """All fronts, from the weights of all arcs, front by front."""
         kept = Kept(self.analysis, weights.copy(), self.kind)
         kept.run()
+        self.kept.remember(kept)
         return kept
 
     def changed(self, kept: Kept, arcs: np.ndarray, values: np.ndarray) -> tuple[Kept, np.ndarray] | None:
@@ -139,35 +149,22 @@ class Changes:
         if len(path) and int((cost[path + 1] - cost[path]).sum()) > MANY * int(cost[-1]):
             return None
         dirty[S.owner[columns]] = 1
-        target = self._unused(kept)
+        target = self.kept.get(lambda: self._like(kept))
         target.bring(kept)
         target.stamp[path] = -1  # whatever interrupts this
         target.weights[self.analysis.place[arcs]] = values
         if len(path):
             target.renew(path, dirty, self.threads)
         again = path[dirty[path] == 2]
-        with self._lock:
-            self._count += 1
-            count = self._count
         target.stamp[path] = kept.stamp[path]
-        target.stamp[again] = count
+        target.stamp[again] = next(STAMPS)
         return target, again
 
-    def _unused(self, like: Kept) -> Kept:
-        """Numbers to write over: those of an elimination that nothing refers to, or new ones."""
-        with self._lock:
-            for kept in unused(self._kept):
-                if kept.free:
-                    return kept
-            made = Kept(self.analysis, like.weights.copy(), self.kind)
-            made.stamp[:] = -1
-            self._kept = [*self._kept[1 - REMEMBERED :], made]
-            return made
-
-    def remember(self, kept: Kept) -> None:
-        """Numbers that are written over once nothing else refers to them."""
-        with self._lock:
-            self._kept.append(kept)
+    def _like(self, kept: Kept) -> Kept:
+        """Memory for the same."""
+        made = Kept(self.analysis, kept.weights.copy(), self.kind)
+        made.stamp[:] = -1
+        return made
 
 
 def diagonals(structure: Structure, supernodes: np.ndarray) -> np.ndarray:

@@ -337,12 +337,18 @@ class Elimination(Queries):
             device=self.device,
         )
 
-    def hub_labels(self) -> HubLabels:
+    def hub_labels(self, like: HubLabels | None = None) -> HubLabels:
         """The distances of every vertex to and from all columns on its path to the root: any pair in a microsecond.
 
         A*[u, v] = ⊕ out(u)[h] ⊗ in(v)[h] over what the paths of u and v have in common, where both labels begin. They
         follow from the panels, parents first: of supernode C with rows R, below the columns P, out = U A*[R, P] and
         in = A*[P, R] L.
+
+        Parameters
+        ----------
+        like : HubLabels, optional
+            Those of an elimination that this one follows from, or that follows from it, by `update` of few arcs, and
+            that is still referred to: only what differs is computed. They stay as they are. Of others, all are made.
 
         Returns
         -------
@@ -369,14 +375,19 @@ class Elimination(Queries):
         (Schieber and Vishkin 1988) and as many steps as its paths have columns in common. Hub labels are Cohen,
         Halperin, Kaplan and Zwick 2002; those of road networks Abraham, Delling, Goldberg and Werneck 2011.
 
+        What follows `like` is computed parents first, from the topmost supernodes of which panels differ, and below one
+        only where an entry of its rows has changed. Memory for all labels is taken, that of labels which nothing refers
+        to any more where there are some.
+
         Examples
         --------
         >>> import semiring
         >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
-        >>> E.hub_labels().entries([0, 1], 2)
-        array([12,  7])
+        >>> H = E.hub_labels()
+        >>> H.entries([0, 1], 2), E.update([1], arcs=[1]).hub_labels(H).entries([0, 1], 2)
+        (array([12,  7]), array([6, 1]))
         """
-        return hub_labels(self)
+        return hub_labels(self, like)
 
     def _changed(self, arcs: np.ndarray, values: np.ndarray) -> Elimination | None:
         """With new weights of few arcs, by the supernodes on their root paths; None where that is not the way."""
@@ -405,6 +416,12 @@ class Elimination(Queries):
                 return None  # all of it is computed, and judged
         return made
 
+    def _differs(self, other: Elimination) -> np.ndarray | None:
+        """The supernodes whose panels differ from another's, of one family of few changed arcs; None of others."""
+        if self._kept is None or other._kept is None or self._changes is not other._changes:
+            return None
+        return np.flatnonzero(self._kept.stamp != other._kept.stamp)
+
     def _keep(self) -> tuple[Kept, Changes]:
         """What changes of few arcs need: found on first use.
 
@@ -418,7 +435,6 @@ class Elimination(Queries):
                 require(self.cost.changing * self.dtype.itemsize, where="update", hint="Pass all weights.")
                 self._changes = Changes(self.analysis, self._kind, self._threads)
                 self._kept = self._changes.base(self._by_front)
-                self._changes.remember(self._kept)
                 self._panels, self._free = self._kept.panels, []  # the same numbers
             return self._kept, self._changes
 

@@ -14,8 +14,9 @@ the elimination tree alone, so that their places are known before any weight.
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -31,18 +32,23 @@ from ..devices import host
 from ..errors import AlgebraError, VertexError
 from ..memory import require
 from . import sharing
-from .buffers import LINE, aligned
+from .buffers import LINE, Pool, Stamped, aligned
 from .pattern import indices, paired, together
 from .structure import Structure
 
 if TYPE_CHECKING:
     from ..cuda.sparse.hubs import Labels
     from .elimination import Elimination
+    from .fronts import Panels
 
 #: What the labels of a supernode cost in addition to its pairs, in pairs.
 OVERHEAD = 1 << 12
 #: Pairs of vertices that are answered by one thread alone.
 FEW = 1 << 12
+#: Labels that are remembered, to be written over once nothing refers to them.
+REMEMBERED = 4
+#: Arguments of kernels: `Descent._tables`.
+_TABLES = "slsss" + "sll"
 
 
 @dataclass(frozen=True)
@@ -128,14 +134,19 @@ class HubLabels:
     ) -> None:
         self.n, self.semiring, self.dtype, self.threads = len(places), semiring, out.dtype, threads
         self.out, self.into, self.places, self.base = out, into, places, base
+        self._made: tuple[Any, Stamped] | None = None  # of which elimination, by a weak reference, and their memory
         self._open(kind)
 
     def _open(self, kind: Kind | None) -> None:
         self._kind = kind = kind or choose(self.semiring, self.dtype, False)
         ends = self.out.ctypes.data, self.into.ctypes.data
         self._arguments = kernels_of(kind).meet.address, kind.itemsize, self.places.reshape(-1), self.base, *ends
-        self._most = max(1, CALL * gain(kind) // max(1, int(self.places[:, 3].max(initial=1))))  # pairs of a call
         self._free: list[tuple[np.ndarray, int]] = []  # memory for single entries, and its address
+
+    @cached_property
+    def _most(self) -> int:
+        """Pairs of a call."""
+        return max(1, CALL * gain(self._kind) // max(1, int(self.places[:, 3].max(initial=1))))
 
     @classmethod
     def of_arrays(
@@ -189,7 +200,7 @@ class HubLabels:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         nonnegative = state.pop("nonnegative")
-        vars(self).update(state)
+        vars(self).update(state, _made=None)
         self._open(choose(self.semiring, self.dtype, nonnegative))
 
     def __repr__(self) -> str:
@@ -346,17 +357,36 @@ class LabelsOnDevice(HubLabels):
             return found.reshape(i.shape)
 
 
-def hub_labels(E: Elimination) -> HubLabels:
+def hub_labels(E: Elimination, like: HubLabels | None) -> HubLabels:
     """See `Elimination.hub_labels`."""
     where, hint = "hub_labels", "Pairs are answered without them too, as are rows."
     require_hubs(E.semiring, where=where)
+    if (found := _followed(E, like)) is not None:
+        return found
     S, size = E.analysis.structure, E.dtype.itemsize
     cost = hub_cost(S, E.dtype)
     if E.on_device is not None:
         require(cost.gpu_bytes(size), "cuda", where=where, hint=hint)
         return LabelsOnDevice(E.semiring, E.on_device.hub_labels(lambda: located(S, E.dtype)))
     require(cost.bytes(size, E._threads), where=where, hint=hint)
-    return _Descent(E).run()
+    made = Descent(S, E._kind).make(E._panels, E._threads)
+    return _labels(E, made, *located(S, E.dtype)[1:])
+
+
+def _followed(E: Elimination, like: HubLabels | None) -> HubLabels | None:
+    """What other labels become where they are those of an elimination of the same family."""
+    other = None if like is None or like._made is None else like._made[0]()
+    differing = None if other is None else E._differs(other)
+    if like is None or like._made is None or differing is None or E._changes is None:
+        return None
+    return _labels(E, E._changes.labels.follow(E._panels, like._made[1], differing), like.places, like.base)
+
+
+def _labels(E: Elimination, made: Stamped, places: np.ndarray, base: np.ndarray) -> HubLabels:
+    out, into = made.arrays
+    found = HubLabels(E.semiring, out, into, places, base, threads=E._threads, kind=E._kind)
+    found._made = weakref.ref(E), made
+    return found
 
 
 def require_hubs(semiring: Semiring, *, where: str) -> None:
@@ -373,69 +403,128 @@ def require_hubs(semiring: Semiring, *, where: str) -> None:
         )
 
 
-class _Descent:
-    """Labels being made: what is above all subtrees first, then subtrees on all threads."""
+class _Squares:
+    """A* between the columns of the present path from the root, X by rows and Y by columns."""
 
-    def __init__(self, E: Elimination) -> None:
-        self.E, self.S, self.kind, self.code = E, E.analysis.structure, E._kind, kernels_of(E._kind)
-        w, r, b = _shape(self.S)
-        self.pitch = _pitch(self.S, E.dtype)
-        self.label, self.places, self.base = located(self.S, E.dtype)
-        self.out, self.into = (aligned((int(self.label[-1]),), E.dtype) for _ in range(2))
+    def __init__(self, S: Structure, kind: Kind, pitch: int) -> None:
+        dtype = np.dtype(kind.dtype)
+        self.X, self.Y = (aligned((S.height * pitch // dtype.itemsize,), dtype) for _ in range(2))
+        self.X[:], self.Y[:] = kind.zero, kind.zero
+        self.path = np.empty(S.height, np.int32)
+        self.present, self.touched = np.empty(S.height, np.int32), np.empty(S.height, np.int32)
+
+
+class Descent:
+    """Labels of a structure being made from panels: what is above all subtrees first, then subtrees on all threads.
+
+    Parameters
+    ----------
+    S : Structure
+    kind : Kind
+    """
+
+    def __init__(self, S: Structure, kind: Kind) -> None:
+        self.S, self.kind, self.dtype, self.code = S, kind, np.dtype(kind.dtype), kernels_of(kind)
+        w, r, b = _shape(S)
+        self.pitch, self.label = _pitch(S, self.dtype), _starts(S, self.dtype)
         self.cost = np.concatenate(([0], np.cumsum(w * r * (2 * b + w) + OVERHEAD)))
-        self.squares: dict[int, tuple[np.ndarray, ...]] = {}  # by worker
+        self._free: list[_Squares] = []
+        self._labels: Pool[Stamped] = Pool(REMEMBERED)
+        self._tables = S.first, S.begin, S.slot, S.base, S.parent, S.child, S.panel, self.label
 
-    def run(self) -> HubLabels:
-        S, E = self.S, self.E
+    def make(self, panels: Panels, threads: int) -> Stamped:
+        """All labels."""
+        S, made = self.S, self._memory()
         total = int(self.cost[-1])
-        threads = E._threads if total > 64 * OVERHEAD else 1
+        threads = threads if total > 64 * OVERHEAD else 1
         subtrees = sharing.divided(S, self.cost, threads, together=1 / threads) if threads > 1 else []
         inside = np.zeros(len(S), bool)
         for start, stop in subtrees:
             inside[start:stop] = True
-        self._work(0, np.flatnonzero(~inside)[::-1].astype(np.int32), len(S))
+        self._descend(np.flatnonzero(~inside)[::-1].astype(np.int32), panels, made)
 
-        def work(worker: int, start: int, stop: int) -> None:
-            self._work(worker, np.arange(stop - 1, start - 1, -1, dtype=np.int32), stop)
+        def work(_: int, start: int, stop: int) -> None:
+            self._descend(np.arange(stop - 1, start - 1, -1, dtype=np.int32), panels, made)
 
         run(work, subtrees, threads)
-        return HubLabels(E.semiring, self.out, self.into, self.places, self.base, threads=E._threads, kind=self.kind)
+        return made
 
-    def _work(self, worker: int, wanted: np.ndarray, limit: int) -> None:
+    def follow(self, panels: Panels, like: Stamped, differing: np.ndarray) -> Stamped:
+        """Labels of panels of which these supernodes differ from those of other labels."""
+        self._labels.remember(like)
+        made = self._labels.get(self._memory)
+        stale, stamp = np.flatnonzero(made.stamp != like.stamp).astype(np.int32), like.stamp.copy()
+        made.stamp[:] = -1  # whatever interrupts this
+        state, again = np.zeros(len(self.S), np.int32), differing[::-1].astype(np.int32)
+        size = self.dtype.itemsize
+        for old, new in zip(like.arrays, made.arrays, strict=True):
+            _bring(size).call(raw(size), stale, self.label, old.ctypes.data, new.ctypes.data)
+        squares, s = self._squares(), int(again[0]) if len(again) else -1
+        while s >= 0:
+            s = _follow(size).call(
+                raw(size), *self._steps[:2], s, CALL * gain(self.kind), again, state, squares.touched, self.S.leaf,
+                *self._tables, squares.present, squares.path, *self._addresses(panels, made, squares),
+            )  # fmt: skip
+        self._free.append(squares)
+        made.stamp[:] = stamp
+        made.written(state == 2)
+        return made
+
+    def _memory(self) -> Stamped:
+        labels = 2 * int(self.label[-1]) * self.dtype.itemsize
+        require(labels, where="hub_labels", hint="Pairs are answered without them too, as are rows.")
+        return Stamped(int(self.label[-1]), self.dtype, len(self.S))
+
+    def _squares(self) -> _Squares:
+        try:
+            squares = self._free.pop()
+        except IndexError:
+            squares = _Squares(self.S, self.kind, self.pitch)
+        squares.present[:] = squares.touched[:] = -1
+        return squares
+
+    @property
+    def _steps(self) -> tuple[int, int, int]:
+        return self.code.combine.address, self.code.pivots.address, self.code.put.address
+
+    def _addresses(self, panels: Panels, made: Stamped, squares: _Squares) -> tuple[int, ...]:
+        unit = self.kind.lanes if self.kind.vector else 1
+        lower, upper, x, y, out, into = (
+            a.ctypes.data for a in (panels.lower, panels.upper, squares.X, squares.Y, *made.arrays)
+        )
+        return lower, upper, x, y, self.pitch, unit, LINE // self.dtype.itemsize, out, into
+
+    def _descend(self, wanted: np.ndarray, panels: Panels, made: Stamped) -> None:
         """The labels of these supernodes, in calls that are short enough."""
-        S, kind, panels = self.S, self.kind, self.E._panels
-        if worker not in self.squares:
-            X, Y = (aligned((S.height * self.pitch // kind.itemsize,), self.E.dtype) for _ in range(2))
-            X[:], Y[:] = kind.zero, kind.zero
-            self.squares[worker] = X, Y, np.full(S.height, -1, np.int32), np.empty(S.height, np.int32)
-        X, Y, present, path = self.squares[worker]
-        present[:] = -1
-        unit = kind.lanes if kind.vector else 1
-        steps = (self.code.combine.address, self.code.pivots.address, self.code.put.address)
+        squares = self._squares()
         taken = np.cumsum(np.diff(self.cost)[wanted])
-        most = CALL * gain(kind)
+        most, size = CALL * gain(self.kind), self.dtype.itemsize
         edges = np.unique(
             [0, *np.searchsorted(taken, np.arange(most, int(taken[-1]) if len(taken) else 0, most)), len(wanted)]
         )
         for start, stop in pairwise(edges.tolist()):
-            _descend(kind.itemsize).call(
-                raw(kind.itemsize), *steps, start, stop, limit, wanted, S.first, S.begin, S.slot, S.base, S.parent,
-                S.child, S.panel, self.label, present, path, panels.lower.ctypes.data, panels.upper.ctypes.data,
-                X.ctypes.data, Y.ctypes.data, self.pitch, unit, LINE // kind.itemsize,
-                self.out.ctypes.data, self.into.ctypes.data,
+            _descend(size).call(
+                raw(size), *self._steps, start, stop, wanted, *self._tables, squares.present, squares.path,
+                *self._addresses(panels, made, squares),
             )  # fmt: skip
+        self._free.append(squares)
 
 
 def located(S: Structure, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Where the labels of each supernode begin, and the last one's end; and `HubLabels.places` and `base`."""
     w, _, b = _shape(S)
-    padded = _padded(b + w, dtype)
-    label = np.concatenate(([0], np.cumsum(w * padded)))
+    padded, label = _padded(b + w, dtype), _starts(S, dtype)
     number, above, base = numbered(S)
     owner = S.owner[S.position]
     places = np.stack((label[:-1], number, above, b + w), axis=1).take(owner, axis=0)
     places[:, 0] += (S.position - S.first[owner]) * padded[owner]
     return label, places, base
+
+
+def _starts(S: Structure, dtype: np.dtype) -> np.ndarray:
+    """Where the labels of each supernode begin, and the last one's end."""
+    w, _, b = _shape(S)
+    return np.concatenate(([0], np.cumsum(w * _padded(b + w, dtype))))
 
 
 def numbered(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -496,7 +585,17 @@ kernels_of = cache(Kernels)
 
 @cache
 def _descend(itemsize: int) -> Entry:
-    return machine_code(kernels.descend, raw(itemsize), "iiiiii" + "sslssss" + "llss" + "iiiiiiiii")
+    return machine_code(kernels.descend, raw(itemsize), "iiiii" + "s" + _TABLES + "ss" + "iiiiiiiii")
+
+
+@cache
+def _follow(itemsize: int) -> Entry:
+    return machine_code(kernels.follow, raw(itemsize), "iiii" + "ssss" + _TABLES + "ss" + "iiiiiiiii")
+
+
+@cache
+def _bring(itemsize: int) -> Entry:
+    return machine_code(kernels.bring, raw(itemsize), "slii")
 
 
 @cache

@@ -1,4 +1,7 @@
-"""Results after any sequence of changed weights, with hub labels and without: held to plain loops over the arcs."""
+"""Results after any sequence of changed weights, with hub labels and without: held to plain loops over the arcs.
+
+Hub labels that followed the changes are held to fresh ones, bit for bit; those of earlier results stay as they were.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import semiring
 from apsp import Graph, shortest_paths
 from semiring import dtypes
 from semiring.errors import DivergenceError
+from semiring.sparse import changes, hubs
 
 from .draw import Draw
 from .searches import WEIGHTS, star
@@ -23,7 +27,8 @@ def prepare(device: str) -> None:
 
 def case(draw: Draw) -> None:
     """A graph, and after each change of a few of its edges or of all: pairs, tables, the nearest, flows."""
-    rng, n = draw.rng(), draw.pick((12, 1, 2, 5, 30, 60))
+    rng, n = draw.rng(), draw.pick((12, 1, 2, 5, 30, 60, 120))
+    changes.MANY, hubs.CALL = draw.pick((2.0, 0.5)), draw.pick((1 << 24, 1))  # by root paths, in short calls
     name = draw.pick(tuple(WEIGHTS))
     s = semiring.get(name)
     dtype = np.dtype(draw.pick(tuple(str(d) for d in dtypes.of(s) if d.kind != "b")))
@@ -35,20 +40,29 @@ def case(draw: Draw) -> None:
     tails, heads = ends
     m = len(tails)
     weights = WEIGHTS[name](rng, m, top).astype(dtype)
-    hubs, threads = draw.chance(60), draw.pick((1, 2))
-    draw.note(semiring=name, dtype=dtype, n=n, directed=directed, tails=tails, heads=heads, weights=weights, hubs=hubs)
+    labelled, threads = draw.chance(60), draw.pick((1, 2))
+    draw.note(
+        semiring=name, dtype=dtype, n=n, directed=directed, tails=tails, heads=heads, weights=weights, hubs=labelled
+    )
     graph = Graph.from_arrays(tails, heads, weights, n=n, directed=directed)
     r = shortest_paths(
         graph, semiring=s, dtype=dtype, engine="elimination", threads=threads, order=draw.pick(("auto", "degree"))
     )
-    if hubs:
+    if labelled:
         r.hub_labels()
-    zero = dtypes.zero(s, dtype)
+    zero, earlier = dtypes.zero(s, dtype), []
     for step in range(1 + draw.below(5)):
         expected = _distances(n, tails, heads, weights, s, directed=directed)
         told = expected.astype(float)
         for value, encoded in ((s.zero, zero), (s.one, dtypes.one(s, dtype))):  # infinities are floats
             told[expected == encoded] = float(value)
+        if r.engine.hubs is not None:
+            H, fresh = r.engine.hubs, r.engine.elimination.hub_labels()
+            earlier.append((H if draw.chance(50) else None, fresh))
+            for followed, made in earlier:
+                if followed is not None:
+                    np.testing.assert_array_equal(_bits(followed.out), _bits(made.out))
+                    np.testing.assert_array_equal(_bits(followed.into), _bits(made.into))
         us, vs = rng.integers(0, n, (2, 20))
         np.testing.assert_array_equal(r.distance(us, vs), told[us, vs])
         u, v = draw.below(n), draw.below(n)
@@ -71,6 +85,10 @@ def case(draw: Draw) -> None:
             r = r.update({(int(tails[k]), int(heads[k])): w for k, w in zip(few, new.tolist(), strict=True)})
         else:
             r = r.update(weights)
+
+
+def _bits(x: np.ndarray) -> np.ndarray:
+    return x.view(f"u{x.itemsize}")
 
 
 def _distances(n: int, tails: Any, heads: Any, weights: Any, s: Any, *, directed: bool) -> np.ndarray:

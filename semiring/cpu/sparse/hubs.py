@@ -159,67 +159,165 @@ def _across_square(kind: Any, w: int, low: int, high: int, source: int, target: 
             store(kind, target + k * pitch + c * size, load(kind, source + c * pitch + k * size))
 
 
+@part
+def _open_path(
+    kind: Any, p: int, first: Any, base: Any, parent: Any, label: Any, present: Any, path: Any, x: int, y: int,
+    pitch: int, line: int, out: int, into: int,
+) -> None:  # fmt: skip
+    """X and Y of the path from the root down to supernode p, from labels, where they hold another one."""
+    size, count = itemsize(kind), 0
+    while p >= 0:
+        path[count] = p
+        count += 1
+        p = parent[p]
+    known = True
+    for k in range(count - 1, -1, -1):
+        p = path[k]
+        known = known and present[base[p]] == p
+        if not known:
+            present[base[p]] = p
+            w, b = first[p + 1] - first[p], base[p]
+            padded = (b + w + line - 1) // line * line
+            for c in range(w):
+                source = (label[p] + c * padded) * size
+                copy(kind, b + w, out + source, x + (b + c) * pitch)
+                copy(kind, b + w, into + source, y + (b + c) * pitch)
+            _across_square(kind, w, 0, b, x + b * pitch, y + b * size, pitch)
+            _across_square(kind, w, 0, b, y + b * pitch, x + b * size, pitch)
+
+
+@part
+def _combine(
+    kind: Any, combine: int, pivots: int, s: int, first: Any, begin: Any, slot: Any, base: Any, child: Any, panel: Any,
+    present: Any, lower: int, upper: int, x: int, y: int, pitch: int, unit: int,
+) -> None:  # fmt: skip
+    """X and Y of the columns of supernode s, whose parent's path they hold."""
+    size = itemsize(kind)
+    w, low, b = first[s + 1] - first[s], begin[s], base[s]
+    r = begin[s + 1] - low
+    m, inside, slots = w + r, child[s] >= 0, slot.ctypes.data + 4 * low
+    X, Y = x + b * pitch, y + b * pitch
+    present[b] = s
+    above, along = (b + unit - 1) // unit * unit, (b + w + unit - 1) // unit * unit
+    for j in range(0, w if b else 0, STRIP):
+        columns = min(STRIP, w - j)
+        u = upper + (panel[s] + j * m + w * columns) * size
+        jump(combine, (True, columns, above, r, slots, x, pitch, u, X + j * pitch))
+    if inside:
+        _across_square(kind, w, 0, b, X, y + b * size, pitch)
+    else:
+        for k in range(r):
+            p = slot[low + k]
+            _across_square(kind, w, p, p + 1, X, y + b * size, pitch)
+    for j in range(0, w, STRIP):
+        columns = min(STRIP, w - j)
+        l = lower + (panel[s] + j * m + w * columns) * size
+        jump(combine, (False, columns, along, r, slots, y, pitch, l, Y + j * pitch))
+    jump(pivots, (w, m, lower + panel[s] * size, Y + b * size, pitch))
+    _across_square(kind, w, 0 if inside else b, b + w, Y, x + b * size, pitch)
+
+
 @kernel
 def descend(
-    kind: Any, combine: int, pivots: int, put: int, start: int, stop: int, limit: int, wanted: Any, first: Any,
+    kind: Any, combine: int, pivots: int, put: int, start: int, stop: int, wanted: Any, first: Any,
     begin: Any, slot: Any, base: Any, parent: Any, child: Any, panel: Any, label: Any, present: Any, path: Any,
     lower: int, upper: int, x: int, y: int, pitch: int, unit: int, line: int, out: int, into: int,
 ) -> None:  # fmt: skip
-    """The labels of the columns of supernodes wanted[start] … wanted[stop], parents first.
+    """The labels of the columns of supernodes wanted[start] … wanted[stop], in descending order, so parents first.
 
     `kind` knows only the size of an entry; `combine`, `pivots` and `put` are the addresses of `combine_strip`,
-    `add_pivots` and `put_labels`. Those below `limit` are computed here, parents of others before: their labels are
-    read. `present` has the supernode whose columns begin at each place of the path in X and Y, or −1; rows of a label
-    begin at label[s], of each column `line` entries or a multiple of that.
+    `add_pivots` and `put_labels`. Parents that are not among them were computed before: their labels are read.
+    `present` has the supernode whose columns begin at each place of the path in X and Y, or −1; rows of a label begin
+    at label[s], of each column `line` entries or a multiple of that.
     """
     size = itemsize(kind)
     for q in range(start, stop):
         s = wanted[q]
-        if parent[s] >= limit:  # the root of a subtree: its path may be another than that of the one before
-            count, p = 0, parent[s]
-            while p >= 0:
-                path[count] = p
-                count += 1
-                p = parent[p]
-            known = True
-            for k in range(count - 1, -1, -1):
-                p = path[k]
-                known = known and present[base[p]] == p
-                if not known:
-                    present[base[p]] = p
-                    w, b = first[p + 1] - first[p], base[p]
-                    padded = (b + w + line - 1) // line * line
-                    for c in range(w):
-                        source = (label[p] + c * padded) * size
-                        copy(kind, b + w, out + source, x + (b + c) * pitch)
-                        copy(kind, b + w, into + source, y + (b + c) * pitch)
-                    _across_square(kind, w, 0, b, x + b * pitch, y + b * size, pitch)
-                    _across_square(kind, w, 0, b, y + b * pitch, x + b * size, pitch)
-        w, low, b = first[s + 1] - first[s], begin[s], base[s]
-        r = begin[s + 1] - low
-        m, inside, slots = w + r, child[s] >= 0, slot.ctypes.data + 4 * low
-        X, Y = x + b * pitch, y + b * pitch
-        present[b] = s
-        above, along = (b + unit - 1) // unit * unit, (b + w + unit - 1) // unit * unit
-        for j in range(0, w if b else 0, STRIP):
-            columns = min(STRIP, w - j)
-            u = upper + (panel[s] + j * m + w * columns) * size
-            jump(combine, (True, columns, above, r, slots, x, pitch, u, X + j * pitch))
-        if inside:
-            _across_square(kind, w, 0, b, X, y + b * size, pitch)
-        else:
-            for k in range(r):
-                p = slot[low + k]
-                _across_square(kind, w, p, p + 1, X, y + b * size, pitch)
-        for j in range(0, w, STRIP):
-            columns = min(STRIP, w - j)
-            l = lower + (panel[s] + j * m + w * columns) * size
-            jump(combine, (False, columns, along, r, slots, y, pitch, l, Y + j * pitch))
-        jump(pivots, (w, m, lower + panel[s] * size, Y + b * size, pitch))
-        _across_square(kind, w, 0 if inside else b, b + w, Y, x + b * size, pitch)
+        p = parent[s]
+        if p >= 0 and present[base[p]] != p:
+            _open_path(kind, p, first, base, parent, label, present, path, x, y, pitch, line, out, into)
+        _combine(
+            kind, combine, pivots, s, first, begin, slot, base, child, panel, present, lower, upper, x, y, pitch, unit
+        )
+        w, b = first[s + 1] - first[s], base[s]
         padded = (b + w + line - 1) // line * line
-        jump(put, (w, b + w, padded, X, pitch, out + label[s] * size))
-        jump(put, (w, b + w, padded, Y, pitch, into + label[s] * size))
+        jump(put, (w, b + w, padded, x + b * pitch, pitch, out + label[s] * size))
+        jump(put, (w, b + w, padded, y + b * pitch, pitch, into + label[s] * size))
+
+
+@kernel
+def follow(
+    kind: Any, combine: int, pivots: int, begun: int, most: int, again: Any, state: Any, touched: Any, leaf: Any,
+    first: Any, begin: Any, slot: Any, base: Any, parent: Any, child: Any, panel: Any, label: Any, present: Any,
+    path: Any, lower: int, upper: int, x: int, y: int, pitch: int, unit: int, line: int, out: int, into: int,
+) -> int:  # fmt: skip
+    """Labels of other panels put right where the panels of supernodes `again`, in descending order, are new ones.
+
+    From supernode `begun` on, in descending order, until about `most` pairs; returns which is next, or −1.
+    state[s] becomes 1 where labels were computed, and 2 where they are not what they were. touched[k] is the supernode
+    in whose labels an entry with place k of the path has changed. Where no row of a supernode is touched, neither are
+    its labels, nor those below it but for `again`.
+    """
+    size, q, s, done = itemsize(kind), 0, begun, 0
+    while s >= 0:
+        while q < len(again) and again[q] > s:
+            q += 1
+        p, below = parent[s], again[q] if q < len(again) else -1
+        if below != s:
+            if p < 0 or state[p] == 0:
+                s = max(below, leaf[p] - 1) if p >= 0 else below
+                continue
+            near = False
+            for k in range(begin[s], begin[s + 1]):
+                t = touched[slot[k]]
+                near |= t > s and leaf[t] <= s  # above s, and so still on the path
+            if not near:
+                s = max(below, leaf[s] - 1)
+                continue
+        if done > most:
+            return s
+        if p >= 0 and present[base[p]] != p:
+            _open_path(kind, p, first, base, parent, label, present, path, x, y, pitch, line, out, into)
+        _combine(
+            kind, combine, pivots, s, first, begin, slot, base, child, panel, present, lower, upper, x, y, pitch, unit
+        )
+        w, b = first[s + 1] - first[s], base[s]
+        padded = (b + w + line - 1) // line * line
+        state[s] = 1
+        for side in range(2):
+            square, labels = (y if side else x) + b * pitch, (into if side else out) + label[s] * size
+            for c in range(w):
+                row, old = square + c * pitch, labels + c * padded * size
+                if not _differs(kind, b + w, row, old):
+                    continue
+                state[s] = 2
+                for k in range(b + w):
+                    if load(kind, row + k * size) != load(kind, old + k * size):
+                        t = touched[k]
+                        if t <= s or leaf[t] > s:
+                            touched[k] = s
+                        touched[b + c] = s
+                copy(kind, b + w, row, old)
+        done += w * (begin[s + 1] - begin[s] + 1) * (2 * b + w)
+        s -= 1
+    return -1
+
+
+@part
+def _differs(kind: Any, count: int, x: int, y: int) -> bool:
+    """Whether one of so many entries has other bits."""
+    size, other = itemsize(kind), False
+    for k in range(count):
+        other |= load(kind, x + k * size) != load(kind, y + k * size)
+    return other
+
+
+@kernel
+def bring(kind: Any, stale: Any, label: Any, source: int, target: int) -> None:
+    """Copy the labels of some supernodes."""
+    for s in stale:
+        place = label[s] * itemsize(kind)
+        copy(kind, label[s + 1] - label[s], source + place, target + place)
 
 
 @intrinsic
