@@ -299,6 +299,10 @@ class Measured:
         radius : The least.
         periphery : The vertices that have it.
 
+        Notes
+        -----
+        One pass over all n² distances, which serves all measures; without a table, rows are streamed.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -323,6 +327,10 @@ class Measured:
         --------
         diameter : The greatest.
         center : The vertices that have it.
+
+        Notes
+        -----
+        One pass over all n² distances, which serves all measures; without a table, rows are streamed.
 
         Examples
         --------
@@ -349,6 +357,10 @@ class Measured:
         periphery : Those whose eccentricity is the diameter.
         radius : That eccentricity.
 
+        Notes
+        -----
+        One pass over all n² distances, which serves all measures; without a table, rows are streamed.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -373,6 +385,10 @@ class Measured:
         --------
         center : Those whose eccentricity is the radius.
         diameter : That eccentricity.
+
+        Notes
+        -----
+        One pass over all n² distances, which serves all measures; without a table, rows are streamed.
 
         Examples
         --------
@@ -404,6 +420,10 @@ class Measured:
         reduce : "closeness" as an array, "harmonic" with the mean of reciprocals.
         networkx.closeness_centrality : What it agrees with.
 
+        Notes
+        -----
+        One pass over all n² distances, which serves all measures; without a table, rows are streamed.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -431,6 +451,10 @@ class Measured:
         global_efficiency : Where there may be no path.
         eccentricity : The greatest instead of the mean.
 
+        Notes
+        -----
+        One pass over all n² distances, which serves all measures; without a table, rows are streamed.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -455,6 +479,10 @@ class Measured:
         --------
         average_path_length : The mean of the distances themselves.
         networkx.global_efficiency : What it agrees with.
+
+        Notes
+        -----
+        One pass over all n² distances, which serves all measures; without a table, rows are streamed.
 
         Examples
         --------

@@ -142,6 +142,10 @@ class BitMatrix:
         set_diagonal : Of a matrix that exists.
         semiring.eye : Of any semiring.
 
+        Notes
+        -----
+        n² / 8 bytes are cleared, n bits set.
+
         Examples
         --------
         >>> import semiring
@@ -233,6 +237,10 @@ class BitMatrix:
         to_edges : The way back.
         from_sparse, from_bool : Of a matrix.
 
+        Notes
+        -----
+        O(m) for m edges, and rows · columns / 8 bytes that are cleared.
+
         Examples
         --------
         >>> import semiring
@@ -280,6 +288,10 @@ class BitMatrix:
         to_sparse : The way back.
         from_edges, from_bool : Other forms.
 
+        Notes
+        -----
+        O(m) for m entries, and rows · columns / 8 bytes that are cleared.
+
         Examples
         --------
         >>> import scipy.sparse, semiring
@@ -315,6 +327,10 @@ class BitMatrix:
         --------
         rows, column : A part of it.
         to_edges, to_sparse : Where few bits are set.
+
+        Notes
+        -----
+        A byte an entry, eight times as many as the packed bits.
 
         Examples
         --------
@@ -352,6 +368,10 @@ class BitMatrix:
         from_edges : The way back.
         indices : Of one row.
 
+        Notes
+        -----
+        All words once, and 16 bytes a set bit.
+
         Examples
         --------
         >>> import semiring
@@ -375,6 +395,10 @@ class BitMatrix:
         --------
         from_sparse : The way back.
         to_bool, to_edges : Other forms.
+
+        Notes
+        -----
+        All words once, and a bool and an index a set bit.
 
         Examples
         --------
@@ -491,6 +515,10 @@ class BitMatrix:
         indices : The columns of the set bits.
         column : The other way.
 
+        Notes
+        -----
+        O(columns) for each row.
+
         Examples
         --------
         >>> import semiring
@@ -526,6 +554,10 @@ class BitMatrix:
         rows : The bits themselves.
         to_edges : Of all rows.
 
+        Notes
+        -----
+        O(columns).
+
         Examples
         --------
         >>> import semiring
@@ -555,6 +587,10 @@ class BitMatrix:
         --------
         rows : The other way, in which words are contiguous.
 
+        Notes
+        -----
+        O(rows): a word of each row.
+
         Examples
         --------
         >>> import semiring
@@ -575,6 +611,10 @@ class BitMatrix:
         See Also
         --------
         set_diagonal : Writes it.
+
+        Notes
+        -----
+        O(n): a word of each row.
 
         Examples
         --------
@@ -601,6 +641,10 @@ class BitMatrix:
         See Also
         --------
         diagonal : Reads it.
+
+        Notes
+        -----
+        O(n): a word of each row.
 
         Examples
         --------
@@ -664,6 +708,10 @@ class BitMatrix:
         --------
         counts : How many.
 
+        Notes
+        -----
+        Words are read until one is not 0, at most n² / 8 bytes.
+
         Examples
         --------
         >>> import semiring
@@ -684,6 +732,10 @@ class BitMatrix:
         --------
         get : In NumPy.
 
+        Notes
+        -----
+        All words once, rows · columns / 8 bytes.
+
         Examples
         --------
         >>> import semiring
@@ -703,6 +755,10 @@ class BitMatrix:
         See Also
         --------
         copy : In words of its own in any case.
+
+        Notes
+        -----
+        All words once from the device, rows · columns / 8 bytes; nothing where they are in NumPy.
 
         Examples
         --------
@@ -788,6 +844,10 @@ class BitMatrix:
         --------
         column : One row of it.
 
+        Notes
+        -----
+        All words are read and written once, in tiles of 64 × 64 bits.
+
         Examples
         --------
         >>> import semiring
@@ -868,6 +928,10 @@ class BitMatrix:
         See Also
         --------
         save : What wrote it.
+
+        Notes
+        -----
+        All words once, rows · columns / 8 bytes.
 
         Examples
         --------

@@ -215,6 +215,10 @@ def get(semiring: str | Semiring) -> Semiring:
     load : One of your own, from a file.
     CATALOG : All that have a name.
 
+    Notes
+    -----
+    O(1).
+
     Examples
     --------
     >>> import semiring
@@ -262,6 +266,10 @@ def load(place: str) -> Semiring:
     --------
     get : One of the catalog.
     check_axioms : Whether it is a semiring.
+
+    Notes
+    -----
+    What the file does; nothing is compiled until the semiring is used.
 
     Examples
     --------

@@ -291,6 +291,7 @@ SECTIONS = {
         TileStore.inspect
     """,  # nothing to go wrong
     "See Also": "",
+    "Notes": "",  # what it costs
     "Examples": "",
 }
 #: Classes of whose methods the same is asked.

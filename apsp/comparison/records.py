@@ -137,6 +137,10 @@ class Comparison:
         apsp.compare_sizes : A comparison of several sizes.
         notes : The same as text.
 
+        Notes
+        -----
+        O(r) for r runs; nothing is measured again.
+
         Examples
         --------
         >>> from apsp.comparison import Comparison
@@ -166,6 +170,10 @@ class Comparison:
         --------
         crossover : Whether the GPU pays.
         apsp.plan : What `closure` chooses.
+
+        Notes
+        -----
+        O(r) for r runs; nothing is measured again.
 
         Examples
         --------
@@ -201,6 +209,10 @@ class Comparison:
         --------
         advice : Which schedule.
         notes : Both, and the fits.
+
+        Notes
+        -----
+        O(r) for r runs; nothing is measured again.
 
         Examples
         --------
@@ -240,6 +252,10 @@ class Comparison:
         to_json : Numbers.
         plot : A picture.
 
+        Notes
+        -----
+        O(r) for r runs; nothing is measured again.
+
         Examples
         --------
         >>> from apsp.comparison import Comparison
@@ -262,6 +278,10 @@ class Comparison:
         See Also
         --------
         fits, advice, crossover : Their contents.
+
+        Notes
+        -----
+        O(r) for r runs; nothing is measured again.
 
         Examples
         --------
@@ -297,6 +317,10 @@ class Comparison:
         See Also
         --------
         table : For printing.
+
+        Notes
+        -----
+        O(r) for r runs; nothing is measured again.
 
         Examples
         --------
@@ -345,6 +369,10 @@ class Comparison:
         See Also
         --------
         table, to_json : The numbers.
+
+        Notes
+        -----
+        O(r) for r runs; the first picture of a process loads matplotlib.
 
         Examples
         --------

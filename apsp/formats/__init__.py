@@ -65,6 +65,10 @@ def names() -> tuple[str, ...]:
     written : Those that are written.
     read : What takes such a name.
 
+    Notes
+    -----
+    O(1): modules of formats are loaded once.
+
     Examples
     --------
     >>> "csv" in names(), "excel" in names()
@@ -84,6 +88,10 @@ def written() -> tuple[str, ...]:
     --------
     names : All of them.
     write : What takes such a name.
+
+    Notes
+    -----
+    O(1): modules of formats are loaded once.
 
     Examples
     --------
@@ -258,6 +266,10 @@ def check_output(path: str | os.PathLike[str], *, format: str | None = None) -> 
     See Also
     --------
     write : What would raise it.
+
+    Notes
+    -----
+    O(1): one look at the folder, nothing is written.
 
     Examples
     --------

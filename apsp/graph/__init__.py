@@ -108,6 +108,10 @@ class Graph:
         matrix : The way back.
         from_arrays, from_edges : Lists of edges.
 
+        Notes
+        -----
+        O(1) for an array, which is not copied; O(n) for labels.
+
         Examples
         --------
         >>> Graph.from_matrix([[0, 3], [1, 0]], labels=["A", "B"]).index("B")
@@ -289,6 +293,10 @@ class Graph:
         --------
         apsp.as_graph : `directed`, `unweighted` and `null_value`, as a caller says them.
 
+        Notes
+        -----
+        O(1): edges and labels are shared with this graph.
+
         Examples
         --------
         >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
@@ -334,6 +342,10 @@ class Graph:
         --------
         index_of : Of many.
 
+        Notes
+        -----
+        O(1); the first one makes a table of the n labels.
+
         Examples
         --------
         >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
@@ -361,6 +373,10 @@ class Graph:
         See Also
         --------
         index : Of one.
+
+        Notes
+        -----
+        O(k) for k labels; the first call makes a table of the n labels.
 
         Examples
         --------

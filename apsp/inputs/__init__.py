@@ -217,6 +217,10 @@ def is_array(source: Any) -> bool:
     --------
     as_graph : What takes it.
 
+    Notes
+    -----
+    O(1): only the type is looked at.
+
     Examples
     --------
     >>> is_array([[0, 1], [1, 0]]), is_array([(0, 1), (1, 0)])

@@ -100,6 +100,10 @@ class CriticalPath:
         plot : Bars.
         critical_path : What makes it.
 
+        Notes
+        -----
+        O(n) for n tasks.
+
         Examples
         --------
         >>> from apsp import critical_path
@@ -144,6 +148,10 @@ class CriticalPath:
         --------
         to_frame : A table.
         critical_path : What makes it.
+
+        Notes
+        -----
+        A bar a task; the first picture of a process loads matplotlib.
 
         Examples
         --------

@@ -300,6 +300,10 @@ class Result(Shown, Flowing, Measured):
         --------
         save : What wrote it.
 
+        Notes
+        -----
+        An `.npz` is read entirely; of tiles, `.zarr` and `.hubs` only what is asked for later.
+
         Examples
         --------
         >>> from apsp import Result

@@ -100,6 +100,10 @@ class Distances:
         table : All pairs of two lists.
         path : The walk of that weight.
 
+        Notes
+        -----
+        O(1) where there is a table; by elimination two climbs of the tree; else one search or one row.
+
         Examples
         --------
         >>> from apsp import shortest_paths

@@ -57,6 +57,10 @@ class Shown(Distances):
         --------
         to_frame, table : All of them.
 
+        Notes
+        -----
+        The rows of `count` vertices.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -100,6 +104,10 @@ class Shown(Distances):
         --------
         table : An array, without labels.
         save : A file.
+
+        Notes
+        -----
+        The rows asked for, all n² distances by default, in float64 or integers.
 
         Examples
         --------
@@ -176,6 +184,10 @@ class Shown(Distances):
         path : A path to show.
         nearest, closeness : Values to show.
         edge_betweenness, flows : Of edges.
+
+        Notes
+        -----
+        All n² distances for an image of them; with positions, the edges of the graph and what `values` asks for.
 
         Examples
         --------

@@ -229,6 +229,10 @@ class Elimination(Queries):
         --------
         eliminate : Of a sparse matrix; its cost and sources.
 
+        Notes
+        -----
+        As `semiring.eliminate`: what `semiring.sparse.analyse` counts.
+
         Examples
         --------
         >>> import semiring

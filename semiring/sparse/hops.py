@@ -217,6 +217,10 @@ class Hops:
         rows : A few rows at a time.
         eliminate : Where arcs have weights.
 
+        Notes
+        -----
+        As `rows` of all; n² counts.
+
         Examples
         --------
         >>> import semiring
@@ -245,6 +249,10 @@ class Hops:
         See Also
         --------
         rows : What takes so many.
+
+        Notes
+        -----
+        O(1).
 
         Examples
         --------

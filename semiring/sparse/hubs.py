@@ -173,6 +173,10 @@ class HubLabels:
         --------
         Elimination.hub_labels : What makes them.
 
+        Notes
+        -----
+        The tables that find labels are checked, O(n); labels are not read.
+
         Examples
         --------
         >>> import numpy as np, semiring

@@ -513,6 +513,10 @@ class Searches:
         rows : A few rows at a time.
         eliminate : For roads and meshes.
 
+        Notes
+        -----
+        As `rows` of all; n² entries.
+
         Examples
         --------
         >>> import semiring
@@ -552,6 +556,10 @@ class Searches:
         --------
         rows : What takes so many.
 
+        Notes
+        -----
+        O(1).
+
         Examples
         --------
         >>> import semiring
@@ -583,6 +591,10 @@ class Searches:
         See Also
         --------
         rows : Searches for good.
+
+        Notes
+        -----
+        At most four searches from one batch.
 
         Examples
         --------

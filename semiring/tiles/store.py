@@ -184,6 +184,10 @@ class TileStore:
         --------
         create : Those of a new store.
 
+        Notes
+        -----
+        O(1): `store.json` is written again.
+
         Examples
         --------
         >>> import numpy as np
@@ -285,6 +289,10 @@ class TileStore:
         put : Many tiles.
         read : The way back.
 
+        Notes
+        -----
+        The bytes of the tile are written once, with checksums.
+
         Examples
         --------
         >>> import numpy as np
@@ -328,6 +336,10 @@ class TileStore:
         --------
         window : Any rows and columns.
         write : The way back.
+
+        Notes
+        -----
+        The bytes of the tile are read once, and its checksums compared.
 
         Examples
         --------
@@ -485,6 +497,10 @@ class TileStore:
         write : One tile.
         window : The way back.
 
+        Notes
+        -----
+        The bytes of the window are written once, with checksums.
+
         Examples
         --------
         >>> import numpy as np
@@ -555,6 +571,10 @@ class TileStore:
         See Also
         --------
         create : An empty one.
+
+        Notes
+        -----
+        O(tiles); all bytes only where the disk has no links, or it is another one.
 
         Examples
         --------
