@@ -141,8 +141,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "sparse":
-        return importlib.import_module(".sparse", __name__)
+    if name in ("sparse", "torch"):
+        return importlib.import_module(f".{name}", __name__)
     if name not in _MODULE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(importlib.import_module(f".{_MODULE[name]}", __name__), name)

@@ -257,6 +257,10 @@ PUBLIC = {
     "apsp.inputs": "Kind NAMES as_graph is_array kinds write",
     "apsp.schedules": "Schedule get names",
 }
+if find_spec("torch"):
+    PUBLIC["semiring.torch"] = """
+        associative_scan ctc_scores dtw edit_distance hmm_scores log_partition marginals viterbi
+    """
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -336,7 +340,7 @@ def test_type_checkers_see_the_public_names(package):
 
 
 #: What modules of these names are for, and cannot be loaded without.
-LIBRARIES = {"tensors": "torch", "tracers": "jax"}
+LIBRARIES = {"tensors": "torch", "torch": "torch", "tracers": "jax"}
 
 
 def test_docstring_examples_run():

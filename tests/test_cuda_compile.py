@@ -16,7 +16,7 @@ import pytest
 
 from semiring import AlgebraError, Op, Semiring, dtypes, get, trust
 from semiring.cuda import algebra, cache, cards, compile, gpu, survey
-from semiring.cuda.dense import backend, cooperative, matrix, registry, sources, tiles
+from semiring.cuda.dense import backend, chain, cooperative, matrix, registry, sources, tiles
 from semiring.cuda.routes import adjoint, gradients, walks
 from semiring.cuda.routes import predecessors as routes
 
@@ -121,6 +121,15 @@ def test_pivot_blocks_compile(case, nonnegative, arch):
 def test_every_pivot_block_compiles(case, nonnegative, arch):
     for name, entry, used in compiled(case, nonnegative, arch, lambda name: name.startswith("pivot")):
         assert used.spill_stores == 0, (name, entry, used)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "arch"), [("log_plus", "float32", "sm_90"), ("max_plus", "float64", "sm_80")]
+)
+def test_chains_compile(name, dtype, arch):
+    binary = compile.compile(chain.text(get(name), np.dtype(dtype)), arch)
+    assert {*binary.resources} == {"chain", "unchain"}
+    assert all(used.spill_stores == used.stack == 0 for used in binary.resources.values())
 
 
 @pytest.mark.compile

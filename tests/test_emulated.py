@@ -165,6 +165,28 @@ class TestProducts:
         ops.matmul_batch(C[1:, :, :4], cp.asarray(A[3:, :, :1]), cp.asarray(B[:, :1, 4:8]))
         np.testing.assert_array_equal(C[1, :, :4].get(), cases.product(case, A[3, :, :1], B[0, :1, 4:8]))
 
+    @pytest.mark.parametrize(("states", "steps"), [(5, 7), (33, 4), (300, 3), (1, 2), (4, 1)])
+    def test_chains_and_their_derivatives(self, cp, states, steps, monkeypatch):
+        """As on the host, which tests/test_torch.py holds to PyTorch: matrices of all, of each, of each step."""
+        from semiring.chains import chain, unchain
+        from semiring.cuda.dense import chain as launched
+
+        rng = np.random.default_rng(states)
+        E, G = rng.normal(size=(2, 3, steps, states))
+        for shape in ((), (3,), (3, steps - 1)):
+            M = rng.normal(size=(*shape, states, states))
+            M[..., 0, 1:] = -np.inf
+            given = [cp.asarray(X) for X in (E, M)]
+            for shared in (launched.SHARED, 0) if states == 5 else (launched.SHARED,):
+                monkeypatch.setattr(launched, "SHARED", shared)
+                for name in ("max_plus", "log_plus"):
+                    found, wanted = chain(*given, get(name)), chain(E, M, get(name))
+                    for x, y in zip(found, wanted, strict=True):
+                        np.testing.assert_allclose(np.array(x), y, rtol=1e-12, atol=1e-12)
+                back = unchain(*given, *found, cp.asarray(G)), unchain(E, M, *wanted, G)
+                for x, y in zip(*back, strict=True):
+                    np.testing.assert_allclose(np.array(x), y, rtol=1e-9, atol=1e-12)
+
     @pytest.mark.parametrize("verb", ["left_mul", "right_mul", "eliminate"])
     def test_products_in_place(self, cp, verb):
         case = cases.Case(get("min_plus"), np.dtype("float32"))

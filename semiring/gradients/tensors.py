@@ -17,6 +17,8 @@ from torch.utils.checkpoint import checkpoint as again
 from .. import catalog, memory
 from ..algebra import Semiring
 from ..arrays import take_in
+from ..chains import chain as chain_of
+from ..chains import unchain
 from ..contraction import HINT, Contraction, contracted, evaluated, finished, performed, planned
 from ..devices import on_device
 from ..product import multiplied
@@ -214,3 +216,54 @@ def _kept_in_part(plan: Contraction, tensors: Sequence[Tensor], library: Tensors
         live |= zip(results, made, strict=True)
     (X,) = live.values()
     return finished(plan, X, library)
+
+
+_chain = operation(
+    "semiring::chain",
+    "(Tensor E, Tensor M, str semiring, int? threads) -> (Tensor, Tensor)",
+    lambda E, M, semiring, threads: computed(partial(chain_of, s=named(semiring), threads=threads), E, M),
+    lambda E, M, *_: (E.new_empty(E.shape), E.new_empty(E.shape[:2], dtype=torch.float64)),
+)
+_unchain = operation(
+    "semiring::chain_backward",
+    "(Tensor E, Tensor M, Tensor x, Tensor shift, Tensor G, int? threads) -> (Tensor, Tensor)",
+    lambda *tensors: computed(partial(unchain, threads=tensors[-1]), *tensors[:-1]),
+    lambda E, M, *_: (E.new_empty(E.shape), M.new_empty(M.shape)),
+)
+
+
+def _chain_context(ctx: Any, inputs: Any, output: Any) -> None:
+    E, M, ctx.semiring, ctx.threads = inputs
+    ctx.save_for_backward(E, M, *output)
+
+
+def _chain_backward(ctx: Any, G: Tensor, _: Tensor) -> Any:
+    E, M, x, shift = ctx.saved_tensors
+    if not torch.is_grad_enabled() and kind(named(ctx.semiring), "chain") == "exponential":
+        return *_unchain(E, M, x, shift, G, ctx.threads), None, None
+    with torch.enable_grad():  # for derivatives of this one, and where ⊕ selects: step by step
+        again = step_by_step(E, M, ctx.semiring, ctx.threads)
+    graph = torch.is_grad_enabled()
+    wanted = [X for X in (E, M) if X.requires_grad]
+    found = iter(torch.autograd.grad(again, wanted, G.to(again.dtype), create_graph=graph))
+    return *(next(found) if X.requires_grad else None for X in (E, M)), None, None
+
+
+_chain.register_autograd(_chain_backward, setup_context=_chain_context)
+
+
+def step_by_step(E: Tensor, M: Tensor, semiring: str | Semiring, threads: int | None = None) -> Tensor:
+    """The x of a chain (see `semiring.chains`), an einsum a step."""
+    library, text = Tensors(named(key(semiring)), "one", threads), "bi,ij->bj" if M.ndim == 2 else "bi,bij->bj"
+    rows = list(E[:, :1].unbind(1))
+    for t in range(1, E.shape[1]):
+        operands = rows[-1], M[:, t - 1] if M.ndim == 4 else M
+        rows.append(library.times(einsum(text, operands, semiring, "auto", "one", threads, False), E[:, t]))
+    return torch.stack(rows, 1) if rows else E
+
+
+def chain(E: Tensor, M: Tensor, semiring: str | Semiring, threads: int | None = None) -> tuple[Tensor, Tensor]:
+    """`semiring.chains.chain` of tensors, with gradients: by x, which stands for x + shift, and not by the shift."""
+    E, M = plain(E, M, where="chain")
+    x, shift = _chain(E, M, key(semiring), threads)
+    return x, shift.detach()

@@ -1,0 +1,94 @@
+"""x[t] = (x[t−1] ⊗ M) ⊗ e[t] of many sequences: the recursion of linear-chain models, and its derivative.
+
+On a GPU it is one launch, a thread block a sequence; on the host a product of all sequences with M, step by step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .algebra import Semiring
+from .catalog import log_plus
+from .contraction import contracted, planned
+from .devices import module
+from .elementwise import Arrays
+from .errors import AlgebraError
+from .gradients import softsum
+from .signals import load
+from .types import Array
+
+
+def chain(E: Array, M: Array, s: Semiring, threads: int | None = None) -> tuple[Any, Any]:
+    """The x of all steps, and over (logaddexp, +) what must be added to each row of them; NumPy's or CuPy's.
+
+    Parameters
+    ----------
+    E : array, shape (batch, steps, states)
+        What each step adds to each state; the first step has nothing else.
+    M : array, shape (states, states), (batch, states, states) or (batch, steps − 1, states, states)
+        From state to state: of all, of each sequence, or of each step.
+    s : Semiring
+        One whose ⊗ adds numbers.
+
+    Returns
+    -------
+    x : array, shape (batch, steps, states)
+        Over (logaddexp, +) less the greatest of each row.
+    shift : float64 array, shape (batch, steps)
+        That, summed up; zeros over others.
+    """
+    if s.mul.ufunc is not np.add or not (s.add.selects or s.add.ufunc is np.logaddexp):
+        raise AlgebraError(f"chain: ⊗ must add numbers and ⊕ select or be logaddexp, got {s.name}. Use einsum.")
+    if module(E) is not np:
+        xp = module(E)
+        return load("semiring.cuda.dense.chain").chain(*map(xp.ascontiguousarray, (E, M)), s)
+    library, (count, steps, states) = Arrays(s, threads), E.shape
+    x, shift = np.empty_like(E), np.zeros(E.shape[:2])
+    text = "bi,ij->bj" if M.ndim == 2 else "bi,bij->bj"
+    plan = planned(
+        text, [(count, states), M.shape[-2:] if M.ndim == 2 else (count, states, states)], s, E.dtype, "auto"
+    )
+    for t in range(steps):
+        row = E[:, t]
+        if t:
+            row = library.times(contracted(plan, [x[:, t - 1], M[:, t - 1] if M.ndim == 4 else M], library), row)
+        if not s.add.selects and states:
+            top = row.max(axis=1)
+            top[top == s.zero] = 0
+            shift[:, t] = (shift[:, t - 1] if t else 0) + top
+            row = row - top[:, None]
+        x[:, t] = row
+    return x, shift
+
+
+def unchain(E: Array, M: Array, x: Array, shift: Array, G: Array, threads: int | None = None) -> tuple[Any, Any]:
+    """What G, the derivative by x, makes of the derivatives by E and by M, over (logaddexp, +)."""
+    xp, steps = module(E), E.shape[1]
+    if xp is not np:
+        arrays = map(xp.ascontiguousarray, (E, M, x, shift, G))
+        a, d = load("semiring.cuda.dense.chain").unchain(*arrays, log_plus)
+        return a, d.sum(axis=0) if M.ndim == 2 else d
+    a = np.array(G)
+    with np.errstate(invalid="ignore"):
+        rest = np.where(x == -np.inf, -np.inf, E - x)
+        rest[:, 1:] -= np.diff(shift, axis=1)[..., None].astype(E.dtype)
+    d = np.zeros((len(E), *M.shape[-3:]) if M.ndim == 4 else M.shape, E.dtype)
+    for t in range(steps - 1, 0, -1):
+        before, last = x[:, t - 1], rest[:, t]
+        if M.ndim == 2:
+            a[:, t - 1] += softsum(a[:, t], None, last, M.T, before, threads)
+        else:
+            matrix = M[:, t - 1] if M.ndim == 4 else M
+            part = np.exp(before[:, :, None] + matrix + last[:, None]) * a[:, t][:, None]
+            a[:, t - 1] += part.sum(axis=2)
+            if M.ndim == 4:
+                d[:, t - 1] = part
+            else:
+                d += part
+    if M.ndim == 2 and steps > 1 and len(E):
+        states = E.shape[2]
+        left, right, weights = (X.reshape(-1, states) for X in (x[:, :-1], rest[:, 1:], a[:, 1:]))
+        d[...] = softsum(None, weights, left.T, right, M, threads)
+    return a, d

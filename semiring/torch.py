@@ -1,0 +1,491 @@
+"""Dynamic programmes on PyTorch's tensors: linear chains (CRF, HMM, CTC), scans of products, alignments of sequences.
+
+Each is a few lines on `einsum`, and on the recursion of chains (chains.py), which is one launch on a GPU. All are
+differentiable where their semirings are; float16 and bfloat16 are computed and returned in float32.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .algebra import Semiring
+from .catalog import get
+from .errors import DTypeError, ShapeError
+from .gradients.tensors import Tensors, chain
+from .sums import einsum
+
+
+def associative_scan(A: Tensor, semiring: str | Semiring = "log_plus", *, reverse: bool = False) -> Tensor:
+    """A₁, A₁ ⊗ A₂, A₁ ⊗ A₂ ⊗ A₃, …: all products of a sequence's first matrices, in log₂ T rounds.
+
+    Parameters
+    ----------
+    A : tensor, shape (…, T, n, n)
+    semiring : str or Semiring
+    reverse : bool
+        Products of the last matrices instead: …, A_{T−1} ⊗ A_T, A_T.
+
+    Returns
+    -------
+    tensor, shape (…, T, n, n)
+
+    Raises
+    ------
+    ShapeError
+        If matrices are not square.
+    DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `semiring.matmul`.
+
+    See Also
+    --------
+    log_partition : Where only a vector goes along the sequence, by far less work.
+    semiring.einsum : Products of different matrices.
+
+    Notes
+    -----
+    At most 2 T products of n³ pairs, all of a round in one call (Blelloch 1990).
+
+    Examples
+    --------
+    >>> import torch
+    >>> associative_scan(torch.tensor([[[1.0]], [[2.0]], [[3.0]]]), "max_plus").flatten().tolist()
+    [1.0, 3.0, 6.0]
+    """
+    if A.ndim < 3 or A.shape[-1] != A.shape[-2]:
+        raise ShapeError(f"associative_scan: A must be (…, T, n, n), got shape {tuple(A.shape)}.")
+    s, steps = get(semiring), A.shape[-3]
+    A = A.flip(-3) if reverse else A
+
+    def product(X: Tensor, Y: Tensor) -> Tensor:
+        X, Y = (Y, X) if reverse else (X, Y)
+        found: Tensor = einsum("...tij,...tjk->...tik", X, Y, semiring=s)
+        return found
+
+    def scan(A: Tensor) -> Tensor:
+        if A.shape[-3] < 2:
+            return A
+        odd = scan(product(A[..., 0:-1:2, :, :], A[..., 1::2, :, :]))
+        even = product(odd[..., : (A.shape[-3] - 1) // 2, :, :], A[..., 2::2, :, :])
+        even = torch.cat((A[..., :1, :, :].to(even.dtype), even), -3)
+        pairs = torch.stack((even[..., : odd.shape[-3], :, :], odd), -3).flatten(-4, -3)
+        return torch.cat((pairs, even[..., odd.shape[-3] :, :, :]), -3)
+
+    found = scan(A) if steps else A
+    return found.flip(-3) if reverse else found
+
+
+def log_partition(
+    unary: Tensor, transitions: Tensor, *, final: Tensor | None = None, lengths: Tensor | None = None
+) -> Tensor:
+    """log Σ exp(score) over all paths of a linear-chain model: a CRF's partition function, an HMM's likelihood.
+
+    A path's score is the sum of `unary[b, t, y_t]`, of `transitions[y_{t−1}, y_t]`, and of `final[y]` at its end.
+
+    Parameters
+    ----------
+    unary : tensor, shape (B, T, S)
+        Emission scores, start scores among those of the first step.
+    transitions : tensor, shape (S, S), (B, S, S) or (B, T − 1, S, S)
+        From state to state; −inf where there is no way.
+    final : tensor, shape (S,) or (B, S), optional
+    lengths : integer tensor, shape (B,), optional
+        Steps of each sequence, at least 1; T by default.
+
+    Returns
+    -------
+    tensor, shape (B,)
+        −inf where there is no path. Its gradients are marginals: by `unary` of states, by `transitions` of pairs.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If shapes do not fit, or dtypes differ.
+
+    See Also
+    --------
+    marginals : The gradient by `unary`.
+    viterbi : The best path.
+    hmm_scores : `unary` of a hidden Markov model.
+
+    Notes
+    -----
+    B T S² pairs, forwards and backwards; numbers of each step are kept less their greatest, so that float32 loses
+    nothing over thousands of steps. Second derivatives are computed step by step.
+
+    Examples
+    --------
+    >>> import torch
+    >>> log_partition(torch.zeros(1, 3, 2), torch.zeros(2, 2)).exp().round()
+    tensor([8.])
+    """
+    unary, transitions, last = _checked(unary, transitions, lengths, "log_partition")
+    x, shift = chain(unary, transitions, "log_plus")
+    rows = torch.arange(len(x), device=x.device)
+    end = x[rows, last] if final is None else _log_plus.times(x[rows, last], final.expand(len(x), -1).to(x.dtype))
+    total = _log_plus.total(end, (1,)).double() + shift[rows, last]
+    return total.to(x.dtype)
+
+
+def marginals(
+    unary: Tensor, transitions: Tensor, *, final: Tensor | None = None, lengths: Tensor | None = None
+) -> Tensor:
+    """P(y_t = s): how probable each state is at each step, in a linear-chain model.
+
+    Parameters
+    ----------
+    unary, transitions, final, lengths
+        As for `log_partition`.
+
+    Returns
+    -------
+    tensor, shape (B, T, S)
+        Each row sums to 1; beyond a sequence's end, and where there is no path, zeros. Differentiable where `unary` or
+        `transitions` require gradients.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        As `log_partition`.
+
+    See Also
+    --------
+    log_partition : Whose gradient this is.
+
+    Notes
+    -----
+    As `log_partition`, forwards and backwards.
+
+    Examples
+    --------
+    >>> import torch
+    >>> marginals(torch.zeros(1, 2, 2), torch.zeros(2, 2)).tolist()
+    [[[0.5, 0.5], [0.5, 0.5]]]
+    """
+    graph = torch.is_grad_enabled() and (unary.requires_grad or transitions.requires_grad)
+    with torch.enable_grad():
+        scores = unary if unary.requires_grad else unary.detach().requires_grad_()
+        total = log_partition(scores, transitions, final=final, lengths=lengths)
+        (found,) = torch.autograd.grad(total.masked_fill(total == -torch.inf, 0).sum(), scores, create_graph=graph)
+    return found
+
+
+def viterbi(
+    unary: Tensor, transitions: Tensor, *, final: Tensor | None = None, lengths: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """The best path of a linear-chain model, and its score.
+
+    Parameters
+    ----------
+    unary, transitions, final, lengths
+        As for `log_partition`.
+
+    Returns
+    -------
+    scores : tensor, shape (B,)
+        With a gradient: along the path. −inf where there is no path.
+    paths : int64 tensor, shape (B, T)
+        The states; −1 beyond a sequence's end. Of several best ones that with the lowest last state, and so back.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        As `log_partition`.
+
+    See Also
+    --------
+    log_partition : All paths together.
+
+    Notes
+    -----
+    B T S² pairs over (max, +), with the sums in the order of the steps; then T gathers backwards.
+
+    Examples
+    --------
+    >>> import torch
+    >>> viterbi(torch.tensor([[[0.0, 1.0], [0.5, 0.0]]]), torch.zeros(2, 2))
+    (tensor([1.5000]), tensor([[1, 0]]))
+    """
+    unary, transitions, last = _checked(unary, transitions, lengths, "viterbi")
+    count, steps, _ = unary.shape
+    rows = torch.arange(count, device=unary.device)
+    with torch.no_grad():
+        x, _ = chain(unary, transitions, "max_plus")
+        ends = x if final is None else x + final.reshape(-1, 1, x.shape[2]).to(x.dtype)
+        state = ends[rows, last].argmax(1)
+        paths = torch.full((count, steps), -1, dtype=torch.int64, device=x.device)
+        for t in range(steps - 1, -1, -1):
+            if t < steps - 1:
+                M = transitions[:, t] if transitions.ndim == 4 else transitions
+                into = M.mT[state] if M.ndim == 2 else M[rows, :, state]
+                state = torch.where(t < last, (x[:, t] + into).argmax(1), state)
+            paths[:, t] = torch.where(t <= last, state, -1)
+    if not (torch.is_grad_enabled() and (unary.requires_grad or transitions.requires_grad)):
+        return ends[rows, last].amax(1), paths
+    states, inside = paths.clamp(min=0), paths >= 0
+    along = unary.gather(2, states[..., None])[..., 0]
+    M = transitions.expand(count, max(steps - 1, 0), -1, -1) if transitions.ndim < 3 else transitions
+    M = M[:, None].expand(-1, max(steps - 1, 0), -1, -1) if M.ndim == 3 else M
+    between = M[rows[:, None], torch.arange(max(steps - 1, 0), device=M.device), states[:, :-1], states[:, 1:]]
+    scores = torch.where(inside, along, 0).sum(1) + torch.where(inside[:, 1:], between, 0).sum(1)
+    if final is not None:
+        scores = scores + final.expand(count, -1)[rows, states[rows, last]]
+    return scores, paths
+
+
+def hmm_scores(observations: Tensor, initial: Tensor, emissions: Tensor) -> Tensor:
+    """`unary` of a hidden Markov model for `log_partition`, `marginals` and `viterbi`; its transitions are theirs.
+
+    Parameters
+    ----------
+    observations : int64 tensor, shape (B, T)
+    initial : tensor, shape (S,)
+        log P(y₀ = s).
+    emissions : tensor, shape (S, V)
+        log P(x | y = s).
+
+    Returns
+    -------
+    tensor, shape (B, T, S)
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit.
+
+    See Also
+    --------
+    log_partition : Of these, the log-likelihood.
+
+    Notes
+    -----
+    A gather.
+
+    Examples
+    --------
+    >>> import torch
+    >>> hmm_scores(torch.tensor([[1, 0]]), torch.zeros(2), torch.tensor([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [[[2.0, 4.0], [1.0, 3.0]]]
+    """
+    if observations.ndim != 2 or initial.ndim != 1 or emissions.ndim != 2 or len(initial) != len(emissions):
+        came = ", ".join(str(tuple(X.shape)) for X in (observations, initial, emissions))
+        raise ShapeError(f"hmm_scores: (B, T), (S,) and (S, V) are required, got {came}.")
+    unary = emissions.mT[observations]
+    return torch.cat((unary[:, :1] + initial, unary[:, 1:]), 1)
+
+
+def ctc_scores(log_probs: Tensor, targets: Tensor, target_lengths: Tensor, *, blank: int = 0) -> dict[str, Tensor]:
+    """Connectionist temporal classification as a linear chain: `log_partition(**ctc_scores(…))` is −CTC loss.
+
+    Its states are blank, first label, blank, second label, …, blank (Graves et al. 2006); `viterbi` of the same is the
+    best alignment, where state 2 k + 1 is label k and even states are blanks.
+
+    Parameters
+    ----------
+    log_probs : tensor, shape (B, T, C)
+        Mind the order: `torch.nn.CTCLoss` has (T, B, C).
+    targets : int64 tensor, shape (B, L)
+        Labels, none of them the blank; what is beyond a target's length does not matter.
+    target_lengths : int64 tensor, shape (B,)
+    blank : int
+
+    Returns
+    -------
+    dict
+        `unary`, `transitions` and `final`, for `log_partition`, `marginals` and `viterbi`; `lengths` is for the caller
+        to add.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit.
+
+    See Also
+    --------
+    viterbi : The best alignment.
+    torch.nn.functional.ctc_loss : The same sum alone.
+
+    Notes
+    -----
+    A gather; the chain has 2 L + 1 states.
+
+    Examples
+    --------
+    >>> import torch
+    >>> even = torch.full((1, 3, 2), 0.5).log()
+    >>> log_partition(**ctc_scores(even, torch.tensor([[1]]), torch.tensor([1]))).exp()  # 6 of 8 sequences
+    tensor([0.7500])
+    """
+    if log_probs.ndim != 3 or targets.ndim != 2 or not len(log_probs) == len(targets) == len(target_lengths):
+        came = ", ".join(str(tuple(X.shape)) for X in (log_probs, targets, target_lengths))
+        raise ShapeError(f"ctc_scores: (B, T, C), (B, L) and (B,) are required, got {came}.")
+    count, states = len(targets), 2 * targets.shape[1] + 1
+    symbols = torch.full((count, states), blank, dtype=torch.int64, device=targets.device)
+    symbols[:, 1::2] = targets
+    k = torch.arange(states, device=targets.device)
+    inside = k <= 2 * target_lengths[:, None]
+    symbols = torch.where(inside, symbols, blank)
+    unary = log_probs.gather(2, symbols[:, None].expand(-1, log_probs.shape[1], -1))
+    none = torch.full((), -torch.inf, dtype=unary.dtype, device=unary.device)
+    unary = torch.cat((torch.where(k < 2, unary[:, :1], none), unary[:, 1:]), 1)
+    step = k[None, :] - k[:, None]
+    other = (symbols[:, None, :] != blank) & (symbols[:, None, :] != symbols[:, :, None])
+    allowed = (step == 0) | (step == 1) | ((step == 2) & other)
+    ends = inside & (k >= 2 * target_lengths[:, None] - 1)
+    return {"unary": unary, "transitions": none.where(~allowed, 0), "final": none.where(~ends, 0)}
+
+
+def dtw(
+    costs: Tensor, *, lengths: tuple[Tensor, Tensor] | None = None, semiring: str | Semiring = "min_plus"
+) -> Tensor:
+    """Dynamic time warping: the least sum of costs along a path from (0, 0) to (m − 1, n − 1) by steps →, ↓ and ↘.
+
+    Parameters
+    ----------
+    costs : tensor, shape (B, m, n)
+        Of matching step i of one sequence and step j of the other; inf where that must not be.
+    lengths : pair of integer tensors, shape (B,), optional
+        Of the sequences, at least 1.
+    semiring : str or Semiring
+        (min, +); of −costs / temperature over "log_plus", soft DTW (Cuturi and Blondel 2017).
+
+    Returns
+    -------
+    tensor, shape (B,)
+
+    Raises
+    ------
+    ShapeError
+        If costs have not three axes, or an empty one.
+
+    See Also
+    --------
+    edit_distance : With gaps that cost 1.
+
+    Notes
+    -----
+    m + n steps, a diagonal of all cells that wait for no other at a time.
+
+    Examples
+    --------
+    >>> import torch
+    >>> x, y = torch.tensor([[1.0, 2, 3]]), torch.tensor([[1.0, 1, 2, 3]])
+    >>> dtw((x[:, :, None] - y[:, None]).abs())
+    tensor([0.])
+    """
+    if costs.ndim != 3 or not costs.shape[1] or not costs.shape[2]:
+        raise ShapeError(f"dtw: costs must be (B, m, n), m and n at least 1, got shape {tuple(costs.shape)}.")
+    s = get(semiring)
+    inner = torch.nn.functional.pad(costs, (1, 0, 1, 0), value=s.zero)
+    ends = lengths or tuple(torch.full((len(costs),), k, device=costs.device) for k in costs.shape[1:])
+    return _wavefront(inner, inner, inner, ends, s)
+
+
+def edit_distance(
+    a: Tensor, b: Tensor, *, lengths: tuple[Tensor, Tensor] | None = None, substitution: float = 1.0
+) -> Tensor:
+    """Levenshtein distances: how many insertions, deletions and substitutions make b of a, sequence by sequence.
+
+    Parameters
+    ----------
+    a : integer tensor, shape (B, m)
+    b : integer tensor, shape (B, n)
+    lengths : pair of integer tensors, shape (B,), optional
+    substitution : float
+        What one costs; 2 for none that pays.
+
+    Returns
+    -------
+    float32 tensor, shape (B,)
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit.
+
+    See Also
+    --------
+    dtw : With costs of each pair.
+
+    Notes
+    -----
+    m + n steps, a diagonal at a time (Wagner and Fischer 1974).
+
+    Examples
+    --------
+    >>> import torch
+    >>> words = [torch.tensor([list(w)]) for w in (b"kitten", b"sitting")]
+    >>> edit_distance(*words)
+    tensor([3.])
+    """
+    if a.ndim != 2 or b.ndim != 2 or len(a) != len(b):
+        raise ShapeError(f"edit_distance: (B, m) and (B, n) are required, got {tuple(a.shape)} and {tuple(b.shape)}.")
+    differ = torch.nn.functional.pad((a[:, :, None] != b[:, None]) * substitution, (1, 0, 1, 0), value=torch.inf)
+    gap = torch.ones_like(differ)
+    ends = lengths or tuple(torch.full((len(a),), x.shape[1], device=a.device) for x in (a, b))
+    return _wavefront(differ, gap, gap, ends, get("min_plus"))
+
+
+def _wavefront(both: Tensor, down: Tensor, right: Tensor, ends: Any, s: Semiring) -> Tensor:
+    """D at the ends, where D[0, 0] is one and D[i, j] is ⊕ of what comes from (i−1, j−1), (i−1, j) and (i, j−1).
+
+    All are (B, m + 1, n + 1): what the step into (i, j) is multiplied by.
+    """
+    library = Tensors(s, "one", None)
+    count, m, n = both.shape
+    i = torch.arange(m, device=both.device)
+    empty = both.new_full((count, m), s.zero)
+    last = empty.clone()
+    last[:, 0] = s.one
+    diagonals, before = [last], empty
+    for d in range(1, m + n - 1):
+        inside = (i <= d) & (d - i < n)
+        b, v, h = (X[:, i, (d - i).clamp(0, n - 1)] for X in (both, down, right))
+        above = torch.cat((empty[:, :1], last[:, :-1]), 1)
+        corner = torch.cat((empty[:, :1], before[:, :-1]), 1)
+        terms = [library.times(*pair) for pair in ((corner, b), (above, v), (last, h))]
+        before, last = last, torch.where(inside, library.total(torch.stack(terms), (0,)), s.zero)
+        diagonals.append(last)
+    at, rows = ends[0] + ends[1], torch.arange(count, device=both.device)
+    return torch.stack(diagonals, 1)[rows, at, ends[0]]
+
+
+def _checked(unary: Tensor, transitions: Tensor, lengths: Any, where: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Scores of one dtype, and the last step of each sequence.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+    """
+    halves = (torch.float16, torch.bfloat16)
+    unary, transitions = (X.float() if X.dtype in halves else X for X in (unary, transitions))
+    count, steps, states = unary.shape if unary.ndim == 3 else (0, 0, 0)
+    fits = ((states,) * 2, (count, states, states), (count, steps - 1, states, states))
+    if not (steps and states and tuple(transitions.shape) in fits):
+        raise ShapeError(
+            f"{where}: unary (B, T, S), T and S at least 1, and transitions (S, S), (B, S, S) or (B, T − 1, S, S) are "
+            f"required, got {tuple(unary.shape)} and {tuple(transitions.shape)}."
+        )
+    if unary.dtype != transitions.dtype or not unary.is_floating_point():
+        raise DTypeError(f"{where}: scores must be floats of one dtype, got {unary.dtype} and {transitions.dtype}.")
+    if lengths is None:
+        return unary, transitions, torch.full((count,), steps - 1, device=unary.device)
+    if tuple(lengths.shape) != (count,) or (count and not bool(((lengths > 0) & (lengths <= steps)).all())):
+        raise ShapeError(f"{where}: lengths must be {count} integers from 1 to {steps}, got {lengths!r}.")
+    return unary, transitions, lengths.to(unary.device) - 1
+
+
+_log_plus = Tensors(get("log_plus"), "one", None)
+
+__all__ = [
+    "associative_scan",
+    "ctc_scores",
+    "dtw",
+    "edit_distance",
+    "hmm_scores",
+    "log_partition",
+    "marginals",
+    "viterbi",
+]
