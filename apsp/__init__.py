@@ -76,7 +76,7 @@ _MODULE = {name: f".{module}" for module, names in _HOME.items() for name in nam
 #: Modules that are used as such.
 _MODULES = ("csgraph",)
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "AlgebraError",
     "AmbiguityWarning",

@@ -44,6 +44,8 @@ numpydoc_xref_param_type = False
 
 html_theme = "furo"
 html_title = "semiring-apsp"
+html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

@@ -87,7 +87,7 @@ _HOME = {
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "CATALOG",
     "AlgebraError",

@@ -99,7 +99,7 @@ def test_a_schedule_does_the_pairs_that_it_promises(name, n, block):
 
 @pytest.mark.parametrize("name", schedules.names())
 def test_a_schedule_is_documented_with_its_source(name):
-    assert f"\n| `{name}` | " in (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    assert f"\n| `{name}` | " in (Path(__file__).parents[1] / "docs" / "how-it-works.md").read_text(encoding="utf-8")
     assert importlib.import_module(f"apsp.schedules.{name}").__doc__
 
 
