@@ -142,6 +142,8 @@ def _converted(
                 f"A missing edge is the semiring's zero, {semiring.zero}.",
                 DomainError,
             )
+        elif xp is np and array.size and _between(array, np.iinfo(source), info):
+            return out  # none stands for ∞, and all fit
         else:
             top, bottom = _ends(source, xp, array)
             wrong = ~top & ~bottom & ((array >= info.max) | (array <= info.min))  # its ends stand for ∞
@@ -166,6 +168,11 @@ def _converted(
 
 def _device(array: Array) -> str:
     return "cpu" if isinstance(array, np.ndarray) else "cuda"
+
+
+def _between(array: np.ndarray, *ends: np.iinfo) -> bool:
+    """Whether all integers are between the ends of these dtypes, and none is such an end."""
+    return bool(max(x.min for x in ends) < array.min() and array.max() < min(x.max for x in ends))
 
 
 def _ends(source: np.dtype, xp: Any, array: Array) -> tuple[Any, Any]:

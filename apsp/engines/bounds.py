@@ -112,10 +112,11 @@ class Bounds:
         """With other weights of all arcs: a path of before is longer at most as the arc is that has grown most."""
         if not np.array_equal(before == zero, after == zero) or after[before == 0].any():
             return None
-        factor = float((after / np.where(before == 0, 1, before)).max(initial=0))
+        with np.errstate(invalid="ignore"):  # 0 / 0 is NaN, which counts for nothing
+            factor = float(np.fmax.reduce(np.divide(after, before, dtype=np.float32), initial=0))
         if (after.min() if self.sign > 0 else -after.max()) < 0:
             return None
-        return Bounds(factor * self.farthest * (1 + 2**-40), dtypes.largest_finite(after), self.centre, self.sign)
+        return Bounds(factor * self.farthest * (1 + 2**-20), dtypes.largest_finite(after), self.centre, self.sign)
 
     def _again(self, k: int, old: Line, E: Elimination, heaviest: float) -> Line:
         """A line; two arcs of a path at most lead to and from each vertex that is newly missing."""
