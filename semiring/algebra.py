@@ -43,6 +43,11 @@ _INSTRUCTIONS: dict[str, tuple[np.ufunc, str | None]] = {
     "min": (np.minimum, "least"),
     "max": (np.maximum, "greatest"),
 }
+#: NumPy's operations that commute.
+_COMMUTING: tuple[np.ufunc, ...] = (
+    *(np.add, np.multiply, np.minimum, np.maximum, np.logaddexp),
+    *(np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or),
+)
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,11 @@ class Op:
             raise AlgebraError(f"{where}: ufunc must be a NumPy ufunc of two operands, got {self.ufunc!r}.")
         if self.selects not in (None, "least", "greatest"):
             raise AlgebraError(f'{where}: selects must be "least" or "greatest", got {self.selects!r}.')
+
+    @property
+    def commutes(self) -> bool:
+        """Whether a ∘ b = b ∘ a is known, by its `ufunc`; else operands stay in their order."""
+        return self.ufunc in _COMMUTING
 
     @property
     def vectorized(self) -> Callable[..., Any]:

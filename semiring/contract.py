@@ -249,6 +249,10 @@ class Backend(ABC):
         """Joules that the device has used since a fixed time; None where it does not report it."""
         return None
 
+    def resources(self, verb: str, n: int) -> str:
+        """What the kernel of a verb on n × n takes of the device, as text; empty where no compiler says."""
+        return ""
+
     def matrix_bytes(self, m: int, n: int) -> int:
         """Bytes of an m × n matrix."""
         return m * n * self.dtype.itemsize if self.grain == 1 else m * -(-n // 64) * 8

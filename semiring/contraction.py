@@ -16,7 +16,7 @@ from .algebra import Semiring
 from .arrays import check_out
 from .backend import device_of
 from .devices import module
-from .elementwise import COMMUTING, Arrays
+from .elementwise import Arrays
 from .errors import SemiringError, ShapeError
 from .product import common, sent
 from .survey import survey
@@ -193,7 +193,7 @@ def _pairs(inputs: list[str], output: str, sizes: dict[str, int], s: Semiring, o
     Results go to the end. Where ⊗ does not commute, operands go in their order, and so do results of the first two.
     """
     count = len(inputs)
-    if count < 3 or s.mul.ufunc not in COMMUTING:
+    if count < 3 or not s.mul.commutes:
         return [tuple(range(count))] if count > 1 else []
     if not isinstance(order, str):
         return [tuple(sorted(pair)) for pair in order]

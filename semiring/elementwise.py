@@ -22,8 +22,6 @@ REDUCTIONS: dict[np.ufunc, str] = {
     np.logical_or: "any",
     np.bitwise_or: "any",
 }
-#: Those that commute: over another ⊗, operands are multiplied from left to right.
-COMMUTING = (np.add, np.multiply, np.minimum, np.maximum, np.logical_and, np.bitwise_and, np.logaddexp)
 
 
 class Arrays:

@@ -10,6 +10,7 @@ import pytest
 from apsp import DeviceError, comparison, schedules
 from apsp.comparison import Comparison, Contender, Row, compare, compare_sizes, measure
 from semiring import get
+from semiring.backend import bind
 
 pytestmark = pytest.mark.usefixtures("short_runs")
 
@@ -198,6 +199,35 @@ def test_efficiency_is_the_speedup_a_thread(monkeypatch):
     assert [row.efficiency for row in table.rows] == [None, 0.8, None, 1.0]
     headings, cells = table.table()
     assert [line[headings.index("E = S/p")] for line in cells] == ["-", "0.80", "-", "1.00"]
+
+
+def test_kernels_as_they_are_taught(monkeypatch):
+    table = compare(np.random.default_rng(0).random((70, 70)), kernels=True, devices=["cpu"])
+    assert [row.contender.label for row in table.rows] == [
+        *("1 thread, by rows", "1 thread, by columns", "block 32, 1 thread", "1 thread"),
+    ]
+    assert all(row.same for row in table.rows)
+    with pytest.raises(ValueError, match="kernels=True says which schedules"):
+        compare(np.ones((3, 3)), kernels=True, threads=2)
+    monkeypatch.setattr("semiring.backend.cuda_available", lambda: True)
+    labels = [contender.name for contender in measure.kernels(["cuda"])]
+    assert labels[1:5] == [
+        *("iterative (cuda, i, k in shared memory)", "iterative (cuda, by columns)", "iterative (cuda, pitched rows)"),
+        "iterative (cuda, 4 a thread)",
+    ]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_steps_down_columns(turned):
+    A = np.random.default_rng(1).random((9, 14))[:, :9] / 9
+    A = A.T if turned else A
+    X = A.copy(order="K")
+    ops = bind(get("plus_times"), "float64", access="columns")
+    for k in range(9):
+        ops.step(X, k)
+    np.testing.assert_allclose(X, np.linalg.inv(np.eye(9) - A))
+    with pytest.raises(ValueError, match="rows, or columns where ⊗ commutes, got 'diagonals'"):
+        bind(get("plus_times"), "float64", access="diagonals")
 
 
 def test_cycles_of_several_sizes():

@@ -320,7 +320,7 @@ def test_stars_of_integers_are_counted_where_they_have_no_value():
     """The counter is there to read, and no other semiring pays for it."""
     for star, dtype in zip(cases.STARLESS.values(), ("int16", "int32", "int64", "int32"), strict=True):
         text = algebra.text(cases.counting(star), np.dtype(dtype))
-        for unit in (sources.pivot_source(text, 8, 4, 1), sources.step_source(text, 1)):
+        for unit in (sources.pivot_source(text, 8, 4, 1), sources.step_source(text, 1, "columns")):
             assert algebra.COUNTER.encode() in compile.compile(unit, "sm_90").cubin
     for case in cases.CASES:
         assert algebra.COUNTER not in algebra.text(case.semiring, case.dtype), case

@@ -268,12 +268,13 @@ class TestClosures:
         for got, a in zip(X.get(), A, strict=True):
             np.testing.assert_array_equal(got, cases.closure(case, a))
 
-    @pytest.mark.parametrize(("case", "per_thread"), [
-        (cases.Case(get("min_plus"), np.dtype("int16")), 1),
-        (cases.Case(get("plus_times"), np.dtype("float64")), 4),
+    @pytest.mark.parametrize(("case", "options"), [
+        (cases.Case(get("min_plus"), np.dtype("int16")), {}),
+        (cases.Case(get("plus_times"), np.dtype("float64")), {"per_thread": 4, "access": "shared"}),
+        (cases.Case(get("min_plus"), np.dtype("int16")), {"access": "columns"}),
     ], ids=str)  # fmt: skip
-    def test_step_by_step(self, cp, case, per_thread):
-        ops, A = bound(case, False, per_thread=per_thread), cases.random_matrix(case, (35, 35), 0)
+    def test_step_by_step(self, cp, case, options):
+        ops, A = bound(case, False, **options), cases.random_matrix(case, (35, 35), 0)
         X, kept = window(cp, A, 37)
         for k in range(len(A)):
             ops.step(X, k)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import cases
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from compiling import compile_all
 
 import apsp
-from apsp import schedules
+from apsp import compare_sizes, schedules
 from semiring import DivergenceError, DomainError, DTypeError, ShapeError, eye, get, lu, matmul, power
 from semiring import backend as contract
 from semiring.backend import cuda_available
@@ -325,7 +326,25 @@ def test_products_whose_signs_change_from_call_to_call(cp, name):
 @every
 @pytest.mark.parametrize("per_thread", [1, 4])
 def test_single_steps(cp, case, nonnegative, per_thread):
-    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative, per_thread=per_thread)
+    access = "shared" if case.dtype.itemsize % 4 == 0 else "rows"
+    one_step(cp, case, nonnegative, per_thread=per_thread, access=access)
+
+
+def test_steps_as_they_are_taught(cp):
+    case = cases.Case(get("plus_times"), np.dtype("float64"))
+    for access in ("rows", "columns", "pitched"):
+        one_step(cp, case, False, access=access)
+    ops = bind(case.semiring, case.dtype, device="cuda", access="pitched")
+    assert ops.empty((5, 70)).strides == (1024, 8)
+    for verb in ("step", "gemm"):
+        assert re.fullmatch(r"\d+ registers, \d+ B shared(, \d+ B spilled)?, \d+% occupancy", ops.resources(verb, 300))
+    table = compare_sizes([70], devices=["cuda"], kernels=True)
+    assert len(table.rows) == 8
+    assert all(row.same and row.resources for row in table.rows)
+
+
+def one_step(cp, case, nonnegative, **options):
+    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative, **options)
     for n in (1, 7, 67):
         A = cases.random_matrix(case, (n, n), n)
         if nonnegative and case.semiring.name == "max_plus":  # no cycle may gain

@@ -29,6 +29,7 @@ from .options import FILE, READING, SOURCE, combined, dtype, reading, refuse_giv
 @click.option(
     "--schedule", "schedules", type=SCHEDULE, multiple=True, metavar="NAME", help="Only these; may be repeated."
 )
+@click.option("--kernels", is_flag=True, help="Compare kernels as they are taught: by rows, by columns, blocked, …")
 @click.option("--block", type=Numbers(), metavar="N,N,…", help="Pivot blocks; the usual one by default.")
 @click.option("--limit", type=float, default=30.0, show_default=True, help="Skip what would take more seconds a run.")
 @click.option("--json", "json_file", type=FILE, help="Write everything as JSON.")

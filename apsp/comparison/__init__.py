@@ -40,6 +40,7 @@ def compare(
     *,
     dtype: DType = None,
     schedules: Iterable[str] | None = None,
+    kernels: bool = False,
     devices: Sequence[str] | None = None,
     threads: int | Sequence[int] | None = None,
     block: int | Sequence[int] | None = None,
@@ -59,6 +60,9 @@ def compare(
         Pivot blocks to compare; the backend's own by default.
     schedules : iterable of str, optional
         All by default.
+    kernels : bool
+        Compare kernels as they are taught instead: one vertex at a time by rows, by columns, on a GPU also with shared
+        memory, pitched rows and four elements a thread; then blocks, simple and tuned. One thread on the CPU.
     devices : sequence of {"cpu", "cuda"}, optional
         All available ones by default.
     threads : int or sequence of int, optional
@@ -110,7 +114,7 @@ def compare(
     {True}
     """
     s, wants = get(semiring), Wants(dtype=dtype, dry=True, where="compare")
-    found = measure.contenders(schedules, devices, threads, block)
+    found = _contenders(schedules, kernels, devices, threads, block)
     with on_device_of(A):
         wants = Wants(dtype=dtype, nulls=nulls_of(null_value), table=True, dry=True, where="compare")
         question = Question(matrix_or_graph(A, wants), s, wants)
@@ -124,6 +128,22 @@ def compare(
     return Comparison(s.name, problem.dtype.name, tuple(rows))
 
 
+def _contenders(
+    schedules: Iterable[str] | None,
+    kernels: bool,
+    devices: Sequence[str] | None,
+    threads: int | Sequence[int] | None,
+    block: int | Sequence[int] | None,
+) -> list[Contender]:
+    if not kernels:
+        return measure.contenders(schedules, devices, threads, block)
+    if any(x is not None for x in (schedules, threads, block)):
+        raise ValueError(
+            "compare: kernels=True says which schedules, threads and blocks, got some of these as well. Leave them out."
+        )
+    return measure.kernels(devices)
+
+
 def compare_sizes(
     sizes: Iterable[int],
     *,
@@ -133,6 +153,7 @@ def compare_sizes(
     dtype: DType = None,
     seed: int = 0,
     schedules: Iterable[str] | None = None,
+    kernels: bool = False,
     devices: Sequence[str] | None = None,
     threads: int | Sequence[int] | None = None,
     block: int | Sequence[int] | None = None,
@@ -149,7 +170,7 @@ def compare_sizes(
         Percent of all possible edges, of a random graph.
     graph : {"random", "cycle"}
         A cycle's longest path has n − 1 edges, and most of its matrix is no edge.
-    semiring, dtype, schedules, devices, threads, block, limit, callback
+    semiring, dtype, schedules, kernels, devices, threads, block, limit, callback
         As in `compare`.
     seed : int
         Of the random graphs.
@@ -184,7 +205,7 @@ def compare_sizes(
     if graph not in ("random", "cycle"):
         raise ValueError(f"compare: graph must be random or cycle, got {graph!r}.")
     sizes = sorted(set(sizes))
-    found = measure.contenders(schedules, devices, threads, block)
+    found = _contenders(schedules, kernels, devices, threads, block)
     rows: list[Row] = []
     computed = dtypes.resolve(s, dtype, "float32" if "float32" in s.dtypes else None, where="compare")
     predicted = [seconds for n in sizes for seconds in measure.predicted(found, n, s, computed, limit)]

@@ -69,6 +69,7 @@ _MORE: dict[str, Callable[[Row], str]] = {
     "over steps": lambda row: f"{row.gain:.1f}" if row.gain else "",
     "of ceiling": lambda row: f"{row.fraction:.1%}" if row.fraction else "",
     "GB moved": lambda row: f"{row.moved / 1e9:.3g}" if row.moved else "",
+    "kernel": lambda row: row.resources,
     "joules": lambda row: f"{row.joules:.3g}" if row.joules else "",
     "G pairs/J": lambda row: f"{row.pairs_per_joule / 1e9:.3g}" if row.pairs_per_joule else "",
 }

@@ -32,6 +32,42 @@ _GPU_VARIANTS: dict[str, tuple[tuple[tuple[tuple[str, Any], ...], int | None], .
 }
 
 
+#: The kernels that courses compare, simple ones first: schedule, options, block.
+_KERNELS: dict[str, tuple[tuple[str, tuple[tuple[str, Any], ...], int | None], ...]] = {
+    "cpu": (
+        ("iterative", (("threads", 1), ("access", "rows")), None),
+        ("iterative", (("threads", 1), ("access", "columns")), None),
+        ("blocked", (("threads", 1),), 32),
+        ("blocked", (("threads", 1),), None),
+    ),
+    "cuda": (
+        ("iterative", (("access", "rows"),), None),
+        ("iterative", (("access", "shared"),), None),
+        ("iterative", (("access", "columns"),), None),
+        ("iterative", (("access", "pitched"),), None),
+        ("iterative", (("per_thread", 4),), None),
+        ("blocked", (("tile", "plain"),), 32),
+        ("blocked", (), 32),
+        ("blocked", (), None),
+    ),
+}
+
+
+def kernels(devices: Sequence[str] | None) -> list[Contender]:
+    """The kernels that courses compare, on each device."""
+    return [
+        Contender(schedule, device, options, block)
+        for device in _devices(devices)
+        for schedule, options, block in _KERNELS[device]
+    ]
+
+
+def _devices(devices: Sequence[str] | None) -> list[str]:
+    if devices is None:
+        devices = ["cpu", "cuda"] if cuda_available() else ["cpu"]
+    return [device_of(None, device) for device in devices]
+
+
 def contenders(
     schedules: Iterable[str] | None,
     devices: Sequence[str] | None,
@@ -43,15 +79,12 @@ def contenders(
     names.sort(key=lambda name: name != "iterative")
     for name in names:
         _schedules.get(name)
-    if devices is None:
-        devices = ["cpu", "cuda"] if cuda_available() else ["cpu"]
-    devices = [device_of(None, device) for device in devices]
     counts = (
         [1, *_several(threads, "threads")] if threads is not None else [1, bind(get("min_plus"), "float32").threads]
     )
     blocks = _several(block, "block") if block is not None else [None]
     found: list[Contender] = []
-    for device in devices:
+    for device in _devices(devices):
         for name in names:
             own = blocks if _schedules.get(name).blocked else [None]
             if device == "cpu":
@@ -147,7 +180,9 @@ def run(array: Array, s: Semiring, contender: Contender) -> tuple[Row, np.ndarra
     transferred = contender.device != "cpu" and isinstance(array, np.ndarray)
     seconds = float(np.median(times) if contender.device == "cuda" else min(times))
     transfer = upload.seconds + download.seconds if transferred else 0.0
-    return Row(contender, len(array), seconds, shares=_shares(phases), transfer=transfer, joules=joules), result
+    kernel = ops.resources("step" if contender.schedule == "iterative" else "gemm", len(array))
+    row = Row(contender, len(array), seconds, shares=_shares(phases), transfer=transfer, joules=joules)
+    return replace(row, resources=kernel), result
 
 
 def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: DType) -> float:

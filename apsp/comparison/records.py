@@ -14,6 +14,9 @@ import numpy as np
 from ..display import notebook
 from . import draw
 
+#: Ways through a matrix one step at a time, in words; see `semiring.cuda.binding.bind`.
+ACCESS = {"rows": "by rows", "columns": "by columns", "shared": "i, k in shared memory", "pitched": "pitched rows"}
+
 
 @dataclass(frozen=True)
 class Contender:
@@ -31,6 +34,7 @@ class Contender:
             "threads": lambda x: f"{x} thread{'s' if x != 1 else ''}",
             "per_thread": lambda x: f"{x} a thread",
             "tile": lambda x: f"{x} tile",
+            "access": lambda x: ACCESS[x],
         }
         block = [f"block {self.block}"] if self.block else []
         return ", ".join([*block, *(words[name](value) for name, value in self.options)]) or "-"
@@ -70,6 +74,8 @@ class Row:
     joules : float or None
         The energy of one run: the card's, from NVML's counter, or the processors', from RAPL's; None where that
         cannot be read.
+    resources : str
+        What the kernel of its products, or steps, takes of a GPU's multiprocessor: registers, shared memory, occupancy.
     ceiling : float or None
         Pairs a second of the same step in registers alone, if that was measured.
     skipped : str
@@ -88,6 +94,7 @@ class Row:
     transfer: float = 0.0
     moved: float = 0.0
     joules: float | None = None
+    resources: str = ""
     ceiling: float | None = None
     skipped: str = ""
 

@@ -16,7 +16,9 @@ from .processors import default_threads, describe
 __all__ = ["bind", "describe"]
 
 
-def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: int | None = None) -> Backend:
+def bind(
+    semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: int | None = None, access: str = "rows"
+) -> Backend:
     """The verbs over `semiring` on NumPy arrays of `dtype`.
 
     Parameters
@@ -28,9 +30,13 @@ def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: 
         That no entry is below 0 other than the semiring's zero, now or ever: permits faster instructions.
     threads : int, optional
         As many as `processors.default_threads` says, by default.
+    access : {"rows", "columns"}
+        Whether `step` goes along rows, or down columns, to compare as it is taught.
 
     Raises
     ------
+    ValueError
+        If there is no such access, or ⊗ does not commute and columns were to be gone down.
     DTypeError
         If the semiring does not allow the dtype.
     DeviceError
@@ -46,17 +52,21 @@ def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: 
     threads = default_threads() if threads is None else threads
     if not isinstance(threads, (int, np.integer)) or threads < 1:
         raise DeviceError(f"bind: threads must be a positive integer, got {threads!r}. Leave it out for the default.")
-    return _bind(semiring, np.dtype(dtype).newbyteorder("="), bool(nonnegative), int(threads))
+    if access not in ("rows", "columns") or (access == "columns" and not semiring.mul.commutes):
+        raise ValueError(
+            f"bind: access must be rows, or columns where ⊗ commutes, got {access!r} over {semiring.name}."
+        )
+    return _bind(semiring, np.dtype(dtype).newbyteorder("="), bool(nonnegative), int(threads), access)
 
 
 @lru_cache(256)
-def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, threads: int) -> Backend:
+def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, threads: int, access: str) -> Backend:
     """A backend holds nothing of its caller's: equal calls get the same one."""
     if dtype.name not in semiring.dtypes:
         raise DTypeError(
             f"bind: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {dtype}. Convert the array first."
         )
-    if semiring.boolean:
+    if semiring.boolean and access == "rows":
         return load("semiring.cpu.bits.backend").BitBackend(threads=threads)
     kind = load("semiring.cpu.kinds").choose(semiring, dtype, nonnegative)
-    return load("semiring.cpu.dense.backend").CpuBackend(kind, threads)
+    return load("semiring.cpu.dense.backend").CpuBackend(kind, threads, access)

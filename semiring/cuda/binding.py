@@ -24,6 +24,7 @@ def bind(
     nonnegative: bool = False,
     per_thread: int = 1,
     tile: str = "tuned",
+    access: str = "rows",
     instructions: str | None = None,
     **options: Any,
 ) -> Backend:
@@ -40,6 +41,9 @@ def bind(
         Rows that a thread of `step` computes; with 4 it reads its element of row k once for all of them.
     tile : {"tuned", "plain"}
         Products by the tuned tile table, or by one small tile as simple kernels have; for comparisons.
+    access : {"rows", "shared", "columns", "pitched"}
+        How `step` goes over a matrix, to compare as it is taught: a warp along a row; with its parts of row and column
+        k in shared memory; a warp down a column; along rows that begin at multiples of 512 bytes (in new matrices).
     instructions : {"wgmma", "mma", "logic"}, optional
         By what products of packed bits are computed, over `lor_land` only; by default as is fastest on the device.
 
@@ -53,38 +57,43 @@ def bind(
     """
     from .algebra import counts_stars
     from .dense.backend import CudaBackend
+    from .dense.sources import ACCESS
 
     dtype = np.dtype(dtype)
     if dtype not in dtypes.of(semiring):
         raise DTypeError(f"bind: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {dtype}.")
     if options:
         raise TypeError(
-            "bind: the cuda backend takes the options nonnegative, per_thread, tile and instructions, "
+            "bind: the cuda backend takes the options nonnegative, per_thread, tile, access and instructions, "
             f"got {', '.join(options)}."
         )
     if per_thread not in (1, 4):
         raise ValueError(f"bind: per_thread must be 1 or 4, got {per_thread}.")
     if tile not in ("tuned", "plain"):
         raise ValueError(f'bind: tile must be "tuned" or "plain", got {tile!r}.')
+    if access not in ACCESS:
+        raise ValueError(f"bind: access must be one of {', '.join(ACCESS)}, got {access!r}.")
+    if access == "columns" and per_thread != 1:
+        raise ValueError(f"bind: access='columns' goes with one element a thread, got per_thread={per_thread}.")
     if instructions is not None and not semiring.boolean:
         raise DTypeError(
             f"bind: instructions={instructions!r} is for packed bits, over lor_land, got {semiring.name}. Leave it out."
         )
-    if semiring.boolean and per_thread == 1 and tile == "tuned":
+    if semiring.boolean and per_thread == 1 and tile == "tuned" and access == "rows":
         from .bits.backend import CudaBitBackend
 
         return CudaBitBackend(instructions)
     if counts_stars(semiring, dtype):  # by which each computation knows its own
-        return CudaBackend(semiring, dtype, nonnegative, per_thread, tile)
-    return _bind(semiring, dtype, bool(nonnegative), per_thread, tile)
+        return CudaBackend(semiring, dtype, nonnegative, per_thread, tile, access)
+    return _bind(semiring, dtype, bool(nonnegative), per_thread, tile, access)
 
 
 @lru_cache(256)
-def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, per_thread: int, tile: str) -> Backend:
+def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, per_thread: int, tile: str, access: str) -> Backend:
     """Backends have no state of their callers, so equal arguments share one."""
     from .dense.backend import CudaBackend
 
-    backend = CudaBackend(semiring, dtype, nonnegative, per_thread, tile)
+    backend = CudaBackend(semiring, dtype, nonnegative, per_thread, tile, access)
     if tile == "plain":  # as simple implementations do: small pivot blocks, a launch for each phase
         backend.pivot, backend.cutover = 64, 1024
     return backend

@@ -12,6 +12,9 @@ import numpy as np
 from ..devices import INSTALL
 from ..errors import DeviceError
 
+#: Where rows begin in a pitched matrix: at multiples of so many bytes, as `cudaMallocPitch` has them.
+PITCH = 512
+
 
 def current() -> int:
     """The number of the current device.
@@ -236,6 +239,17 @@ def resident(function: Any, threads: int, shared: int = 0) -> int:
 
     runtime.free(0)  # a new thread has no context before its first call of the runtime
     return int(driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, threads, shared))
+
+
+def resources(function: Any, threads: int, shared: int = 0) -> str:
+    """What a kernel takes of a multiprocessor, and the share of its warps that are occupied, as text."""
+    from cupy.cuda import Device, runtime
+    from cupy_backends.cuda.api import driver
+
+    static, spilled, registers = (driver.funcGetAttribute(number, function.ptr) for number in (1, 3, 4))
+    most = runtime.deviceGetAttribute(runtime.cudaDevAttrMaxThreadsPerMultiProcessor, Device().id)
+    parts = [f"{registers} registers", f"{static + shared} B shared", *([f"{spilled} B spilled"] if spilled else [])]
+    return ", ".join([*parts, f"{resident(function, threads, shared) * threads / most:.0%} occupancy"])
 
 
 @cache

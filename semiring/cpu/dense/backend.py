@@ -171,6 +171,8 @@ class CpuBackend(Backend):
     kind : Kind
         The instructions that compute the semiring on a dtype.
     threads : int
+    access : {"rows", "columns"}
+        Which way a step goes.
     """
 
     device = "cpu"
@@ -178,8 +180,8 @@ class CpuBackend(Backend):
     pivot = 256
     cutover = 256
 
-    def __init__(self, kind: Kind, threads: int) -> None:
-        self.kind, self.threads = kind, threads
+    def __init__(self, kind: Kind, threads: int, access: str = "rows") -> None:
+        self.kind, self.threads, self.access = kind, threads, access
         self.semiring: Semiring = semiring_of(kind)
         self.dtype, self.variant = np.dtype(kind.dtype), kind.variant
         self._size, self._rows, self._columns = kind.itemsize, kind.tile.rows, kind.columns
@@ -260,6 +262,8 @@ class CpuBackend(Backend):
     def step(self, A: np.ndarray, k: int) -> None:
         """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the entire matrix."""
         a = self._upright(_layout(A))
+        if self.access == "columns":  # of the transposed matrix along its rows, whose entries lie far apart
+            a = a.T
         n, r = a.n, _scratch.reserve(a.n * self._size)
         kind, sweep = self.kind, self._code.sweep.call
         self._code.pivot_row.call(kind, n, k, a.address, a.row, a.col, r)

@@ -222,10 +222,21 @@ class CudaBackend(Launches, Backend):
         """Joules that the current card has used since its driver was loaded; None where NVML does not report it."""
         return gpu.energy()
 
+    def resources(self, verb: str, n: int) -> str:
+        """What the kernel of a step on n × n, or of a product, takes of a multiprocessor, as its compiler says."""
+        if verb == "step":
+            return gpu.resources(self.kernels.step("step", self.access), 256)
+        tile = self.kernels.choose(n, n, n)
+        launch = self.kernels.product(tile, n, n, n, True, "unsplit")
+        return gpu.resources(launch.function, tile.threads, launch.shared)
+
     def empty(self, shape: tuple[int, ...]) -> Any:
         """A new CuPy matrix, uninitialised."""
         import cupy
 
+        if self.access == "pitched" and len(shape) == 2:
+            in_row = gpu.PITCH // self.dtype.itemsize
+            return cupy.empty((shape[0], -(-shape[1] // in_row) * in_row), self.dtype)[:, : shape[1]]
         return cupy.empty(shape, self.dtype)
 
     def panel(self, shape: tuple[int, ...]) -> Any:

@@ -56,6 +56,7 @@ class Launches:
     nonnegative: bool = False
     per_thread: int = 1
     tile: str = "tuned"
+    access: str = "rows"
     _pace: Pace = field(default_factory=lambda: Pace(), init=False, repr=False)
     _kernels: dict[int, Kernels] = field(default_factory=dict, init=False, repr=False)
 
@@ -194,7 +195,9 @@ class Launches:
             arguments = (A.address, A.ld, np.int32(n), np.int32(k), row, column)
             self.kernels.step("snapshot")((-(-n // 256),), (256,), arguments)
         grid = (-(-n // 64), -(-n // (4 * self.per_thread)))
-        self.kernels.step("step")(grid, (256,), (A.address, A.ld, np.int32(n), np.int32(k), row, column, col_stride))
+        self.kernels.step("step", self.access)(
+            grid, (256,), (A.address, A.ld, np.int32(n), np.int32(k), row, column, col_stride)
+        )
 
     # Copies
 

@@ -181,9 +181,10 @@ class Kernels:
         function = self._function("pivot", partial(sources.pivot_source, self.text, *sizes), "pivot.cu", sizes)
         return function, cooperative.SIDE * cooperative.SIDE // (sizes[0] * sizes[1])
 
-    def step(self, entry: str) -> Any:
+    def step(self, entry: str, access: str = "rows") -> Any:
         """A kernel of the step on an entire matrix."""
-        return self._function(entry, partial(sources.step_source, self.text, self.per_thread), "step.cu")
+        text = partial(sources.step_source, self.text, self.per_thread, access)
+        return self._function(entry, text, "step.cu", access)
 
     def prepare(self, n: int, block: int) -> None:
         """Have what a recursive closure of n vertices launches first, compiled side by side.

@@ -11,6 +11,9 @@ from ...algebra import Semiring
 from .. import algebra, cards, compile
 from . import cooperative, tiles
 
+#: How the step reads and writes a matrix, and the number of that in step.cu; "pitched" is a matter of the matrix.
+ACCESS = {"rows": 0, "pitched": 0, "shared": 1, "columns": 2}
+
 
 def translation_units(
     semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool = False
@@ -56,9 +59,10 @@ def pivot_source(algebra_text: str, tm: int, tn: int, min_blocks: int) -> str:
     return compile.source("pivot.cu", algebra_text, *(f"constexpr int {k} = {v};\n" for k, v in sizes.items()))
 
 
-def step_source(algebra_text: str, per_thread: int) -> str:
+def step_source(algebra_text: str, per_thread: int, access: str = "rows") -> str:
     """The translation unit of the step on an entire matrix."""
-    return compile.source("step.cu", algebra_text, f"constexpr int rows_each = {per_thread};\n")
+    sizes = {"rows_each": per_thread, "access": ACCESS[access]}
+    return compile.source("step.cu", algebra_text, *(f"constexpr int {k} = {v};\n" for k, v in sizes.items()))
 
 
 def gemm_source(algebra_text: str, tile: tiles.Tile, *, aligned: bool, way: str = "") -> str:

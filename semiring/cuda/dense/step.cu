@@ -3,6 +3,10 @@
 // `row` and `col` are row and column k of A, either in place or copied by `snapshot`. In place is enough when
 // ⊕ is idempotent: s ⊗ x is x then (or, where s is not one, may be multiplied by s again), so whichever thread comes
 // first, the others read the same.
+//
+// `access` says how: 0, a warp along a row, what it needs of row and column k from global memory; 1, the same with what
+// a thread block needs of both read into shared memory first; 2, a warp down a column, so that each thread reads a
+// sector of its own.
 #include "algebra.cuh"
 
 using T = Step::T;
@@ -10,15 +14,22 @@ using W = Step::W;
 
 extern "C" __global__ void __launch_bounds__(256)
     step(T* A, long long ld, int n, int k, const T* row, const T* col, long long col_stride) {
-    const int j = blockIdx.x * 64 + threadIdx.x % 64;
+    const int across = blockIdx.x * 64 + threadIdx.x % 64, down = (blockIdx.y * 4 + threadIdx.x / 64) * rows_each;
+    const int j = access == 2 ? down : across, first = access == 2 ? across : down;
+    __shared__ T part_of_row[64], part_of_col[4 * rows_each];
+    if constexpr (access == 1) {
+        const int i = blockIdx.y * 4 * rows_each + threadIdx.x;
+        if (threadIdx.x < 64 && across < n) part_of_row[threadIdx.x] = row[across];
+        if (threadIdx.x < 4 * rows_each && i < n) part_of_col[threadIdx.x] = col[i * col_stride];
+        __syncthreads();
+    }
     if (j >= n) return;
-    const W s = Step::star(W(row[k])), right = Step::mul(s, W(row[j]));
-    const int first = (blockIdx.y * 4 + threadIdx.x / 64) * rows_each;
+    const W s = Step::star(W(row[k])), right = Step::mul(s, W(access == 1 ? part_of_row[threadIdx.x % 64] : row[j]));
 #pragma unroll
     for (int e = 0; e < rows_each; ++e) {
         const int i = first + e;
         if (i >= n) return;
-        const W left = W(col[i * col_stride]);
+        const W left = W(access == 1 ? part_of_col[threadIdx.x / 64 * rows_each + e] : col[i * col_stride]);
         T& a = A[i * ld + j];
         W value;
         if (i == k) value = j == k ? s : right;
