@@ -94,7 +94,9 @@ template <class V, class F> unsigned halves(F f, unsigned a, unsigned b, unsigne
 }  // namespace emulated
 
 static void __syncthreads() { emulated::meet(0, blockDim.x); }
-static void __syncwarp() { emulated::meet(1000 + threadIdx.x / 32, 32); }
+static void __syncwarp(unsigned lanes = ~0u) {
+    emulated::meet(1000 * (1 + __builtin_ctz(lanes)) + threadIdx.x / 32, __builtin_popcount(lanes));
+}
 int __syncthreads_or(int own);
 int __syncthreads_count(int own);
 template <class V> V __shfl_sync(unsigned, V value, int from) { return emulated::told_by(value, from); }

@@ -241,8 +241,8 @@ def _check(starts: Any, indices: Any, rows: int, columns: int, entries: int, whe
     wrong = len(starts) != rows + 1 or int(starts[0]) != 0 or int(starts[-1]) > min(len(indices), entries)
     if not wrong:
         wrong = bool((starts[1:] < starts[:-1]).any())
-    if not wrong and len(indices):  # as unsigned numbers, negative ones are the largest
-        wrong = int(indices[: int(starts[-1])].view(f"u{indices.itemsize}").max(initial=0)) >= max(columns, 1)
+    if not wrong and int(starts[-1]):  # as unsigned numbers, negative ones are the largest
+        wrong = int(indices[: int(starts[-1])].view(f"u{indices.itemsize}").max()) >= columns
     if wrong:
         raise ShapeError(
             f"{where}: the indices of a sparse matrix must be consistent, got indptr of {len(starts)} numbers for "

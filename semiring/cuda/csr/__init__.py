@@ -1,0 +1,1 @@
+"""Products of sparse matrices in compressed rows on one GPU."""

@@ -1,0 +1,285 @@
+"""Products of sparse matrices on one GPU: launches of gather.cu and spgemm.cu."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ... import memory
+from ...algebra import Semiring
+from ...compiling import about
+from ...dtypes import one, zero
+from ...errors import DeviceError
+from .. import algebra, compile, gpu
+
+HINT = "Multiply in parts, or give a mask."
+#: Threads of a block; entries of a tile of one column, and of several, as powers of two; tiles for a device, about.
+THREADS, ONE, MANY, TILES = 256, 11, (5, 8), 1 << 14
+#: Keys of the largest tables in shared memory, as a power of two: where rows are counted, and where they are computed.
+COUNTED, COMPUTED = 14, 12
+#: Bytes of tables that a block has, if it has more than one team; and keys from which on a team is an entire block.
+SHARED, ALONE = 24 << 10, 11
+#: Keys up to which all rows have tables of one size.
+ALIKE = 96
+#: Bytes of what thread blocks have for the longest rows, at most; and as many blocks a multiprocessor.
+WORKSPACE, RESIDENT = 2 << 30, 4
+#: Columns of a matrix, whose numbers are 31 bits of a key.
+COLUMNS = (1 << 31) - 2
+
+
+def gather_text(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: int) -> str:
+    """The translation unit of products with dense operands."""
+    shape = f"constexpr bool mirrored = {str(mirrored).lower()};\nconstexpr int vec = {vec}, group = {group};\n"
+    return compile.source("gather.cu", algebra.text(s, dtype), shape)
+
+
+def spgemm_text(s: Semiring, dtype: np.dtype) -> str:
+    """The translation unit of products of two sparse operands."""
+    ordered = s.add.selects is None and dtype.kind == "f"
+    return compile.source("spgemm.cu", algebra.text(s, dtype), f"constexpr bool ordered = {str(ordered).lower()};\n")
+
+
+@lru_cache(maxsize=128)
+def _gathering(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: int, device: int) -> dict[str, Any]:
+    with about(f"{s.name} in {dtype}"):
+        module = compile.functions(gather_text(s, dtype, mirrored, vec, group), name="gather.cu")
+    return {name: module.get_function(name) for name in ("first_rows", "gather_one", "gather_many", "join")}
+
+
+@lru_cache(maxsize=128)
+def _multiplying(s: Semiring, dtype: np.dtype, device: int) -> dict[str, Any]:
+    with about(f"{s.name} in {dtype}"):
+        module = compile.functions(spgemm_text(s, dtype), name="spgemm.cu")
+    return {name: module.get_function(name) for name in ("count_products", "multiply_hashed", "multiply_dense")}
+
+
+def arranged(keys: Any, count: int) -> tuple[Any, Any]:
+    """Where each of `count` keys begins in their stable order, and that order."""
+    import cupy
+
+    order = cupy.argsort(keys, kind="stable")
+    return cupy.searchsorted(keys[order], cupy.arange(count + 1)).astype(np.int64), order
+
+
+def form(columns: int, itemsize: int) -> tuple[int, int]:
+    """Columns of X that a lane of `gather_many` has, and lanes that share a row of X."""
+    vec = next(v for v in (4, 2, 1) if columns % v == 0 and v * itemsize <= 16)
+    return vec, min(32, 1 << (-(-columns // vec) - 1).bit_length())
+
+
+def gather(A: Any, X: Any, out: Any, s: Semiring, *, mirrored: bool, threads: int | None, where: str) -> None:
+    """out ← A ⊗ X, or out[i, j] = ⊕ X[k, j] ⊗ A[i, k] where not mirrored."""
+    import cupy
+
+    refuse_threads(threads, where)
+    m, columns, count = A.shape[0], X.shape[1], len(A.indices)
+    if m == 0 or columns == 0:
+        return
+    dtype = A.data.dtype
+    one = columns == 1
+    vec, group = (1, 1) if one else form(columns, dtype.itemsize)
+    found = _gathering(s, dtype, mirrored, vec, group, gpu.current())
+    shift = ONE if one else min(MANY[1], max(MANY[0], (count // TILES).bit_length()))
+    tiles = max(1, -(-count >> shift))
+    first = cupy.empty(tiles, np.int32)
+    lead, carry = (cupy.empty((tiles, columns), dtype) for _ in range(2))
+    found["first_rows"](
+        (m // THREADS + 1,),
+        (THREADS,),
+        (A.starts.data.ptr, first.data.ptr, np.int32(m), np.int32(shift), np.int32(tiles)),
+    )
+    addresses = [x.data.ptr for x in (A.starts, A.indices, A.data, X, out, first, lead, carry)]
+    if one:
+        found["gather_one"]((tiles,), (THREADS,), (*addresses, np.int32(m), np.int32(tiles), np.int64(count)))
+    else:
+        grid = -(-tiles * 32 // THREADS), -(-columns // (vec * group))
+        sizes = np.int32(m), np.int32(tiles), np.int32(shift), np.int64(count), np.int32(columns)
+        found["gather_many"](grid, (THREADS,), (*addresses, *sizes))
+    if tiles > 1:
+        parts = [x.data.ptr for x in (A.starts, first, lead, carry, out)]
+        last = np.int32(m), np.int32(tiles), np.int32(shift), np.int32(columns)
+        found["join"]((-(-tiles * 32 // THREADS),), (THREADS,), (*parts, *last))
+
+
+def refuse_threads(threads: int | None, where: str) -> None:
+    """Refuse a number of threads, which the GPU does not take.
+
+    Raises
+    ------
+    DeviceError
+    """
+    if threads is not None:
+        raise DeviceError(f"{where}: threads are those of a CPU, got {threads} for a GPU. Leave it out.")
+
+
+def multiply(
+    A: Any, B: Any, s: Semiring, mask: Any, complement: bool, threads: int | None, where: str
+) -> tuple[Any, Any, Any]:
+    """Starts, indices and entries of A ⊗ B: at the mask's positions alone, or at all others; rows in no order.
+
+    Raises
+    ------
+    MemoryNeeded
+    DeviceError
+        If B has too many columns for the GPU's tables.
+    """
+    refuse_threads(threads, where)
+    if B.shape[1] > COLUMNS:
+        raise DeviceError(
+            f"{where}: on a GPU a sparse product must have at most {COLUMNS} columns, got {B.shape[1]}. "
+            "Use device='cpu'."
+        )
+    return _Product(A, B, s, mask, complement, where).computed()
+
+
+def summed(B: Any, s: Semiring, where: str) -> Any:
+    """B with one entry a position: those of several are summed in their order."""
+    import cupy
+
+    if B.source is not None and getattr(B.source, "has_canonical_format", False):
+        return B
+    keys = B.rows().astype(np.int64) * B.shape[1] + B.indices
+    order = cupy.argsort(keys, kind="stable")
+    keys = keys[order]
+    begins = cupy.concatenate([cupy.zeros(1, np.int64), cupy.flatnonzero(keys[1:] != keys[:-1]) + 1])
+    if len(begins) >= len(keys):
+        return B
+    ends = cupy.concatenate([begins, cupy.full(1, len(keys), np.int64)])
+    groups = replace(
+        B, shape=(len(begins), 1), starts=ends, indices=cupy.zeros(len(keys), np.int32), data=B.data[order]
+    )
+    unit, sums = cupy.full((1, 1), one(s, B.data.dtype), B.data.dtype), cupy.empty((len(begins), 1), B.data.dtype)
+    gather(groups, unit, sums, s, mirrored=True, threads=None, where=where)
+    return replace(
+        B,
+        starts=cupy.searchsorted(begins, B.starts).astype(np.int64),
+        indices=B.indices[order][begins],
+        data=sums[:, 0],
+    )
+
+
+def _read(*numbers: Any) -> list[int]:
+    """Numbers on the device, waited for together."""
+    import cupy
+
+    return [int(x) for x in cupy.stack([x.astype(np.int64) for x in numbers]).get()]
+
+
+class _Product:
+    """One product: its rows by the size of their tables."""
+
+    def __init__(self, A: Any, B: Any, s: Semiring, mask: Any, complement: bool, where: str) -> None:
+        import cupy
+
+        self.where, self.dtype, self.rows, self.columns = where, A.data.dtype, A.shape[0], B.shape[1]
+        self.mode = 0 if mask is None else 1 + complement
+        self.ordered = s.add.selects is None and self.dtype.kind == "f"
+        self.zero = zero(s, self.dtype)
+        self.value = {"b": np.int32, "i": np.int64 if self.dtype.itemsize == 8 else np.int32}.get(
+            self.dtype.kind, self.dtype
+        )
+        self.kernels = _multiplying(s, self.dtype, gpu.current())
+        if self.ordered and len(B.indices):
+            B = summed(B, s, where)
+        self.operands = A, B, mask
+        products = cupy.empty(self.rows, np.int64)
+        if self.rows:
+            arrays = A.starts, A.indices, B.starts, products
+            self.kernels["count_products"](
+                (-(-self.rows * 8 // 256),), (256,), (*(x.data.ptr for x in arrays), np.int32(self.rows))
+            )
+        self.masked: Any = None if mask is None else mask.starts[1:] - mask.starts[:-1]
+        bound: Any = products if self.mode == 0 else self.masked if self.mode == 1 else products + self.masked
+        if self.mode == 1:  # a row of the mask without products has no entries
+            bound = bound * (products > 0)
+        elif self.mode == 0:
+            bound = cupy.minimum(bound, self.columns)
+        self.bound, (total, self.longest) = bound, _read(products.sum(), bound.max()) if self.rows else (0, 0)
+        self.group = min(32, max(4, 1 << max(0, total // max(1, len(A.indices)) - 1).bit_length()))
+
+    def computed(self) -> tuple[Any, Any, Any]:
+        """Starts, indices and entries."""
+        import cupy
+
+        counts = cupy.zeros(self.rows, np.int32)
+        self._over(self.bound, self.longest, COUNTED, counts, None)
+        starts = cupy.zeros(self.rows + 1, np.int64)
+        size = longest = 0
+        if self.rows:
+            starts[1:] = cupy.cumsum(counts, dtype=np.int64)
+            size, longest = _read(starts[-1], counts.max())
+        memory.require(size * (4 + self.dtype.itemsize), "cuda", where=self.where, hint=HINT)
+        C = starts, cupy.empty(size, np.int32), cupy.empty(size, self.dtype)
+        within = counts
+        if self.mode:
+            within = self.masked * (counts > 0) + (counts if self.mode == 2 else 0)
+            longest = self.longest
+        self._over(within, longest, COMPUTED, counts, C)
+        return C
+
+    def _over(self, bound: Any, longest: int, most: int, counts: Any, C: Any) -> None:
+        """Count the entries of rows, or compute them into C: with at most `bound` keys each, and `longest` in any."""
+        import cupy
+
+        # As many keys as a power of two that is at least 4/3 of the bound, from 2⁵ on.
+        limits = [3 << k - 2 for k in range(5, most + 1)]
+        if longest <= ALIKE:
+            if longest:
+                self._hashed(None, self.rows, 5 + bisect_left(limits, longest), counts, C)
+            return
+        sizes = cupy.searchsorted(cupy.asarray(limits), bound, side="left") + 5
+        sizes = cupy.where(bound > 0, sizes, 0)
+        order = cupy.argsort(sizes, kind="stable").astype(np.int32)
+        ends = cupy.searchsorted(sizes[order], cupy.arange(most + 3), side="left").get().tolist()
+        for size in range(5, most + 2):
+            if count := ends[size + 1] - ends[size]:
+                rows = order[ends[size] : ends[size + 1]]
+                if size <= most:
+                    self._hashed(rows, count, size, counts, C)
+                else:
+                    self._dense(rows, count, counts, C)
+
+    def _arguments(self, rows: Any, count: int) -> list[Any]:
+        A, B, mask = self.operands
+        addresses = [x.data.ptr for x in (A.starts, A.indices, A.data, B.starts, B.indices, B.data)]
+        outside = [x.data.ptr for x in (mask.starts, mask.indices)] if mask is not None else [0, 0]
+        return [0 if rows is None else rows.data.ptr, np.int32(count), *addresses, *outside, np.int32(self.mode)]
+
+    @staticmethod
+    def _results(counts: Any, C: Any) -> list[int]:
+        return [counts.data.ptr, *([x.data.ptr for x in C] if C else [0, 0, 0])]
+
+    def _hashed(self, rows: Any, count: int, size: int, counts: Any, C: Any) -> None:
+        bytes_of = (1 << size) * (4 + (np.dtype(self.value).itemsize if C else 0)) + 8
+        in_turn = self.ordered and C is not None
+        team = self.group if in_turn or size < 7 else 32
+        if size >= ALONE:
+            team = THREADS if not in_turn else max(32, 64 if self.group == 32 else 32)
+        teams = 1 if team > 32 else max(1, min(THREADS // team, SHARED // bytes_of))
+        teams = max(teams, 32 // team) if team < 32 else teams
+        group = min(self.group, team)
+        shared = -(-bytes_of * teams // 16) * 16
+        function = self.kernels["multiply_hashed"]
+        compile.allow_shared(function, shared)
+        sizes = np.int32(32 - size), np.int32(team), np.int32(group)
+        arguments = (*self._arguments(rows, count), *sizes, *self._results(counts, C))
+        function((-(-count // teams),), (team * teams,), arguments, shared_mem=shared)
+
+    def _dense(self, rows: Any, count: int, counts: Any, C: Any) -> None:
+        import cupy
+
+        words = -(-self.columns // 32)
+        value = np.dtype(self.value)
+        each = 4 * words * (2 if self.mode else 1) + (32 * words * value.itemsize if C else 0)
+        free = memory.available("cuda") or WORKSPACE
+        blocks = max(1, min(count, RESIDENT * gpu.multiprocessors(gpu.current()), min(WORKSPACE, free // 2) // each))
+        memory.require(blocks * each, "cuda", where=self.where, hint=HINT)
+        bits = cupy.zeros(blocks * words * (2 if self.mode else 1), np.uint32)
+        values = cupy.full(blocks * words * 32 if C else 1, self.zero, value)
+        sizes = np.int32(words), np.int32(self.group), bits.data.ptr, values.data.ptr
+        arguments = (*self._arguments(rows, count), *sizes, *self._results(counts, C))
+        self.kernels["multiply_dense"]((blocks,), (THREADS,), arguments)

@@ -1,0 +1,200 @@
+// C = A B of sparse matrices, a team of threads a row: its columns are counted, then computed, in a table.
+//
+// A key of a table is a column, with the highest bit set where C has an entry. A mask's columns are there before: of a
+// mask only those are met, of its complement only others. Where sums depend on their order (`ordered`), a team takes the
+// rows of B one after the other, each of its threads other columns; so results are the same bits in every run. Else
+// groups of lanes take several rows of B at once, and sums are atomic.
+#include "algebra.cuh"
+
+using S = Algebra;
+using T = S::T;
+using W = S::W;
+
+constexpr unsigned met = 0x80000000u, none = 0xffffffffu;
+
+struct Rows { const long long* starts; const int* indices; };
+
+template <int size> struct Raw { using type = unsigned; };
+template <> struct Raw<8> { using type = unsigned long long; };
+using Bits = Raw<sizeof(W)>::type;
+
+// c ← c ⊕ v, in whatever order.
+__device__ inline void add_to(W* c, W v) {
+    if constexpr (ordered) {
+        *c = S::add(*c, v);
+    } else {
+        Bits* address = reinterpret_cast<Bits*>(c);
+        Bits was = *reinterpret_cast<volatile Bits*>(address);
+        while (true) {
+            W old;
+            memcpy(&old, &was, sizeof(W));
+            const W sum = S::add(old, v);
+            Bits wanted;
+            memcpy(&wanted, &sum, sizeof(W));
+            if (wanted == was) return;
+            const Bits found = atomicCAS(address, was, wanted);
+            if (found == was) return;
+            was = found;
+        }
+    }
+}
+
+// The slot of a column; it is inserted with that key where it is not there, unless the key is none. −1: not there.
+__device__ inline int slot_of(unsigned* keys, int shift, unsigned column, unsigned key, bool& fresh) {
+    const unsigned last = (1u << (32 - shift)) - 1;
+    unsigned slot = column * 0x9e3779b1u >> shift;
+    fresh = false;
+    while (true) {
+        unsigned k = *reinterpret_cast<volatile unsigned*>(keys + slot);
+        if (k == none) {
+            if (key == none) return -1;
+            k = atomicCAS(keys + slot, none, key);
+            if (k == none) {
+                fresh = true;
+                return slot;
+            }
+        }
+        if ((k & ~met) == column) return slot;
+        slot = slot + 1 & last;
+    }
+}
+
+__device__ inline void meet(int team, unsigned lanes) {
+    if (team > 32) __syncthreads();
+    else __syncwarp(lanes);
+}
+
+// The products of row i of A, each to visit(column, position of the entry of A, position of the entry of B).
+template <class Visit>
+__device__ inline void each_product(
+    const Rows& A, const Rows& B, int i, int rank, int team, int group, unsigned lanes, bool in_turn, Visit visit) {
+    const long long stop = A.starts[i + 1];
+    if (in_turn) {
+        for (long long p = A.starts[i]; p < stop; ++p) {
+            const int k = A.indices[p];
+            const long long end = B.starts[k + 1];
+            for (long long q = B.starts[k] + rank; q < end; q += team) visit(unsigned(B.indices[q]), p, q);
+            meet(team, lanes);
+        }
+        return;
+    }
+    for (long long p = A.starts[i] + rank / group; p < stop; p += team / group) {
+        const int k = A.indices[p];
+        const long long end = B.starts[k + 1];
+        for (long long q = B.starts[k] + rank % group; q < end; q += group) visit(unsigned(B.indices[q]), p, q);
+    }
+}
+
+// How many products each row of C takes; eight threads a row.
+extern "C" __global__ __launch_bounds__(256) void count_products(
+    const long long* a_starts, const int* a_indices, const long long* b_starts, long long* products, int rows) {
+    const long long i = (blockIdx.x * 256LL + threadIdx.x) / 8;
+    long long sum = 0;
+    if (i < rows)
+        for (long long p = a_starts[i] + threadIdx.x % 8; p < a_starts[i + 1]; p += 8)
+            sum += b_starts[a_indices[p] + 1] - b_starts[a_indices[p]];
+    for (int apart = 4; apart; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
+    if (i < rows && threadIdx.x % 8 == 0) products[i] = sum;
+}
+
+// Rows of C whose columns fit a table of 2^(32 − shift) keys in shared memory; mode 1: those of the mask, 2: all others.
+// Without c_indices their entries are counted; without a list it is all rows.
+extern "C" __global__ void multiply_hashed(
+    const int* list, int count, const long long* a_starts, const int* a_indices, const T* a, const long long* b_starts,
+    const int* b_indices, const T* b, const long long* mask_starts, const int* mask_indices, int mode, int shift, int team,
+    int group, int* counts, const long long* c_starts, int* c_indices, T* c) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    const int size = 1 << (32 - shift), teams = blockDim.x / team, mine = threadIdx.x / team, rank = threadIdx.x % team;
+    const bool numeric = c_indices != nullptr;
+    W* values = reinterpret_cast<W*>(memory) + mine * (numeric ? size : 0);
+    unsigned* keys = reinterpret_cast<unsigned*>(memory + (numeric ? sizeof(W) * size * teams : 0)) + mine * size;
+    unsigned* free = reinterpret_cast<unsigned*>(memory + (sizeof(unsigned) + (numeric ? sizeof(W) : 0)) * size * teams) + mine;
+    const unsigned lanes = team >= 32 ? 0xffffffffu : ((1u << team) - 1) << threadIdx.x % 32 / team * team;
+    const long long index = blockIdx.x * (long long)teams + mine;
+    if (index >= count) return;  // entire teams; where a team is a block, entire blocks
+    const int i = list ? list[index] : int(index);
+    for (int s = rank; s < size; s += team) {
+        keys[s] = none;
+        if (numeric) values[s] = S::zero();
+    }
+    if (rank == 0) *free = 0;
+    meet(team, lanes);
+    bool fresh;
+    if (mode) {
+        for (long long q = mask_starts[i] + rank; q < mask_starts[i + 1]; q += team)
+            slot_of(keys, shift, mask_indices[q], mask_indices[q], fresh);
+        meet(team, lanes);
+    }
+    const Rows A{a_starts, a_indices}, B{b_starts, b_indices};
+    unsigned found = 0;
+    each_product(A, B, i, rank, team, group, lanes, numeric && ordered, [&](unsigned column, long long p, long long q) {
+        bool fresh;
+        const int slot = slot_of(keys, shift, column, mode == 1 ? none : column | met, fresh);
+        if (slot < 0) return;
+        if (mode == 1) fresh = !(atomicOr(keys + slot, met) & met);
+        if (mode == 2 && !(*reinterpret_cast<volatile unsigned*>(keys + slot) & met)) return;
+        found += fresh;
+        if (numeric) add_to(values + slot, S::mul(W(a[p]), W(b[q])));
+    });
+    meet(team, lanes);
+    if (!numeric) {
+        atomicAdd(free, found);
+        meet(team, lanes);
+        if (rank == 0) counts[i] = int(*free);
+        return;
+    }
+    const long long to = c_starts[i];
+    for (int s = rank; s < size; s += team)
+        if (keys[s] != none && keys[s] & met) {
+            const unsigned place = atomicAdd(free, 1);
+            c_indices[to + place] = int(keys[s] & ~met), c[to + place] = T(values[s]);
+        }
+}
+
+// The same of rows with more columns: each thread block has a bit a column, two with a mask, and a value a column.
+extern "C" __global__ __launch_bounds__(256) void multiply_dense(
+    const int* list, int count, const long long* a_starts, const int* a_indices, const T* a, const long long* b_starts,
+    const int* b_indices, const T* b, const long long* mask_starts, const int* mask_indices, int mode, int words, int group,
+    unsigned* bits, W* values, int* counts, const long long* c_starts, int* c_indices, T* c) {
+    __shared__ unsigned free;
+    const bool numeric = c_indices != nullptr;
+    unsigned* seen = bits + (mode ? 2LL : 1LL) * words * blockIdx.x;
+    unsigned* allowed = seen + words;
+    values += numeric ? 32LL * words * blockIdx.x : 0;
+    const Rows A{a_starts, a_indices}, B{b_starts, b_indices};
+    for (int index = blockIdx.x; index < count; index += gridDim.x) {
+        const int i = list[index];
+        if (threadIdx.x == 0) free = 0;
+        if (mode)
+            for (long long q = mask_starts[i] + threadIdx.x; q < mask_starts[i + 1]; q += 256)
+                atomicOr(allowed + mask_indices[q] / 32, 1u << mask_indices[q] % 32);
+        __syncthreads();
+        unsigned found = 0;
+        each_product(A, B, i, threadIdx.x, 256, group, 0, numeric && ordered, [&](unsigned j, long long p, long long q) {
+            const unsigned bit = 1u << j % 32;
+            if (mode && !(allowed[j / 32] & bit) == (mode == 1)) return;
+            if (!(*reinterpret_cast<volatile unsigned*>(seen + j / 32) & bit)) found += !(atomicOr(seen + j / 32, bit) & bit);
+            if (numeric) add_to(values + j, S::mul(W(a[p]), W(b[q])));
+        });
+        if (!numeric) atomicAdd(&free, found);
+        __syncthreads();
+        if (!numeric && threadIdx.x == 0) counts[i] = int(free);
+        const long long to = numeric ? c_starts[i] : 0;
+        for (int w = threadIdx.x; w < words; w += 256) {
+            unsigned left = seen[w];
+            if (!left) continue;
+            if (numeric) {
+                long long place = to + atomicAdd(&free, __popc(left));
+                for (; left; left &= left - 1, ++place) {
+                    const int j = 32 * w + __ffs(left) - 1;
+                    c_indices[place] = j, c[place] = T(values[j]);
+                    values[j] = S::zero();
+                }
+            }
+            seen[w] = 0;
+        }
+        if (mode)
+            for (long long q = mask_starts[i] + threadIdx.x; q < mask_starts[i + 1]; q += 256) allowed[mask_indices[q] / 32] = 0;
+        __syncthreads();
+    }
+}

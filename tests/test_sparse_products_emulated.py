@@ -1,0 +1,113 @@
+"""The GPU's kernels of sparse products where there is no GPU, against a dictionary of entries."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from functools import partial
+
+import cases
+import emulated
+import numpy as np
+import pytest
+from test_sparse_products import RELATED, csr, entries, multiplied, table
+
+import semiring
+from semiring.csr.matrix import CSR, take_in
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux"
+)
+CASES = {str(c): c for c in (*cases.CASES, *cases.USER_CASES, RELATED)}
+#: In which sums are atomic, and in which they are in turn; of two and four lanes, of four and eight bytes.
+FEW = ("min_plus-int16", "plus_times-float64", "relations-int32")
+
+
+@pytest.fixture
+def on_gpu(emulated_kernels):
+    """Kernels that run here, and the functions of CuPy's that call for them."""
+    with emulated.installed(emulated_kernels):
+        cupy = sys.modules["cupy"]
+        for name in ("minimum", "argsort"):
+            setattr(cupy, name, partial(emulated._numpys, getattr(np, name)))
+        cupy.cumsum = lambda X, dtype=None: emulated.asarray(np.cumsum(X, dtype=dtype))
+        cupy.full = lambda shape, value, dtype: emulated.asarray(np.full(shape, value, dtype))
+        from semiring import memory
+
+        patch = pytest.MonkeyPatch()
+        patch.setattr(memory, "available", lambda device="cpu": 1 << 32)
+        patch.setattr(memory, "_pooled", lambda: 1 << 32)
+        yield cupy
+        patch.undo()
+
+
+def sent(matrix):
+    """A matrix as on a device."""
+    found = take_in(matrix, where="test")
+    return CSR(found.shape, *(emulated.asarray(x) for x in (found.starts, found.indices, found.data)), None)
+
+
+def same(case, found, expected):
+    starts, indices, data = (np.asarray(x) for x in found)
+    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    keys = list(zip(rows.tolist(), indices.tolist(), strict=True))
+    got = dict(zip(keys, data.tolist(), strict=True))
+    assert len(keys) == len(got)
+    assert got.keys() == expected.keys()
+    order = sorted(got)
+    values = (np.array([dict_[key] for key in order], case.dtype) for dict_ in (got, expected))
+    cases.same(case, *values)
+
+
+def with_hub(case, shape, seed, density):
+    """Entries in no order, and one row that has many."""
+    rows, columns, values = entries(case, shape, seed, density=density)
+    rows[: len(rows) // 3] = shape[0] // 2
+    return csr(shape, rows, columns, values)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_sparse_products_and_masks(name, on_gpu, monkeypatch):
+    """By tables of all sizes, and by a bit a column."""
+    from semiring.cuda.csr import backend
+
+    case = CASES[name]
+    A, B = with_hub(case, (40, 50), 1, 0.2), with_hub(case, (50, 300), 2, 0.1)
+    M = with_hub(case, (40, 300), 3, 0.1)
+    expected = multiplied(case, table(case, A), table(case, B))
+    places = table(case, M).keys()
+    within = {key: value for key, value in expected.items() if key in places}
+    others = {key: value for key, value in expected.items() if key not in places}
+    for largest in (12, 5):
+        monkeypatch.setattr(backend, "ALIKE", 0 if largest == 5 else 24)
+        monkeypatch.setattr(backend, "COUNTED", largest)
+        monkeypatch.setattr(backend, "COMPUTED", largest)
+        monkeypatch.setattr(backend, "ALONE", 7 if largest == 12 else 11)
+        for mask, complement, want in ((None, False, expected), (sent(M), False, within), (sent(M), True, others)):
+            same(case, backend.multiply(sent(A), sent(B), case.semiring, mask, complement, None, "test"), want)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_products_with_dense_operands(name, on_gpu, monkeypatch):
+    """Hub rows of several tiles, empty ones, and columns that are no multiple of a vector's."""
+    from semiring.cuda.csr import backend
+
+    case = CASES[name]
+    monkeypatch.setattr(backend, "MANY", (2, 2))
+    m, n = 61, 30
+    rows, columns, values = entries(case, (m, n), 4, density=3.0)
+    rows = np.where(rows < 12, 3, np.where(rows < 30, 40, rows))
+    A = csr((m, n), rows, columns, values)
+    dense = np.full((m, n), case.zero)
+    for key, value in table(case, A).items():
+        dense[key] = value
+    for width in (1, 2, 68) if name == FEW[0] else (1, 3):
+        X = cases.random_matrix(case, (n, width), 5, negative=True)
+        Y = emulated.empty((m, width), case.dtype)
+        backend.gather(sent(A), emulated.asarray(X), Y, case.semiring, mirrored=True, threads=None, where="test")
+        cases.same(case, np.asarray(Y), cases.product(case, dense, X))
+    if case is RELATED:
+        backend.gather(sent(A), emulated.asarray(X), Y, case.semiring, mirrored=False, threads=None, where="test")
+        cases.same(case, np.asarray(Y), cases.product(case, X.T, dense.T).T)
+    with pytest.raises(semiring.DeviceError, match="threads"):
+        backend.gather(sent(A), emulated.asarray(X), Y, case.semiring, mirrored=True, threads=2, where="test")
