@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .ragged import hops
     from .reach import transitive_closure
     from .reach.reachability import Reachability
+    from .reach.regular import RegularPaths, reachable
     from .result import Result, shortest_paths
     from .routes import next_hops, predecessors
 
@@ -61,6 +62,7 @@ _HOME = {
     "ragged": ("hops",),
     "reach": ("transitive_closure",),
     "reach.reachability": ("Reachability",),
+    "reach.regular": ("RegularPaths", "reachable"),
     "result": ("Result", "shortest_paths"),
     "routes": ("next_hops", "predecessors"),
 }
@@ -93,6 +95,7 @@ __all__ = [
     "NoPathError",
     "Plan",
     "Reachability",
+    "RegularPaths",
     "Result",
     "SemiringError",
     "ShapeError",
@@ -111,6 +114,7 @@ __all__ = [
     "plan",
     "predecessors",
     "random_graph",
+    "reachable",
     "read",
     "road_like",
     "shortest_paths",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import numpy as np
@@ -77,6 +78,59 @@ def acyclic_strips(count: int, tails: np.ndarray, heads: np.ndarray, width: int)
         strip.set_diagonal(True)
         load("semiring.cpu.bits.dag").unite_rows(strip, start, sorted_heads, first)
         yield columns, strip
+
+
+#: Bytes of the rows that are united at a time, by one thread, and words of a row at least.
+STRIP, LEAST = 1 << 27, 8
+
+
+def unite_targets(
+    count: int, tails: np.ndarray, heads: np.ndarray, targets: np.ndarray, columns: np.ndarray, n: int, rows: np.ndarray
+) -> BitMatrix:
+    """Which targets some vertices of an acyclic graph reach: row i has bit columns[k] where rows[i] reaches targets[k].
+
+    Parameters
+    ----------
+    count, tails, heads
+        As in `close_acyclic`, sorted by tails; every vertex reaches itself.
+    targets, columns : int arrays, shape (t,)
+        Vertices, and the bit of each, below n; several may share one.
+    rows : int array, shape (k,)
+
+    Returns
+    -------
+    BitMatrix, shape (k, n)
+
+    Raises
+    ------
+    ShapeError
+        If an arc does not lead down.
+
+    Examples
+    --------
+    >>> tails, heads = np.array([1, 2]), np.array([0, 1])
+    >>> unite_targets(3, tails, heads, np.array([0]), np.array([4]), 5, np.array([2]))[0, 4]
+    True
+    """
+    _check_down(tails, heads)
+    start = np.searchsorted(tails, np.arange(count + 1)).astype(np.int64)
+    order = np.argsort(columns, kind="stable")
+    targets, columns = targets[order].astype(np.int64), columns[order].astype(np.int64)
+    found = BitMatrix.zeros((len(rows), n))
+    heads, rows, out = heads.astype(np.int64), rows.astype(np.int64), found.words
+    width = max(LEAST, STRIP // max(1, 8 * count))
+    kernel, own = load("semiring.cpu.bits.dag").unite_targets, threading.local()
+
+    def unite(worker: int, first: int, last: int) -> None:
+        if not hasattr(own, "words"):
+            own.words = np.empty((count, width), np.uint64)
+        within = slice(*np.searchsorted(columns, (64 * first, 64 * last)))
+        words = own.words.reshape(-1)[: count * (last - first)].reshape(count, -1)
+        kernel(start, heads, targets[within], columns[within], rows, first, words, out)
+
+    strips = [(first, min(first + width, out.shape[1])) for first in range(0, out.shape[1], width)]
+    load("semiring.cpu.pool").run(unite, strips, load("semiring.cpu.processors").default_threads())
+    return found
 
 
 def _check_down(tails: np.ndarray, heads: np.ndarray) -> None:

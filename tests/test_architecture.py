@@ -245,9 +245,10 @@ PUBLIC = {
     "semiring.tiles": "StoredBits TileStore",
     "apsp": """
         AlgebraError AmbiguityWarning Comparison CriticalPath DTypeError DeviceError DivergenceError DomainError
-        FormatError Graph MemoryNeeded NegativeCycleError NoPathError Plan Reachability Result SemiringError ShapeError
-        VertexError as_graph closure compare compare_sizes critical_path csgraph cycle grid hops negative_cycle
-        next_hops plan predecessors random_graph read road_like shortest_paths transitive_closure write
+        FormatError Graph MemoryNeeded NegativeCycleError NoPathError Plan Reachability RegularPaths Result
+        SemiringError ShapeError VertexError as_graph closure compare compare_sizes critical_path csgraph cycle grid
+        hops negative_cycle next_hops plan predecessors random_graph reachable read road_like shortest_paths
+        transitive_closure write
     """,
     "apsp.csgraph": """
         NegativeCycleError bellman_ford construct_dist_matrix csgraph_from_dense csgraph_from_masked csgraph_to_dense
@@ -300,7 +301,7 @@ SECTIONS = {
 }
 #: Classes of whose methods the same is asked.
 CLASSES = (
-    *(apsp.Comparison, apsp.CriticalPath, apsp.Graph, apsp.Reachability, apsp.Result),
+    *(apsp.Comparison, apsp.CriticalPath, apsp.Graph, apsp.Reachability, apsp.RegularPaths, apsp.Result),
     *(semiring.BitMatrix, semiring.Elimination, semiring.sparse.Hops, semiring.sparse.HubLabels),
     *(semiring.sparse.Searches, TileStore),
 )

@@ -38,3 +38,29 @@ def _unite(words: Any, start: Any, heads: Any, begin: int, first: int, last: int
                 below = words[u]
                 for w in range(min(word + 1, width)):  # row u has no bit above u
                     row[w] |= below[w]
+
+
+@kernel
+def unite_targets(
+    start: Any, heads: Any, targets: Any, columns: Any, rows: Any, first: int, words: Any, out: Any
+) -> None:
+    """Words first … of out[i] ← the bits `columns` of the `targets` that vertex rows[i] reaches, itself included.
+
+    heads[start[v] : start[v + 1]] are lower than v; `words` has a row a vertex and as many columns as are wanted, and
+    targets and columns are those within them.
+    """
+    width = words.shape[1]
+    for v in range(len(words)):
+        for w in range(width):
+            words[v, w] = 0
+    for k in range(len(targets)):
+        word = (columns[k] >> 6) - first
+        words[targets[k], word] |= np.uint64(1) << np.uint64(columns[k] & 63)
+    for v in range(len(words)):
+        for e in range(start[v], start[v + 1]):
+            u = heads[e]
+            for w in range(width):
+                words[v, w] |= words[u, w]
+    for i in range(len(rows)):
+        for w in range(width):
+            out[i, first + w] = words[rows[i], w]
