@@ -65,6 +65,18 @@ class Plan:
         what parts are made of, the table that is gathered, predecessors.
     kernels, compiling : int, float
         The kernels to be compiled first, and about how many seconds that takes, once a machine; `seconds` are without.
+
+    See Also
+    --------
+    plan : What makes one without any work.
+    Result.plan : That of a result.
+
+    Examples
+    --------
+    >>> from apsp import plan
+    >>> p = plan(4096, dtype="float32")
+    >>> p.engine, p.pairs == 4096**3
+    ('dense', True)
     """
 
     n: int

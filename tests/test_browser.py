@@ -73,7 +73,8 @@ def errors(browser: Any) -> list[str]:
 #: What a page has: its links, the anchors that others may lead to, and pictures without words.
 LOOK = """
 const pictures = [...document.querySelectorAll("article img")];
-const wordless = pictures.filter(i => !i.alt.trim() || !i.naturalWidth).map(i => i.src);
+const words = i => i.alt.trim().length >= 15 && !i.alt.endsWith(".png");
+const wordless = pictures.filter(i => !words(i) || !i.naturalWidth).map(i => i.src);
 return {
     links: [...document.querySelectorAll("a[href]")].map(a => a.href),
     anchors: [...document.querySelectorAll("[id]")].map(e => e.id),

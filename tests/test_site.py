@@ -88,6 +88,8 @@ def test_a_notebook_prints_what_it_shows(name, monkeypatch):
     monkeypatch.chdir(path.parent)
     for cell, found in notebooks.cells(json.loads(TEXTS[name])):
         assert notebooks.texts(found) == notebooks.texts(cell["outputs"]), "".join(cell["source"])
+        drawn = any("image/png" in output.get("data", {}) for output in found)
+        assert drawn == ("mystnb" in cell["metadata"])  # the words for who does not see the picture
         ran += 1
     assert ran >= 5
 

@@ -45,6 +45,16 @@ class Format:
         Whether a weight can be anything but an integer. If not, `write` gets integers.
     weights : bool
         Whether an edge can weigh anything but 1. If not, `write` gets a graph without weights.
+
+    See Also
+    --------
+    formats : All of them by name.
+
+    Examples
+    --------
+    >>> from apsp.formats import formats
+    >>> formats()["dimacs"].suffixes
+    ('.gr',)
     """
 
     name: str

@@ -66,6 +66,18 @@ class Graph:
     nulls : tuple of number, or None
         Entries of `dense` that are no edges other than the semiring's zero: (0,) after `null_value=0`, () after
         `null_value=None`; None where nothing was said.
+
+    See Also
+    --------
+    as_graph : Of whatever a graph may come as.
+    from_edges, from_arrays, from_matrix : What makes one.
+
+    Examples
+    --------
+    >>> from apsp import Graph
+    >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
+    >>> g.n, g.edge_count, g.index("C"), g.weights.tolist()
+    (3, 2, 2, [4, 7])
     """
 
     n: int

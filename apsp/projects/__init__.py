@@ -44,6 +44,17 @@ class CriticalPath:
         The duration of each.
     frames : {"pandas", "polars"}, optional
         The library of `to_frame`; by default the one that is installed.
+
+    See Also
+    --------
+    critical_path : What makes it.
+
+    Examples
+    --------
+    >>> from apsp import critical_path
+    >>> c = critical_path({"walls": 5, "roof": 2, "garden": 3}, {"roof": ["walls"]})
+    >>> c.length, c.path, c.slack["garden"]
+    (7, ['walls', 'roof'], 4)
     """
 
     length: Duration

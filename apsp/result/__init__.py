@@ -72,6 +72,20 @@ class Result(Shown, Flowing, Measured):
         What `to_frame` makes; by default the library that is installed.
     sources, targets : Labels, optional
         The labels of the rows and of the columns; those of all vertices by default.
+
+    See Also
+    --------
+    shortest_paths : What makes it.
+    load : The way back from a file.
+
+    Examples
+    --------
+    >>> from apsp import shortest_paths
+    >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)])
+    >>> r.distance("A", "C"), r.path("A", "C"), r.distance("C", "A")
+    (11, ['A', 'B', 'C'], inf)
+    >>> bool(r.distances[2, 0] == r.infinity)
+    True
     """
 
     engine: Engine

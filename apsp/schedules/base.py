@@ -45,6 +45,17 @@ class Schedule:
         `refuses(semiring)`: why it is wrong over this semiring, as the end of a sentence; empty where it is right.
     blocked : bool
         Whether it has a pivot block.
+
+    See Also
+    --------
+    get : One by its name.
+    apsp.compare : All on the same matrix.
+
+    Examples
+    --------
+    >>> from apsp import schedules
+    >>> schedules.get("recursive").pairs(10)
+    1000
     """
 
     closure: Callable[..., None]

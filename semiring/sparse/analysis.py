@@ -31,6 +31,18 @@ class Analysis:
     Notes
     -----
     Made by `analyse`. `eliminate` takes one in place of a matrix, so that several sets of weights share it.
+
+    See Also
+    --------
+    analyse : What makes it.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> from scipy.sparse import coo_array
+    >>> A = semiring.sparse.analyse(coo_array(([4.0, 7.0], ([0, 1], [1, 2])), shape=(3, 3)))
+    >>> A.cost.height <= 3
+    True
     """
 
     def __init__(self, tails: np.ndarray, heads: np.ndarray, n: int, order: Any = "auto") -> None:

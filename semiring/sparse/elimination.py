@@ -137,6 +137,19 @@ class Elimination(Queries):
         Where panels lie. On "cuda" what queries return are CuPy arrays there.
     on_device : OnDevice or None
         The panels on a GPU; its `batch` is what queries are made of.
+
+    See Also
+    --------
+    eliminate : What makes it.
+    HubLabels : Any pair in less than a microsecond.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> from scipy.sparse import coo_array
+    >>> E = semiring.eliminate(coo_array(([4.0, 7.0], ([0, 1], [1, 2])), shape=(3, 3)))
+    >>> E.row(0)
+    array([ 0.,  4., 11.])
     """
 
     def __init__(

@@ -119,6 +119,18 @@ class HubLabels:
         The length of the path above the topmost node of each number. Its own length is a power of two.
     threads : int
         For batches.
+
+    See Also
+    --------
+    Elimination.hub_labels : What makes them.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> from scipy.sparse import coo_array
+    >>> E = semiring.eliminate(coo_array(([4.0, 7.0], ([0, 1], [1, 2])), shape=(3, 3)))
+    >>> E.hub_labels().entries([0, 1], [2, 2])
+    array([11.,  7.])
     """
 
     def __init__(
