@@ -10,7 +10,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.arrays import Taken, in_kind_of, take_in
-from semiring.catalog import lor_land, min_plus
+from semiring.catalog import lor_land
 from semiring.devices import host, module, on_device, to_device
 from semiring.errors import DomainError, DTypeError, ShapeError, VertexError
 from semiring.memory import require
@@ -18,7 +18,6 @@ from semiring.sparse import Hops
 from semiring.types import Array
 
 from .closures import closure
-from .graph.entries import over
 from .inputs import as_graph
 from .routes import next_hops
 
@@ -146,7 +145,9 @@ def _adjacent(graphs: Any) -> tuple[Taken, Any, Any]:
             )
         _require_small(shape[1])
         with on_device(kind.array):
-            return kind, over(kind.array, min_plus, "int16", unweighted=True, where="hops"), None
+            xp = module(kind.array)
+            require(2 * kind.array.size, "cpu" if xp is np else "cuda", where="hops", hint=HINT)
+            return kind, xp.where(kind.array, np.int16(1), np.int16(NONE)), None
     if (found := _indices(graphs)) is not None:
         return found
     listed = [as_graph(graph, weight=None) for graph in graphs]
