@@ -92,3 +92,22 @@ def unchain(E: Array, M: Array, x: Array, shift: Array, G: Array, threads: int |
         left, right, weights = (X.reshape(-1, states) for X in (x[:, :-1], rest[:, 1:], a[:, 1:]))
         d[...] = softsum(None, weights, left.T, right, M, threads)
     return a, d
+
+
+def trace(M: Array, x: Array, last: Array, state: Array, s: Semiring) -> Any:
+    """The states of the best path that ends at step last[b] in state[b], of each sequence; −1 beyond; int64.
+
+    `x` is what `chain` found over a semiring whose ⊕ selects. Of several that are best the lowest state, step by step.
+    """
+    xp, rows = module(x), module(x).arange(len(x))
+    paths = xp.full(x.shape[:2], -1, np.int64)
+    paths[rows, last] = state
+    if xp is not np:
+        arrays = map(xp.ascontiguousarray, (M, x, last))
+        load("semiring.cuda.dense.chain").trace(*arrays, paths, s)
+        return paths
+    find = np.argmax if s.add.selects == "greatest" else np.argmin
+    for t in range(x.shape[1] - 2, -1, -1):
+        into = M.T[paths[:, t + 1]] if M.ndim == 2 else (M[:, t] if M.ndim == 4 else M)[rows, :, paths[:, t + 1]]
+        paths[:, t] = np.where(t < last, find(x[:, t] + into, axis=1), paths[:, t])
+    return paths

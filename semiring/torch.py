@@ -14,7 +14,7 @@ from torch import Tensor
 from .algebra import Semiring
 from .catalog import get
 from .errors import DTypeError, ShapeError
-from .gradients.tensors import Tensors, chain
+from .gradients.tensors import Tensors, chain, traced
 from .sums import einsum
 
 
@@ -200,7 +200,7 @@ def viterbi(
 
     Notes
     -----
-    B T S² pairs over (max, +), with the sums in the order of the steps; then T gathers backwards.
+    B T S² pairs over (max, +), with the sums in the order of the steps; then B T S backwards.
 
     Examples
     --------
@@ -214,14 +214,7 @@ def viterbi(
     with torch.no_grad():
         x, _ = chain(unary, transitions, "max_plus")
         ends = x if final is None else x + final.reshape(-1, 1, x.shape[2]).to(x.dtype)
-        state = ends[rows, last].argmax(1)
-        paths = torch.full((count, steps), -1, dtype=torch.int64, device=x.device)
-        for t in range(steps - 1, -1, -1):
-            if t < steps - 1:
-                M = transitions[:, t] if transitions.ndim == 4 else transitions
-                into = M.mT[state] if M.ndim == 2 else M[rows, :, state]
-                state = torch.where(t < last, (x[:, t] + into).argmax(1), state)
-            paths[:, t] = torch.where(t <= last, state, -1)
+        paths = traced(transitions, x, last, ends[rows, last].argmax(1), "max_plus")
     if not (torch.is_grad_enabled() and (unary.requires_grad or transitions.requires_grad)):
         return ends[rows, last].amax(1), paths
     states, inside = paths.clamp(min=0), paths >= 0

@@ -128,7 +128,7 @@ def test_every_pivot_block_compiles(case, nonnegative, arch):
 )
 def test_chains_compile(name, dtype, arch):
     binary = compile.compile(chain.text(get(name), np.dtype(dtype)), arch)
-    assert {*binary.resources} == {"chain", "unchain"}
+    assert {*binary.resources} == {"chain", "trace", "unchain"}
     assert all(used.spill_stores == used.stack == 0 for used in binary.resources.values())
 
 

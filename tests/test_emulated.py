@@ -168,7 +168,7 @@ class TestProducts:
     @pytest.mark.parametrize(("states", "steps"), [(5, 7), (33, 4), (300, 3), (1, 2), (4, 1)])
     def test_chains_and_their_derivatives(self, cp, states, steps, monkeypatch):
         """As on the host, which tests/test_torch.py holds to PyTorch: matrices of all, of each, of each step."""
-        from semiring.chains import chain, unchain
+        from semiring.chains import chain, trace, unchain
         from semiring.cuda.dense import chain as launched
 
         rng = np.random.default_rng(states)
@@ -183,6 +183,10 @@ class TestProducts:
                     found, wanted = chain(*given, get(name)), chain(E, M, get(name))
                     for x, y in zip(found, wanted, strict=True):
                         np.testing.assert_allclose(np.array(x), y, rtol=1e-12, atol=1e-12)
+                    if name == "max_plus":
+                        ends = np.array([steps - 1, 0, steps // 2]), np.array([states - 1, 0, states // 2])
+                        paths = trace(given[1], found[0], *map(cp.asarray, ends), get(name))
+                        np.testing.assert_array_equal(np.array(paths), trace(M, wanted[0], *ends, get(name)))
                 back = unchain(*given, *found, cp.asarray(G)), unchain(E, M, *wanted, G)
                 for x, y in zip(*back, strict=True):
                     np.testing.assert_allclose(np.array(x), y, rtol=1e-9, atol=1e-12)

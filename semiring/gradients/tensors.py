@@ -18,7 +18,7 @@ from .. import catalog, memory
 from ..algebra import Semiring
 from ..arrays import take_in
 from ..chains import chain as chain_of
-from ..chains import unchain
+from ..chains import trace, unchain
 from ..contraction import HINT, Contraction, contracted, evaluated, finished, performed, planned
 from ..devices import on_device
 from ..product import multiplied
@@ -229,6 +229,13 @@ _unchain = operation(
     "(Tensor E, Tensor M, Tensor x, Tensor shift, Tensor G, int? threads) -> (Tensor, Tensor)",
     lambda *tensors: computed(partial(unchain, threads=tensors[-1]), *tensors[:-1]),
     lambda E, M, *_: (E.new_empty(E.shape), M.new_empty(M.shape)),
+)
+
+traced = operation(
+    "semiring::trace",
+    "(Tensor M, Tensor x, Tensor last, Tensor state, str semiring) -> Tensor",
+    lambda *operands: computed(partial(trace, s=named(operands[-1])), *operands[:-1]),
+    lambda M, x, *_: x.new_empty(x.shape[:2], dtype=torch.int64),
 )
 
 

@@ -154,3 +154,24 @@ extern "C" __global__ void unchain(const T* e, int steps, int states, const T* m
     if (inside)
         for (int k = threadIdx.x; k < states * states; k += blockDim.x) d[k] = collected[k / states * pitch + k % states];
 }
+
+// The best path backwards, a warp a sequence: from state y[last] to the first i whose x[t][i] + m[i][y[t+1]] is best.
+extern "C" __global__ void trace(int steps, int states, const T* m, long long next_m, long long later_m, const T* x, const long long* last, long long* y) {
+    x += blockIdx.x * (long long)steps * states, m += blockIdx.x * next_m, y += blockIdx.x * (long long)steps;
+    long long state = y[last[blockIdx.x]];
+    for (long long t = last[blockIdx.x] - 1; t >= 0; --t) {
+        T top = NONE;
+        int from = states;
+        for (int i = threadIdx.x; i < states; i += 32) {
+            const T value = x[t * states + i] + m[t * later_m + (long long)i * states + state];
+            if (from == states || better(value, top)) top = value, from = i;
+        }
+        for (int by = 16; by; by /= 2) {
+            const T other = __shfl_xor_sync(0xffffffffu, top, by);
+            const int its = __shfl_xor_sync(0xffffffffu, from, by);
+            if (its < states && (from == states || better(other, top) || (other == top && its < from))) top = other, from = its;
+        }
+        state = from;
+        if (threadIdx.x == 0) y[t] = state;
+    }
+}

@@ -25,11 +25,11 @@ def text(semiring: Semiring, dtype: np.dtype) -> str:
 
 
 @lru_cache(maxsize=16)
-def kernels(semiring: Semiring, dtype: np.dtype, device: int) -> tuple[Any, Any]:
+def kernels(semiring: Semiring, dtype: np.dtype, device: int) -> tuple[Any, ...]:
     """The entry functions on a device."""
     with about(f"{semiring.name} in {dtype}"):
         module = compile.functions(text(semiring, dtype), name="chain.cu")
-    found = module.get_function("chain"), module.get_function("unchain")
+    found = tuple(map(module.get_function, ("chain", "unchain", "trace")))
     for function in found:
         compile.allow_shared(function, SHARED)
     return found
@@ -54,7 +54,7 @@ def chain(E: Array, M: Array, semiring: Semiring) -> tuple[Any, Any]:
     x, shift = cupy.empty(E.shape, E.dtype), cupy.zeros(E.shape[:2], np.float64)
     if x.size:
         arguments, shared = _matrices(E, M, 1, 1)
-        function, _ = kernels(semiring, E.dtype, gpu.current())
+        function = kernels(semiring, E.dtype, gpu.current())[0]
         function((len(E),), (THREADS,), (E.data.ptr, *arguments, x.data.ptr, shift.data.ptr), shared)
     return x, shift
 
@@ -70,3 +70,11 @@ def unchain(E: Array, M: Array, x: Array, shift: Array, G: Array, semiring: Semi
         addresses = (X.data.ptr for X in (x, shift, G, a, d))
         kernels(semiring, E.dtype, gpu.current())[1]((count,), (THREADS,), (E.data.ptr, *arguments, *addresses), shared)
     return a, d
+
+
+def trace(M: Array, x: Array, last: Array, paths: Array, semiring: Semiring) -> None:
+    """paths[b, :last[b]] ← the best path to the state that paths[b, last[b]] holds; int64, all contiguous."""
+    if x.size:
+        (steps, states, m, *strides, _), _ = _matrices(x, M, 0, 0)
+        arguments = steps, states, m, *strides, *(X.data.ptr for X in (x, last, paths))
+        kernels(semiring, x.dtype, gpu.current())[2]((len(x),), (32,), arguments)
