@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, count
 from typing import overload
@@ -58,6 +58,9 @@ class Labels(Sequence[Label]):
     def __getitem__(self, index: slice) -> Sequence[Label]: ...
     def __getitem__(self, index: int | slice) -> Label:
         return self._names[index]
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self._names)
 
     def __contains__(self, label: object) -> bool:
         return self._find(label) is not None
