@@ -5,10 +5,10 @@
     python benchmarks/gpu_flows.py --only uniform
 
 Complete graphs of random weights and of integers from 1 to 99, points of the unit square that are near each other, a
-third of all pairs alike, 8 edges a vertex of three lengths; then preferential attachment. Flows are of a whole table of
-random demand, and are checked by Σ flow · weight = Σ demand · distance; betweenness, from all vertices, by the same of
-one unit a pair. Times are of calls, from an array on the device to one there,
-or to a dictionary, the best of three, with planning, the closure and the host's work.
+third of all pairs alike, 8 edges a vertex of three lengths, all pairs of points; then preferential attachment. Flows
+are of a whole table of random demand, and are checked by Σ flow · weight = Σ demand · distance; betweenness, from all
+vertices, by the same of one unit a pair. Times are of calls, from an array on the device to one there, or to a
+dictionary, the best of three, with planning, the closure and the host's work.
 """
 
 from __future__ import annotations
@@ -34,9 +34,12 @@ def families(n: int) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
     """Matrices of edges, ∞ where there is none."""
     rng = np.random.default_rng(1)
 
-    def near() -> np.ndarray:
+    def points() -> np.ndarray:
         x, y = rng.random((2, n))
-        d = np.hypot(x[:, None] - x, y[:, None] - y)
+        return np.hypot(x[:, None] - x, y[:, None] - y)
+
+    def near() -> np.ndarray:
+        d = points()
         return np.where(d < 0.05 * (8192 / n) ** 0.5, d, np.inf)
 
     def few() -> np.ndarray:
@@ -49,6 +52,7 @@ def families(n: int) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
     yield "near points", near
     yield "a third alike", lambda: np.where(rng.random((n, n)) < 0.3, 1.0, np.inf)
     yield "8 a vertex", few
+    yield "points", points
 
 
 def matrix(name: str, A: np.ndarray) -> None:
