@@ -268,8 +268,10 @@ def installed(folder, *, dense=True):
         cupy.cuda.runtime.memcpy2DAsync = memcpy_rows
         from semiring.cuda import compile, gpu
         from semiring.cuda.dense import registry
+        from semiring.cuda.routes import levelled
         from semiring.cuda.sparse import fronts, sweep
 
+        levelled.multiply = lambda X, Y: _numpys(np.matmul, X.astype(np.float32), Y.astype(np.float32))
         modules = {}
         compile.functions = lambda text, **options: modules.setdefault(text, Module(text, folder))
         compile.allow_shared = lambda function, size: None

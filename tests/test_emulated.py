@@ -634,7 +634,8 @@ class TestSumsOverBestPaths:
         rows[np.isfinite(D)] = sign * D[np.isfinite(D)]
         sources = np.random.default_rng(2).permutation(n)
 
-        def found(demand):
+        def found(demand, rows_tried=1 << 13):
+            monkeypatch.setattr(adjoint, "MANY", rows_tried)
             sums = adjoint.Adjoint(s, dtype, edges, 1, range(n), "flows")
             half = n // 2
             for part in (sources[:half], sources[half:]):
@@ -648,7 +649,9 @@ class TestSumsOverBestPaths:
         assert ("_by_level" in vars(first)) == (name == "alike")
         assert "_on_host" not in vars(first)
         np.testing.assert_allclose(first.along.get(), want[tails, heads], rtol=1e-12, atol=1e-13)
-        assert found(q).along.tobytes() == first.along.tobytes()
+        assert found(q, rows_tried=32).along.tobytes() == first.along.tobytes()
+        monkeypatch.setattr(adjoint, "CHUNK", 64)
+        np.testing.assert_allclose(found(q, rows_tried=32).along.get(), want[tails, heads], rtol=1e-12, atol=1e-13)
         unit = found(np.ones((1, n)))
         np.testing.assert_array_equal(unit.arrivals, np.isfinite(D).sum(axis=0) - 1)
         entering, leaving = unit.of_vertices()
@@ -682,6 +685,41 @@ class TestSumsOverBestPaths:
         D = [[0, 1, 1, 2], [inf, 0, 0, 1], [inf, 0, 0, 1], [inf, inf, inf, 0]]
         with pytest.raises(DivergenceError, match="costs nothing, 'b' → 'c'"):
             sums([(0, 1, 1), (1, 2, 0), (2, 1, 0), (2, 3, 1)], D)
+
+    @pytest.mark.parametrize("inner", [1, 300, 8192, 8193, 30_000])
+    def test_pieces_are_small_and_add_up(self, cp, inner):
+        """Counts exactly, other numbers as far as a float64 goes; sums of what is multiplied are at most 2^24."""
+        from semiring.cuda.routes import levelled
+
+        rng = np.random.default_rng(inner)
+        counts = np.append(np.round(2.0 ** (53 * rng.random(500))), [0, 1, 2**53 - 1])
+        amounts = rng.normal(size=500) * 2.0 ** rng.integers(-60, 3, 500)
+        for X, least in ((counts, 1), (amounts, abs(amounts).max() / 2**53)):
+            greatest, left = float(abs(X).max()), X.copy()
+            for part, unit in levelled.pieces(cp.asarray(X), greatest, least, inner):
+                assert part.dtype == np.float16
+                assert float(abs(part).max()) * inner <= 2**24
+                np.testing.assert_array_equal(part, part.astype(int))
+                left -= part.astype(float) * unit
+            assert abs(left).max() <= (0 if least == 1 else least / 2)
+
+    def test_amounts_beyond_what_is_cut(self, cp):
+        """Where all arcs weigh the same; greater and smaller than pieces are made of."""
+        from semiring.cuda.routes import levelled
+
+        rng = np.random.default_rng(0)
+        A = (rng.random((30, 30)) < 0.3) & ~np.eye(30, dtype=bool)
+        H = np.where(A, 1, np.where((A.astype(int) @ A) > 0, 2, -1)).astype(np.int8)
+        np.fill_diagonal(H, 0)
+
+        def carried(scale):
+            sums = levelled.Sums(cp.asarray(A.astype(np.float16)))
+            assert sums.add(cp.asarray(H), slice(0, 30), cp.asarray(np.full((1, 30), scale)))
+            return sums.carried.get() * A
+
+        assert carried(1.0).sum() == H[H > 0].sum()
+        for scale in (2.0**-1000, 2.0**1000):
+            np.testing.assert_allclose(carried(scale) / scale, carried(1.0), rtol=1e-13)
 
     def test_of_no_vertices_and_no_edges(self, cp):
         from semiring.cuda.routes import adjoint

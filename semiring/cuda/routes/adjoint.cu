@@ -1,9 +1,9 @@
 // Sums over best paths, a thread block a source: Brandes' recursion over the arcs that are tight for it, as
 // semiring/cpu/routes/adjoint.py has it.
 //
-// Which arcs may be tight is tried for all of them, and stored as a bit each, in the order of heads. A vertex is settled
-// when all are from which such an arc leads to it: then its sum along arcs and its best paths are known, and its level,
-// which is one more than theirs. Level by level backwards, each vertex hands on what it owes to those before it. What is
+// Which arcs may be tight is tried for all of them and 32 sources a warp, and stored as a bit each, in the order of heads.
+// Those of a vertex that has several are listed. A vertex is settled when all are from which such an arc leads to it: then
+// its sum along arcs and its best paths are known, and its level, which is one more than theirs. Level by level backwards, each vertex hands on what it owes to those before it. What is
 // added up in no fixed order are integers: counts of paths, and amounts that are scaled by a power of two. So the bits
 // are the same again.
 //
@@ -20,10 +20,15 @@ template <> struct Positions<2> { using Place = unsigned; };
 using Place = Positions<sizeof(Index)>::Place;
 
 constexpr Index NOBODY = Index(~0u);
-// How often vertices with one arc are looked at before those with more are, and how many of them together.
+// How often vertices with one arc are looked at before those with more are; how many of them, or words, together.
 constexpr int looks = 4, abreast = 4;
-// Threads that look at a list together. Twice the levels that shared memory counts.
-constexpr int lanes = 8, counted = 512;
+// Arcs that a warp tries, and words of bits of that; how many arcs together.
+constexpr int run = 256, run_words = run / 32, at_once = 8;
+// Where nearly every two vertices have an arc: heads of a warp, and tails of which weights are in shared memory.
+constexpr int group = 8, stretch = 128;
+// Arcs of a list that a thread looks at together; threads that hand back along a list; twice the levels that shared memory
+// counts.
+constexpr int ahead = sizeof(T) > 4 ? 2 : 4, lanes = 4, counted = 512;
 // The largest count that a double tells from its neighbours.
 constexpr double exact = 9007199254740992.0;
 
@@ -39,13 +44,14 @@ struct Arcs {
     const Arc* list;
 };
 
-// list ← arcs in this order.
+// list ← arcs in this order; −1 is none, of a head whose places are `apart` from the next one's.
 extern "C" __global__ void __launch_bounds__(threads)
-    arrange(const Index* tails, const Index* heads, const T* weights, const long long* order, long long count, Arc* list) {
+    arrange(const Index* tails, const Index* heads, const T* weights, const long long* order, long long count, long long apart,
+            Arc* list) {
     const long long p = blockIdx.x * (long long)threads + threadIdx.x;
     if (p >= count) return;
     const long long e = order[p];
-    list[p] = {tails[e], heads[e], weights[e]};
+    list[p] = e < 0 ? Arc{0, Index(p / apart), T(Algebra::zero())} : Arc{tails[e], heads[e], weights[e]};
 }
 
 // Of a word of bits those from `from` to `to`, which are at least partly in it.
@@ -56,23 +62,119 @@ __device__ inline unsigned between(const unsigned* bits, Place word, Place from,
     return found;
 }
 
-// The first bit that is set, from `from` on; `to` if none is.
-__device__ inline Place next_of(const unsigned* bits, Place from, Place to) {
-    if (from < to)
-        for (Place word = from / 32; word <= (to - 1) / 32; ++word)
-            if (const unsigned found = between(bits, word, from, to)) return 32 * word + __ffs(found) - 1;
-    return to;
-}
-
 // What beats any entry, or is as good.
 template <class V> __device__ V best_of_all() { return least ? V(Limits<V>::low) : V(Limits<V>::high); }
 template <> __device__ inline float best_of_all() { return least ? -INFINITY : INFINITY; }
 template <> __device__ inline double best_of_all() { return least ? -INFINITY : INFINITY; }
 
+// turned[j, r] ← D[r, j]; what there is not is no path.
+extern "C" __global__ void __launch_bounds__(threads)
+    turn(const T* D, long long pitch, int n, int rows, int width, T* turned) {
+    __shared__ T tile[32][33];
+    const int lane = threadIdx.x % 32;
+    for (int i = threadIdx.x / 32; i < 32; i += warps) {
+        const int r = 32 * blockIdx.y + i, j = 32 * blockIdx.x + lane;
+        tile[i][lane] = r < rows && j < n ? D[r * pitch + j] : T(Algebra::zero());
+    }
+    __syncthreads();
+    for (int i = threadIdx.x / 32; i < 32; i += warps)
+        if (32 * int(blockIdx.x) + i < n) turned[(32ll * blockIdx.x + i) * width + 32 * blockIdx.y + lane] = tile[lane][i];
+}
+
+// Row r of bits, `words` apart ← which arcs may be tight for source r: those no worse than the worst sum that may be the
+// distance of their heads; tight[r] ← how many. A warp takes 32 sources and a run of arcs.
+extern "C" __global__ void __launch_bounds__(threads)
+    try_arcs(const T* turned, int width, int rows, const Arc* list, long long count, W slack, W floor, unsigned* bits,
+             long long words, int* tight) {
+    __shared__ Arc arcs[run];
+    const long long start = blockIdx.x * (long long)run;
+    for (int i = threadIdx.x; i < run; i += threads) arcs[i] = list[min(start + i, count - 1)];
+    __syncthreads();
+    const int r = 32 * (blockIdx.y * warps + threadIdx.x / 32) + threadIdx.x % 32;
+    if (r >= width) return;
+    const T* const x = turned + r;
+    long long head = -1;
+    W worst = best_of_all<W>();
+    struct alignas(16) { unsigned of[run_words]; } found;
+    int many = 0;
+#pragma unroll
+    for (int word = 0; word < run_words; ++word) {
+        unsigned mine = 0;
+#pragma unroll
+        for (int begin = 0; begin < 32; begin += at_once) {
+            W y[at_once];
+#pragma unroll
+            for (int c = 0; c < at_once; ++c) {
+                const Arc arc = arcs[32 * word + begin + c];
+                y[c] = Algebra::mul(W(x[arc.tail * (long long)width]), W(arc.weight));
+            }
+#pragma unroll
+            for (int c = 0; c < at_once; ++c) {
+                if (const Index next = arcs[32 * word + begin + c].head; next != head) {
+                    head = next;
+                    const W goal = W(x[head * width]);
+                    worst = goal == Algebra::zero() ? best_of_all<W>() : limit(goal, larger(goal, floor), slack);
+                }
+                mine |= unsigned(!better(worst, y[c])) << (begin + c);
+            }
+        }
+        found.of[word] = mine;
+        many += __popc(mine);
+    }
+    if (r >= rows) return;
+    *reinterpret_cast<decltype(found)*>(bits + r * words + blockIdx.x * run_words) = found;
+    if (many) atomicAdd(&tight[r], many);
+}
+
+// The same where each head has a place for every tail, `apart` in all: a warp takes 32 sources and a group of heads.
+extern "C" __global__ void __launch_bounds__(threads)
+    try_all_pairs(const T* turned, int width, int rows, const Arc* list, int n, int apart, W slack, W floor, unsigned* bits,
+                  long long words, int* tight) {
+    struct alignas(16) Weights { T of[group]; };
+    struct alignas(16) Words { unsigned of[stretch / 32]; };
+    __shared__ Weights weights[stretch];
+    const int r = 32 * (blockIdx.y * warps + threadIdx.x / 32) + threadIdx.x % 32, first = group * blockIdx.x;
+    const T* const x = turned + (r < width ? r : 0);
+    W worst[group];
+#pragma unroll
+    for (int h = 0; h < group; ++h) {
+        const W goal = first + h < n ? W(x[(first + h) * (long long)width]) : W(Algebra::zero());
+        worst[h] = goal == Algebra::zero() ? best_of_all<W>() : limit(goal, larger(goal, floor), slack);
+    }
+    int many = 0;
+    for (int begin = 0; begin < apart; begin += stretch) {
+        __syncthreads();
+        for (int i = threadIdx.x; i < stretch * group; i += threads) {
+            const int h = i / stretch, k = i % stretch;
+            weights[k].of[h] = first + h < n ? list[(first + h) * (long long)apart + begin + k].weight : T(Algebra::zero());
+        }
+        __syncthreads();
+        Words found[group];
+#pragma unroll
+        for (int word = 0; word < stretch / 32; ++word) {
+            unsigned mine[group] = {};
+#pragma unroll 16
+            for (int c = 0; c < 32; ++c) {
+                const Weights w = weights[32 * word + c];
+                const W y = W(x[min(begin + 32 * word + c, n - 1) * (long long)width]);
+#pragma unroll
+                for (int h = 0; h < group; ++h) mine[h] |= unsigned(!better(worst[h], Algebra::mul(y, W(w.of[h])))) << c;
+            }
+#pragma unroll
+            for (int h = 0; h < group; ++h) found[h].of[word] = mine[h], many += __popc(mine[h]);
+        }
+        if (r >= rows) continue;
+#pragma unroll
+        for (int h = 0; h < group; ++h)
+            if (first + h < n)
+                *reinterpret_cast<Words*>(bits + r * words + ((first + h) * (long long)apart + begin) / 32) = found[h];
+    }
+    if (r < rows && many) atomicAdd(&tight[r], many);
+}
+
 // bits ← which arcs may be tight for the source whose row is x: those no worse than the `worst` of their heads; all of
 // `workers`.
 __device__ inline void try_all(const Arcs& arcs, long long count, const T* x, const T* worst, unsigned* bits) {
-    constexpr int ahead = sizeof(Arc) > 8 ? 2 : 4;
     const int lane = threadIdx.x % 32;
     Arc next[ahead];
     const auto fetch = [&](long long first) {
@@ -117,8 +219,6 @@ __device__ inline void search(const Arcs& arcs, long long count, int s, int n, T
 
 // That the list of a vertex has one arc.
 constexpr long long ALONE = 1ll << 62;
-// Lists that a thread looks at together.
-constexpr int together = 2;
 
 // To a sum of 64 bits, by two of 32: there is no other that does not try again.
 __device__ inline void add_to(Bits* sum, Bits amount) {
@@ -138,30 +238,17 @@ __device__ inline Bits rescaled(Bits amount, int by) {
     return by > 63 ? 0 : Bits(((long long)amount + (1ll << (by - 1))) >> by);
 }
 
-// The first bit that is set of each of some ranges, or their ends: words are loaded together.
-__device__ inline void first_of(const unsigned* bits, const Place (&from)[together], const Place (&to)[together],
-                                Place (&first)[together]) {
-    unsigned word[together];
-#pragma unroll
-    for (int c = 0; c < together; ++c) word[c] = from[c] < to[c] ? bits[from[c] / 32] : 0;
-#pragma unroll
-    for (int c = 0; c < together; ++c) {
-        const unsigned found = word[c] & ~0u << from[c] % 32;
-        const Place start = from[c] / 32 * 32;
-        first[c] = found ? min(start + __ffs(found) - 1, to[c]) : next_of(bits, max(start + 32, from[c]), to[c]);
-    }
-}
-
 // What rows first … last send through arcs, added to `along`, which is scaled for numbers that come to `most`; those of
 // a row come to bounds[row], or bounds[0]. Or, where there are `counts`, how many best paths they have. failed[row] ← 1
-// where a source has no order, or more paths than a double counts.
+// where a source has no order, or more paths than a double counts. Row r of bits, `words` apart: which arcs may be tight
+// for row first + r; those of no row are more than `most_tight`.
 extern "C" __global__ void __launch_bounds__(workers, resident)
     sums(const T* D, long long pitch, const int* sources, int n, long long first, long long last, long long count,
          const long long* starts, const Arc* list, W slack, W floor, const double* demand, long long demand_pitch,
-         const double* bounds, double most, unsigned char* buffer, long long apart, Bits* along, int* arrivals,
-         long long* counts, int* failed) {
+         const double* bounds, double most, unsigned* tried, long long words, int most_tight, unsigned char* buffer,
+         long long apart, Bits* along, int* arrivals, long long* counts, int* failed) {
     extern __shared__ __align__(16) unsigned char dynamic[];
-    __shared__ int tally[counted + 1], reached, known, deepest, several, beyond;
+    __shared__ int tally[counted + 1], reached, known, deepest, several, listed, beyond;
     const Arcs in{starts, list};
     unsigned char *far = buffer + apart * blockIdx.x, *here = dynamic;
     const auto take = [&](bool shared, long long bytes) {
@@ -169,75 +256,100 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
         from += bytes;
         return from - bytes;
     };
-    auto* const bits = reinterpret_cast<unsigned*>(take(false, ((count + 31) / 32 * 4 + 15) / 16 * 16));
+    // Arcs that may be tight, of vertices with several: a list after the other, and which they are.
+    auto* const tight = reinterpret_cast<Arc*>(take(false, sizeof(Arc) * (most_tight + 1ll) / 16 * 16));
+    auto* const which = reinterpret_cast<Place*>(take(false, sizeof(Place) * (most_tight + 3ll) / 16 * 16));
     auto* const far_tally = reinterpret_cast<int*>(take(false, (8ll * (n + 2) + 15) / 16 * 16));
     auto* const paths = reinterpret_cast<double*>(take(near == 2, 8ll * n));
     auto* const owed = reinterpret_cast<Bits*>(take(near == 2, 8ll * n));
-    auto* const place = reinterpret_cast<long long*>(owed);  // first of all, where a vertex's list goes on
+    auto* const place = reinterpret_cast<long long*>(owed);  // first of all, its arc, or where its list goes on
     auto* const x = reinterpret_cast<T*>(take(near >= 1, (sizeof(T) * (long long)n + 7) / 8 * 8));
     auto* const level = reinterpret_cast<Index*>(take(near >= 1, (2 * sizeof(Index) * (long long)n + 7) / 8 * 8));
     auto* const rank = level + n;  // among those of a level; before that, the vertices that have several arcs
-    auto* const only = reinterpret_cast<Place*>(level);  // and after it, the arc of a vertex that has one
+    auto* const only = reinterpret_cast<Place*>(level);  // and after it, its only arc, or where its list begins
     auto* const before = reinterpret_cast<Index*>(take(near >= 1, sizeof(Index) * (long long)n));  // its tail
     auto* const order = reinterpret_cast<Index*>(take(near == 2, sizeof(Index) * (long long)n));
     const volatile Index* const seen = level;
-    // Before anything else is known of vertices, the worst sums that may be their distances.
+    // Before anything else is known of vertices that are searched for, the worst sums that may be their distances.
     auto* const worst = near < 2 && sizeof(T) <= 2 * sizeof(Index) ? reinterpret_cast<T*>(level) : reinterpret_cast<T*>(paths);
-    // Groups of `lanes` threads look at a list each: the place in a group, and the first lane of it.
-    const int lane = threadIdx.x % 32, own = lane % lanes, base = lane - own;
+    const int lane = threadIdx.x % 32;
     const double scale = scale_of(most);
+    const bool wide = count > 64ll * n;  // so that a warp looks at a vertex
     for (long long row = first + blockIdx.x; row < last; row += gridDim.x) {
         const T* const d = D + row * pitch;
+        unsigned* const bits = tried + (row - first) * words;
         const int s = sources[row];
-        if (threadIdx.x == 0) reached = known = deepest = several = beyond = 0;
+        if (threadIdx.x == 0) reached = known = deepest = several = listed = beyond = 0;
         __syncthreads();
         int mine = 0;
         for (int j = threadIdx.x; j < n; j += workers) {
             const W goal = W(d[j]);
-            const bool there = goal != Algebra::zero();
             x[j] = T(goal);
-            worst[j] = T(there ? limit(goal, larger(goal, floor), slack) : W(best_of_all<T>()));
-            mine += there;
+            mine += goal != Algebra::zero();
         }
         mine = __reduce_add_sync(full_mask, mine);
         if (lane == 0) atomicAdd(&reached, mine);
         bool stuck = false;
         for (int attempt = 0; attempt < (rounds ? 2 : 1); ++attempt) {
-            if (attempt) search(in, count, s, n, x, worst);
             __syncthreads();
-            try_all(in, count, x, worst, bits);
-            __syncthreads();
-            bool circular = false;
-            for (int begin = threadIdx.x; begin < n; begin += together * workers) {
-                Place from[together], to[together], start[together];
-                Arc arc[together];
-                bool any[together];
-#pragma unroll
-                for (int c = 0; c < together; ++c) {
-                    const int j = min(begin + c * workers, n - 1);
-                    from[c] = Place(in.starts[j]), to[c] = Place(in.starts[j + 1]);
-                }
-                first_of(bits, from, to, start);
-#pragma unroll
-                for (int c = 0; c < together; ++c)
-                    if ((any[c] = start[c] < to[c])) arc[c] = in.list[start[c]];
-#pragma unroll
-                for (int c = 0; c < together; ++c) {
-                    const int j = begin + c * workers;
-                    if (j >= n) break;
-                    const bool alone = any[c] && next_of(bits, start[c] + 1, to[c]) == to[c];
-                    before[j] = any[c] && j != s ? arc[c].tail : NOBODY;
-                    level[j] = j == s ? 0 : NOBODY;
-                    place[j] = start[c] | (alone ? ALONE : 0);
-                    paths[j] = j == s;
-                    order[j] = 0;  // the deepest level so far of those before it
-                    if (rounds) x[j] = j == s ? T(Algebra::one()) : alone ? arc[c].weight : T(Algebra::zero());
-                    if (j == s) circular = any[c];
-                    else if (any[c] && !alone) rank[atomicAdd(&several, 1)] = Index(j);
-                }
+            if (attempt) {
+                search(in, count, s, n, x, worst);
+                __syncthreads();
+                try_all(in, count, x, worst, bits);
+                __syncthreads();
             }
-            stuck = __syncthreads_or(circular);
-            const int listed = several;
+            bool circular = false;
+            const int step = wide ? 32 : 1;
+            for (int j = threadIdx.x / step; j < n; j += workers / step) {
+                const Place from = Place(in.starts[j]), to = Place(in.starts[j + 1]), end = from < to ? (to - 1) / 32 + 1 : 0;
+                int found = 0;
+                Place first = to;
+#pragma unroll 4
+                for (Place word = from / 32 + (wide ? lane : 0); word < end; word += step) {
+                    const unsigned these = between(bits, word, from, to);
+                    if (these && !found) first = 32 * word + __ffs(these) - 1;
+                    found += __popc(these);
+                }
+                if (wide) {
+                    found = __reduce_add_sync(full_mask, found);
+                    for (int half = 16; half; half /= 2) first = min(first, __shfl_xor_sync(full_mask, first, half));
+                    if (lane) continue;
+                }
+                Arc arc;
+                if (found) arc = in.list[first];
+                before[j] = found && j != s ? arc.tail : NOBODY;
+                level[j] = j == s ? 0 : NOBODY;
+                place[j] = first | (found == 1 ? ALONE : 0);
+                paths[j] = j == s;
+                order[j] = 0;  // the deepest level so far of those before it
+                if (rounds) x[j] = j == s ? T(Algebra::one()) : found == 1 ? arc.weight : T(Algebra::zero());
+                if (j == s) circular = found;
+                if (j == s || found < 2) continue;
+                rank[atomicAdd(&several, 1)] = Index(j);
+                place[j] = atomicAdd(&listed, found);
+            }
+            stuck = __syncthreads_or(circular) || listed > most_tight;
+            // Each arc to the list of its head, in any order; then that goes on, backwards, from its end.
+            for (long long start = threadIdx.x; 32 * start < count && !stuck; start += abreast * workers) {
+                unsigned left[abreast];
+#pragma unroll
+                for (int c = 0; c < abreast; ++c) {
+                    const long long rest = count - 32 * (start + c * workers);
+                    left[c] = rest > 0 ? bits[start + c * workers] : 0;
+                    if (rest < 32) left[c] &= ~(~0u << max(rest, 0ll));
+                }
+#pragma unroll
+                for (int c = 0; c < abreast; ++c)
+                    for (; left[c]; left[c] &= left[c] - 1) {
+                        const Place e = Place(32 * (start + c * workers) + __ffs(left[c]) - 1);
+                        const Arc arc = in.list[e];
+                        if (place[arc.head] & ALONE) continue;
+                        const unsigned to = atomicAdd(reinterpret_cast<unsigned*>(&place[arc.head]), 1u);
+                        tight[to] = arc, which[to] = e;
+                    }
+            }
+            __syncthreads();
+            const int lists = several;
             int settled = 0, deep = 0;
             while (!stuck) {
                 bool grown = false;
@@ -265,82 +377,53 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                             grown = true;
                         }
                     }
-                for (int start = 0; start < listed; start += workers) {
-                    const int e = start + threadIdx.x / 32 + lane * (workers / 32), candidate = e < listed ? rank[e] : s;
-                    const bool may_go_on = seen[candidate] == NOBODY && seen[before[candidate]] != NOBODY;
-                    for (unsigned waiting = __ballot_sync(full_mask, may_go_on); waiting;) {
-                        int turn = -1;
-                        for (int group = 0; group < 32 / lanes; ++group) {
-                            if (group == lane / lanes) turn = __ffs(waiting) - 1;
-                            waiting &= waiting - 1;
+                for (int e = threadIdx.x; e < lists; e += workers) {
+                    const int j = rank[e];
+                    if (seen[j] != NOBODY || seen[before[j]] == NOBODY) continue;
+                    int p = int(place[j]), above = order[j];
+                    double found = paths[j];
+                    W best = W(x[j]);
+                    bool done = false, open = true;
+                    while (open) {
+                        Arc arc[ahead];
+                        bool mine[ahead];
+                        Index there[ahead];
+                        int read = 0;
+#pragma unroll
+                        for (int c = 0; c < ahead; ++c)
+                            if ((mine[c] = p > c)) arc[c] = tight[p - c - 1];
+#pragma unroll
+                        for (int c = 0; c < ahead; ++c) {
+                            mine[c] = mine[c] && arc[c].head == j;
+                            there[c] = mine[c] ? seen[arc[c].tail] : NOBODY;
                         }
-                        const int j = __shfl_sync(full_mask, candidate, max(turn, 0));
-                        const bool inside = turn >= 0;
-                        const Place end = inside ? Place(in.starts[j + 1]) : 0;
-                        Place p = inside ? Place(place[j]) : 0;
-                        double found = 0;
-                        W best = Algebra::zero();
-                        int above = inside ? order[j] : 0, blocked = 0;
-                        bool open = inside, done = false;
-                        while (__any_sync(full_mask, open)) {
-                            constexpr int ahead = sizeof(Arc) > 8 ? 2 : 4;
-                            Arc arc[ahead];
-                            bool may[ahead];
-                            Index there[ahead];
-#pragma unroll
-                            for (int c = 0; c < ahead; ++c) {
-                                const Place q = p + own + c * lanes;
-                                may[c] = open && q < end && bits[q / 32] >> q % 32 & 1;
-                            }
-#pragma unroll
-                            for (int c = 0; c < ahead; ++c) {
-                                arc[c].tail = 0;
-                                if (may[c]) arc[c] = in.list[p + own + c * lanes];
-                            }
-#pragma unroll
-                            for (int c = 0; c < ahead; ++c) there[c] = may[c] ? seen[arc[c].tail] : 0;
-                            __threadfence_block();
-#pragma unroll
-                            for (int c = 0; c < ahead; ++c) {
-                                const unsigned waits = __ballot_sync(full_mask, open && there[c] == NOBODY) >> base;
-                                const int stop = waits ? min(__ffs(waits) - 1, lanes) : lanes;
-                                const int tail = __shfl_sync(full_mask, int(arc[c].tail), base + min(stop, lanes - 1));
-                                if (open && may[c] && own < stop) {
-                                    const W y = rounds ? Algebra::mul(W(x[arc[c].tail]), W(arc[c].weight)) : best;
-                                    if (rounds && better(y, best)) best = y, found = 0;
-                                    if (y == best) found += paths[arc[c].tail];
-                                    above = max(above, there[c] + 1);
-                                }
-                                if (!open) continue;
-                                p += stop;
-                                if (stop < lanes) blocked = tail;
-                                done = stop == lanes && p >= end;
-                                open = stop == lanes && p < end;
-                            }
-                        }
-                        for (int half = lanes / 2; half; half /= 2) {
-                            const W other = __shfl_xor_sync(full_mask, best, half);
-                            const double theirs = __shfl_xor_sync(full_mask, found, half);
-                            above = max(above, __shfl_xor_sync(full_mask, above, half));
-                            if (rounds && better(other, best)) best = other, found = theirs;
-                            else if (!rounds || other == best) found += theirs;
-                        }
-                        if (!inside || own) continue;
-                        if (rounds && better(best, W(x[j]))) x[j] = T(best);
-                        else if (!rounds || best == W(x[j])) found += paths[j];
-                        else found = paths[j];
-                        paths[j] = found;
-                        place[j] = p;
-                        order[j] = Index(above);
-                        before[j] = Index(blocked);
-                        if (!done) continue;
-                        if (!(found < exact)) beyond = 1;
                         __threadfence_block();
-                        level[j] = Index(above);
-                        deep = max(deep, above);
-                        ++settled;
-                        grown = true;
+#pragma unroll
+                        for (int c = 0; c < ahead; ++c) {
+                            if (!open) continue;
+                            done = !mine[c];
+                            open = there[c] != NOBODY;
+                            if (mine[c] && !open) before[j] = arc[c].tail;
+                            if (!open) continue;
+                            const W y = rounds ? Algebra::mul(W(x[arc[c].tail]), W(arc[c].weight)) : best;
+                            if (rounds && better(y, best)) best = y, found = 0;
+                            if (y == best) found += paths[arc[c].tail];
+                            above = max(above, there[c] + 1);
+                            ++read;
+                        }
+                        p -= read;
                     }
+                    if (rounds) x[j] = T(best);
+                    paths[j] = found;
+                    place[j] = p;
+                    order[j] = Index(above);
+                    if (!done) continue;
+                    if (!(found < exact)) beyond = 1;
+                    __threadfence_block();
+                    level[j] = Index(above);
+                    deep = max(deep, above);
+                    ++settled;
+                    grown = true;
                 }
                 if (!__syncthreads_or(grown)) break;
             }
@@ -351,7 +434,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
             stuck |= known + 1 < reached || beyond;
             if (!stuck || beyond) break;
             __syncthreads();
-            if (threadIdx.x == 0) known = deepest = several = 0;
+            if (threadIdx.x == 0) known = deepest = several = listed = 0;
         }
         if (stuck && threadIdx.x == 0) failed[row] = 1;
         if (counts && !stuck)
@@ -413,32 +496,19 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                 add_to(&owed[before[j]], amount);
                 atomicAdd(&along[only[j]], rescaled(amount, by));
             }
-            for (int i = middle + threadIdx.x / 32; i < high; i += workers / 32) {
+            for (int i = middle + threadIdx.x / lanes; i < high; i += workers / lanes) {
                 const int head = order[i];
                 const Bits amount = owed[head];
                 if (!amount) continue;
                 const double each = double((long long)amount) / paths[head];
-                const Place end = Place(in.starts[head + 1]);
-                for (Place q = Place(in.starts[head]) + lane; q < end; q += 32 * together) {
-                    Arc arc[together];
-                    bool may[together];
-#pragma unroll
-                    for (int c = 0; c < together; ++c) {
-                        const Place here = q + 32 * c;
-                        may[c] = here < end && bits[here / 32] >> here % 32 & 1;
-                    }
-#pragma unroll
-                    for (int c = 0; c < together; ++c)
-                        if (may[c]) arc[c] = in.list[q + 32 * c];
-#pragma unroll
-                    for (int c = 0; c < together; ++c) {
-                        if (!may[c]) continue;
-                        if (rounds && Algebra::mul(W(x[arc[c].tail]), W(arc[c].weight)) != W(x[head])) continue;
-                        const Bits share = Bits(llrint(each * paths[arc[c].tail]));
-                        if (!share) continue;
-                        add_to(&owed[arc[c].tail], share);
-                        atomicAdd(&along[q + 32 * c], rescaled(share, by));
-                    }
+                for (int q = int(only[head]) + threadIdx.x % lanes; q < listed; q += lanes) {
+                    const Arc arc = tight[q];
+                    if (arc.head != head) break;
+                    if (rounds && Algebra::mul(W(x[arc.tail]), W(arc.weight)) != W(x[head])) continue;
+                    const Bits share = Bits(llrint(each * paths[arc.tail]));
+                    if (!share) continue;
+                    add_to(&owed[arc.tail], share);
+                    atomicAdd(&along[which[q]], rescaled(share, by));
                 }
             }
             __syncthreads();
@@ -450,24 +520,27 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
     }
 }
 
-// total[order[p]] ← itself + what was added up as integers, which begin again.
+// total[order[p]] ← itself + what was added up as integers, which begin again; −1 is none.
 extern "C" __global__ void __launch_bounds__(threads)
     join(Bits* along, const long long* order, long long count, double most, double* total) {
     const double back = inverse(scale_of(most));
     const long long p = blockIdx.x * (long long)threads + threadIdx.x;
-    if (p >= count) return;
+    if (p >= count || order[p] < 0) return;
     total[order[p]] += (long long)along[p] * back;
     along[p] = 0;
 }
 
-// sums[v] ← what is in the list of v, of values in this order, or in their own; a warp a list.
+// sums[v] ← what is in the list of v, of values in this order, −1 is none, or in their own; a warp a list.
 extern "C" __global__ void __launch_bounds__(threads)
     sum_lists(const double* values, const long long* starts, const long long* order, int n, double* sums) {
     const int lane = threadIdx.x % 32;
     const long long v = blockIdx.x * (long long)warps + threadIdx.x / 32;
     if (v >= n) return;
     double sum = 0;
-    for (long long p = starts[v] + lane; p < starts[v + 1]; p += 32) sum += values[order ? order[p] : p];
+    for (long long p = starts[v] + lane; p < starts[v + 1]; p += 32) {
+        const long long e = order ? order[p] : p;
+        if (e >= 0) sum += values[e];
+    }
     for (int half = 16; half; half /= 2) sum += __shfl_xor_sync(full_mask, sum, half);
     if (lane == 0) sums[v] = sum;
 }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,8 @@ from .predecessors import OPTIONS, constants, register, rounds
 
 #: Sources whose sums are added up as integers before they are added to those of others as numbers.
 CHUNK = 512
+#: Where one of DENSE pairs is an arc: by what there are more sources; a multiple of which tails are; heads of a warp.
+DENSE, MORE, STRETCH, GROUP = 4, 8, 128, 8
 #: Threads of a block, and blocks of a multiprocessor, by how much of what a source knows is in shared memory.
 SHAPES = {2: (1024, 1), 1: (1024, 1), 0: (512, 2)}
 #: The share of free memory that the workspaces of blocks take at most, as a divisor.
@@ -28,6 +30,8 @@ WORKSPACE = 4
 OWN = 2200
 #: Threads of the other kernels, warps of them, and their blocks on a multiprocessor.
 THREADS, WARPS, RESIDENT = 256, 8, 8
+#: Sources that a warp tries arcs for, and how many arcs; rows for which they are tried together.
+WARP, RUN, MANY = 32, 256, 1 << 13
 
 
 class Edges(NamedTuple):
@@ -148,15 +152,18 @@ class Adjoint:
         import cupy
 
         require(self._held, "cuda", where=self.where, hint="Use device='cpu'.")
-        order = cupy.argsort(self._heads, kind="stable")
-        vertices = cupy.arange(self.n + 1).astype(self.index)
-        starts = self._heads[order].searchsorted(vertices).astype(np.int64)
-        size = 2 * self.index.itemsize + self.dtype.itemsize
-        arcs = gpu.memory(max(1, self.count) * (8 if size <= 8 else 16))
-        if self.count:
-            given = *(x.data.ptr for x in (self._tails, self._heads, self._weights, order)), self.count, arcs.ptr
-            self._function("arrange")((-(-self.count // THREADS),), (THREADS,), given)
-        return starts, arcs, order, cupy.zeros(self.count, np.uint64), cupy.zeros(self.n, np.int32)
+        if self._apart_heads:
+            order, starts = cupy.full(self._places, -1, np.int64), self._apart_heads * cupy.arange(self.n + 1)
+            order[self._heads.astype(np.int64) * self._apart_heads + self._tails] = cupy.arange(self.count)
+        else:
+            order, vertices = cupy.argsort(self._heads, kind="stable"), cupy.arange(self.n + 1).astype(self.index)
+            starts = self._heads[order].searchsorted(vertices).astype(np.int64)
+        arcs = gpu.memory(max(1, self._places) * self._arc)
+        if self._places:
+            columns = *(x.data.ptr for x in (self._tails, self._heads, self._weights, order)), self._places
+            given = *columns, max(1, self._apart_heads), arcs.ptr
+            self._function("arrange")((-(-self._places // THREADS),), (THREADS,), given)
+        return starts, arcs, order, cupy.zeros(self._places, np.uint64), cupy.zeros(self.n, np.int32)
 
     @cached_property
     def arrivals(self) -> np.ndarray:
@@ -191,14 +198,14 @@ class Adjoint:
         bounds = abs(demand).sum(axis=1)
         every = np.broadcast_to(bounds.get(), len(D))
         D, failed, join = self._rows(D), cupy.zeros(len(D), np.int32), self._function("join")
-        for first in range(0, len(D), CHUNK):
-            last = min(first + CHUNK, len(D))
-            most = np.float64(every[first:last].sum())
-            self._launch(D, sources, first, last, demand, (bounds, most), 0, failed)
-            if self.count:
+        for first, last, sums in self._tried(D, sources, demand, bounds, 0, failed):
+            chunk = first - first % self._chunk
+            most = np.float64(every[chunk : chunk + self._chunk].sum())
+            sums(most)
+            if self.count and (last % self._chunk == 0 or last == len(D)):
                 _, _, order, total, _ = self._listed
-                given = total.data.ptr, order.data.ptr, self.count, most, self._along.data.ptr
-                join((-(-self.count // THREADS),), (THREADS,), given)
+                given = total.data.ptr, order.data.ptr, self._places, most, self._along.data.ptr
+                join((-(-self._places // THREADS),), (THREADS,), given)
         if len(left := np.flatnonzero(failed.get())):
             some = cupy.asarray(left)
             asked = demand if len(demand) == 1 else demand[some]
@@ -242,7 +249,8 @@ class Adjoint:
 
         D, found, failed = self._rows(D), cupy.empty(D.shape, np.int64), cupy.zeros(len(D), np.int32)
         nothing = cupy.zeros((1, 1))
-        self._launch(D, sources, 0, len(D), nothing, (nothing, np.float64(0)), found.data.ptr, failed)
+        for _, _, sums in self._tried(D, sources, nothing, nothing, found.data.ptr, failed):
+            sums(np.float64(0))
         out[...] = found.get()
         if len(left := np.flatnonzero(failed.get())):
             rows = np.empty((len(left), self.n), np.int64)
@@ -277,34 +285,58 @@ class Adjoint:
         D = cupy.asarray(D)
         return D if D.strides[1] == D.itemsize and D.strides[0] % D.itemsize == 0 else cupy.ascontiguousarray(D)
 
-    def _launch(
-        self,
-        D: Array,
-        sources: np.ndarray,
-        first: int,
-        last: int,
-        demand: Array,
-        bounds: tuple[Any, Any],
-        counts: int,
-        failed: Array,
-    ) -> None:
+    def _tried(
+        self, D: Array, sources: np.ndarray, demand: Array, bounds: Array, counts: int, failed: Array
+    ) -> Iterator[tuple[int, int, Callable[[np.float64], None]]]:
+        """Rows, no more than a chunk of them, for which arcs have been tried; and what launches their sums."""
         import cupy
 
-        scalar = register(self.dtype)
+        scalar, n, pitch = register(self.dtype), np.int32(self.n), D.strides[0] // D.itemsize
         slack = scalar(float(np.finfo(self.dtype).eps) ** SLACK if self.rounds else 0)
         floor = scalar(largest_finite(self.semiring, cupy.ascontiguousarray(D)) if self._cancels else 0)
         where = cupy.asarray(np.ascontiguousarray(sources, np.int32))
-        rows = D.data.ptr, D.strides[0] // D.itemsize, where.data.ptr, np.int32(self.n), first, last, self.count
-        starts, given, _, total, arrivals = self._listed
-        arcs = starts.data.ptr, given.ptr
-        buffer = gpu.memory(self._apart * self._blocks)
-        asked = demand.data.ptr, demand.shape[1] if len(demand) > 1 else 0, bounds[0].data.ptr, bounds[1]
+        starts, arcs, _, total, arrivals = self._listed
+        asked = demand.data.ptr, demand.shape[1] if len(demand) > 1 else 0, bounds.data.ptr
         out = total.data.ptr, arrivals.data.ptr, counts, failed.data.ptr
-        blocks = min(last - first, self._blocks)
-        function, (threads, _) = self._function("sums"), SHAPES[self._near]
-        function(
-            (blocks,), (threads,), (*rows, *arcs, slack, floor, *asked, buffer.ptr, self._apart, *out), self._shared
-        )
+        step = min(self._together, -(-len(D) // WARP) * WARP)
+        turned, bits = gpu.memory(step * self.n * self.dtype.itemsize), gpu.memory(step * 4 * self._words)
+        for begin in range(0, len(D), step):
+            end = min(begin + step, len(D))
+            tight = self._try(D[begin:end], slack, floor, turned.ptr, bits.ptr)
+            most_tight = int(tight.max())
+            apart = self._apart + -(-most_tight * self._listing // 16) * 16 + 32
+            blocks = max(1, min(self._blocks, (available("cuda") or 0) // WORKSPACE // apart))
+            require(blocks * apart, "cuda", where=self.where, hint="Use device='cpu'.")
+            buffer = gpu.memory(apart * blocks)
+            for first in range(begin, end, self._chunk):
+                last = min(first + self._chunk - first % self._chunk, end)
+                chunk = D.data.ptr, pitch, where.data.ptr, n, first, last, self._places
+                tried = bits.ptr + 4 * self._words * (first - begin), self._words, np.int32(most_tight)
+                before = *chunk, starts.data.ptr, arcs.ptr, slack, floor, *asked
+                after = *tried, buffer.ptr, apart, *out
+                yield first, last, partial(self._sum, min(last - first, blocks), before, after)
+
+    def _try(self, D: Array, slack: Any, floor: Any, turned: int, bits: int) -> Any:
+        """bits ← which arcs may be tight for these rows; how many for each."""
+        import cupy
+
+        tight, groups, over = cupy.zeros(len(D), np.int32), -(-len(D) // WARP), max(1, -(-self.n // WARP))
+        rows, width, n = (np.int32(x) for x in (len(D), groups * WARP, self.n))
+        pitch = D.strides[0] // D.itemsize
+        self._function("turn")((over, groups), (THREADS,), (D.data.ptr, pitch, n, rows, width, turned))
+        if not self.count:
+            return tight
+        arcs: tuple[Any, ...] = (self.count,)
+        name, over = "try_arcs", -(-self.count // RUN)
+        if self._apart_heads:
+            name, over, arcs = "try_all_pairs", -(-self.n // GROUP), (n, np.int32(self._apart_heads))
+        given = turned, width, rows, self._listed[1].ptr, *arcs, slack, floor, bits, self._words, tight.data.ptr
+        self._function(name)((over, -(-groups // WARPS)), (THREADS,), given)
+        return tight
+
+    def _sum(self, blocks: int, before: tuple[Any, ...], after: tuple[Any, ...], most: np.float64) -> None:
+        threads, _ = SHAPES[self._near]
+        self._function("sums")((blocks,), (threads,), (*before, most, *after), self._shared)
 
     @cached_property
     def _cancels(self) -> bool:
@@ -323,13 +355,22 @@ class Adjoint:
         every = numbers + seen
         self._near = 2 if every <= most else 1 if seen <= most else 0
         self._shared = (0, seen, every)[self._near]
-        bits = -(-4 * -(-self.count // 32) // 16) * 16
-        self._apart = bits + -(-(every + 8 * (n + 2) + 32) // 16) * 16
+        self._apart = -(-(every + 8 * (n + 2) + 32) // 16) * 16
         function, (threads, _) = self._function("sums"), SHAPES[self._near]
         compile.allow_shared(function, self._shared)
-        most = max(1, (available("cuda") or 0) // WORKSPACE // self._apart)
-        self._blocks = min(gpu.resident(function, threads, self._shared) * gpu.multiprocessors(device), most)
-        self._held = self.count * (2 * few + size + 56) + self._apart * self._blocks + 28 * n
+        self._blocks = gpu.resident(function, threads, self._shared) * gpu.multiprocessors(device)
+        # Rows that arcs are tried for together: their share of memory, as a power of two.
+        dense = self.count * DENSE >= n * n > 0
+        self._apart_heads, self._chunk = (-(-n // STRETCH) * STRETCH, MORE * CHUNK) if dense else (0, CHUNK)
+        self._places = n * self._apart_heads if dense else self.count
+        self._words = -(-self._places // RUN) * (RUN // WARP)
+        row = n * size + 4 * self._words
+        most = (available("cuda") or 0) // WORKSPACE // max(1, row)
+        self._together = max(WARP, 1 << min(most, MANY).bit_length() - 1) if most else WARP
+        self._arc = 8 if 2 * few + size <= 8 else 16
+        self._listing = self._arc + (4 if few == 2 else 8)
+        self._held = self.count * (2 * few + size + 32) + self._places * (self._arc + 16)
+        self._held += self._apart * self._blocks + 28 * n + WARP * row
 
     def _function(self, entry: str) -> Any:
         return _function(self.semiring, self.dtype, self.index, self._near, entry)

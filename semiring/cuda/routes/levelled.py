@@ -3,10 +3,16 @@
 What best paths of h arcs lead to is H = h; A has a 1 for each arc. Counts go forward, σ_h+1 = (σ_h A) [H = h+1], sums
 come back, δ_h = σ_h (g_h+1 Aᵀ) with g = (q + δ) / σ, and arcs carry A (σ_hᵀ g_h+1), added up over levels: Brandes
 2001, "A faster algorithm for betweenness centrality", for all sources together.
+
+A matrix of zeros and ones is multiplied on tensor cores: the other one is cut into pieces, small integers that float16
+holds, whose sums, at most 2²⁴, are exact in float32 (Ozaki, Ogita, Oishi and Rump 2012, "Error-free transformations of
+matrix multiplication"). A product takes a tenth of one in float64.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +21,8 @@ from ...types import Array
 
 #: Levels up to which, and arcs as a share of all pairs from which on products take less than lists.
 LEVELS, DENSE = 8, 1 / 32
+#: Integers below this are exact in float64; between these, numbers may be cut into pieces.
+EXACT, ORDINARY = 2.0**53, (1e-200, 1e200)
 
 
 def suits(arcs: int, n: int) -> bool:
@@ -24,16 +32,55 @@ def suits(arcs: int, n: int) -> bool:
 
 def needed(rows: int, n: int) -> int:
     """Bytes that so many rows take."""
-    return 8 * (2 * n * n + 8 * rows * n)
+    return 8 * (3 * n * n + 10 * rows * n)
 
 
 def matrix(tails: Array, heads: Array, n: int) -> Any:
-    """A, float64."""
+    """A, float16."""
     import cupy
 
-    A = cupy.zeros((n, n), np.float64)
+    A = cupy.zeros((n, n), np.float16)
     A[tails.astype(np.int64), heads.astype(np.int64)] = 1.0
     return A
+
+
+def multiply(X: Array, Y: Array) -> Any:
+    """X Y of float16 matrices in float32, exact for integers whose sums are at most 2²⁴.
+
+    Each is contiguous, or transposed from one that is.
+    """
+    import cupy
+    from cupy.cuda import cublas, device, runtime
+
+    (rows, inner), columns = X.shape, Y.shape[1]
+    out, factors = cupy.empty((rows, columns), np.float32), np.array([1, 0], np.float32)
+    # cuBLAS reads rows as columns: its first operand is Yᵀ. 0 and 1 say whether an operand is transposed.
+    first, second = ((0, Z.shape[1]) if Z.flags.c_contiguous else (1, Z.shape[0]) for Z in (Y, X))
+    half, single = runtime.CUDA_R_16F, runtime.CUDA_R_32F
+    cublas.gemmEx(
+        device.get_cublas_handle(), first[0], second[0], columns, rows, inner, factors[:1].ctypes.data,
+        Y.data.ptr, half, first[1], X.data.ptr, half, second[1], factors[1:].ctypes.data,
+        out.data.ptr, single, columns, cublas.CUBLAS_COMPUTE_32F, cublas.CUBLAS_GEMM_DEFAULT,
+    )  # fmt: skip
+    return out
+
+
+def pieces(X: Array, greatest: float, least: float, inner: int) -> Iterator[tuple[Any, float]]:
+    """Integers in float16, and by what to multiply them: together X, but for at most half of `least`.
+
+    No entry of X is greater than `greatest`; sums of `inner` integers are at most 2²⁴.
+    """
+    bits = min(11, 24 - (inner - 1).bit_length())
+    unit = 2.0 ** (math.frexp(greatest)[1] - bits)
+    left = X / unit
+    while True:
+        integers = left.round()
+        yield integers.astype(np.float16), unit
+        if unit <= least:
+            return
+        left -= integers
+        left *= 2.0 ** (bits + 1)
+        unit /= 2.0 ** (bits + 1)
 
 
 class Sums:
@@ -68,16 +115,40 @@ class Sums:
         levels = int(H.max())
         if levels > LEVELS:
             return False
-        paths = (H == 1).astype(np.float64)
+        near = (H == 1).astype(np.float16)
+        paths = near.astype(np.float64)
         for h in range(1, levels):
-            paths += ((paths * (H == h)) @ self.A) * (h + 1 == H)
+            paths += self._ahead(paths * (H == h)) * (h + 1 == H)
         if bool(((paths == 0) & reached).any()) or not float(paths.max()) < np.inf:
             return False
         owed = demand * reached / (paths + (paths == 0))  # for each best path
         for h in range(levels, 1, -1):
-            passed = owed * (h == H)
-            self.carried += (paths * (h - 1 == H)).T @ passed
-            owed += (passed @ self.A.T) * (h - 1 == H)
+            passed, before = owed * (h == H), h - 1 == H
+            owed += self._back(passed, near if h == 2 else None) * before
+            if h > 2:
+                self.carried += (paths * before).T @ passed
         self.carried[sources] += owed * (H == 1)  # the only arc from a source
         self.arrivals += reached.sum(axis=0)
         return True
+
+    def _ahead(self, paths: Array) -> Any:
+        """Counts times A."""
+        greatest = float(paths.max())
+        if not 0 < greatest < EXACT:
+            return paths @ self.A.astype(np.float64)
+        return sum(
+            multiply(part, self.A).astype(np.float64) * unit for part, unit in pieces(paths, greatest, 1, self.n)
+        )
+
+    def _back(self, passed: Array, near: Array | None) -> Any:
+        """What is passed on times Aᵀ; where rows are `near`, nearᵀ times that is carried."""
+        greatest, found = float(abs(passed).max()), 0.0
+        if not ORDINARY[0] < greatest < ORDINARY[1]:
+            if near is not None:
+                self.carried += near.T.astype(np.float64) @ passed
+            return passed @ self.A.T.astype(np.float64)
+        for part, unit in pieces(passed, greatest, greatest / EXACT, max(passed.shape)):
+            found += multiply(part, self.A.T).astype(np.float64) * unit
+            if near is not None:
+                self.carried += multiply(near.T, part).astype(np.float64) * unit
+        return found
