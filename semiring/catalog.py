@@ -58,7 +58,7 @@ min_plus = Semiring(
     domain=(-INF, INF),
     open_low=True,
     samples=(-3, 0, 1, 2, 7, INF),
-    variants=(Variant("nonnegative", ("int16", "int32", "float32"), cuda="MinPlusNonnegative"),),
+    variants=(Variant("nonnegative", ("int16", "int32", "int64", "float32"), cuda="MinPlusNonnegative"),),
     draw=_lengths,
 )
 max_plus = Semiring(

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from . import dtypes, memory
+from . import witness as witnesses
 from .algebra import Semiring
-from .arrays import in_kind_of, output_of, take_in
+from .arrays import Taken, in_kind_of, output_of, take_in
 from .backend import device_of
 from .catalog import get
 from .conversion import conform
@@ -39,6 +40,7 @@ def matmul(
     ties: str = "one",
     mask: Any = None,
     complement: bool = False,
+    witness: bool = False,
 ) -> Any:
     """C ← A ⊗ B, or C ← C ⊕ A ⊗ B: the matrix product over a semiring, by `numpy.matmul`'s shape rules.
 
@@ -71,10 +73,13 @@ def matmul(
         that are stored count, but for those that are False.
     complement : bool
         Compute what is not in the mask.
+    witness : bool
+        Return (C, K): K[…, i, j], int32, is the smallest k with C[…, i, j] = A[…, i, k] ⊗ B[…, k, j], and −1 where C is
+        the semiring's zero. `out` is then (C, K), as of NumPy's functions with two results; either may be None.
 
     Returns
     -------
-    array, shape (…, m, n), or csr matrix or array where both operands are sparse
+    array, shape (…, m, n), or csr matrix or array where both operands are sparse; two arrays with `witness`
         `out` if passed; else of the operands' library, on their device and in the order of its stream. float16
         and bfloat16 are computed and returned in float32. Where k = 0 every entry is the semiring's zero. With
         gradients where operands require them (docs/gradients.md). A sparse product has an entry wherever there is a
@@ -82,6 +87,8 @@ def matmul(
 
     Raises
     ------
+    AlgebraError
+        If `witness` is requested where ⊕ does not select one of its operands.
     ShapeError
         If the inner sizes differ, leading axes do not broadcast, an operand is a scalar, or `out` does not fit.
     DTypeError
@@ -107,6 +114,8 @@ def matmul(
     m · k · n pairs, each one ⊕ with one ⊗, for each matrix of a batch; m · n entries of the product, in new memory even
     where `out` came. Over the Boolean semiring and bits see `BitMatrix`. Of sparse operands, the pairs of stored
     entries that meet, and memory for the entries of the product (docs/sparse-products.md).
+    Witnesses take up to twice the time, or a tenth more of integers on a GPU whose sums and k together have at most 31
+    bits.
 
     Examples
     --------
@@ -123,7 +132,18 @@ def matmul(
     array([[ 0.,  0., 17.],
            [ 0.,  0.,  0.],
            [ 0.,  0.,  0.]])
+
+    Through which k the best of two legs goes:
+
+    >>> C, K = semiring.matmul([[0, 5], [2, 0]], [[0, 1], [1, 0]], "min_plus", witness=True)
+    >>> K
+    array([[0, 0],
+           [1, 1]], dtype=int32)
     """
+    if witness and (accumulate or mask is not None or is_sparse(A) or is_sparse(B)):
+        raise ShapeError(
+            "matmul: witness=True is of dense operands, without accumulate and mask, got others. Leave one of them out."
+        )
     if is_sparse(A) or is_sparse(B):
         return sparse_product(
             A, B, get(semiring), out, mask=mask, complement=complement, accumulate=accumulate, dtype=dtype,
@@ -131,7 +151,12 @@ def matmul(
         )  # fmt: skip
     if mask is not None or complement:
         raise DTypeError("matmul: a mask must have a sparse operand, got dense ones. Pass csr_array(A).")
-    if library := asked_by(A, B):
+    library = asked_by(A, B)
+    if witness and library:
+        raise DTypeError(
+            f"matmul: witness=True must have operands without gradients, got {library}'s. Detach them, or leave it out."
+        )
+    if library:
         if library == "torch":
             from .gradients.tensors import matmul as differentiable
         else:
@@ -143,6 +168,8 @@ def matmul(
     s = get(semiring)
     a, b = take_in(A, where="matmul"), take_in(B, where="matmul")
     kind = in_kind_of(a, b, where="matmul")
+    if witness:
+        return _with_witness(a, b, s, kind, out, {"dtype": dtype, "device": device, "threads": threads})
     output = kind if out is None else output_of(out, kind, where="matmul")
     with on_device(a.array):
         into = None if out is None else output.array
@@ -150,6 +177,18 @@ def matmul(
             a.array, b.array, s, into, accumulate=accumulate, dtype=dtype, device=device, threads=threads
         )
         return output.give_back(product, where="matmul")
+
+
+def _with_witness(a: Taken, b: Taken, s: Semiring, kind: Taken, out: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+    """`matmul` with its witnesses, returned in kind."""
+    if out is not None and not (isinstance(out, tuple) and len(out) == 2):
+        raise DTypeError(f"matmul: with witness=True, out must be a tuple (C, K), got {type(out).__name__}.")
+    outputs = [None if X is None else output_of(X, kind, where="matmul") for X in out or (None, None)]
+    C, K = (None if X is None else X.array for X in outputs)
+    with on_device(a.array):
+        found = witnesses.multiplied(a.array, b.array, s, (C, K), **options)
+        C, K = ((X or kind).give_back(result, where="matmul") for X, result in zip(outputs, found, strict=True))
+    return C, K
 
 
 def matvec(

@@ -12,14 +12,18 @@ from . import dtypes, memory
 from .algebra import Semiring
 from .arrays import check_out
 from .backend import Backend, bind, device_of
+from .catalog import min_plus
 from .conversion import conform
 from .devices import module
 from .errors import DTypeError, ShapeError
-from .survey import fast, surveys
+from .shifting import shift_of
+from .survey import Survey, fast, surveys
 from .types import Array, DType
 
 #: Pairs of a product that takes no longer than a look at its operands, with all that one costs.
 EARLY = 1 << 30
+#: Pairs of a product from which on integers are best multiplied as lengths, if they are negative or wide.
+LENGTHS = {"cpu": 1 << 21, "cuda": EARLY}
 #: Whether the step for non-negative weights was right for the last product over a semiring in a dtype.
 _last: dict[tuple[Semiring, np.dtype], bool] = {}
 
@@ -71,25 +75,48 @@ def _product(
     product = module(A).empty((*batch, m, n), A.dtype)
     options = {} if threads is None else {"threads": threads}
 
+    seen: list[Survey] = []
+
     def multiply(nonnegative: bool) -> None:
+        worth = seen and (not nonnegative or A.dtype.itemsize == 8) and product.size * k > LENGTHS[device]
+        if worth and by_lengths(product, left, right, seen, s, device, options):
+            if added is not None:
+                better = np.minimum if s.add.selects == "least" else np.maximum
+                better(product, added.reshape(product.shape), out=product)
+            return
         ops = bind(s, A.dtype, device=device, nonnegative=nonnegative, **options)
         if added is not None:
             product[...] = added.reshape(product.shape)
-        together = added is None and ops.grain == 1 and product.ndim > 2
-        for C, X, Y in _each(product, left, right, 3 if together else 2):
-            if together:
-                ops.matmul_batch(C, X, Y)
-            else:
-                _multiply(ops, C, X, Y, added is not None)
+        _multiply_each(ops, product, left, right, added is not None)
 
     def nonnegative() -> bool:
-        return all(fast(x, s, A.dtype, 2) for x in looks())
+        seen.extend(looks())
+        return all(fast(x, s, A.dtype, 2) for x in seen)
 
     if device == "cuda":
         _while_looking(multiply, nonnegative, (s, A.dtype), early=product.size * k <= EARLY)
     else:
         multiply(nonnegative())
     return product if product.shape == shape else product.reshape(shape)
+
+
+def by_lengths(
+    C: Array, A: Array, B: Array, looks: list[Survey], s: Semiring, device: str, options: dict[str, Any]
+) -> bool:
+    """C ← A ⊗ B of integers as lengths ≥ 0, in the narrowest dtype that holds all sums; False where they do not fit."""
+    shift = shift_of(A, B, looks[:2], s) if A.size and B.size else None
+    if shift is None or shift.longest >= np.iinfo(C.dtype).max:
+        return False
+    dtype = next(d for d in map(np.dtype, ("int16", "int32", "int64")) if shift.longest < np.iinfo(d).max)
+    size = (A.size + B.size + C.size) * dtype.itemsize
+    memory.require(size, device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
+    infinity = np.iinfo(dtype).max
+    left, right = (shift.lengths(X, by, dtype, infinity) for X, by in ((A, shift.left), (B, shift.right)))
+    sums = C if dtype == C.dtype else np.empty_like(C, dtype)
+    ops = bind(min_plus, dtype, device=device, nonnegative=True, **options)
+    _multiply_each(ops, sums, left, right, False)
+    shift.restore(C, sums, infinity)
+    return True
 
 
 def _while_looking(
@@ -110,15 +137,25 @@ def _while_looking(
     _last[kind] = found
 
 
-def _each(product: Any, left: Any, right: Any, axes: int) -> Iterator[tuple[Any, Any, Any]]:
-    """(C, A, B) of so many axes, out of a product's, whose leading axes those of its operands broadcast to."""
-    if product.ndim == 2:
-        yield product, left, right
+def each(results: tuple[Any, ...], left: Any, right: Any, axes: int = 2) -> Iterator[tuple[Any, ...]]:
+    """(*results, A, B) of so many axes, out of results to whose leading axes those of the operands broadcast."""
+    if results[0].ndim == 2:
+        yield *results, left, right
         return
-    xp, batch = module(product), product.shape[:-2]
+    xp, batch = module(left), results[0].shape[:-2]
     left, right = (xp.broadcast_to(X, (*batch, *X.shape[-2:])) for X in (left, right))
-    for index in np.ndindex(*product.shape[:-axes]):
-        yield product[index], left[index], right[index]
+    for index in np.ndindex(*results[0].shape[:-axes]):
+        yield *(X[index] for X in results), left[index], right[index]
+
+
+def _multiply_each(ops: Backend, product: Any, left: Any, right: Any, accumulate: bool) -> None:
+    """Every matrix of a product; those of a batch together where they are new."""
+    together = not accumulate and ops.grain == 1 and product.ndim > 2
+    for C, X, Y in each((product,), left, right, 3 if together else 2):
+        if together:
+            ops.matmul_batch(C, X, Y)
+        else:
+            _multiply(ops, C, X, Y, accumulate)
 
 
 def _multiply(ops: Backend, C: Array, A: Array, B: Array, accumulate: bool) -> None:

@@ -82,7 +82,8 @@ def shipped(name):
     largest = {
         str(tiles.table("sm_90", kind, np.dtype(d))[0]) for kind in KINDS for d in ("int16", "float32", "float64")
     }
-    return "gemm" not in name or name.endswith("aligned") or name.removeprefix("gemm ") in largest
+    products = name.startswith(("gemm", "witness"))
+    return not products or name.endswith("aligned") or name.removeprefix("gemm ") in largest
 
 
 @pytest.mark.parametrize(("case", "nonnegative", "arch"), every("sm_90", CHOSEN))

@@ -15,7 +15,7 @@ from numba.core.types.misc import unliteral
 from numba.extending import intrinsic
 
 from . import generic
-from .vectors import I64, Vectors, emit, loop, multiply, scalar_zero, short_at
+from .vectors import I32, I64, Vectors, emit, loop, multiply, scalar_zero, short_at, splat
 
 #: Depth of the panels that are multiplied at a time; a row of a packed A panel holds that many entries. B's panel,
 #: DEPTH × columns, stays in the nearest caches.
@@ -57,6 +57,23 @@ def short(typing: Any, table: Any, k: Any) -> Any:
 
 
 @intrinsic
+def load_index(typing: Any, address: Any) -> Any:
+    """The 32-bit integer at an address."""
+    return types.intp(types.intp), lambda c, builder, s, args: short_at(builder, args[0], I64(0))
+
+
+@intrinsic
+def store_index(typing: Any, address: Any, value: Any) -> Any:
+    """Put a 32-bit integer at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(builder.trunc(args[1], I32), builder.inttoptr(args[0], I32.as_pointer())).align = 4
+        return context.get_dummy_value()
+
+    return types.none(types.intp, types.intp), codegen
+
+
+@intrinsic
 def write(typing: Any, address: Any, value: Any) -> Any:
     """Put a number of any type at an address."""
 
@@ -84,6 +101,12 @@ def tile_rows(typing: Any, kind: Any) -> Any:
 def tile_columns(typing: Any, kind: Any) -> Any:
     """Columns of a tile, a constant."""
     return types.intp(kind), lambda context, builder, signature, args: I64(kind.columns)
+
+
+@intrinsic
+def group_depth(typing: Any, kind: Any) -> Any:
+    """How many values of k a product with witnesses takes at once, a constant."""
+    return types.intp(kind), lambda context, builder, signature, args: I64(kind.group)
 
 
 @intrinsic
@@ -299,6 +322,92 @@ def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: 
     return types.none(kind, *(types.intp,) * 7), codegen
 
 
+@intrinsic
+def tile_with_witness(
+    typing: Any, kind: Any, k0: Any, depth: Any, a: Any, b: Any, c: Any, c_row: Any, w: Any, w_row: Any
+) -> Any:
+    """C ← C ⊕ A ⊗ B on one tile, packed as for `tile`; K ← k0 + the first k of a group where that changes C.
+
+    The last group of k overlaps the one before; and where there is less than one, each k is taken so many times: ⊕ is
+    idempotent.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector:
+            return context.compile_internal(builder, _generic_tile_with_witness(kind), signature, args)
+        _, k0, depth, a, b, c, c_row, w, w_row = args
+        group = kind.group
+        v, (rows, vectors, width), size = Vectors(builder, kind, image=True), kind.tile, kind.itemsize
+        index = ir.VectorType(ir.IntType(8 * size), kind.lanes)
+        cells = [(i, j) for i in range(rows) for j in range(vectors)]
+        targets = [builder.add(c, builder.mul(c_row, I64(i))) for i in range(rows)]
+        indices = [builder.add(w, builder.mul(w_row, I64(i))) for i in range(rows)]
+        several = builder.icmp_signed(">=", depth, I64(group))
+        by = builder.select(several, I64(group), I64(1))
+        last = builder.sub(depth, by)
+        apart_a, apart_b = (builder.select(several, I64(x), I64(0)) for x in (size, vectors * width))
+        for i, j in cells:  # C and K are far away, and needed only when the loop is done
+            v.prefetch(targets[i], j * width)
+            v.prefetch(indices[i], j * kind.lanes * 4)
+        before = builder.block
+        body, finish = builder.append_basic_block("k"), builder.append_basic_block("finish")
+        builder.branch(body)
+        builder.position_at_end(body)
+        k = builder.phi(I64)
+        k.add_incoming(I64(0), before)
+        C = {cell: builder.phi(v.type) for cell in cells}
+        K = {cell: builder.phi(index) for cell in cells}
+        now = builder.select(builder.icmp_signed("<", k, last), k, last)
+        number = splat(builder, builder.trunc(now, index.element) if size < 8 else now, kind.lanes)
+        pa, pb = [builder.add(a, builder.mul(now, I64(size)))], [builder.add(b, builder.mul(now, I64(vectors * width)))]
+        for _ in range(group - 1):
+            pa.append(builder.add(pa[-1], apart_a))
+            pb.append(builder.add(pb[-1], apart_b))
+        B = [[v.load(address, j * width, align=width) for j in range(vectors)] for address in pb]
+        sums, noted = dict(C), {}
+        for i in range(rows):  # row by row: what a sum was is kept for few at a time
+            for e in range(group):
+                A = v.splat(v.load(pa[e], i * DEPTH * size, type=v.type.element))
+                for j in range(vectors):
+                    sums[i, j] = v.step(sums[i, j], A, B[e][j])
+            for j in range(vectors):
+                noted[i, j] = builder.select(_differ(builder, sums[i, j], C[i, j]), number, K[i, j])
+        onwards = builder.add(k, by)
+        for cell in cells:
+            for phi, start, value in (
+                (C[cell], v.zero(), sums[cell]),
+                (K[cell], ir.Constant(index, None), noted[cell]),
+            ):
+                phi.add_incoming(start, before)
+                phi.add_incoming(value, body)
+        k.add_incoming(onwards, body)
+        builder.cbranch(builder.icmp_signed("<", onwards, depth), body, finish)
+        builder.position_at_end(finish)
+        short = ir.VectorType(I32, kind.lanes)
+        first = splat(builder, builder.trunc(k0, I32), kind.lanes)
+        for i, j in cells:
+            old = v.load(targets[i], j * width, type=v.plain)
+            total = emit(builder, kind.add, sums[i, j], old)
+            v.store(total, targets[i], j * width)
+            found = noted[i, j]
+            if size != 4:
+                found = builder.zext(found, short) if size < 4 else builder.trunc(found, short)
+            held = v.load(indices[i], j * kind.lanes * 4, type=short, align=4)
+            changed = builder.select(_differ(builder, total, old), builder.add(found, first), held)
+            pointer = builder.inttoptr(builder.add(indices[i], I64(j * kind.lanes * 4)), short.as_pointer())
+            builder.store(changed, pointer).align = 4
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 8), codegen
+
+
+def _differ(builder: Any, x: Any, y: Any) -> Any:
+    """Where two vectors do."""
+    if isinstance(x.type.element, ir.IntType):
+        return builder.icmp_signed("!=", x, y)
+    return builder.fcmp_ordered("!=", x, y)
+
+
 def _by_address(kind: Any, arguments: Any, parameter_types: list[Any]) -> Any:
     """A call of machine code that exists already; as a callee by name it would be compiled again for each caller.
 
@@ -358,5 +467,23 @@ def _generic_tile(kind: Any) -> Any:
                 store(kind, target + j * size, load(kind, old + i * old_row + j * size))
             for k in range(depth):
                 row(kind, columns, target, load(kind, a + (i * DEPTH + k) * size), b + k * columns * size)
+
+    return scalars
+
+
+def _generic_tile_with_witness(kind: Any) -> Any:
+    size, rows, columns = kind.itemsize, kind.tile.rows, kind.columns
+
+    def scalars(kind: Any, k0: int, depth: int, a: int, b: int, c: int, c_row: int, w: int, w_row: int) -> None:
+        for i in range(rows):
+            for k in range(depth):
+                for j in range(columns):
+                    target = c + i * c_row + j * size
+                    before = load(kind, target)
+                    x, y = load(kind, a + (i * DEPTH + k) * size), load(kind, b + (k * columns + j) * size)
+                    total = plus(kind, before, times(kind, x, y))
+                    if total != before:
+                        store(kind, target, total)
+                        store_index(w + i * w_row + 4 * j, k0 + k)
 
     return scalars

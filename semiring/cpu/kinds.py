@@ -70,12 +70,23 @@ class Kind(types.Type):
     """
 
     def __init__(
-        self, label: str, dtype: str, zero: Any, one: Any, add: str, mul: str, tile_add: str, tile_mul: str, image: str
+        self,
+        label: str,
+        dtype: str,
+        zero: Any,
+        one: Any,
+        add: str,
+        mul: str,
+        tile_add: str,
+        tile_mul: str,
+        image: str,
+        *,
+        tile: Tile | None = None,
     ) -> None:
         self.label, self.dtype, self.zero, self.one = label, dtype, zero, one
         self.add, self.mul, self.tile_add, self.tile_mul, self.image = add, mul, tile_add, tile_mul, image
         self.itemsize = np.dtype(dtype).itemsize
-        self.tile = _tile(self.itemsize)
+        self.tile = tile or _tile(self.itemsize)
         codes = "/".join((add, mul, tile_add, tile_mul, image))
         self.instructions = f"{dtype}, {zero}, {one}, {codes}, {tuple(self.tile)}"
         super().__init__(name=f"Kind({label}, {self.instructions})")
@@ -127,7 +138,21 @@ class Kind(types.Type):
     @cached_property
     def mover(self) -> Kind:
         """The kind for packing, which does not depend on the operations."""
-        return Kind("", self.dtype, 0, 0, "", "", "", "", self.image)
+        return Kind("", self.dtype, 0, 0, "", "", "", "", self.image, tile=self.tile)
+
+    @property
+    def group(self) -> int:
+        """How many values of k a product with witnesses takes at once."""
+        return 8 if self.itemsize == 2 else 4
+
+    @cached_property
+    def with_witness(self) -> Kind:
+        """The kind for products with witnesses: half of the accumulators note which k changed the others last."""
+        width = self.tile.width
+        plain = self.image == "sorted"
+        add, mul = (self.add, self.mul) if plain else (self.tile_add, self.tile_mul)
+        tile = Tile(*((4, 1) if registers() == 16 else (3, 2)), width)
+        return Kind(self.label, self.dtype, self.zero, self.one, self.add, self.mul, add, mul, "same", tile=tile)
 
 
 @cache

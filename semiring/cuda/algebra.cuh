@@ -147,6 +147,17 @@ struct MinPlusNonnegative<A, int> : General<A> {
     }
 };
 
+template <class A>
+struct MinPlusNonnegative<A, long long> : General<A> {
+    static constexpr bool star_is_one = true;
+    static __device__ long long sum(long long a, long long b) { return (unsigned long long)a + b; }
+    static __device__ long long least(unsigned long long a, unsigned long long b) { return min(a, b); }
+    static __device__ long long mul(long long a, long long b) { return least(sum(a, b), A::zero()); }
+    static __device__ void step(long long& c, long long a0, long long b0, long long a1, long long b1) {
+        c = least(least(c, sum(a0, b0)), sum(a1, b1));
+    }
+};
+
 // The same on 16 bits, two columns to a word; the element of A stands in both halves.
 template <class A>
 struct MinPlusNonnegative<A, short> : General<A> {

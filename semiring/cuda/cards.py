@@ -6,6 +6,7 @@ so that a file holds only what was measured to be different.
 | section   | what                                                               | read by                 |
 |-----------|--------------------------------------------------------------------|-------------------------|
 | products  | tiles of products, the best large one first                        | `tiles.table`           |
+| witnesses | the same of products with their witnesses                          | `tiles.witnesses`       |
 | pivots    | rows and columns a thread, blocks a multiprocessor: for one, many  | `sources.pivots`        |
 | streaming | sizes of closures in one launch, whose tiles are loaded and stored | `cooperative.streaming` |
 | batched   | the same for a thread block a matrix                               | `cooperative.batched`   |

@@ -16,7 +16,7 @@ from ..code import CALL, gain
 from ..energy import energy
 from ..intrinsics import DEPTH
 from ..inventory import missing
-from ..kinds import Kind, semiring_of
+from ..kinds import Kind, raw, semiring_of
 from ..pool import run
 from .code import code
 
@@ -216,6 +216,85 @@ class CpuBackend(Backend):
             left = _Layout(a.m, depth, a.address + k * a.col, a.row, a.col)
             right = _Layout(depth, b.n, b.address + k * b.row, b.row, b.col)
             self._multiply(c, left, right, fresh=fresh and k == 0, left=False)
+
+    def matmul_with_witness(self, C: np.ndarray, K: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
+        """C ← A ⊗ B, and K ← the smallest k that attains each entry, −1 where that is zero; C and K contiguous."""
+        kind = self.kind.with_witness
+        C[...], K[...] = kind.zero, -1
+        c, w, a, b = _layout(C), _layout(K), _layout(A), _layout(B)
+        if not (c.m and c.n and a.n):
+            return
+        threads = self._crew(a.m * b.n * a.n)
+        for k, depth in _parts(a.n, DEPTH, _slab(b.n)):
+            plan = _plan(kind, a.m, b.n, depth, False, threads)
+            for strip in plan.strips:
+                self._strip_with_witness(kind, plan, c, w, a, b, (k, depth), strip, threads)
+        rows, columns = np.ascontiguousarray(A), self._transposed(B)  # they live until `refine` is done
+        left, right, entry = _layout(rows), _layout(columns), code(kind).refine
+
+        def refine(_: int, i: int, m: int) -> None:
+            # fmt: off
+            entry.call(
+                kind, m, c.n, a.n, left.address + i * left.row, left.row, right.address, right.row,
+                c.address + i * c.row, c.row, w.address + i * w.row, w.row,
+            )
+            # fmt: on
+
+        run(refine, _parts(c.m, 1, STEP), threads)
+
+    def _strip_with_witness(
+        self,
+        kind: Kind,
+        plan: _Plan,
+        c: _Layout,
+        w: _Layout,
+        a: _Layout,
+        b: _Layout,
+        part: tuple[int, int],
+        strip: tuple[int, int],
+        threads: int,
+    ) -> None:
+        """C ← C ⊕ A ⊗ B, and K where that changes C, on a strip of columns and a part of k."""
+        machine, size, (k, depth), (start, width) = code(kind), kind.itemsize, part, strip
+        edge = kind.tile.rows * kind.columns * (size + w.col)  # a tile of C and one of K
+        edge += -edge % _ALIGNMENT
+        slabs = _scratch.reserve(plan.workspace + threads * edge)
+        packed, edges, source = slabs + plan.shared, slabs + plan.workspace, b.address + k * b.row + start * b.col
+
+        def fill(_: int, first: int, count: int) -> None:
+            count = min(count, width - first)
+            if count > 0:
+                machine.pack.call(kind.mover, False, plan.padded, first, count, depth, source, b.row, b.col, packed)
+
+        def multiply(worker: int, i: int, m: int, j: int, n: int) -> None:
+            if min(n, width - j) > 0:
+                # fmt: off
+                machine.block_with_witness(
+                    packed, plan.padded, i, j, m, min(n, width - j), k, depth, a.address + k * a.col, a.row, a.col,
+                    c.address + start * size, c.row, w.address + start * w.col, w.row,
+                    edges + worker * edge, slabs + worker * plan.own,
+                )
+                # fmt: on
+
+        run(fill, plan.shares, threads)
+        run(multiply, plan.blocks, threads)
+
+    def _transposed(self, B: np.ndarray) -> np.ndarray:
+        """Bᵀ with contiguous rows."""
+        if B.T.flags.c_contiguous:
+            return B.T
+        B = np.ascontiguousarray(B)
+        m, n = B.shape
+        new, size = self.empty((n, m)), self._size
+        source, target = _layout(B), _layout(new)
+
+        def part(_: int, i: int, count: int) -> None:
+            self._code.transpose.call(
+                raw(size), count, n, source.address + i * source.row, source.row, target.address + i * size, target.row
+            )
+
+        run(part, _parts(m, STEP, max(STEP, CALL // n)), self._crew(m * n))
+        return new
 
     def left_mul(self, D: np.ndarray, R: np.ndarray) -> None:
         """R ← D ⊗ R; D is square and must not overlap R."""

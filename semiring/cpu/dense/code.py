@@ -8,7 +8,7 @@ from functools import cache, cached_property, partial
 from ..code import Entry, machine_code
 from ..kinds import Kind, raw
 from ..sparse import movers
-from . import gemm, pivot
+from . import gemm, pivot, witness
 
 
 class Code:
@@ -37,6 +37,21 @@ class Code:
     def _product(self) -> tuple[int, ...]:
         panel = machine_code(gemm.panel, self.kind, "iiiiiiiibi", called=False)
         return self.pack.address, panel.address, self.kind.tile.rows, self.kind.columns, self.kind.itemsize
+
+    @cached_property
+    def block_with_witness(self) -> Callable[..., None]:
+        """`witness.block` of this kind."""
+        panel = machine_code(witness.panel, self.kind, "iiiiiiiiiii", called=False)
+        addresses = self.pack.address, panel.address, self.kind.columns, self.kind.itemsize
+        return partial(machine_code(witness.block, None, "i" * 21).call, *addresses)
+
+    @cached_property
+    def refine(self) -> Entry:
+        return machine_code(witness.refine, self.kind, "i" * 11)
+
+    @cached_property
+    def transpose(self) -> Entry:
+        return machine_code(movers.transpose, raw(self.kind.itemsize), "iiiiii")
 
     @cached_property
     def pivot_row(self) -> Entry:

@@ -109,6 +109,23 @@ class CudaBackend(Launches, Backend):
             self.multiply(tile, *operands, accumulate=False, batch=(part, *strides))
             self.pace(part * m * k * n)
 
+    def matmul_with_witness(self, C: Array, K: Array, A: Array, B: Array) -> None:
+        """C ← A ⊗ B, and K ← the smallest k that attains each entry, −1 where that is zero; C and K contiguous."""
+        self._check("matmul", C, A, B)
+        (m, k), n = A.shape, C.shape[1]
+        if not C.size:
+            return
+        if not k:
+            C[...], K[...] = dtypes.zero(self.semiring, self.dtype), -1
+            return
+        height = max(512, self.limits.pairs // (k * n) // 512 * 512)
+        b = self._operand(B)
+        for i in range(0, m, height):  # a single launch could last for minutes, and nothing stops it
+            rows = slice(i, i + height)
+            a, (c, w) = self._operand(A[rows]), (Matrix(*matrix.contiguous(X[rows])) for X in (C, K))
+            self.product_with_witness(c, w, a, b)
+            self.pace(c.rows * k * n)
+
     def left_mul(self, D: Array, R: Array) -> None:
         """R ← D ⊗ R, by strips of columns in a workspace, so that no block reads what another wrote."""
         self._check("left_mul", R, D, R)

@@ -275,6 +275,23 @@ struct Gemm {
         }
     }
 
+    // Where this thread reads the tiles of A from row0 and of B from col0 on.
+    __device__ void locate(const T* A, long long lda, const T* B, long long ldb_, int m, int n, int row0, int col0) {
+        ldb = ldb_;
+        a_base = reinterpret_cast<const char*>(A + row0 * lda);
+        b_base = reinterpret_cast<const char*>(B);
+        a_offset = (a_row(0) * unsigned(lda) + lane() % 8) * unsigned(sizeof(T));
+        a_step = (a_row(1) - a_row(0)) * unsigned(lda) * unsigned(sizeof(T));
+        // The tile's last row inside: from row0 on, for from there alone every row is less than 4 GiB away.
+        a_last = (min(m - 1 - row0, bm - 1) * unsigned(lda) + lane() % 8) * unsigned(sizeof(T));
+        // Beyond the edge: the last column inside, or the last group of 16 bytes that begins inside.
+        constexpr int group = b_words > 1 ? b_words * lanes : 1;
+        const int col = min(col0 + b_word() * lanes, (n - 1) / group * group);
+        b_offset = (b_k(0) * unsigned(ldb) + col) * unsigned(sizeof(T));
+        b_step = b_stride * unsigned(ldb) * unsigned(sizeof(T));
+        b_second = col + 1 < n ? 1 : 0;
+    }
+
     // C ← A B, or C ← C ⊕ A B.
     //
     // Where P::split_k, the last `split` tiles are split along k, each part `split_steps` steps of bk long, after the first
@@ -301,19 +318,7 @@ struct Gemm {
             if (from) depth = bk;
             steps = min(split_steps, steps - int(from));
         }
-        ldb = ldb_;
-        a_base = reinterpret_cast<const char*>(A + row0 * lda);
-        b_base = reinterpret_cast<const char*>(B);
-        a_offset = (a_row(0) * unsigned(lda) + lane() % 8) * unsigned(sizeof(T));
-        a_step = (a_row(1) - a_row(0)) * unsigned(lda) * unsigned(sizeof(T));
-        // The tile's last row inside: from row0 on, for from there alone every row is less than 4 GiB away.
-        a_last = (min(m - 1 - row0, bm - 1) * unsigned(lda) + lane() % 8) * unsigned(sizeof(T));
-        // Beyond the edge: the last column inside, or the last group of 16 bytes that begins inside.
-        constexpr int group = b_words > 1 ? b_words * lanes : 1;
-        const int col = min(col0 + b_word() * lanes, (n - 1) / group * group);
-        b_offset = (b_k(0) * unsigned(ldb) + col) * unsigned(sizeof(T));
-        b_step = b_stride * unsigned(ldb) * unsigned(sizeof(T));
-        b_second = col + 1 < n ? 1 : 0;
+        locate(A, lda, B, ldb_, m, n, row0, col0);
 
         int x, y;
         seat(threadIdx.x, x, y);

@@ -129,11 +129,7 @@ class Launches:
         """
         size = self.dtype.itemsize
         aligned = matrix.aligned(B, size)
-        if max(tile.bm * A.ld, tile.bk * B.ld, B.columns) * size >= 1 << 32:
-            raise ShapeError(
-                f"gemm: on a GPU the rows of operands must be less than {(1 << 32) // (tile.bm * size):,} elements "
-                f"apart, got {max(A.ld, B.ld):,}. Multiply in parts, each copied."
-            )
+        check_apart(tile, A, B, size)
         count, *strides = batch
         together = aligned and strides[2] * size % 16 == 0
         way = "batched" if count > 1 else "unsplit" if unsplit or not aligned else "split-K"
@@ -145,6 +141,18 @@ class Launches:
             operands = (c, C.ld, a, A.ld, b, B.ld)
             grid = (launch.blocks, min(MOST, count - i))
             launch.function(grid, launch.threads, (*operands, *sizes), launch.shared)
+
+    def product_with_witness(self, C: Matrix, K: Matrix, A: Matrix, B: Matrix) -> None:
+        """C ← A ⊗ B, and K ← the smallest k that attains each entry, −1 where that is zero; C and K of one layout."""
+        size, (m, n, k) = self.dtype.itemsize, (C.rows, C.columns, A.columns)
+        if not matrix.aligned(B, size) and m * n * k >= self.limits.strip_pairs:
+            B = self._aligned(B)
+        aligned, table = matrix.aligned(B, size), self.kernels.witnesses[1]
+        tile = min(table, key=lambda t: t.cost(m, n, k, self.multiprocessors))
+        check_apart(tile, A, B, size)
+        sizes = np.int32(m), np.int32(n), np.int32(k), _FLAGS[False]
+        arguments = (C.address, K.address, C.ld, A.address, A.ld, B.address, B.ld, *sizes)
+        self.kernels.witness(tile, aligned)((tile.covers(m, n),), (tile.threads,), arguments, tile.shared(size))
 
     def pace(self, pairs: int) -> None:
         """After long work: keep the host from running far ahead, so that Ctrl-C need not wait for more."""
@@ -215,3 +223,12 @@ class Launches:
         """to ← source."""
         size = self.dtype.itemsize
         gpu.copy_rows(to.address, to.ld * size, source.address, source.ld * size, source.columns * size, source.rows)
+
+
+def check_apart(tile: tiles.Tile, A: Matrix, B: Matrix, itemsize: int) -> None:
+    """Refuse rows whose offsets within a tile 32 bits do not hold."""
+    if max(tile.bm * A.ld, tile.bk * B.ld, B.columns) * itemsize >= 1 << 32:
+        raise ShapeError(
+            f"gemm: on a GPU the rows of operands must be less than {(1 << 32) // (tile.bm * itemsize):,} elements "
+            f"apart, got {max(A.ld, B.ld):,}. Multiply in parts, each copied."
+        )

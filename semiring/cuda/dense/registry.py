@@ -159,6 +159,19 @@ class Kernels:
         text = partial(sources.gemm_source, self.text, tile, aligned=aligned, way=way)
         return self._function("gemm", text, "gemm.cu", (tile, aligned, way), shared=tile.shared(self.dtype.itemsize))
 
+    @cached_property
+    def witnesses(self) -> tuple[str, tuple[Tile, ...]]:
+        """The semiring in C++ with words of single entries, and the tiles of products with witnesses."""
+        variant = sources.one_lane(self.semiring, self.dtype, self.arch, nonnegative=self.nonnegative)
+        text, kind = algebra.text(self.semiring, self.dtype, variant), tiles.kind(self.semiring, self.dtype, variant)
+        return text, tiles.witnesses(self.arch, kind, self.dtype)
+
+    def witness(self, tile: Tile, aligned: bool) -> Any:
+        """The kernel of a tile for products with their witnesses."""
+        text = partial(sources.witness_source, self.witnesses[0], tile, aligned=aligned)
+        shared = tile.shared(self.dtype.itemsize)
+        return self._function("witness", text, "witness.cu", (tile, aligned), shared=shared)
+
     def closing(self, geometry: Geometry) -> Any:
         """The kernel of closures in one launch of this geometry."""
         text = partial(cooperative.source, self.text, geometry)
@@ -230,7 +243,7 @@ class Kernels:
         if found is None:
             with about(f"{self.semiring.name} in {self.dtype}"):
                 module = compile.functions(text(), name=file)
-            if entry != "gemm":
+            if entry not in ("gemm", "witness"):
                 self.count_stars_of(module)
             found = module.get_function(entry)
             compile.allow_shared(found, shared)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...algebra import Semiring
+from ...algebra import Semiring, Variant
 from .. import algebra, cards, compile
 from . import cooperative, tiles
 
@@ -35,6 +35,18 @@ def translation_units(
             yield f"gemm {tile}{' aligned' if aligned else ''}", gemm_source(text, tile, aligned=aligned)
         for way in ("split-K", "batched"):
             yield f"gemm {way} {tile} aligned", gemm_source(text, tile, aligned=True, way=way)
+    if semiring.add.selects:
+        single = one_lane(semiring, dtype, arch, nonnegative=nonnegative)
+        for tile in tiles.witnesses(arch, tiles.kind(semiring, dtype, single), dtype):
+            for aligned in (True, False):
+                name = f"witness {tile}{' aligned' if aligned else ''}"
+                yield name, witness_source(algebra.text(semiring, dtype, single), tile, aligned=aligned)
+
+
+def one_lane(semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool) -> Variant | None:
+    """The faster step that the data permits, if its words are single entries: those have witnesses."""
+    variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative)
+    return variant if tiles.table(arch, tiles.kind(semiring, dtype, variant), dtype)[0].lanes == 1 else None
 
 
 def plain_tile(lanes: int) -> tiles.Tile:
@@ -63,6 +75,11 @@ def step_source(algebra_text: str, per_thread: int, access: str = "rows") -> str
     """The translation unit of the step on an entire matrix."""
     sizes = {"rows_each": per_thread, "access": ACCESS[access]}
     return compile.source("step.cu", algebra_text, *(f"constexpr int {k} = {v};\n" for k, v in sizes.items()))
+
+
+def witness_source(algebra_text: str, tile: tiles.Tile, *, aligned: bool) -> str:
+    """The translation unit of a product with its witnesses."""
+    return compile.source("witness.cu", algebra_text, tile.text(aligned=aligned))
 
 
 def gemm_source(algebra_text: str, tile: tiles.Tile, *, aligned: bool, way: str = "") -> str:

@@ -122,6 +122,13 @@ def table(arch: str, kind: str, dtype: np.dtype) -> tuple[Tile, ...]:
     return tuple(Tile(**row) for row in cards.lookup("products", (*names, "other"), arch))
 
 
+@lru_cache(maxsize=256)
+def witnesses(arch: str, kind: str, dtype: np.dtype) -> tuple[Tile, ...]:
+    """The tiles of products with witnesses, which take twice the registers; looked for as in `table`."""
+    names = (f"{kind}/{dtype.name}", *(["other"] if kind == "other" else []), str(dtype.itemsize), "any")
+    return tuple(Tile(**row) for row in cards.lookup("witnesses", names, arch))
+
+
 @lru_cache(maxsize=4096)
 def splits(tile: Tile, m: int, n: int, k: int, multiprocessors: int) -> int:
     """Into how many parts of k to divide each tile that fills no complete wave (split-K).

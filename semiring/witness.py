@@ -1,0 +1,103 @@
+"""(C, K) ← A ⊗ B and the smallest k that attains each entry, on NumPy's or CuPy's arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from . import memory
+from .algebra import Semiring
+from .arrays import check_out
+from .backend import bind, device_of
+from .catalog import max_min, min_plus
+from .devices import module
+from .errors import DTypeError
+from .product import common, each, product_shape, sent
+from .selection import require_selection
+from .shifting import shift_of
+from .survey import Survey, fast, surveys
+from .types import Array, DType
+
+#: The dtype of K, as that of predecessors; and that of lengths with a k in their lowest bits.
+INDEX, KEY = np.dtype(np.int32), np.dtype(np.int32)
+
+
+def multiplied(
+    A: Array,
+    B: Array,
+    s: Semiring,
+    out: tuple[Any, Any] = (None, None),
+    *,
+    dtype: DType = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> tuple[Any, Any]:
+    """`matmul(…, witness=True)` of NumPy's or CuPy's arrays: each in `out` where that has one, else in new memory."""
+    require_selection(s, where="matmul: witness=True")
+    shape = product_shape(A, B)
+    A, B = common((A, B), s, dtype, where="matmul")
+    for array, kind in zip(out, (A.dtype, INDEX), strict=True):
+        if array is not None:
+            if isinstance(array, np.ndarray) != isinstance(A, np.ndarray):
+                raise DTypeError("matmul: out must be where the operands are, got one on the CPU and others on a GPU.")
+            check_out(array, shape, kind, where="matmul")
+    home, where = device_of(A), device_of(A, device)
+    if where != home:
+        A, B = sent(A, where), sent(B, where)
+    found = _product(A, B, shape, s, where, threads)
+    if where != home:
+        found = sent(found[0], home), sent(found[1], home)
+    for array, result in zip(out, found, strict=True):
+        if array is not None:
+            array[...] = result
+    C, K = (result if array is None else array for array, result in zip(out, found, strict=True))
+    return C, K
+
+
+def _product(A: Any, B: Any, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None) -> tuple[Any, Any]:
+    """Both on their device, in new memory."""
+    if s.boolean:  # as numbers, of which −∞ is False
+        numbers, absent = [X.astype(np.int16) for X in (A, B)], np.int16(np.iinfo(np.int16).min)
+        left, right = (X + (np.int16(1) - X) * absent for X in numbers)
+        C, K = _product(left, right, shape, max_min, device, threads)
+        return C > 0, K
+    looks = surveys((A, B), s, where="matmul")()
+    left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
+    batch = shape[: len(shape) - (A.ndim > 1) - (B.ndim > 1)]
+    m, n = left.shape[-2], right.shape[-1]
+    needed = math.prod(batch) * m * n * (A.dtype.itemsize + INDEX.itemsize)
+    memory.require(needed, device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
+    xp = module(A)
+    C, K = xp.empty((*batch, m, n), A.dtype), xp.empty((*batch, m, n), INDEX)
+    options = {} if threads is None else {"threads": threads}
+    ops: Any = bind(s, A.dtype, device=device, nonnegative=all(fast(x, s, A.dtype, 2) for x in looks), **options)
+    for X, W, Y, Z in each((C, K), left, right):
+        if device == "cpu" or not _by_keys(X, W, Y, Z, s, looks):
+            ops.matmul_with_witness(X, W, Y, Z)
+    return C.reshape(shape), K.reshape(shape)
+
+
+def _by_keys(C: Any, K: Any, A: Any, B: Any, s: Semiring, looks: list[Survey]) -> bool:
+    """C and K by one product of keys, on a GPU: lengths of integers with k in their lowest bits; False if none fit.
+
+    The least key has the least sum and, of those, the smallest k; and int32 is multiplied as fast as can be.
+    """
+    factor = 1 << max(0, len(B) - 1).bit_length()
+    infinity = np.iinfo(KEY).max // factor
+    shift = shift_of(A, B, looks, s) if A.size and B.size else None
+    if shift is None or shift.longest >= infinity:
+        return False
+    size = (A.size + B.size + 2 * C.size) * KEY.itemsize
+    memory.require(size, "cuda", where="matmul", hint="Use a smaller dtype, or multiply in parts.")
+    a, b = (shift.lengths(X, by, KEY, infinity) for X, by in ((A, shift.left), (B, shift.right)))
+    a *= KEY.type(factor)
+    b *= KEY.type(factor)
+    b += module(B).arange(len(B), dtype=KEY)[:, None]
+    keys = np.empty_like(C, KEY)
+    bind(min_plus, KEY, device="cuda", nonnegative=True).matmul(keys, a, b)
+    lengths = keys // KEY.type(factor)
+    K[...] = np.where(lengths >= infinity, KEY.type(-1), keys & KEY.type(factor - 1))
+    shift.restore(C, lengths, infinity)
+    return True
