@@ -353,6 +353,8 @@ def test_edges_are_coloured_by_what_they_carry():
         fullest = lines.get_segments()[amount.index(4)]
         assert sorted(map(tuple, fullest.tolist())) == [(1, 0), (1, 2)]
         assert max(lines.get_linewidths()) == 4.4
+        lines.axes.figure.canvas.draw()
+        assert len({tuple(colour) for colour in lines.get_edgecolor()}) == len(set(amount)) > 1
         with pytest.raises(ShapeError, match="one number an edge"):
             r.plot(positions=positions, edge=[1, 2])
     with pytest.raises(ValueError, match="positions"):

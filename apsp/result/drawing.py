@@ -90,7 +90,8 @@ def network(
     placed = np.isfinite(xy).all(axis=1)
     drawn = placed[tails] & placed[heads]
     tails, heads = tails[drawn][:_EDGES], heads[drawn][:_EDGES]
-    lines = LineCollection(list(np.stack([xy[tails], xy[heads]], axis=1)), colors="0.8", linewidths=0.8, zorder=1)
+    grey = "0.8" if carried is None else None  # a colour that is said would hide those of what edges carry
+    lines = LineCollection(list(np.stack([xy[tails], xy[heads]], axis=1)), colors=grey, linewidths=0.8, zorder=1)
     ax.add_collection(lines)
     if carried is not None:
         amount = np.nan_to_num(carried[drawn][:_EDGES])
