@@ -25,7 +25,7 @@ def result(request):
 
 
 @pytest.mark.parametrize("part", [False, True])
-@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".zarr", ".tiles"])
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".txt", ".zarr", ".tiles"])
 def test_what_is_saved_is_the_distances(tmp_path, result, suffix, part):
     r, path = result, tmp_path / f"d{suffix}"
     if suffix == ".zarr":
@@ -48,6 +48,8 @@ def test_what_is_saved_is_the_distances(tmp_path, result, suffix, part):
         assert again.distance(60, 2) == r.distance(60, 2)
         path = again.path(60, 2)
         assert (path[0], path[-1]) == (60, 2)
+    elif suffix == ".txt":
+        found = np.loadtxt(path, expected.dtype, ndmin=2)
     elif suffix == ".csv":
         lines = [line.split(",") for line in path.read_text().splitlines()]
         assert lines[0] == ["", *map(str, r.targets)]

@@ -235,7 +235,7 @@ class Result(Shown, Flowing, Measured):
         return self
 
     def save(self, path: str | Path, *, callback: Callback | None = None) -> None:
-        """Write the distances: `.npy`, `.npz`, `.csv`, `.zarr`, `.hubs` or tiles. Files appear complete or not at all.
+        """Write the distances: `.npy`, `.npz`, `.csv`, `.txt`, `.zarr`, `.hubs` or tiles. Files appear complete or not.
 
         Rows are written as they are computed: no engine makes a table for it. An `.npz` keeps everything, exactly:
         `distances`, `labels` (see `apsp.saving.encoding`), the graph, semiring and plan. `Result.load` reads it, and

@@ -1,0 +1,23 @@
+"""Tables as bare numbers, a row a line with blanks between: for `diff`, `numpy.loadtxt` and other programs."""
+
+from __future__ import annotations
+
+import io
+
+from semiring.files import writing
+
+from ..display import output
+from .base import Arrays, Store, StrPath, Table
+
+
+def save(table: Table, path: StrPath, more: Arrays) -> None:
+    """Write the entries alone, inf for no path."""
+    s = table.semiring
+    with writing(path) as file, io.TextIOWrapper(file, "utf-8", newline="\n") as text:
+        for part in table.streamed():
+            for entries in part:
+                numbers = entries.tolist() if s is None else output.row(entries, s)
+                text.write(" ".join(map(str, numbers)) + "\n")
+
+
+STORE = Store((".txt",), save)
