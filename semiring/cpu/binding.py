@@ -69,4 +69,6 @@ def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, threads: int, 
     if semiring.boolean and access == "rows":
         return load("semiring.cpu.bits.backend").BitBackend(threads=threads)
     kind = load("semiring.cpu.kinds").choose(semiring, dtype, nonnegative)
+    if kind.add == "logaddexp" and access == "rows":
+        return load("semiring.cpu.dense.logarithmic").LogarithmicBackend(kind, threads)
     return load("semiring.cpu.dense.backend").CpuBackend(kind, threads, access)

@@ -1,10 +1,11 @@
-"""log(eᵃ + eᵇ) on vectors, without calls into a library: two polynomials and a division."""
+"""Exponentials, logarithms and log(eᵃ + eᵇ) of vectors, without calls into a library: polynomials and a division."""
 
 from __future__ import annotations
 
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 from llvmlite import ir
 
 
@@ -24,52 +25,101 @@ _SINGLE = _Format(32, 23, 127, -87.0, 8, 8)
 _DOUBLE = _Format(64, 52, 1023, -708.0, 14, 17)
 
 
-def logaddexp(builder: Any, x: Any, y: Any) -> Any:
-    """max(x, y) + log(1 + e^−|x − y|), with −∞ and +∞ as limits, within a few units in the last place."""
-    element = x.type.element if isinstance(x.type, ir.VectorType) else x.type
-    form = _SINGLE if isinstance(element, ir.FloatType) else _DOUBLE
-    integer: Any = ir.IntType(form.bits)
-    if isinstance(x.type, ir.VectorType):
-        integer = ir.VectorType(integer, x.type.count)
+class Functions:
+    """What can be computed of vectors, or scalars, of one type."""
 
-    def constant(value: Any, type: Any = x.type) -> Any:
+    def __init__(self, builder: Any, type: Any) -> None:
+        self.builder, self.type = builder, type
+        element = type.element if isinstance(type, ir.VectorType) else type
+        self.form = _SINGLE if isinstance(element, ir.FloatType) else _DOUBLE
+        self.integer: Any = ir.IntType(self.form.bits)
+        if isinstance(type, ir.VectorType):
+            self.integer = ir.VectorType(self.integer, type.count)
+
+    def constant(self, value: Any, type: Any = None) -> Any:
+        """A number, or an integer, in all lanes."""
+        type = type or self.type
         return ir.Constant(type, [value] * type.count if isinstance(type, ir.VectorType) else value)
 
-    def fused(a: Any, b: Any, c: Any) -> Any:
-        suffix = f"f{form.bits}"
-        if isinstance(x.type, ir.VectorType):
-            suffix = f"v{x.type.count}{suffix}"
-        name = f"llvm.fmuladd.{suffix}"
-        function = builder.module.globals.get(name) or ir.Function(
-            builder.module, ir.FunctionType(x.type, [x.type] * 3), name
-        )
-        return builder.call(function, [a, b, c])
+    def fused(self, a: Any, b: Any, c: Any) -> Any:
+        """a · b + c."""
+        suffix = f"f{self.form.bits}"
+        if isinstance(self.type, ir.VectorType):
+            suffix = f"v{self.type.count}{suffix}"
+        name, module = f"llvm.fmuladd.{suffix}", self.builder.module
+        function = module.globals.get(name) or ir.Function(module, ir.FunctionType(self.type, [self.type] * 3), name)
+        return self.builder.call(function, [a, b, c])
 
-    def series(t: Any, coefficients: list[float]) -> Any:
+    def series(self, t: Any, coefficients: list[float]) -> Any:
         """c₀ + c₁ t + c₂ t² + … by Horner's rule."""
-        total = constant(coefficients[-1])
+        total = self.constant(coefficients[-1])
         for c in reversed(coefficients[:-1]):
-            total = fused(total, t, constant(c))
+            total = self.fused(total, t, self.constant(c))
         return total
 
+    def exponential(self, d: Any, rest: Any = None, scale: int = 0) -> Any:
+        """2^scale · e^(d + rest) with a small rest, where that is a normal number; else nonsense."""
+        form, builder = self.form, self.builder
+        # e^d = 2ⁿ e^r with n the integer nearest to d / ln 2. 1.5 · 2^mantissa rounds, and leaves n in the low bits.
+        magic = self.constant(1.5 * 2.0**form.mantissa)
+        shifted = self.fused(d, self.constant(1 / math.log(2)), magic)
+        n = builder.fsub(shifted, magic)
+        r = self.fused(n, self.constant(-_COARSE), d)
+        r = self.fused(n, self.constant(_COARSE - math.log(2)), r)
+        if rest is not None:
+            r = builder.fadd(r, rest)
+        power = builder.add(builder.bitcast(shifted, self.integer), self.constant(form.bias + scale, self.integer))
+        power = builder.bitcast(builder.shl(power, self.constant(form.mantissa, self.integer)), self.type)
+        return builder.fmul(self.series(r, [1 / math.factorial(k) for k in range(form.exponential)]), power)
+
+    def atanh(self, s: Any) -> Any:
+        """2 atanh(s) / s for |s| ≤ 1/3."""
+        return self.series(self.builder.fmul(s, s), [2 / (2 * k + 1) for k in range(self.form.logarithm)])
+
+    def logarithm(self, x: Any, scale: int = 0) -> tuple[Any, Any]:
+        """log(x / 2^scale) of a normal number x > 0 as two summands, the first of them exact; of 0 the second is −∞."""
+        form, builder = self.form, self.builder
+        mantissa = self.constant(form.mantissa, self.integer)
+        # x = 2ⁿ y with y in [2/3, 4/3): the bits of 2/3 are taken off, and n is what then stands in the exponent.
+        least = np.array(2 / 3, f"f{form.bits // 8}").view(f"i{form.bits // 8}").item()
+        above = builder.sub(builder.bitcast(x, self.integer), self.constant(least, self.integer))
+        n = builder.ashr(above, mantissa)
+        y = builder.bitcast(builder.sub(builder.bitcast(x, self.integer), builder.shl(n, mantissa)), self.type)
+        s = builder.fdiv(builder.fsub(y, self.constant(1.0)), builder.fadd(y, self.constant(1.0)))
+        power = builder.sitofp(builder.sub(n, self.constant(scale, self.integer)), self.type)
+        low = self.fused(power, self.constant(math.log(2) - _COARSE), builder.fmul(s, self.atanh(s)))
+        low = builder.select(builder.fcmp_ordered("==", x, self.constant(0.0)), self.constant(-math.inf), low)
+        return builder.fmul(power, self.constant(_COARSE)), low
+
+    def sum(self, a: Any, *others: Any) -> Any:
+        """a + b + …, rounded about once: what each sum loses is added at the end."""
+        builder, lost = self.builder, self.constant(0.0)
+        for b in others:
+            total = builder.fadd(a, b)
+            a, lost = total, builder.fadd(lost, self.remainder(a, b, total))
+        return builder.fadd(a, lost)
+
+    def remainder(self, a: Any, b: Any, total: Any) -> Any:
+        """a + b − total, exactly, where total is a + b rounded (Knuth 1969, section 4.2.2); 0 where it is infinite."""
+        builder = self.builder
+        c = builder.fsub(total, a)
+        rest = builder.fadd(builder.fsub(a, builder.fsub(total, c)), builder.fsub(b, c))
+        return builder.select(builder.fcmp_ordered("ord", rest, rest), rest, self.constant(0.0))
+
+
+#: Of ln 2 so many bits that its product with an exponent is exact.
+_COARSE = math.ldexp(round(math.ldexp(math.log(2), 14)), -14)
+
+
+def logaddexp(builder: Any, x: Any, y: Any) -> Any:
+    """max(x, y) + log(1 + e^−|x − y|), with −∞ and +∞ as limits, within a few units in the last place."""
+    f = Functions(builder, x.type)
     less = builder.fcmp_ordered("<", x, y)
     low, high = builder.select(less, x, y), builder.select(less, y, x)
     d = builder.fsub(low, high)  # ≤ 0, or NaN where both are the same infinity
-    # e^d = 2ⁿ e^r with n the integer nearest to d / ln 2. Adding 1.5 · 2^mantissa rounds, and leaves n in the low bits.
-    magic = constant(1.5 * 2.0**form.mantissa)
-    shifted = fused(d, constant(1 / math.log(2)), magic)
-    n = builder.fsub(shifted, magic)
-    coarse = math.ldexp(round(math.ldexp(math.log(2), 14)), -14)  # so short that n · coarse is exact
-    r = fused(n, constant(-coarse), d)
-    r = fused(n, constant(coarse - math.log(2)), r)
-    power = builder.bitcast(
-        builder.shl(builder.add(builder.bitcast(shifted, integer), constant(form.bias, integer)),
-                    constant(form.mantissa, integer)), x.type
-    )  # fmt: skip
-    e = builder.fmul(series(r, [1 / math.factorial(k) for k in range(form.exponential)]), power)
     # Too far apart, or NaN: the greater is the result.
-    e = builder.select(builder.fcmp_unordered("<", d, constant(form.smallest)), constant(0.0), e)
+    far = builder.fcmp_unordered("<", d, f.constant(f.form.smallest))
+    e = builder.select(far, f.constant(0.0), f.exponential(d))
     # log(1 + e) = 2 atanh(s) with s = e / (2 + e) ≤ 1/3.
-    s = builder.fdiv(e, builder.fadd(constant(2.0), e))
-    atanh = series(builder.fmul(s, s), [2 / (2 * k + 1) for k in range(form.logarithm)])
-    return fused(s, atanh, high)
+    s = builder.fdiv(e, builder.fadd(f.constant(2.0), e))
+    return f.fused(s, f.atanh(s), high)
