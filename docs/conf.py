@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -37,6 +38,7 @@ nb_execution_mode = "off"  # the tests run pages and notebooks; their output is 
 # The reference is made of the docstrings.
 autosummary_generate = True
 autosummary_ignore_module_all = False
+autodoc_mock_imports = [] if find_spec("torch") else ["torch"]
 autodoc_typehints = "none"  # the docstrings say shapes and dtypes
 autodoc_member_order = "alphabetical"
 numpydoc_show_class_members = False

@@ -1,4 +1,4 @@
-"""Draw the pictures of the pages anew, by the code that the pages print: `python docs/pictures/draw.py [PAGE ...]`.
+"""Draw the pictures of the pages again, by the code that the pages print: `python docs/pictures/draw.py [PAGE ...]`.
 
 A block of Python that saves a picture, and all blocks before it on its page, are run; what they save goes into
 docs/pictures. Blocks that say `skip: next` are left out.
