@@ -156,7 +156,10 @@ def products(table: list[Row], parts: list[str], largest: int) -> list[dict[str,
     print(f"copy: {copied / 1e12:.2f} TB/s")
     for row in table:
         peak = ceiling(row.text, row.dtype)
-        n = min(largest, 8192 if peak > 3e12 else 4096 if peak > 5e11 else 2048)
+        large = peak > 3e12 or (
+            row.ops.sums is not None and row.dtype == "float32"
+        )  # by other instructions than the ceiling
+        n = min(largest, 8192 if large else 4096 if peak > 5e11 or row.ops.sums else 2048)
         best = 0.0
         for side in (n, n - 1):
             t = row.measure(side, side, side)

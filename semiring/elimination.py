@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from .arrays import take_in
+from .backend import bind
+from .catalog import plus_times
 from .devices import diagonal, module, on_device
 from .errors import AlgebraError, DTypeError, ShapeError
 from .types import Array
@@ -90,9 +92,17 @@ def _factor(A: Array, row: int) -> None:
     _factor(A11, row)  # A11 = L11 U11
     A12[...] = _solve(A11, A12, lower=True)  # U12 ← L11⁻¹ A12
     A21[...] = _solve(A11.T, A21.T, lower=True, unit=False).T  # L21 ← A21 U11⁻¹, as U11ᵀ L21ᵀ = A21ᵀ
-    A22 -= A21 @ A12
+    _subtract(A22, A21, A12)
     _factor(A22, row + h)  # A22 − L21 U12 = L22 U22
     return None
+
+
+def _subtract(C: Array, A: Array, B: Array) -> None:
+    """C ← C − A B: on a CPU by NumPy's BLAS, on a GPU by the verbs, whose float32 products are on tensor cores."""
+    if isinstance(C, np.ndarray):
+        C -= A @ B
+    else:
+        bind(plus_times, C.dtype, device="cuda").gemm(C, -A, B)
 
 
 def _eliminate(A: Array, row: int) -> None:

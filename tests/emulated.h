@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -90,6 +91,24 @@ template <class V, class F> unsigned halves(F f, unsigned a, unsigned b, unsigne
     unsigned found = 0;
     for (int i = 0; i < 32; i += 16) found |= unsigned((unsigned short)f(V(a >> i), V(b >> i), V(c >> i))) << i;
     return found;
+}
+// float16 and bfloat16, rounded to even.
+static float from_half(unsigned short x) {
+    const int exponent = x >> 10 & 31, fraction = x & 1023;
+    const float size = exponent == 31 ? (fraction ? NAN : INFINITY) : ldexpf(fraction + (exponent ? 1024 : 0), (exponent ? exponent : 1) - 25);
+    return x >> 15 ? -size : size;
+}
+static unsigned short to_half(float x) {
+    const unsigned sign = std::signbit(x) ? 0x8000 : 0;
+    if (x != x) return 0x7fff;
+    if (!(fabsf(x) < 65520)) return sign | 0x7c00;
+    const int exponent = x == 0 || ilogbf(x) < -14 ? -14 : ilogbf(x);
+    const int units = int(nearbyintf(ldexpf(fabsf(x), 10 - exponent)));  // 2048 carries into the exponent
+    return sign | (units < 1024 ? units : (exponent + 14 << 10) + units);
+}
+static unsigned short to_bfloat(float x) {
+    const unsigned now = bits<unsigned>(x);
+    return x != x ? 0x7fff : (now + 0x7fff + (now >> 16 & 1)) >> 16;
 }
 }  // namespace emulated
 

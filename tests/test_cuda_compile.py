@@ -16,7 +16,7 @@ import pytest
 
 from semiring import AlgebraError, Op, Semiring, dtypes, get, trust
 from semiring.cuda import algebra, cache, cards, compile, gpu, survey
-from semiring.cuda.dense import backend, chain, cooperative, matrix, registry, sources, tiles
+from semiring.cuda.dense import backend, chain, cooperative, matrix, registry, sources, sums_text, tiles
 from semiring.cuda.routes import adjoint, gradients, walks
 from semiring.cuda.routes import predecessors as routes
 
@@ -139,6 +139,20 @@ def test_every_tile_compiles_for_every_architecture(arch):
     case = cases.Case(get("min_plus"), np.dtype("float32"))
     for name, entry, used in compiled(case, True, arch):
         assert used.spill_stores == 0, (name, entry, used)
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("log_plus", "float32"), ("log_plus", "float64"), ("plus_times", "float32")]
+)
+def test_sums_of_products_compile_without_spilling(name, dtype, arch):
+    units = list(sums_text.units(get(name), np.dtype(dtype), arch))
+    assert bool(units) == (name == "log_plus" or arch == "sm_90")
+    for unit, text, target in units:
+        for entry, used in compile.compile(text, target).resources.items():
+            assert used.registers > 0
+            assert used.spill_stores == used.spill_loads == used.stack == 0, (unit, entry, used)
 
 
 @pytest.mark.compile

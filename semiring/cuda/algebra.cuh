@@ -13,6 +13,18 @@ __device__ V logaddexp(V a, V b) {
     const V high = max(a, b), low = min(a, b);
     return low == -V(INFINITY) ? high : high + log1p(exp(low - high));
 }
+// In float32 with y = exp(low − high), by the instructions for 2ˣ and 1 / x, and log(1 + y) = 2 artanh z, z = y / (2 + y),
+// whose series in z² up to 1/9 is a polynomial with an error of 4·10⁻⁹. A third of the code: kernels that hold it many times
+// wait for instructions.
+__device__ inline float logaddexp(float a, float b) {
+    const float high = max(a, b), low = min(a, b);
+    float y, inverse;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"((low - high) * 1.4426950408889634f));
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(2.0f + y));
+    const float z = y * inverse, w = z * z;
+    const float series = (((0.281577796f * w + 0.279651582f) * w + 0.400245965f) * w + 0.666663229f) * w + 2.0f;
+    return low == -INFINITY ? high : high + z * series;
+}
 
 // The ends of an integer dtype, which stand for ±∞.
 template <class T> struct Limits;

@@ -21,7 +21,7 @@ from ..cpu.routes.equality import SLACK
 from . import cache, compile, shipped, survey
 from .bits import levels
 from .bits.product import PRODUCTS
-from .dense import sources
+from .dense import sources, sums_text
 from .routes import adjoint, predecessors, walks
 from .sparse import flows, fronts, hops, hubs, products, searches, sweep, thinning, voronoi
 
@@ -58,6 +58,8 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         for name, text in sources.translation_units(semiring, dtype, arch, nonnegative=nonnegative):
             if not name.startswith(("step", "batched", "gemm batched")):  # of comparisons, and of many matrices
                 yield text, arch, ()
+        for _, text, target in sums_text.units(semiring, dtype, arch):
+            yield text, target, ()
     for semiring, dtype, nonnegative in _kinds(SPARSE):
         form, sizes = searches.Form(semiring, dtype, dtype), searches.Shape.of(dtype.itemsize, arch)
         for other in (form, replace(form, compared=True), replace(form, resumed=True)):

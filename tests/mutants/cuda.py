@@ -8,6 +8,7 @@ PATHS = "tests/test_emulated.py::TestPredecessors::test_of_integers_by_the_rule"
 NETWORK = "tests/test_sparse_emulated.py::test_every_entry_of_a_network_is_scipys_or_numpys[min_plus-float32-4]"
 LABELS = "tests/test_sparse_emulated.py::test_hub_labels_of_every_shape[min_plus-float32-16384-1]"
 SEARCHES = "tests/test_emulated.py::TestSearches"
+LOGARITHMS = "tests/test_sums.py::TestLogarithms"
 
 MUTANTS = [
     Mutant(
@@ -462,5 +463,61 @@ MUTANTS = [
         "j < n && as_good(W(a)",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_edges_that_are_as_good_as_their_closure",
         "A loop counts as an edge.",
+    ),
+    Mutant(
+        "logarithms-tiny-unseen",
+        "semiring/cuda/dense/sums_split.cu",
+        "tiny |= x != -T(INFINITY) && e < Choice<T>::least;",
+        "tiny |= e > T(0) && e < Choice<T>::least;",
+        f"{LOGARITHMS}::test_by_tensor_cores",
+        "Entries whose exponential is 0 count as −∞, and the sums they are in are not computed again.",
+    ),
+    Mutant(
+        "logarithms-second-part",
+        "semiring/cuda/dense/sums_split.cu",
+        "x = (x - kept) * 0x1p11f;",
+        "x = x * 0x1p11f - kept;",
+        f"{LOGARITHMS}::test_by_tensor_cores",
+        "The second part of an entry is not what the first leaves.",
+    ),
+    Mutant(
+        "logarithms-of-infinity",
+        "semiring/cuda/dense/sums_exact.cu",
+        "high[i][j] = min(high[i][j], -lowest(T()));",
+        "high[i][j] = high[i][j];",
+        f"{LOGARITHMS}::test_term_by_term",
+        "∞ less ∞ is NaN.",
+    ),
+    Mutant(
+        "logarithms-not-rescaled",
+        "semiring/cuda/dense/sums_exact.cu",
+        "sum[i][j] *= power(most[i][j] - high[i][j]);",
+        "sum[i][j] *= 1;",
+        f"{LOGARITHMS}::test_term_by_term",
+        "A sum keeps its scale where a larger term is met.",
+    ),
+    Mutant(
+        "logarithms-flag-of-a-neighbour",
+        "semiring/cuda/dense/sums_finish.cu",
+        "if (threadIdx.x == 0) flags[blockIdx.x] = bad;",
+        "if (threadIdx.x == 0) flags[blockIdx.x] = 0;",
+        f"{LOGARITHMS}::test_in_float64",
+        "What is unreliable is left as it was.",
+    ),
+    Mutant(
+        "sums-of-strips",
+        "semiring/cuda/dense/sums.py",
+        "self._strips(C, left, right, accumulate or start > 0)",
+        "self._strips(C, left, right, accumulate)",
+        f"{LOGARITHMS}::test_operands_in_strips",
+        "Of several parts of k only the last counts.",
+    ),
+    Mutant(
+        "sums-in-place",
+        "semiring/cuda/dense/backend.py",
+        "self.product(part, *((A, copy) if",
+        "self.product(part, *((A, part) if",
+        "tests/test_sums.py::test_in_place",
+        "A tile that is computed again reads what others have written.",
     ),
 ]

@@ -3,20 +3,10 @@
 //
 // A product kernel computes C ← A ∧ B, or C ← C ∨ A ∧ B, from A (m × k) and Bᵀ (n × k), so that both have k along
 // their rows. Entry (i, j) is whether row i of A and row j of Bᵀ have a bit in common.
+#include "tile_order.cuh"
+
 using Word = unsigned long long;
 using Half = unsigned;
-
-__device__ constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
-
-// Which tile is computed t-th: bands of `group` rows of tiles, column by column, so that what is read at one time by
-// all blocks stays in the L2 cache.
-struct Place {
-    int i, j;
-};
-__device__ inline Place place(int t, int rows, int columns, int group) {
-    const int band = t / (group * columns), within = t % (group * columns), high = min(group, rows - band * group);
-    return {band * group + within % high, within / high};
-}
 
 // C[word] ← bits, or C[word] ← C[word] ∨ bits; the latter without waiting for what is stored.
 __device__ inline void put(Half* C, Half bits, int accumulate) {

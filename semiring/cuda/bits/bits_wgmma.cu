@@ -4,58 +4,11 @@
 // two groups of four warps multiply, 64 × 256 entries each. Where `cluster` is 2, two blocks below one another share
 // their columns: each fetches half of Bᵀ's tile for both. Blocks stay and take tile after tile.
 #include "bits.cuh"
-
-struct alignas(64) TensorMap {
-    Word opaque[16];
-};
+#include "wgmma.cuh"
 
 constexpr int tile_m = 128, tile_n = 256, row_bytes = 128;
 constexpr int a_bytes = tile_m * row_bytes, b_bytes = tile_n * row_bytes, stage_bytes = a_bytes + b_bytes;
 constexpr int consumers = 2, threads = 128 * consumers + 32;
-
-__device__ inline unsigned shared_address(const void* p) { return unsigned(__cvta_generic_to_shared(p)); }
-
-// Barriers in shared memory; a phase ends when all arrivals and all bytes have come.
-__device__ inline void init(unsigned barrier, int arrivals) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
-}
-__device__ inline void expect(unsigned barrier, int bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
-}
-__device__ inline void arrive(unsigned barrier, int rank) {
-    asm volatile(
-        "{\n.reg .b32 remote;\n"
-        "mapa.shared::cluster.u32 remote, %0, %1;\n"
-        "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}" ::"r"(barrier), "r"(rank) : "memory");
-}
-__device__ inline void wait(unsigned barrier, unsigned phase) {
-    asm volatile(
-        "{\n.reg .pred done;\n"
-        "again:\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-        "@!done bra again;\n}" ::"r"(barrier), "r"(phase) : "memory");
-}
-__device__ inline void cluster_barrier() {
-    asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
-}
-
-// A box of `row_bytes` × any number of rows at byte x, row y of a matrix; what is outside the matrix arrives as zeros.
-__device__ inline void fetch(unsigned to, const TensorMap& from, int x, int y, unsigned barrier) {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
-        "l"(&from), "r"(x), "r"(y), "r"(barrier) : "memory");
-}
-__device__ inline void fetch_for_all(unsigned to, const TensorMap& from, int x, int y, unsigned barrier) {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-        "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to),
-        "l"(&from), "r"(x), "r"(y), "r"(barrier), "h"((unsigned short)((1 << cluster) - 1)) : "memory");
-}
-
-// Rows of 128 bytes, swizzled by 128 bytes, 1024 bytes from one group of eight rows to the pipe.
-__device__ inline Word descriptor(unsigned address) {
-    return Word((address & 0x3ffff) >> 4) | Word(1) << 16 | Word(1024 >> 4) << 32 | Word(1) << 62;
-}
 
 #define TEN_NAMES(t) "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, %" #t "8, %" #t "9, "
 #define TEN(t) \
@@ -73,26 +26,6 @@ __device__ inline void multiply(int (&c)[128], Word a, Word b, int add) {
           "+r"(c[120]), "+r"(c[121]), "+r"(c[122]), "+r"(c[123]), "+r"(c[124]), "+r"(c[125]), "+r"(c[126]), "+r"(c[127])
         : "l"(a), "l"(b), "r"(add));
 }
-__device__ inline void multiply_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ inline void multiply_end() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int pending>
-__device__ inline void multiply_wait() {
-    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
-}
-// What is in c must not be moved across this.
-__device__ inline void hold(int (&c)[128]) {
-#pragma unroll
-    for (int i = 0; i < 128; ++i) asm volatile("" : "+r"(c[i])::"memory");
-}
-
-// Which stage comes next, and its phase.
-struct PipelineState {
-    int stage = 0;
-    unsigned phase = 0;
-    __device__ void advance() {
-        if (++stage == stages) stage = 0, phase ^= 1;
-    }
-};
 
 extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads, 1)
     product(const __grid_constant__ TensorMap A, const __grid_constant__ TensorMap B, Word* C, long long ldc, int m, int n,
@@ -109,7 +42,7 @@ extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(thr
     cluster_barrier();
     const int rows = ceil_div(m, tile_m * cluster), columns = ceil_div(n, tile_n);
     const int first = blockIdx.x / cluster, grid_stride = gridDim.x / cluster;
-    PipelineState pipe;
+    PipelineState<stages> pipe;
     if (threadIdx.x >= 128 * consumers) {
         if (threadIdx.x == 128 * consumers)
             for (int t = first; t < rows * columns; t += grid_stride) {
@@ -123,7 +56,7 @@ extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(thr
                     if (cluster == 1)
                         fetch(b, B, step * row_bytes, j, ready);
                     else
-                        fetch_for_all(b + rank * (b_bytes / cluster), B, step * row_bytes, j + rank * (tile_n / cluster), ready);
+                        fetch_for_all<cluster>(b + rank * (b_bytes / cluster), B, step * row_bytes, j + rank * (tile_n / cluster), ready);
                 }
             }
     } else {

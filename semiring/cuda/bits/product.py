@@ -5,15 +5,14 @@ A product takes A (m × k) and Bᵀ (n × k), so that both have k along their ro
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import DeviceError
-from .. import compile, gpu
+from .. import compile, gpu, tensor_maps
 
 #: Where a product gives way, a block that takes tile after tile stays for so many steps of 1024 bits at least (a third
 #: of a millisecond), and gives way so many times in a launch at most: each time costs what a few steps do.
@@ -161,45 +160,8 @@ def _function(product: Product, device: int) -> Any:
     return function
 
 
-_TENSOR_MAP = np.dtype([("opaque", np.uint8, 128)])
-
-
-@lru_cache(4096)
 def tensor_map(X: Bits, rows: int) -> np.ndarray:
-    """The 128 bytes by which the copy engine fetches boxes of 1024 bits × `rows` of X, swizzled by 128 bytes.
-
-    CUDA driver API, cuTensorMapEncodeTiled. Bits outside X arrive as zeros.
-
-    Raises
-    ------
-    DeviceError
-        If the driver refuses.
-    """
-    padded = np.zeros(192, np.uint8)
-    start = -padded.ctypes.data % 64  # the driver wants it aligned
-    found = padded[start : start + 128]
-    none, byte, swizzle_128, promote_256 = 0, 0, 3, 3
+    """The map by which the copy engine fetches boxes of 1024 bits × `rows` of X; bits outside X arrive as zeros."""
     # One row has no distance to the next; the driver wants a multiple of 16 bytes nevertheless.
-    stride = 8 * (X.ld if X.rows > 1 else X.words + X.words % 2)
-    error = _driver().cuTensorMapEncodeTiled(
-        ctypes.c_void_p(found.ctypes.data),
-        ctypes.c_int(byte),
-        ctypes.c_uint32(2),
-        ctypes.c_void_p(X.address),
-        (ctypes.c_uint64 * 2)(8 * X.words, X.rows),
-        (ctypes.c_uint64 * 1)(stride),
-        (ctypes.c_uint32 * 2)(128, rows),
-        (ctypes.c_uint32 * 2)(1, 1),
-        ctypes.c_int(none),
-        ctypes.c_int(swizzle_128),
-        ctypes.c_int(promote_256),
-        ctypes.c_int(none),
-    )
-    if error:
-        raise DeviceError(f"bits: the driver must accept a map of {X}, got CUDA error {error}. Use instructions='mma'.")
-    return found.view(_TENSOR_MAP)  # one element, which a launch passes by value
-
-
-@cache
-def _driver() -> Any:
-    return ctypes.CDLL("nvcuda.dll" if hasattr(ctypes, "WinDLL") else "libcuda.so.1")
+    pitch = 8 * (X.ld if X.rows > 1 else X.words + X.words % 2)
+    return tensor_maps.tensor_map(X.address, pitch, 8 * X.words, X.rows, rows)

@@ -16,13 +16,15 @@ from ...errors import DivergenceError, DTypeError, ShapeError, star_without_valu
 from ...types import Array
 from .. import algebra, gpu, transfer
 from ..routes import predecessors as routes
-from . import matrix, panels, tiles
+from . import matrix, panels, sums, tiles
 from .batch import Batch
 from .launches import Launches
 from .matrix import Matrix
 
 #: Rows and columns that pivot.cu takes at once.
 PIVOT = 64
+#: Rows or columns of a panel that are copied at a time where products in place need a copy of their operand.
+COPIED = 4096
 
 
 @dataclass(eq=False)
@@ -50,12 +52,13 @@ class CudaBackend(Launches, Backend):
     @cached_property
     def pivot(self) -> int:  # type: ignore[override]
         """What one launch closes."""
-        return self.limits.one_launch
+        most = self.limits.one_launch
+        return min(most, sums.CLOSED) if self.sums and self.sums.logarithms else most
 
     @cached_property
     def cutover(self) -> int:  # type: ignore[override]
         """The same: recursion ends there."""
-        return self.limits.one_launch
+        return self.pivot
 
     # Verbs
 
@@ -105,8 +108,9 @@ class CudaBackend(Launches, Backend):
         strides = [X.strides[0] // X.itemsize for X in (C, A, B)]
         for i in range(0, count, most):
             part = min(most, count - i)
-            operands = (self._operand(X[i]) for X in (C, A, B))
-            self.multiply(tile, *operands, accumulate=False, batch=(part, *strides))
+            c, a, b = (self._operand(X[i]) for X in (C, A, B))
+            if not (self.sums and self.sums.product(c, a, b, accumulate=False, batch=sums.Batch(part, *strides))):
+                self.multiply(tile, c, a, b, accumulate=False, batch=(part, *strides))
             self.pace(part * m * k * n)
 
     def matmul_with_witness(self, C: Array, K: Array, A: Array, B: Array) -> None:
@@ -142,7 +146,8 @@ class CudaBackend(Launches, Backend):
         self._check("eliminate", C, C, D)
         self._check("eliminate", rest, C, R)
         d, r, c, x = (matrix.view(X) for X in (D, R, C, rest))
-        if d and r and c and x and D.size and rest.size:
+        by_copies = self.sums and self.sums.fast(len(R), len(R), R.shape[1])
+        if not by_copies and d and r and c and x and D.size and rest.size:
             panels.eliminate(self, d, r, c, x)
         else:
             super().eliminate(D, R, C, rest)
@@ -207,7 +212,7 @@ class CudaBackend(Launches, Backend):
     def prepare(self, n: int) -> None:
         """Compile concurrently what the closure of more than one pivot block will launch; see `Kernels.prepare`."""
         if n > self.cutover:
-            self.kernels.prepare(n, self.cutover)
+            self.kernels.prepare(n, self.cutover, self.sums.large() if self.sums else ())
 
     # Memory
 
@@ -327,13 +332,19 @@ class CudaBackend(Launches, Backend):
             half = -(-half // 2)
             width, count = panels.sizes(self.tile_table[0], self.multiprocessors, half, half, n)
             most = max(most, half * width * count)
-        return max(most * self.dtype.itemsize, self._geometry(half).workspace(half))
+        first = -(-n // 2)
+        copied = self.sums.workspace(first, first, first) if self.sums else 0
+        copied += min(first, COPIED) * first * self.dtype.itemsize if copied else 0
+        return max(most * self.dtype.itemsize, copied, self._geometry(half).workspace(half))
 
     # Matrices
 
     def _in_place(self, side: str, C: Matrix, A: Matrix, B: Matrix) -> None:
         """C ← A ⊗ B where C is B (or A): at once if a tile covers all "rows" ("columns"), else by strips."""
         if not (C.rows and C.columns):
+            return
+        if self.sums and self.sums.fast(C.rows, A.columns, C.columns):
+            self._by_copies(side, C, A, B)
             return
         tile = tiles.spanning(self.tile_table, side, C.rows, C.columns, self.multiprocessors)
         if tile:  # a block writes what it alone has read
@@ -342,6 +353,19 @@ class CudaBackend(Launches, Backend):
             panels.left_mul(self, A, C)
         else:
             panels.right_mul(self, C, B)
+
+    def _by_copies(self, side: str, C: Matrix, A: Matrix, B: Matrix) -> None:
+        """C ← A ⊗ B where C is B (or A), from copies of strips of it: a tile may be computed twice, see sums.py."""
+        import cupy
+
+        size, cut = self.dtype.itemsize, matrix.columns if side == "rows" else matrix.rows
+        for start, stop in matrix.strips(C.columns if side == "rows" else C.rows, COPIED):
+            part = cut(C, start, stop, size)
+            memory = cupy.empty((part.rows, part.columns), self.dtype)
+            copy = Matrix(*matrix.contiguous(memory), memory)
+            self.copy_rows(copy, part)
+            self.product(part, *((A, copy) if side == "rows" else (copy, B)), accumulate=False)
+            self.pace(part.rows * A.columns * part.columns)
 
     def _check(self, verb: str, C: Array, A: Array, B: Array) -> None:
         """Shapes and dtypes of C ← A ⊗ B."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 from collections import deque
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ...algebra import Semiring
+from ...catalog import plus_times
 from ...errors import ShapeError
 from .. import cards, gpu, transfer
-from . import cooperative, matrix, registry, tiles
+from . import cooperative, matrix, registry, sums, tiles
 from .matrix import Matrix
 from .registry import Kernels
+from .sums import Sums
 
 #: Products that one launch may hold.
 MOST = 65535
@@ -59,6 +62,7 @@ class Launches:
     access: str = "rows"
     _pace: Pace = field(default_factory=lambda: Pace(), init=False, repr=False)
     _kernels: dict[int, Kernels] = field(default_factory=dict, init=False, repr=False)
+    _sums: dict[int, Sums | None] = field(default_factory=dict, init=False, repr=False)
 
     # Kernels
 
@@ -71,6 +75,16 @@ class Launches:
             arguments = self.semiring, self.dtype, self.nonnegative, self.tile, self.per_thread
             found = self._kernels[device] = registry.kernels(*arguments, device)
         return found
+
+    @property
+    def sums(self) -> Sums | None:
+        """The products that are sums, or logarithms of sums, on the current device; None over other semirings."""
+        device = gpu.current()
+        if device not in self._sums:
+            self._sums[device] = sums.of(
+                self.kernels, lambda *product, **how: _ordinary(self.dtype).product(*product, **how)
+            )
+        return self._sums[device]
 
     @property
     def limits(self) -> cards.Limits:
@@ -101,6 +115,8 @@ class Launches:
     def product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool) -> None:
         """One product by the tile that suits its shape."""
         size, pairs = self.dtype.itemsize, C.rows * A.columns * C.columns
+        if pairs and self.sums and self.sums.product(C, A, B, accumulate=accumulate):
+            return
         if self.tile_table[0].lanes > 1 and pairs >= self.limits.strip_pairs and not matrix.aligned(B, size):
             width = matrix.evenly(B.columns, -(-B.columns // self.limits.strip), 256)
             for columns in matrix.strips(B.columns, width):
@@ -232,3 +248,9 @@ def check_apart(tile: tiles.Tile, A: Matrix, B: Matrix, itemsize: int) -> None:
             f"gemm: on a GPU the rows of operands must be less than {(1 << 32) // (tile.bm * itemsize):,} elements "
             f"apart, got {max(A.ld, B.ld):,}. Multiply in parts, each copied."
         )
+
+
+@cache
+def _ordinary(dtype: np.dtype) -> Launches:
+    """Products over (+, ×)."""
+    return Launches(plus_times, dtype)

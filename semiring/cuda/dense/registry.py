@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
@@ -157,7 +157,7 @@ class Kernels:
     def gemm(self, tile: Tile, aligned: bool, way: str) -> Any:
         """The product kernel of a tile."""
         text = partial(sources.gemm_source, self.text, tile, aligned=aligned, way=way)
-        return self._function("gemm", text, "gemm.cu", (tile, aligned, way), shared=tile.shared(self.dtype.itemsize))
+        return self.function("gemm", text, "gemm.cu", (tile, aligned, way), shared=tile.shared(self.dtype.itemsize))
 
     @cached_property
     def witnesses(self) -> tuple[str, tuple[Tile, ...]]:
@@ -170,12 +170,12 @@ class Kernels:
         """The kernel of a tile for products with their witnesses."""
         text = partial(sources.witness_source, self.witnesses[0], tile, aligned=aligned)
         shared = tile.shared(self.dtype.itemsize)
-        return self._function("witness", text, "witness.cu", (tile, aligned), shared=shared)
+        return self.function("witness", text, "witness.cu", (tile, aligned), shared=shared)
 
     def closing(self, geometry: Geometry) -> Any:
         """The kernel of closures in one launch of this geometry."""
         text = partial(cooperative.source, self.text, geometry)
-        return self._function(geometry.kernel, text, f"{geometry.kernel}.cu", geometry, shared=geometry.shared)
+        return self.function(geometry.kernel, text, f"{geometry.kernel}.cu", geometry, shared=geometry.shared)
 
     def occupancy(self, geometry: Geometry) -> int:
         """Thread blocks of that kernel that a multiprocessor holds at once."""
@@ -191,18 +191,18 @@ class Kernels:
     def pivot(self, many: bool) -> tuple[Any, int]:
         """The kernel that closes matrices of up to 64 rows, for one or for many of them, and its threads."""
         sizes = sources.pivots(self.kind, self.dtype.itemsize, self.arch)[many]
-        function = self._function("pivot", partial(sources.pivot_source, self.text, *sizes), "pivot.cu", sizes)
+        function = self.function("pivot", partial(sources.pivot_source, self.text, *sizes), "pivot.cu", sizes)
         return function, cooperative.SIDE * cooperative.SIDE // (sizes[0] * sizes[1])
 
     def step(self, entry: str, access: str = "rows") -> Any:
         """A kernel of the step on an entire matrix."""
         text = partial(sources.step_source, self.text, self.per_thread, access)
-        return self._function(entry, text, "step.cu", access)
+        return self.function(entry, text, "step.cu", access)
 
-    def prepare(self, n: int, block: int) -> None:
+    def prepare(self, n: int, block: int, others: Iterable[Callable[[], Any]] = ()) -> None:
         """Have what a recursive closure of n vertices launches first, compiled side by side.
 
-        That is the closures of complete blocks and of a ragged last one, and the product of large panels.
+        That is the closures of complete blocks and of a ragged last one, the product of large panels, and `others`.
         """
         if n in self._prepared:
             return
@@ -213,6 +213,7 @@ class Kernels:
         wanted: list[Callable[[], Any]] = [
             partial(self.gemm, tile, aligned, ""),
             *(partial(self.closing, geometry) for geometry in geometries),
+            *others,
         ]
         if 0 < left <= cooperative.SIDE:
             wanted.append(partial(self.pivot, False))
@@ -236,13 +237,15 @@ class Kernels:
         """How many stars of integers had no value since these kernels were first requested; waits for the device."""
         return sum(gpu.number(address) - before for address, before in self._counters.items())
 
-    def _function(self, entry: str, text: Callable[[], str], file: str, variant: Any = None, *, shared: int = 0) -> Any:
-        """An entry function on the current device, compiled on first use."""
+    def function(
+        self, entry: str, text: Callable[[], str], file: str, variant: Any = None, *, shared: int = 0, suffix: str = ""
+    ) -> Any:
+        """An entry function on the current device, compiled on first use; `suffix` is the architecture's."""
         key = entry, variant
         found = self._functions.get(key)
         if found is None:
             with about(f"{self.semiring.name} in {self.dtype}"):
-                module = compile.functions(text(), name=file)
+                module = compile.functions(text(), arch=self.arch + suffix, name=file)
             if entry not in ("gemm", "witness"):
                 self.count_stars_of(module)
             found = module.get_function(entry)
