@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from .algebra import Semiring
+from .backend import bind
 from .catalog import log_plus
-from .contraction import contracted, planned
 from .devices import module
 from .elementwise import Arrays
 from .errors import AlgebraError
 from .gradients import softsum
 from .signals import load
+from .survey import survey
 from .types import Array
 
 
@@ -38,22 +39,31 @@ def chain(E: Array, M: Array, s: Semiring, threads: int | None = None) -> tuple[
         Over (logaddexp, +) less the greatest of each row.
     shift : float64 array, shape (batch, steps)
         That, summed up; zeros over others.
+
+    Raises
+    ------
+    AlgebraError
+        If the semiring is none of these.
+    DomainError
+        If an entry is NaN, or outside the semiring.
     """
     if s.mul.ufunc is not np.add or not (s.add.selects or s.add.ufunc is np.logaddexp):
         raise AlgebraError(f"chain: ⊗ must add numbers and ⊕ select or be logaddexp, got {s.name}. Use einsum.")
+    for X in (E, M):
+        survey(X, s, where="chain")
     if module(E) is not np:
         xp = module(E)
         return load("semiring.cuda.dense.chain").chain(*map(xp.ascontiguousarray, (E, M)), s)
     library, (count, steps, states) = Arrays(s, threads), E.shape
-    x, shift = np.empty_like(E), np.zeros(E.shape[:2])
-    text = "bi,ij->bj" if M.ndim == 2 else "bi,bij->bj"
-    plan = planned(
-        text, [(count, states), M.shape[-2:] if M.ndim == 2 else (count, states, states)], s, E.dtype, "auto"
-    )
+    x, shift, came = np.empty_like(E), np.zeros(E.shape[:2]), np.empty((count, states), E.dtype)
+    options: dict[str, Any] = {} if threads is None else {"threads": threads}
+    ops = bind(s, E.dtype, **options)
     for t in range(steps):
-        row = E[:, t]
-        if t:
-            row = library.times(contracted(plan, [x[:, t - 1], M[:, t - 1] if M.ndim == 4 else M], library), row)
+        if t and M.ndim == 2:
+            ops.matmul(came, x[:, t - 1], M)
+        elif t:
+            came = library.total(x[:, t - 1][:, :, None] + (M[:, t - 1] if M.ndim == 4 else M), (1,))
+        row = came + E[:, t] if t else E[:, 0]
         if not s.add.selects and states:
             top = row.max(axis=1)
             top[top == s.zero] = 0

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch.autograd import gradcheck, gradgradcheck  # noqa: E402 (skipped above where it is missing)
 
 import semiring  # noqa: E402
-from semiring import DTypeError, ShapeError  # noqa: E402
+from semiring import DomainError, DTypeError, ShapeError  # noqa: E402
 from semiring import torch as chains  # noqa: E402
 from semiring.gradients.tensors import chain, step_by_step  # noqa: E402
 
@@ -144,7 +144,10 @@ def test_a_scan_of_products_is_the_same_as_a_chain():
     unary, M = scores(2, 6, 3)
     products = chains.associative_scan(M + unary[:, 1:, None], "log_plus")[:, -1]
     total = semiring.einsum("bi,bij->b", unary[:, 0], products, semiring="log_plus")
+    before = unary.clone(), M.clone()
     torch.testing.assert_close(chains.log_partition(unary, M), total)
+    assert torch.equal(unary, before[0])  # not written to
+    assert torch.equal(M, before[1])
 
 
 def test_hidden_markov_models_are_sums_over_all_paths():
@@ -250,6 +253,10 @@ def test_what_is_refused():
             chains.log_partition(*wrong)
     with pytest.raises(DTypeError, match="floats of one dtype"):
         chains.viterbi(unary, M.float())
+    wrong = unary.clone()
+    wrong[1, 2, 0] = torch.nan
+    with pytest.raises(DomainError, match=r"chain: .*got nan at \(1, 2, 0\)"):
+        chains.log_partition(wrong, M)
     for lengths in (torch.tensor([5]), torch.tensor([0, 5]), torch.tensor([5, 6])):
         with pytest.raises(ShapeError, match="lengths must be 2 integers from 1 to 5"):
             chains.marginals(unary, M, lengths=lengths)
