@@ -31,21 +31,21 @@ _TYPES |= {"f": types.float64[::1], "c": types.uint8[::1]}
 
 
 @cache
-def machine_code(part: Any, kind: Any, arguments: str, *, called: bool = True) -> Entry:
+def machine_code(part: Any, kind: Any, arguments: str, *, called: bool = True, released: bool = True) -> Entry:
     """A part's machine code for a kind, or another type that selects code, or None.
 
     `arguments` has a letter for each other argument, see `_TYPES`. What is not `called` from Python, but by its address
-    alone, is compiled without what takes Python's arguments.
+    alone, is compiled without what takes Python's arguments; whether the interpreter lock is `released` see `kernel`.
     """
     own = getattr(kind, "label", "")  # else it serves all
     with about(f"{semiring_of(kind).name} in {kind.dtype}" if own else ""), uncounted:
-        return _entry(part, kind.code if own else kind, arguments, called)
+        return _entry(part, kind.code if own else kind, arguments, called, released)
 
 
 @cache
-def _entry(part: Any, kind: Any, arguments: str, called: bool) -> Entry:
+def _entry(part: Any, kind: Any, arguments: str, called: bool, released: bool) -> Entry:
     signature = (*([kind] if kind else []), *(_TYPES[a] for a in arguments))
-    entry = kernel(part.py_func, on_disk=on_disk(kind), called=called)
+    entry = kernel(part.py_func, on_disk=on_disk(kind), called=called, released=released)
     call = entry.compile(signature)
     made = entry.overloads[signature]
     address = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)

@@ -68,12 +68,13 @@ class Kernel(CPUDispatcher):  # type: ignore[misc] # numba has no types
             self._cache.done(sig)
 
 
-def kernel(function: Callable[..., Any], *, on_disk: bool = True, called: bool = True) -> Kernel:
+def kernel(function: Callable[..., Any], *, on_disk: bool = True, called: bool = True, released: bool = True) -> Kernel:
     """The function as a kernel that runs without the interpreter lock, and divides by zero as NumPy does.
 
-    Only where it is `called` from Python, and not by its address alone, can it take Python's arguments.
+    Only where it is `called` from Python, and not by its address alone, can it take Python's arguments. Where the lock
+    is not `released`, other threads wait: for calls of a microsecond, as to get it back may take one of theirs.
     """
-    options = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options = {"nopython": True, "nogil": released, "error_model": "numpy", "no_cfunc_wrapper": True}
     options["no_cpython_wrapper"] = not called
     compiled = Kernel(function, targetoptions=options)
     compiled._cache = (OnDisk if on_disk else Nowhere)(function, called)

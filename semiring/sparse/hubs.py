@@ -395,7 +395,9 @@ def _followed(E: Elimination, like: HubLabels | None) -> HubLabels | None:
     differing = None if other is None else E._differs(other)
     if like is None or like._made is None or differing is None or E._changes is None:
         return None
-    return _labels(E, E._changes.labels.follow(E._panels, like._made[1], differing), like.places, like.base)
+    found = _labels(E, E._changes.labels.follow(E._panels, like._made[1], differing), like.places, like.base)
+    found._free = like._free
+    return found
 
 
 def _labels(E: Elimination, made: Stamped, places: np.ndarray, base: np.ndarray) -> HubLabels:
@@ -621,4 +623,4 @@ def _pairs() -> Entry:
 
 @cache
 def _pair() -> Entry:
-    return machine_code(kernels.pair, None, "iiiiillii")
+    return machine_code(kernels.pair, None, "iiiiillii", released=False)
