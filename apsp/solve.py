@@ -120,7 +120,10 @@ def run(plan: Plan, M: Array, ops: Backend, request: Request) -> dict[str, float
         observers.append(Progress(plan.pairs, request.callback))
     verbs: Any = Observed(ops, *observers, apart=request.timed) if observers else ops
     ops.prepare(plan.n)
-    schedule(M, verbs, block=plan.block)
+    working = ops.aligned(M) if ops.aligns else M
+    schedule(working, verbs, block=plan.block)
+    if working is not M:
+        ops.copy(M, working)
     ops.synchronize()
     return {} if clock is None else clock.seconds
 

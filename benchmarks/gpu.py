@@ -1,6 +1,6 @@
 """How near do products on a GPU come to the ceiling of its instructions, and odd shapes to their roofline?
 
-    python benchmarks/gpu.py [--parts products,shapes,verbs] [--only TEXT] [--output FILE.json]
+    python benchmarks/gpu.py [--parts products,shapes,verbs,calls] [--only TEXT] [--output FILE.json]
 
 Rates are 10¹² pairs a second (a pair is one ⊕ with one ⊗), medians by CUDA events. The ceiling is the same step in
 registers alone, in the outer-product pattern of a product, measured by this program in this run. The roofline of a
@@ -24,7 +24,7 @@ import cases
 from compiling import compile_all
 from device import bandwidth, cp, milliseconds
 
-from semiring import Op, Semiring, dtypes, get
+from semiring import Op, Semiring, dtypes, get, matmul
 from semiring.backend import bind
 from semiring.catalog import MIN
 from semiring.cuda import algebra, compile
@@ -211,6 +211,45 @@ def verbs(only: str) -> list[dict[str, Any]]:
     return rows
 
 
+#: Semiring, dtype, least and greatest entry: products with witnesses, and of integers that may be negative.
+CALLS = (
+    ("min_plus", "float32", 0, 1000),
+    ("min_plus", "float32", -500, 500),
+    ("min_plus", "int32", 0, 1 << 29),
+    ("min_plus", "int32", -(1 << 28), 1 << 28),
+    ("min_plus", "int32", -500, 500),
+    ("max_plus", "int16", -8000, 8000),
+    ("min_plus", "int64", -(1 << 60), 1 << 60),
+    ("min_plus", "int32", -(1 << 31) + 1, (1 << 31) - 2),
+)
+
+
+def calls(only: str, largest: int) -> list[dict[str, Any]]:
+    """`matmul` with and without witnesses as users call it: the looks at entries and the conversions count."""
+    rows = []
+    for name, dtype, low, high in CALLS:
+        label = f"{name} {dtype} [{low}, {high})"
+        if only not in label:
+            continue
+        n, s = largest if high < 1 << 30 else largest // 2, get(name)
+        rng = cp.random.default_rng(1)
+        A, B = (rng.integers(low, high, (n, n)).astype(dtype) for _ in range(2))
+        C, K = matmul(A, B, s, witness=True)
+        cases.check_product(cases.Case(s, np.dtype(dtype)), A, B, C)
+        best = cp.argmin if s.add.selects == "least" else cp.argmax
+        for i in (0, n - 1):  # where no sum leaves the dtype, the first of the best is the witness
+            if high - low < 1 << 31:
+                assert bool((best(A[i][:, None] + B, 0) == K[i]).all()), label
+        times = {
+            "witness": milliseconds(lambda A=A, B=B, s=s: matmul(A, B, s, witness=True), repeats=3, launching=True),
+            "plain": milliseconds(lambda A=A, B=B, s=s: matmul(A, B, s), repeats=3, launching=True),
+        }
+        rates = {way: n**3 / t / 1e9 for way, t in times.items()}
+        rows.append({"call": label, "n": n, **rates})
+        print(f"{label:40} {n:6}  " + "  ".join(f"{way} {rate:6.2f} T/s" for way, rate in rates.items()), flush=True)
+    return rows
+
+
 def compile_ahead(table: list[Row]) -> None:
     """All kernels at once, on all cores, into the cache on disk."""
     start, arch = time.perf_counter(), compile.device_arch(0)
@@ -221,7 +260,7 @@ def compile_ahead(table: list[Row]) -> None:
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--parts", default="products,shapes,verbs", help="of products, shapes, verbs")
+    parser.add_argument("--parts", default="products,shapes,verbs,calls", help="of products, shapes, verbs, calls")
     parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--output", type=Path, help="write the rows as JSON")
     options = begin(parser, gpu=True)
@@ -233,6 +272,8 @@ def main() -> None:
         rows += products(table, parts, 2048 if options.quick else 8192)
     if "verbs" in parts:
         rows += verbs(options.only)
+    if "calls" in parts:
+        rows += calls(options.only, 2048 if options.quick else 8192)
     if options.output:
         options.output.write_text(json.dumps({**facts(), "rows": rows}, indent=1), encoding="utf-8")
 

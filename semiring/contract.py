@@ -70,6 +70,8 @@ class Backend(ABC):
         The step c ⊕ a ⊗ b that verbs compute with: "general", or the name of a faster one that the data must permit.
     knows_workspaces : bool
         Whether `verb_workspace` knows the workspace of each verb; where not, `workspace` is one figure for closures.
+    aligns : bool
+        Whether closures are faster on a copy with another leading dimension, which `aligned` then makes.
     looks_ahead : bool
         Whether verbs can run concurrently with others: `concurrent_queue` returns a queue.
     """
@@ -83,6 +85,7 @@ class Backend(ABC):
     threads: int = 1
     variant: str = "general"
     knows_workspaces: bool = False
+    aligns: bool = False
     looks_ahead: bool = False
 
     # Verbs that every backend has of its own.
@@ -110,6 +113,10 @@ class Backend(ABC):
     def missing(self, work: str) -> Missing:
         """What must be compiled before a computation: a "closure", an "elimination", "hops", "searches"."""
         return Missing()
+
+    def aligned(self, A: Array) -> Any:
+        """A matrix to close in the place of A: A itself, or a copy of it on which verbs are faster."""
+        return A
 
     # Verbs that follow from others, unless a backend does better.
 

@@ -232,7 +232,7 @@ def test_a_new_card_is_one_file(tmp_path, monkeypatch):
     folder = tmp_path / "cards"
     shutil.copytree(Path(cards.__file__).parent / "cards", folder)
     tile = {"bm": 64, "bn": 64, "bk": 16, "tm": 4, "tn": 4, "blocks": 3, "rate": 1.0}
-    closures = {"one_launch": 4096, "packed": 1024, "one_block": 64, "together": 2, "resident": 0.25}
+    closures = {"one_launch": 4096, "packed": 1024, "one_block": 64, "crowd": 9, "together": 2, "resident": 0.25}
     card = {"products": {"plain/4": [tile]}, "pivots": {"any": [[4, 4, 1]]}, "limits": {"closures": closures}}
     (folder / "sm_110.json").write_text(json.dumps(card))
     monkeypatch.setattr(cards.resources, "files", lambda package: tmp_path)

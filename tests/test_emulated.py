@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import sys
 from itertools import pairwise
@@ -52,6 +53,7 @@ KINDS = [
         kind("max_plus", "float32", True),
         kind("min_plus", "int32", True),
         kind("min_plus", "int16"),
+        kind("min_plus", "int64", True),
         kind("min_times", "float32"),
         kind("max_min", "int64"),
         kind("min_max", "float64"),
@@ -133,6 +135,51 @@ class TestProducts:
                 ops.multiply(tile, *views, accumulate=accumulate, unsplit=way != "split-K")
                 cases.same(case, np.array(c), cases.product(case, A, B, C if accumulate else None))
                 assert kept()
+
+    def test_rows_of_any_length(self, cp):
+        """Large matrices are closed, large operands multiplied, in copies whose rows begin at multiples of 16 bytes."""
+        case = cases.Case(get("min_plus"), np.dtype("float32"))
+        ops = bound(case, True)
+        kernels, limits = ops.kernels, ops.limits
+        kernels.__dict__["limits"] = dataclasses.replace(limits, one_launch=64, strip_pairs=0)
+        try:
+            A = entries_of(case, True, (67, 67), 1)
+            small, large = cp.asarray(A[:64, :64]), cp.asarray(A)
+            assert ops.aligned(small) is small
+            copy = ops.aligned(large)
+            assert copy.strides == (272, 4)
+            assert ops.aligned(copy) is copy
+            np.testing.assert_array_equal(np.array(copy), A)
+            C = cp.empty((67, 67), np.float32)
+            ops.matmul(C, large, large)
+            cases.same(case, np.array(C), cases.product(case, A, A))
+        finally:
+            kernels.__dict__["limits"] = limits
+
+    def test_a_crowd_of_small_matrices(self, cp):
+        """Many matrices beyond a pivot block are closed by the same launches for all, few by a thread block each."""
+        from apsp import schedules
+
+        case = cases.Case(get("min_plus"), np.dtype("float32"))
+        ops = bound(case, True)
+        kernels, limits = ops.kernels, ops.limits
+        kernels.__dict__["limits"] = dataclasses.replace(limits, crowd=4)
+        taken = []
+
+        def blocked(views, *given, **options):
+            taken.append(views.shape[-1])
+            schedules.get("blocked")(views, *given, **options)
+
+        try:
+            for count in (3, 4):
+                A = np.stack([entries_of(case, True, (70, 70), seed) for seed in range(count)])
+                D = cp.asarray(A)
+                ops.closure_batch(D, blocked)
+                for X, found in zip(A, D, strict=True):
+                    cases.same(case, np.array(found), cases.closure(case, X))
+        finally:
+            kernels.__dict__["limits"] = limits
+        assert taken == [4]
 
     def test_many_at_once(self, cp):
         case = cases.Case(get("min_plus"), np.dtype("float32"))

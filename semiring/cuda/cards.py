@@ -55,6 +55,8 @@ class Limits:
         The same for packed bits, whose closure updates the entire matrix after every 256 pivots up to there.
     one_block : int
         Matrices of a batch are closed by a thread block each up to so many rows.
+    crowd : int
+        Fewer than so many of them: of more, each thread block would wait for its own pivots.
     together : int
         Larger ones are closed by the same launches for all, from so many matrices on.
     resident : float
@@ -70,6 +72,7 @@ class Limits:
     one_launch: int
     packed: int
     one_block: int
+    crowd: int
     together: int
     resident: float
     pairs: int

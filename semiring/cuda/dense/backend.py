@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, memory
 from ...contract import Backend, ConcurrentQueue, Stopwatch
-from ...errors import DivergenceError, DTypeError, ShapeError, star_without_value
+from ...errors import DivergenceError, DTypeError, MemoryNeeded, ShapeError, star_without_value
 from ...types import Array
 from .. import algebra, gpu, transfer
 from ..routes import predecessors as routes
@@ -37,6 +37,7 @@ class CudaBackend(Launches, Backend):
 
     device: str = "cuda"
     grain: int = 1
+    aligns: bool = True
     looks_ahead: bool = True
     _stars: int = field(default=0, init=False, repr=False)
 
@@ -186,7 +187,7 @@ class CudaBackend(Launches, Backend):
         first = Matrix(contiguous.data.ptr, n, n, n, contiguous)
         if n <= PIVOT:
             self.close_pivots(count, first, n * n)
-        elif n <= self.limits.one_block:
+        elif n <= self.limits.one_block and (blocked is None or count < self.limits.crowd or self.tile != "tuned"):
             self.close_batch(count, first, n * n)
         elif (
             blocked is not None and count >= self.limits.together and self.tile == "tuned"
@@ -208,6 +209,23 @@ class CudaBackend(Launches, Backend):
     def predecessors(self, P: Array, A: Array, D: Array, mirrored: bool = False) -> None:
         """P[i,j] ← the vertex before j on a best path from i; waits for the device."""
         routes.predecessors(self.semiring, P, A, D, mirrored)
+
+    def aligned(self, A: Array) -> Any:
+        """A, or where products gain by it and memory is free a copy whose rows begin at multiples of 16 bytes."""
+        import cupy
+
+        (m, n), size = A.shape, self.dtype.itemsize
+        found = matrix.view(A)
+        if n <= self.limits.one_launch or (found and matrix.aligned(found, size)):
+            return A
+        width = -(-n * size // 16) * 16 // size
+        try:
+            memory.require(m * width * size, "cuda", where="closure", hint="Use a smaller dtype.")
+        except MemoryNeeded:
+            return A
+        copy = cupy.empty((m, width), self.dtype)[:, :n]
+        self.copy(copy, A)
+        return copy
 
     def prepare(self, n: int) -> None:
         """Compile concurrently what the closure of more than one pivot block will launch; see `Kernels.prepare`."""

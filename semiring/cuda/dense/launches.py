@@ -117,7 +117,7 @@ class Launches:
         size, pairs = self.dtype.itemsize, C.rows * A.columns * C.columns
         if pairs and self.sums and self.sums.product(C, A, B, accumulate=accumulate):
             return
-        if self.tile_table[0].lanes > 1 and pairs >= self.limits.strip_pairs and not matrix.aligned(B, size):
+        if pairs >= self.limits.strip_pairs and not matrix.aligned(B, size):
             width = matrix.evenly(B.columns, -(-B.columns // self.limits.strip), 256)
             for columns in matrix.strips(B.columns, width):
                 strip = self._aligned(matrix.columns(B, *columns, size))
