@@ -8,8 +8,7 @@
 
 A tile of 128 × 128 entries in which any is unreliable (see sums.cuh) is computed again: over (+, ×) by gemm.cuh, else
 term by term (sums_exact.cu), as are products too small for the rest. The error of the logarithm is at most
-2⁻²² (1 + log₂ k) in float32, for entries of which no two in a row of A, or in a column of B, are farther apart than
-their dtype's precision allows anyway.
+2⁻²² (1 + log₂ k) in float32, besides the rounding of aᵢₖ + bₖⱼ and of the result.
 """
 
 from __future__ import annotations
