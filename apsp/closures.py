@@ -180,7 +180,7 @@ def closure(
             "threads": threads,
             "ties": ties,
         }
-        close = partial(closure, semiring=semiring, per_thread=per_thread, null_value=None, **options)
+        close = partial(closure, semiring=semiring, per_thread=per_thread, **options)
         return closed_together(A, get(semiring), dtype, unweighted, nulls_of(null_value), close)
     if (hasattr(A, "requires_grad") or hasattr(A, "aval")) and (library := asked_by(A)):  # PyTorch's, JAX's
         if steps:

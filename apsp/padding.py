@@ -52,7 +52,7 @@ def closed_together(
     Parameters
     ----------
     close : callable
-        `close(A, overwrite=…)` is the closure of a batch of which all entries but the semiring's zero are edges.
+        `close(A, …)` is the closure of a batch, by options of `apsp.closure`.
     """
     sizes = [int(X.shape[0]) for X in matrices]
     n, library = max(sizes), asked_by(*matrices)
@@ -61,16 +61,19 @@ def closed_together(
         pad, word = (xp.nn.functional.pad, "value") if library == "torch" else (xp.pad, "constant_values")
         margins = [(0, n - k, 0, n - k) if library == "torch" else ((0, n - k),) * 2 for k in sizes]
         padded = [pad(X, by, **{word: s.zero}) for X, by in zip(matrices, margins, strict=True)]
-        return [D[:k, :k] for D, k in zip(close(xp.stack(padded), overwrite=False), sizes, strict=True)]
+        if nulls is None and library == "torch":
+            _warn([take_in(X.detach(), where="closure").array for X in matrices], s)
+        options = {"dtype": dtype, "unweighted": unweighted, "null_value": nulls[0] if nulls else None}
+        closures = close(xp.stack(padded), overwrite=False, **options)  # which refuses what has no derivative
+        return [D[:k, :k] for D, k in zip(closures, sizes, strict=True)]
     taken = [take_in(X, where="closure") for X in matrices]
     with on_device(in_kind_of(*taken, where="closure").array):
         arrays = [X.array for X in taken]
         if unweighted or nulls is not None:
             arrays = [over(X, s, dtype, nulls=nulls, unweighted=unweighted, where="closure") for X in arrays]
         arrays = common(arrays, s, dtype, where="closure")
-        if not unweighted and nulls is None:  # padding would say what no entry has said
-            for X in arrays:
-                warn_of_ambiguous(survey(X, s, where="closure", null_undeclared=True), s, where="closure")
+        if not unweighted and nulls is None:
+            _warn(arrays, s)
         xp = module(arrays[0])
         found: list[Any] = [None] * len(arrays)
         padding = len(sizes) * n * n > WASTE * sum(k * k for k in sizes)
@@ -82,6 +85,12 @@ def closed_together(
             batch = xp.full((len(chosen), m, m), dtypes.zero(s, arrays[0].dtype), arrays[0].dtype)
             for A, i in zip(batch, chosen, strict=True):
                 A[: sizes[i], : sizes[i]] = arrays[i]
-            for D, i in zip(close(batch, overwrite=True), chosen, strict=True):
+            for D, i in zip(close(batch, overwrite=True, null_value=None), chosen, strict=True):
                 found[i] = taken[i].give_back(D[: sizes[i], : sizes[i]].copy(), where="closure")
     return found
+
+
+def _warn(arrays: Sequence[Any], s: Semiring) -> None:
+    """Warn of zeros that may be edges or none: padding would say what no entry has said."""
+    for X in arrays:
+        warn_of_ambiguous(survey(X, s, where="closure", null_undeclared=True), s, where="closure")

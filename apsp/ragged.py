@@ -156,8 +156,11 @@ def _adjacent(graphs: Any) -> tuple[Taken, Any, Any]:
     which = np.repeat(np.arange(len(listed)), [len(rows) for rows, _ in arcs])
     rows, cols = (np.concatenate([np.empty(0, np.int64), *(a[side] for a in arcs)]) for side in (0, 1))
     first = getattr(graphs[0], "edge_index", graphs[0]) if graphs else None
-    tensor = first if hasattr(first, "__dlpack__") else np.empty(0)
-    return Taken(tensor, tensor, False), *_scattered(which, rows, cols, sizes)
+    kind = take_in(first if hasattr(first, "__dlpack__") else np.empty(0), where="hops")
+    with on_device(kind.array):
+        place = "cpu" if module(kind.array) is np else "cuda"
+        which, rows, cols = (to_device(X, place) for X in (which, rows, cols))
+        return kind, *_scattered(which, rows, cols, sizes)
 
 
 def _indices(graphs: Sequence[Any]) -> tuple[Taken, Any, Any] | None:

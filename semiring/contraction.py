@@ -296,12 +296,12 @@ def evaluated(
     arrays = arrays if place == home else [sent(X, place) for X in arrays]
     result = contracted(plan, arrays, Arrays(s, threads))
     result = result if place == home else sent(result, home)
-    if out is not None:
-        out[...] = result
-        return out
-    if len(operands) == 1 or not result.flags.c_contiguous:  # no view of the operand; and other libraries want rows
-        return module(result).array(result, order="C")
-    return result
+    if len(operands) == 1 or (out is None and not result.flags.c_contiguous):  # no view; and others want rows
+        result = module(result).array(result, order="C")
+    if out is None:
+        return result
+    out[...] = result
+    return out
 
 
 def contracted(plan: Contraction, operands: Sequence[Any], library: Any) -> Any:

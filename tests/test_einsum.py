@@ -149,6 +149,8 @@ def test_out_which_may_be_an_operand():
     wanted = loops(cases.CASES[4], "ij,kj->ki", (A, A))
     assert einsum("ij,kj->ki", A, A, out=A) is A
     np.testing.assert_array_equal(A, wanted)
+    B = np.arange(9.0).reshape(3, 3)
+    np.testing.assert_array_equal(einsum("ij->ji", B, out=B), np.arange(9.0).reshape(3, 3).T)
     with pytest.raises(ShapeError, match=r"out must have shape \(3,\)"):
         einsum("ij->i", A, out=np.empty(4))
     with pytest.raises(DTypeError, match="out must have dtype float64"):
@@ -387,6 +389,14 @@ class TestJax:
         step = 1e-2 * jnp.ones_like(B)
         moved = (loss(A, B + step) - loss(A, B - step)) / 2e-2
         np.testing.assert_allclose(found[1].sum(), moved, rtol=2e-3)
+
+
+def test_a_plan_counts_results_until_they_are_used():
+    shapes, order = ((2, 3), (3, 4), (4, 5), (5, 6)), [(0, 1), (0, 2), (0, 1)]
+    held = einsum_path(
+        "ab,bc,cd,de->ea", *shapes, dtype="float32", order=order
+    )  # of 8, 10 and 12 entries: two at a time
+    assert held.bytes == 4 * (10 + 12)
 
 
 def test_steps_hold_what_the_plan_says():

@@ -158,6 +158,12 @@ def test_tensors_go_in_and_come_out():
     alone = mixed[1].detach().requires_grad_()
     closure(alone).sum().backward()
     torch.testing.assert_close(mixed[1].grad, alone.grad)
+    zeros = [torch.zeros(2, 2, requires_grad=True), torch.ones(3, 3)]
+    with pytest.warns(AmbiguityWarning):
+        closure(zeros)
+    assert closure(zeros, null_value=None)[0].shape == (2, 2)
+    with pytest.raises(ValueError, match="null_value must be left out"):
+        closure(zeros, null_value=0)
     ptr = np.cumsum([0, *sizes])
     one = SimpleNamespace(edge_index=torch.cat([x + k for x, k in zip(indices, ptr[:-1], strict=True)], 1))
     one.ptr = torch.from_numpy(ptr)  # as PyTorch Geometric's Batch; and its Data:

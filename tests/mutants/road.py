@@ -425,4 +425,28 @@ MUTANTS = [
         "tests/test_closure.py::test_each_small_matrix_is_looked_at",
         "A negative cycle in a small matrix is closed like one without, once its shape is known.",
     ),
+    Mutant(
+        "road-hops-padding",
+        "apsp/ragged.py",
+        "xp.arange(n) >= xp.asarray(sizes)[:, None]",
+        "xp.arange(n) > xp.asarray(sizes)[:, None]",
+        "tests/test_ragged.py::test_lists_are_padded",
+        "The first vertex that a graph has not is 0 hops from itself.",
+    ),
+    Mutant(
+        "road-hops-limit",
+        "apsp/ragged.py",
+        "most = NONE - 1 if limit is None else min(limit, NONE - 1)",
+        "most = NONE - 1 if limit is None else min(limit - 1, NONE - 1)",
+        "tests/test_ragged.py::test_a_batch_is_scipys_one_by_one[5]",
+        "What is exactly so far away is left out.",
+    ),
+    Mutant(
+        "road-lists-warn",
+        "apsp/padding.py",
+        "if not unweighted and nulls is None:\n            _warn",
+        "if unweighted and nulls is None:\n            _warn",
+        "tests/test_ragged.py::test_a_list_says_which_entries_are_edges_as_a_matrix_does",
+        "Padding hides that nothing says what zeros are.",
+    ),
 ]
