@@ -5,6 +5,7 @@
 | `matrix` (or `distances`), shape (n, n)              | a dense matrix, inf where there is no edge    |
 | `n`, `rows`, `cols`, and `weights` and `directed`, both optional | edges by position                 |
 | `labels` or `labels_json`, optional with either      | the vertices' names, see `apsp.saving.encoding`      |
+| `places`, optional with any, shape (n, 2)            | where the vertices are                        |
 | `format`, `shape`, `data`, …                         | a SciPy sparse matrix                         |
 """
 
@@ -47,7 +48,8 @@ def read(source: Source) -> Graph:
         except Exception as error:  # a damaged directory raises whatever its bytes come to
             raise npy.refused(source, _WHAT, error) from error
         try:
-            return _graph(source, Arrays(source, members))
+            arrays = Arrays(source, members)
+            return _graph(source, arrays).having(places=arrays.get("places"))
         except FormatError:
             raise
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
@@ -174,6 +176,8 @@ def write(graph: Graph, file: IO[bytes]) -> None:
         arrays |= {"n": np.int64(graph.n), "rows": graph.rows, "cols": graph.cols, "directed": np.bool_(graph.directed)}
         if graph.weights is not None:
             arrays["weights"] = graph.weights
+    if graph.places is not None:
+        arrays["places"] = graph.places
     # A zip archive is written back and forth, which a gzip stream does not allow.
     archive = io.BytesIO()
     np.savez_compressed(archive, **arrays)

@@ -25,6 +25,8 @@ from semiring.types import Array, DType, Label
 
 from ..display import notebook
 from ..labels import Labels, number_pairs
+from ..places import as_places
+from ..places.snapping import Snapping
 from .edge_lists import from_array, from_tuples, numbers, positions, refuse_nan
 from .entries import Edges, combine, is_boolean, listed, over, present, unit_dtype
 from .exported import to_frame, to_networkx, to_scipy
@@ -66,6 +68,8 @@ class Graph:
     nulls : tuple of number, or None
         Entries of `dense` that are no edges other than the semiring's zero: (0,) after `null_value=0`, () after
         `null_value=None`; None where nothing was said.
+    places : float64 array of shape (n, 2), or None
+        Where the vertices are, as longitude and latitude in degrees or x and y; NaN where unknown, None for nowhere.
 
     See Also
     --------
@@ -90,6 +94,7 @@ class Graph:
     name: str = ""
     unit: bool = field(default=False, repr=False)
     nulls: Nulls = field(default=None, repr=False)
+    places: np.ndarray | None = field(default=None, repr=False)
 
     @classmethod
     def from_matrix(cls, A: Array, *, labels: Iterable[Any] | None = None, name: str = "") -> Graph:
@@ -278,7 +283,13 @@ class Graph:
         return cls.from_arrays(rows, cols, weights, n=len(names), labels=names, directed=directed, name=name)
 
     def having(
-        self, *, directed: bool | None = None, weighted: bool = True, nulls: Nulls = None, name: str = ""
+        self,
+        *,
+        directed: bool | None = None,
+        weighted: bool = True,
+        nulls: Nulls = None,
+        name: str = "",
+        places: Any = None,
     ) -> Graph:
         """The same graph with what the caller knows of it; what is left out stays.
 
@@ -290,6 +301,9 @@ class Graph:
         nulls : tuple of number, or None
             Of a dense matrix, entries that are no edges.
         name : str
+        places : array of shape (n, 2), mapping, or GeoPandas frame of points, optional
+            Where the vertices are, (longitude, latitude) or (x, y): in their order, or by label (a frame's index). Of a
+            mapping, those that it lacks have none, and keys that are no labels are left out.
 
         Returns
         -------
@@ -299,7 +313,12 @@ class Graph:
         Raises
         ------
         ShapeError
-            If a dense matrix is to be undirected, or a list of edges to have entries that are none.
+            If a dense matrix is to be undirected, or a list of edges to have entries that are none; or places are not
+            two numbers a vertex.
+        DTypeError, DomainError
+            If places are no numbers, or infinite.
+        VertexError
+            If a mapping of places has no label of the graph.
 
         See Also
         --------
@@ -307,7 +326,7 @@ class Graph:
 
         Notes
         -----
-        O(1): edges and labels are shared with this graph.
+        O(1), and O(n) for places: edges and labels are shared with this graph.
 
         Examples
         --------
@@ -332,7 +351,67 @@ class Graph:
             unit=self.unit or (not weighted and self.dense is not None),
             nulls=self.nulls if nulls is None else nulls,
             name=name or self.name,
+            places=self.places if places is None else as_places(places, self.labels),
         )
+
+    def nearest(self, lon: Any, lat: Any, *, planar: bool = False, distances: bool = False) -> Any:
+        """The vertex nearest to a point as the crow flies, or those nearest to several.
+
+        Parameters
+        ----------
+        lon, lat : float, or arrays of shape (k,)
+            In degrees; with `planar`, x and y.
+        planar : bool
+            Whether places and points are x and y of a plane, as after a projection, and not degrees.
+        distances : bool
+            Whether to return how far each is, too: in metres on the sphere, or in the unit of the plane.
+
+        Returns
+        -------
+        label, or list of k labels
+            Of several vertices equally near, any of them.
+        float, or array of shape (k,)
+            With `distances`.
+
+        Raises
+        ------
+        ValueError
+            If no vertex has a place.
+        DomainError
+            If a point or a place is not in degrees, without `planar`; or a point is NaN or infinite.
+        ShapeError
+            If there are not as many lon as lat, in one axis.
+
+        See Also
+        --------
+        Result.nearest : By the edges, from vertices.
+        having : Gives a graph its places.
+
+        Notes
+        -----
+        O(n log n) for the first call, which makes a k-d tree of SciPy's, then O(log n) a point. Vertices without a
+        place are never nearest. Degrees are compared on a sphere, across the antimeridian and the poles too.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([("A", "B", 4)]).having(places={"A": (6.10, 49.62), "B": (6.17, 49.63)})
+        >>> g.nearest(6.16, 49.63), g.nearest([6.11, 6.12], [49.62, 49.61])
+        ('B', ['A', 'A'])
+        """
+        snapping = self._on_plane if planar else self._on_sphere
+        found, apart = snapping.nearest(lon, lat)
+        labels = [self.labels[k] for k in found.tolist()] if found.ndim else self.labels[int(found)]
+        if not distances:
+            return labels
+        return labels, apart if found.ndim else float(apart)
+
+    @cached_property
+    def _on_sphere(self) -> Snapping:
+        return Snapping(self.places, planar=False)
+
+    @cached_property
+    def _on_plane(self) -> Snapping:
+        return Snapping(self.places, planar=True)
 
     def index(self, label: Label) -> int:
         """The position of a vertex in the matrix.

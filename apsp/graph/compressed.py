@@ -57,12 +57,18 @@ class Compressed(Graph):
         return len(self.weights)
 
     def having(
-        self, *, directed: bool | None = None, weighted: bool = True, nulls: Nulls = None, name: str = ""
+        self,
+        *,
+        directed: bool | None = None,
+        weighted: bool = True,
+        nulls: Nulls = None,
+        name: str = "",
+        places: Any = None,
     ) -> Graph:
         """As of any graph; itself if nothing else is known of it."""
-        if directed is not False and weighted and nulls is None and not name:
+        if directed is not False and weighted and nulls is None and not name and places is None:
             return self
-        return super().having(directed=directed, weighted=weighted, nulls=nulls, name=name)
+        return super().having(directed=directed, weighted=weighted, nulls=nulls, name=name, places=places)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as a list of edges."""

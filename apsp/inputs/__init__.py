@@ -34,6 +34,7 @@ from semiring.errors import DTypeError
 from .. import formats
 from ..graph import Graph
 from ..reading.options import ANYHOW, BY_RULE, Columns, NullValue, Reading, Weight, nulls_of, positional
+from ..reading.positions import places_of
 from .base import Kind
 
 __all__ = ["NAMES", "Kind", "as_graph", "is_array", "kinds", "write"]
@@ -67,6 +68,7 @@ def as_graph(
     null_value: NullValue = BY_RULE,
     format: str | None = None,
     name: str = "",
+    places: Any = None,
 ) -> Graph:
     """The graph that `source` describes.
 
@@ -118,6 +120,10 @@ def as_graph(
         Files: as in `apsp.read`.
     name : str
         By default the source's own.
+    places : path, mapping, array of shape (n, 2), or GeoPandas frame of points, optional
+        Where the vertices are, as longitude and latitude or x and y: a file (DIMACS `.co`, points in `.geojson`, a
+        `.csv` with columns such as id, lon, lat), or by label, or in the order of the vertices. By default what the
+        source says: the node attributes `x` and `y` of NetworkX and OSMnx.
 
     Returns
     -------
@@ -161,7 +167,10 @@ def as_graph(
     if weight is not BY_RULE or unweighted or columns is not None or format is not None:
         _check(kind, reading)
     graph = kind.convert(source, reading)
-    return graph.having(directed=directed, weighted=reading.weight is not None, nulls=reading.nulls, name=name)
+    xy = None if places is None else places_of(places, graph.labels)
+    return graph.having(
+        directed=directed, weighted=reading.weight is not None, nulls=reading.nulls, name=name, places=xy
+    )
 
 
 def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
@@ -12,7 +13,7 @@ from semiring.types import Weight
 
 from ..graph import Graph
 from ..labels import Labels
-from .options import ANYHOW, BY_RULE, Reading, choose_attribute, kinds_of
+from .options import ANYHOW, BY_RULE, Reading, choose_attribute, is_number, kinds_of
 
 
 def from_networkx(source: Any, reading: Reading = ANYHOW) -> Graph:
@@ -24,7 +25,7 @@ def from_networkx(source: Any, reading: Reading = ANYHOW) -> Graph:
     reading : Reading
         `weight` is an edge attribute, by default that of `choose_attribute`, and edges without it weigh 1; or a
         function `weight(u, v, data)`, as NetworkX takes it, which returns a number, or None where there is no edge; or
-        None.
+        None. Numbers in the node attributes `x` and `y` are its places.
 
     Raises
     ------
@@ -32,15 +33,26 @@ def from_networkx(source: Any, reading: Reading = ANYHOW) -> Graph:
         If no edge has the attribute asked for, or more than one could be it.
     """
     names, position = Labels(source.nodes), {node: index for index, node in enumerate(source.nodes)}
-    directed, name = source.is_directed(), str(getattr(source, "name", ""))
+    directed, name, places = source.is_directed(), str(getattr(source, "name", "")), _places(source)
     if callable(reading.weight):
         rows, cols, weights, directed = _called(source, reading.weight, position)
-        return Graph.from_arrays(rows, cols, weights, labels=names, directed=directed, name=name)
+        found = Graph.from_arrays(rows, cols, weights, labels=names, directed=directed, name=name)
+        return found.having(places=places)
     arcs = list(source.edges(data=True))
     rows, cols = (_integers([position[arc[side]] for arc in arcs]) for side in (0, 1))
     weight = attribute(reading, kinds_of(data for _, _, data in arcs)) if arcs else None
     values = None if weight is None else [data.get(weight, 1) for _, _, data in arcs]
-    return Graph.from_arrays(rows, cols, values, labels=names, directed=directed, name=name)
+    return Graph.from_arrays(rows, cols, values, labels=names, directed=directed, name=name).having(places=places)
+
+
+def _places(source: Any) -> np.ndarray | None:
+    """The node attributes `x` and `y`, as OSMnx has them; NaN where one is missing or no finite number, None if all."""
+    found = np.full((len(source.nodes), 2), np.nan)
+    for k, data in enumerate(source.nodes.values()):
+        x, y = data.get("x"), data.get("y")
+        if is_number(x) and is_number(y) and math.isfinite(x) and math.isfinite(y):
+            found[k] = x, y
+    return None if np.isnan(found).all() else found
 
 
 def attribute(reading: Reading, kinds: Mapping[Any, Set[type]]) -> Any:

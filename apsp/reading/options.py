@@ -235,6 +235,11 @@ def _is_known(name: Any) -> bool:
     return _plain(name).removeprefix("edge_") in WEIGHTS
 
 
+def is_number(value: Any) -> bool:
+    """Whether this is a number, and no truth value."""
+    return _is_numeric(type(value))
+
+
 def _is_numeric(kind: type) -> bool:
     return issubclass(kind, (Real, Decimal)) and not issubclass(kind, bool)
 

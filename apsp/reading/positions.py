@@ -20,6 +20,7 @@ import numpy as np
 from semiring.errors import FormatError, VertexError
 
 from ..labels import Labels
+from ..places import as_places
 from .files import Source, csv_rows
 from .options import SOURCES, TARGETS
 
@@ -65,6 +66,13 @@ def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
     if not found and len(labels):
         raise source.error("must give the position of a vertex, got none of the graph's labels.")
     return xy
+
+
+def places_of(source: Any, labels: Labels) -> np.ndarray:
+    """The coordinates of every vertex from a file, or from whatever else `as_places` takes."""
+    if isinstance(source, (str, os.PathLike)):
+        source = read_positions(source, labels)
+    return as_places(source, labels)
 
 
 def _number(source: Source, text: Any, line: int | None, what: str = "a coordinate") -> float:

@@ -88,7 +88,7 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
     elif isinstance(dense, OnDisk):  # a store records the path of its graph's matrix
         more |= {f"graph_{name}": np.array(value) for name, value in dense.described().items()}
         dense = None
-    parts = {"matrix": dense, "rows": g.rows, "cols": g.cols, "weights": g.weights}
+    parts = {"matrix": dense, "rows": g.rows, "cols": g.cols, "weights": g.weights, "places": g.places}
     more |= {f"graph_{name}": host(part) for name, part in parts.items() if part is not None}
     properties: dict[str, Any] = {"directed": g.directed, "name": g.name, "unit": unit}
     properties |= {} if nulls is None else {"nulls": nulls}
@@ -122,7 +122,7 @@ def load_result(
         labels = decode(parts)
         if labels is None:
             raise KeyError("labels")
-        graph = _graph_of(parts, labels)
+        graph = _graph_of(parts, labels).having(places=parts.get("graph_places"))
         engine: Engine = Dense(distances) if isinstance(distances, np.ndarray) else Stored(distances)
         if "hub_out" in parts:
             hubs = sparse.HubLabels.of_arrays(s, *(parts[f"hub_{name}"] for name in _HUB_LABELS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from semiring.escaping import one_line
 from semiring.types import DType
 
 from ..display import frames, notebook, output
-from ..reading.positions import read_positions
+from ..reading.positions import places_of
 from . import drawing
 from .distances import Distances
 
@@ -129,14 +129,14 @@ class Shown(Distances):
     def plot(
         self,
         path: Sequence[Any] | None = None,
-        positions: Mapping[Any, Sequence[float]] | str | Path | None = None,
+        positions: Any = None,
         *,
         values: Any = None,
         edge: Any = None,
         ax: Any = None,
         save: str | Path | None = None,
     ) -> Any:
-        """Draw the distances as an image; or, with `positions`, the graph on its coordinates. Needs matplotlib.
+        """Draw the distances as an image; or the graph on its coordinates, where there are any. Needs matplotlib.
 
         With `values` vertices are coloured: `r.plot(positions="roads.co", values="A")` shows how far all are from A.
         With `edge` edges are: `r.plot(positions="roads.co", edge=r.edge_betweenness())` shows which carry most.
@@ -145,9 +145,10 @@ class Shown(Distances):
         ----------
         path : sequence of labels, optional
             A path to show, such as `r.path(u, v)`.
-        positions : mapping or path, optional
+        positions : mapping, path, array of shape (n, 2), or GeoPandas frame of points, optional
             The coordinates (x, y) of each vertex, by label, or the file that has them: DIMACS `.co`, points in
-            `.geojson`, or a `.csv` with columns such as id, lon, lat. Vertices without any are not drawn.
+            `.geojson`, or a `.csv` with columns such as id, lon, lat. By default the graph's own, `graph.places`.
+            Vertices without any are not drawn.
         values : label, array of shape (n,), list, mapping or pandas Series, optional
             What colours the vertices on their coordinates, with a colour bar: the distances from a source, given by its
             label; or a number for each vertex of the graph, in its order or by label, such as `r.nearest(…).distance`
@@ -194,7 +195,8 @@ class Shown(Distances):
         >>> from apsp import shortest_paths
         >>> shortest_paths([("A", "B", 4)]).plot(save="distances.png")  # doctest: +SKIP
         """
-        if positions is None and not (values is None and edge is None):
+        placed = self.graph.places if positions is None else places_of(positions, self.graph.labels)
+        if placed is None and not (values is None and edge is None):
             raise ValueError(
                 "plot: values colour vertices and edges on their coordinates, got no positions. Pass positions= too."
             )
@@ -202,14 +204,13 @@ class Shown(Distances):
         steps = [] if path is None else self.graph.labels.checked_positions(path, where="plot: path").tolist()
         title = f"{self.semiring.name}, {self.graph.n} vertices"
         with drawing.canvas(ax, save) as axes:
-            if positions is None:
+            if placed is None:
                 drawing.image(axes, self._image(), self.labels, steps, title)
             else:
-                placed = self._positions(positions)
                 ends, carried = self._edges(edge)
                 named = dict(enumerate(self.labels)) if self.graph.n <= notebook.SHOWN else {}
                 named |= {k: self.labels[k] for k in (steps[:1] + steps[-1:])}
-                drawing.network(axes, placed.reshape(-1, 2), ends, named, steps, title, colours, carried)
+                drawing.network(axes, placed, ends, named, steps, title, colours, carried)
         return axes
 
     def _edges(self, edge: Any) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray | None]:
@@ -249,11 +250,6 @@ class Shown(Distances):
             return np.asarray(self)
         except MemoryNeeded as error:
             raise MemoryNeeded(f"{error} To draw the graph itself, pass positions= to plot.") from None
-
-    def _positions(self, positions: Mapping[Any, Sequence[float]] | str | Path) -> np.ndarray:
-        if isinstance(positions, Mapping):
-            return np.array([positions.get(label, (np.nan, np.nan)) for label in self.labels], dtype=np.float64)
-        return read_positions(positions, self.graph.labels)
 
     def _texts(self, count: int) -> list[list[str]]:
         """The first rows and columns as text, the labels first."""

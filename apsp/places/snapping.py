@@ -1,0 +1,55 @@
+"""The vertices nearest to points, by a k-d tree of SciPy's: of a plane, or of the sphere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semiring.errors import DomainError, ShapeError
+
+from . import GIVE, RADIUS, require_degrees
+
+
+class Snapping:
+    """A tree of the vertices that have coordinates.
+
+    Degrees become points of the unit sphere in three dimensions, where the nearest by a straight line is the nearest
+    on the ground: without a projection, so poles and the antimeridian are like any other place.
+    """
+
+    def __init__(self, places: np.ndarray | None, *, planar: bool) -> None:
+        from scipy.spatial import cKDTree
+
+        self.placed = np.flatnonzero(np.isfinite(places).all(axis=1)) if places is not None else np.zeros(0, np.int64)
+        if places is None or not len(self.placed):
+            raise ValueError(f"Graph.nearest: vertices must have places, got a graph without any. {GIVE}")
+        self.planar = planar
+        self.tree = cKDTree(self._points(places[self.placed]))
+
+    def nearest(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The positions of the nearest vertices, and how far they are: in metres, or in the unit of the plane.
+
+        Raises
+        ------
+        ShapeError, DomainError
+            If x and y do not go together, or are no finite numbers.
+        """
+        try:
+            at = np.stack(np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64)), axis=-1)
+        except ValueError as error:
+            raise ShapeError(f"Graph.nearest: there must be as many x as y, all numbers, got: {error}.") from None
+        if at.ndim > 2:
+            raise ShapeError(f"Graph.nearest: points must be in arrays of one axis, got shape {at.shape[:-1]}.")
+        if not np.isfinite(at).all():
+            raise DomainError("Graph.nearest: points must be finite, got NaN or inf. Leave such points out.")
+        apart, found = self.tree.query(self._points(at))
+        metres = apart if self.planar else 2 * RADIUS * np.arcsin(np.minimum(apart / 2, 1))
+        return np.asarray(self.placed[found]), np.asarray(metres)
+
+    def _points(self, xy: np.ndarray) -> np.ndarray:
+        if self.planar:
+            return xy
+        require_degrees(xy, where="Graph.nearest", way_out="Of x and y in a plane, say planar=True.")
+        lon, lat = np.moveaxis(np.radians(xy), -1, 0)
+        return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
