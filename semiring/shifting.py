@@ -46,8 +46,12 @@ class Shift(NamedTuple):
         absent = X.dtype.type(_absent(X.dtype, self.sign))
         for part in _parts(X):
             # The zero is at the end of the dtype, and 0 between offset and zero: their distance is that end or more.
-            x = (X[part] - shift if self.sign > 0 else shift - X[part]).view(unsigned)
-            if infinity <= np.iinfo(X.dtype).max:
+            to = new[part] if X.dtype == dtype else None  # each pass saved counts on a GPU
+            operands = (X[part], shift) if self.sign > 0 else (shift, X[part])
+            x = (np.subtract(*operands) if to is None else np.subtract(*operands, out=to)).view(unsigned)
+            if to is not None:
+                np.minimum(x, unsigned.type(infinity), out=x)
+            elif infinity <= np.iinfo(X.dtype).max:
                 new[part] = np.minimum(x, unsigned.type(infinity))
             else:  # a wider dtype
                 new[part] = np.where(X[part] == absent, dtype.type(infinity), x.astype(dtype))
@@ -57,8 +61,13 @@ class Shift(NamedTuple):
         """C ← the sums of entries whose sums of lengths these are; it may be the same array."""
         offset, absent = C.dtype.type(self.left + self.right), C.dtype.type(_absent(C.dtype, self.sign))
         for part in _parts(C):
+            missing, to = lengths[part] >= infinity, C[part]
             x = lengths[part].astype(C.dtype, copy=False)
-            C[part] = np.where(lengths[part] >= infinity, absent, x + offset if self.sign > 0 else offset - x)
+            if self.sign > 0:
+                np.add(x, offset, out=to)
+            else:
+                np.subtract(offset, x, out=to)
+            to[missing] = absent
 
 
 def _absent(dtype: np.dtype, sign: int) -> int:
