@@ -376,3 +376,20 @@ def test_nothing_that_came_is_changed():
     T = semiring.transpose(A)
     T.data[:] = 9
     np.testing.assert_array_equal(A.data, before[0])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("case", ALL)
+def test_a_gpu_computes_the_same(case):
+    """Matrices of SciPy's, sent there and back, for CuPy's hold no integers."""
+    s, A, B = case.semiring, csr((70, 90), *entries(case, (70, 90), 1)), csr((90, 600), *entries(case, (90, 600), 2))
+    M = csr((70, 600), *entries(case, (70, 600), 3))
+    for options in ({}, {"mask": M}, {"mask": M, "complement": True}):
+        found = semiring.matmul(A, B, s, device="cuda", **options)
+        same(case, found, table(case, semiring.matmul(A, B, s, **options)))
+    for columns in (1, 3, 64):
+        X = cases.random_matrix(case, (90, columns), 4, negative=True)
+        cases.same(case, semiring.matmul(A, X, s, device="cuda"), semiring.matmul(A, X, s))
+        cases.same(case, semiring.matmul(X.T, B, s, device="cuda"), semiring.matmul(X.T, B, s))
+    same(case, semiring.add(A, A, s, device="cuda"), table(case, semiring.add(A, A, s)))
+    cases.same(case, semiring.reduce(B, 0, s, device="cuda"), semiring.reduce(B, 0, s))

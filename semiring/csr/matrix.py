@@ -194,10 +194,11 @@ def take_in(source: Any, *, where: str) -> CSR:
     major, minor = (m, n) if source.format == "csr" else (n, m)
     xp = module(source.data)
     starts = xp.ascontiguousarray(source.indptr.astype(np.int64))
-    indices, data = _indices(source.indices, minor), _native(source.data)
+    indices, data = _native(source.indices), _native(source.data)
     _check(starts, indices, major, minor, len(data), where)
     used = int(starts[-1])
-    found = CSR((major, minor), starts, indices[:used], data[:used], source)
+    indices = indices[:used].astype(index_dtype(minor), copy=False)
+    found = CSR((major, minor), starts, indices, data[:used], source)
     return found if source.format == "csr" else found.transposed()
 
 
@@ -208,16 +209,6 @@ def _native(array: Array) -> Any:
     return array if xp is not np or array.flags.writeable else array.copy()
 
 
-def _indices(indices: Array, columns: int) -> Any:
-    """Indices in the dtype for so many columns; what the narrower one does not hold is out of bounds."""
-    wanted = index_dtype(columns)
-    if indices.dtype.newbyteorder("=") == wanted:
-        return _native(indices)
-    if wanted == np.int32:
-        indices = module(indices).where((indices < 0) | (indices >= columns), -1, indices)
-    return indices.astype(wanted)
-
-
 def checked_ends(indices: Array, size: int, where: str) -> Any:
     """Indices of a list of entries, none of which is out of bounds.
 
@@ -225,10 +216,15 @@ def checked_ends(indices: Array, size: int, where: str) -> Any:
     ------
     ShapeError
     """
-    indices = _indices(indices, size)
-    if len(indices) and (int(indices.min()) < 0 or int(indices.max()) >= size):
+    indices = _native(indices)
+    if len(indices) and _largest(indices) >= size:
         raise ShapeError(f"{where}: the indices of a sparse matrix must be from 0 to {size - 1}, got others.")
-    return indices
+    return indices.astype(index_dtype(size), copy=False)
+
+
+def _largest(indices: Any) -> int:
+    """The largest of some indices as unsigned numbers, as which negative ones are larger than all others."""
+    return int(indices.view(f"u{indices.itemsize}").max())
 
 
 def _check(starts: Any, indices: Any, rows: int, columns: int, entries: int, where: str) -> None:
@@ -241,8 +237,8 @@ def _check(starts: Any, indices: Any, rows: int, columns: int, entries: int, whe
     wrong = len(starts) != rows + 1 or int(starts[0]) != 0 or int(starts[-1]) > min(len(indices), entries)
     if not wrong:
         wrong = bool((starts[1:] < starts[:-1]).any())
-    if not wrong and int(starts[-1]):  # as unsigned numbers, negative ones are the largest
-        wrong = int(indices[: int(starts[-1])].view(f"u{indices.itemsize}").max()) >= columns
+    if not wrong and int(starts[-1]):
+        wrong = _largest(indices[: int(starts[-1])]) >= columns
     if wrong:
         raise ShapeError(
             f"{where}: the indices of a sparse matrix must be consistent, got indptr of {len(starts)} numbers for "
