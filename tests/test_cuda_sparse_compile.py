@@ -7,6 +7,7 @@ import pytest
 
 from semiring import get
 from semiring.cuda import compile
+from semiring.cuda.csr import backend as csr
 from semiring.cuda.sparse import flows, fronts, hubs, products, searches, sweep, voronoi
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
@@ -87,3 +88,19 @@ def test_blocks_fit_the_shared_memory_of_a_multiprocessor(itemsize, arch):
     assert shape.within(most, itemsize) == shape
     assert flows.Shape().within(most - reserved).shared(8) + reserved <= most
     assert max(fronts.shared(order, itemsize) for order, _ in fronts.classes(itemsize, most)) <= most
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize(("name", "dtype", "_"), KINDS)
+def test_sparse_products_compile_without_spilling(name, dtype, _, arch):
+    given = get(name), np.dtype(dtype)
+    texts = (
+        csr.gather_text(*given, True, 1, 1),
+        csr.gather_text(*given, False, *csr.form(64, given[1].itemsize)),
+        csr.spgemm_text(*given),
+    )
+    for text in texts:
+        for entry, used in compile.compile(text, arch).resources.items():
+            assert used.registers > 0, entry
+            assert used.spill_stores <= 64, (entry, used)

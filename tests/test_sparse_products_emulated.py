@@ -28,7 +28,7 @@ def on_gpu(emulated_kernels):
     """Kernels that run here, and the functions of CuPy's that call for them."""
     with emulated.installed(emulated_kernels):
         cupy = sys.modules["cupy"]
-        for name in ("minimum", "argsort"):
+        for name in ("minimum", "maximum", "argsort"):
             setattr(cupy, name, partial(emulated._numpys, getattr(np, name)))
         cupy.cumsum = lambda X, dtype=None: emulated.asarray(np.cumsum(X, dtype=dtype))
         cupy.full = lambda shape, value, dtype: emulated.asarray(np.full(shape, value, dtype))
@@ -68,7 +68,7 @@ def with_hub(case, shape, seed, density):
 
 @pytest.mark.parametrize("name", FEW)
 def test_sparse_products_and_masks(name, on_gpu, monkeypatch):
-    """By tables of all sizes, and by a bit a column."""
+    """By tables of all sizes, by strips of columns in shared memory, and with all columns in the device's."""
     from semiring.cuda.csr import backend
 
     case = CASES[name]
@@ -78,11 +78,13 @@ def test_sparse_products_and_masks(name, on_gpu, monkeypatch):
     places = table(case, M).keys()
     within = {key: value for key, value in expected.items() if key in places}
     others = {key: value for key, value in expected.items() if key not in places}
-    for largest in (12, 5):
-        monkeypatch.setattr(backend, "ALIKE", 0 if largest == 5 else 24)
-        monkeypatch.setattr(backend, "COUNTED", largest)
-        monkeypatch.setattr(backend, "COMPUTED", largest)
-        monkeypatch.setattr(backend, "ALONE", 7 if largest == 12 else 11)
+    cuts = (12, 1 << 17, 48, 7, 0), (5, 1000, 48, 11, 0), (5, 64, 1, 11, 0), (5, 1 << 17, 48, 11, 1 << 20)
+    for tables, strip, strips, alone, cleared in cuts:
+        values = {"TABLE": tables, "BESIDE_ONE": tables, "STRIP": (strip,), "STRIPS": strips, "CLEARED": cleared}
+        for key, value in values.items():
+            monkeypatch.setattr(backend, key, value)
+        monkeypatch.setattr(backend, "ALONE", alone)
+        monkeypatch.setattr(backend, "ALIKE", 24 if tables == 12 else 0)
         for mask, complement, want in ((None, False, expected), (sent(M), False, within), (sent(M), True, others)):
             same(case, backend.multiply(sent(A), sent(B), case.semiring, mask, complement, None, "test"), want)
 

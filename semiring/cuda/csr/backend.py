@@ -18,11 +18,19 @@ from .. import algebra, compile, gpu
 
 HINT = "Multiply in parts, or give a mask."
 #: Threads of a block; entries of a tile of one column, and of several, as powers of two; tiles for a device, about.
-THREADS, ONE, MANY, TILES = 256, 11, (5, 8), 1 << 14
-#: Keys of the largest tables in shared memory, as a power of two: where rows are counted, and where they are computed.
-COUNTED, COMPUTED = 14, 12
+THREADS, ONE, MANY, TILES = 256, 11, (5, 9), 1 << 14
+#: Keys of the largest tables in shared memory, as a power of two, and where one strip has all columns.
+TABLE, BESIDE_ONE = 12, 8
 #: Bytes of tables that a block has, if it has more than one team; and keys from which on a team is an entire block.
-SHARED, ALONE = 24 << 10, 11
+SHARED, ALONE = 24 << 10, 9
+#: Bytes of a strip, the fewest first, strips of a row at most, and threads that go through its products; in turn.
+STRIP, STRIPS, STRIP_THREADS, IN_TURN = (36 << 10, 72 << 10, 144 << 10), 48, 512, 128
+#: Bytes of a block's shared memory that are not a strip's.
+RESERVED = 1 << 10
+#: Columns of strips up to which all rows have one, of all columns: they are cleared sooner than rows are sorted.
+CLEARED = 1 << 26
+#: Of a row's products under a mask, those that count as one entry of it.
+LOOKED_UP = 16
 #: Keys up to which all rows have tables of one size.
 ALIKE = 96
 #: Bytes of what thread blocks have for the longest rows, at most; and as many blocks a multiprocessor.
@@ -54,7 +62,10 @@ def _gathering(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: in
 def _multiplying(s: Semiring, dtype: np.dtype, device: int) -> dict[str, Any]:
     with about(f"{s.name} in {dtype}"):
         module = compile.functions(spgemm_text(s, dtype), name="spgemm.cu")
-    return {name: module.get_function(name) for name in ("count_products", "multiply_hashed", "multiply_dense")}
+    return {
+        name: module.get_function(name)
+        for name in ("count_products", "multiply_hashed", "multiply_strips", "multiply_dense")
+    }
 
 
 def arranged(keys: Any, count: int) -> tuple[Any, Any]:
@@ -194,8 +205,9 @@ class _Product:
             )
         self.masked: Any = None if mask is None else mask.starts[1:] - mask.starts[:-1]
         bound: Any = products if self.mode == 0 else self.masked if self.mode == 1 else products + self.masked
-        if self.mode == 1:  # a row of the mask without products has no entries
-            bound = bound * (products > 0)
+        if self.mode == 1:  # a row without products, or without a mask, has no entries; and products take time
+            most = cupy.minimum(products // LOOKED_UP, 3 << TABLE - 2)
+            bound = cupy.maximum(bound, most) * (products > 0) * (bound > 0)
         elif self.mode == 0:
             bound = cupy.minimum(bound, self.columns)
         self.bound, (total, self.longest) = bound, _read(products.sum(), bound.max()) if self.rows else (0, 0)
@@ -205,26 +217,58 @@ class _Product:
         """Starts, indices and entries."""
         import cupy
 
+        if self.mode == 1:
+            return self._within_mask()
         counts = cupy.zeros(self.rows, np.int32)
-        self._over(self.bound, self.longest, COUNTED, counts, None)
-        starts = cupy.zeros(self.rows + 1, np.int64)
-        size = longest = 0
+        self._over(self.bound, self.longest, counts, None)
+        starts, size, longest = self._begun(counts)
+        C = starts, cupy.empty(size, np.int32), cupy.empty(size, self.dtype)
+        within = counts
+        if self.mode == 2:
+            within, longest = self.masked * (counts > 0) + counts, self.longest
+        self._over(within, longest, cupy.zeros(self.rows, np.int32), C)
+        return C
+
+    def _within_mask(self) -> tuple[Any, Any, Any]:
+        """The same of a mask's positions, which is all that rows can have: they are computed there, and moved up."""
+        import cupy
+
+        mask = self.operands[2]
+        most, counts = len(mask.indices), cupy.zeros(self.rows, np.int32)
+        self._require(2 * most)
+        C = mask.starts, cupy.empty(most, np.int32), cupy.empty(most, self.dtype)
+        self._over(self.bound, self.longest, counts, C)
+        starts, size, _ = self._begun(counts)
+        if size == most:
+            return C
+        places = cupy.arange(size)
+        rows = cupy.searchsorted(starts, places, side="right") - 1
+        places += (mask.starts[:-1] - starts[:-1])[rows]
+        return starts, C[1][places], C[2][places]
+
+    def _begun(self, counts: Any) -> tuple[Any, int, int]:
+        """Where rows of so many entries begin, how many these are, and how many the longest has."""
+        import cupy
+
+        starts, size, longest = cupy.zeros(self.rows + 1, np.int64), 0, 0
         if self.rows:
             starts[1:] = cupy.cumsum(counts, dtype=np.int64)
             size, longest = _read(starts[-1], counts.max())
-        memory.require(size * (4 + self.dtype.itemsize), "cuda", where=self.where, hint=HINT)
-        C = starts, cupy.empty(size, np.int32), cupy.empty(size, self.dtype)
-        within = counts
-        if self.mode:
-            within = self.masked * (counts > 0) + (counts if self.mode == 2 else 0)
-            longest = self.longest
-        self._over(within, longest, COMPUTED, counts, C)
-        return C
+        self._require(size)
+        return starts, size, longest
 
-    def _over(self, bound: Any, longest: int, most: int, counts: Any, C: Any) -> None:
+    def _require(self, entries: int) -> None:
+        memory.require(entries * (4 + self.dtype.itemsize), "cuda", where=self.where, hint=HINT)
+
+    def _over(self, bound: Any, longest: int, counts: Any, C: Any) -> None:
         """Count the entries of rows, or compute them into C: with at most `bound` keys each, and `longest` in any."""
         import cupy
 
+        width = self._width(C)
+        most = BESIDE_ONE if width >= self.columns else TABLE
+        if width >= self.columns and self.rows * width <= CLEARED and longest > ALIKE:
+            self._strips(None, self.rows, width, counts, C)
+            return
         # As many keys as a power of two that is at least 4/3 of the bound, from 2⁵ on.
         limits = [3 << k - 2 for k in range(5, most + 1)]
         if longest <= ALIKE:
@@ -240,6 +284,8 @@ class _Product:
                 rows = order[ends[size] : ends[size + 1]]
                 if size <= most:
                     self._hashed(rows, count, size, counts, C)
+                elif -(-self.columns // width) <= STRIPS:
+                    self._strips(rows, count, width, counts, C)
                 else:
                     self._dense(rows, count, counts, C)
 
@@ -268,6 +314,23 @@ class _Product:
         sizes = np.int32(32 - size), np.int32(team), np.int32(group)
         arguments = (*self._arguments(rows, count), *sizes, *self._results(counts, C))
         function((-(-count // teams),), (team * teams,), arguments, shared_mem=shared)
+
+    def _width(self, C: Any) -> int:
+        """Columns of a strip, a multiple of 32: as many as fit, but no more than there are."""
+        bits = 1 + (self.mode > 0) + 8 * (np.dtype(self.value).itemsize if C else 0)
+        most = gpu.most_shared(gpu.current()) - RESERVED
+        widths = (max(32, min(8 * min(size, most) // bits, self.columns + 31) // 32 * 32) for size in STRIP)
+        return next((width for width in widths if -(-self.columns // width) <= STRIPS), 32)
+
+    def _strips(self, rows: Any, count: int, width: int, counts: Any, C: Any) -> None:
+        in_turn = self.ordered and C is not None
+        strips, words = -(-self.columns // width), width // 32
+        shared = 4 * words * (2 if self.mode else 1) + (width * np.dtype(self.value).itemsize if C else 0)
+        function = self.kernels["multiply_strips"]
+        compile.allow_shared(function, shared)
+        arguments = (*self._arguments(rows, count), *map(np.int32, (words, strips, self.group)))
+        threads = IN_TURN if in_turn else STRIP_THREADS
+        function((count * strips,), (threads,), (*arguments, *self._results(counts, C)), shared_mem=shared)
 
     def _dense(self, rows: Any, count: int, counts: Any, C: Any) -> None:
         import cupy

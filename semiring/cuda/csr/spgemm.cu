@@ -64,24 +64,43 @@ __device__ inline void meet(int team, unsigned lanes) {
     else __syncwarp(lanes);
 }
 
-// The products of row i of A, each to visit(column, position of the entry of A, position of the entry of B).
+// The products of row i of A, each to visit(column, entry of A, entry of B), these where there is `a`. Where rows of B are
+// long, what the next one needs is asked for before this one is visited.
 template <class Visit>
 __device__ inline void each_product(
-    const Rows& A, const Rows& B, int i, int rank, int team, int group, unsigned lanes, bool in_turn, Visit visit) {
+    const Rows& A, const T* a, const Rows& B, const T* b, int i, int rank, int team, int group, unsigned lanes, Visit visit) {
+    const bool in_turn = ordered && a;
+    const int apart = in_turn ? 1 : team / group, wide = in_turn ? team : group;
     const long long stop = A.starts[i + 1];
-    if (in_turn) {
-        for (long long p = A.starts[i]; p < stop; ++p) {
+    long long p = A.starts[i] + (in_turn ? 0 : rank / group), q = 0, end = 0;
+    if (group <= 8) {
+        for (; p < stop; p += apart) {
             const int k = A.indices[p];
-            const long long end = B.starts[k + 1];
-            for (long long q = B.starts[k] + rank; q < end; q += team) visit(unsigned(B.indices[q]), p, q);
-            meet(team, lanes);
+            const T left = a ? a[p] : T(S::zero());
+            end = B.starts[k + 1];
+            for (q = B.starts[k] + rank % wide; q < end; q += wide)
+                visit(unsigned(B.indices[q]), W(left), a ? W(b[q]) : S::zero());
+            if (in_turn) meet(team, lanes);
         }
         return;
     }
-    for (long long p = A.starts[i] + rank / group; p < stop; p += team / group) {
-        const int k = A.indices[p];
-        const long long end = B.starts[k + 1];
-        for (long long q = B.starts[k] + rank % group; q < end; q += group) visit(unsigned(B.indices[q]), p, q);
+    T left = T(S::zero());
+    for (bool begun = false; p < stop || !begun; begun = true) {
+        const long long next = begun ? p + apart : p;
+        long long next_q = 0, next_end = 0;
+        T next_left = T(S::zero());
+        if (next < stop) {
+            const int k = A.indices[next];
+            next_q = B.starts[k] + rank % wide, next_end = B.starts[k + 1];
+            if (a) next_left = a[next];
+        }
+        for (; q < end; q += wide) {
+            const unsigned column = B.indices[q];
+            const T right = a ? b[q] : T(S::zero());
+            visit(column, W(left), W(right));
+        }
+        if (in_turn && begun) meet(team, lanes);
+        p = next, q = next_q, end = next_end, left = next_left;
     }
 }
 
@@ -127,14 +146,14 @@ extern "C" __global__ void multiply_hashed(
     }
     const Rows A{a_starts, a_indices}, B{b_starts, b_indices};
     unsigned found = 0;
-    each_product(A, B, i, rank, team, group, lanes, numeric && ordered, [&](unsigned column, long long p, long long q) {
+    each_product(A, numeric ? a : nullptr, B, b, i, rank, team, group, lanes, [&](unsigned column, W left, W right) {
         bool fresh;
         const int slot = slot_of(keys, shift, column, mode == 1 ? none : column | met, fresh);
         if (slot < 0) return;
         if (mode == 1) fresh = !(atomicOr(keys + slot, met) & met);
         if (mode == 2 && !(*reinterpret_cast<volatile unsigned*>(keys + slot) & met)) return;
         found += fresh;
-        if (numeric) add_to(values + slot, S::mul(W(a[p]), W(b[q])));
+        if (numeric) add_to(values + slot, S::mul(left, right));
     });
     meet(team, lanes);
     if (!numeric) {
@@ -149,9 +168,67 @@ extern "C" __global__ void multiply_hashed(
             const unsigned place = atomicAdd(free, 1);
             c_indices[to + place] = int(keys[s] & ~met), c[to + place] = T(values[s]);
         }
+    meet(team, lanes);
+    if (rank == 0) counts[i] = int(*free);
 }
 
-// The same of rows with more columns: each thread block has a bit a column, two with a mask, and a value a column.
+// The same of rows with more columns: a thread block has a bit and a value for each of a strip of columns in shared memory,
+// and goes through all products of a row. Those of a row find their places in C by its count, which begins at 0.
+extern "C" __global__ void multiply_strips(
+    const int* list, int count, const long long* a_starts, const int* a_indices, const T* a, const long long* b_starts,
+    const int* b_indices, const T* b, const long long* mask_starts, const int* mask_indices, int mode, int words, int strips,
+    int group, int* counts, const long long* c_starts, int* c_indices, T* c) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    __shared__ unsigned found, free;
+    const bool numeric = c_indices != nullptr;
+    const unsigned width = 32 * words, first = blockIdx.x % strips * width;
+    W* values = reinterpret_cast<W*>(memory);
+    unsigned* seen = reinterpret_cast<unsigned*>(memory + (numeric ? sizeof(W) * width : 0));
+    unsigned* allowed = seen + words;
+    const int row = blockIdx.x / strips, i = list ? list[row] : row, threads = blockDim.x;
+    for (int s = threadIdx.x; s < words; s += threads) {
+        seen[s] = 0;
+        if (mode) allowed[s] = 0;
+    }
+    if (numeric)
+        for (int s = threadIdx.x; s < width; s += threads) values[s] = S::zero();
+    if (threadIdx.x == 0) found = free = 0;
+    __syncthreads();
+    if (mode) {
+        for (long long q = mask_starts[i] + threadIdx.x; q < mask_starts[i + 1]; q += threads) {
+            const unsigned j = mask_indices[q] - first;
+            if (j < width) atomicOr(allowed + j / 32, 1u << j % 32);
+        }
+        __syncthreads();
+    }
+    const Rows A{a_starts, a_indices}, B{b_starts, b_indices};
+    each_product(A, numeric ? a : nullptr, B, b, i, threadIdx.x, threads, group, 0, [&](unsigned column, W left, W right) {
+        const unsigned j = column - first, bit = 1u << j % 32;
+        if (j >= width || (mode && !(allowed[j / 32] & bit) == (mode == 1))) return;
+        if (!(*reinterpret_cast<volatile unsigned*>(seen + j / 32) & bit)) atomicOr(seen + j / 32, bit);
+        if (numeric) add_to(values + j, S::mul(left, right));
+    });
+    __syncthreads();
+    unsigned own = 0;
+    for (int s = threadIdx.x; s < words; s += threads) own += __popc(seen[s]);
+    if (own) atomicAdd(&found, own);
+    __syncthreads();
+    if (threadIdx.x == 0) free = atomicAdd(counts + i, int(found));
+    if (!numeric) return;
+    __syncthreads();
+    const long long to = c_starts[i];
+    for (int s = threadIdx.x; s < words; s += threads) {
+        unsigned left = seen[s];
+        if (!left) continue;
+        for (long long place = to + atomicAdd(&free, __popc(left)); left; left &= left - 1, ++place) {
+            const int j = 32 * s + __ffs(left) - 1;
+            c_indices[place] = int(first) + j, c[place] = T(values[j]);
+        }
+    }
+}
+
+// The same where that would be too many strips: each thread block has a bit a column, two with a mask, and a value a
+// column in the device's memory.
 extern "C" __global__ __launch_bounds__(256) void multiply_dense(
     const int* list, int count, const long long* a_starts, const int* a_indices, const T* a, const long long* b_starts,
     const int* b_indices, const T* b, const long long* mask_starts, const int* mask_indices, int mode, int words, int group,
@@ -170,11 +247,11 @@ extern "C" __global__ __launch_bounds__(256) void multiply_dense(
                 atomicOr(allowed + mask_indices[q] / 32, 1u << mask_indices[q] % 32);
         __syncthreads();
         unsigned found = 0;
-        each_product(A, B, i, threadIdx.x, 256, group, 0, numeric && ordered, [&](unsigned j, long long p, long long q) {
+        each_product(A, numeric ? a : nullptr, B, b, i, threadIdx.x, 256, group, 0, [&](unsigned j, W left, W right) {
             const unsigned bit = 1u << j % 32;
             if (mode && !(allowed[j / 32] & bit) == (mode == 1)) return;
             if (!(*reinterpret_cast<volatile unsigned*>(seen + j / 32) & bit)) found += !(atomicOr(seen + j / 32, bit) & bit);
-            if (numeric) add_to(values + j, S::mul(W(a[p]), W(b[q])));
+            if (numeric) add_to(values + j, S::mul(left, right));
         });
         if (!numeric) atomicAdd(&free, found);
         __syncthreads();
@@ -196,5 +273,6 @@ extern "C" __global__ __launch_bounds__(256) void multiply_dense(
         if (mode)
             for (long long q = mask_starts[i] + threadIdx.x; q < mask_starts[i + 1]; q += 256) allowed[mask_indices[q] / 32] = 0;
         __syncthreads();
+        if (numeric && threadIdx.x == 0) counts[i] = int(free);
     }
 }
