@@ -22,7 +22,7 @@ from typing import Any
 from common import arguments, begin
 
 TOOLS = ("racecheck", "memcheck", "initcheck", "synccheck")
-PARTS = ("numbers", "bits", "routes", "sparse")
+PARTS = ("numbers", "bits", "routes", "sparse", "csr")
 #: semiring, dtype, non-negative: every kind of step and every word size
 STEPS = (
     ("min_plus", "float32", True),
@@ -118,6 +118,38 @@ def numbers() -> None:
                 batch = cp.stack([entries(ops, (size, size), seed) for seed in range(ops.limits.together)])
                 ops.closure_batch(batch, schedules.get("blocked"))
         cp.cuda.Device().synchronize()
+
+
+def csr() -> None:
+    """Products of sparse matrices by tables, strips and in the device's memory, with masks; with dense operands."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    import semiring
+    from semiring.cuda.csr import backend
+
+    def drawn(m: int, n: int, dtype: str, seed: int) -> Any:
+        rng = np.random.default_rng(seed)
+        rows = np.where(rng.random(m * n // 9) < 0.2, m // 2, rng.integers(0, m, m * n // 9))
+        ends = rows, rng.integers(0, n, len(rows))
+        return sp.coo_array((rng.integers(1, 9, len(rows)).astype(dtype), ends), shape=(m, n))
+
+    cuts = (
+        {"TABLE": 12, "BESIDE_ONE": 12, "CLEARED": 0, "ALIKE": 0},
+        {"TABLE": 5, "BESIDE_ONE": 5, "CLEARED": 0, "ALIKE": 0, "STRIP": (1000,)},
+        {"TABLE": 5, "BESIDE_ONE": 5, "CLEARED": 0, "ALIKE": 0, "STRIP": (64,), "STRIPS": 1},
+        {"CLEARED": 1 << 20, "ALIKE": 0},
+    )
+    for name, dtype in (("min_plus", "int16"), ("plus_times", "float64"), ("min_plus", "float32")):
+        A, B, M = (drawn(m, n, dtype, seed) for seed, (m, n) in enumerate(((67, 90), (90, 600), (67, 600))))
+        for cut in cuts:
+            for key, value in cut.items():
+                setattr(backend, key, value)
+            for options in ({}, {"mask": M}, {"mask": M, "complement": True}):
+                semiring.matmul(A, B, name, device="cuda", **options)
+        for columns in (1, 3, 64, 131):
+            X = np.ones((90, columns), dtype)
+            semiring.matmul(A, X, name, device="cuda")
 
 
 def sparse() -> None:
