@@ -112,7 +112,7 @@ def powered(A: Any, k: int, s: Semiring, dtype: DType, device: str | None, threa
         exponent = 1
         while k:
             if k & 1:
-                result = base if result is None else _power_step(result, base, s, threads, f"A^{exponent}")
+                result = _copy(base) if result is None else _power_step(result, base, s, threads, f"A^{exponent}")
             k >>= 1
             exponent *= 2
             if k:
@@ -122,6 +122,11 @@ def powered(A: Any, k: int, s: Semiring, dtype: DType, device: str | None, threa
         here = "cpu" if isinstance(result, np.ndarray) else "cuda"
         home = "cuda" if taken.on_gpu else "cpu"
         return result if here == home else product.sent(result, home)
+
+
+def _copy(A: Any) -> Any:
+    """A in memory of its own."""
+    return replace(A, indices=A.indices.copy(), data=A.data.copy()) if isinstance(A, CSR) else A.copy()
 
 
 def _power_step(A: Any, B: Any, s: Semiring, threads: int | None, name: str) -> Any:

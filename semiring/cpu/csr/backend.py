@@ -162,7 +162,7 @@ def _masked(
     run(compute, parts, threads)
     kept = met.view(bool)
     if kept.all():
-        return mask.starts, mask.indices, data
+        return mask.starts, mask.indices.copy(), data
     total = np.concatenate([[0], np.cumsum(kept)])
     return total[mask.starts], mask.indices[kept], data[kept]
 
