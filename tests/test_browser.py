@@ -1,6 +1,7 @@
 """The site in a browser: no errors, no dead links, search that finds, code that copies, pictures with words.
 
-`sh docs/build.sh` builds it; without it, selenium or Chromium the tests are skipped, and say why. A release runs them.
+And the page of `Result.explore`. `sh docs/build.sh` builds the site; without it, selenium or Chromium the tests are
+skipped, and say why. A release runs them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from urllib.parse import urldefrag, urljoin
 
 import pytest
 from processes import ROOT
+
+from apsp import as_graph, shortest_paths
 
 pytestmark = pytest.mark.release
 SITE = ROOT / "out" / "site"
@@ -179,3 +182,42 @@ def test_dark_and_light(browser, address):
         colour = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
         seen[scheme] = sum(int(x) for x in colour.removeprefix("rgb(").removesuffix(")").split(","))
     assert seen["dark"] < 150 < 600 < seen["light"]
+
+
+def test_a_network_is_explored(browser, tmp_path):
+    """`Result.explore`: the page shows, moves and names vertices, runs no label, and sends no request."""
+    label = "</script><b>bold</b><script>document.title = 'run'</script>"
+    places = {label: (6.0, 49.0), "b": (6.1, 49.0), "c": (6.1, 49.1)}
+    r = shortest_paths(as_graph([(label, "b", 3), ("b", "c", 4)], places=places, name="three"))
+    r.explore(path=["b", "c"], values=label, save=tmp_path / "map.html")
+    errors(browser)  # those of earlier pages
+    browser.get((tmp_path / "map.html").as_uri())
+    point = """
+        const [k, kind, more] = arguments, Kind = kind === "wheel" ? WheelEvent : PointerEvent;
+        const at = {clientX: x[k] * view.scale + view.left, clientY: y[k] * view.scale + view.top};
+        canvas.dispatchEvent(new Kind(kind, {...at, ...more, cancelable: true}));
+        draw();
+        return {tip: tip.style.display === "none" ? "" : tip.textContent, scale: view.scale, left: view.left};
+    """
+    first = browser.execute_script(point, 0, "pointermove", {"buttons": 0})
+    assert first["tip"] == f"{label}: 0"
+    assert browser.execute_script(point, 2, "pointermove", {"buttons": 0})["tip"] == "c: 7"
+    zoomed = browser.execute_script(point, 2, "wheel", {"deltaY": -400})
+    assert zoomed["scale"] > 2.5 * first["scale"]
+    dragged = browser.execute_script(point, 2, "pointermove", {"buttons": 1, "movementX": 40})
+    assert dragged["left"] == zoomed["left"] + 40
+    browser.execute_script("fit(); draw()")
+    seen = browser.execute_script(
+        "const dots = pen.getImageData(0, 0, canvas.width, canvas.height).data, seen = new Set();"
+        "for (let k = 0; k < dots.length; k += 4) if (dots[k + 3] === 255) seen.add(dots.slice(k, k + 3).join());"
+        "return [...seen]"
+    )
+    assert {"214,39,40", "68,1,84"} <= set(seen)  # the path, and the least value
+    assert browser.title == "three"
+    assert browser.execute_script("return document.querySelectorAll('b').length") == 0
+    assert browser.execute_script("return document.getElementById('legend').innerText").split() == [
+        *("distance", "from", *label.split()),
+        *("0", "7"),
+    ]
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert errors(browser) == []

@@ -216,7 +216,7 @@ def test_a_file_without_the_semiring_says_what_it_has(tmp_path):
         (["compare", "--schedule"], "r", ["recursive"]),
         (["reach", "--format"], "di", ["dimacs"]),
         (["convert", "--to-format"], "np", ["npy", "npz"]),
-        (["convert", "--from-format"], "g", ["graph6", "gml", "graphml"]),
+        (["convert", "--from-format"], "g", ["geojson", "graph6", "gml", "graphml"]),
         (["convert", "--to-format"], "g", []),
         (["generate", "cycle", "--format"], "p", ["plain"]),
         (["solve", "--dtype"], "float", ["float32", "float64"]),

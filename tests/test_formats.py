@@ -202,6 +202,8 @@ class TestReading:
             "csv": "source;target\na;b\n",
             "snap": "# c\n1 2\n",
             "edgelist": "# c\nA B 4\nB 7 1\n",
+            "geojson": '{"type": "FeatureCollection", "features": '
+            '[{"geometry": null, "properties": {"u": 1, "v": 2, "weight": 3}}]}',
             "graphml": "\n".join(nx.generate_graphml(nx.path_graph(2))),
             "gml": "\n".join(nx.generate_gml(nx.path_graph(2))),
             "graph6": nx.to_graph6_bytes(nx.path_graph(2)),

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
+import re
+import sys
+from html.parser import HTMLParser
 
 import networkx as nx
 import numpy as np
@@ -184,3 +188,271 @@ def test_plot_draws_at_the_places_of_the_graph():
     assert at.lines[0].get_xydata().tolist() == [[6.10, 49.60], [6.12, 49.60]]
     other = r.plot(path=["a", "b"], positions={"a": (0, 0), "b": (1, 1)})
     assert other.lines[0].get_xydata().tolist() == [[0, 0], [1, 1]]
+
+
+class TestGeoJSON:
+    def test_a_route(self, tmp_path):
+        r = shortest_paths(as_graph(EDGES, places=XY))
+        found = r.to_geojson(path=r.path("a", "c"), save=tmp_path / "route.geojson")
+        (route,) = found["features"]
+        assert route["geometry"] == {"type": "LineString", "coordinates": list(XY.values())}
+        assert route["properties"] == {"from": "a", "to": "c", "distance": 7}
+        assert json.loads((tmp_path / "route.geojson").read_text()) == json.loads(json.dumps(found))
+        (stay,) = r.to_geojson(path=["b"])["features"]
+        assert stay["geometry"] == {"type": "Point", "coordinates": XY["b"]}
+        (back,) = r.to_geojson(path=["c", "a"])["features"]  # no path is null, which JSON has
+        assert back["properties"]["distance"] is None
+
+    def test_a_route_across_the_antimeridian_is_cut_there(self):
+        g = as_graph([(1, 2, 5), (2, 3, 5)], places=[(178, 0), (-178, 4), (170, -8)])
+        (route,) = shortest_paths(g).to_geojson(path=[1, 2, 3])["features"]
+        assert route["geometry"]["type"] == "MultiLineString"
+        first, second, third = route["geometry"]["coordinates"]
+        assert first == [(178, 0), (180, 2)]
+        assert second == [(-180, 2), (-178, 4), (-180, 2)]
+        assert third == [(180, 2), (170, -8)]
+
+    def test_isochrones_as_points(self):
+        r = shortest_paths(as_graph([*EDGES, ("d", "d", 1), ("e", "a", 1)], places=XY | {"d": (6.2, 49.7)}))
+        a, b, c, d = r.to_geojson(values="a", limits=[5, 3])["features"]
+        assert [p["properties"]["value"] for p in (a, b, c, d)] == [0, 3, 7, None]
+        assert [p["properties"]["limit"] for p in (a, b, c, d)] == [3, 3, None, None]
+        assert [p["id"] for p in (a, b, c, d)] == ["a", "b", "c", "d"]
+        assert a["geometry"] == {"type": "Point", "coordinates": [6.10, 49.60]}
+        assert d["properties"]["marker-color"] == "#b3b3b3"
+        plain = [p["properties"]["marker-color"] for p in r.to_geojson(values=[0, 1, 2, 3, 4])["features"]]
+        assert plain == ["#440154", "#3b528b", "#21918c", "#5ec962"]  # the fifth has no place
+        assert set(r.to_geojson(values=[7] * 5)["features"][0]["properties"].values()) == {"a", 7, "#440154"}
+
+    def test_points_read_back_as_places(self, tmp_path):
+        g = as_graph([(1, 2, 3), (2, 3, 4)], places=[(6, 49), (7, 50), (math.nan, 0)])
+        shortest_paths(g).to_geojson(values=1, save=tmp_path / "p.geojson")
+        np.testing.assert_array_equal(g.having(places={1: (0, 0)}).places[0], [0, 0])
+        again = as_graph([(1, 2, 3), (2, 3, 4)], places=tmp_path / "p.geojson")
+        np.testing.assert_array_equal(again.places, g.places)
+
+    @pytest.mark.parametrize("directed", [True, False])
+    def test_edges_read_back_as_a_graph(self, directed, tmp_path):
+        g = as_graph([*EDGES, ("a", "b", 9), ("c", "lost", 1)], places=XY, directed=directed)
+        shortest_paths(g).to_geojson(save=tmp_path / "g.geojson")
+        again = read(tmp_path / "g.geojson", directed=directed)
+        assert again.to_frame().equals(g.to_frame())
+        np.testing.assert_array_equal(again.places, g.places)
+        path = tmp_path / "what"
+        path.write_bytes((tmp_path / "g.geojson").read_bytes())
+        assert read(path).n == 4  # known by its content
+
+    def test_lines_without_names_join_at_their_ends(self, tmp_path):
+        path = tmp_path / "roads.geojson"
+        lines = ([[0, 1, 250], [5, 5], [2, 3]], [[2, 3], [4, 5]])
+        features = [
+            {
+                "type": "Feature",
+                "geometry": {"type": "LineString", "coordinates": line},
+                "properties": {"m": k + 7, "s": "x"},
+            }
+            for k, line in enumerate(lines)
+        ]
+        path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+        g = read(path)
+        assert list(g.labels) == [(0, 1), (2, 3), (4, 5)]
+        assert g.places.tolist() == [[0, 1], [2, 3], [4, 5]]
+        assert shortest_paths(g).distance((0, 1), (4, 5)) == 15
+        assert read(path, weight=None).weights is None
+
+    @pytest.mark.parametrize(
+        ("geometry", "properties", "words"),
+        [
+            (("Point", [1, 2]), {}, "points go in as places="),
+            (None, {"m": 1}, "must be a line, or name its ends"),
+            (("LineString", []), {}, "IndexError"),
+            (("LineString", [[1, 2], [3, "x"]]), {}, "could not convert"),
+            (("LineString", [[1, 2], [3, math.inf]]), {}, "not finite"),
+            (("LineString", [[1, 2], [3, 4]]), {"name": "Main St"}, "got 'name', of which none.*Say weight=None"),
+            (("LineString", [[1, 2], [3, 4]]), {"u": 1, "v": 1, "m": 1}, "each at one place"),
+            (("MultiLineString", [[[1, 2], [3, 4]], [[5, 5], [6, 6]]]), {"m": 1}, "do not follow one another"),
+            (None, {"u": 1, "v": None, "m": 1}, "name both of its ends"),
+            (None, {"u": 1, "m": 1}, "one property must name"),
+            (None, {"u": 1, "v": 2, "a": 1, "b": 2}, "got 'a', 'b'"),
+            (
+                None,
+                {"u": 1, "v": 2, "m": None, "length": 1},
+                "must have a weight, got none under 'length' in feature 1",
+            ),
+        ],
+    )
+    def test_what_is_no_network_is_refused(self, geometry, properties, words, tmp_path):
+        shape = geometry and {"type": geometry[0], "coordinates": geometry[1]}
+        features = [{"geometry": shape, "properties": properties}]
+        if "length" in properties:
+            features.append({"geometry": None, "properties": {"u": 1, "v": 2}})
+        (tmp_path / "g.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+        with pytest.raises(FormatError, match=words):
+            read(tmp_path / "g.geojson")
+
+    @pytest.mark.parametrize(
+        ("places", "arguments", "error", "words"),
+        [
+            (None, {"path": ["a"]}, ValueError, "got a graph without any"),
+            ({"a": (0, 0)}, {"path": ["a", "b"]}, ValueError, "'b', which has none"),
+            (XY, {"path": []}, ValueError, "a path without vertices"),
+            (XY, {"path": ["z"]}, VertexError, "'z'"),
+            ({"a": (6e6, 4e7)}, {"values": "a"}, DomainError, "It knows no other"),
+            (XY, {"limits": [3]}, ValueError, "limits must come with values"),
+            (XY, {"values": "a", "buffer": 5}, ValueError, "a buffer with limits"),
+            (XY, {"values": "a", "limits": 3}, ValueError, "a list of finite numbers"),
+            (XY, {"values": "a", "limits": [math.nan]}, ValueError, "a list of finite numbers"),
+            (XY, {"values": "a", "save": "map.txt"}, ValueError, r"\.geojson"),
+        ],
+    )
+    def test_what_cannot_be_drawn_is_refused(self, places, arguments, error, words):
+        r = shortest_paths(as_graph(EDGES, places=places))
+        with pytest.raises(error, match=words):
+            r.to_geojson(**arguments)
+
+    def test_labels_are_json(self):
+        labels = ['</script><b>"\\', 2**40, (1, 2), np.float64(1.5), None, True]
+        g = Graph.from_arrays([], [], n=6, labels=labels).having(places=np.zeros((6, 2)))
+        found = json.loads(json.dumps(shortest_paths(g).to_geojson(values=np.arange(6)), allow_nan=False))
+        assert [p["properties"]["label"] for p in found["features"]] == [labels[0], 2**40, "(1, 2)", 1.5, None, "True"]
+
+    @pytest.mark.parametrize("lon", [6.0, 179.999])
+    def test_isochrones_as_polygons(self, lon):
+        """Of areas that are known: a disc, and around a street of 1 km a stadium; across the antimeridian as well."""
+        shapely = pytest.importorskip("shapely", reason="shapely is not installed; it comes with the extra `geo`")
+        metre = 1 / (math.radians(1) * 6_371_008.8)
+        east = lon + 1000 * metre
+        g = as_graph([("a", "b", 3), ("b", "c", 4)])
+        g = g.having(places={"a": (lon, 0), "b": (east - 360 * (east > 180), 0), "c": (lon, 10)})
+        two, one, none = shortest_paths(g).to_geojson(values="a", limits=[0, 3, -1], buffer=100)["features"]
+        assert [p["properties"]["limit"] for p in (two, one, none)] == [3, 0, -1]
+        assert none["geometry"] is None
+        stadium, disc = (shapely.geometry.shape(p["geometry"]) for p in (two, one))
+        scale = math.cos(math.radians(10 / 3))  # the middle of the three is there
+        assert disc.area / metre**2 * scale == pytest.approx(math.pi * 100**2, rel=0.03)
+        assert stadium.area / metre**2 * scale == pytest.approx(math.pi * 100**2 + 200_000 * scale, rel=0.03)
+        assert any(stadium.contains(shapely.Point(lon + 500 * metre + turn, 0)) for turn in (0, -360))
+
+    def test_polygons_say_what_they_need(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "shapely", None)
+        r = shortest_paths(as_graph(EDGES, places=XY))
+        with pytest.raises(ImportError, match="pip install shapely"):
+            r.to_geojson(values="a", limits=[3], buffer=100)
+        monkeypatch.setitem(sys.modules, "geopandas", None)
+        with pytest.raises(ImportError, match="pip install geopandas"):
+            r.to_geopandas(values="a")
+
+
+class TestGeoPandas:
+    """There, back, and as OSMnx has them."""
+
+    def test_there_and_back(self):
+        geopandas = pytest.importorskip("geopandas", reason="GeoPandas is not installed; it comes with the extra `geo`")
+        r = shortest_paths(as_graph(EDGES, places=XY))
+        frame = r.to_geopandas()
+        assert isinstance(frame, geopandas.GeoDataFrame)
+        assert frame.crs == "EPSG:4326"
+        g = as_graph(frame)
+        assert g.to_frame().equals(r.graph.to_frame())
+        assert g.places.tolist() == r.graph.places.tolist()
+        points = r.to_geopandas(values="a").set_index("label")
+        assert as_graph(EDGES, places=points).places.tolist() == g.places.tolist()
+        assert as_graph(EDGES, places=points.geometry).places.tolist() == g.places.tolist()
+        assert len(shortest_paths(as_graph([], places=np.empty((0, 2)))).to_geopandas()) == 0
+        with pytest.raises(FormatError, match=r"got a Point\. Points go in as places="):
+            as_graph(points)
+        nodes = points.drop(index="b")
+        nodes.loc["c", "geometry"] = None
+        np.testing.assert_array_equal(as_graph(EDGES, places=nodes).places, [XY["a"], [np.nan] * 2, [np.nan] * 2])
+
+    def test_edges_of_osmnx(self):
+        geopandas = pytest.importorskip("geopandas", reason="GeoPandas is not installed; it comes with the extra `geo`")
+        pandas, shapely = pytest.importorskip("pandas"), pytest.importorskip("shapely")
+        index = pandas.MultiIndex.from_tuples([(33, 7, 0), (7, 21, 0)], names=["u", "v", "key"])
+        lines = [shapely.LineString([XY[u], XY[v]]) for u, v in ("ab", "bc")]
+        columns = {"osmid": [5, [6, 8]], "length": [1444.0, 2224.0], "travel_time": [173.3, 266.9]}
+        frame = geopandas.GeoDataFrame(columns, geometry=lines, index=index, crs="EPSG:4326")
+        g = as_graph(frame)
+        assert g.weights.tolist() == [1444, 2224]
+        assert g.places[g.index(33)].tolist() == list(XY["a"])
+        assert shortest_paths(as_graph(frame, weight="travel_time")).distance(33, 21) == 173.3 + 266.9
+        assert list(frame.columns) == ["osmid", "length", "travel_time", "geometry"]  # as it was
+
+
+def data_of(html: str) -> dict:
+    """What a page embeds, as a parser of HTML finds it."""
+
+    class Reader(HTMLParser):
+        scripts, tags, embedded, within = 0, set(), "", False
+
+        def handle_starttag(self, tag, attrs):
+            self.tags.add(tag)
+            self.scripts += tag == "script"
+            self.within = dict(attrs).get("id") == "data"
+
+        def handle_data(self, text):
+            self.embedded += text if self.within else ""
+
+    reader = Reader()
+    reader.feed(html)
+    assert reader.scripts == 2
+    assert not reader.tags & {"b", "img", "iframe"}
+    return json.loads(reader.embedded)
+
+
+BAD = "</script><b>bold</b><script>document.title = 'run'</script><!--<script>"
+
+
+class TestExplore:
+    def test_a_page_has_all_it_needs(self, tmp_path):
+        g = as_graph([*EDGES, ("b", "a", 3), ("c", "lost", 1)], places=XY, name=f"roads {BAD}")
+        r = shortest_paths(g)
+        page = r.explore(path=r.path("a", "c"), values="a", save=tmp_path / "map.html")
+        assert (tmp_path / "map.html").read_text(encoding="utf-8") == page.html
+        data = data_of(page.html)
+        assert data["labels"] == ["a", "b", "c"]
+        assert data["values"] == [0, 3, 7]
+        assert data["what"] == "distance from a"
+        assert data["path"] == [0, 1, 2]
+        assert sorted(zip(data["tails"], data["heads"], strict=True)) == [(0, 1), (1, 2)]  # both ways are one line
+        assert data["title"] == g.name
+        assert data["x"][0] == 0 < data["x"][1] == data["x"][2]
+        assert data["y"][2] == 0 < data["y"][0] == data["y"][1]  # north is up
+        assert data["x"][1] / data["y"][1] == pytest.approx(math.cos(math.radians(49.61)), rel=1e-3)
+        assert not re.search(r"(?:https?:)?//\w", re.sub(r"//.*", "", page.html))
+        assert "default-src 'none'" in page.html
+        assert "<script>document" not in page.html
+        assert page._repr_html_().count("<") == 2
+        assert repr(page).startswith("<Page: ")
+
+    def test_labels_do_not_run(self):
+        g = as_graph([(BAD, "b\u202e\n", 1)], places=[(0, 0), (1, 1)] if BAD < "b" else [(1, 1), (0, 0)])
+        data = data_of(shortest_paths(g).explore(values=BAD).html)
+        assert data["labels"] == [BAD, "b\\u202e\\n"]
+
+    def test_few_and_far(self):
+        nothing = shortest_paths(Graph.from_edges([]).having(places=np.empty((0, 2))))
+        assert data_of(nothing.explore().html)["x"] == []
+        one = shortest_paths(Graph.from_arrays([], [], n=1).having(places=[(0, 90)]))
+        assert data_of(one.explore(values=[math.inf]).html)["values"] == [None]
+        across = as_graph([(1, 2), (2, 3)], places=[(179, 0), (-179, 0), (178, 1)])
+        x = data_of(shortest_paths(across).explore().html)["x"]
+        assert x[2] < x[0] < x[1]
+        plane = as_graph([(1, 2)], places=[(6e6, 5e6), (6e6 + 100, 5e6)])
+        assert data_of(shortest_paths(plane).explore(planar=True).html)["x"] == [0, 1_000_000]
+        matrix = Graph.from_matrix([[0.0, 2], [np.inf, 0]]).having(places=[(0, 0), (1, 1)])
+        assert data_of(shortest_paths(matrix).explore().html)["labels"] == ["0", "1"]
+
+    @pytest.mark.parametrize(
+        ("places", "arguments", "error", "words"),
+        [
+            (None, {}, ValueError, "explore: vertices must have places"),
+            ({"a": (6e6, 5e6)}, {}, DomainError, "planar=True"),
+            ({"a": (1, 2)}, {"path": ["a", "b"]}, ValueError, "'b', which has none"),
+            (XY, {"values": [1, 2]}, ShapeError, "one number a vertex"),
+            (XY, {"save": "map.png"}, ValueError, r"\.html"),
+        ],
+    )
+    def test_what_cannot_be_shown_is_refused(self, places, arguments, error, words):
+        with pytest.raises(error, match=words):
+            shortest_paths(as_graph(EDGES, places=places)).explore(**arguments)

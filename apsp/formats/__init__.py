@@ -12,12 +12,13 @@
 | npz          | .npz            | stored, if any   | matrix or edges    |
 | plain        | .plain          | 0 … n − 1        | yes                |
 | metis        | .graph          | 1 … n            | positive integers, if any |
+| geojson      | .geojson        | properties, or coordinates | a property |
 | graphml, gml, pajek | .graphml .gml .net | names   | an attribute       |
 | graph6       | .g6             | 0 … n − 1        | no                 |
 
-Those of the last two rows are not written; all but pajek are read by NetworkX. Any may be gzipped (`roads.gr.gz`). A
-name that says nothing (`.txt`) makes `read` look at the content, which cannot tell metis. Metis and graph6 know no
-directions.
+Those of the last three rows are not written; graphml, gml and graph6 are read by NetworkX. Any may be gzipped
+(`roads.gr.gz`). A name that says nothing (`.txt`) makes `read` look at the content, which cannot tell metis. Metis and
+graph6 know no directions.
 
 A weight is an integer (exact, or refused), a float, or `inf`, which is a missing edge; `1e999` is an error.
 """

@@ -46,7 +46,7 @@ def to_networkx(graph: Graph, semiring: str | Semiring) -> Any:
         import networkx
     except ImportError:
         raise ImportError("to_networkx: NetworkX is required. Install it: `pip install networkx`.") from None
-    rows, cols, weights = _listed(graph, semiring)
+    rows, cols, weights = listed(graph, semiring)
     ends = np.stack([rows, cols]) if graph.directed else np.sort(np.stack([rows, cols]), axis=0)
     parallel = bool((np.diff(ends[:, np.lexsort(ends)]) == 0).all(axis=0).any())
     simple, multiple = (
@@ -66,14 +66,14 @@ def to_networkx(graph: Graph, semiring: str | Semiring) -> Any:
 
 def to_frame(graph: Graph, semiring: str | Semiring, library: str | None) -> Any:
     """See `Graph.to_frame`."""
-    rows, cols, weights = _listed(graph, semiring)
+    rows, cols, weights = listed(graph, semiring)
     named: dict[str, Any] = {
         name: [graph.labels[k] for k in side.tolist()] for name, side in (("from", rows), ("to", cols))
     }
     return frames.columns(named if weights is None else {**named, "weight": weights}, library)
 
 
-def _listed(graph: Graph, semiring: str | Semiring) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def listed(graph: Graph, semiring: str | Semiring) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """The edges as they are listed, an undirected one once; of a matrix, its entries. None where all weigh 1."""
     if graph.rows is not None and graph.cols is not None:
         return graph.rows, graph.cols, graph.weights

@@ -4,6 +4,7 @@
 |-----------|---------------------------------------------------|---------------------------------|
 | graph     | a `Graph`                                         | its class                       |
 | files     | a path, "-", an open file or buffer               | str, path, `read`               |
+| geopandas | a GeoPandas frame of lines                        | `to_crs`, `columns`, `geometry` |
 | frames    | a table that narwhals knows: pandas, Polars, …    | the library its class is from   |
 | sparse    | a SciPy or CuPy sparse matrix                     | `tocoo`                         |
 | networkx  | a NetworkX graph                                  | `adjacency`, `is_multigraph`    |
@@ -41,7 +42,7 @@ __all__ = ["NAMES", "Kind", "as_graph", "is_array", "kinds", "write"]
 
 #: The modules, in the order in which they are asked.
 NAMES = (
-    *("graph", "files", "frames", "sparse", "networkx", "igraph", "rustworkx", "networkit", "geometric"),
+    *("graph", "files", "geopandas", "frames", "sparse", "networkx", "igraph", "rustworkx", "networkit", "geometric"),
     *("indices", "pairs", "dicts", "edges", "matrix"),
 )
 
@@ -90,6 +91,8 @@ def as_graph(
         - a path to a file, "-" for standard input, an open file or an `io` buffer: see `apsp.read`.
         - a table (pandas, Polars, PyArrow, whatever narwhals knows): a long one lists edges, by the columns' names as
           in a file; a wide one, with as many rows as columns and the same labels on both, is a matrix.
+        - a frame of GeoPandas: lines are edges, between vertices that columns such as from and to name (or levels u, v
+          of the index), else the coordinates of their ends, which are their places. One column must be the weight.
         - a SciPy sparse matrix or array: its explicit entries are the edges, explicit zeros are edges of weight 0;
           Boolean ones are unweighted edges.
         - a graph of NetworkX (multigraphs included), igraph, rustworkx, NetworKit, or PyTorch Geometric; vertices
@@ -123,7 +126,7 @@ def as_graph(
     places : path, mapping, array of shape (n, 2), or GeoPandas frame of points, optional
         Where the vertices are, as longitude and latitude or x and y: a file (DIMACS `.co`, points in `.geojson`, a
         `.csv` with columns such as id, lon, lat), or by label, or in the order of the vertices. By default what the
-        source says: the node attributes `x` and `y` of NetworkX and OSMnx.
+        source says: the node attributes `x` and `y` of NetworkX and OSMnx, the ends of lines.
 
     Returns
     -------

@@ -37,15 +37,15 @@ from ..saving.tiles import save_archive
 from ..wants import Wants
 from .archives import archive_of, load_result, save_result
 from .flowing import Flowing
+from .mapped import Mapped
 from .reweighting import changed, reweighted
-from .shown import Shown
 
 if TYPE_CHECKING:
     from ..distributed.solving import WorldLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Shown, Flowing, Measured):
+class Result(Mapped, Flowing, Measured):
     """Best walks of a graph: between all its vertices, or from some sources to some targets.
 
     It asks an engine: a matrix that is there, a sparse graph eliminated, from which rows and single distances are

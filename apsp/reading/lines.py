@@ -1,0 +1,96 @@
+"""Lines on a map → `Graph`, each an edge, as GeoJSON and GeoPandas have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..graph import Graph
+from ..labels import number_pairs
+from .options import BY_RULE, SOURCES, TARGETS, Reading, choose_attribute, kinds_of
+
+#: The first and the last coordinates of a line; None where there is none.
+Ends = tuple[tuple[float, float], tuple[float, float]] | None
+
+
+def from_lines(
+    lines: Sequence[Ends],
+    properties: Sequence[Mapping[Any, Any]],
+    reading: Reading,
+    refuse: Callable[[str], Exception],
+) -> Graph:
+    """The graph whose edge k leads from the first point of line k to its last; these are its places.
+
+    Vertices are named by the properties from and to (or source, u, … and target, v, …), or those that `columns` names;
+    without such by their coordinates (x, y). The weight is the property asked for; else by the rule of
+    `choose_attribute`, but that lines without numbers are no unweighted edges unless `weight` is None.
+
+    Raises
+    ------
+    FormatError
+        Or whatever `refuse` makes: if a line is missing, ends have several names or places, or weights are not clear.
+    """
+    named = _ends_of(properties, reading, refuse)
+    if named is not None:
+        pairs = [tuple(p.get(name) for name in named) for p in properties]
+    else:
+        if None in lines:
+            raise refuse(
+                f"an edge must be a line, or name its ends (from, to), got none in feature {lines.index(None)}."
+            )
+        pairs = [ends for ends in lines if ends is not None]
+    for k, pair in enumerate(pairs):
+        if None in pair:
+            raise refuse(f"an edge must name both of its ends, got {pair} in feature {k}.")
+    labels, rows, cols = number_pairs([(u, v) for u, v in pairs])
+    placed = np.array([k for k, line in enumerate(lines) if line is not None], np.int64)
+    points = np.array([lines[k] for k in placed.tolist()], np.float64).reshape(-1, 2)
+    vertices = np.stack([rows, cols], axis=1)[placed].reshape(-1)
+    places = np.full((len(labels), 2), np.nan)
+    places[vertices] = points
+    apart = ~np.isclose(places[vertices], points, rtol=1e-9, atol=1e-9).all(axis=1)
+    if apart.any():
+        first = int(np.argmax(apart))
+        both = f"{tuple(points[first].tolist())} and {tuple(places[vertices[first]].tolist())}"
+        raise refuse(
+            f"lines must begin and end at their vertices, each at one place, got {both} for "
+            f"{labels[int(vertices[first])]!r}. Drop the geometry, and give places=."
+        )
+    weight = reading.weight
+    if weight is BY_RULE:
+        kinds = kinds_of({name: x for name, x in p.items() if name not in (named or ())} for p in properties)
+        weight = choose_attribute(kinds, refuse)
+        if weight is None and properties:
+            raise refuse(
+                f"a property of the lines must be the weight, got {', '.join(map(repr, kinds)) or 'none'}, of which "
+                "none holds numbers. Say weight=None for unweighted edges."
+            )
+    elif weight is not None and not any(weight in p for p in properties):
+        have = ", ".join(map(repr, kinds_of(properties))) or "none"
+        raise refuse(f"some line must have the property {weight!r} that weight names, got {have}.")
+    lacking = next((k for k, p in enumerate(properties) if weight is not None and p.get(weight) is None), None)
+    if lacking is not None:
+        raise refuse(f"a line must have a weight, got none under {weight!r} in feature {lacking}. Leave it out.")
+    weights = None if weight is None else [p[weight] for p in properties]
+    graph = Graph.from_arrays(rows, cols, weights, labels=labels)
+    return graph if np.isnan(places).all() else graph.having(places=places)
+
+
+def _ends_of(
+    properties: Sequence[Mapping[Any, Any]], reading: Reading, refuse: Callable[[str], Exception]
+) -> tuple[Any, Any] | None:
+    """The properties that name an edge's ends; None where there are none."""
+    names = list(kinds_of(properties))
+    if reading.columns is not None:
+        wanted = tuple(reading.columns)
+        if len(wanted) != 2 or not set(wanted) <= set(names):
+            raise refuse(f"columns must be the names of two properties (FROM, TO), got {wanted} of {names}.")
+        return wanted[0], wanted[1]
+    found = [[name for name in names if str(name).casefold() in known] for known in (SOURCES, TARGETS)]
+    if not any(found):
+        return None
+    if list(map(len, found)) != [1, 1]:
+        raise refuse(f"one property must name where a line begins and one where it ends, got {found}. Say columns=.")
+    return found[0][0], found[1][0]

@@ -1,0 +1,242 @@
+"""A `Result` on a map: GeoJSON, frames of GeoPandas, and a page that is explored in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semiring.files import writing
+
+from ..graph.exported import listed
+from ..places import GIVE, geojson, page
+from ..saving import check_output
+from .shown import Shown
+
+
+class Mapped(Shown):
+    """Paths and values at the places of vertices."""
+
+    def to_geojson(
+        self,
+        path: Sequence[Any] | None = None,
+        values: Any = None,
+        *,
+        limits: Sequence[float] | None = None,
+        buffer: float | None = None,
+        save: str | Path | None = None,
+    ) -> dict[str, Any]:
+        """A path as a line, values as coloured points or as polygons of what is within limits; else the edges as lines.
+
+        Parameters
+        ----------
+        path : sequence of labels, optional
+            A line with the properties `from`, `to` and `distance`, the one between its ends; `r.path(u, v)`, say.
+        values : label, array of shape (n,), list, mapping or pandas Series, optional
+            As in `plot`: the distances from a source, by its label, or a number for each vertex. Points with the
+            properties `label`, `value` and `marker-color`, grey where the value is not finite.
+        limits : sequence of float, optional
+            Of values: each point has the property `limit`, the least that its value does not exceed, and its colour.
+        buffer : float, optional
+            Instead of points a polygon for each limit, the greatest first: what is within so many metres of the
+            vertices within the limit and of the edges between them. Needs shapely.
+        save : path, optional
+            A `.geojson` or `.json` file to write.
+
+        Returns
+        -------
+        dict
+            A FeatureCollection. Without path and values its features are the edges, with the properties `from`, `to`
+            and `weight`; `as_graph` reads such a file.
+
+        Raises
+        ------
+        ValueError
+            If the graph has no places, a vertex of the path has none, or limits and buffer have nothing to limit.
+        DomainError
+            If places are no longitudes and latitudes, of which GeoJSON knows no other, or limits are not finite.
+        VertexError, ShapeError
+            As `plot` does.
+        ImportError
+            If polygons are wanted and shapely is missing.
+
+        See Also
+        --------
+        to_geopandas : The same as a frame.
+        explore, plot : Pictures.
+
+        Notes
+        -----
+        O(n) for points, O(m) for edges, in addition to what the values cost. Lines that cross the antimeridian are cut
+        there. Labels that are neither integers nor text are written as text. Source: RFC 7946.
+
+        Examples
+        --------
+        >>> from apsp import as_graph, shortest_paths
+        >>> r = shortest_paths(as_graph([("A", "B", 4)], places={"A": (6.10, 49.62), "B": (6.17, 49.63)}))
+        >>> r.to_geojson(path=["A", "B"])["features"][0]["geometry"]
+        {'type': 'LineString', 'coordinates': [(6.1, 49.62), (6.17, 49.63)]}
+        """
+        if save is not None:
+            check_output(save, (".geojson", ".json"))
+        xy = self._placed("to_geojson")
+        if (limits is not None and values is None) or (buffer is not None and limits is None):
+            raise ValueError("to_geojson: limits must come with values, and a buffer with limits, got one alone.")
+        if limits is not None and (np.ndim(limits) != 1 or not np.isfinite(np.asarray(limits, float)).all()):
+            raise ValueError(f"to_geojson: limits must be a list of finite numbers, got {limits!r}.")
+        features = [] if path is None else [self._route(xy, path)]
+        if values is not None:
+            numbers = self._values(values)[1]
+            if buffer is None:
+                features += geojson.points(xy, self.graph.labels, numbers, limits)
+            else:
+                features += geojson.polygons(xy, self._edges(None)[0], numbers, limits or (), buffer)
+        elif path is None:
+            features = geojson.edges(xy, self.graph.labels, *listed(self.graph, self.semiring))
+        if save is not None:
+            with writing(save) as file:
+                file.write(geojson.dumps(features))
+        return {"type": "FeatureCollection", "features": features}
+
+    def to_geopandas(
+        self,
+        path: Sequence[Any] | None = None,
+        values: Any = None,
+        *,
+        limits: Sequence[float] | None = None,
+        buffer: float | None = None,
+    ) -> Any:
+        """What `to_geojson` gives, as a frame of GeoPandas in longitude and latitude.
+
+        Parameters
+        ----------
+        path, values, limits, buffer
+            As in `to_geojson`.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+            A row a feature; its properties are columns, and its `crs` is EPSG:4326.
+
+        Raises
+        ------
+        ImportError
+            If GeoPandas is missing: it comes with the extra `geo`.
+        ValueError, DomainError, VertexError, ShapeError
+            As `to_geojson` does.
+
+        See Also
+        --------
+        to_geojson : Without GeoPandas.
+        apsp.as_graph : The way back, from a frame of lines.
+
+        Notes
+        -----
+        As `to_geojson`, and an object a row.
+
+        Examples
+        --------
+        >>> from apsp import as_graph, shortest_paths
+        >>> r = shortest_paths(as_graph([("A", "B", 4)], places={"A": (6.10, 49.62), "B": (6.17, 49.63)}))
+        >>> r.to_geopandas(values="A")  # doctest: +SKIP
+                            geometry label  value marker-color
+        0   POINT (6.1 49.62)     A    0.0      #440154
+        1  POINT (6.17 49.63)     B    4.0      #fde725
+        """
+        features = self.to_geojson(path, values, limits=limits, buffer=buffer)["features"]
+        try:
+            import geopandas
+        except ImportError:
+            raise ImportError("to_geopandas: GeoPandas is required. Install it: `pip install geopandas`.") from None
+        if not features:
+            return geopandas.GeoDataFrame(geometry=[], crs="EPSG:4326")
+        return geopandas.GeoDataFrame.from_features(features, crs="EPSG:4326")
+
+    def explore(
+        self,
+        path: Sequence[Any] | None = None,
+        values: Any = None,
+        *,
+        planar: bool = False,
+        save: str | Path | None = None,
+    ) -> page.Page:
+        """The network as one HTML page: drag, zoom, and the name and value of the vertex under the pointer.
+
+        The page holds everything that it needs, and sends no request to anywhere.
+
+        Parameters
+        ----------
+        path : sequence of labels, optional
+            A path to show, such as `r.path(u, v)`.
+        values : label, array of shape (n,), list, mapping or pandas Series, optional
+            What colours the vertices, as in `plot`.
+        planar : bool
+            Whether places are x and y of a plane, and not degrees.
+        save : path, optional
+            A `.html` file to write.
+
+        Returns
+        -------
+        Page
+            Its `html` is the page; a notebook shows it.
+
+        Raises
+        ------
+        ValueError
+            If the graph has no places, or a vertex of the path has none.
+        DomainError
+            If places are not in degrees, without `planar`.
+        VertexError, ShapeError
+            As `plot` does.
+
+        See Also
+        --------
+        plot : A picture.
+        to_geojson : For other maps.
+
+        Notes
+        -----
+        O(n + m), in addition to what the values cost; about 30 bytes of the page a vertex and 12 an edge. Vertices
+        without a place are not drawn, and their edges neither.
+
+        Examples
+        --------
+        >>> from apsp import as_graph, shortest_paths
+        >>> r = shortest_paths(as_graph([("A", "B", 4)], places={"A": (6.10, 49.62), "B": (6.17, 49.63)}))
+        >>> r.explore(values="A").html[:15]
+        '<!DOCTYPE html>'
+        """
+        if save is not None:
+            check_output(save, (".html",))
+        xy = self._placed("explore")
+        steps = [] if path is None else self._steps(xy, path, "explore")
+        shown = None if values is None else self._values(values)
+        title = self.graph.name or f"{self.graph.n} vertices"
+        made = page.page(xy, self._edges(None)[0], self.graph.labels, steps, title, shown, planar=planar)
+        if save is not None:
+            with writing(save) as file:
+                file.write(made.html.encode())
+        return made
+
+    def _placed(self, where: str) -> np.ndarray:
+        if self.graph.places is None:
+            raise ValueError(f"{where}: vertices must have places, got a graph without any. {GIVE}")
+        return self.graph.places
+
+    def _steps(self, xy: np.ndarray, path: Sequence[Any], where: str) -> list[int]:
+        """The positions of a path's vertices, all of which have a place."""
+        steps: list[int] = self.graph.labels.checked_positions(path, where=f"{where}: path").tolist()
+        lost = [k for k in steps if np.isnan(xy[k, 0])]
+        if lost or not steps:
+            got = f"{self.graph.labels[lost[0]]!r}, which has none" if lost else "a path without vertices"
+            raise ValueError(f"{where}: the vertices of a path must have places, got {got}.")
+        return steps
+
+    def _route(self, xy: np.ndarray, path: Sequence[Any]) -> dict[str, Any]:
+        steps = self._steps(xy, path, "to_geojson")
+        geojson.require_places(xy)
+        u, v = (self.graph.labels[k] for k in (steps[0], steps[-1]))
+        ends = {"from": u, "to": v, "distance": self.distance(u, v)}
+        return geojson.feature(geojson.line(xy[steps]), **ends)
