@@ -34,7 +34,7 @@ class Task(NamedTuple):
 
 
 def _closure(semiring: str, dtype: str) -> None:
-    """Matrices of one block and of several, with and without negative entries, and products."""
+    """Matrices of one block and of several, with and without negative entries, batches of small ones, and products."""
     from semiring import dtypes
     from semiring.linalg import matmul
     from semiring.random import random_matrix
@@ -49,6 +49,7 @@ def _closure(semiring: str, dtype: str) -> None:
         closure(A, s)
         if s.lengths:
             closure(np.where(A == dtypes.zero(s, A.dtype), A, -A), s)
+    closure(np.stack([A[:4, :4]] * 2), s)
 
 
 def _roads(semiring: str, dtype: str) -> None:

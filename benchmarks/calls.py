@@ -39,6 +39,8 @@ SIZES, BATCH, PRODUCT = (64, 256, 512, 1024, 2048), (10_000, 64), 512
 CLOSURE, MATMUL, CPU_CLOSURE, CPU_MATMUL = 200.0, 80.0, 60.0, 40.0
 #: What share of SciPy's `floyd_warshall` a closure of so few vertices may take on the CPU.
 SHARE, FEW = 1 / 3, (4, 8, 16)
+#: A batch on the CPU, and microseconds that it may take.
+SMALL_BATCH, CPU_BATCH = (4_000, 16), 3_700.0
 #: Seconds of a first call: with what an earlier process left on disk, and without.
 WARM, COLD = 0.25, 3.0
 #: What first calls are made with: a name, a dtype, the least weight of an edge.
@@ -121,11 +123,15 @@ def cpu_calls() -> list[Call]:
         cases.check_distances(W, closure(W))
         limit = SHARE * 1e6 * best(partial(floyd_warshall, W), 2000)
         small.append((f"closure {n} on the CPU", partial(closure, W), lambda: None, limit))
+    batch = edges(*SMALL_BATCH, SMALL_BATCH[1])
+    for i, D in enumerate(closure(batch)):
+        cases.check_distances(batch[i], D)
     A, B = edges(64, 64), edges(64, 64)[::-1].copy()
     cases.check_distances(A, closure(A))
     cases.check_product(CASE, A, B, matmul(A, B))
     return [
         *small,
+        (f"closure {SMALL_BATCH[0]:,} × {SMALL_BATCH[1]} on the CPU", lambda: closure(batch), lambda: None, CPU_BATCH),
         ("closure 64 on the CPU", lambda: closure(A), lambda: None, CPU_CLOSURE),
         ("matmul 64 on the CPU", lambda: matmul(A, B), lambda: None, CPU_MATMUL),
     ]

@@ -19,6 +19,7 @@ from semiring import Op, Semiring, Star, compiling, get
 from semiring.algebra import INTEGERS
 from semiring.backend import bind
 from semiring.cpu.dense.backend import STEP
+from semiring.cpu.intrinsics import SMALL
 from semiring.errors import DeviceError, DTypeError
 
 # The catalog's Boolean semiring has packed words of its own.
@@ -439,3 +440,44 @@ def test_a_pivot_block_writes_to_its_workspace_alone(name):
         ops._code.closure(STEP, n, n, A.ctypes.data, *A.strides, work.ctypes.data + start)
         assert (work[:start] == 0x5C).all()
         assert (work[start + size :] == 0x5C).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "nonnegative"),
+    [
+        ("min_plus-float32", False),
+        ("min_plus-int32", True),
+        ("min_plus-int32", False),
+        ("max_min-int16", False),
+        ("plus_times-float64", False),
+        ("log_plus-float32", False),
+    ],
+)
+def test_batches_of_small_matrices(name, nonnegative):
+    """Sizes around those that are closed by full rows, two at a time: strides, threads, what lies between."""
+    case = next(c for c in CASES if str(c) == name)
+    ops = bind(case.semiring, case.dtype, nonnegative=nonnegative, threads=2)
+    for n in range(1, SMALL + 2):
+        matrices = np.stack([random_matrix(case, (n, n), seed=10 * n + i) for i in range(5)])
+        if nonnegative:
+            matrices = np.where(matrices < 0, -matrices, matrices)
+        expected = np.stack([cases.closure(case, A) for A in matrices])
+        for batch in (1, 2, 5):
+            around = np.full((batch, n + 2, n + 3), case.one, case.dtype)
+            inside = around[:, 1:-1, 2:-1]
+            for view in (inside, inside.transpose(0, 2, 1), inside[::-1, ::-1, ::-1]):
+                view[...] = matrices[:batch]
+                ops.closure_batch(view)
+                same(case, view, expected[:batch])
+                view[...] = case.one
+                np.testing.assert_array_equal(around, case.one)
+        out = np.empty_like(matrices)
+        before = matrices.copy()
+        ops.closure_batch(matrices, out=out)
+        same(case, out, expected)
+        np.testing.assert_array_equal(matrices, before)
+        ops.closure_batch(matrices[:0])
+        if n == SMALL:  # enough for two threads
+            many = np.tile(matrices, (500, 1, 1))
+            ops.closure_batch(many)
+            same(case, many, np.tile(expected, (500, 1, 1)))

@@ -20,6 +20,8 @@ from .vectors import I32, I64, Vectors, emit, loop, multiply, scalar_zero, short
 #: Depth of the panels that are multiplied at a time; a row of a packed A panel holds that many entries. B's panel,
 #: DEPTH × columns, stays in the nearest caches.
 DEPTH = 256
+#: Rows, and entries of a row, of the largest matrix that is closed by full rows at a time.
+SMALL = 16
 
 #: Compiles a function for others to call. Division by zero gives ∞ or NaN, as in NumPy, and never an exception.
 kernel = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -186,6 +188,51 @@ def row(typing: Any, kind: Any, count: Any, c: Any, a: Any, r: Any) -> Any:
         return context.get_dummy_value()
 
     return types.none(kind, types.intp, types.intp, kind.scalar, types.intp), codegen
+
+
+@intrinsic
+def pivot(typing: Any, kind: Any, n: Any, k: Any, a: Any, s: Any, b: Any, t: Any) -> Any:
+    """One step of Floyd–Warshall–Kleene (see `dense.pivot`) on A, with s = A[k,k]*, and on B, with t = B[k,k]*.
+
+    Both are n rows of SMALL entries, contiguous. Rows are loaded and stored entire, column k among them: a load waits
+    for stores of parts of what it reads. Of two matrices, one is computed on while the other's pivot row is waited for.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, n, k, a, s, b, t = args
+        v, size = Vectors(builder, kind, lanes=min(kind.lanes, SMALL)), kind.itemsize
+        lanes, pitch = v.type.count, SMALL * size
+        index = ir.VectorType(ir.IntType(8 * size), lanes)
+        position = splat(builder, k if size == 8 else builder.trunc(k, index.element), lanes)
+        vectors = [  # their offsets, and which lane is column k
+            (j * size, builder.icmp_signed("==", position, ir.Constant(index, list(range(j, j + lanes)))))
+            for j in range(0, SMALL, lanes)
+        ]
+        # An idempotent ⊕ needs no exception at column k: 1 ⊕ s = s, so c ⊕ c ⊗ s = c ⊗ s.
+        idempotent = kind.add not in ("fadd", "logaddexp")
+
+        def update(here: Any, column: Any, c: Any, r: Any) -> None:
+            x = v.step(v.load(here), c, r)
+            v.store(x if idempotent else builder.select(column, emit(builder, kind.mul, c, r), x), here)
+
+        own, pivot_rows = builder.mul(k, I64(pitch)), []
+        for matrix, closed in ((a, s), (b, t)):
+            here, stars = builder.add(matrix, own), v.splat(closed)
+            rows = [multiply(builder, kind.mul, stars, v.load(here, offset), v.zero()) for offset, _ in vectors]
+            rows = [builder.select(column, stars, r) for r, (_, column) in zip(rows, vectors, strict=True)]
+            for r, (offset, _) in zip(rows, vectors, strict=True):
+                v.store(r, here, offset)
+            pivot_rows.append((matrix, rows))
+        for start, stop in ((I64(0), k), (builder.add(k, I64(1)), n)):
+            with loop(builder, start, stop) as i:
+                for matrix, rows in pivot_rows:
+                    here = builder.add(matrix, builder.mul(i, I64(pitch)))
+                    c = v.splat(v.load(builder.add(here, builder.mul(k, I64(size))), type=v.type.element))
+                    for r, (offset, column) in zip(rows, vectors, strict=True):
+                        update(builder.add(here, I64(offset)), column, c, r)
+        return context.get_dummy_value()
+
+    return types.none(kind, types.intp, types.intp, types.intp, kind.scalar, types.intp, kind.scalar), codegen
 
 
 @intrinsic

@@ -57,7 +57,7 @@ _CALLED = {
 }
 #: What most of such work calls besides, or asks for later.
 _BESIDES = {
-    "closure": {"dense.gemm.block": 0.1},
+    "closure": {"dense.gemm.block": 0.1, "dense.pivot.small_closures.{kind}": 0.4},
     "elimination": {
         "sparse.movers.collect.{size}": 0.1,
         "sparse.sweep.pairs": 0.3,

@@ -84,6 +84,22 @@ MUTANTS = [
         "Two packed operands overlap.",
     ),
     Mutant(
+        "small-closures-column",
+        "semiring/cpu/intrinsics.py",
+        'idempotent = kind.add not in ("fadd", "logaddexp")',
+        "idempotent = True",
+        "tests/test_cpu.py::test_batches_of_small_matrices[plus_times-float64-False]",
+        "A[i,k] is counted twice in batches of small matrices.",
+    ),
+    Mutant(
+        "small-closures-odd",
+        "semiring/cpu/dense/pivot.py",
+        "d + min(i + 1, batch - 1) * stride",
+        "d + (i + 1) * stride",
+        "tests/test_cpu.py::test_batches_of_small_matrices[min_plus-float32-False]",
+        "Of an odd number of matrices, what lies behind the last is closed too.",
+    ),
+    Mutant(
         "upright-swaps",
         "semiring/cpu/dense/backend.py",
         "return self._multiply(c.T, b.T, a.T, fresh=fresh, left=not left)",
@@ -110,8 +126,8 @@ MUTANTS = [
     Mutant(
         "batch-strides",
         "semiring/cpu/dense/backend.py",
-        "close(STEP, n, n, d.address + i * batch_stride, d.row, d.col, work + worker * own)",
-        "close(STEP, n, n, d.address + i * n * d.row, d.row, d.col, work + worker * own)",
+        "close(STEP, n, n, start + i * batch_stride, d.row, d.col, workspace)",
+        "close(STEP, n, n, start + i * n * d.row, d.row, d.col, workspace)",
         "tests/test_closure.py::test_batches_of_small_matrices_are_scipy_s",
         "A batch that is not contiguous is read as if it were.",
     ),

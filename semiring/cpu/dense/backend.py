@@ -14,7 +14,7 @@ from ...contract import Backend
 from ...signals import load
 from ..code import CALL, gain
 from ..energy import energy
-from ..intrinsics import DEPTH
+from ..intrinsics import DEPTH, SMALL
 from ..inventory import missing
 from ..kinds import Kind, raw, semiring_of
 from ..pool import run
@@ -330,11 +330,16 @@ class CpuBackend(Backend):
         own += -own % _ALIGNMENT
         threads = self._crew(batch * n**3)
         work = _scratch.reserve(threads * own)
-        close = self._code.closure
+        small = self._vector and n <= SMALL
+        close = self._code.small_closures if small else self._code.closure
 
         def chunk(worker: int, first: int, count: int) -> None:
-            for i in range(first, first + count):
-                close(STEP, n, n, d.address + i * batch_stride, d.row, d.col, work + worker * own)
+            start, workspace = d.address + first * batch_stride, work + worker * own
+            if small:
+                close(count, batch_stride, n, start, d.row, d.col, workspace)
+                return
+            for i in range(count):
+                close(STEP, n, n, start + i * batch_stride, d.row, d.col, workspace)
 
         run(chunk, _parts(batch, 1, max(1, self._gain * CALL // n**3), threads), threads)
 

@@ -29,9 +29,17 @@ class Code:
     @cached_property
     def closure(self) -> Callable[..., None]:
         """`pivot.closure` of this kind."""
-        copy = machine_code(movers.copy_square, raw(self.kind.itemsize), "iiiiiiii", called=False)
-        steps = self.pivot_row.address, self.sweep.address, copy.address, *self._product
+        steps = self.pivot_row.address, self.sweep.address, self._copy, *self._product
         return partial(machine_code(pivot.closure, None, "iiiiiiii" + "iiiiiii").call, *steps)
+
+    @cached_property
+    def small_closures(self) -> Callable[..., None]:
+        """`pivot.small_closures` of this kind."""
+        return partial(machine_code(pivot.small_closures, self.kind, "iiiiiiii").call, self.kind, self._copy)
+
+    @cached_property
+    def _copy(self) -> int:
+        return machine_code(movers.copy_square, raw(self.kind.itemsize), "iiiiiiii", called=False).address
 
     @cached_property
     def _product(self) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..intrinsics import DEPTH, itemsize, jump, kernel, load, part, plus, row, star, store, times
+from ..intrinsics import DEPTH, SMALL, clear, itemsize, jump, kernel, load, part, pivot, plus, row, star, store, times
 from .gemm import block
 
 #: Bytes of the widest vectors.
@@ -100,3 +100,24 @@ def closure(
                     pack, panel, rows, columns, size, left, work, padded, 0, 0, m, w, b, single, row, col,
                     d + i * row + j * col, row, col, phase != 1, own,
                 )  # fmt: skip
+
+
+@kernel
+def small_closures(
+    kind: Any, copy: int, batch: int, stride: int, n: int, d: int, row: int, col: int, work: int
+) -> None:
+    """D ← D* of matrices `stride` bytes apart, with n ≤ SMALL: two at a time, in `work`, in rows of SMALL entries."""
+    size = itemsize(kind)
+    wide = SMALL * size
+    other = work + SMALL * wide
+    clear(kind, 2 * SMALL * SMALL, work)
+    for i in range(0, batch, 2):
+        first, second = d + i * stride, d + min(i + 1, batch - 1) * stride  # the last of an odd number twice
+        jump(copy, (n, n, first, row, col, work, wide, size))
+        jump(copy, (n, n, second, row, col, other, wide, size))
+        for k in range(n):
+            diagonal = k * (wide + size)
+            s, t = star(kind, load(kind, work + diagonal)), star(kind, load(kind, other + diagonal))
+            pivot(kind, n, k, work, s, other, t)
+        jump(copy, (n, n, work, wide, size, first, row, col))
+        jump(copy, (n, n, other, wide, size, second, row, col))
