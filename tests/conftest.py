@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,3 +107,11 @@ def emulated_kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
     """Where the GPU's kernels lie once they are compiled for the processor; by their text, for the next run too."""
     cache = getattr(request.config, "cache", None)
     return Path(cache.mkdir("emulated")) if cache else tmp_path_factory.mktemp("emulated")
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left():
+    """What a test has drawn is closed: pyplot keeps figures, and warns from twenty on."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")

@@ -144,7 +144,7 @@ def test_solve_writes_predecessors_and_verifies(six, tmp_path):
     P = np.load(out)
     assert P.dtype == np.int32
     assert P[0].tolist() == [-9999, 0, 3, 0, 0, 3]
-    bad(2, "solve", six, "--predecessors", tmp_path / "p.txt")
+    bad(2, "solve", six, "--predecessors", tmp_path / "p.doc")
 
 
 def test_solve_from_or_to_alone_prints_all_distances(six):
@@ -702,7 +702,7 @@ def test_ctrl_c_that_python_wraps_is_ctrl_c(six, monkeypatch):
 @pytest.mark.parametrize("command", ["solve", "reach"])
 def test_outputs_that_cannot_be_written_are_refused_before_the_work(six, tmp_path, command, monkeypatch):
     monkeypatch.setattr("apsp.cli.graphs.read", lambda *_: pytest.fail("worked before looking"))
-    assert "suffix must be" in bad(2, command, six, "--output", tmp_path / "out.txt")
+    assert "suffix must be" in bad(2, command, six, "--output", tmp_path / "out.doc")
     assert "directory must exist" in bad(2, command, six, "--output", tmp_path / "no" / "out.npy")
 
 

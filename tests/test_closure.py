@@ -307,7 +307,7 @@ def test_a_batch_is_its_matrices():
         (np.ones((2, 2)), {"schedule": "magic"}, ValueError, "recursive.*magic"),
         (np.ones((2, 2)), {"block": 0}, ValueError, "at least 1, got 0"),
         (np.zeros((2, 2)), {"dtype": "int31"}, DTypeError, "int16.*got 'int31'"),
-        (np.ones((2, 2)), {"per_thread": 4}, DeviceError, "cpu.*threads, got per_thread"),
+        (np.ones((2, 2)), {"per_thread": 4}, DeviceError, "cpu.*threads, access, got per_thread"),
         (np.ones((2, 2)), {"threads": 0}, DeviceError, "positive integer, got 0"),
         (np.zeros((2, 2)), {"device": "tpu"}, DeviceError, "cpu, cuda, got 'tpu'"),
         (np.zeros((2, 2)), {"semiring": "lor_land"}, None, ""),

@@ -51,8 +51,10 @@ def test_a_store_in_one_file_gives_back_all_that_answers(tmp_path):
 
 @pytest.mark.usefixtures("grown")
 def test_a_store_in_one_file_is_listed_where_a_suffix_is_none(tmp_path):
-    with pytest.raises(ValueError, match=r"one of \.csv, \.json, \.npy, \.npz, \.hubs, \.tiles, \.zarr, got 'd\.txt'"):
-        shortest_paths(EDGES).save(tmp_path / "d.txt")
+    with pytest.raises(
+        ValueError, match=r"one of \.csv, \.json, \.npy, \.npz, \.txt, \.hubs, \.tiles, \.zarr, got 'd\.doc'"
+    ):
+        shortest_paths(EDGES).save(tmp_path / "d.doc")
     with pytest.raises(FormatError, match="labels must be text"):
         saving.check_labels([object()], tmp_path / "d.json")
 

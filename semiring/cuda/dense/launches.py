@@ -229,7 +229,8 @@ class Launches:
         """A copy whose rows begin at multiples of 16 bytes."""
         import cupy
 
-        padded = cupy.empty((X.rows, -(-X.columns // 8) * 8), self.dtype)
+        step = max(8, 16 // self.dtype.itemsize)
+        padded = cupy.empty((X.rows, -(-X.columns // step) * step), self.dtype)
         padded[:, X.columns :] = 0
         copy = Matrix(padded.data.ptr, padded.shape[1], X.rows, X.columns, padded)
         self.copy_rows(copy, X)
