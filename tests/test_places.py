@@ -88,6 +88,9 @@ class TestGiven:
         assert Result.load(tmp_path / "r.npz").graph.places.tolist() == r.graph.places.tolist()
         write(r.graph, tmp_path / "g.npz")
         assert read(tmp_path / "g.npz").places.tolist() == r.graph.places.tolist()
+        np.savez_compressed(tmp_path / "crafted.npz", matrix=np.eye(2), places=np.zeros((10**6, 2)))
+        with pytest.raises(FormatError, match=r"two coordinates a vertex, got places of shape \(1000000, 2\)"):
+            read(tmp_path / "crafted.npz")
 
 
 class TestOSMnx:

@@ -49,7 +49,10 @@ def read(source: Source) -> Graph:
             raise npy.refused(source, _WHAT, error) from error
         try:
             arrays = Arrays(source, members)
-            return _graph(source, arrays).having(places=arrays.get("places"))
+            graph = _graph(source, arrays)
+            if "places" in arrays and arrays.size("places") != (graph.n, 2):  # before the array is made
+                raise ValueError(f"must hold two coordinates a vertex, got places of shape {arrays.size('places')}.")
+            return graph.having(places=arrays.get("places"))
         except FormatError:
             raise
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
