@@ -16,6 +16,7 @@ from .algebra import Semiring
 from .arrays import in_kind_of, output_of, take_in
 from .catalog import get
 from .contraction import Contraction, evaluated, planned
+from .csr.matrix import is_sparse
 from .devices import module, on_device
 from .errors import ShapeError
 from .gradients import TIES, asked_by, ties_error
@@ -48,7 +49,7 @@ def einsum(
         broadcast. An axis of size 1 goes with one of any size and the same index.
     *operands : array_like
         NumPy, CuPy, PyTorch and JAX arrays, anything with DLPack or `__cuda_array_interface__`, all of one library;
-        lists go with any.
+        lists go with any. Sparse matrices, of products, transpositions and sums, as in `matmul`.
     semiring : str or Semiring
     out : array, optional
         Receives the result: of the operands' library, its shape and dtype the result's. It may be an operand.
@@ -114,6 +115,11 @@ def einsum(
     if not operands:
         raise ShapeError("einsum: at least one operand is required, got none. Pass arrays after the subscripts.")
     s = get(semiring)
+    if any(map(is_sparse, operands)):
+        from .csr.contraction import evaluated as with_sparse
+
+        options = {"out": out, "dtype": dtype, "device": device, "threads": threads}
+        return with_sparse(subscripts, operands, s, order=order, **options)
     taken = [take_in(X, where="einsum") for X in operands]
     kind = in_kind_of(*taken, where="einsum")
     output = kind if out is None else output_of(out, kind, where="einsum")

@@ -400,3 +400,59 @@ def test_a_gpu_computes_the_same(case):
         cases.same(case, semiring.matmul(X.T, B, s, device="cuda"), semiring.matmul(X.T, B, s))
     same(case, semiring.add(A, A, s, device="cuda"), table(case, semiring.add(A, A, s)))
     cases.same(case, semiring.reduce(B, 0, s, device="cuda"), semiring.reduce(B, 0, s))
+
+
+@pytest.mark.parametrize("case", [cases.Case(semiring.get("min_plus"), np.dtype("float64")), RELATED], ids=str)
+def test_einsum_of_sparse_operands(case):
+    """Every index in an uncompiled loop, operands in their order."""
+    sizes = {"i": 4, "j": 5, "k": 3, "l": 2}
+
+    def by_loops(subscripts, operands):
+        inputs, output = subscripts.split("->")
+        parts = inputs.split(",")
+        letters = sorted(set(inputs) - {","})
+        found = np.full([sizes[c] for c in output], case.zero, case.dtype)
+        for place in np.ndindex(*(sizes[c] for c in letters)):
+            at = dict(zip(letters, place, strict=True))
+            term = [X[tuple(at[c] for c in part)].item() for X, part in zip(operands, parts, strict=True)]
+            where = tuple(at[c] for c in output)
+            found[where] = case.semiring.add.python(found[where].item(), fold(case.semiring.mul.python, term))
+        return found
+
+    def operand(letters, seed, *, sparse):
+        shape = tuple(sizes[c] for c in letters)
+        X = csr(shape, *entries(case, shape, seed, density=0.5)) if len(shape) == 2 else None
+        dense = filled(X) if X is not None else cases.random_matrix(case, (1, *shape), seed, density=1.0)[0]
+        return X if sparse else dense, dense
+
+    def filled(X):
+        dense = np.full(X.shape, case.zero, case.dtype)
+        for place, value in table(case, X).items():
+            dense[place] = value
+        return dense
+
+    for subscripts, kinds in (
+        *(("ij,jk->ik", "ss"), ("ij,jk->ki", "ss"), ("ji,jk->ik", "ss"), ("ij,jk->ik", "sd"), ("ij,jk->ik", "ds")),
+        *(("ij,j->i", "sd"), ("j,jk->k", "ds"), ("ij->ji", "s"), ("ij->i", "s"), ("ij->j", "s"), ("ij->", "s")),
+    ):
+        parts = subscripts.split("->")[0].split(",")
+        made = [
+            operand(part, seed, sparse=kind == "s") for seed, (part, kind) in enumerate(zip(parts, kinds, strict=True))
+        ]
+        if case is RELATED and any(X.ndim == 1 for X, _ in made):
+            continue  # whose random vectors are not of its domain
+        found = semiring.einsum(subscripts, *(X for X, _ in made), semiring=case.semiring)
+        assert sp.issparse(found) == (kinds == "ss" or subscripts == "ij->ji"), subscripts
+        expected = by_loops(subscripts, [X for _, X in made])
+        cases.same(case, filled(found) if sp.issparse(found) else np.asarray(found), expected)
+
+
+def test_einsum_of_sparse_operands_is_of_matrices_alone():
+    A = sp.csr_array(np.eye(3))
+    for subscripts, operands in (("ii->i", [A]), ("ij,ij->ij", [A, A]), ("ij,kl->ijkl", [A, A])):
+        with pytest.raises(ShapeError, match="sparse operands must be matrices of products"):
+            semiring.einsum(subscripts, *operands)
+    with pytest.raises(ShapeError, match="out must be left out"):
+        semiring.einsum("ij,jk->ik", A, A, out=np.empty((3, 3)))
+    huge = sp.csr_array(([1.0], ([0], [1])), shape=(10**6, 10**6))
+    assert semiring.einsum("ij,jk->ik", huge, huge).shape == huge.shape  # whose table would not fit

@@ -1,0 +1,142 @@
+"""`einsum` where operands are sparse: products of matrices and vectors, transpositions, sums of rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..algebra import Semiring
+from ..arrays import take_in
+from ..contraction import contracted, planned
+from ..conversion import conform
+from ..elementwise import Arrays
+from ..errors import ShapeError
+from ..types import DType
+from .matrix import common_dtype, is_sparse
+from .parts import reduce, transpose
+from .products import multiplied
+
+
+class Operand:
+    """A sparse matrix with what a contraction asks of an array."""
+
+    ndim = 2
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix, self.shape = matrix, tuple(matrix.shape)
+
+    def reshape(self, *shape: Any) -> Operand:
+        """The matrix itself, which has no other shape.
+
+        Raises
+        ------
+        ShapeError
+        """
+        sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        if tuple(sizes) != self.shape:
+            raise _refuse(f"one of shape {self.shape} where {tuple(sizes)} is needed")
+        return self
+
+
+class Mixed(Arrays):
+    """`Arrays`, some of which are sparse matrices.
+
+    Parameters
+    ----------
+    semiring, threads
+        As of `Arrays`.
+    dtype : dtype
+        In which all products are computed.
+    device : str, optional
+        Where; by default where the operands are.
+    """
+
+    def __init__(self, semiring: Semiring, threads: int | None, dtype: DType, device: str | None) -> None:
+        super().__init__(semiring, threads)
+        self.dtype, self.device = dtype, device
+
+    def permuted(self, X: Any, axes: Sequence[int]) -> Any:
+        """The axes in another order."""
+        if not isinstance(X, Operand):
+            return super().permuted(X, axes)
+        return X if tuple(axes) == (0, 1) else Operand(transpose(X.matrix))
+
+    def diagonal(self, X: Any, i: int, j: int) -> Any:
+        """The diagonal of a dense array.
+
+        Raises
+        ------
+        ShapeError
+            If X is sparse.
+        """
+        if isinstance(X, Operand):
+            raise _refuse("a diagonal")
+        return super().diagonal(X, i, j)
+
+    def product(self, X: Any, Y: Any) -> Any:
+        """X ⊗ Y: sparse where both are."""
+        if X.ndim != 2 or Y.ndim != 2:
+            if isinstance(X, Operand) or isinstance(Y, Operand):
+                raise _refuse("a batch of products")
+            return super().product(X, Y)
+        a, b = (Z.matrix if isinstance(Z, Operand) else Z for Z in (X, Y))
+        if a is X and b is Y:
+            return super().product(X, Y)
+        options: dict[str, Any] = {"dtype": self.dtype, "device": self.device, "threads": self.threads}
+        found = multiplied(a, b, self.semiring, **options, where="einsum")
+        return Operand(found) if is_sparse(found) else found
+
+    def times(self, X: Any, Y: Any) -> Any:
+        """x ⊗ y of each two entries of dense arrays.
+
+        Raises
+        ------
+        ShapeError
+            If one is sparse.
+        """
+        if isinstance(X, Operand) or isinstance(Y, Operand):
+            raise _refuse("entries multiplied one by one")
+        return super().times(X, Y)
+
+    def total(self, X: Any, axes: Sequence[int]) -> Any:
+        """⊕ along axes; dense."""
+        if not isinstance(X, Operand):
+            return super().total(X, axes)
+        first = reduce(X.matrix, max(axes), self.semiring, dtype=self.dtype, threads=self.threads)
+        return first if len(axes) == 1 else super().total(first, (0,))
+
+
+def evaluated(
+    subscripts: str,
+    operands: Sequence[Any],
+    s: Semiring,
+    *,
+    order: Any,
+    out: Any,
+    dtype: DType,
+    device: str | None,
+    threads: int | None,
+) -> Any:
+    """`einsum` of operands of which some are sparse: sparse where the result is a product of two sparse matrices.
+
+    Raises
+    ------
+    ShapeError
+        If it asks for more than products, transpositions and sums of sparse matrices, or `out` is passed.
+    """
+    if out is not None:
+        raise ShapeError("einsum: out must be left out where operands are sparse, got one. Use matmul with out=.")
+    taken = [X if is_sparse(X) else take_in(X, where="einsum").array for X in operands]
+    dtype = common_dtype(s, dtype, *taken, where="einsum")
+    live = [Operand(X) if is_sparse(X) else conform(X, s, dtype, where="einsum") for X in taken]
+    library = Mixed(s, threads, dtype, device)
+    plan = planned(subscripts, [X.shape for X in live], s, dtype or bool, order)
+    result = contracted(plan, live, library)
+    return result.matrix if isinstance(result, Operand) else result
+
+
+def _refuse(came: str) -> ShapeError:
+    return ShapeError(
+        f"einsum: sparse operands must be matrices of products, transpositions or sums, got {came}. Pass an array "
+        "instead, with the semiring's zero where nothing is stored."
+    )
