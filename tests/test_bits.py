@@ -18,6 +18,8 @@ from scipy import sparse
 
 from semiring import BitMatrix, DTypeError, FormatError, MemoryNeeded, ShapeError, get
 from semiring.backend import bind
+from semiring.cpu.bits import gemm, nibbles
+from semiring.cpu.bits import words as products
 
 BOOLEAN = get("boolean")
 CASE = cases.Case(BOOLEAN, np.dtype(bool))
@@ -282,6 +284,25 @@ def test_in_place_products(m, n):
         ops.right_mul(packed, ops.upload(D))
         np.testing.assert_array_equal(packed.to_bool(), scipy_product(R.T, D))
         assert tails_are_zero(packed)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (65, 63, 64), (130, 517, 200), (37, 1100, 1090)], ids=str)
+def test_products_by_tables_in_the_cache(sizes, monkeypatch):
+    """As processors with registers of 32 bytes have them of large matrices: `semiring.cpu.bits.nibbles`."""
+    monkeypatch.setattr(products, "_kernel", lambda m, k, n: nibbles)
+    for density in (0.002, 0.6):
+        test_products_agree_with_scipy(sizes, density)
+    test_in_place_products(*sizes[1:])
+    test_verbs_touch_their_own_view_alone()
+
+
+def test_which_tables_a_product_has(monkeypatch):
+    for lanes, sizes, expected in (
+        *((64, (4096, 4096, 64), gemm), (32, (4096, 4096, 64), nibbles), (32, (1024, 1024, 16), nibbles)),
+        *((32, (1023, 4096, 64), gemm), (32, (4096, 4096, 15), gemm), (16, (4096, 4096, 64), gemm)),
+    ):
+        monkeypatch.setattr(products, "LANES", lanes)
+        assert products._kernel(*sizes) is expected
 
 
 def test_verbs_touch_their_own_view_alone():

@@ -164,6 +164,14 @@ MUTANTS = [
         "Words before the pivot's are not updated.",
     ),
     Mutant(
+        "bits-nibbles-last-word",
+        "semiring/cpu/bits/nibbles.py",
+        "depth = min(DEPTH, (k - k0 + 63) // 64)",
+        "depth = min(DEPTH, max((k - k0) // 64, 1))",
+        "tests/test_bits.py::test_products_by_tables_in_the_cache",
+        "The rows of B beyond the last full word are left out.",
+    ),
+    Mutant(
         "bits-strip-mask",
         "semiring/cpu/bits/gemm.py",
         "mask = (strip_masks[s] >> w) & names",

@@ -14,8 +14,10 @@ import numpy as np
 from ..pool import run
 from ..processors import default_threads
 from . import gemm as bitgemm
+from . import nibbles as bitnibbles
 from . import planes as bitplanes
 from . import rows as bitrows
+from .vectors import LANES
 
 if TYPE_CHECKING:
     from ...bits import BitMatrix
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 ROWS, WORDS = 2048, 32
 #: Where an operand is copied first, the strip of columns is narrower: the copy counts as additional memory.
 NARROW = 16
+#: Where a register holds 32 bytes of a table, those of products from this size on are in the cache.
+LARGE = 1024
 #: Pairs that a thread at least should compute: 0.1 ms of them; waking it costs half of that.
 ALONE = 1 << 31
 #: Bytes that one thread at least should read or write where the work is a single pass over memory.
@@ -110,12 +114,20 @@ class _Cut(NamedTuple):
         return min(self.threads, parts) * self.per_thread
 
 
+def _kernel(m: int, k: int, n: int) -> Any:
+    """What multiplies m × k bits by k × n words: its `multiply_block` and `block_bytes`.
+
+    Tables in a register of 64 bytes are faster than any in memory; those of 32 only where few rows share a table.
+    """
+    return bitnibbles if LANES == 32 and min(m, k, 64 * n) >= LARGE else bitgemm
+
+
 def cut_product(m: int, k: int, n: int, threads: int | None) -> _Cut:
     """C ← C ∨ A ∧ B of m rows × n words: blocks."""
     threads = _enough(m * k * n * 64, threads)
     high, wide = _grid(m, n, threads)
     rows, words = _part(m, bitplanes.STRIP, ROWS, high), _part(n, 8, WORDS, wide)
-    return _Cut(rows, words, threads, 0, bitgemm.block_bytes(min(m, rows), min(n, words)))
+    return _Cut(rows, words, threads, 0, _kernel(m, k, n).block_bytes(min(m, rows), min(n, words)))
 
 
 def cut_left(m: int, n: int, threads: int | None) -> _Cut:
@@ -125,7 +137,7 @@ def cut_left(m: int, n: int, threads: int | None) -> _Cut:
     wide = min(n, words)
     copied = _lines(8 * wide * m) if m > ROWS else 0
     rows = _part(m, bitplanes.STRIP, ROWS)
-    return _Cut(rows, words, threads, copied, bitgemm.block_bytes(min(m, ROWS), wide) + copied)
+    return _Cut(rows, words, threads, copied, _kernel(m, m, n).block_bytes(min(m, ROWS), wide) + copied)
 
 
 def cut_right(m: int, k: int, n: int, threads: int | None) -> _Cut:
@@ -136,7 +148,8 @@ def cut_right(m: int, k: int, n: int, threads: int | None) -> _Cut:
     rows = _part(m, bitplanes.STRIP, tallest, threads)
     high = min(m, rows)
     copied = _lines(8 * n * high)
-    return _Cut(rows, _part(n, 8, WORDS), threads, copied, bitgemm.block_bytes(high, min(n, WORDS)) + copied)
+    space = _kernel(m, k, n).block_bytes(high, min(n, WORDS))
+    return _Cut(rows, _part(n, 8, WORDS), threads, copied, space + copied)
 
 
 def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, threads: int | None = None) -> None:
@@ -145,11 +158,11 @@ def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, t
     if not (m and n and (k or fresh)):
         return
     (c, ldc), (a, lda), (b, ldb) = target_of(C), _location(A), _location(B)
-    cut = cut_product(m, k, n, threads)
+    cut, product = cut_product(m, k, n, threads), _kernel(m, k, n).multiply_block
 
     def block(worker: int, i: int, rows: int, j: int, words: int) -> None:
         work = scratch(cut.per_thread)
-        bitgemm.multiply_block(c + i * ldc + 8 * j, ldc, a + i * lda, lda, b + 8 * j, ldb, rows, k, words, fresh, work)
+        product(c + i * ldc + 8 * j, ldc, a + i * lda, lda, b + 8 * j, ldb, rows, k, words, fresh, work)
 
     run(block, [(*i, *j) for i in _spans(m, cut.rows) for j in _spans(n, cut.words)], cut.threads)
 
@@ -160,7 +173,7 @@ def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> 
     if not (m and n):
         return
     (d, ldd), (r, ldr) = _location(D), target_of(R)
-    cut = cut_left(m, n, threads)
+    cut, product = cut_left(m, n, threads), _kernel(m, m, n).multiply_block
 
     def strip(worker: int, j: int, words: int) -> None:
         work = scratch(cut.per_thread)
@@ -169,7 +182,7 @@ def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> 
             bitplanes.copy_words(old, ldo, work, 8 * words, m, words)
             old, ldo = work, 8 * words
         for i, rows in _spans(m, cut.rows):
-            bitgemm.multiply_block(r + i * ldr + 8 * j, ldr, d + i * ldd, ldd, old, ldo, rows, m, words, True, space)
+            product(r + i * ldr + 8 * j, ldr, d + i * ldd, ldd, old, ldo, rows, m, words, True, space)
 
     run(strip, _spans(n, cut.words), cut.threads)
 
@@ -180,14 +193,14 @@ def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) ->
     if not (m and n):
         return
     (c, ldc), (d, ldd) = target_of(C), _location(D)
-    cut = cut_right(m, k, n, threads)
+    cut, product = cut_right(m, k, n, threads), _kernel(m, k, n).multiply_block
 
     def rows_of(worker: int, i: int, rows: int) -> None:
         work = scratch(cut.per_thread)
         space = work + cut.copied
         bitplanes.copy_words(c + i * ldc, ldc, work, 8 * n, rows, n)
         for j, words in _spans(n, cut.words):
-            bitgemm.multiply_block(c + i * ldc + 8 * j, ldc, work, 8 * n, d + 8 * j, ldd, rows, k, words, True, space)
+            product(c + i * ldc + 8 * j, ldc, work, 8 * n, d + 8 * j, ldd, rows, k, words, True, space)
 
     run(rows_of, _spans(m, cut.rows), cut.threads)
 
