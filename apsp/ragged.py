@@ -209,6 +209,7 @@ def _scattered(which: Array, rows: Array, cols: Array, sizes: np.ndarray) -> tup
                 f"{int(which[k])} of {int(sizes[int(which[k])])} vertices. Number them from 0 in each graph."
             )
     A = xp.full(len(sizes) * n * n, NONE, np.int16)
+    rows, cols = (x.astype(np.int64, copy=False) for x in (rows, cols))  # uint64 and int64 would be float64
     A[(which * n + rows) * n + cols] = 1
     return A.reshape(len(sizes), n, n), sizes
 

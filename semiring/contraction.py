@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import string
 from collections import Counter
 from collections.abc import Sequence
@@ -196,7 +197,7 @@ def _pairs(inputs: list[str], output: str, sizes: dict[str, int], s: Semiring, o
     if count < 3 or not s.mul.commutes:
         return [tuple(range(count))] if count > 1 else []
     if not isinstance(order, str):
-        return [tuple(sorted(pair)) for pair in order]
+        return _in_order(order, count)
     try:
         import opt_einsum
     except ImportError:
@@ -208,6 +209,24 @@ def _pairs(inputs: list[str], output: str, sizes: dict[str, int], s: Semiring, o
     shapes = [tuple(sizes[x] for x in letters) for letters in inputs]
     path, _ = opt_einsum.contract_path(text, *shapes, shapes=True, optimize=order)
     return [tuple(sorted(pair)) for pair in path]
+
+
+def _in_order(order: Any, count: int) -> list[tuple[int, ...]]:
+    """The positions of an order, if they leave one of `count` operands; NumPy's lists begin with a word."""
+    try:
+        pairs = [tuple(sorted(map(operator.index, pair))) for pair in order if not isinstance(pair, str)]
+    except TypeError:
+        pairs = []
+    left = count
+    for pair in pairs:
+        distinct = len(set(pair)) == len(pair) > 0
+        left = left - len(pair) + 1 if distinct and 0 <= pair[0] and pair[-1] < left else 0
+    if left != 1:
+        raise ShapeError(
+            f"einsum: order must have positions that leave one operand of {count}, got {order!r}. Each time the "
+            f"result goes to the end: order={[(0, 1)] * (count - 1)} is one."
+        )
+    return pairs
 
 
 def read(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:

@@ -98,6 +98,8 @@ def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str
         raise DTypeError(f"{where}: entries must be real numbers or truth values, got {array.dtype}.")
     if semiring.dtypes == ("bool",) and array.dtype.kind != "b":
         return _as_bool(array, semiring, where)
+    if not array.ndim:
+        return conform(array.reshape(1), semiring, dtype, where=where, first=first).reshape(())
     target = dtypes.resolve(semiring, dtype, array.dtype, where=where)
     if array.dtype == target and array.dtype.isnative:
         return array

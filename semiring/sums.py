@@ -278,7 +278,7 @@ def prod(A: Array, semiring: str | Semiring = "min_plus", *, axis: int = -1, thr
     array([4, 7])
     """
     s = get(semiring)
-    X = np.asarray(A) if isinstance(A, (list, tuple)) else A
+    X = A if hasattr(A, "ndim") else np.asarray(A)
     axis = _axis(axis, X.ndim, "prod")
     letters = string.ascii_letters[: X.ndim]
     kept = letters[:axis] + letters[axis + 1 :]

@@ -52,6 +52,7 @@ def survey(
     """
     if A.size == 0 or A.dtype.kind == "b":
         return Survey(0, 1 if A.size else 0, True)
+    A = A if A.ndim else A.reshape(1)
     if isinstance(A, np.ndarray):
         return _survey_on_host(A, semiring, where, first, null_undeclared)
     return _survey_on_device((A,), semiring, where, first, null_undeclared)()[0]

@@ -405,3 +405,23 @@ def test_steps_hold_what_the_plan_says():
     plan = planned("abc,cd->abd", [(3, 2, 4), (4, 5)], s, np.float64, "auto")
     assert plan.bytes == 8 * (30 + 24 + 20)
     assert planned("ij,j->i", [(3, 4), (4,)], s, np.float64, "auto").bytes == 8 * 3
+
+
+def test_scalars_of_several_dtypes_and_outside_the_semiring():
+    assert einsum(",->", 1, 2.5) == 3.5
+    assert einsum(",->", np.array(1, ">i2"), np.array(2, np.int16)) == 3
+    assert einsum(",i->i", -np.inf, [1.0], semiring="max_plus").tolist() == [-np.inf]
+    with pytest.raises(DomainError, match="got nan at 0"):
+        einsum(",->", np.nan, 2.5)
+    with pytest.raises(ShapeError, match="prod: axis"):
+        semiring.prod(3)
+
+
+def test_an_order_is_numpys_own_or_refused():
+    text, X = "ij,jk,kl->il", [np.eye(2), np.ones((2, 3)), np.ones((3, 2))]
+    path, _ = np.einsum_path(text, *X)
+    np.testing.assert_array_equal(einsum(text, *X, semiring="plus_times", order=path), np.full((2, 2), 3.0))
+    orders = ([], [(0, 1)], [(0, 1)] * 3, [(0, 5), (0, 1)], [(0, 0), (0, 1)], [()], [(-1, 0), (0, 1)], [("a", "b")], 7)
+    for order in (*orders, [(0, 1, 2), (0, 1)]):
+        with pytest.raises(ShapeError, match=r"order=\[\(0, 1\), \(0, 1\)\] is one"):
+            einsum(text, *X, order=order)

@@ -171,3 +171,10 @@ def test_tensors_go_in_and_come_out():
     for graphs in (one, data):
         np.testing.assert_array_equal(hops(graphs), wanted)
         assert isinstance(hops(graphs), torch.Tensor)
+
+
+def test_indices_of_unsigned_numbers():
+    path, arc = np.array([[0, 1], [1, 2]]), np.array([[1], [0]])
+    expected = [[[0, 1, 2], [-1, 0, 1], [-1, -1, 0]], [[0, -1, -1], [1, 0, -1], [-1, -1, -1]]]
+    for first, second in (("u8", "u8"), ("u8", "i8"), ("u1", "i1")):
+        assert hops([path.astype(first), arc.astype(second)]).tolist() == expected

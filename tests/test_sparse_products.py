@@ -385,6 +385,18 @@ def test_nothing_that_came_is_changed():
             np.testing.assert_array_equal(x, y)
 
 
+def test_masks_of_products_without_rows_or_columns():
+    for m, n in ((0, 3), (3, 0), (0, 0)):
+        mask = np.ones((m, n), bool)
+        assert semiring.matmul(sp.csr_array((m, 2)), np.ones((2, n)), mask=mask).shape == (m, n)
+        assert semiring.matmul(np.ones((m, 2)), sp.csr_array((2, n)), mask=mask, complement=True).shape == (m, n)
+
+
+def test_the_first_power_has_each_position_once():
+    twice = sp.csr_array((np.array([5.0, 3.0]), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 2))
+    assert semiring.power(twice, 1, "min_plus").toarray().tolist() == [[0, 3], [0, 0]]
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("case", ALL)
 def test_a_gpu_computes_the_same(case):

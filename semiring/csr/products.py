@@ -103,16 +103,16 @@ def powered(A: Any, k: int, s: Semiring, dtype: DType, device: str | None, threa
         dtype = common_dtype(s, dtype, taken.data, where="power")
         base: Any = taken.conformed(s, dtype, where="power").sent(device_of(taken.data, device))
         result, n = None, taken.shape[0]
-        if k == 0:
+        if k < 2:
             xp = module(base.data)
             unit = xp.full(n, dtypes.one(s, base.data.dtype), base.data.dtype)
-            result = CSR(
-                base.shape, xp.arange(n + 1, dtype=xp.int64), xp.arange(n, dtype=dtypes.index_dtype(n)), unit, A
-            )
+            eye = CSR(base.shape, xp.arange(n + 1, dtype=xp.int64), xp.arange(n, dtype=dtypes.index_dtype(n)), unit, A)
+            # A itself may have several entries of one position; and the result has memory of its own.
+            result, k = product_of(eye, base, s, None, False, threads, "power") if k else eye, 0
         exponent = 1
         while k:
             if k & 1:
-                result = _copy(base) if result is None else _power_step(result, base, s, threads, f"A^{exponent}")
+                result = base if result is None else _power_step(result, base, s, threads, f"A^{exponent}")
             k >>= 1
             exponent *= 2
             if k:
@@ -122,11 +122,6 @@ def powered(A: Any, k: int, s: Semiring, dtype: DType, device: str | None, threa
         here = "cpu" if isinstance(result, np.ndarray) else "cuda"
         home = "cuda" if taken.on_gpu else "cpu"
         return result if here == home else product.sent(result, home)
-
-
-def _copy(A: Any) -> Any:
-    """A in memory of its own."""
-    return replace(A, indices=A.indices.copy(), data=A.data.copy()) if isinstance(A, CSR) else A.copy()
 
 
 def _power_step(A: Any, B: Any, s: Semiring, threads: int | None, name: str) -> Any:
@@ -218,7 +213,7 @@ def _with_dense(
         Y = _masked(A, X, s, True, allowed, threads, where)
         return Y.reshape(shape)
     X = A[None, :] if A.ndim == 1 else A
-    turned = None if allowed is None else allowed.reshape(X.shape[0], -1).T
+    turned = None if allowed is None else allowed.reshape(X.shape[0], B.shape[1]).T
     Y = _masked(B.transposed(), X.T, s, False, turned, threads, where).T
     return module(Y).ascontiguousarray(Y).reshape(shape)
 
@@ -228,7 +223,7 @@ def _masked(A: CSR, X: Array, s: Semiring, mirrored: bool, allowed: Any, threads
     if allowed is None:
         return _gathered(A, X, s, mirrored, threads, where)
     xp = module(A.data)
-    allowed = xp.asarray(allowed).reshape(A.shape[0], -1)
+    allowed = xp.asarray(allowed).reshape(A.shape[0], X.shape[1])
     rows = allowed.any(1).nonzero()[0]
     Y = xp.full((A.shape[0], X.shape[1]), dtypes.zero(s, A.data.dtype), A.data.dtype)
     found = _gathered(A.take(rows), X, s, mirrored, threads, where)
