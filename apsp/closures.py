@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from semiring.algebra import Semiring
 from semiring.catalog import get
-from semiring.gradients import TIES, asked_by, ties_error
+from semiring.gradients import TIES, ties_error
 from semiring.observed import Callback
 from semiring.tiles import TileStore
 from semiring.types import Array, DType
 
+from .gradients.dispatch import differentiable, is_differentiated
 from .large.limits import Limits
 from .large.sources import matrix_or_graph
-from .padding import closed_together, is_list_of_matrices, refuse_for_lists
+from .padding import closed_together, is_list_of_matrices
 from .question import Question
 from .reading.options import BY_RULE, NullValue, nulls_of
 from .repeated import ENTRIES, WANTS, remember, repeat
@@ -28,8 +30,18 @@ if TYPE_CHECKING:
     from .distributed.solving import WorldLike
 
 
-#: The options of `closure` that decide how the work is done, as they are where nothing is asked for.
-PLAIN = ("auto", None, None, False, None, None, None, False, BY_RULE, None, None, None, None, None)
+#: The options that decide how the work is done, and those of memory and disks, as they are by default.
+PLAIN = dict.fromkeys(("block", "dtype", "device", "callback", "gpus", "threads", "per_thread"))
+PLAIN |= {"schedule": "auto", "overwrite": False, "unweighted": False}
+UNLIMITED = dict.fromkeys(("memory", "checkpoint", "output", "every"))
+
+
+class Kind(NamedTuple):
+    """A kind of input that is not closed as one matrix or graph."""
+
+    includes: Callable[[Any], bool]
+    #: `close(A, semiring, …)`, with all options of `closure`.
+    close: Callable[..., Any]
 
 
 def closure(
@@ -168,34 +180,22 @@ def closure(
            [3., 0., 1.],
            [2., 6., 0.]])
     """
-    if isinstance(A, (list, tuple)) and is_list_of_matrices(A):
-        refuse_for_lists(
-            overwrite=overwrite, gpus=gpus, memory=memory, checkpoint=checkpoint, every=every, output=output,
-            callback=callback, steps=steps,
-        )  # fmt: skip
-        options: dict[str, Any] = {
-            "schedule": schedule,
-            "block": block,
-            "device": device,
-            "threads": threads,
-            "ties": ties,
-        }
-        close = partial(closure, semiring=semiring, per_thread=per_thread, **options)
-        return closed_together(A, get(semiring), dtype, unweighted, nulls_of(null_value), close)
-    if (hasattr(A, "requires_grad") or hasattr(A, "aval")) and (library := asked_by(A)):  # PyTorch's, JAX's
-        if steps:
-            raise ValueError(
-                "closure: steps=True must have a matrix without gradients, got a tensor that requires them. Pass "
-                "A.detach(), or jax.lax.stop_gradient(A) outside of transformations."
-            )
-        if library == "torch":
-            from .gradients.tensors import closure as differentiable
-        else:
-            from .gradients.tracers import closure as differentiable
-        others = {"dtype": dtype, "device": device, "overwrite": overwrite, "callback": callback, "gpus": gpus}
-        others |= {"per_thread": per_thread, "unweighted": unweighted, "memory": memory, "checkpoint": checkpoint}
-        others |= {"every": every, "output": output, "null_value": None if null_value is BY_RULE else null_value}
-        return differentiable(A, semiring, ties, null_value is None, schedule, block, threads, **others)
+    work: dict[str, Any] = {
+        "schedule": schedule,
+        "block": block,
+        "dtype": dtype,
+        "device": device,
+        "overwrite": overwrite,
+        "callback": callback,
+        "gpus": gpus,
+        "threads": threads,
+        "per_thread": per_thread,
+        "unweighted": unweighted,
+    }
+    storage: dict[str, Any] = {"memory": memory, "checkpoint": checkpoint, "output": output, "every": every}
+    for kind in () if type(A) is np.ndarray else KINDS:
+        if kind.includes(A):
+            return kind.close(A, semiring, ties=ties, steps=steps, null_value=null_value, **work, **storage)
     if ties not in TIES:
         raise ties_error(ties, "closure")
     if steps and any(x is not None for x in (memory, checkpoint, output, gpus)):
@@ -205,31 +205,14 @@ def closure(
         )
     algebra = get(semiring)
     plain = type(A) is np.ndarray and A.size <= ENTRIES and dtype is None and not steps
-    if plain:
-        work = (schedule, block, device, overwrite, callback, threads, per_thread, unweighted, null_value)
-        plain = (*work, gpus, memory, checkpoint, every, output) == PLAIN
+    plain = plain and null_value is BY_RULE and work == PLAIN and storage == UNLIMITED
     if plain:
         question = Question(A, algebra, WANTS)
         if (repeated := repeat(question)) is not None:
             return repeated
-    limits = Limits.of(memory, checkpoint, output, every)
+    limits = Limits.of(**storage)
     with Limits.output_context(limits, gpus) as in_effect:
-        wants = Wants.of(
-            where="closure",
-            schedule=schedule,
-            block=block,
-            callback=callback,
-            threads=threads,
-            per_thread=per_thread,
-            dtype=dtype,
-            device=device,
-            overwrite=overwrite,
-            unweighted=unweighted,
-            nulls=nulls_of(null_value),
-            gpus=gpus,
-            limits=in_effect,
-            table=True,
-        )
+        wants = Wants.of(where="closure", nulls=nulls_of(null_value), limits=in_effect, table=True, **work)
         question = Question(matrix_or_graph(A, wants), algebra, wants)
         if steps:
             from .comparison.steps import closure_and_steps
@@ -240,3 +223,7 @@ def closure(
         remember(question, answered.plan)
     engine = answered.engine
     return question.in_kind(engine.storage) if output is None else TileStore(output)
+
+
+#: All others are one matrix, a batch of one shape, or a graph.
+KINDS = (Kind(is_list_of_matrices, partial(closed_together, closure)), Kind(is_differentiated, differentiable))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.arrays import in_kind_of, take_in
+from semiring.catalog import get
 from semiring.devices import module, on_device
 from semiring.gradients import asked_by
 from semiring.memory import require
@@ -17,24 +19,43 @@ from semiring.survey import survey
 from semiring.types import DType
 
 from .graph.entries import over
-from .graph.nulls import Nulls, warn_of_ambiguous
+from .graph.nulls import warn_of_ambiguous
+from .reading.options import NullValue, nulls_of
 
 #: Matrices are padded to one size unless this makes so many times their entries; then to several sizes.
 WASTE = 4
 
 
-def is_list_of_matrices(A: Sequence[Any]) -> bool:
-    """Whether all of these are square matrices, as arrays."""
+def is_list_of_matrices(A: Any) -> bool:
+    """Whether A is a list or tuple, not empty, of square matrices, as arrays."""
+    if not isinstance(A, (list, tuple)):
+        return False
     shapes: list[Any] = [getattr(X, "shape", ()) for X in A]
     return bool(shapes) and all(len(shape) == 2 and shape[0] == shape[1] for shape in shapes)
 
 
-def refuse_for_lists(**others: Any) -> None:
-    """Refuse options of `closure` that are for one matrix.
+def closed_together(
+    closure: Callable[..., Any],
+    matrices: Sequence[Any],
+    semiring: str | Semiring,
+    *,
+    dtype: DType,
+    unweighted: bool,
+    null_value: NullValue,
+    schedule: str,
+    block: int | None,
+    device: str | None,
+    threads: int | None,
+    per_thread: int | None,
+    ties: str,
+    **others: Any,
+) -> list[Any]:
+    """The closure of each, in kind; `closure`, that of `apsp`, closes batches.
 
     Raises
     ------
     ValueError
+        If the other options, which are for one matrix, are not as they are by default.
     """
     for name, value in others.items():
         if value is not None and value is not False:
@@ -42,18 +63,9 @@ def refuse_for_lists(**others: Any) -> None:
                 f"closure: {name} must be left out of a list of matrices, got {name}={value!r}. Pass one matrix at a "
                 "time, or an array of shape (batch, n, n)."
             )
-
-
-def closed_together(
-    matrices: Sequence[Any], s: Semiring, dtype: DType, unweighted: bool, nulls: Nulls, close: Callable[..., Any]
-) -> list[Any]:
-    """The closure of each, in kind.
-
-    Parameters
-    ----------
-    close : callable
-        `close(A, …)` is the closure of a batch, by options of `apsp.closure`.
-    """
+    s, nulls = get(semiring), nulls_of(null_value)
+    work = {"schedule": schedule, "block": block, "device": device, "threads": threads, "per_thread": per_thread}
+    close = partial(closure, semiring=semiring, ties=ties, **work)
     sizes = [int(X.shape[0]) for X in matrices]
     n, library = max(sizes), asked_by(*matrices)
     if library:
