@@ -204,8 +204,8 @@ def closure(
             "matrices, got one of them. Leave it out."
         )
     algebra = get(semiring)
-    plain = type(A) is np.ndarray and A.size <= ENTRIES and dtype is None and not steps
-    plain = plain and null_value is BY_RULE and work == PLAIN and storage == UNLIMITED
+    plain = type(A) is np.ndarray and A.size <= ENTRIES and not steps and null_value is BY_RULE
+    plain = plain and work == PLAIN and storage == UNLIMITED
     if plain:
         question = Question(A, algebra, WANTS)
         if (repeated := repeat(question)) is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -120,7 +121,7 @@ def kind(s: Semiring, where: str) -> str:
     )
 
 
-class Differentiable:
+class Differentiable(ABC):
     """What contractions ask of tensors and traced arrays: `elementwise.Arrays`, with gradients.
 
     Parameters
@@ -130,9 +131,10 @@ class Differentiable:
     threads : int, optional
     """
 
-    #: The library's functions, and an array as a constant of derivatives.
+    #: The library's functions, an array as a constant of derivatives, and `semiring.matmul` of its arrays.
     xp: Any
     fixed: Any
+    matmul: Any
 
     def __init__(self, s: Semiring, ties: str, threads: int | None) -> None:
         self.semiring, self.ties, self.threads, self.kind = s, ties, threads, kind(s, "einsum")
@@ -140,6 +142,10 @@ class Differentiable:
     def diagonal(self, X: Any, i: int, j: int) -> Any:
         """The entries where two axes have one index, which becomes the last axis."""
         return X.diagonal(0, i, j)
+
+    def product(self, X: Any, Y: Any) -> Any:
+        """X ⊗ Y, matrices or as many of both."""
+        return self.matmul(X, Y, self.semiring, self.ties, self.threads)
 
     def times(self, X: Any, Y: Any) -> Any:
         """x ⊗ y of each two entries."""
@@ -156,9 +162,9 @@ class Differentiable:
         assert self.semiring.add.ufunc is not None
         return self._masked(self.best(X, axes, REDUCTIONS[self.semiring.add.ufunc]))
 
+    @abstractmethod
     def best(self, X: Any, axes: Sequence[int], name: str) -> Any:
         """The "min" or "max" along axes, with gradients as `ties` says."""
-        raise NotImplementedError
 
     def _masked(self, Z: Any) -> Any:
         """What is the semiring's zero has no gradient, unless zeros are numbers like others."""

@@ -125,15 +125,11 @@ def matmul(A: Any, B: Any, semiring: str | Semiring, ties: str, threads: int | N
 class Tensors(Differentiable):
     """What contractions ask of tensors."""
 
-    xp, fixed = torch, staticmethod(Tensor.detach)
+    xp, fixed, matmul = torch, staticmethod(Tensor.detach), staticmethod(matmul)
 
     def permuted(self, X: Tensor, axes: Sequence[int]) -> Tensor:
         """The axes in another order."""
         return X.permute(axes)
-
-    def product(self, X: Tensor, Y: Tensor) -> Tensor:
-        """X ⊗ Y, matrices or as many of both."""
-        return matmul(X, Y, self.semiring, self.ties, self.threads)
 
     def best(self, X: Tensor, axes: Sequence[int], name: str) -> Any:
         """The "min" or "max" along axes, with gradients as `ties` says."""

@@ -79,15 +79,11 @@ def matmul(A: Any, B: Any, semiring: str | Semiring, ties: str, threads: int | N
 class Traced(Differentiable):
     """What contractions ask of traced arrays."""
 
-    xp, fixed = jnp, staticmethod(jax.lax.stop_gradient)
+    xp, fixed, matmul = jnp, staticmethod(jax.lax.stop_gradient), staticmethod(matmul)
 
     def permuted(self, X: Any, axes: Sequence[int]) -> Any:
         """The axes in another order."""
         return X.transpose(axes)
-
-    def product(self, X: Any, Y: Any) -> Any:
-        """X ⊗ Y, matrices or as many of both."""
-        return matmul(X, Y, self.semiring, self.ties, self.threads)
 
     def best(self, X: Any, axes: Sequence[int], name: str) -> Any:
         """The "min" or "max" along axes, with gradients as `ties` says."""

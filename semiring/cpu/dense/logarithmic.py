@@ -40,7 +40,7 @@ _CUT, _SCALE = {32: 100, 64: 900}, {32: 50, 64: 450}
 
 def _integers(count: int) -> Any:
     """So many arguments that follow one another."""
-    return types.StarArgTuple((types.intp,) * count)  # type: ignore[attr-defined]
+    return types.StarArgTuple((types.intp,) * count)  # type: ignore[attr-defined] # which numba declares at run time
 
 
 def _any(builder: Any, mask: Any) -> Any:
