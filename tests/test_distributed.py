@@ -7,6 +7,7 @@ import time
 from threading import Barrier, current_thread
 
 import cases
+import networkx as nx
 import numpy as np
 import pytest
 from reference import Reference
@@ -503,6 +504,37 @@ def test_an_elimination_over_several_ranks_is_asked_for():
     line = Graph.from_arrays(k[:-1], k[1:], directed=False)  # of several panels
     r = shortest_paths(line, gpus=ranks, engine="elimination")
     np.testing.assert_array_equal(r.reduce("eccentricity"), np.maximum(k, 699 - k))
+
+
+def test_sums_over_best_paths_are_shared_out_by_sources(monkeypatch):
+    """Also where sources ask for different amounts, and where there are fewer of them than ranks."""
+    graph, n = road_like(300, seed=1), 300
+    r = shortest_paths(graph, engine="elimination", gpus=world(ranks=3, threads=1))
+    calls, of_rank = [], Eliminated.flows
+
+    def counted(*arguments):
+        found = of_rank(*arguments)
+        calls.append(found is not None)
+        return found
+
+    monkeypatch.setattr(Eliminated, "flows", counted)
+    done = []
+    found = r.edge_betweenness(normalized=False, callback=lambda count, total: done.append((count, total)))
+    assert calls == [True] * 3
+    assert done[-1] == (n, n)
+    assert done == sorted(done)
+    edges = list(zip(graph.rows.tolist(), graph.cols.tolist(), strict=True))
+    G = nx.Graph()
+    G.add_weighted_edges_from((u, v, w) for (u, v), w in zip(edges, graph.weights.tolist(), strict=True))
+    expected = nx.edge_betweenness_centrality(G, normalized=False, weight="weight")
+    np.testing.assert_allclose(found, [expected[e] if e in expected else expected[e[::-1]] for e in edges], rtol=1e-12)
+    demand = np.random.default_rng(0).integers(0, 5, (n, n)).astype(float)
+    along = r.flows(demand)
+    assert calls == [True] * 6
+    assert np.dot(along, graph.weights) == pytest.approx((demand * r.distances).sum(), rel=1e-12)
+    np.testing.assert_allclose(along, shortest_paths(graph, engine="elimination").flows(demand), rtol=1e-12)
+    single, alone = r.betweenness(sources=1, seed=0), shortest_paths(graph).betweenness(sources=1, seed=0)
+    np.testing.assert_allclose(list(single.values()), list(alone.values()), rtol=1e-12)
 
 
 def test_shared_sweeps_are_all_begun_before_a_device_is_waited_for(graph, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,41 @@ class Spread(Engine):
 
 class SharedOut(Spread, Eliminated):
     """An elimination on each of several ranks."""
+
+    def flows(
+        self,
+        edges: tuple[np.ndarray, np.ndarray, np.ndarray],
+        sources: np.ndarray,
+        asked: np.ndarray | Callable[[slice], np.ndarray],
+        report: Callable[[int], None],
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Every rank takes a share of the sources; sums are added up in the order of ranks."""
+        ranks = self._ranks
+        if ranks is None:
+            return super().flows(edges, sources, asked, report)
+        bounds = [len(sources) * k // ranks.grid.size for k in range(ranks.grid.size + 1)]
+        lock, done = threading.Lock(), [0] * ranks.grid.size
+
+        def work(comm: Comm) -> tuple[np.ndarray, np.ndarray] | None:
+            start, stop = bounds[comm.rank : comm.rank + 2]
+
+            def lines(part: slice) -> np.ndarray:
+                assert callable(asked)
+                return asked(slice(start + part.start, start + part.stop))
+
+            def progress(count: int) -> None:
+                with lock:
+                    done[comm.rank] = count
+                    report(sum(done))
+
+            engine = self._engines[ranks.local_ranks.index(comm.rank)]
+            return Eliminated.flows(engine, edges, sources[start:stop], lines if callable(asked) else asked, progress)
+
+        found = [of_rank for of_rank in ranks.allgather(ranks.run(work)) if of_rank is not None]
+        if len(found) < ranks.grid.size:
+            return None
+        along, ends = (sum(parts[1:], start=parts[0]) for parts in zip(*found, strict=True))
+        return along, ends
 
 
 def on_one(question: Question) -> Question:
