@@ -120,6 +120,7 @@ def logaddexp(builder: Any, x: Any, y: Any) -> Any:
     # Too far apart, or NaN: the greater is the result.
     far = builder.fcmp_unordered("<", d, f.constant(f.form.smallest))
     e = builder.select(far, f.constant(0.0), f.exponential(d))
-    # log(1 + e) = 2 atanh(s) with s = e / (2 + e) ≤ 1/3.
+    # log(1 + e) = 2 atanh(s) with s = e / (2 + e) ≤ 1/3. The square of a tiny s would be subnormal, and slow.
     s = builder.fdiv(e, builder.fadd(f.constant(2.0), e))
-    return f.fused(s, f.atanh(s), high)
+    tiny = f.constant(2.0 ** (-f.form.bias // 3))
+    return f.fused(s, f.atanh(builder.select(builder.fcmp_ordered("<", s, tiny), tiny, s)), high)

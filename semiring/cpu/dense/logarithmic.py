@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -28,11 +29,16 @@ from ..logarithm import Functions
 from ..pool import run
 from ..vectors import I64, Vectors, across, emit, loop
 from .backend import WORKSPACE, CpuBackend, _layout, _parts
+from .exponentials import any_lane, exponentials, logarithms
 
 #: What is multiplied at a time: rows, depth, columns.
 ROWS, DEPTH, COLUMNS = 256, 512, 1024
 #: Where a side is shorter, or the product smaller, pairs are computed one by one.
 SHORTEST, PAIRS = 32, 1 << 20
+#: A closure of at most so many rows is computed pair by pair where exponentials are not exact.
+PAIRWISE = 128
+#: Of a batch of small matrices so many entries a thread are closed at a time.
+BATCH = 1 << 16
 #: Of floats of so many bits: exponentials below 2^−cut are 0; others are scaled by 2^scale, so that no product of two,
 #: nor a sum of 2²⁴ of them, leaves the normal numbers.
 _CUT, _SCALE = {32: 100, 64: 900}, {32: 50, 64: 450}
@@ -41,11 +47,6 @@ _CUT, _SCALE = {32: 100, 64: 900}, {32: 50, 64: 450}
 def _integers(count: int) -> Any:
     """So many arguments that follow one another."""
     return types.StarArgTuple((types.intp,) * count)  # type: ignore[attr-defined] # which numba declares at run time
-
-
-def _any(builder: Any, mask: Any) -> Any:
-    bits = ir.IntType(mask.type.count)
-    return builder.icmp_unsigned("!=", builder.bitcast(mask, bits), bits(0))
 
 
 def _scale(builder: Any, kind: Kind, rows: bool, args: Any) -> None:
@@ -165,7 +166,7 @@ def _unscale(typing: Any, kind: Any, *args: Any) -> Any:
                     doubtful = builder.and_(
                         builder.fcmp_unordered("<", total, bound), builder.fcmp_ordered(">", lost, f.constant(0.0))
                     )
-                    with builder.if_then(_any(builder, doubtful), likely=False):
+                    with builder.if_then(any_lane(builder, doubtful), likely=False):
                         row = builder.add(a, builder.mul(i, a_row))
                         builder.store(_again(v, f, depth, row, a_col, builder.add(b, offset), b_row), value_at)
                     here = builder.add(builder.add(out, builder.mul(i, out_row)), offset)
@@ -225,16 +226,99 @@ class _Buffers(threading.local):
 _scaled, _copied = _Buffers(), _Buffers()
 
 
+_NONE = np.empty(0, np.intp)
+
+
+def _by_halves(A: np.ndarray, ops: CpuBackend) -> None:
+    """A ← A*."""
+    h = len(A) // 2
+    A11, A12, A21, A22 = A[:h, :h], A[:h, h:], A[h:, :h], A[h:, h:]
+    ops.closure(A11)
+    ops.eliminate(A11, A12, A21, A22)
+    ops.closure(A22)
+    ops.eliminate(A22, A21, A12, A11)
+
+
 class LogarithmicBackend(CpuBackend):
     """The verbs where ⊕ is log(eᵃ + eᵇ) and ⊗ is +."""
 
-    pivot = 128  # within a pivot block exponentials are taken of pairs
-    cutover = 128
+    pivot = cutover = 512  # of which exponentials are taken once
 
     def __init__(self, kind: Kind, threads: int) -> None:
         super().__init__(kind, threads)
         sums: Semiring = catalog.get("plus_times")
         self._sums = CpuBackend(choose(sums, self.dtype, False), threads)
+
+    @cached_property
+    def _powers(self) -> Callable[..., None]:
+        return machine_code(exponentials, self.kind, "ii").call
+
+    @cached_property
+    def _logarithms(self) -> Callable[..., None]:
+        return machine_code(logarithms, self.kind, "iiiiiii").call
+
+    def closure(self, D: np.ndarray) -> None:
+        """D ← D*: of exponentials where that is exact; else of halves, and pair by pair."""
+        n = len(D)
+        if n < SHORTEST or n > self.pivot:
+            return super().closure(D)
+        batch, quarter = D[None], D[None, : n // 4, : n // 4]  # a larger matrix is not tried where that is not exact
+        if (n < PAIRWISE or not len(self._exponentials(quarter, None))) and not len(self._exponentials(batch, batch)):
+            return None
+        return super().closure(D) if n <= PAIRWISE else _by_halves(D, self)
+
+    def closure_batch(self, A: np.ndarray, blocked: Any = None, out: np.ndarray | None = None) -> None:
+        """A[i] ← A[i]*, or out[i] ← A[i]*, for (batch, n, n), a few at a time."""
+        D = A if out is None else out
+        if out is not None:
+            out[...] = A
+        n, failed = D.shape[-1], D[:0]
+        if n > PAIRWISE:
+            return super(CpuBackend, self).closure_batch(D, blocked)
+        if not D.size:
+            return None
+        for i, count in _parts(len(D), 1, max(1, self.threads * BATCH // n**2)):
+            part = D[i : i + count]
+            # Where most of some were not exact, the rest is not tried.
+            pairwise = np.arange(count) if 2 * len(failed) > count else self._exponentials(part, part)
+            failed = part[pairwise]
+            super().closure_batch(failed)
+            part[pairwise] = failed
+        return None
+
+    def _exponentials(self, A: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+        """out[i] ← log((exp A[i])*) where that is exact; the indices of the others."""
+        batch, n = A.shape[:2]
+        (X,) = _scaled.reserve((batch * n, n), dtype=self.dtype)
+        X = X.reshape(A.shape)
+        X[...] = A
+        flags = np.empty(batch, np.int32)
+        x, a, failed = (Y.__array_interface__["data"][0] for Y in (X, A, flags))
+        powers, logs = self._powers, self._logarithms
+
+        def exponentiate(_: int, i: int, count: int) -> None:
+            powers(self.kind, count, x + i * self._size)
+
+        def take_logarithms(_: int, i: int, count: int) -> None:
+            stride, row, column = A.strides
+            logs(self.kind, count, n, x + i * n * n * self._size, a + i * stride, stride, row + column, failed + 4 * i)
+
+        threads = self.threads if X.size >= _ALONE else 1
+        run(exponentiate, _parts(X.size, 1, X.size, threads), threads)
+        if n > self._sums.pivot:
+            _by_halves(X[0], self._sums)
+        elif batch > 1:
+            self._sums.closure_batch(X)
+        else:
+            self._sums.closure(X[0])
+        run(take_logarithms, _parts(batch, 1, batch, threads), threads)
+        if flags.any():
+            if out is not None:
+                out[flags == 0] = X[flags == 0]
+            return np.flatnonzero(flags)
+        if out is not None:
+            out[...] = X
+        return _NONE
 
     def left_mul(self, D: np.ndarray, R: np.ndarray) -> None:
         """R ← D ⊗ R; D is square and must not overlap R."""
@@ -336,7 +420,13 @@ class LogarithmicBackend(CpuBackend):
 
     def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
         """Bytes that a verb with an m × n output and inner size k holds; of `closure` and `step`, m × m."""
+        if verb == "closure" and PAIRWISE < m <= self.pivot:
+            half, block = m - m // 2, self.verb_workspace(verb, PAIRWISE, PAIRWISE, PAIRWISE)
+            by_halves = max(self.elimination_workspace(half, half), block)
+            return max(by_halves, m * m * self._size + self._sums.workspace(m))
         least = super().verb_workspace(verb, m, n, k)
+        if verb == "closure" and m <= PAIRWISE:
+            return least + m * m * self._size
         if verb in ("closure", "step") or not (m and n and k):
             return least
         lanes = self.kind.lanes

@@ -1,0 +1,110 @@
+"""A* over (log(eᵃ + eᵇ), +) as log((exp A)*) over (+, ×), where that is exact; the rest of logarithmic.py.
+
+What vanishes, of an exponential or of a product of two, is less than 2^e, the least normal number. It is worth at most
+n² 2^e h² of an entry of the closure, where h is the greatest of them. So where all lie between n² 2^e h² / eps and h,
+each is as exact as sums and products of positive numbers are. It also takes that no loop has a weight near 1: of
+1 − eᵃ digits would be lost that a has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from ..intrinsics import itemsize, kernel, load, store_index
+from ..kinds import Kind
+from ..logarithm import Functions
+from ..vectors import I64, Vectors, loop
+
+#: Of floats of so many bits: no entry of a closure is above 2^high.
+_HIGH = {32: 10, 64: 200}
+#: No logarithm of the weight of a loop is above this.
+_LOOP = -0.125
+
+
+def any_lane(builder: Any, mask: Any) -> Any:
+    """Whether a mask, of a vector or a scalar, is true anywhere."""
+    if not isinstance(mask.type, ir.VectorType):
+        return mask
+    bits = ir.IntType(mask.type.count)
+    return builder.icmp_unsigned("!=", builder.bitcast(mask, bits), bits(0))
+
+
+def _entries(builder: Any, kind: Kind, count: Any, x: Any) -> Iterator[tuple[Vectors, Any]]:
+    """Loops over contiguous entries, a vector at a time, then one: vectors, and an address."""
+    vectors = builder.sdiv(count, I64(kind.lanes))
+    rest = builder.mul(vectors, I64(kind.lanes))
+    for lanes, start, stop in ((kind.lanes, I64(0), vectors), (1, rest, count)):
+        with loop(builder, start, stop) as j:
+            yield Vectors(builder, kind, lanes=lanes), builder.add(x, builder.mul(j, I64(lanes * kind.itemsize)))
+
+
+@intrinsic
+def _exponentiate(typing: Any, kind: Any, count: Any, x: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        for v, here in _entries(builder, kind, *args[1:]):
+            f, entry = Functions(builder, v.type), v.load(here)
+            least, most = f.constant(f.form.smallest), f.constant(-f.form.smallest)
+            below, above = builder.fcmp_ordered("<", entry, least), builder.fcmp_ordered(">", entry, most)
+            power = f.exponential(builder.select(below, least, builder.select(above, most, entry)))
+            power = builder.select(above, f.constant(math.inf), power)
+            v.store(builder.select(below, f.constant(0.0), power), here)
+        return context.get_dummy_value()
+
+    return types.none(kind, types.intp, types.intp), codegen
+
+
+@intrinsic
+def _take_logarithms(typing: Any, kind: Any, count: Any, x: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        for v, here in _entries(builder, kind, *args[1:]):
+            f = Functions(builder, v.type)
+            v.store(builder.fadd(*f.logarithm(v.load(here))), here)
+        return context.get_dummy_value()
+
+    return types.none(kind, types.intp, types.intp), codegen
+
+
+@intrinsic
+def _exact(typing: Any, kind: Any, n: Any, x: Any) -> Any:
+    """Whether all n² entries lie within the bounds above."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, n, x = args
+        count, outside = builder.mul(n, n), cgutils.alloca_once_value(builder, ir.IntType(1)(0))
+        for v, here in _entries(builder, kind, count, x):
+            f, entry = Functions(builder, v.type), v.load(here)
+            high, element = _HIGH[f.form.bits], v.plain.element
+            least = element(math.ldexp(1.0, 2 * high + f.form.mantissa + 2 - f.form.bias))
+            low = v.splat(builder.fmul(builder.sitofp(count, element), least))
+            inside = builder.and_(
+                builder.fcmp_ordered(">=", entry, low), builder.fcmp_ordered("<=", entry, f.constant(2.0**high))
+            )
+            builder.store(builder.or_(any_lane(builder, builder.not_(inside)), builder.load(outside)), outside)
+        return builder.not_(builder.load(outside))
+
+    return types.boolean(kind, types.intp, types.intp), codegen
+
+
+@kernel
+def exponentials(kind: Any, count: int, x: int) -> None:
+    """X ← eˣ: 0 where that is below the normal numbers, ∞ where it is about to leave them above."""
+    _exponentiate(kind, count, x)
+
+
+@kernel
+def logarithms(kind: Any, batch: int, n: int, x: int, a: int, a_batch: int, a_diagonal: int, failed: int) -> None:
+    """X ← log X of every matrix that is exactly (exp A)*; where one is not, `failed` says so."""
+    for i in range(batch):
+        here, exact = x + i * n * n * itemsize(kind), True
+        for k in range(n):
+            exact = exact and load(kind, a + i * a_batch + k * a_diagonal) <= _LOOP
+        exact = exact and _exact(kind, n, here)
+        if exact:
+            _take_logarithms(kind, n * n, here)
+        store_index(failed + 4 * i, 0 if exact else 1)
