@@ -23,6 +23,7 @@ from semiring.spelling import did_you_mean
 
 from . import engines
 from .display import output
+from .engines import streamed
 from .engines.base import Engine, Kind
 from .engines.part import Found, Limit, Part
 from .estimates import Estimate, in_units
@@ -81,8 +82,8 @@ def choose(question: Question) -> Plan:
             require(found[0].bytes, plan.device, where=wants.where, hint=hint)
             require(plan.host_bytes, where=wants.where, hint=hint)
     best = found[0]
-    if len(found) > 1:
-        fitting = (e for e in sorted(found, key=lambda e: _cost(e, question)) if _fits(question, e.bytes, _device(e)))
+    if len(found) > 1 or (bounded and not _within(question, best)):
+        fitting = (e for e in sorted(found, key=lambda e: _cost(e, question)) if _within(question, e))
         least = next(fitting, None)  # the system is not asked about the others
         if least is None:
             raise _too_large(question, found)
@@ -119,6 +120,8 @@ def answer(question: Question) -> Answer:
             token = expected.set(lambda: _expected(kind, question))
             try:
                 engine = kind.open(question, plan)
+                if question.wants.limits is not None and question.wants.stored and kind.writes_rows:
+                    engine = streamed.written(question, engine, plan.beside_bytes)
                 plan = plan if engine.dtype == plan.dtype else replace(plan, dtype=engine.dtype.name)
             finally:
                 expected.reset(token)
@@ -180,8 +183,10 @@ def _looks(kind: Kind, question: Question) -> float:
 
 
 def _unfit(kind: Kind, question: Question) -> bool:
-    """Whether a schedule or a device was asked for that a kind does not have."""
+    """Whether a schedule, a device or a checkpoint was asked for that a kind does not have."""
     wants = question.wants
+    if kind.writes_rows and wants.limits is not None and wants.limits.checkpoint is not None:
+        return True
     return (wants.scheduled and not kind.schedules) or (question.is_graph and question.device not in kind.devices)
 
 
@@ -202,9 +207,9 @@ def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
         )
     if not found:
         able = " or ".join(f"engine={name!r}" for name in dict.fromkeys(k.answers_to or k.name for k in kinds))
-        raise ValueError(
-            f"{wants.where}: gpus= comes with {able}, got engine={wants.engine!r}. Leave gpus out: one device searches."
-        )
+        what = "memory=, checkpoint= and output= come" if wants.gpus is None else "gpus= comes"
+        way = "Take another engine." if wants.gpus is None else "Leave gpus out: one device searches."
+        raise ValueError(f"{wants.where}: {what} with {able}, got engine={wants.engine!r}. {way}")
     kind = found[0]
     if wants.hub_labels and kind.name != "elimination":
         raise ValueError(
@@ -238,7 +243,7 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
         if math.isinf(looks):
             continue
         # Not worth a look where what takes no longer than that is found already, and fits.
-        if any(s <= looks and _fits(question, e.bytes, _device(e)) for s, e in zip(shares, found, strict=True)):
+        if any(s <= looks and _within(question, e) for s, e in zip(shares, found, strict=True)):
             continue
         if kind.refuses(question):
             continue
@@ -253,6 +258,15 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
         assert refusal is not None
         raise refusal
     return sorted(found, key=lambda e: e.engine)
+
+
+def _within(question: Question, estimate: Estimate) -> bool:
+    """Whether what an engine takes is free, and within the limit of memory where it does not see to that itself."""
+    limits = question.wants.limits
+    limited = limits is not None and limits.memory is not None and engines.get(estimate.engine).writes_rows
+    if limited and estimate.bytes + streamed.rows_held(question) > limits.memory:
+        return False
+    return _fits(question, estimate.bytes, _device(estimate))
 
 
 def _fits(question: Question, needed: int, device: str) -> bool:
@@ -275,11 +289,14 @@ def _device(estimate: Estimate) -> str:
 
 def _too_large(question: Question, found: list[Estimate]) -> MemoryNeeded:
     device = _device(found[0])
-    free = available(device)
+    limit = getattr(question.wants.limits, "memory", None)
+    free = available(device) if limit is None else limit
     needs = "; ".join(f"{e.engine} {shown(e.bytes)} and {in_units(e.seconds)}" for e in found)
+    way = "Ask for some rows, sources=[…]: SciPy's Dijkstra then takes no more than those."
+    way = way if limit is None else "Give more memory=, or leave it out."
     return MemoryNeeded(
         f"{question.wants.where}: what is held must fit on {device}, got {shown(free or 0)} free and a graph "
-        f"for which it is {needs}. Ask for some rows, sources=[…]: SciPy's Dijkstra then takes no more than those."
+        f"for which it is {needs}. {way}"
     )
 
 

@@ -108,6 +108,11 @@ class Wants(Request):
         return self.sources is not None or self.targets is not None
 
     @property
+    def stored(self) -> bool:
+        """Whether the table of distances goes to a disk."""
+        return self.limits is not None and not self.packed and self.limits.output is not None
+
+    @property
     def ordered(self) -> bool:
         """Whether an order of elimination was asked for."""
         return not isinstance(self.order, str) or self.order != "auto"

@@ -12,6 +12,7 @@ import apsp
 from apsp import csgraph, engines
 from apsp.generate import random_graph, road_like
 from semiring.compiling import Missing
+from semiring.errors import MemoryNeeded
 
 rng = np.random.default_rng(1)
 TAILS, HEADS = rng.integers(1500, size=(2, 6000))
@@ -239,6 +240,42 @@ def test_few_sources_of_a_csr_matrix_make_no_list_of_edges(monkeypatch):
     D = apsp.shortest_paths(A, sources=[3]).distances
     np.testing.assert_array_equal(D, scipy.sparse.csgraph.dijkstra(A, indices=[3]))
     assert not listed
+
+
+@pytest.mark.parametrize("known", [{"unweighted": True}, {"directed": False}, {"unweighted": True, "sources": [3, 5]}])
+def test_a_csr_matrix_of_which_more_is_known_is_a_graph(known):
+    A = SOURCES["scipy"].tocsr().astype(np.float64)
+    A.indices, A.indptr = A.indices.astype(np.int32), A.indptr.astype(np.int32)
+    assert apsp.as_graph(A).compressed is not None
+    unweighted, sources = known.get("unweighted", False), known.get("sources")
+    want = scipy.sparse.csgraph.dijkstra(A, known.get("directed", True), sources, unweighted=unweighted)
+    np.testing.assert_array_equal(apsp.shortest_paths(A, **known).table(), want)
+
+
+@pytest.mark.parametrize("engine", ["auto", "searches", "elimination", "hops", "scipy"])
+def test_rows_go_to_a_store_within_a_limit_of_memory(tmp_path, engine):
+    graph = SOURCES["hops of a digraph"] if engine == "hops" else SOURCES["scipy"]
+    D = apsp.shortest_paths(graph).distances
+    r = apsp.shortest_paths(graph, engine=engine, dtype=D.dtype, memory="150MB", output=tmp_path / "far")
+    assert r.plan.engine in ({engine} if engine != "auto" else {"searches", "elimination", "scipy"})
+    np.testing.assert_allclose(apsp.Result.load(tmp_path / "far").engine.storage[:, :], D, rtol=1e-12)
+    with pytest.raises(MemoryNeeded, match="free and a graph"):
+        apsp.shortest_paths(graph, engine="searches", memory="1 kB", output=tmp_path / "far")
+    with pytest.raises(ValueError, match="checkpoint= comes with the dense closure"):
+        apsp.shortest_paths(graph, engine="searches", checkpoint=tmp_path / "ck")
+
+
+def test_rows_are_written_as_many_at_a_time_as_a_limit_leaves(tmp_path):
+    from apsp.engines import streamed
+
+    road = road_like(700, seed=3)
+    needed = apsp.plan(road, engine="elimination", dtype="float32").beside_bytes
+    for tile, limit in ((64, 0), (128, 128), (1024, 1024)):
+        memory = needed + streamed.HELD * max(limit, 64) * road.n * 4
+        r = apsp.shortest_paths(road, engine="elimination", dtype="float32", memory=memory, output=tmp_path / "far")
+        assert r.engine.matrix.block == (tile, tile)
+    with pytest.raises(MemoryNeeded):
+        apsp.plan(road, engine="elimination", dtype="float32", memory=needed + 60_000, output=tmp_path / "far")
 
 
 def test_a_structure_is_found_once_for_all_weights_of_a_pattern(counted):

@@ -291,7 +291,8 @@ class Kind:
     gpus : bool
         Whether it computes over several ranks; then `gpus=` is for it and for no other.
     limits : bool or None
-        Whether memory=, checkpoint= and output= are for it, and it for nothing else; None for either way.
+        Whether memory=, checkpoint= and output= are for it, and it for nothing else; None for either way: then over one
+        device its rows are written as they are found, without checkpoints, and the planner holds it to memory=.
     answers_to : str
         Another engine's name that means it too, where this one is for its question.
     on_request_only : bool
@@ -316,6 +317,11 @@ class Kind:
     answers_to: str = ""
     on_request_only: bool = False
     compiles: str = ""
+
+    @property
+    def writes_rows(self) -> bool:
+        """Whether its rows go to a store as they are found, and the planner sees to limits of memory."""
+        return self.limits is None and not self.gpus
 
 
 def offer(
@@ -347,7 +353,7 @@ def offer(
         Whether all entries are written where a matrix is.
     """
     wants, size, made, routes = question.wants, question.dtype.itemsize, 0, 0
-    if wants.table and not question.columns and not in_place:
+    if wants.table and not (question.columns or in_place or wants.stored):
         made += question.entries * size + panels
     if wants.paths:
         part = question.entries if wants.partial else 0

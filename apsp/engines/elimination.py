@@ -588,6 +588,7 @@ ENGINE = Kind(
     _opened,
     looks=_looks,
     devices=("cpu", "cuda"),
+    limits=None,
     orders=True,
     compiles="elimination",
 )

@@ -176,5 +176,6 @@ ENGINE = Kind(
     refuses=_refuses,
     looks=_looks,
     devices=("cpu", "cuda"),
+    limits=None,
     compiles="hops",
 )

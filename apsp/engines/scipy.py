@@ -276,4 +276,4 @@ def _looks(question: Question) -> float:
     return looks + estimates.adjacent(question.graph.edge_count)
 
 
-ENGINE = Kind("scipy", _estimate, _open, refuses=_refuses, looks=_looks)
+ENGINE = Kind("scipy", _estimate, _open, refuses=_refuses, looks=_looks, limits=None)

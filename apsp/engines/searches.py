@@ -276,5 +276,6 @@ ENGINE = Kind(
     refuses=_refuses,
     looks=_looks,
     devices=("cpu", "cuda"),
+    limits=None,
     compiles="searches",
 )

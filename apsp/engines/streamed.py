@@ -1,13 +1,15 @@
-"""The closure within limits of memory, kept in a checkpoint, or written as a store of tiles: apsp/large's."""
+"""The closure within limits of memory, kept in a checkpoint, or written as a store: apsp/large's; rows as one, too."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semiring.compiling import clock
+from semiring.devices import host
 from semiring.memory import require
 
 from .. import estimates
@@ -18,6 +20,8 @@ from ..large.closing import Large
 from ..large.sources import Source, has_windows
 from ..plans import Plan
 from ..problem import ROUTES
+from ..saving.base import Table
+from ..saving.tiles import rows_as_store
 from . import dense
 from .base import BLOCK, Engine, Kind
 from .dense import Dense
@@ -26,6 +30,9 @@ from .stored import Stored
 
 if TYPE_CHECKING:
     from ..question import Question
+
+#: Rows and columns of a tile that is written by rows: as many as fit, and that many tiles' rows are held together.
+TILES, HELD = (64, 128, 256, 512, 1024), 3
 
 
 def _large(question: Question) -> Large:
@@ -74,6 +81,27 @@ def _open(question: Question, plan: Plan) -> Engine:
         refuse_where_far(engine, question.graph, question.semiring, wants.limits.memory)
     engine.seconds = clock() - begun
     return engine
+
+
+def rows_held(question: Question) -> int:
+    """Bytes of rows that are written together, at least."""
+    rows = min(TILES[0], question.n)
+    return HELD * rows * question.n * question.dtype.itemsize if question.wants.stored else 0
+
+
+def written(question: Question, engine: Engine, beside: int) -> Stored:
+    """The rows of an engine that takes so many bytes itself, as a store; as many at a time as the limit leaves."""
+    limits, (n, columns) = question.wants.limits, engine.shape
+    left = HELD * TILES[-1] * n * 8 if limits.memory is None else limits.memory - beside
+    tile = max(tile for tile in TILES if tile == TILES[0] or HELD * tile * n * engine.dtype.itemsize <= left)
+
+    def blocks() -> Iterator[np.ndarray]:
+        return (host(D) for _, D in engine.rows(np.arange(n)))
+
+    table = Table((n, columns), engine.dtype, blocks, range(n), range(n), question.semiring, question.wants.callback)
+    store = rows_as_store(table, limits.made_in, tile)
+    store.sync()
+    return Stored(store)
 
 
 ENGINE = Kind(

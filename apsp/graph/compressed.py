@@ -65,10 +65,12 @@ class Compressed(Graph):
         name: str = "",
         places: Any = None,
     ) -> Graph:
-        """As of any graph; itself if nothing else is known of it."""
+        """As of any graph, listed; itself if nothing else is known of it."""
         if directed is not False and weighted and nulls is None and not name and places is None:
             return self
-        return super().having(directed=directed, weighted=weighted, nulls=nulls, name=name, places=places)
+        make, edges = self.__reduce__()
+        listed: Graph = make(*edges)
+        return listed.having(directed=directed, weighted=weighted, nulls=nulls, name=name, places=places)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as a list of edges."""

@@ -65,7 +65,7 @@ class Limits:
         return cls(size, checkpoint, EVERY if every is None else every, output)
 
     def check(self, wants: Wants) -> None:
-        """Refuse what a dense closure of all pairs, which alone has limits, would leave out.
+        """Refuse what neither a dense closure of all pairs nor rows that are written one after the other would heed.
 
         Raises
         ------
@@ -79,11 +79,15 @@ class Limits:
             )
         if wants.gpus is not None:
             self.refuse_memory(where=where)
-        if wants.ordered or wants.partial or wants.limit is not None or wants.engine not in ("auto", "dense"):
+        if wants.partial or wants.limit is not None:
             raise ValueError(
-                f"{where}: memory=, checkpoint= and output= come with the dense closure of all pairs, got "
-                "sources, targets, a limit, an order or another engine as well. Ask for all, and take parts of the "
-                "result."
+                f"{where}: memory=, checkpoint= and output= come with all pairs, got sources, targets or a limit as "
+                "well. Ask for all, and take parts of the result."
+            )
+        if self.checkpoint is not None and (wants.ordered or wants.engine not in ("auto", "dense")):
+            raise ValueError(
+                f"{where}: checkpoint= comes with the dense closure, got an order or another engine as well. Leave one "
+                "of them out."
             )
 
     @staticmethod

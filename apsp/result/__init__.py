@@ -392,7 +392,8 @@ def shortest_paths(
         The dense closure over several GPUs, as in `closure`; distances stay there, and are fetched when asked for. With
         engine="elimination" each GPU has the panels, and reductions of all pairs are shared out.
     memory, checkpoint, every, output
-        As in `closure`, for the dense closure of all pairs. A result in a store is read from disk, and
+        As in `closure`, for all pairs: the dense closure streams through so much memory; of elimination and searches,
+        which must fit into it, rows are written as they are found. A result in a store is read from disk, and
         `Result.load(output)` finds it again.
     weight, columns, directed, unweighted, null_value, format, name
         How the graph is read, as in `as_graph`: `weight="minutes"` for a NetworkX graph or a file, `null_value=0` for a

@@ -44,12 +44,7 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
     """
     named = more or encode(table.rows, path)
     with building(path) as directory:
-        store = new_store(directory, table.shape, table.dtype, table.semiring, block=TILE)
-        offset = 0
-        for part in gathered(table.streamed(), TILE):
-            store.put(part, offset, 0, round=table.shape[1])
-            offset += len(part)
-        save_archive(store, named)
+        save_archive(rows_as_store(table, directory, TILE), named)
 
 
 def building(path: StrPath) -> AbstractContextManager[Path]:
@@ -68,6 +63,16 @@ def as_store(D: np.ndarray, output: StrPath, semiring: Semiring) -> TileStore:
     store = new_store(output, (len(D), len(D)), D.dtype, semiring, block=TILE)
     store.put(D, round=len(D))
     store.sync()
+    return store
+
+
+def rows_as_store(table: Table, output: StrPath, tile: int) -> TileStore:
+    """A table written as a store of tiles, row after row; as many rows as three tiles have are held."""
+    store = new_store(output, table.shape, table.dtype, table.semiring, block=tile)
+    offset = 0
+    for part in gathered(table.streamed(), tile):
+        store.put(part, offset, 0, round=table.shape[1])
+        offset += len(part)
     return store
 
 

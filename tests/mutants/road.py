@@ -54,7 +54,7 @@ MUTANTS = [
     Mutant(
         "road-fits",
         "apsp/road.py",
-        " if _fits(question, e.bytes, _device(e)))\n        least",
+        " if _within(question, e))\n        least",
         ")\n        least",
         "tests/test_engines.py::test_what_fits_nowhere_is_refused_from_the_counts",
         "An engine is chosen for which there is no memory.",
@@ -110,7 +110,7 @@ MUTANTS = [
     Mutant(
         "road-worth-of-what-fits",
         "apsp/road.py",
-        "s <= looks and _fits(question, e.bytes, _device(e)) for",
+        "s <= looks and _within(question, e) for",
         "s <= looks for",
         "tests/test_engines.py::test_what_does_not_fit_keeps_no_other_engine_from_being_looked_at",
         "A closure for which there is no memory makes a look at the others not worth it.",
@@ -308,7 +308,7 @@ MUTANTS = [
     Mutant(
         "offer-table",
         "apsp/engines/base.py",
-        "    if wants.table and not question.columns and not in_place:\n",
+        "    if wants.table and not (question.columns or in_place or wants.stored):\n",
         "    if question.columns and not wants.table:\n",
         TABLE,
         "A table is not counted.",
@@ -396,10 +396,26 @@ MUTANTS = [
     Mutant(
         "limits-of-parts",
         "apsp/large/limits.py",
-        "if wants.ordered or wants.partial or wants.limit is not None or wants.engine",
-        "if wants.ordered or wants.limit is not None or wants.engine",
+        "if wants.partial or wants.limit is not None:",
+        "if wants.limit is not None:",
         "tests/test_large.py::test_a_result_within_limits_answers_from_its_store",
         "Some rows are asked for within limits, and all are closed.",
+    ),
+    Mutant(
+        "rows-within-the-limit",
+        "apsp/road.py",
+        "if limited and estimate.bytes + streamed.rows_held(question) > limits.memory:",
+        "if limited and estimate.bytes > 2 * limits.memory:",
+        "tests/test_road.py::test_rows_are_written_as_many_at_a_time_as_a_limit_leaves",
+        "Rows that are written take more than the limit of memory.",
+    ),
+    Mutant(
+        "csr-of-which-more-is-known",
+        "apsp/graph/compressed.py",
+        "make, edges = self.__reduce__()",
+        "make, edges = Compressed, self.__reduce__()[1]",
+        "tests/test_road.py::test_a_csr_matrix_of_which_more_is_known_is_a_graph",
+        "A csr matrix whose edges weigh 1 is taken for one of weights.",
     ),
     Mutant(
         "limits-claim-the-checkpoint",
