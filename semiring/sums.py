@@ -342,11 +342,14 @@ def outer(x: Array, y: Array, semiring: str | Semiring = "min_plus", *, threads:
     array([[1, 5],
            [3, 7]])
     """
+    for operand in (x, y):
+        if not np.ndim(operand):
+            raise ShapeError(f"outer: both operands must be vectors, or arrays of them, got {operand!r}. Pass [x].")
     return einsum("...i,...j->...ij", x, y, semiring=semiring, threads=threads)
 
 
 def _axis(axis: Any, ndim: int, where: str) -> int:
-    if not isinstance(axis, (int, np.integer)) or not -ndim <= axis < ndim:
+    if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)) or not -ndim <= axis < ndim:
         raise ShapeError(f"{where}: axis must be one of the array's, {ndim} in all, got {axis!r}.")
     return int(axis) % ndim
 

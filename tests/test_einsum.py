@@ -213,6 +213,10 @@ def test_sum_prod_and_outer():
     np.testing.assert_array_equal(semiring.outer(A[0], A[1], "plus_times"), A[0][:, :, None] * A[1][:, None])
     with pytest.raises(ShapeError, match="sum: axis must be one of the array's, 3 in all, got 3"):
         semiring.sum(A, axis=3)
+    with pytest.raises(ShapeError, match="prod: axis must be one of the array's, 3 in all, got True"):
+        semiring.prod(A, axis=True)
+    with pytest.raises(ShapeError, match=r"outer: both operands must be vectors, or arrays of them, got 3"):
+        semiring.outer(3, [1])
 
 
 def test_neither_opt_einsum_nor_torch_is_loaded_for_two_arrays():

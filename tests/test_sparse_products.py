@@ -328,6 +328,8 @@ def test_what_is_no_matrix_over_the_semiring_is_refused():
         semiring.add(A, sp.csr_array((4, 3)))
     with pytest.raises(ValueError, match="axis"):
         semiring.reduce(A, 2)
+    with pytest.raises(ValueError, match="axis must be 0, 1 or None, got True"):
+        semiring.reduce(A, True)
     for attribute, wrong in (
         ("indices", [0, 1, 3]),
         ("indices", [0, -1, 2]),

@@ -176,7 +176,7 @@ def reduce(
     array([ 7., inf])
     """
     s = get(semiring)
-    if axis not in (0, 1, None):
+    if isinstance(axis, bool) or axis not in (0, 1, None):
         raise ValueError(f"reduce: axis must be 0, 1 or None, got {axis!r}.")
     a = _taken(A, "reduce")
     with on_device(a.data):
