@@ -67,7 +67,7 @@ def entries(ops: Any, shape: tuple[int, int], seed: int = 0) -> Any:
 
 
 def compile_ahead() -> None:
-    """Compile side by side, outside of the sanitizer, into the cache on disk."""
+    """Compile what `numbers` needs side by side, outside of the sanitizer, into the cache on disk."""
     from compiling import compile_all
 
     from semiring.cuda import compile
@@ -264,7 +264,8 @@ def main() -> None:
         kernels(parser.parse_args().parts)
         return
     args = begin(parser, gpu=True)
-    compile_ahead()
+    if "numbers" in args.parts:
+        compile_ahead()
     # Side by side: each has its own process, and none measures time.
     work = [(tool, part) for tool in args.tools for part in args.parts]
     with ThreadPoolExecutor(len(work)) as pool:
