@@ -157,9 +157,12 @@ def test_products_with_dense_operands_and_reductions(case):
     cases.same(case, np.asarray(total).reshape(1), np.array([fold(add, rows)], case.dtype))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_scipy_agrees_over_plus_times(seed):
-    rng = np.random.default_rng(seed)
+@pytest.mark.parametrize("narrow", [0, 1000])
+def test_scipy_agrees_over_plus_times(monkeypatch, narrow):
+    """Rows counted first or not, in many parts."""
+    monkeypatch.setattr(backend, "NARROW", narrow)
+    monkeypatch.setattr(backend, "LEAST", 200)
+    rng = np.random.default_rng(narrow)
     A = sp.random_array((300, 200), density=0.03, format="csr", rng=rng)
     B = sp.random_array((200, 250), density=0.03, format="csr", rng=rng)
     for threads in (1, 3):

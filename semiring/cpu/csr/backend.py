@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ctypes import memmove
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ HINT = "Multiply in parts, or give a mask."
 MOST = CALL >> 1
 #: Columns up to which a table has a slot each, if there are as many products.
 DIRECT = 1 << 22
+#: Products of a row, on average, up to which entries are not counted first, but have memory for as many.
+NARROW = 8
 #: Where a column's slot is looked for in smaller tables: the golden ratio of 2³² (Knuth, volume 3, section 6.4).
 FACTOR = 0x9E3779B1
 
@@ -100,41 +103,48 @@ def multiply(
     products = products_of(A, B, count)
     if mask is not None and not complement:
         return _masked(A, B, kind, mask, products, count, where)
-    index, rows = B.indices.dtype, len(products)
-    outside = (mask.starts, mask.indices) if mask else (np.zeros(rows + 1, np.int64), np.empty(0, index))
+    index, rows, total = B.indices.dtype, len(products), int(products.sum())
+    outside = (mask.starts, mask.indices) if mask else _empty_mask(rows, index)
     met = products + np.diff(outside[0]) if mask else products
     table = _Table(B.shape[1], int(met.max(initial=0)), int(met.sum()))
     parts = cuts(products, count, MOST if gain(kind) > 1 else MOST >> 3)
     workers = min(count, max(1, len(parts)))
-    memory.require(workers * table.bytes(index, rows), where=where, hint=HINT)
-    tables = [table.made(index, rows) for _ in range(workers)]
-    starts = np.zeros(rows + 1, np.int64)
-    a, b = _letter(A.indices), _letter(B.indices)
-    t = _letter(tables[0][0])
-    counting = machine_code(positions.count_entries, None, f"l{a}l{b}l{b}ii{t}{b}lii").call
+    a, b, counts = _letter(A.indices), _letter(B.indices), np.zeros(rows, np.int64)
+    size = total
+    if counted := total > NARROW * rows:
+        memory.require(workers * table.bytes(index, rows), where=where, hint=HINT)
+        tables = [table.made(index, rows) for _ in range(workers)]
+        counting = machine_code(positions.count_entries, None, f"l{a}l{b}l{b}ii{_letter(tables[0][0])}{b}lii").call
 
-    def measure(worker: int, start: int, stop: int) -> None:
-        counting(
-            A.starts, A.indices, B.starts, B.indices, *outside, table.factor, table.shift, *tables[worker], starts[1:],
-            start, stop,
-        )  # fmt: skip
+        def measure(worker: int, start: int, stop: int) -> None:
+            counting(
+                A.starts, A.indices, B.starts, B.indices, *outside, table.factor, table.shift, *tables[worker], counts,
+                start, stop,
+            )  # fmt: skip
 
-    run(measure, parts, count)
-    np.cumsum(starts, out=starts)
-    size = int(starts[-1])
+        run(measure, parts, count)
+        size = int(counts.sum())
     memory.require(workers * table.bytes(index, size) + size * (index.itemsize + kind.itemsize), where=where, hint=HINT)
     tables = [table.made(index, size) for _ in range(workers)]
     indices, data = np.empty(size, index), np.empty(size, A.data.dtype)
-    t = _letter(tables[0][0])
-    call = machine_code(entries.multiply_rows, kind, f"l{a}il{b}il{b}ii{t}{b}l{b}iii").call
+    call = machine_code(entries.multiply_rows, kind, f"l{a}il{b}il{b}ii{_letter(tables[0][0])}{b}l{b}iiii").call
+    begins = np.concatenate([[0], np.cumsum(counts if counted else products)])
 
     def compute(worker: int, start: int, stop: int) -> None:
         call(
             kind.code, A.starts, A.indices, A.data.ctypes.data, B.starts, B.indices, B.data.ctypes.data, *outside,
-            table.factor, table.shift, *tables[worker], starts, indices, data.ctypes.data, start, stop,
+            table.factor, table.shift, *tables[worker], counts, indices, data.ctypes.data, begins[start], start, stop,
         )  # fmt: skip
 
     run(compute, parts, count)
+    if counted:
+        return begins, indices, data
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    for array in (indices, data):  # what each part has written moves up to that of the one before
+        for start, stop in parts:
+            source, to, end = (array.itemsize * int(x) for x in (begins[start], starts[start], starts[stop]))
+            memmove(array.ctypes.data + to, array.ctypes.data + source, end - to)
+        array.resize(int(starts[-1]), refcheck=False)
     return starts, indices, data
 
 
@@ -172,13 +182,19 @@ def gather(
 ) -> None:
     """out ← A ⊗ X, or out[i, j] = ⊕ X[k, j] ⊗ A[i, k] where not mirrored; rows of X and of `out` are contiguous."""
     count, kind = threads_of(threads, where), choose(s, A.data.dtype, False)
+    lanes, a = X.shape[1], A.data.ctypes.data
+    if lanes == 1:
+        column = machine_code(entries.gather_column, kind, "lsiiibii").call
+        x, y = X.ctypes.data, out.ctypes.data
+        parts = cuts(np.diff(A.starts), count)
+        run(lambda _, *rows: column(kind.code, A.starts, A.indices, a, x, y, mirrored, *rows), parts, count)
+        return
     tile = machine_code(hubs.combine_strip, kind, "biiiiiiii", called=False).address
     call = machine_code(entries.gather_rows, None, "iilsi" + "iiiii" + "bii").call
-    lanes = X.shape[1]
     vectors = max(1, lanes * kind.itemsize // 64) if gain(kind) > 1 else lanes
     addresses = X.ctypes.data, X.strides[0], out.ctypes.data, out.strides[0], lanes, mirrored
 
     def compute(worker: int, start: int, stop: int) -> None:
-        call(tile, kind.itemsize, A.starts, A.indices, A.data.ctypes.data, *addresses, start, stop)
+        call(tile, kind.itemsize, A.starts, A.indices, a, *addresses, start, stop)
 
     run(compute, cuts(np.diff(A.starts) * vectors, count), count)

@@ -10,37 +10,42 @@ from typing import Any
 
 import numpy as np
 
-from ..intrinsics import itemsize, jump, kernel, load, plus, store, times, zero
+from ..intrinsics import itemsize, jump, kernel, load, part, plus, store, times, zero
+
+
+@part
+def slot_of(table: Any, keys: Any, factor: int, shift: int, j: int, row: int, blocked: int) -> Any:
+    """Where a table has column j, or would have it; a slot is free if it is less than `row` and not `blocked`."""
+    slot = np.uint64(j)
+    if shift != 0:
+        slot = np.uint64(np.uint32(np.uint32(j) * np.uint32(factor)) >> np.uint32(shift))
+        while (table[slot] >= row or table[slot] == blocked) and keys[slot] != j:
+            slot = (slot + np.uint64(1)) & np.uint64(len(table) - 1)
+    return slot
 
 
 @kernel
 def multiply_rows(
     kind: Any, a_starts: Any, a_indices: Any, a: int, b_starts: Any, b_indices: Any, b: int, mask_starts: Any,
-    mask_indices: Any, factor: int, shift: int, table: Any, keys: Any, c_starts: Any, c_indices: Any, c: int,
-    start: int, stop: int,
+    mask_indices: Any, factor: int, shift: int, table: Any, keys: Any, counts: Any, c_indices: Any, c: int,
+    free: int, start: int, stop: int,
 ) -> None:  # fmt: skip
-    """Rows from start to stop of C ← A ⊗ B, whose entries but those of the mask's rows `count_entries` has counted.
+    """Rows from start to stop of C ← A ⊗ B off the mask, from entry `free` of C on; counts[i] ← how many row i has.
 
     `table` is −1 for every slot, or as an earlier row has left it; see `count_entries`. `a`, `b` and `c` are addresses
     of entries.
     """
     size = itemsize(kind)
-    last = np.uint64(len(table) - 1)
     plain = shift == 0 and len(mask_indices) == 0
     for i in range(start, stop):
-        row = c_starts[i]
-        free = row
+        row = free
         blocked = -2 - i
-        if shift == 0:
-            for q in range(mask_starts[i], mask_starts[i + 1]):
-                table[np.uint64(mask_indices[np.uint64(q)])] = blocked
-        else:
-            for q in range(mask_starts[i], mask_starts[i + 1]):
-                j = mask_indices[np.uint64(q)]
-                slot = np.uint64(np.uint32(np.uint32(j) * np.uint32(factor)) >> np.uint32(shift))
-                while table[slot] == blocked and keys[slot] != j:
-                    slot = (slot + np.uint64(1)) & last
-                table[slot], keys[slot] = blocked, j
+        for q in range(mask_starts[i], mask_starts[i + 1]):
+            j = mask_indices[np.uint64(q)]
+            slot = slot_of(table, keys, factor, shift, j, row, blocked)
+            table[slot] = blocked
+            if shift != 0:
+                keys[slot] = j
         for p in range(a_starts[i], a_starts[i + 1]):
             k = a_indices[np.uint64(p)]
             left = load(kind, a + p * size)
@@ -60,11 +65,7 @@ def multiply_rows(
                 continue
             for q in range(b_starts[k], b_starts[k + 1]):
                 j = b_indices[np.uint64(q)]
-                slot = np.uint64(j)
-                if shift != 0:
-                    slot = np.uint64(np.uint32(np.uint32(j) * np.uint32(factor)) >> np.uint32(shift))
-                    while (table[slot] >= row or table[slot] == blocked) and keys[slot] != j:
-                        slot = (slot + np.uint64(1)) & last
+                slot = slot_of(table, keys, factor, shift, j, row, blocked)
                 where = table[slot]
                 product = times(kind, left, load(kind, b + q * size))
                 if where >= row:
@@ -77,6 +78,7 @@ def multiply_rows(
                     if shift != 0:
                         keys[slot] = j
                     free += 1
+        counts[i] = free - row
 
 
 @kernel
@@ -89,16 +91,12 @@ def multiply_masked(
     `table` is −1 for every slot, or as an earlier row has left it; see `count_entries`.
     """
     size = itemsize(kind)
-    last = np.uint64(len(table) - 1)
     for i in range(start, stop):
         row = c_starts[i]
         for q in range(c_starts[i], c_starts[i + 1]):
             j = c_indices[np.uint64(q)]
-            slot = np.uint64(j)
+            slot = slot_of(table, keys, factor, shift, j, row, row)
             if shift != 0:
-                slot = np.uint64(np.uint32(np.uint32(j) * np.uint32(factor)) >> np.uint32(shift))
-                while table[slot] >= row and keys[slot] != j:
-                    slot = (slot + np.uint64(1)) & last
                 keys[slot] = j
             if table[slot] < row:
                 table[slot] = q
@@ -109,13 +107,7 @@ def multiply_masked(
             k = a_indices[np.uint64(p)]
             left = load(kind, a + p * size)
             for q in range(b_starts[k], b_starts[k + 1]):
-                j = b_indices[np.uint64(q)]
-                slot = np.uint64(j)
-                if shift != 0:
-                    slot = np.uint64(np.uint32(np.uint32(j) * np.uint32(factor)) >> np.uint32(shift))
-                    while table[slot] >= row and keys[slot] != j:
-                        slot = (slot + np.uint64(1)) & last
-                where = table[slot]
+                where = table[slot_of(table, keys, factor, shift, b_indices[np.uint64(q)], row, row)]
                 if where >= row:
                     to = c + where * size
                     store(kind, to, plus(kind, load(kind, to), times(kind, left, load(kind, b + q * size))))
@@ -137,3 +129,17 @@ def gather_rows(
         jump(
             tile, (mirrored, 1, lanes, count, indices.ctypes.data + 4 * p, x, pitch, a + p * size, y + i * y_pitch)
         )  # fmt: skip
+
+
+@kernel
+def gather_column(
+    kind: Any, starts: Any, indices: Any, a: int, x: int, y: int, mirrored: bool, start: int, stop: int
+) -> None:
+    """`gather_rows` of one column, whose entries are one after the other."""
+    size = itemsize(kind)
+    for i in range(start, stop):
+        total = zero(kind)
+        for p in range(starts[i], starts[i + 1]):
+            left, right = load(kind, a + p * size), load(kind, x + np.int64(indices[np.uint64(p)]) * size)
+            total = plus(kind, total, times(kind, left, right) if mirrored else times(kind, right, left))
+        store(kind, y + i * size, total)
