@@ -54,7 +54,7 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
 
         for dtype in ("float64", "float32", "int64", "int32"):
             yield f"roads, {dtype}", lambda dtype=dtype: roads(dtype)
-        yield "roads in no order", lambda: ask(shortest_paths(shuffled(road_like(60_000, seed=1).to_scipy())), 0, 1)
+        yield "roads in no order", lambda: ask(shortest_paths(shuffled(road_like(110_000, seed=1).to_scipy())), 0, 1)
         yield "examples/roads.gr", lambda: ask(shortest_paths(ROOT / "examples" / "roads.gr"), 1, 96)
         yield "examples/roads.gr with paths", routes
         yield "edges by name", lambda: ask(shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)]), "A", "C")

@@ -20,6 +20,7 @@ import pytest
 import scipy.sparse as sp
 from cases import CASES, USER_CASES, Case, same
 from scipy.sparse.csgraph import dijkstra, floyd_warshall
+from scipy.spatial import Delaunay
 from test_routes import ORDINALS
 
 import semiring
@@ -36,7 +37,7 @@ from semiring.errors import (
     ShapeError,
     VertexError,
 )
-from semiring.sparse import Hops, analyse, fronts, order, pattern, sharing, structure
+from semiring.sparse import Hops, analyse, analysis, fronts, order, pattern, quotient, sharing, structure
 from semiring.sparse.pattern import neighbours
 
 ALL = [*CASES, *USER_CASES]
@@ -328,6 +329,84 @@ def test_columns_found_with_the_degree_order_are_those_of_eliminating_set_by_set
             assert all(parent[j] == j + 1 and above in rows[j] for j in range(parent[k], above))
 
 
+def scattered(n, seed):
+    """Graphs of n vertices: trees, paths, stars, lattices, sparse and denser ones, in one piece or many."""
+    r, k = rng(seed), np.arange(1, n)
+    side = max(1, int(n**0.5))
+    cells = np.arange(side * side).reshape(side, side)
+    yield "path", k - 1, k
+    yield "star", np.zeros(n - 1, int), k
+    yield "stars", k % 7, k
+    yield "tree", (k * r.random(n - 1)).astype(int), k
+    yield "lattice", *np.concatenate((np.stack((cells[:, 1:], cells[:, :-1])).reshape(2, -1),
+                                      np.stack((cells[1:], cells[:-1])).reshape(2, -1)), axis=1)  # fmt: skip
+    for degree in (0, 0.3, 0.7, 1.5, 4):
+        yield f"random, {degree}", *r.integers(0, n, (2, int(degree * n)))
+    yield "near", *np.clip(np.stack((k - 1, k + r.integers(-3, 4, n - 1))), 0, n - 1)
+    u, v = np.divmod(np.arange(196), 14)
+    first = 12 * np.arange(n // 12 + 1)[:, None]
+    yield "cliques", (first + u).ravel() % n, (first + v).ravel() % n
+
+
+@pytest.mark.parametrize("bound", [1, 4, 1000])
+def test_an_order_by_parts_is_one_with_its_tree_and_its_counts(bound, monkeypatch):
+    """Any part may stop anywhere, whichever of its vertices are frozen; no number of threads changes anything."""
+    monkeypatch.setattr(quotient, "CUT", 0)
+    monkeypatch.setattr(quotient, "LEAST", 20)
+    monkeypatch.setattr(quotient, "BOUND", bound)
+    monkeypatch.setattr(quotient, "FROZEN", 0.6)
+    apart = 0
+    for seed, n in ((0, 50), (1, 130), (2, 400)):
+        for name, tails, heads in scattered(n, seed):
+            arcs = (np.asarray(x, np.int32) for x in (tails, heads))
+            start, beside = neighbours(*arcs, n)
+            apart += len(quotient.parts(start, beside, 1)[0]) > 1
+            found, again = (order.minimum_degree(start, beside, threads) for threads in (1, 3))
+            np.testing.assert_array_equal(np.sort(found.permutation), np.arange(n), err_msg=name)
+            np.testing.assert_array_equal(found.permutation, again.permutation)
+            parent, counts = order.columns(start, beside, found.permutation, found.dense)
+            np.testing.assert_array_equal(found.columns[1], counts, err_msg=name)
+            for k in np.flatnonzero(found.columns[0] != parent):  # in a chain of columns of the same rows
+                chain = np.arange(found.columns[0][k], parent[k])
+                assert k < found.columns[0][k] <= parent[k], name
+                np.testing.assert_array_equal(found.columns[0][chain], chain + 1, err_msg=name)
+    assert apart > 12
+
+
+def test_a_large_graph_costs_about_the_same_in_parts(monkeypatch):
+    r = rng(0)
+    points = r.random((6000, 2))
+    sides = Delaunay(points).simplices[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    costs = []
+    monkeypatch.setattr(pattern, "SMALL", 1)
+    monkeypatch.setattr(quotient, "LEAST", 1500)
+    for cut in (10**9, 0):
+        monkeypatch.setattr(quotient, "CUT", cut)
+        costs.append(analyse(tuple(sides.T), 6000).cost)
+    assert costs[0] != costs[1]
+    assert costs[1].sweep < 1.1 * costs[0].sweep
+
+
+def test_a_structure_is_the_same_by_any_number_of_threads(monkeypatch):
+    """Also where vertices are renumbered first, in parts that grow together, none of which may be left out."""
+    monkeypatch.setattr(pattern, "SMALL", 1)
+    monkeypatch.setattr(analysis, "SMALL", 1)
+    monkeypatch.setattr(quotient, "CUT", 0)
+    monkeypatch.setattr(quotient, "LEAST", 30)
+    for n in (1, 7, 300):
+        for name, tails, heads in scattered(n, n):
+            label = rng(n).permutation(n)
+            ends = label[np.asarray(tails, int)], label[np.asarray(heads, int)]
+            one, *others = (analyse(ends, n, threads=threads) for threads in (1, 2, 5))
+            np.testing.assert_array_equal(np.sort(one.structure.permutation), np.arange(n), err_msg=name)
+            for other in others:
+                for part in "structure", "arcs":
+                    for key, found in vars(getattr(one, part)).items():
+                        np.testing.assert_array_equal(
+                            getattr(getattr(other, part), key), found, err_msg=f"{name} {key}"
+                        )
+
+
 def test_counts_of_the_degree_order_of_air_routes():
     """Vertices of large cliques go with others, and their cliques with them: a list that was left behind was read."""
     graph = read_graph(Path(__file__).parents[1] / "examples" / "openflights" / "routes.csv.gz")
@@ -353,7 +432,7 @@ def test_a_degree_order_with_little_memory_and_few_stamps_is_the_same(monkeypatc
     assert found.dense > 100
     np.testing.assert_array_equal(found.columns[1], counts)
     assert (found.columns[0] == parent).mean() > 0.99
-    monkeypatch.setattr(order, "STAMPS", 5000)
+    monkeypatch.setattr(quotient, "STAMPS", 5000)
     np.testing.assert_array_equal(order.minimum_degree(start, beside).permutation, found.permutation)
 
 

@@ -121,7 +121,7 @@ class Eliminated(Engine):
         return state | arcs | {"labelled": self.hubs is not None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        analysis = sparse.Analysis(state["tails"], state["heads"], state["n"], state["order"])
+        analysis = sparse.Analysis(*(state[name] for name in ("tails", "heads", "n", "order", "threads")))
         arguments = (state[name] for name in ("weights", "semiring", "threads", "order"))
         Eliminated.__init__(
             self, analysis, *arguments, check=False, potential=state["potential"], device=state["device"]
@@ -437,9 +437,10 @@ def analysis(question: Question) -> Analysis:
     known = getattr(question.wants.like, "analysis", None)
     if known is not None:
         return known
+    threads = question.wants.options.get("threads")
     if question.remembers:
-        return STRUCTURES.of(*question.arcs[:2], question.n)
-    return sparse.analyse(question.arcs[:2], question.n, order=question.wants.order)
+        return STRUCTURES.of(*question.arcs[:2], question.n, threads)
+    return sparse.analyse(question.arcs[:2], question.n, order=question.wants.order, threads=threads)
 
 
 def spent(question: Question) -> float:

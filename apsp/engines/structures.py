@@ -51,7 +51,7 @@ class Structures:
                 while len(self._spent) > PATTERNS:
                     self._spent.popitem(last=False)
 
-    def of(self, tails: np.ndarray, heads: np.ndarray, n: int) -> Analysis:
+    def of(self, tails: np.ndarray, heads: np.ndarray, n: int, threads: int | None = None) -> Analysis:
         """The structure of these arcs: the one that is known, or found now and remembered."""
         name = _name(tails, heads)
         with self._lock:
@@ -59,7 +59,7 @@ class Structures:
             if cached is not None and _same(cached, tails, heads, n):
                 self._cached.move_to_end(name)
                 return cached
-        made = sparse.analyse((tails, heads), n)
+        made = sparse.analyse((tails, heads), n, threads=threads)
         with self._lock:
             self._spent.pop(name, None)
             self._cached[name] = made

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..cpu.processors import threads_of
 from ..types import Array
 from . import structure
 from .buffers import Buffers
 from .order import FOUND, candidates, inverse
-from .pattern import near, neighbours, stored
+from .pattern import SMALL, near, neighbours, stored
 from .structure import Arcs, Cost, Structure
 
 
@@ -45,20 +46,23 @@ class Analysis:
     True
     """
 
-    def __init__(self, tails: np.ndarray, heads: np.ndarray, n: int, order: Any = "auto") -> None:
+    def __init__(
+        self, tails: np.ndarray, heads: np.ndarray, n: int, order: Any = "auto", threads: int | None = None
+    ) -> None:
         tails, heads = (np.ascontiguousarray(ends, np.int32) for ends in (tails, heads))  # as kernels take them
         self.n, self.tails, self.heads = n, tails, heads
         self.on_devices: dict[Any, Any] = {}  # the structure, by GPU and size of a number
         self.panels = Buffers(4)  # memory of two eliminations: the last one's, and that of new weights
-        self._start, self._adjacent = neighbours(tails, heads, n)
+        self._threads = threads = threads_of(threads, "analyse") if n >= SMALL else 1
+        self._start, self._adjacent = neighbours(tails, heads, n, threads)
         self._labels: np.ndarray | None = None
         if isinstance(order, str) and order in FOUND:  # the caller's own order is one of the caller's labels
-            renumbered = near(tails, heads, self._start, self._adjacent)
+            renumbered = near(tails, heads, self._start, self._adjacent, threads)
             if renumbered is not None:
                 self._labels, self._start, self._adjacent = renumbered
         trees = {
-            name: structure.supernodes(self._start, self._adjacent, found)
-            for name, found in candidates(self._start, self._adjacent, order).items()
+            name: structure.supernodes(self._start, self._adjacent, found, threads)
+            for name, found in candidates(self._start, self._adjacent, order, threads).items()
         }
         costs = {name: structure.cost(tree, len(tails)) for name, tree in trees.items()}
         # All pairs: every row is swept once, numbers are eliminated once.
@@ -72,13 +76,13 @@ class Analysis:
     @cached_property
     def structure(self) -> Structure:
         """Supernodes, and the rows of their panels."""
-        built = structure.build(self._start, self._adjacent, self._tree)
+        built = structure.build(self._start, self._adjacent, self._tree, self._threads)
         return built if self._labels is None else built.relabelled(self._labels)
 
     @cached_property
     def arcs(self) -> Arcs:
         """Where the weight of each arc goes."""
-        return structure.arcs(self.structure, self.tails, self.heads)
+        return structure.arcs(self.structure, self.tails, self.heads, self._threads)
 
     @cached_property
     def place(self) -> np.ndarray:
@@ -94,7 +98,7 @@ class Analysis:
         return found
 
 
-def analyse(A: Array, n: int | None = None, *, order: Any = "auto") -> Analysis:
+def analyse(A: Array, n: int | None = None, *, order: Any = "auto", threads: int | None = None) -> Analysis:
     """The order, the tree and the cost of eliminating a sparse matrix; no value is looked at.
 
     Parameters
@@ -104,6 +108,8 @@ def analyse(A: Array, n: int | None = None, *, order: Any = "auto") -> Analysis:
     n : int, optional
     order : str, array_like or Order
         As in `eliminate`.
+    threads : int, optional
+        As many as there are processors, or SEMIRING_NUM_THREADS. What is found is the same for any number.
 
     Returns
     -------
@@ -141,4 +147,4 @@ def analyse(A: Array, n: int | None = None, *, order: Any = "auto") -> Analysis:
     if isinstance(A, Analysis):
         return A
     rows, cols, _, n = stored(A, n, where="analyse")
-    return Analysis(rows, cols, n, order)
+    return Analysis(rows, cols, n, order, threads)

@@ -18,8 +18,7 @@ from .analysis import Analysis
 from .buffers import STAMPS, Pool
 from .fronts import Fronts, Panels, bring, renew
 from .hubs import Descent
-from .sharing import Ranges
-from .structure import Structure
+from .structure import Ranges, Structure
 
 #: The share of an elimination's pairs from which all of it takes no longer.
 MANY = 0.5

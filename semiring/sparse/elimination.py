@@ -117,7 +117,7 @@ def eliminate(
     else:
         rows, cols, own, n = stored(A, None, where=where)
         weights = own if weights is None else weights
-        analysis = Analysis(rows, cols, n, order)
+        analysis = Analysis(rows, cols, n, order, threads_of(threads, where))
     if weights is None:
         raise ShapeError(f"{where}: an Analysis has no weights, got weights=None. Pass one weight an arc.")
     return Elimination(analysis, weights, get(semiring), dtype=dtype, threads=threads, check=check, device=device)
@@ -254,7 +254,7 @@ class Elimination(Queries):
         array([12,  7,  0])
         """
         tails, heads, _, n = stored((rows, cols), n, where="from_arrays")
-        analysis = Analysis(tails, heads, n, order)
+        analysis = Analysis(tails, heads, n, order, threads_of(threads, "from_arrays"))
         return cls(analysis, weights, get(semiring), dtype=dtype, threads=threads, check=check, device=device)
 
     def __getstate__(self) -> dict[str, Any]:

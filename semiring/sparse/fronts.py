@@ -20,8 +20,8 @@ from ..cpu.routes import pairs
 from ..cpu.sparse import abreast, fronts, movers, strips
 from ..cpu.sparse.abreast import ABREAST, BLOCK
 from .buffers import Buffers
-from .sharing import Ranges, costs, shares
-from .structure import Arcs, Structure
+from .sharing import costs, shares
+from .structure import Arcs, Ranges, Structure
 
 #: Fronts of more pairs than this are taken one by one (of pairs that vector code computes).
 LARGE = 1 << 24

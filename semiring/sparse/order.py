@@ -11,18 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..cpu.pool import run
 from ..errors import AlgebraError, DeviceError, ShapeError
 from ..spelling import did_you_mean
+from . import quotient
 
 #: Parts of so many vertices are not dissected.
 SMALLEST = 6
-#: Vertices of at most so many neighbours are eliminated on the graph itself, if each of these has no more than SEARCHED
-#: itself, and has not got more than SPARE since.
-LOW, SPARE, SEARCHED = 3, 4, 64
-#: Vertices of more than max(16, FACTOR √n) neighbours are ordered last: their lists would be read again at each step.
-FACTOR = 10
-#: So many vertices can wait 1 + LOW times each, numbered in 32 bits; so far go the stamps of quotient graphs.
-NUMBERED, STAMPS = 2**30, 2**31 - 1
 
 
 class Order(NamedTuple):
@@ -45,51 +40,59 @@ class Order(NamedTuple):
     columns: tuple[np.ndarray, np.ndarray] | None = None
 
 
-def minimum_degree(start: np.ndarray, heads: np.ndarray) -> Order:
+def minimum_degree(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
     """The order by approximate minimum degree, until half of what remains are neighbours of everything that remains.
 
     Low degrees are exact, and go first, on the graph itself: of roads and the like most vertices, three times as fast.
+    Large graphs are cut into parts for threads (quotient.py); the order is the same for any number of threads.
 
     Parameters
     ----------
     start, heads : int64 array (n + 1,), uint32 array
         Neighbours of v: heads[start[v] : start[v + 1]], symmetric, without loops and duplicates.
+    threads : int
     """
-    from ..cpu.sparse import peeling
+    from ..cpu.sparse import degree, peeling
 
-    n, low = len(start) - 1, LOW if len(start) < NUMBERED else 0
-    V, adjacent = np.empty(n + 1, peeling.VERTEX), np.empty(len(heads) + n * SPARE, np.uint32)
-    V["start"] = start + SPARE * np.arange(n + 1)
-    first, turns = np.empty(n, np.int32), np.empty((2, 2 + n + low * n), np.uint32)
-    count = peeling.peel(start, heads, low, SEARCHED, V, adjacent, first, *np.zeros((2, low + 1), np.uint32), *turns)
-    del turns
-    first, rest = first[:count], np.flatnonzero(V["turn"][:n] != peeling.GONE).astype(np.int32)
-    begin, place = np.concatenate(([0], np.cumsum(V["degree"][rest], dtype=np.int64))), np.empty(n, np.uint32)
-    place[rest], left = np.arange(len(rest), dtype=np.uint32), np.empty(begin[-1], np.uint32)
-    peeling.among_themselves(V, adjacent, rest, place, left)
-    found = _quotient(begin, left)
-    parent, counts = found.columns or columns(begin, left, found.permutation, found.dense)
-    permutation, (up, size) = np.concatenate((first, rest[found.permutation])), np.empty((2, n), np.int32)
-    peeling.followed(first, V, adjacent, inverse(permutation), found.dense, up, size)
-    up[count:], size[count:] = np.where(parent >= 0, parent + count, -1), counts
-    return Order(permutation, found.dense, (up, size))
+    parts, frozen, place = quotient.parts(start, heads, threads)
+    graphs = [part.graph for part in parts]
+    # What is left after low degrees: of each part, then the frozen; steps of each part, then those of what is left.
+    offset, before = (np.cumsum([0, *x]) for x in ([G.inner for G in graphs], [len(G.above) for G in graphs]))
+    vertex = np.concatenate([*(part.named(part.rest[: part.graph.inner]) for part in parts), frozen.view(np.int32)])
+    into, step = np.full((2, len(vertex)), -1, np.int32)
+    for G, first, steps in zip(graphs, offset.tolist(), before.tolist(), strict=False):
+        for numbers, own, added in (into, G.into, first), (step, G.step, steps):
+            numbers[first : first + G.inner] = own[: G.inner] + np.where(own[: G.inner] >= 0, np.int32(added), 0)
+    last, above = graphs[0], [G.above for G in graphs]
+    if len(parts) > 1:
+        last, left = quotient.united(parts, start, heads, frozen, place)
+        number = [
+            np.arange(offset[-1], len(vertex)),
+            *(first + nodes for first, nodes in zip(offset, left, strict=False)),
+        ]
+        name = np.concatenate(number).astype(np.int32)
+        absorbed, pivot = np.flatnonzero(last.into >= 0), np.flatnonzero(last.step >= 0)
+        into[name[absorbed]] = name[last.into[absorbed]]
+        step[name[pivot]] = last.step[pivot] + np.int32(before[-1])
+        above.append(last.above)
+    steps, dense = int(before[-1]) + (len(last.above) if len(parts) > 1 else 0), last.dense
+    order, key, parent, counts = np.empty((4, len(vertex)), np.int32)
+    degree.columns(
+        into, step, np.concatenate(above), steps, dense, key, np.zeros(steps + 3, np.int64), order, parent, counts
+    )
+    if last.hubs:
+        parent, counts = columns(parts[0].start, parts[0].heads, order, dense)
+    permutation = np.concatenate([*(part.named(part.first) for part in parts), vertex[order]])
+    position, (up, size) = inverse(permutation), np.empty((2, len(permutation)), np.int32)
+    ends = np.cumsum([0, *(len(part.first) for part in parts)]).tolist()
 
+    def follow(_: int, part: quotient.Part, low: int, high: int) -> None:
+        places = position if part.names is None else position[part.names]
+        peeling.followed(part.first, part.V, part.adjacent, places, len(position), dense, up[low:high], size[low:high])
 
-def _quotient(start: np.ndarray, heads: np.ndarray) -> Order:
-    """The order by approximate minimum degree on the quotient graph; no columns where hubs are last."""
-    from ..cpu.sparse import degree
-
-    n, size = len(start) - 1, len(heads)
-    lists = np.empty(min(size + size // 5 + n + 1, 2**32 - 1), np.uint32)
-    lists[:size] = heads
-    into, step, above = *np.full((2, n), -1, np.int32), np.empty(n, np.int32)
-    steps, dense, hubs = degree.minimum_degree(
-        start, size, max(16.0, FACTOR * n**0.5), STAMPS, lists, np.empty(n + 1, degree.VERTEX), into, step, above,
-        np.full(n + 1, n, np.uint32), np.full(degree.HASHES, n, np.uint32),
-    )  # fmt: skip
-    order, key, *known = np.empty((4, n), np.int32)
-    degree.columns(into, step, above, steps, dense, key, np.zeros(steps + 3, np.int64), order, *known)
-    return Order(order, dense, None if hubs else (known[0], known[1]))
+    run(follow, list(zip(parts, ends, ends[1:], strict=False)), threads)
+    up[ends[-1] :], size[ends[-1] :] = np.where(parent >= 0, parent + ends[-1], -1), counts
+    return Order(permutation, dense, (up, size))
 
 
 def inverse(permutation: np.ndarray) -> np.ndarray:
@@ -122,7 +125,7 @@ def postorder(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return size, place
 
 
-def levels(start: np.ndarray, heads: np.ndarray) -> Order:
+def levels(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
     """Nested dissection by levels of breadth-first searches: for lattices."""
     from ..cpu.sparse.levels import levels as run
 
@@ -138,7 +141,7 @@ def even(start: np.ndarray) -> bool:
     return len(degrees) >= 1000 and 3 <= degrees.max() <= 6 and bool(degrees.mean() >= degrees.max() - 0.5)
 
 
-def metis(start: np.ndarray, heads: np.ndarray) -> Order:
+def metis(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
     """Nested dissection by METIS (Karypis and Kumar 1998).
 
     Raises
@@ -158,7 +161,7 @@ def metis(start: np.ndarray, heads: np.ndarray) -> Order:
     return Order(np.asarray(permutation, np.int32))
 
 
-def natural(start: np.ndarray, heads: np.ndarray) -> Order:
+def natural(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
     """The vertices as they are numbered."""
     return Order(np.arange(len(start) - 1, dtype=np.int32))
 
@@ -170,7 +173,7 @@ ORDERS = {"degree": minimum_degree, "levels": levels, "metis": metis, "natural":
 FOUND = ("auto", "degree", "levels", "metis")
 
 
-def candidates(start: np.ndarray, heads: np.ndarray, wanted: Any) -> dict[str, Order]:
+def candidates(start: np.ndarray, heads: np.ndarray, wanted: Any, threads: int = 1) -> dict[str, Order]:
     """What the caller wants, by name: one order, or for "auto" those of which the one that counts least is to be taken.
 
     Raises
@@ -182,7 +185,7 @@ def candidates(start: np.ndarray, heads: np.ndarray, wanted: Any) -> dict[str, O
     """
     if isinstance(wanted, str) and wanted == "auto":
         names = ["degree", "levels"] if even(start) else ["degree"]
-        return {name: ORDERS[name](start, heads) for name in names}
+        return {name: ORDERS[name](start, heads, threads) for name in names}
     n = len(start) - 1
     if isinstance(wanted, Order):
         return {"given": wanted}
@@ -192,7 +195,7 @@ def candidates(start: np.ndarray, heads: np.ndarray, wanted: Any) -> dict[str, O
                 f"order must be one of auto, {', '.join(ORDERS)} or a permutation of the vertices, got {wanted!r}."
                 f"{did_you_mean(wanted, ('auto', *ORDERS))}"
             )
-        return {wanted: ORDERS[wanted](start, heads)}
+        return {wanted: ORDERS[wanted](start, heads, threads)}
     permutation = np.asarray(wanted)
     fits = permutation.shape == (n,) and (n == 0 or permutation.dtype.kind in "iu")
     if not fits or not np.array_equal(np.sort(permutation), np.arange(n)):

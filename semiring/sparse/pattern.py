@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..arrays import checked_sparse
+from ..cpu.pool import run
 from ..cpu.sparse import symbolic
 from ..errors import DTypeError, ShapeError, VertexError
 from ..types import Array
+from .quotient import cuts, spans
 
-#: Graphs of fewer vertices are near enough to the processor, and so are neighbours whose numbers differ by less than
-#: this part of n, on average.
+#: Graphs of fewer vertices are near enough to the processor, and not worth several threads; near enough are neighbours
+#: whose numbers differ by less than this part of n, on average.
 SMALL, APART = 10_000, 1 / 16
 
 
 def near(
-    tails: np.ndarray, heads: np.ndarray, start: np.ndarray, adjacent: np.ndarray
+    tails: np.ndarray, heads: np.ndarray, start: np.ndarray, adjacent: np.ndarray, threads: int = 1
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The vertices in an order in which neighbours are near each other, and the graph so numbered; None where they are.
 
     What is read for neighbours is then close together: on a mesh of 126,000 vertices in random order, finding an
-    elimination order and its structure takes two thirds of the time.
+    elimination order and its structure takes two thirds of the time. And few are in different parts (quotient.py).
     """
     n = len(start) - 1
     if n < SMALL or not len(tails) or np.abs(tails - heads).mean() < APART * n:
         return None
-    place, begin = np.full(n, n, np.uint32), np.zeros(n + 1, np.int64)
+    place, begin, edges = np.full(n, n, np.uint32), np.zeros(n + 1, np.int64), np.array(cuts(n), np.uint64)
     order, renumbered = np.empty(n + 1, np.uint32), np.empty_like(adjacent)
-    symbolic.breadth_first(start, adjacent, order, place, begin, renumbered)
+    symbolic.grow(start, adjacent, edges, order, place, *np.empty((2, len(edges) - 1), np.uint64))
+    np.cumsum(np.diff(start)[order[:n]], out=begin[1:])
+
+    def renumber(_: int, low: int, high: int) -> None:
+        symbolic.renumber(start, adjacent, order, place, low, high, begin, renumbered)
+
+    run(renumber, spans(n), threads)
     return order[:n].view(np.int32), begin, renumbered
 
 
-def neighbours(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def neighbours(tails: np.ndarray, heads: np.ndarray, n: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """(start, adjacent): the neighbours of v are adjacent[start[v] : start[v + 1]], without v, each once.
 
     Parameters
@@ -41,19 +50,49 @@ def neighbours(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray
     tails, heads : int32 arrays, one item an arc
     n : int
         Vertices.
+    threads : int
 
     Returns
     -------
     start, adjacent : int64 array (n + 1,), uint32 array
     """
-    start, place, seen = np.zeros(n + 1, np.int64), np.zeros(n + 2, np.uint32), np.full(n, n, np.uint32)
-    adjacent = np.empty(2 * len(tails), np.uint32)
-    count = symbolic.neighbours(tails.view(np.uint32), heads.view(np.uint32), start, adjacent, place, seen)
-    return start, adjacent[:count].copy()
+    start, tails, heads = np.zeros(n + 1, np.int64), tails.view(np.uint32), heads.view(np.uint32)
+    ranges = shares(n, threads)
+    found: dict[int, np.ndarray] = {}
+
+    def find(_: int, low: int, high: int) -> None:
+        place, seen = np.zeros(high - low + 2, np.uint32), np.full(n, n, np.uint32)
+        for ends in tails, heads:
+            symbolic.tally(ends, low, high, place)
+        adjacent = np.empty(place.sum(dtype=np.int64), np.uint32)
+        count = symbolic.neighbours(tails, heads, low, high, start[low + 1 : high + 1], adjacent, place, seen)
+        found[low] = adjacent[:count]
+
+    run(find, ranges, threads)
+    for low, high in ranges[1:]:
+        start[low + 1 : high + 1] += start[low]
+    return start, np.concatenate([found[low] for low, _ in ranges])
+
+
+def shares(count: int, parts: int) -> list[tuple[int, int]]:
+    """0 … count in so many ranges of about the same length."""
+    edges = [count * k // parts for k in range(parts + 1)]
+    return list(pairwise(edges))
 
 
 def indices(x: Any, n: int, *, where: str, what: str = "vertices") -> np.ndarray:
     """Vertices, or `what` else, as long integers, an array of any shape.
+
+    Raises
+    ------
+    VertexError
+        If one is no integer of 0 … n − 1.
+    """
+    return checked(x, n, where=where, what=what).astype(np.int64, copy=False)
+
+
+def checked(x: Any, n: int, *, where: str, what: str = "vertices") -> np.ndarray:
+    """The same as they came.
 
     Raises
     ------
@@ -68,7 +107,7 @@ def indices(x: Any, n: int, *, where: str, what: str = "vertices") -> np.ndarray
     least, greatest = int(array.min()), int(array.max())
     if least < 0 or greatest >= n:
         raise VertexError(f"{where}: {what} must lie in 0 … {n - 1}, got {least if least < 0 else greatest}.")
-    return array.astype(np.int64, copy=False)
+    return array
 
 
 def paired(i: Any, j: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -136,5 +175,5 @@ def stored(A: Array, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarr
         raise ShapeError(f"{where}: the number of vertices must lie in 0 … 2³¹ − 2, got {n}.")
     if len(rows) >= 2**30:
         raise ShapeError(f"{where}: a matrix of fewer than 2³⁰ stored entries is required, got {len(rows):,}.")
-    rows, cols = (indices(x, n, where=where).astype(np.int32) for x in (rows, cols))  # the caller's may change
+    rows, cols = (checked(x, n, where=where).astype(np.int32) for x in (rows, cols))  # the caller's may change
     return rows, cols, values, n

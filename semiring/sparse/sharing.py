@@ -6,15 +6,11 @@
 from __future__ import annotations
 
 from heapq import heapreplace
-from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .structure import Structure
-
-#: Ranges of supernodes, start … stop.
-Ranges = list[tuple[int, int]]
+from .structure import Ranges, Structure, below
 
 #: What a thread computes of a front that all work on, to what it does of a subtree of its own.
 TOGETHER = 0.5
@@ -56,13 +52,5 @@ def _time(ranges: Ranges, cost: np.ndarray, threads: int, together: float = TOGE
 
 def subtrees(structure: Structure, cost: np.ndarray, most: int) -> Ranges:
     """Subtrees that cost about so much at most, those that cost most first; cost[s] is that of all before s."""
-    S = structure
-    total = cost[1:] - cost[S.leaf]
-    fits = total <= most
-    tops = np.flatnonzero(fits & ~((S.parent >= 0) & fits[S.parent]))
-    start, stop, before = S.leaf[tops], tops + 1, np.cumsum(total[tops]) - total[tops]
-    # Neighbours go together while they are few pairs.
-    apart = (start[1:] != stop[:-1]) | (np.diff(before // max(1, most // 2)) > 0)
-    edges = np.flatnonzero(np.concatenate(([True], apart, [True]))[: len(tops) + 1]).tolist()
-    found = [(int(start[a]), int(stop[b - 1])) for a, b in pairwise(edges)]
+    found = below(structure.parent, structure.leaf, cost, most)
     return sorted(found, key=lambda span: cost[span[0]] - cost[span[1]])

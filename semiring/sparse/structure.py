@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
+from ..cpu.pool import run
 from ..cpu.sparse import symbolic
 from ..cpu.sparse.strips import STRIP
 from .order import Order, columns, inverse, postorder
+from .pattern import shares
 
+#: Ranges, start … stop.
+Ranges = list[tuple[int, int]]
 #: Supernodes of at most so many columns may hold any number of zeros; wider ones this fraction.
 NARROW, ZEROS = 4, 0.2
 
@@ -166,8 +171,13 @@ class Structure:
     @cached_property
     def diagonal(self) -> np.ndarray:
         """Where the diagonal of each D lies in a panel, by column."""
-        high = np.diff(self.first) + np.diff(self.begin)
-        return symbolic.diagonal(self.first, self.panel, high, STRIP, False)
+        return self.diagonal_of(self.panel, np.diff(self.first) + np.diff(self.begin), STRIP, False)
+
+    def diagonal_of(self, panel: np.ndarray, high: np.ndarray, strip: int, padded: bool) -> np.ndarray:
+        """The same where panels of so many rows begin elsewhere, in strips of so many columns, padded or not."""
+        position = np.empty(self.n, np.int64)
+        symbolic.diagonal(self.first, panel, high, strip, padded, position)
+        return position
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,16 +205,20 @@ class Tree:
         return np.diff(self.first).astype(np.int64)
 
 
-def supernodes(start: np.ndarray, adjacent: np.ndarray, order: Order) -> Tree:
+def supernodes(start: np.ndarray, adjacent: np.ndarray, order: Order, threads: int = 1) -> Tree:
     """The supernodes of the graph whose neighbours of v are adjacent[start[v] : start[v + 1]], in that order."""
     requested, n = order.permutation, len(order.permutation)
     parent, counts = order.columns or columns(start, adjacent, requested, order.dense)
     C, number, permutation = np.empty(n, symbolic.COLUMN), np.empty(n + 1, np.int32), np.empty(n, np.int32)
     first, above, height = np.zeros(n + 1, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
-    workspace = *postorder(parent), C, *np.empty((2, n), np.uint32), number
-    count = symbolic.supernodes(
-        parent, counts, requested, order.dense, NARROW, ZEROS, *workspace, permutation, first, above, height
-    )
+    (size, place), (up, post) = postorder(parent), np.empty((2, n), np.uint32)
+
+    def arrange(_: int, low: int, high: int) -> None:
+        symbolic.in_postorder(low, high, parent, counts, size, place, C, up, post)
+
+    run(arrange, shares(n, threads), threads)
+    made = permutation, first, above, height
+    count = symbolic.supernodes(requested, order.dense, NARROW, ZEROS, C, up, post, number, *made)
     return Tree(permutation, first[: count + 1].copy(), above[:count].copy(), height[:count].copy())
 
 
@@ -235,7 +249,19 @@ def cost(tree: Tree, arcs: int) -> Cost:
     )
 
 
-def build(start: np.ndarray, adjacent: np.ndarray, tree: Tree) -> Structure:
+def below(parent: np.ndarray, leaf: np.ndarray, cost: np.ndarray, most: int) -> Ranges:
+    """Subtrees, the leaf[s] … s, that cost about so much at most, in their order; cost[s] is that of all before s."""
+    total = cost[1:] - cost[leaf]
+    fits = total <= most
+    tops = np.flatnonzero(fits & ~((parent >= 0) & fits[parent]))
+    start, stop, before = leaf[tops], tops + 1, np.cumsum(total[tops]) - total[tops]
+    # Neighbours go together while they are few pairs.
+    apart = (start[1:] != stop[:-1]) | (np.diff(before // max(1, most // 2)) > 0)
+    edges = np.flatnonzero(np.concatenate(([True], apart, [True]))[: len(tops) + 1]).tolist()
+    return [(int(start[a]), int(stop[b - 1])) for a, b in pairwise(edges)]
+
+
+def build(start: np.ndarray, adjacent: np.ndarray, tree: Tree, threads: int = 1) -> Structure:
     """The rows of all panels, and where each number will lie."""
     w, r = tree.width, tree.height
     position = inverse(tree.permutation)
@@ -245,11 +271,31 @@ def build(start: np.ndarray, adjacent: np.ndarray, tree: Tree) -> Structure:
     owner = np.repeat(np.arange(len(w), dtype=np.int32), w)
     S, rows = np.empty(len(w), symbolic.SUPERNODE), np.empty(begin[-1], np.int32)
     S["put"], S["seen"], S["parent"] = begin[:-1], len(position), tree.parent.view(np.uint32)
-    symbolic.rows(start, adjacent, *(x.view(np.uint32) for x in (tree.permutation, position, owner)), S, rows)
-    local, slot = np.empty((2, len(rows)), np.int32)
     base, (child, sibling) = np.zeros(len(w), np.int32), np.full((2, len(w)), -1, np.int32)
     update, leaf = np.empty(len(w), np.int64), np.empty(len(w), np.int32)
-    symbolic.places(tree.first, tree.parent, begin, rows, local, slot, base, child, sibling, update, leaf)
+    symbolic.relatives(tree.parent, begin, child, sibling, update, leaf)
+    local, slot = np.empty((2, len(rows)), np.int32)
+    pattern = start, adjacent, *(x.view(np.uint32) for x in (tree.permutation, position, owner)), S, rows
+
+    def fill(_: int, low: int, high: int) -> None:
+        symbolic.rows(int(tree.first[low]), int(tree.first[high]), *pattern)
+
+    def place(_: int, low: int, high: int) -> None:
+        symbolic.places(low, high, tree.first, tree.parent, begin, rows, local, slot, base)
+
+    # Subtrees on all threads: rows before those of what is above them, places after.
+    subtrees: Ranges = []
+    above = [(0, len(w))]
+    if threads > 1:
+        subtrees = below(tree.parent, leaf, begin + tree.first, int(begin[-1]) // (4 * threads))
+        ends = [0, *(edge for subtree in subtrees for edge in subtree), len(w)]
+        above = list(zip(ends[::2], ends[1::2], strict=True))
+    run(fill, subtrees, threads)
+    for low, high in above:
+        fill(0, low, high)
+    for low, high in reversed(above):
+        place(0, low, high)
+    run(place, subtrees, threads)
     return Structure(
         len(position),
         tree.permutation,
@@ -288,11 +334,28 @@ class Arcs:
     col: np.ndarray
 
 
-def arcs(structure: Structure, tails: np.ndarray, heads: np.ndarray) -> Arcs:
+def arcs(structure: Structure, tails: np.ndarray, heads: np.ndarray, threads: int = 1) -> Arcs:
     """The places of arcs of the graph that the structure was made for."""
-    S, count, start = structure, len(tails), np.zeros(len(structure) + 2, np.int64)
+    S, count = structure, len(tails)
     tails, heads, position, owner, rows = (x.view(np.uint32) for x in (tails, heads, S.position, S.owner, S.rows))
-    workspace = np.empty(count, np.uint32), np.empty(count, symbolic.ARC), np.empty(S.n, np.int32)
-    placed = np.empty((3, count), np.int32)
-    symbolic.arcs(tails, heads, position, owner, S.first, S.begin, rows, start, *workspace, *placed)
-    return Arcs(start[:-1], *placed)
+    of, found, placed = np.empty(count, np.uint32), np.empty(count, symbolic.ARC), np.empty((3, count), np.int32)
+    start = np.zeros(len(S) + 1, np.int64)
+
+    def owners(_: int, low: int, high: int) -> None:
+        symbolic.owners(tails[low:high], heads[low:high], position, owner, of[low:high])
+
+    def tally(_: int, low: int, high: int, numbers: np.ndarray) -> None:
+        symbolic.tally(of, low, high, numbers)
+
+    def place(_: int, low: int, high: int, numbers: np.ndarray) -> None:
+        base, workspace = int(start[low]), np.empty(S.n, np.int32)
+        ends = tails, heads, position, of, S.first, S.begin, rows
+        symbolic.arcs(*ends, low, high, numbers, base, found, workspace, *placed)
+
+    run(owners, shares(count, threads), threads)
+    ranges = [(low, high, np.zeros(high - low + 2, np.uint32)) for low, high in shares(len(S), threads)]
+    run(tally, ranges, threads)
+    for low, high, numbers in ranges:
+        start[low + 1 : high + 1] = start[low] + np.cumsum(numbers[2:], dtype=np.int64)
+    run(place, ranges, threads)
+    return Arcs(start, *placed)

@@ -41,31 +41,33 @@ _ONE = np.uint64(1)
 
 @kernel
 def minimum_degree(
-    start: Any, size: int, limit: float, stamps: int, lists: Any, V: Any, into: Any, step: Any, above: Any, first: Any,
-    bucket: Any,
+    start: Any, size: int, total: int, inner: int, most: int, limit: float, stamps: int, lists: Any, V: Any, into: Any,
+    step: Any, above: Any, first: Any, bucket: Any,
 ) -> Any:  # fmt: skip
     """The pivots: how many, how many vertices are dense, and how many hubs, of more than `limit` neighbours, are last.
 
-    Stamps of more than `stamps` begin again. What is filled in, and its workspace:
+    Pivots are variables before node `inner` with at most `most` neighbours. Stamps of more than `stamps` begin again.
+    What is filled in, and its workspace:
 
-    lists : of which `size` are the neighbours
-    V : array of VERTEX (n + 1,), the last one stands for none
+    start : where the neighbours of each vertex begin; empty where V has variables and elements (of weight 0) already
+    lists : of which `size` are in use
+    V : array of VERTEX (n + 1,), of `total` vertices; the last one stands for none
     into : what a variable was absorbed by; the parent of an element; −1 at first, −2 for a hub
     step : when a vertex was a pivot; −1 at first
     above : vertices other than the pivot, by step
-    first, bucket : variables of a degree, doubly linked, and of a hash value; n at first
+    first, bucket : variables of a degree (`total`: of the others), doubly linked, and of a hash value; n at first
     """
     n, capacity = len(into), len(lists)
     none = np.uint32(n)
-    hubs = _begin(start, limit, first, V, into, none)
+    hubs, largest = _begin(start, total, inner, limit, first, V, into, none)
     free, done, stamp, steps = np.uint64(size), hubs, 2, 0
-    least = largest = 0
-    while done < n:
+    least = 0
+    while done < total - (n - inner):
         while first[least] == none:
             least += 1
         p = first[least]
-        remain = n - done
-        if 2 * least >= remain and remain > 8:
+        remain = total - done
+        if least > most or (2 * least >= remain and remain > 8):
             break
         P = V[p]
         first[least] = P.after
@@ -82,12 +84,12 @@ def minimum_degree(
                 V[v].outside = min(V[v].outside, 1)
             stamp = 2
         _compare(begin, end, stamp, lists, V)
-        gone = _update(p, begin, end, stamp, lists, V, into, bucket)
+        gone = _update(p, begin, end, inner, stamp, lists, V, into, bucket)
         done += gone
         size_p -= gone
         P.degree = size_p
         stamp = _merge(begin, end, stamp + largest + 1, lists, V, into, bucket, none)
-        ended, least = _finish(begin, end, size_p, n - done, least, lists, first, V, none)
+        ended, least = _finish(begin, end, size_p, total, total - done, inner, least, lists, first, V, none)
         P.weight = 0
         P.length = ended - begin
         P.outside = 1 if ended > begin else 0
@@ -95,14 +97,17 @@ def minimum_degree(
         steps += 1
         if listed:
             free = ended
-    return steps, n - done + hubs if done < n else 0, hubs
+    return steps, total - done + hubs if done < total else 0, hubs
 
 
 @njit(inline="always")
-def _begin(start: Any, limit: Any, first: Any, V: Any, into: Any, none: Any) -> Any:
-    """Every vertex a variable, linked by its degree, but those of too many neighbours; how many those are."""
-    hubs = 0
-    for v in range(none):
+def _begin(start: Any, total: Any, inner: Any, limit: Any, first: Any, V: Any, into: Any, none: Any) -> Any:
+    """Every vertex a variable, linked by its degree, but those of too many neighbours; how many those are.
+
+    Also the size of the largest element.
+    """
+    hubs, largest = 0, np.int64(0)
+    for v in range(len(start) - 1):
         X = V[v]
         X.start, X.length, X.elements = start[v], start[v + 1] - start[v], 0
         X.weight, X.degree, X.outside = 1, X.length, 1
@@ -111,8 +116,11 @@ def _begin(start: Any, limit: Any, first: Any, V: Any, into: Any, none: Any) -> 
             hubs += 1
     for v in range(np.int64(none) - 1, -1, -1):
         if V[v].weight:
+            V[v].degree = V[v].degree if v < inner else total
             _link(np.uint32(v), V[v].degree, first, V, none)
-    return hubs
+        else:
+            largest = max(largest, np.int64(V[v].degree))
+    return hubs, largest
 
 
 @njit(inline="always")
@@ -158,7 +166,7 @@ def _compare(begin: Any, end: Any, stamp: Any, lists: Any, V: Any) -> None:
 
 
 @njit(inline="always")
-def _update(p: Any, begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: Any, bucket: Any) -> Any:
+def _update(p: Any, begin: Any, end: Any, inner: Any, stamp: Any, lists: Any, V: Any, into: Any, bucket: Any) -> Any:
     """New lists, degrees d_v ≤ |A_v ∖ v| + |L_p ∖ v| + Σ |L_e ∖ L_p| but for |L_p ∖ v|, and hash values.
 
     Returns how many vertices were eliminated with p.
@@ -186,7 +194,7 @@ def _update(p: Any, begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: 
                 lists[put] = u
                 put += _ONE
                 code += u
-        if sum_degree == 0:  # its neighbours are in L_p, all of them: it goes with p, which absorbs its elements
+        if sum_degree == 0 and v < inner:  # its neighbours are all in L_p: it goes with p, which absorbs its elements
             for k in range(low, moved):
                 into[lists[k]], V[lists[k]].outside = p, 0
             into[v] = p
@@ -199,6 +207,9 @@ def _update(p: Any, begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: 
         lists[moved] = lists[low]
         lists[low] = p
         X.elements, X.length = moved - low + _ONE, put - low + _ONE
+        if v >= inner:  # like no other, for it has neighbours that are not in the graph
+            X.before = HASHES
+            continue
         code %= np.uint64(HASHES)
         X.before, X.after = code, bucket[code]
         bucket[code] = v
@@ -210,7 +221,7 @@ def _merge(begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: Any, buck
     """Supervariables: variables of L_p with the same lists are one from now on. Returns the next stamp."""
     for q in range(begin, end):
         X = V[lists[q]]
-        if X.weight == 0:
+        if X.weight == 0 or X.before == HASHES:
             continue
         i = bucket[X.before]
         bucket[X.before] = none
@@ -243,7 +254,10 @@ def _merge(begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: Any, buck
 
 
 @njit(inline="always")
-def _finish(begin: Any, end: Any, size: Any, remain: Any, least: Any, lists: Any, first: Any, V: Any, none: Any) -> Any:
+def _finish(
+    begin: Any, end: Any, size: Any, total: Any, remain: Any, inner: Any, least: Any, lists: Any, first: Any, V: Any,
+    none: Any,
+) -> Any:  # fmt: skip
     """Complete degrees, by which what is left of L_p is linked again; where its list ends, and the least degree."""
     ended = begin
     for q in range(begin, end):
@@ -253,7 +267,7 @@ def _finish(begin: Any, end: Any, size: Any, remain: Any, least: Any, lists: Any
         if heavy <= 0:
             continue
         X.weight = heavy
-        d = min(X.degree + size - heavy, remain - heavy)
+        d = total if v >= inner else min(X.degree + size - heavy, remain - heavy)
         X.degree = d
         _link(v, d, first, V, none)
         least = min(least, d)
@@ -354,3 +368,36 @@ def columns(
         if step[v] < 0:
             order[begin[key[v]]] = v
             begin[key[v]] += 1
+
+
+@kernel
+def unite(fill: bool, V: Any, lists: Any, nodes: Any, place: Any, into: Any, united: Any) -> None:
+    """Add the lists of nodes to those of a graph in which `place` is their number; what is gone from them is left out.
+
+    First count them, in `elements` and `length`, with the bound of the degree; then fill them in, where `before` is the
+    end of the elements so far, and `after` that of the neighbours, or of an element's variables.
+    """
+    one = np.uint32(1)
+    for k in range(len(nodes)):
+        x = nodes[k]
+        X, Y = V[x], into[place[x]]
+        low = np.uint64(X.start)
+        middle, high = low + (X.elements if X.weight else np.uint32(0)), low + X.length
+        for q in range(low, middle):
+            e = lists[q]
+            if V[e].outside and fill:
+                united[np.uint64(Y.before)] = place[e]
+                Y.before += one
+            elif V[e].outside:
+                Y.elements += one
+                Y.degree += V[e].degree - one
+        for q in range(middle, high):
+            u = lists[q]
+            if V[u].weight and fill:
+                united[np.uint64(Y.after)] = place[u]
+                Y.after += one
+            elif V[u].weight:
+                Y.length += one
+                Y.degree += np.uint32(V[u].weight)
+        if not fill:
+            Y.weight = X.weight

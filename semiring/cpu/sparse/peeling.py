@@ -23,10 +23,12 @@ _ONE = np.uint64(1)
 
 @kernel
 def peel(
-    start: Any, heads: Any, most: int, searched: int, V: Any, adjacency: Any, first: Any, head: Any, tail: Any,
-    vertex: Any, after: Any,
+    start: Any, heads: Any, inner: int, most: int, searched: int, V: Any, adjacency: Any, first: Any, head: Any,
+    tail: Any, vertex: Any, after: Any,
 ) -> int:  # fmt: skip
     """Eliminate vertices of at most `most` neighbours: of fewest first, of these the one that has waited longest.
+
+    Only those before `inner`: the others belong to other parts too.
 
     The neighbours of one that goes become neighbours of each other. One whose neighbours have no capacity left, or more
     of them than are to be searched, stays. Returns how many are eliminated; `first` are those, in this order, with the
@@ -41,7 +43,7 @@ def peel(
         X.degree, X.turn = d, NONE
         for k in range(d):
             adjacency[X.start + np.uint64(k)] = heads[start[v] + k]
-        if d <= most:
+        if d <= most and v < inner:
             turns = _wait(v, X, turns, head, tail, vertex, after)
     least: Any = 0
     while least <= most:
@@ -83,7 +85,7 @@ def peel(
                     end += _ONE
             d = np.int64(end - U.start)
             U.degree, U.turn = d, NONE
-            if d <= most:
+            if d <= most and u < inner:
                 turns = _wait(u, U, turns, head, tail, vertex, after)
                 least = min(least, d)
     return count
@@ -113,12 +115,74 @@ def among_themselves(V: Any, adjacency: Any, rest: Any, place: Any, heads: Any) 
 
 
 @kernel
-def followed(first: Any, V: Any, adjacency: Any, position: Any, dense: int, up: Any, size: Any) -> None:
+def followed(first: Any, V: Any, adjacency: Any, position: Any, n: int, dense: int, up: Any, size: Any) -> None:
     """Parents and counts of the columns of the vertices eliminated, which are the first; −1 for a root."""
-    n = len(position)
     for k in range(len(first)):
         X, least = V[first[k]], n
         for q in range(X.start, X.start + X.degree):
             least = min(least, position[adjacency[q]])
         up[k] = min(least, n - dense) if least < n else -1
         size[k] = X.degree + np.uint32(1)
+
+
+@kernel
+def freeze(start: Any, heads: Any, low: int, high: int, place: Any, frozen: Any) -> Any:
+    """List those of the vertices low … high that have a neighbour before them all, and number the others; how many.
+
+    `frozen` is filled from `low` on, and `place` at the others.
+    """
+    count, inner = np.uint64(low), np.uint32(0)
+    for v in range(np.uint64(low), np.uint64(high)):
+        least = np.uint32(v)
+        for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
+            least = min(least, heads[q])
+        if least < low:
+            frozen[count] = v
+            count += _ONE
+        else:
+            place[v] = inner
+            inner += np.uint32(1)
+    return count - np.uint64(low)
+
+
+@kernel
+def cut_out(
+    start: Any, heads: Any, low: int, high: int, place: Any, frozen: Any, seen: Any, names: Any, halo: Any, begin: Any,
+    adjacency: Any,
+) -> Any:  # fmt: skip
+    """The graph of the vertices low … high that are not frozen, and after them of frozen ones next to them: how many.
+
+    Edges between frozen vertices are left out.
+
+    place : of each vertex its number in its part, or of the frozen n and its number among these
+    seen : of a frozen vertex its number here; n at first
+    names, halo : the vertices, and which of the frozen the last ones are
+    begin, adjacency : the graph; begin[0] is 0
+    """
+    n, inner, count, put = np.uint32(len(place)), np.uint64(0), np.uint64(0), np.uint64(0)
+    for v in range(np.uint64(low), np.uint64(high)):
+        if place[v] < n:
+            names[inner] = v
+            inner += _ONE
+    for k in range(inner):
+        x = np.uint64(names[k])
+        for q in range(np.uint64(start[x]), np.uint64(start[x + _ONE])):
+            u = place[heads[q]]
+            if u >= n:
+                f = u - n
+                if seen[f] == n:
+                    seen[f], names[inner + count], halo[count] = inner + count, frozen[f], f
+                    count += _ONE
+                u = seen[f]
+            adjacency[put] = u
+            put += _ONE
+        begin[k + _ONE] = put
+    for k in range(inner, inner + count):
+        x = np.uint64(names[k])
+        for q in range(np.uint64(start[x]), np.uint64(start[x + _ONE])):
+            u = heads[q]
+            if u >= low and u < high and place[u] < n:
+                adjacency[put] = place[u]
+                put += _ONE
+        begin[k + _ONE] = put
+    return count

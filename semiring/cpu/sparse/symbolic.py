@@ -14,6 +14,8 @@ from ..compile import kernel
 
 # What is an index is unsigned where it is read much: numba checks whether a signed one is negative.
 _ONE, _TWO = np.uint64(1), np.uint64(2)
+#: Vertices that a part searches from until it is the next one's turn.
+TURN = 32
 
 #: What is known of a column, side by side, for it is read together. `entries`: its own and of what joined it, on and
 #: below the diagonal, without the zeros that joining adds. `size`: of its subtree. `into`: what it joined. `head`,
@@ -28,62 +30,99 @@ ARC = np.dtype([("arc", np.int32), ("row", np.uint32), ("col", np.uint32)])
 
 
 @kernel
-def neighbours(tails: Any, heads: Any, start: Any, adjacency: Any, place: Any, seen: Any) -> Any:
-    """The neighbours of every vertex, each once, without itself; returns how many they are.
+def tally(values: Any, low: int, high: int, count: Any) -> None:
+    """count[v − low + 2] ← how often v occurs among the values, in addition to what it holds, for v of low … high."""
+    first, many = np.uint32(low), np.uint32(high - low)
+    for e in range(len(values)):
+        k = values[e] - first  # of a value before `low` more than any
+        if k < many:
+            count[k + _TWO] += np.uint32(1)
 
-    `start` holds n + 1 zeros and `place` one more, `seen` n times n; `adjacency` has two items an arc.
+
+@kernel
+def neighbours(
+    tails: Any, heads: Any, low: int, high: int, start: Any, adjacency: Any, place: Any, seen: Any
+) -> Any:  # fmt: skip
+    """The neighbours of the vertices low … high, each once, without the vertex itself; returns how many they are.
+
+    `start` gets where those of each end. place[v − low + 2] is in how many arcs v is, those from v to v counted twice,
+    and has an item more than that. `seen` holds n times n; `adjacency` has an item for each end counted.
     """
-    n = len(seen)
+    first, many, one = np.uint32(low), np.uint32(high - low), np.uint32(1)
+    for v in range(many):
+        place[v + _TWO] += place[v + _ONE]
     for e in range(len(tails)):
         u, v = tails[e], heads[e]
-        if u != v:
-            place[u + _TWO] += _ONE
-            place[v + _TWO] += _ONE
-    for v in range(n):
-        place[v + 2] += place[v + 1]
-    for e in range(len(tails)):
-        u, v = tails[e], heads[e]
-        if u != v:
-            adjacency[place[u + _ONE]] = v
-            adjacency[place[v + _ONE]] = u
-            place[u + _ONE] += _ONE
-            place[v + _ONE] += _ONE
-    # place[v] is now where the neighbours of v begin, place[v + 1] where they end.
+        if u - first < many:
+            adjacency[place[u - first + _ONE]] = v
+            place[u - first + _ONE] += one
+        if v - first < many:
+            adjacency[place[v - first + _ONE]] = u
+            place[v - first + _ONE] += one
+    # place[v − low] is now where the neighbours of v begin, and the next one where they end.
     put = np.uint64(0)
-    for v in range(n):
-        for q in range(place[v], place[v + 1]):
+    for k in range(many):
+        own = k + first
+        seen[own] = own
+        for q in range(place[k], place[k + _ONE]):
             u = adjacency[q]
             adjacency[put] = u  # overwritten by the next one if it has been seen
-            put += np.uint64(seen[u] != v)
-            seen[u] = v
-        start[v + 1] = put
+            put += np.uint64(seen[u] != own)
+            seen[u] = own
+        start[k] = put
     return put
 
 
 @kernel
-def breadth_first(start: Any, adjacency: Any, order: Any, place: Any, begin: Any, renumbered: Any) -> None:
-    """All vertices as breadth-first searches meet them, one after the other until none is left; the graph so numbered.
+def grow(start: Any, adjacency: Any, edges: Any, order: Any, place: Any, done: Any, found: Any) -> None:
+    """All vertices by parts, each as a breadth-first search meets them that takes turns with the others'.
 
-    `order` has n + 1 items, the last for what follows. `place` holds n times n, `begin` a zero at first.
+    Part p has the places edges[p] … edges[p + 1]. `order` has n + 1 items, the last for what follows; `place` holds n
+    times n. Of each part, those before `done` have been searched from, and those before `found` are there.
     """
-    n = len(start) - 1
-    found = done = put = np.uint64(0)
-    for root in range(n):
-        if place[root] == n:
-            order[found], place[root] = root, found
-            found += _ONE
-        while done < found:
-            v = order[done]
-            done += _ONE
-            for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
-                u = adjacency[q]
-                new = place[u] == n
-                place[u] = found if new else place[u]
-                order[found] = u  # overwritten by the next one if it is not new
-                found += np.uint64(new)
-                renumbered[put] = place[u]
-                put += _ONE
-            begin[done] = put
+    n, parts, count, root = len(place), np.uint64(len(edges) - 1), np.uint64(0), np.uint64(0)
+    for p in range(parts):
+        v = np.uint64(edges[p])
+        while place[v] != n:
+            v = v + _ONE if v + _ONE < n else np.uint64(0)
+        order[edges[p]], place[v], done[p], found[p] = v, edges[p], edges[p], edges[p] + _ONE
+    while count < parts:  # parts that are full
+        stuck = True
+        for p in range(parts):
+            k, end, stop = done[p], found[p], edges[p + _ONE]
+            stuck &= k == end or end == stop
+            turn = k + np.uint64(TURN)
+            while k < end and k < turn and end < stop:
+                v = np.uint64(order[k])
+                k += _ONE
+                for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
+                    u = adjacency[q]
+                    new = place[u] == n and end < stop
+                    place[u] = end if new else place[u]
+                    order[end] = u if end < stop else order[end]  # overwritten by the next one if it is not new
+                    end += np.uint64(new)
+            done[p], found[p] = k, end
+        count = np.uint64(0)
+        empty: Any = parts
+        for p in range(parts):
+            full = found[p] == edges[p + _ONE]
+            count += np.uint64(full)
+            empty = empty if full else p
+        if stuck and empty < parts:  # whatever comes next
+            while place[root] != n:
+                root += _ONE
+            order[found[empty]], place[root] = root, found[empty]
+            found[empty] += _ONE
+
+
+@kernel
+def renumber(start: Any, adjacency: Any, order: Any, place: Any, low: int, high: int, begin: Any, found: Any) -> None:
+    """The neighbours of the vertices at the places low … high, by their places."""
+    for k in range(np.uint64(low), np.uint64(high)):
+        v, put = np.uint64(order[k]), np.uint64(begin[k])
+        for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
+            found[put] = place[adjacency[q]]
+            put += _ONE
 
 
 @kernel
@@ -170,24 +209,31 @@ def postorder(parent: Any, size: Any, place: Any, end: Any) -> None:
 
 
 @kernel
-def supernodes(
-    parent: Any, counts: Any, order: Any, dense: int, narrow: int, zeros: float, size: Any, place: Any,
-    C: Any, up: Any, post: Any, number: Any, permutation: Any, first: Any, above: Any, height: Any,
-) -> int:  # fmt: skip
-    """Columns become supernodes: chains of the same structure, and what is close enough to it; returns how many.
-
-    A supernode is known by its last column, whose rows are its rows. It may be joined by any of its children, whose
-    columns then go before its own. The last `dense` columns are one supernode, whatever joins them. `first` begins with
-    a zero, and `number` has n + 1 items.
-    """
+def in_postorder(
+    low: int, high: int, parent: Any, counts: Any, size: Any, place: Any, C: Any, up: Any, post: Any
+) -> None:
+    """What is known of the columns low … high, and their parents, n for none, by their places in postorder."""
     n, none = len(parent), np.uint32(len(parent))
-    # From here on columns are numbered in postorder, so that what is read together is contiguous.
-    for v in range(n):
+    for v in range(low, high):
         k = place[v]
         up[k], post[k] = place[parent[v]] if parent[v] >= 0 else n, v
         X = C[k]
         X.count = X.entries = counts[v]
         X.size, X.width, X.into, X.head, X.after = size[v], 1, none, k, none
+
+
+@kernel
+def supernodes(
+    order: Any, dense: int, narrow: int, zeros: float, C: Any, up: Any, post: Any, number: Any, permutation: Any,
+    first: Any, above: Any, height: Any,
+) -> int:  # fmt: skip
+    """Columns become supernodes: chains of the same structure, and what is close enough to it; returns how many.
+
+    A supernode is known by its last column, whose rows are its rows. It may be joined by any of its children, whose
+    columns then go before its own. The last `dense` columns are one supernode, whatever joins them. `first` begins with
+    a zero, and `number` has n + 1 items. Columns are numbered in postorder: what is read together is contiguous.
+    """
+    n, none = len(post), np.uint32(len(post))
     left = n
     for k in range(n):
         p = np.uint64(k)
@@ -268,9 +314,14 @@ def paths(parent: Any, w: Any, r: Any, pairs: Any, columns: Any, from_children: 
 
 
 @kernel
-def rows(start: Any, adjacency: Any, permutation: Any, position: Any, owner: Any, S: Any, rows: Any) -> None:
-    """R of every supernode, ascending: row i belongs to all supernodes from its neighbours below up to its own."""
-    for i in range(len(permutation)):
+def rows(
+    low: int, high: int, start: Any, adjacency: Any, permutation: Any, position: Any, owner: Any, S: Any, rows: Any
+) -> None:
+    """Add the columns low … high to R of every supernode below: each belongs to all from its neighbours up to its own.
+
+    Ascending, if what is below goes first.
+    """
+    for i in range(low, high):
         v = permutation[i]
         S[owner[i]].seen = i
         for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
@@ -283,37 +334,16 @@ def rows(start: Any, adjacency: Any, permutation: Any, position: Any, owner: Any
 
 
 @kernel
-def places(
-    first: Any, parent: Any, begin: Any, rows: Any, local: Any, slot: Any, base: Any, child: Any, sibling: Any,
-    update: Any, leaf: Any,
-) -> None:  # fmt: skip
-    """The position of each row of a supernode in its parent's front, columns first, and on the path from the root.
+def relatives(parent: Any, begin: Any, child: Any, sibling: Any, update: Any, leaf: Any) -> None:
+    """The first child of each supernode and its next sibling, which hold −1; where its subtree begins.
 
-    Also the place on that path of each supernode's first column, and its children; `base` holds zeros, and these −1.
-    And the place of its update on a stack in postorder, and where its subtree begins.
+    And the place of its update on a stack in postorder.
     """
-    s_count = len(parent)
-    for s in range(s_count - 1, -1, -1):
-        p = parent[s]
-        if p < 0:
-            continue
-        sibling[s], child[p] = child[p], s
-        low, high = first[p], first[p + 1]
-        base[s] = base[p] + high - low
-        q = np.uint64(begin[p])
-        below = high - low - begin[p]
-        for k in range(np.uint64(begin[s]), np.uint64(begin[s + 1])):
-            i = rows[k]
-            if i < high:
-                local[k] = i - low
-                slot[k] = base[p] + i - low
-            else:
-                while rows[q] < i:
-                    q += _ONE
-                local[k] = below + np.int64(q)
-                slot[k] = slot[q]
+    for s in range(len(parent) - 1, -1, -1):
+        if parent[s] >= 0:
+            sibling[s], child[parent[s]] = child[parent[s]], s
     top = 0
-    for s in range(s_count):
+    for s in range(len(parent)):
         update[s], leaf[s] = top, s
         if child[s] >= 0:
             update[s], leaf[s] = update[child[s]], leaf[child[s]]
@@ -321,38 +351,76 @@ def places(
         top = update[s] + r * r
 
 
-def diagonal(first: np.ndarray, panel: np.ndarray, high: np.ndarray, strip: int, padded: bool) -> np.ndarray:
+@kernel
+def places(
+    low: int, high: int, first: Any, parent: Any, begin: Any, rows: Any, local: Any, slot: Any, base: Any
+) -> None:
+    """The position of the rows of supernodes low … high in their parents' fronts, columns first.
+
+    Also on the path from the root, and the place on it of each supernode's first column. What is above goes first;
+    `base` holds zeros.
+    """
+    for s in range(high - 1, low - 1, -1):
+        p = parent[s]
+        if p < 0:
+            continue
+        start, stop = first[p], first[p + 1]
+        base[s] = base[p] + stop - start
+        q = np.uint64(begin[p])
+        below = stop - start - begin[p]
+        for k in range(np.uint64(begin[s]), np.uint64(begin[s + 1])):
+            i = rows[k]
+            if i < stop:
+                local[k] = i - start
+                slot[k] = base[p] + i - start
+            else:
+                while rows[q] < i:
+                    q += _ONE
+                local[k] = below + np.int64(q)
+                slot[k] = slot[q]
+
+
+@kernel
+def diagonal(first: Any, panel: Any, high: Any, strip: int, padded: bool, position: Any) -> None:
     """The position of the diagonal of each D, by column: in panels of so many rows, in strips of so many columns.
 
     The last strip of a panel is as wide as the others where they are padded, else as wide as the columns that are left.
     """
-    w = np.diff(first)
-    column = np.arange(first[-1], dtype=np.int32) - np.repeat(first[:-1], w)
-    left = column - column % strip
-    wide = strip if padded else np.minimum(strip, np.repeat(w, w) - left)
-    return np.repeat(panel, w) + left * np.repeat(high, w) + (column * wide + column - left)
+    for s in range(len(panel)):
+        w = first[s + 1] - first[s]
+        for column in range(w):
+            left = column - column % strip
+            wide = strip if padded else min(strip, w - left)
+            position[first[s] + column] = panel[s] + left * high[s] + column * wide + column - left
+
+
+@kernel
+def owners(tails: Any, heads: Any, position: Any, owner: Any, of: Any) -> None:
+    """of ← the supernodes of arcs: those that own the lower end."""
+    for e in range(len(tails)):
+        of[e] = owner[min(position[tails[e]], position[heads[e]])]
 
 
 @kernel
 def arcs(
-    tails: Any, heads: Any, position: Any, owner: Any, first: Any, begin: Any, rows: Any, start: Any, of: Any,
-    found: Any, place: Any, arc: Any, row: Any, col: Any,
+    tails: Any, heads: Any, position: Any, of: Any, first: Any, begin: Any, rows: Any, low: int, high: int, start: Any,
+    base: int, found: Any, place: Any, arc: Any, row: Any, col: Any,
 ) -> None:  # fmt: skip
-    """The arcs of each supernode, and the position of each in its front: those of which it owns the lower end.
+    """The arcs of the supernodes low … high, and the position of each in its front.
 
-    `start` holds a zero more than there are supernodes and their end. `place` is that in the front at hand.
+    start[s − low + 2] is how many arcs are of s, and at the end start[s − low] how many are of those before; `base` is
+    how many are of those before `low`. `place` is that in the front at hand.
     """
-    s_count, count = len(first) - 1, len(tails)
-    for e in range(count):
-        of[e] = owner[min(position[tails[e]], position[heads[e]])]
-        start[of[e] + _TWO] += 1
-    for s in range(s_count):
-        start[s + 2] += start[s + 1]
-    for e in range(count):
-        X = found[np.uint64(start[of[e] + _ONE])]
-        X.arc, X.row, X.col = e, position[tails[e]], position[heads[e]]
-        start[of[e] + _ONE] += 1
-    for s in range(s_count):
+    least, many, one = np.uint32(low), np.uint32(high - low), np.uint32(1)
+    for k in range(many):
+        start[k + _TWO] += start[k + _ONE]
+    for e in range(len(tails)):
+        k = of[e] - least
+        if k < many:
+            X = found[np.uint64(base) + start[k + _ONE]]
+            X.arc, X.row, X.col = e, position[tails[e]], position[heads[e]]
+            start[k + _ONE] += one
+    for s in range(low, high):
         k = 0
         for j in range(first[s], first[s + 1]):
             place[j] = k
@@ -360,6 +428,6 @@ def arcs(
         for q in range(begin[s], begin[s + 1]):
             place[rows[q]] = k
             k += 1
-        for a in range(start[s], start[s + 1]):
+        for a in range(base + start[s - low], base + start[s - low + 1]):
             X = found[a]
             arc[a], row[a], col[a] = X.arc, place[X.row], place[X.col]

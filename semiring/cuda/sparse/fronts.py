@@ -9,7 +9,6 @@ import numpy as np
 
 from ...algebra import Semiring
 from ...compiling import about
-from ...cpu.sparse import symbolic
 from ...types import Array
 from .. import algebra, compile, gpu
 from ..dense import registry
@@ -95,7 +94,7 @@ class Fronts:
         import cupy
 
         tree = self.tree
-        positions = symbolic.diagonal(tree.S.first, 4 * tree.panel[:-1], tree.w + tree.r + tree.r % 2, 4, True)
+        positions = tree.S.diagonal_of(4 * tree.panel[:-1], tree.w + tree.r + tree.r % 2, 4, True)
         return cupy.asarray(positions)
 
     def numbers(self, weights: Any, semiring: Semiring, nonnegative: bool) -> tuple[Any, Any]:

@@ -1,0 +1,201 @@
+"""Approximate minimum degree by parts of the vertices: those inside of each on threads of their own, then the others.
+
+Parts are ranges of vertices. Of neighbours in two parts, the one in the later part is *frozen*: no part eliminates it.
+So nothing that one part eliminates is a neighbour of what another one does, and each has its own quotient graph. Frozen
+neighbours, a part's *halo*, count in degrees (Pellegrini, Roman and Amestoy 2000, "Hybridizing nested dissection and
+halo approximate minimum degree"). A part stops at vertices of more than BOUND neighbours; what all of them leave is one
+quotient graph again, in which frozen vertices are eliminated when their turn comes. So parts need no good separators.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from ..cpu.pool import run
+
+#: Graphs of so many vertices are cut into parts of at least LEAST vertices, MOST at most, if not more than FROZEN of
+#: all vertices are frozen. Threads do not matter: they change no order.
+CUT, LEAST, MOST, FROZEN = 100_000, 15_000, 16, 0.1
+#: The most neighbours of what a part eliminates. With 40, sweeps take 4 % longer, with 10 as long as with one part.
+BOUND = 16
+#: Vertices of at most so many neighbours are eliminated on the graph itself, if each of these has no more than SEARCHED
+#: itself, and has not got more than SPARE since.
+LOW, SPARE, SEARCHED = 3, 4, 64
+#: Vertices of more than max(16, FACTOR √n) neighbours are ordered last: their lists would be read again at each step.
+FACTOR = 10
+#: So many vertices can wait 1 + LOW times each, numbered in 32 bits; so far go the stamps of quotient graphs.
+NUMBERED, STAMPS = 2**30, 2**31 - 1
+
+_NOTHING = np.empty(0, np.int64)
+
+
+def cuts(n: int) -> list[int]:
+    """Where parts of n vertices begin, and n."""
+    parts = max(1, min(MOST, n // LEAST)) if n >= CUT else 1
+    return [n * k // parts for k in range(parts + 1)]
+
+
+def spans(n: int) -> list[tuple[int, int]]:
+    """The parts, as where each begins and ends."""
+    return list(pairwise(cuts(n)))
+
+
+class Quotient:
+    """A quotient graph after some of its variables were eliminated.
+
+    Attributes
+    ----------
+    V, lists : array of cpu.sparse.degree.VERTEX (nodes + 1,), uint32 array
+    inner : int
+        Nodes that are eliminated, or elements; the halo comes after them.
+    into, step : int32 arrays (nodes,)
+        What each node was absorbed by, or −1, −2 for a hub; when it was a pivot, or −1.
+    above : int32 array (steps,)
+        Vertices other than the pivot, by step.
+    dense, hubs : int
+        How many vertices are left as good as complete, with hubs; hubs among them.
+    """
+
+    def __init__(
+        self, V: np.ndarray, lists: np.ndarray, inner: int, total: int, most: int,
+        start: np.ndarray = _NOTHING, limit: float = math.inf,
+    ) -> None:  # fmt: skip
+        from ..cpu.sparse import degree
+
+        n, size = len(V) - 1, len(lists)
+        self.V, self.inner = V, inner
+        self.lists = np.empty(min(size + size // 5 + n + 1, 2**32 - 1), np.uint32)
+        self.lists[:size] = lists
+        self.into, self.step, above = *np.full((2, n), -1, np.int32), np.empty(n, np.int32)
+        steps, self.dense, self.hubs = degree.minimum_degree(
+            start, size, total, inner, most, limit, STAMPS, self.lists, V, self.into, self.step, above,
+            np.full(total + 1, n, np.uint32), np.full(degree.HASHES, n, np.uint32),
+        )  # fmt: skip
+        self.above = above[:steps]
+
+    def left(self) -> tuple[np.ndarray, int]:
+        """The nodes that are variables or elements still, without the halo; and the vertices that are in variables."""
+        V, weight = self.V[: self.inner], self.V["weight"][: self.inner]
+        nodes = np.flatnonzero((weight > 0) | ((self.step[: self.inner] >= 0) & (V["outside"] > 0)))
+        return nodes.astype(np.uint32), int(weight[nodes].sum())
+
+
+class Part:
+    """The vertices of a part in their own numbers, its own first and then its halo, and what was eliminated of them.
+
+    Attributes
+    ----------
+    names : uint32 array, or None
+        Which vertices those are; None: all.
+    halo : uint32 array
+        Which of the frozen ones are in the halo.
+    first : int32 array
+        Those eliminated on the graph itself, in this order, with the neighbours that they had at the time in `V`
+        (cpu.sparse.peeling.VERTEX) and `adjacent`.
+    rest : int32 array
+        The others, of which `graph` is the quotient graph; `start` and `heads` their neighbours at its beginning.
+    """
+
+    def __init__(
+        self, start: np.ndarray, heads: np.ndarray, inner: int, names: np.ndarray | None, halo: np.ndarray
+    ) -> None:
+        from ..cpu.sparse import degree, peeling
+
+        self.names, self.halo, n = names, halo, len(start) - 1
+        low = LOW if n < NUMBERED else 0
+        V, adjacent = np.empty(n + 1, peeling.VERTEX), np.empty(len(heads) + n * SPARE, np.uint32)
+        V["start"] = start + SPARE * np.arange(n + 1)
+        first, turns = np.empty(n, np.int32), np.empty((2, 2 + n + low * n), np.uint32)
+        heads_and_tails = np.zeros((2, low + 1), np.uint32)
+        count = peeling.peel(start, heads, inner, low, SEARCHED, V, adjacent, first, *heads_and_tails, *turns)
+        del turns
+        self.V, self.adjacent, self.first = V, adjacent, first[:count]
+        self.rest = rest = np.flatnonzero(V["turn"][:n] != peeling.GONE).astype(np.int32)
+        self.start, place = np.concatenate(([0], np.cumsum(V["degree"][rest], dtype=np.int64))), np.empty(n, np.uint32)
+        place[rest], self.heads = np.arange(len(rest), dtype=np.uint32), np.empty(self.start[-1], np.uint32)
+        peeling.among_themselves(V, adjacent, rest, place, self.heads)
+        m, limit = len(rest), max(16.0, FACTOR * len(rest) ** 0.5) if names is None else math.inf
+        nodes = np.empty(m + 1, degree.VERTEX)
+        self.graph = Quotient(nodes, self.heads, inner - count, m, n if names is None else BOUND, self.start, limit)
+
+    def named(self, vertices: np.ndarray) -> np.ndarray:
+        """The vertices of the graph that are called so here."""
+        return vertices if self.names is None else self.names[vertices].view(np.int32)
+
+
+def parts(start: np.ndarray, heads: np.ndarray, threads: int) -> tuple[list[Part], np.ndarray, np.ndarray]:
+    """The parts of a graph, with what is eliminated of them; the frozen vertices; for each of these n + its number."""
+    from ..cpu.sparse import peeling
+
+    n = len(start) - 1
+    ranges, place, frozen, none = spans(n), np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(0, np.uint32)
+    found: dict[int, np.ndarray] = {}
+    made: dict[int, Part] = {}
+
+    def freeze(_: int, low: int, high: int) -> None:
+        found[low] = frozen[low : low + peeling.freeze(start, heads, low, high, place, frozen)]
+
+    def eliminate(_: int, low: int, high: int) -> None:
+        inner = high - low - len(found[low])
+        names, halo = np.empty(inner + len(outer), np.uint32), np.empty(len(outer), np.uint32)
+        begin, adjacent = np.zeros(len(names) + 1, np.int64), np.empty(2 * (start[high] - start[low]), np.uint32)
+        seen = np.full(len(outer), n, np.uint32)
+        count = peeling.cut_out(start, heads, low, high, place, outer, seen, names, halo, begin, adjacent)
+        begin = begin[: inner + count + 1]
+        made[low] = Part(begin, adjacent[: begin[-1]], inner, names[: inner + count], halo[:count])
+
+    if len(ranges) == 1 or np.diff(start).max() > max(16, FACTOR * n**0.5):
+        return [Part(start, heads, n, None, none)], none, place
+    run(freeze, ranges, threads)
+    outer = np.concatenate([found[low] for low, _ in ranges])
+    if len(outer) > FROZEN * n:
+        return [Part(start, heads, n, None, none)], none, place
+    place[outer] = np.arange(n, n + len(outer), dtype=np.uint32)
+    run(eliminate, ranges, threads)
+    return [made[low] for low, _ in ranges], outer, place
+
+
+def united(
+    parts: list[Part], start: np.ndarray, heads: np.ndarray, frozen: np.ndarray, place: np.ndarray
+) -> tuple[Quotient, list[np.ndarray]]:
+    """What is left of all parts, eliminated: frozen vertices are its first nodes; then which nodes of each part are."""
+    from ..cpu.sparse import degree
+
+    n, count = len(start) - 1, len(frozen)
+    left = [part.graph.left() for part in parts]
+    ends = np.cumsum([count, *(len(nodes) for nodes, _ in left)])
+    total = count + sum(vertices for _, vertices in left)
+    V = np.zeros(ends[-1] + 1, degree.VERTEX)
+    V["weight"][:count], V["outside"] = 1, 1
+    # Edges between frozen vertices.
+    degrees = start[frozen + 1] - start[frozen]
+    tails = np.repeat(np.arange(count), degrees)
+    found = place[heads[np.arange(len(tails)) + np.repeat(start[frozen] - np.cumsum(degrees) + degrees, degrees)]]
+    tails, found = tails[found >= n], found[found >= n] - np.uint32(n)
+    own = np.bincount(tails, minlength=count)
+    V["length"][:count] = V["degree"][:count] = own
+    calls = []
+    for part, (nodes, _), low, high in zip(parts, left, ends, ends[1:], strict=False):
+        graph, to = part.graph, np.empty(len(part.graph.V), np.uint32)
+        to[nodes], to[graph.inner : -1] = np.arange(low, high, dtype=np.uint32), part.halo
+        every = np.concatenate((nodes, np.arange(graph.inner, len(graph.V) - 1, dtype=np.uint32)))
+        calls.append((graph.V, graph.lists, every, to, V))
+    for call in calls:
+        degree.unite(False, *call, np.empty(0, np.uint32))
+    for part, (nodes, _), low, high in zip(parts, left, ends, ends[1:], strict=False):
+        V["degree"][low:high] = part.graph.V["degree"][nodes]
+    length = V["length"] + V["elements"].astype(np.int64)
+    begin = np.cumsum(length) - length
+    lists = np.empty(length.sum(), np.uint32)
+    V["start"] = V["before"] = begin
+    middle = begin + V["elements"]
+    lists[np.arange(len(tails)) + np.repeat(middle[:count] - np.cumsum(own) + own, own)] = found
+    V["after"], V["length"] = middle, length
+    V["after"][:count] += own.astype(np.uint32)
+    for call in calls:
+        degree.unite(True, *call, lists)
+    V["degree"] = np.minimum(V["degree"], np.where(V["weight"] > 0, total - V["weight"], V["degree"]))
+    return Quotient(V, lists, len(V) - 1, total, total), [nodes for nodes, _ in left]
