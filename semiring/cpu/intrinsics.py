@@ -448,6 +448,29 @@ def tile_with_witness(
     return types.none(kind, *(types.intp,) * 8), codegen
 
 
+@intrinsic
+def first_attaining(typing: Any, kind: Any, x: Any, y: Any, best: Any) -> Any:
+    """The first e of a group with x[e] ⊗ y[e] = best; the group's size where there is none."""
+
+    def scalars(kind: Any, x: int, y: int, best: Any) -> int:
+        found = group_depth(kind)
+        for e in range(group_depth(kind) - 1, -1, -1):
+            k = e * itemsize(kind)
+            found = e if times(kind, load(kind, x + k), load(kind, y + k)) == best else found
+        return found
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector:
+            return context.compile_internal(builder, scalars, signature, args)
+        v, bits = Vectors(builder, kind, lanes=kind.group), ir.IntType(kind.group)
+        products = multiply(builder, kind.mul, v.load(args[1]), v.load(args[2]), v.zero())
+        compare = builder.icmp_signed if isinstance(kind.llvm, ir.IntType) else builder.fcmp_ordered
+        equal = builder.bitcast(compare("==", products, v.splat(args[3])), bits)
+        return builder.cttz(builder.zext(equal, I64), ir.IntType(1)(0))
+
+    return types.intp(kind, types.intp, types.intp, kind.scalar), codegen
+
+
 def _differ(builder: Any, x: Any, y: Any) -> Any:
     """Where two vectors do."""
     if isinstance(x.type.element, ir.IntType):

@@ -849,12 +849,12 @@ MUTANTS = [
         "What is computed again is of the first columns.",
     ),
     Mutant(
-        "witness-last-of-a-group",
+        "witness-first-of-a-group",
         "semiring/cpu/dense/witness.py",
-        "for e in range(group - 1, -1, -1):",
-        "for e in range(group):",
+        "store_index(target, start + found)",
+        "store_index(target, start)",
         "tests/test_witness.py::test_smallest_k_that_attains_each_entry",
-        "Of a group the last k that attains an entry is found, not the first.",
+        "Of a group its first k is returned, whether that attains the entry or not.",
     ),
     Mutant(
         "witness-edge",

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..intrinsics import (
     DEPTH,
+    first_attaining,
     group_depth,
     itemsize,
     jump,
@@ -22,7 +23,6 @@ from ..intrinsics import (
     tile_columns,
     tile_rows,
     tile_with_witness,
-    times,
 )
 
 
@@ -123,11 +123,9 @@ def refine(
                 target = w + i * w_row + 4 * j
                 first = load_index(target)
                 if first >= 0:
-                    best, found = load(kind, c + i * c_row + j * size), first
                     start = min(first, depth - group)  # no k before the first of its group attains C
-                    x, y = a + i * a_row + start * size, b + j * b_row + start * size
-                    if depth >= group:
-                        for e in range(group - 1, -1, -1):
-                            product = times(kind, load(kind, x + e * size), load(kind, y + e * size))
-                            found = start + e if product == best else found
-                        store_index(target, found)
+                    if start >= 0:
+                        x, y = a + i * a_row + start * size, b + j * b_row + start * size
+                        found = first_attaining(kind, x, y, load(kind, c + i * c_row + j * size))
+                        if found < group:
+                            store_index(target, start + found)
