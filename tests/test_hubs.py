@@ -480,8 +480,15 @@ def test_numbers_of_the_tree_that_contradict_each_other_are_refused():
     for arrays in ((H.out, H.into[1:], H.places, H.base), (H.out.astype(bool), H.into.astype(bool), H.places, H.base)):
         with pytest.raises(ValueError, match="labels must be of one length, in a dtype of min_plus"):
             HubLabels.of_arrays(H.semiring, *arrays)
-    with pytest.raises(ValueError, match=r"places must be of shape \(n, 4\)"):
-        HubLabels.of_arrays(H.semiring, H.out, H.into, H.places[:, :3], H.base)
+    apart, swapped = np.repeat(H.base, 2)[::2], H.base.astype(">i8")
+    for places, base in (
+        (H.places[:, :3], H.base),
+        (H.places, apart),
+        (H.places, swapped),
+        (H.places.T.copy().T, H.base),
+    ):
+        with pytest.raises(ValueError, match=r"places must be of shape \(n, 4\)"):
+            HubLabels.of_arrays(H.semiring, H.out, H.into, places, base)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")

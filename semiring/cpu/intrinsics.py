@@ -59,6 +59,17 @@ def short(typing: Any, table: Any, k: Any) -> Any:
 
 
 @intrinsic
+def long(typing: Any, table: Any, k: Any) -> Any:
+    """The k-th of the 64-bit integers at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = builder.inttoptr(builder.add(args[0], builder.mul(args[1], I64(8))), I64.as_pointer())
+        return builder.load(pointer)
+
+    return types.intp(types.intp, types.intp), codegen
+
+
+@intrinsic
 def load_index(typing: Any, address: Any) -> Any:
     """The 32-bit integer at an address."""
     return types.intp(types.intp), lambda c, builder, s, args: short_at(builder, args[0], I64(0))

@@ -82,7 +82,6 @@ _BESIDES = {
         "sparse.hubs.pairs": 0.2,
         "sparse.hubs.pair": 0.2,
         "sparse.hubs.follow.{size}": 0.6,
-        "sparse.hubs.bring.{size}": 0.1,
     },
     "hops": {"sparse.movers.transpose.{size}": 0.2},
     "searches": {

@@ -1,11 +1,13 @@
-"""Memory that is reused once no array refers to it: fresh pages cost more than what is computed into them."""
+"""Memory that is reused once no array refers to it, as fresh pages cost more than what is computed; or is shared."""
 
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -57,33 +59,114 @@ class Buffers:
         return Buffers, (self._most,)  # as new, in another process
 
 
-class Stamped:
-    """Two arrays of as many entries, to be written over once nothing refers to them or to a part of them.
+class Recycled:
+    """Hands out many arrays of up to one size, and their memory again when no array of it is left.
+
+    Parameters
+    ----------
+    size : int
+        Bytes of an array at most.
+    most : int
+        So many are remembered that nothing refers to.
+    """
+
+    def __init__(self, size: int, most: int) -> None:
+        self._size, self._most, self._since = size, most, 0
+        self._owners: list[np.ndarray] = []
+        self._free: list[np.ndarray] = []
+        self._lock = threading.Lock()
+
+    def get(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """An array, uninitialised; several threads may call this at once."""
+        with self._lock:
+            self._since += 1
+            if not self._free and self._since > len(self._owners) // 4:  # seldom enough to cost little
+                free = list(unused(self._owners))
+                self._free, surplus = free[: self._most], {id(owner) for owner in free[self._most :]}
+                self._owners = [owner for owner in self._owners if id(owner) not in surplus]
+                self._since = 0
+            if not self._free:
+                self._free = [_owner(self._size)]
+                self._owners += self._free
+            return _view(self._free.pop(), shape, dtype)
+
+
+class Pages:
+    """Two arrays of as many entries, in pages that successors share until they write to them.
+
+    Parameters
+    ----------
+    arrays : two arrays
+        Contiguous.
+    edges : int64 array, optional
+        Page k of each has the entries edges[k] … edges[k + 1]; they are one page by default.
+    shift : int
+        Entries from k · 2^shift to below (k + 1) · 2^shift are looked for in page k.
 
     Attributes
     ----------
-    stamp : int64 array
-        Equal stamps mean equal numbers, part by part; −1 what is being written.
+    table : int64 array, shape (2, pages)
+        Of each page the address that entry 0 would have, were all entries where the page is.
+    owned : uint8 array, shape (2 · pages,)
+        1 of pages that nothing else refers to; 2 of those that are to be such.
     """
 
-    def __init__(self, entries: int, dtype: np.dtype, parts: int) -> None:
-        self._shape, self._dtype = (entries,), dtype
-        self._owners = [_owner(_bytes(self._shape, dtype)) for _ in range(2)]
-        self.stamp = np.full(parts, next(STAMPS))
+    def __init__(self, arrays: Sequence[np.ndarray], edges: np.ndarray | None = None, shift: int = 62) -> None:
+        self.dtype, self.entries, self.shift = arrays[0].dtype, arrays[0].size, shift
+        self._edges = np.array([0, self.entries]) if edges is None else edges
+        pages = len(self._edges) - 1
+        self._pages = [array for array in arrays for _ in range(pages)]
+        self._memory = Recycled(int(np.diff(self._edges).max()) * self.dtype.itemsize, 2 * pages)
+        self.table = np.repeat([array.ctypes.data for array in arrays], pages).reshape(2, pages)
+        self.owned = np.zeros(2 * pages, np.uint8)
 
     @property
-    def arrays(self) -> list[np.ndarray]:
-        """Both, from a cache line on."""
-        return [_view(owner, self._shape, self._dtype) for owner in self._owners]
+    def addresses(self) -> tuple[int, int, int]:
+        """For kernels: where the table is of each array, and `shift`."""
+        begin = self.table.ctypes.data
+        return begin, begin + self.table.strides[0], self.shift
+
+    def successor(self) -> Pages:
+        """The same entries, to write to."""
+        made = copy(self)
+        made._pages, made.table, made.owned = self._pages.copy(), self.table.copy(), np.zeros_like(self.owned)
+        return made
+
+    def own(self, ahead: int = 0) -> int:
+        """Copy the pages of which owned[k] is 2, and so many before each of them; the bytes of all that are owned."""
+        pages = self.table.shape[1]
+        for k in np.flatnonzero(self.owned == 2).tolist():
+            for before in range(max(k - k % pages, k - ahead), k + 1):
+                if self.owned[before] != 1:
+                    self._own(before)
+        return int(np.count_nonzero(self.owned)) * (self.dtype.itemsize << self.shift)
+
+    def _own(self, k: int) -> None:
+        low, high = self._page(k)
+        page = self._memory.get((high - low,), self.dtype)
+        page[:] = self._of(k)
+        self._pages[k], self.table.flat[k], self.owned[k] = page, page.ctypes.data - low * self.dtype.itemsize, 1
 
     @property
-    def free(self) -> bool:
-        """Whether nothing refers to them."""
-        return len(list(unused(self._owners))) == len(self._owners)
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """Both, contiguous: copied where they are not."""
+        first, second = (self._array(side * self.table.shape[1]) for side in range(2))
+        return first, second
 
-    def written(self, parts: np.ndarray) -> None:
-        """These parts have numbers of their own."""
-        self.stamp[parts] = next(STAMPS)
+    def _array(self, begin: int) -> np.ndarray:
+        pages = range(begin, begin + self.table.shape[1])
+        if all(self._pages[k] is self._pages[begin] for k in pages):
+            return self._pages[begin]
+        return np.concatenate([self._of(k) for k in pages])
+
+    def _page(self, k: int) -> tuple[int, int]:
+        k %= self.table.shape[1]
+        return int(self._edges[k]), int(self._edges[k + 1])
+
+    def _of(self, k: int) -> np.ndarray:
+        """The entries of a page, which has memory of its own or is a part of an array."""
+        (low, high), page = self._page(k), self._pages[k]
+        return page if page.size == high - low else page[low:high]
 
 
 class Free(Protocol):
@@ -127,7 +210,7 @@ class Pool(Generic[F]):
 
 
 def _bytes(shape: tuple[int, ...], dtype: np.dtype) -> int:
-    return int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    return math.prod(shape) * dtype.itemsize
 
 
 def _owner(size: int) -> np.ndarray:

@@ -32,7 +32,7 @@ from ..devices import host
 from ..errors import AlgebraError, VertexError
 from ..memory import require
 from . import sharing
-from .buffers import LINE, Pool, Stamped, aligned
+from .buffers import LINE, Pages, aligned
 from .pattern import indices, paired, together
 from .structure import Structure
 
@@ -45,8 +45,10 @@ if TYPE_CHECKING:
 OVERHEAD = 1 << 12
 #: Pairs of vertices that are answered by one thread alone.
 FEW = 1 << 12
-#: Labels that are remembered, to be written over once nothing refers to them.
-REMEMBERED = 4
+#: Bytes of a page of labels, which those that follow a change share or copy as one; and how many pages at most.
+PAGE, PAGES = 1 << 16, 1 << 12
+#: The way out where labels do not fit.
+HINT = "Pairs are answered without them too, as are rows."
 #: Arguments of kernels: `Descent._tables`.
 _TABLES = "slsss" + "sll"
 
@@ -111,7 +113,8 @@ class HubLabels:
     dtype : dtype
     out, into : arrays
         The labels of all vertices, one after the other: A*[v, h], and A*[h, v], of the columns h on v's path. They may
-        be mapped from a file; of an elimination on a GPU they are CuPy's.
+        be mapped from a file; of an elimination on a GPU they are CuPy's. Of labels that follow others they are made
+        when they are looked at, as their memory is that of the others where they are the same.
     places : int64 array, shape (n, 4)
         Of each vertex: where its labels begin in both arrays, its number in the tree, the numbers of what is above it,
         and the length of its labels.
@@ -143,17 +146,34 @@ class HubLabels:
         *,
         threads: int = 1,
         kind: Kind | None = None,
+        labels: Pages | Labels | None = None,
     ) -> None:
         self.n, self.semiring, self.dtype, self.threads = len(places), semiring, out.dtype, threads
-        self.out, self.into, self.places, self.base = out, into, places, base
-        self._made: tuple[Any, Stamped] | None = None  # of which elimination, by a weak reference, and their memory
+        self.places, self.base = places, base
+        self._labels: Any = Pages((out, into)) if labels is None else labels
+        self._made: weakref.ref[Elimination] | None = None
         self._open(kind)
 
     def _open(self, kind: Kind | None) -> None:
         self._kind = kind = kind or choose(self.semiring, self.dtype, False)
-        ends = self.out.ctypes.data, self.into.ctypes.data
-        self._arguments = kernels_of(kind).meet.address, kind.itemsize, self.places.reshape(-1), self.base, *ends
+        self._tables = kernels_of(kind).meet.address, kind.itemsize, _address(self.places), _address(self.base)
+        self._arguments = *self._tables, *self._labels.addresses
         self._free: list[tuple[np.ndarray, int]] = []  # memory for single entries, and its address
+
+    def _follow(self, E: Elimination, labels: Pages) -> HubLabels:
+        """Labels of the same vertices."""
+        made = HubLabels.__new__(HubLabels)
+        vars(made).update(vars(self))
+        made._labels, made._arguments, made._made = labels, (*self._tables, *labels.addresses), weakref.ref(E)
+        return made
+
+    @property
+    def out(self) -> np.ndarray:
+        return self._labels.arrays[0]
+
+    @property
+    def into(self) -> np.ndarray:
+        return self._labels.arrays[1]
 
     @cached_property
     def _most(self) -> int:
@@ -197,8 +217,8 @@ class HubLabels:
         >>> int(again.entry(0, 2))
         12
         """
-        tables = [(x.dtype.name, x.ndim) for x in (places, base)] == [("int64", 2), ("int64", 1)]
-        if not tables or places.shape[1] != 4 or not places.flags.c_contiguous:
+        tables = places.dtype == base.dtype == np.int64 and (places.ndim, base.ndim) == (2, 1)
+        if not tables or places.shape[1] != 4 or not all(x.flags.c_contiguous for x in (out, into, places, base)):
             raise ValueError(f"hub labels: places must be of shape (n, 4), in int64, got {places.shape}")
         if (out.dtype, out.shape, out.ndim) != (into.dtype, into.shape, 1) or out.dtype.name not in semiring.dtypes:
             raise ValueError(f"hub labels: labels must be of one length, in a dtype of {semiring}, got {out.dtype}")
@@ -212,15 +232,17 @@ class HubLabels:
 
     def __getstate__(self) -> dict[str, Any]:
         nonnegative = self._kind is not choose(self.semiring, self.dtype, False)
-        return {k: v for k, v in vars(self).items() if k[0] != "_"} | {"nonnegative": nonnegative}
+        arrays = {"labels": self._labels.arrays, "nonnegative": nonnegative}
+        return {k: v for k, v in vars(self).items() if k[0] != "_"} | arrays
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         nonnegative = state.pop("nonnegative")
-        vars(self).update(state, _made=None)
+        labels = Pages(state.pop("labels"))
+        vars(self).update(state, _made=None, _labels=labels)
         self._open(choose(self.semiring, self.dtype, nonnegative))
 
     def __repr__(self) -> str:
-        mean = self.out.size / max(1, self.n)
+        mean = self._labels.entries / max(1, self.n)
         return (
             f"<HubLabels of {self.n:,} vertices over {self.semiring}, {self.dtype}, {self.nbytes / 2**20:.1f} MiB, "
             f"{mean:.0f} hubs a vertex>"
@@ -228,8 +250,8 @@ class HubLabels:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the labels and of what finds them."""
-        return self.out.nbytes + self.into.nbytes + self.places.nbytes + self.base.nbytes
+        """Bytes of the labels and of what finds them, of which those that follow others share a part."""
+        return 2 * self._labels.entries * self.dtype.itemsize + self.places.nbytes + self.base.nbytes
 
     def entry(self, i: int, j: int) -> Any:
         """A*[i, j], a scalar of the dtype.
@@ -334,8 +356,8 @@ class LabelsOnDevice(HubLabels):
     """Hub labels on a GPU: `labels` of `semiring.cuda.sparse.hubs`. Pickled, they are the CPU's."""
 
     def __init__(self, semiring: Semiring, labels: Labels) -> None:
-        self._labels = labels
-        super().__init__(semiring, labels.out, labels.into, labels.layout.places, labels.layout.base)
+        layout = labels.layout
+        super().__init__(semiring, labels.out, labels.into, layout.places, layout.base, labels=labels)
 
     def _open(self, kind: Kind | None) -> None:
         """No kernel of the CPU is needed."""
@@ -375,7 +397,7 @@ class LabelsOnDevice(HubLabels):
 
 def hub_labels(E: Elimination, like: HubLabels | None) -> HubLabels:
     """See `Elimination.hub_labels`."""
-    where, hint = "hub_labels", "Pairs are answered without them too, as are rows."
+    where, hint = "hub_labels", HINT
     require_hubs(E.semiring, where=where)
     if (found := _followed(E, like)) is not None:
         return found
@@ -386,25 +408,19 @@ def hub_labels(E: Elimination, like: HubLabels | None) -> HubLabels:
         return LabelsOnDevice(E.semiring, E.on_device.hub_labels(lambda: located(S, E.dtype)))
     require(cost.bytes(size, E._threads), where=where, hint=hint)
     made = Descent(S, E._kind).make(E._panels, E._threads)
-    return _labels(E, made, *located(S, E.dtype)[1:])
+    tables = *made.arrays, *located(S, E.dtype)[1:]
+    found = HubLabels(E.semiring, *tables, threads=E._threads, kind=E._kind, labels=made)
+    found._made = weakref.ref(E)
+    return found
 
 
 def _followed(E: Elimination, like: HubLabels | None) -> HubLabels | None:
     """What other labels become where they are those of an elimination of the same family."""
-    other = None if like is None or like._made is None else like._made[0]()
+    other = None if like is None or like._made is None else like._made()
     differing = None if other is None else E._differs(other)
-    if like is None or like._made is None or differing is None or E._changes is None:
+    if like is None or differing is None or E._changes is None:
         return None
-    found = _labels(E, E._changes.labels.follow(E._panels, like._made[1], differing), like.places, like.base)
-    found._free = like._free
-    return found
-
-
-def _labels(E: Elimination, made: Stamped, places: np.ndarray, base: np.ndarray) -> HubLabels:
-    out, into = made.arrays
-    found = HubLabels(E.semiring, out, into, places, base, threads=E._threads, kind=E._kind)
-    found._made = weakref.ref(E), made
-    return found
+    return like._follow(E, E._changes.labels.follow(E._panels, like._labels, differing))
 
 
 def require_hubs(semiring: Semiring, *, where: str) -> None:
@@ -447,12 +463,12 @@ class Descent:
         self.pitch, self.label = _pitch(S, self.dtype), _starts(S, self.dtype)
         self.cost = np.concatenate(([0], np.cumsum(w * r * (2 * b + w) + OVERHEAD)))
         self._free: list[_Squares] = []
-        self._labels: Pool[Stamped] = Pool(REMEMBERED)
         self._tables = S.first, S.begin, S.slot, S.base, S.parent, S.child, S.panel, self.label
 
-    def make(self, panels: Panels, threads: int) -> Stamped:
+    def make(self, panels: Panels, threads: int) -> Pages:
         """All labels."""
-        S, made = self.S, self._memory()
+        S, entries = self.S, int(self.label[-1])
+        made = Pages([aligned((entries,), self.dtype) for _ in range(2)], *self._pages)
         total = int(self.cost[-1])
         threads = threads if total > 64 * OVERHEAD else 1
         subtrees = sharing.divided(S, self.cost, threads, together=1 / threads) if threads > 1 else []
@@ -467,31 +483,38 @@ class Descent:
         run(work, subtrees, threads)
         return made
 
-    def follow(self, panels: Panels, like: Stamped, differing: np.ndarray) -> Stamped:
-        """Labels of panels of which these supernodes differ from those of other labels."""
-        self._labels.remember(like)
-        made = self._labels.get(self._memory)
-        stale, stamp = np.flatnonzero(made.stamp != like.stamp).astype(np.int32), like.stamp.copy()
-        made.stamp[:] = -1  # whatever interrupts this
-        state, again = np.zeros(len(self.S), np.int32), differing[::-1].astype(np.int32)
-        size = self.dtype.itemsize
-        for old, new in zip(like.arrays, made.arrays, strict=True):
-            _bring(size).call(raw(size), stale, self.label, old.ctypes.data, new.ctypes.data)
-        squares, s = self._squares(), int(again[0]) if len(again) else -1
+    def follow(self, panels: Panels, like: Pages, differing: np.ndarray) -> Pages:
+        """Labels of panels of which these supernodes differ from those of other labels.
+
+        Raises
+        ------
+        MemoryNeeded
+            If as much as has been copied does not fit again.
+        """
+        made, squares, size, ahead = like.successor(), self._squares(), self.dtype.itemsize, 0
+        computed, again = np.zeros(len(self.S), np.int32), differing[::-1].astype(np.int32)
+        addresses, s = self._addresses(panels, made, squares), int(again[0]) if len(again) else -1
         while s >= 0:
             s = _follow(size).call(
-                raw(size), *self._steps[:2], s, CALL * gain(self.kind), again, state, squares.touched, self.S.leaf,
-                *self._tables, squares.present, squares.path, *self._addresses(panels, made, squares),
+                raw(size), *self._steps[:2], s, CALL * gain(self.kind), again, computed, squares.touched, self.S.leaf,
+                made.owned, *self._tables, squares.present, squares.path, *addresses,
             )  # fmt: skip
+            require(made.own(ahead // 4), where="hub_labels", hint=HINT)
+            ahead += 1  # many are neighbours
         self._free.append(squares)
-        made.stamp[:] = stamp
-        made.written(state == 2)
         return made
 
-    def _memory(self) -> Stamped:
-        labels = 2 * int(self.label[-1]) * self.dtype.itemsize
-        require(labels, where="hub_labels", hint="Pairs are answered without them too, as are rows.")
-        return Stamped(int(self.label[-1]), self.dtype, len(self.S))
+    @cached_property
+    def _pages(self) -> tuple[np.ndarray, int]:
+        """Where pages of labels begin, each at a label, and the last one's end; and `Pages.shift`."""
+        w, _, b = _shape(self.S)
+        entries, padded = int(self.label[-1]), _padded(b + w, self.dtype)
+        shift = max((PAGE // self.dtype.itemsize).bit_length() - 1, (entries // PAGES).bit_length())
+        if not entries:
+            return np.zeros(2, np.int64), shift
+        begin = np.arange(0, entries, 1 << shift)
+        s = np.searchsorted(self.label, begin, side="right") - 1
+        return np.append(self.label[s] + -((self.label[s] - begin) // padded[s]) * padded[s], entries), shift
 
     def _squares(self) -> _Squares:
         try:
@@ -505,14 +528,12 @@ class Descent:
     def _steps(self) -> tuple[int, int, int]:
         return self.code.combine.address, self.code.pivots.address, self.code.put.address
 
-    def _addresses(self, panels: Panels, made: Stamped, squares: _Squares) -> tuple[int, ...]:
+    def _addresses(self, panels: Panels, made: Pages, squares: _Squares) -> tuple[int, ...]:
         unit = self.kind.lanes if self.kind.vector else 1
-        lower, upper, x, y, out, into = (
-            a.ctypes.data for a in (panels.lower, panels.upper, squares.X, squares.Y, *made.arrays)
-        )
-        return lower, upper, x, y, self.pitch, unit, LINE // self.dtype.itemsize, out, into
+        tables = panels.lower, panels.upper, squares.X, squares.Y
+        return *map(_address, tables), self.pitch, unit, LINE // self.dtype.itemsize, *made.addresses
 
-    def _descend(self, wanted: np.ndarray, panels: Panels, made: Stamped) -> None:
+    def _descend(self, wanted: np.ndarray, panels: Panels, made: Pages) -> None:
         """The labels of these supernodes, in calls that are short enough."""
         squares = self._squares()
         taken = np.cumsum(np.diff(self.cost)[wanted])
@@ -571,6 +592,10 @@ def _numbers(S: Structure) -> int:
     return 1 << (len(S) + 1).bit_length()
 
 
+def _address(x: np.ndarray) -> int:
+    return int(x.ctypes.data)
+
+
 def _shape(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Columns, rows, and columns above, of each supernode."""
     w, r, b = np.diff(S.first), np.diff(S.begin), S.base
@@ -603,24 +628,19 @@ kernels_of = cache(Kernels)
 
 @cache
 def _descend(itemsize: int) -> Entry:
-    return machine_code(kernels.descend, raw(itemsize), "iiiii" + "s" + _TABLES + "ss" + "iiiiiiiii")
+    return machine_code(kernels.descend, raw(itemsize), "iiiii" + "s" + _TABLES + "ss" + "iiiiiiiiii")
 
 
 @cache
 def _follow(itemsize: int) -> Entry:
-    return machine_code(kernels.follow, raw(itemsize), "iiii" + "ssss" + _TABLES + "ss" + "iiiiiiiii")
-
-
-@cache
-def _bring(itemsize: int) -> Entry:
-    return machine_code(kernels.bring, raw(itemsize), "slii")
+    return machine_code(kernels.follow, raw(itemsize), "iiii" + "ssssc" + _TABLES + "ss" + "iiiiiiiiii")
 
 
 @cache
 def _pairs() -> Entry:
-    return machine_code(kernels.pairs, None, "iilliiillii")
+    return machine_code(kernels.pairs, None, "iilliiiiiiii")
 
 
 @cache
 def _pair() -> Entry:
-    return machine_code(kernels.pair, None, "iiiiillii", released=False)
+    return machine_code(kernels.pair, None, "iiiiiiiiii", released=False)

@@ -29,6 +29,7 @@ def case(draw: Draw) -> None:
     """A graph, and after each change of a few of its edges or of all: pairs, tables, the nearest, flows."""
     rng, n = draw.rng(), draw.pick((12, 1, 2, 5, 30, 60, 120))
     changes.MANY, hubs.CALL = draw.pick((2.0, 0.5)), draw.pick((1 << 24, 1))  # by root paths, in short calls
+    hubs.PAGE = draw.pick((1 << 16, 1 << 8))
     name = draw.pick(tuple(WEIGHTS))
     s = semiring.get(name)
     dtype = np.dtype(draw.pick(tuple(str(d) for d in dtypes.of(s) if d.kind != "b")))

@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from ..intrinsics import copy, itemsize, jump, kernel, load, part, plus, short, store, times, zero
+from ..intrinsics import copy, itemsize, jump, kernel, load, long, part, plus, short, store, times, zero
 from ..vectors import I32, I64, Vectors, across, short_at, splat
 from .strips import STRIP, accumulate, dispatch
 
@@ -160,9 +160,15 @@ def _across_square(kind: Any, w: int, low: int, high: int, source: int, target: 
 
 
 @part
+def _labels(table: int, shift: int, start: int, size: int) -> int:
+    """Where the labels are that begin at entry `start`; see `semiring.sparse.buffers.Pages`."""
+    return long(table, start >> shift) + start * size
+
+
+@part
 def _open_path(
     kind: Any, p: int, first: Any, base: Any, parent: Any, label: Any, present: Any, path: Any, x: int, y: int,
-    pitch: int, line: int, out: int, into: int,
+    pitch: int, line: int, out: int, into: int, shift: int,
 ) -> None:  # fmt: skip
     """X and Y of the path from the root down to supernode p, from labels, where they hold another one."""
     size, count = itemsize(kind), 0
@@ -179,9 +185,9 @@ def _open_path(
             w, b = first[p + 1] - first[p], base[p]
             padded = (b + w + line - 1) // line * line
             for c in range(w):
-                source = (label[p] + c * padded) * size
-                copy(kind, b + w, out + source, x + (b + c) * pitch)
-                copy(kind, b + w, into + source, y + (b + c) * pitch)
+                start = label[p] + c * padded
+                copy(kind, b + w, _labels(out, shift, start, size), x + (b + c) * pitch)
+                copy(kind, b + w, _labels(into, shift, start, size), y + (b + c) * pitch)
             _across_square(kind, w, 0, b, x + b * pitch, y + b * size, pitch)
             _across_square(kind, w, 0, b, y + b * pitch, x + b * size, pitch)
 
@@ -221,42 +227,44 @@ def _combine(
 def descend(
     kind: Any, combine: int, pivots: int, put: int, start: int, stop: int, wanted: Any, first: Any,
     begin: Any, slot: Any, base: Any, parent: Any, child: Any, panel: Any, label: Any, present: Any, path: Any,
-    lower: int, upper: int, x: int, y: int, pitch: int, unit: int, line: int, out: int, into: int,
+    lower: int, upper: int, x: int, y: int, pitch: int, unit: int, line: int, out: int, into: int, shift: int,
 ) -> None:  # fmt: skip
     """The labels of the columns of supernodes wanted[start] … wanted[stop], in descending order, so parents first.
 
     `kind` knows only the size of an entry; `combine`, `pivots` and `put` are the addresses of `combine_strip`,
     `add_pivots` and `put_labels`. Parents that are not among them were computed before: their labels are read.
-    `present` has the supernode whose columns begin at each place of the path in X and Y, or −1; rows of a label begin
-    at label[s], of each column `line` entries or a multiple of that.
+    `out` and `into` are tables of pages (`semiring.sparse.buffers.Pages`), here of contiguous arrays. `present` has the
+    supernode whose columns begin at each place of the path in X and Y, or −1; rows of a label begin at label[s], of
+    each column `line` entries or a multiple of that.
     """
     size = itemsize(kind)
     for q in range(start, stop):
         s = wanted[q]
         p = parent[s]
         if p >= 0 and present[base[p]] != p:
-            _open_path(kind, p, first, base, parent, label, present, path, x, y, pitch, line, out, into)
+            _open_path(kind, p, first, base, parent, label, present, path, x, y, pitch, line, out, into, shift)
         _combine(
             kind, combine, pivots, s, first, begin, slot, base, child, panel, present, lower, upper, x, y, pitch, unit
         )
         w, b = first[s + 1] - first[s], base[s]
         padded = (b + w + line - 1) // line * line
-        jump(put, (w, b + w, padded, x + b * pitch, pitch, out + label[s] * size))
-        jump(put, (w, b + w, padded, y + b * pitch, pitch, into + label[s] * size))
+        jump(put, (w, b + w, padded, x + b * pitch, pitch, _labels(out, shift, label[s], size)))
+        jump(put, (w, b + w, padded, y + b * pitch, pitch, _labels(into, shift, label[s], size)))
 
 
 @kernel
 def follow(
-    kind: Any, combine: int, pivots: int, begun: int, most: int, again: Any, state: Any, touched: Any, leaf: Any,
-    first: Any, begin: Any, slot: Any, base: Any, parent: Any, child: Any, panel: Any, label: Any, present: Any,
-    path: Any, lower: int, upper: int, x: int, y: int, pitch: int, unit: int, line: int, out: int, into: int,
+    kind: Any, combine: int, pivots: int, begun: int, most: int, again: Any, computed: Any, touched: Any, leaf: Any,
+    owned: Any, first: Any, begin: Any, slot: Any, base: Any, parent: Any, child: Any, panel: Any, label: Any,
+    present: Any, path: Any, lower: int, upper: int, x: int, y: int, pitch: int, unit: int, line: int, out: int,
+    into: int, shift: int,
 ) -> int:  # fmt: skip
     """Labels of other panels put right where the panels of supernodes `again`, in descending order, are new ones.
 
-    From supernode `begun` on, in descending order, until about `most` pairs; returns which is next, or −1.
-    state[s] becomes 1 where labels were computed, and 2 where they are not what they were. touched[k] is the supernode
-    in whose labels an entry with place k of the path has changed. Where no row of a supernode is touched, neither are
-    its labels, nor those below it but for `again`.
+    From supernode `begun` on, in descending order, until about `most` pairs, or until a page must be written to that
+    is not owned, of which owned[k] becomes 2; returns which is next, or −1. computed[s] becomes 1 where labels were
+    computed. touched[k] is the supernode in whose labels an entry with place k of the path has changed. Where no row of
+    a supernode is touched, neither are its labels, nor those below it but for `again`.
     """
     size, q, s, done = itemsize(kind), 0, begun, 0
     while s >= 0:
@@ -264,7 +272,7 @@ def follow(
             q += 1
         p, below = parent[s], again[q] if q < len(again) else -1
         if below != s:
-            if p < 0 or state[p] == 0:
+            if p < 0 or computed[p] == 0:
                 s = max(below, leaf[p] - 1) if p >= 0 else below
                 continue
             near = False
@@ -277,20 +285,31 @@ def follow(
         if done > most:
             return s
         if p >= 0 and present[base[p]] != p:
-            _open_path(kind, p, first, base, parent, label, present, path, x, y, pitch, line, out, into)
+            _open_path(kind, p, first, base, parent, label, present, path, x, y, pitch, line, out, into, shift)
         _combine(
             kind, combine, pivots, s, first, begin, slot, base, child, panel, present, lower, upper, x, y, pitch, unit
         )
         w, b = first[s + 1] - first[s], base[s]
         padded = (b + w + line - 1) // line * line
-        state[s] = 1
+        computed[s] = 1
+        shared = False
         for side in range(2):
-            square, labels = (y if side else x) + b * pitch, (into if side else out) + label[s] * size
+            square, table = (y if side else x) + b * pitch, into if side else out
             for c in range(w):
-                row, old = square + c * pitch, labels + c * padded * size
-                if not _differs(kind, b + w, row, old):
+                start = label[s] + c * padded
+                page = side * (len(owned) // 2) + (start >> shift)
+                if owned[page] != 1 and _differs(kind, b + w, square + c * pitch, _labels(table, shift, start, size)):
+                    owned[page] = 2
+                    shared = True
+        if shared:
+            return s
+        for side in range(2):
+            square, table = (y if side else x) + b * pitch, into if side else out
+            for c in range(w):
+                start = label[s] + c * padded
+                row, old = square + c * pitch, _labels(table, shift, start, size)
+                if owned[side * (len(owned) // 2) + (start >> shift)] == 0 or not _differs(kind, b + w, row, old):
                     continue
-                state[s] = 2
                 for k in range(b + w):
                     if load(kind, row + k * size) != load(kind, old + k * size):
                         t = touched[k]
@@ -312,14 +331,6 @@ def _differs(kind: Any, count: int, x: int, y: int) -> bool:
     return other
 
 
-@kernel
-def bring(kind: Any, stale: Any, label: Any, source: int, target: int) -> None:
-    """Copy the labels of some supernodes."""
-    for s in stale:
-        place = label[s] * itemsize(kind)
-        copy(kind, label[s + 1] - label[s], source + place, target + place)
-
-
 @intrinsic
 def _highest(typing: Any, x: Any) -> Any:
     """2ᵏ for the highest bit k of a positive number."""
@@ -331,47 +342,61 @@ def _highest(typing: Any, x: Any) -> Any:
 
 
 @part
-def _end(number: int, above: int, end: int, common: int, base: Any) -> int:
+def _end(number: int, above: int, end: int, common: int, base: int) -> int:
     """Columns of the path down to the last node of one's own within the common part; see `common_path`."""
     if number & -number == common:
         return end
     k = _highest(above & (common - 1))
-    return int(base[(number & -2 * k) | k])
+    return long(base, (number & -2 * k) | k)
 
 
 @part
-def common_path(u: int, v: int, places: Any, base: Any) -> int:
+def common_path(u: int, v: int, places: int, base: int) -> int:
     """How many columns the paths of two vertices have in common.
 
     The tree is mapped onto a complete binary tree, in which a few bits tell the lowest common ancestor (Schieber and
     Vishkin 1988). A row of `places` has a vertex's number in it, the bits of those above it, and the columns on its own
     path; `base` the columns above the topmost node of each number.
     """
-    x, y, left, right = places[4 * u + 1], places[4 * v + 1], places[4 * u + 3], places[4 * v + 3]
+    x, y, left, right = (
+        long(places, 4 * u + 1),
+        long(places, 4 * v + 1),
+        long(places, 4 * u + 3),
+        long(places, 4 * v + 3),
+    )
     most = min(left, right)
     if x == y:
         return most
+    above, other = long(places, 4 * u + 2), long(places, 4 * v + 2)
     i = _highest(x ^ y)
-    shared = places[4 * u + 2] & places[4 * v + 2] & -i
+    shared = above & other & -i
     common = shared & -shared
-    left = _end(x, places[4 * u + 2], left, common, base)
-    return min(most, left, _end(y, places[4 * v + 2], right, common, base))
+    left = _end(x, above, left, common, base)
+    return min(most, left, _end(y, other, right, common, base))
+
+
+@part
+def _meet(
+    u: int, v: int, found: int, step: int, size: int, places: int, base: int, out: int, into: int, shift: int
+) -> None:
+    count = common_path(u, v, places, base)
+    x, y = _labels(out, shift, long(places, 4 * u), size), _labels(into, shift, long(places, 4 * v), size)
+    jump(step, (count, x, y, found))
 
 
 @kernel
 def pairs(
-    start: int, stop: int, sources: Any, targets: Any, found: int, step: int, size: int, places: Any, base: Any,
-    out: int, into: int,
+    start: int, stop: int, sources: Any, targets: Any, found: int, step: int, size: int, places: int, base: int,
+    out: int, into: int, shift: int,
 ) -> None:  # fmt: skip
     """found[q] ← A*[sources[q], targets[q]] from labels; `step` is the address of `meet`."""
     for q in range(start, stop):
-        u, v = sources[q], targets[q]
-        count = common_path(u, v, places, base)
-        x, y = out + places[4 * u] * size, into + places[4 * v] * size
-        jump(step, (count, x, y, found + q * size))
+        _meet(sources[q], targets[q], found + q * size, step, size, places, base, out, into, shift)
 
 
 @kernel
-def pair(u: int, v: int, found: int, step: int, size: int, places: Any, base: Any, out: int, into: int) -> None:
+def pair(
+    u: int, v: int, found: int, step: int, size: int, places: int, base: int, out: int, into: int, shift: int
+) -> None:
     """found ← A*[u, v]."""
-    jump(step, (common_path(u, v, places, base), out + places[4 * u] * size, into + places[4 * v] * size, found))
+    _meet(u, v, found, step, size, places, base, out, into, shift)

@@ -127,7 +127,8 @@ class Labels:
 
         self.layout, self.n, self.dtype, self.device = layout, tree.n, dtype, gpu.current()
         self._kernels = kernels(semiring, dtype, nonnegative, self.device)
-        self.out, self.into = (cupy.empty(layout.entries, dtype) for _ in range(2))
+        self.out, self.into = self.arrays = tuple(cupy.empty(layout.entries, dtype) for _ in range(2))
+        self.entries = layout.entries
         tables = tree.nodes, tree.parent, tree.slots, tree.rows, tree.labels, layout.on_device, lower, upper
         addresses = [table.data.ptr for table in (*tables, self.out, self.into)]
         for level, parts in zip(tree.every_level, layout.parts, strict=True):
