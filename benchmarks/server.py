@@ -63,7 +63,8 @@ class Server:
                 self.changed[edge] = weight = [np.inf, 2 * self.weights[edge]][int(rng.integers(2))]
             self.result = self.result.update({(self.names[self.tails[edge]], self.names[self.heads[edge]]): weight})
             self.changes.append(time.perf_counter() - start)
-            self.memory.append(resident())
+            if len(self.changes) % 10 == 0:
+                self.memory.append(resident())
 
     def look_up(self, names: list[str]) -> None:
         """Positions in a dictionary."""

@@ -15,10 +15,11 @@ the elimination tree alone, so that their places are known before any weight.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from ..cuda.sparse.hubs import Labels
     from .elimination import Elimination
     from .fronts import Panels
+
+T = TypeVar("T")
 
 #: What the labels of a supernode cost in addition to its pairs, in pairs.
 OVERHEAD = 1 << 12
@@ -408,7 +411,7 @@ def hub_labels(E: Elimination, like: HubLabels | None) -> HubLabels:
         return LabelsOnDevice(E.semiring, E.on_device.hub_labels(lambda: located(S, E.dtype)))
     require(cost.bytes(size, E._threads), where=where, hint=hint)
     made = Descent(S, E._kind).make(E._panels, E._threads)
-    tables = *made.arrays, *located(S, E.dtype)[1:]
+    tables = *made.arrays, *_once(S, size, lambda: located(S, E.dtype))[1:]
     found = HubLabels(E.semiring, *tables, threads=E._threads, kind=E._kind, labels=made)
     found._made = weakref.ref(E)
     return found
@@ -471,7 +474,11 @@ class Descent:
         made = Pages([aligned((entries,), self.dtype) for _ in range(2)], *self._pages)
         total = int(self.cost[-1])
         threads = threads if total > 64 * OVERHEAD else 1
-        subtrees = sharing.divided(S, self.cost, threads, together=1 / threads) if threads > 1 else []
+        subtrees: sharing.Ranges = []
+        if threads > 1:
+            subtrees = _once(
+                S, ("threads", threads), lambda: sharing.divided(S, self.cost, threads, together=1 / threads)
+            )
         inside = np.zeros(len(S), bool)
         for start, stop in subtrees:
             inside[start:stop] = True
@@ -547,6 +554,17 @@ class Descent:
                 *self._addresses(panels, made, squares),
             )  # fmt: skip
         self._free.append(squares)
+
+
+def _once(S: Structure, key: Any, make: Callable[[], T]) -> T:
+    """What follows from a structure alone, and is kept as long as that is."""
+    known: dict[Any, T] = _known.setdefault(S, {})
+    if key not in known:
+        known[key] = make()
+    return known[key]
+
+
+_known: weakref.WeakKeyDictionary[Structure, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
 def located(S: Structure, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
