@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, count
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -278,6 +278,17 @@ def between(sources: Labels, targets: Labels, u: Label, v: Label, *, where: str)
             "An array u[:, None] and v make a table."
         ) from None
     return i, j
+
+
+def look_up(
+    labels: Labels, u: Label, v: Label, truth: Callable[[np.ndarray, np.ndarray], np.ndarray], *, where: str
+) -> Any:
+    """truth(i, j) of the positions of vertices u and v, see `between`: a bool of two labels, of arrays an array."""
+    if not isinstance(u, (list, np.ndarray)) and not isinstance(v, (list, np.ndarray)):
+        return bool(truth(np.array([labels.position(u)]), np.array([labels.position(v)]))[0])
+    i, j = between(labels, labels, u, v, where=where)
+    found = truth(i.ravel(), j.ravel()).reshape(i.shape)
+    return found if found.ndim else bool(found)
 
 
 def _integers(labels: list[Label] | np.ndarray) -> np.ndarray | None:

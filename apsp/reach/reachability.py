@@ -26,7 +26,7 @@ from ..engines.condensation import Condensation, expanded, expansion_bytes
 from ..estimates import in_units
 from ..graph import Graph
 from ..graph.ondisk import refuse_overwriting
-from ..labels import Labels, between
+from ..labels import Labels, look_up
 from ..plans import Plan
 from ..saving import check_output, suffix_of, tiles
 from ..saving.encoding import decode, encode
@@ -153,10 +153,7 @@ class Reachability:
         >>> t.reaches("a", "c"), t.reaches("a", ["a", "b"])
         (True, array([False,  True]))
         """
-        if isinstance(u, (list, np.ndarray)) or isinstance(v, (list, np.ndarray)):
-            i, j = between(self.labels, self.labels, u, v, where="reaches")
-            return self._between(i, j) if i.ndim else bool(self._between(i[None], j[None])[0])
-        return bool(self._between(np.array([self.labels.position(u)]), np.array([self.labels.position(v)]))[0])
+        return look_up(self.labels, u, v, self._between, where="reaches")
 
     def path(self, u: Label, v: Label) -> list[Any]:
         """Why u reaches v: the labels u, …, v along a walk of the fewest edges.

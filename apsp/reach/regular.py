@@ -18,8 +18,9 @@ from semiring.spelling import did_you_mean
 from semiring.types import Label
 
 from ..engines.condensation import Condensation, condense
-from ..labels import Labels, between
+from ..labels import Labels, look_up
 from .patterns import Automaton, automaton
+from .walks import walk_to_nearest
 
 #: Arcs by label: (tails, heads), positions.
 _Arcs = dict[str, tuple[np.ndarray, np.ndarray]]
@@ -94,11 +95,7 @@ class RegularPaths:
         >>> r.reaches(0, [1, 2]), r.reaches(1, 2)
         (array([ True,  True]), False)
         """
-        if isinstance(u, (list, np.ndarray)) or isinstance(v, (list, np.ndarray)):
-            i, j = between(self.labels, self.labels, u, v, where="reaches")
-            found: np.ndarray = self.matrix[self._rows(i.ravel()), j.ravel()].reshape(i.shape)
-            return found
-        return bool(self.matrix[int(self._rows(np.array([self.labels.position(u)]))[0]), self.labels.position(v)])
+        return look_up(self.labels, u, v, lambda i, j: np.asarray(self.matrix[self._rows(i), j]), where="reaches")
 
     def descendants(self, u: Label) -> list[Any]:
         """The labels of all vertices to which a walk from u matches.
@@ -208,19 +205,12 @@ class RegularPaths:
         >>> reachable([("x", "y", "a"), ("z", "y", "a")], "a ^a").path("x", "z")
         [('x', 'y', 'a'), ('y', 'z', '^a')]
         """
-        from scipy.sparse.csgraph import breadth_first_order
-
         if not self.reaches(u, v):
             raise NoPathError(f"path: a walk that matches {self.pattern!r} must lead from {u!r} to {v!r}, got none.")
         n, start, end = len(self.labels), self.labels.position(u), self.labels.position(v)
-        order, before = breadth_first_order(self._product, start)
-        ends = np.array([state * n + end for state in self._automaton.accepting])
-        place = np.full(self._product.shape[0], len(order))
-        place[order] = np.arange(len(order))
-        walk = [int(ends[place[ends].argmin()])]  # vertices are found in the order of their distance
-        while walk[-1] != start:
-            walk.append(int(before[walk[-1]]))
-        walk.reverse()
+        ends = np.zeros(self._product.shape[0], bool)
+        ends[[state * n + end for state in self._automaton.accepting]] = True
+        walk = walk_to_nearest(self._product, start, ends)
         return [(self.labels[x % n], self.labels[y % n], self._taken(x % n, y % n, y // n)) for x, y in pairwise(walk)]
 
     def _taken(self, x: int, y: int, state: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -20,17 +21,21 @@ def walks_of(graph: Graph) -> Walks:
     return _of_list(graph) if graph.dense is None else _of_matrix(graph)
 
 
-def _of_list(graph: Graph) -> Walks:
+def walk_to_nearest(A: Any, u: int, ends: np.ndarray) -> list[int]:
+    """The positions from u to the nearest of the vertices that a mask has, by the arcs of a SciPy matrix."""
     from scipy.sparse.csgraph import breadth_first_order
 
+    order, before = breadth_first_order(A, u)
+    return _back(before, u, int(order[ends[order].argmax()]))  # vertices are found in the order of their distance
+
+
+def _of_list(graph: Graph) -> Walks:
     A = graph.to_scipy(lor_land)
 
     def walk(u: int, v: int) -> list[int]:
-        order, before = breadth_first_order(A, u)
         leads = np.zeros(graph.n, bool)
         leads[np.repeat(np.arange(graph.n), np.diff(A.indptr))[A.indices == v]] = True
-        last = int(order[leads[order].argmax()])  # vertices are found in the order of their distance
-        return [*_back(before, u, last), v]
+        return [*walk_to_nearest(A, u, leads), v]
 
     return walk
 
