@@ -99,6 +99,7 @@ def test_sparse_products_compile_without_spilling(name, dtype, _, arch):
         csr.gather_text(*given, True, 1, 1),
         csr.gather_text(*given, False, *csr.form(64, given[1].itemsize)),
         csr.spgemm_text(*given),
+        csr.inspect_text(np.dtype(f"i{max(4, given[1].itemsize)}")),
     )
     for text in texts:
         for entry, used in compile.compile(text, arch).resources.items():

@@ -113,3 +113,24 @@ def test_products_with_dense_operands(name, on_gpu, monkeypatch):
         cases.same(case, np.asarray(Y), cases.product(case, X.T, dense.T).T)
     with pytest.raises(semiring.DeviceError, match="threads"):
         backend.gather(sent(A), emulated.asarray(X), Y, case.semiring, mirrored=True, threads=2, where="test")
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
+def test_indices_are_looked_at_once(dtype, on_gpu):
+    """Like the host's look, of indices of any width; a negative one is larger than all others."""
+    from semiring.csr.matrix import _inspected
+    from semiring.cuda.csr import backend
+
+    rng = np.random.default_rng(0)
+    starts, indices = np.r_[0, np.cumsum(rng.integers(0, 9, 700))], rng.integers(0, 1000, 9000).astype(dtype)
+    for change in ({}, {300: -1}, {0: 1}):
+        changed = starts.copy()
+        for row, value in change.items():
+            changed[row] = value
+        arrays = [emulated.asarray(x) for x in (changed, indices)]
+        assert backend.inspected(*arrays) == _inspected(changed, indices)
+    indices[7] = -1
+    used, ordered, largest = backend.inspected(*(emulated.asarray(x) for x in (starts, indices)))
+    assert (used, ordered) == (starts[-1], True)
+    assert largest > 1 << 31
+    assert backend.inspected(*(emulated.asarray(x) for x in (np.zeros(1, np.int64), indices))) == (0, True, 0)

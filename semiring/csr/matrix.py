@@ -195,8 +195,7 @@ def take_in(source: Any, *, where: str) -> CSR:
     xp = module(source.data)
     starts = xp.ascontiguousarray(source.indptr.astype(np.int64))
     indices, data = _native(source.indices), _native(source.data)
-    _check(starts, indices, major, minor, len(data), where)
-    used = int(starts[-1])
+    used = _checked(starts, indices, major, minor, len(data), where)
     indices = indices[:used].astype(index_dtype(minor), copy=False)
     found = CSR((major, minor), starts, indices, data[:used], source)
     return found if source.format == "csr" else found.transposed()
@@ -227,23 +226,33 @@ def _largest(indices: Any) -> int:
     return int(indices.view(f"u{indices.itemsize}").max())
 
 
-def _check(starts: Any, indices: Any, rows: int, columns: int, entries: int, where: str) -> None:
-    """Refuse indices that contradict each other, which no kernel looks at again.
+def _inspected(starts: Any, indices: Any) -> tuple[int, bool, int]:
+    """How many entries rows have, whether rows are in order from 0 on, and the largest index of the entries."""
+    if not isinstance(starts, np.ndarray):
+        found: tuple[int, bool, int] = load("semiring.cuda.csr.backend").inspected(starts, indices)
+        return found
+    used = int(starts[-1])
+    ordered = int(starts[0]) == 0 and not (starts[1:] < starts[:-1]).any()
+    return used, ordered, _largest(indices[:used]) if len(indices[:used]) else 0
+
+
+def _checked(starts: Any, indices: Any, rows: int, columns: int, entries: int, where: str) -> int:
+    """How many entries there are, of indices that do not contradict each other; no kernel looks at that again.
 
     Raises
     ------
     ShapeError
     """
-    wrong = len(starts) != rows + 1 or int(starts[0]) != 0 or int(starts[-1]) > min(len(indices), entries)
+    used, wrong = 0, len(starts) != rows + 1
     if not wrong:
-        wrong = bool((starts[1:] < starts[:-1]).any())
-    if not wrong and int(starts[-1]):
-        wrong = _largest(indices[: int(starts[-1])]) >= columns
+        used, ordered, largest = _inspected(starts, indices)
+        wrong = not ordered or used > min(len(indices), entries) or (used > 0 and largest >= columns)
     if wrong:
         raise ShapeError(
             f"{where}: the indices of a sparse matrix must be consistent, got indptr of {len(starts)} numbers for "
             f"{rows} rows, and {len(indices)} indices for {columns} columns. A.check_format() says what is wrong."
         )
+    return used
 
 
 def common_dtype(s: Semiring, dtype: DType, *operands: Any, where: str) -> DType:

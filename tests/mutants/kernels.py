@@ -771,8 +771,8 @@ MUTANTS = [
     Mutant(
         "csr-unchecked-indices",
         "semiring/csr/matrix.py",
-        "        wrong = _largest(indices[: int(starts[-1])]) >= columns\n",
-        "        wrong = _largest(indices[: int(starts[-1])]) > columns\n",
+        " or (used > 0 and largest >= columns)\n",
+        " or (used > 0 and largest > columns)\n",
         "tests/test_sparse_products.py::test_what_is_no_matrix_over_the_semiring_is_refused",
         "An index one beyond the last column is read by kernels.",
     ),

@@ -33,6 +33,8 @@ CLEARED = 1 << 26
 LOOKED_UP = 16
 #: Keys up to which all rows have tables of one size.
 ALIKE = 96
+#: Thread blocks that look at all rows or indices, at most.
+BLOCKS = 1 << 10
 #: Bytes of what thread blocks have for the longest rows, at most; and as many blocks a multiprocessor.
 WORKSPACE, RESIDENT = 2 << 30, 4
 #: Columns of a matrix, whose numbers are 31 bits of a key.
@@ -58,13 +60,33 @@ def _gathering(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: in
     return {name: module.get_function(name) for name in ("first_rows", "gather_one", "gather_many", "join")}
 
 
+def inspect_text(index: np.dtype) -> str:
+    """The translation unit of the look at indices."""
+    return f"using Index = unsigned {'int' if index.itemsize == 4 else 'long long'};\n" + compile.source("inspect.cu")
+
+
+def inspected(starts: Any, indices: Any) -> tuple[int, bool, int]:
+    """How many entries rows have, whether these are in order from 0 on, and the largest index, as unsigned numbers."""
+    import cupy
+
+    indices = indices if indices.itemsize in (4, 8) else indices.astype(np.int64)
+    found, most = cupy.zeros(3, np.uint64), max(len(starts), len(indices))
+    function = compile.functions(inspect_text(indices.dtype), name="inspect.cu").get_function("inspect")
+    sizes = np.int64(len(starts) - 1), np.int64(len(indices))
+    function(
+        (min(BLOCKS, -(-most // THREADS)),), (THREADS,), (starts.data.ptr, indices.data.ptr, *sizes, found.data.ptr)
+    )
+    used, wrong, largest = found.get().tolist()
+    return used, not wrong, largest
+
+
 @lru_cache(maxsize=128)
 def _multiplying(s: Semiring, dtype: np.dtype, device: int) -> dict[str, Any]:
     with about(f"{s.name} in {dtype}"):
         module = compile.functions(spgemm_text(s, dtype), name="spgemm.cu")
     return {
         name: module.get_function(name)
-        for name in ("count_products", "multiply_hashed", "multiply_strips", "multiply_dense")
+        for name in ("bound_rows", "multiply_hashed", "multiply_strips", "multiply_dense")
     }
 
 
@@ -197,20 +219,13 @@ class _Product:
         if self.ordered and len(B.indices):
             B = summed(B, s, where)
         self.operands = A, B, mask
-        products = cupy.empty(self.rows, np.int64)
-        if self.rows:
-            arrays = A.starts, A.indices, B.starts, products
-            self.kernels["count_products"](
-                (-(-self.rows * 8 // 256),), (256,), (*(x.data.ptr for x in arrays), np.int32(self.rows))
-            )
-        self.masked: Any = None if mask is None else mask.starts[1:] - mask.starts[:-1]
-        bound: Any = products if self.mode == 0 else self.masked if self.mode == 1 else products + self.masked
-        if self.mode == 1:  # a row without products, or without a mask, has no entries; and products take time
-            most = cupy.minimum(products // LOOKED_UP, 3 << TABLE - 2)
-            bound = cupy.maximum(bound, most) * (products > 0) * (bound > 0)
-        elif self.mode == 0:
-            bound = cupy.minimum(bound, self.columns)
-        self.bound, (total, self.longest) = bound, _read(products.sum(), bound.max()) if self.rows else (0, 0)
+        self.bound, totals = cupy.empty(self.rows, np.int64), cupy.zeros(2, np.int64)
+        looked_at = [x.data.ptr for x in (A.starts, A.indices, B.starts)] + [mask.starts.data.ptr if self.mode else 0]
+        limits = np.int32(self.mode), np.int64(self.columns), np.int32(LOOKED_UP), np.int64(3 << TABLE - 2)
+        blocks = min(BLOCKS, max(1, -(-self.rows * 8 // THREADS)))
+        found = self.bound.data.ptr, np.int32(self.rows), totals.data.ptr
+        self.kernels["bound_rows"]((blocks,), (THREADS,), (*looked_at, *limits, *found))
+        total, self.longest = totals.get().tolist()
         self.group = min(32, max(4, 1 << max(0, total // max(1, len(A.indices)) - 1).bit_length()))
 
     def computed(self) -> tuple[Any, Any, Any]:
@@ -225,7 +240,8 @@ class _Product:
         C = starts, cupy.empty(size, np.int32), cupy.empty(size, self.dtype)
         within = counts
         if self.mode == 2:
-            within, longest = self.masked * (counts > 0) + counts, self.longest
+            mask = self.operands[2]
+            within, longest = (mask.starts[1:] - mask.starts[:-1]) * (counts > 0) + counts, self.longest
         self._over(within, longest, cupy.zeros(self.rows, np.int32), C)
         return C
 

@@ -104,16 +104,36 @@ __device__ inline void each_product(
     }
 }
 
-// How many products each row of C takes; eight threads a row.
-extern "C" __global__ __launch_bounds__(256) void count_products(
-    const long long* a_starts, const int* a_indices, const long long* b_starts, long long* products, int rows) {
-    const long long i = (blockIdx.x * 256LL + threadIdx.x) / 8;
-    long long sum = 0;
-    if (i < rows)
-        for (long long p = a_starts[i] + threadIdx.x % 8; p < a_starts[i + 1]; p += 8)
-            sum += b_starts[a_indices[p] + 1] - b_starts[a_indices[p]];
-    for (int apart = 4; apart; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
-    if (i < rows && threadIdx.x % 8 == 0) products[i] = sum;
+// Of each row of C at most how many keys its table has, eight threads a row: products, but no more than columns; mode 1:
+// as many as the mask allows, and for the time of products some for each `apart` of them, up to `most`; mode 2: products
+// and the mask's. totals[0] ← all products, totals[1] ← the longest row; both are 0 before.
+extern "C" __global__ __launch_bounds__(256) void bound_rows(
+    const long long* a_starts, const int* a_indices, const long long* b_starts, const long long* mask_starts, int mode,
+    long long columns, int apart, long long most, long long* bound, int rows, unsigned long long* totals) {
+    __shared__ unsigned long long total, longest;
+    if (threadIdx.x == 0) total = longest = 0;
+    __syncthreads();
+    for (long long base = blockIdx.x * 32LL; base < rows; base += gridDim.x * 32LL) {
+        const long long i = base + threadIdx.x / 8;
+        long long sum = 0;
+        if (i < rows)
+            for (long long p = a_starts[i] + threadIdx.x % 8; p < a_starts[i + 1]; p += 8)
+                sum += b_starts[a_indices[p] + 1] - b_starts[a_indices[p]];
+        for (int other = 4; other; other /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, other);
+        if (i >= rows || threadIdx.x % 8) continue;
+        const long long masked = mode ? mask_starts[i + 1] - mask_starts[i] : 0;
+        const long long keys = mode == 0 ? min(sum, columns)
+                             : mode == 2 ? sum + masked
+                                         : sum && masked ? max(masked, min(sum / apart, most)) : 0;
+        bound[i] = keys;
+        atomicAdd(&total, (unsigned long long)sum);
+        atomicMax(&longest, (unsigned long long)keys);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        atomicAdd(totals, total);
+        atomicMax(totals + 1, longest);
+    }
 }
 
 // Rows of C whose columns fit a table of 2^(32 − shift) keys in shared memory; mode 1: those of the mask, 2: all others.
