@@ -238,6 +238,22 @@ MUTANTS = [
         "A row's place on the path is that of its own supernode.",
     ),
     Mutant(
+        "halo-goes-with-a-pivot",
+        "semiring/cpu/sparse/degree.py",
+        "        if sum_degree == 0 and v < inner:",
+        "        if sum_degree == 0:",
+        "tests/test_sparse.py::test_an_order_by_parts_is_one_with_its_tree_and_its_counts",
+        "A frozen vertex is eliminated in a part, which knows not all of its neighbours.",
+    ),
+    Mutant(
+        "frozen-of-two-parts",
+        "semiring/cpu/sparse/peeling.py",
+        "            if d <= most and u < inner:\n",
+        "            if d <= most:\n",
+        "tests/test_sparse.py::test_an_order_by_parts_is_one_with_its_tree_and_its_counts",
+        "A frozen vertex is eliminated on the graph of each part next to it.",
+    ),
+    Mutant(
         "diagonal-ragged-strip",
         "semiring/cpu/sparse/symbolic.py",
         "wide = strip if padded else min(strip, w - left)",
