@@ -105,3 +105,10 @@ def test_compare_shows_bits():
     table = apsp.compare(random_bool((300, 300), 1, 0.01), "boolean", devices=["cuda"])
     assert {"recursive", "blocked", "iterative"} <= {row.contender.schedule for row in table.rows}
     assert all(row.same is not False for row in table.rows)
+
+
+def test_regular_paths_of_matrices_on_a_gpu(cp):
+    sparse = pytest.importorskip("cupyx.scipy.sparse")
+    A, B = random_bool((40, 40), 1, 0.05), random_bool((40, 40), 2, 0.05)
+    found = apsp.reachable({"a": sparse.csr_matrix(cp.asarray(A, np.float32)), "b": cp.asarray(B)}, "a b* a")
+    assert found.matrix == apsp.reachable({"a": A, "b": B}, "a b* a").matrix

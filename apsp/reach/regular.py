@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from semiring.acyclic import unite_targets
+from semiring.arrays import take_in
 from semiring.bits import BitMatrix
+from semiring.devices import host
 from semiring.errors import NoPathError, ShapeError
 from semiring.memory import require
 from semiring.spelling import did_you_mean
@@ -294,7 +296,7 @@ def reachable(
     A walk matches where it is one of the product of the graph and the pattern's automaton (Mendelzon and Wood 1995),
     which has a state for each label of the pattern. Of the product, what no source reaches, or leads to no match, is
     left out; the rest is shrunk to its strongly connected components, whose rows of bits, one a vertex, are united:
-    O(c n / 64) words for c arcs between components.
+    O(c n / 64) words for c arcs between components. This is computed on the CPU, wherever matrices are.
 
     Examples
     --------
@@ -389,8 +391,10 @@ def _of_matrices(matrices: Mapping[Any, Any]) -> tuple[Labels, _Arcs]:
     arcs = {}
     for name, A in matrices.items():
         coo = A.tocoo() if hasattr(A, "tocoo") else None
-        rows, columns = (coo.row, coo.col) if coo is not None else np.nonzero(np.asarray(A))
+        rows, columns = (
+            (host(coo.row), host(coo.col)) if coo is not None else np.nonzero(host(take_in(A, where="reachable").array))
+        )
         if coo is not None and coo.data.dtype.kind == "b":
-            rows, columns = rows[coo.data], columns[coo.data]
+            rows, columns = rows[host(coo.data)], columns[host(coo.data)]
         arcs[str(name)] = np.asarray(rows, np.int64), np.asarray(columns, np.int64)
     return Labels(range(shape[0])), arcs
