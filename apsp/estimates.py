@@ -40,7 +40,7 @@ _FRONTS, _SMALL, _GROWTH, _LARGE = 18e9, 3e3, 0.2, 1.7
 #: Seconds of ordering and symbolic analysis, a vertex and an arc; of supernodes in addition to their pairs, a vertex.
 _VERTEX, _ARC, _SUPERNODE = 0.06e-6, 0.06e-6, 0.1e-6
 #: Seconds of any ordering, and of any elimination, in addition; of analysis, for the root of the pairs.
-_START, _ELIMINATING, _FILLED = 2e-4, 5e-4, 40e-9
+_START, _ELIMINATING, _FILLED = 2e-4, 8.5e-4, 40e-9
 #: Seconds to copy a number of four bytes from a panel into a row.
 _TRANSPOSED = 0.8e-9
 #: Seconds to find components, an arc; to unite rows of bits, a bit.
@@ -64,18 +64,22 @@ _GPU_BITS, LOOKED_ON_GPU = 5e15, 3e-5
 #: Seconds to find the arcs of a matrix, an entry.
 _LISTED = 10e-9
 #: Seconds to make the matrix of a list of arcs, an arc; and of closing that, in addition.
-_ENTERED, _MATRIX = 25e-9, 1.5e-4
+_ENTERED, _MATRIX = 25e-9, 3e-4
 #: Seconds of SciPy's Dijkstra: of a vertex, reached or not; of one that is reached, and of each decrease of its
 #: distance, about ln d of them where it has d arcs; of an arc.
-_CLEAR, _SETTLE, _NEARER, _LOOK = 8e-9, 10e-9, 65e-9, 1.6e-9
+_CLEAR, _SETTLE, _NEARER, _LOOK = 2e-9, 16e-9, 65e-9, 1.6e-9
+#: Vertices of a level from which on a decrease takes so long: in narrower graphs fewer vertices wait.
+_WIDE = 20
 #: Vertices of a graph that fits in a core's cache; a search takes so much longer for each doubling beyond.
 _CACHED, _FARTHER = 4096, 0.2
-#: SciPy's breadth-first search: a vertex or arc, so much longer for each doubling beyond the cache; and a level.
-_VISIT, _VISIT_FARTHER, _LEVEL = 3e-9, 0.4, 2.4e-6
+#: SciPy's breadth-first search: a vertex or arc; and a level.
+_VISIT, _LEVEL = 4.2e-9, 2.4e-6
 #: Ends of arcs that are looked at, a vertex: e⁻⁴ of those that are the end of as many arcs as others are missed.
 _ENDS = 4
-#: Seconds of an arc in a round of Bellman–Ford; of sorting an arc for SciPy.
-_ROUND, _SORTED = 2e-9, 80e-9
+#: Seconds of an arc in a round of Bellman–Ford; of sorting an arc for SciPy, and of looking at one of a csr matrix.
+_ROUND, _SORTED, _CHECKED = 2e-9, 80e-9, 3.3e-9
+#: Seconds of any question until searches begin.
+_ROAD = 2.5e-4
 #: Seconds of `Hops`: to build, an arc; of a visit, and of an outgoing arc as a share of that; so much longer for each
 #: doubling beyond the cache, where sources come one by one; to write, a byte.
 _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE = 60e-9, 5.4e-9, 0.25, 0.9, 0.3e-9
@@ -87,6 +91,8 @@ _ORDERED, _SEEN = 20e-9, 12e-9
 #: What a source takes among many, of that among four, by itemsize, where four meet: where they relax fewer arcs than
 #: so many times those of the graph. Where they do not, what it takes among 64; of many more, less.
 _AMONG, _MET, _APART = {4: 0.25, 8: 0.35}, 3.0, 0.75
+#: How many times as long some sources take where each arc that is followed beyond two closes a cycle, and at most.
+_CLOSING, _SPREAD = 0.55, 2.2
 #: Seconds to find whether an entry of a matrix is among the best of its row.
 _THINNED = 3e-9
 #: Seconds that a level of hop counts takes an entry of a matrix, besides the product.
@@ -178,7 +184,7 @@ def ordering(arcs: int) -> float:
 
 def adjacent(arcs: int) -> float:
     """Seconds to bring so many arcs into the order of breadth-first searches."""
-    return 1e-4 + arcs * _ADJACENT
+    return _ROAD + arcs * _ADJACENT
 
 
 def condensing(arcs: int) -> float:
@@ -284,11 +290,12 @@ def reached(tails: np.ndarray, heads: np.ndarray, n: int) -> float:
     return share
 
 
-def search(n: int, arcs: int, method: str, *, reach: float = 1.0, levels: int = 0) -> float:
-    """Seconds of one search by SciPy that reaches this share of a graph of about twice so many levels."""
+def search(n: int, arcs: int, method: str, *, reach: float = 1.0, levels: int = 0, width: float = math.inf) -> float:
+    """Seconds of one search by SciPy that reaches this share of a graph, of about twice so many levels so wide."""
     if method == "breadth-first":
-        return 1e-6 + (n + reach * arcs) * _VISIT * _beyond(n, _VISIT_FARTHER) + 1.5 * levels * _LEVEL
-    settled = _SETTLE + _NEARER * math.log(max(1.0, arcs / max(1, n)))
+        return 1e-6 + (n + reach * arcs) * _VISIT + 1.5 * levels * _LEVEL
+    nearer = _NEARER * min(1.0, width / _WIDE)
+    settled = _SETTLE + nearer * math.log(max(1.0, arcs / max(1, n)))
     return 1e-6 + n * _CLEAR + reach * (n * settled + arcs * _LOOK) * _beyond(n, _FARTHER)
 
 
@@ -307,19 +314,25 @@ def searches(
     *,
     reach: float = 1.0,
     levels: int = 0,
+    width: float = math.inf,
     ordered: bool = False,
+    compressed: bool = False,
 ) -> Estimate:
-    """SciPy's searches from `lines` vertices, of which so many columns are stored; arcs may be sorted already."""
-    row = search(n, arcs, method, reach=reach, levels=levels)
-    before = arcs * (_LISTED if ordered else _SORTED) + 1e-4
+    """SciPy's searches from `lines` vertices, of which so many columns are stored; arcs are sorted, or its matrix."""
+    row = search(n, arcs, method, reach=reach, levels=levels, width=width)
+    before = _ROAD + arcs * (_CHECKED if compressed else _LISTED if ordered else _SORTED)
     if method == "johnson":
         before += n * arcs * _ROUND
     memory = lines * columns * itemsize + min(lines, 64) * n * 8 + 40 * arcs
     return Estimate("scipy", lines * arcs, memory, before + lines * row, before + row, row)
 
 
-def relaxing(n: int, arcs: int, lines: int, itemsize: int, relaxed: float) -> float:
-    """Seconds of our searches from so many vertices on one thread, if from four together they relax so many arcs."""
+def relaxing(n: int, arcs: int, lines: int, itemsize: int, relaxed: float, followed: float = 1.0) -> float:
+    """Seconds of our searches from so many vertices on one thread, if from four together they relax so many arcs.
+
+    So many arcs are followed to find a vertex near a source: where most close cycles, in the plane and in space, some
+    sources that are not near each other do not meet.
+    """
     degree = max(1.0, arcs / max(1, n))
     taken = relaxed / (degree + 1) * (_TAKEN + _DEGREE * math.log2(1 + degree)) * _beyond(n, _FARTHER / 2)
     four = relaxed * _RELAXED + taken
@@ -327,7 +340,7 @@ def relaxing(n: int, arcs: int, lines: int, itemsize: int, relaxed: float) -> fl
         return _BEGIN + n * (_CLEARED + lines * itemsize * _BYTE) + four * (0.2 + 0.2 * lines)
     among, batches = _AMONG.get(itemsize, _AMONG[8]), -(-lines // 32)
     if lines < 64:  # it is not known whether they meet
-        among *= 2
+        among *= 2 * min(_SPREAD, max(1.0, 1 + _CLOSING * (followed - 2)))
     elif relaxed > _MET * arcs:  # sources are near each other only where they are many
         among = among / 2 + (_APART - among / 2) * math.sqrt(64 / lines)
     return batches * _BEGIN + lines * (n * itemsize * _BYTE + four / 4 * among * _beyond(n, _FARTHER))
@@ -349,6 +362,7 @@ def lanes(
     threads: int = 1,
     rounds: int = 0,
     ordered: bool = False,
+    followed: float = 1.0,
 ) -> Estimate:
     """Our searches by weight from `lines` vertices, of which so many columns are kept; arcs may be sorted already.
 
@@ -358,12 +372,14 @@ def lanes(
         Arcs that four searches together relax.
     rounds : int
         Rounds over all arcs before, as potentials take.
+    followed : float
+        Arcs that are followed to find a vertex near a source.
     """
     order = _SEEN if ordered else _ORDERED
-    before = 1e-4 + arcs * (order + rounds * _ROUND + (_LANDMARK if lines >= 64 else 0.0))
+    before = _ROAD + arcs * (order + rounds * _ROUND + (_LANDMARK if lines >= 64 else 0.0))
     row = relaxing(n, arcs, 1, itemsize, relaxed)
     busy = max(1, min(threads, -(-lines // 32)))
-    seconds = before + relaxing(n, arcs, lines, itemsize, relaxed) / busy
+    seconds = before + relaxing(n, arcs, lines, itemsize, relaxed, followed) / busy
     window = min(lines * n * itemsize, max(1 << 26, 32 * busy * n * itemsize))
     held = 40 * arcs + busy * n * (64 * itemsize + 12) + 2 * window + lines * columns * itemsize
     return Estimate("searches", int(relaxed / 4 * lines), int(held), seconds, before + row, row)

@@ -30,6 +30,7 @@ from . import estimates
 from .graph import Graph
 from .graph.compressed import Compressed
 from .graph.nulls import refuse_ambiguous, warn_of_ambiguous
+from .neighbourhoods import TRIED, Neighbourhoods, around
 from .problem import Memory, Problem, pose_array, pose_bits, take
 from .wants import Wants
 
@@ -39,9 +40,8 @@ MANY_ARCS = 16
 REMEMBERED = 1 << 18
 #: Graphs of so few vertices are closed as matrices without counting: that takes a millisecond, as counting does.
 FEW = 256
-
-#: So few searches take less than much that could be known of a graph.
-SINGLE = 16
+#: So few searches take less than much that could be known of a graph; those of fewer vertices than all that could be.
+SINGLE, SMALL = 16, 1000
 
 T = TypeVar("T")
 
@@ -224,15 +224,28 @@ class Question:
         return len(self.arcs[0]) if self.compressed is None else self.compressed.nnz
 
     @cached_property
+    def near(self) -> Neighbourhoods:
+        """What a few steps from some of its sources tell; nothing where its arcs are not in order."""
+        A, sources = self.compressed, self.wants.sources
+        if A is None or self.n < SMALL:
+            return Neighbourhoods()
+        if sources is None:
+            sources = np.random.default_rng(self.n).integers(0, self.n, TRIED)
+        return around(A.indptr, A.indices, sources)
+
+    @cached_property
     def reach(self) -> float:
         """About the share of the vertices that a search reaches."""
-        A = self.compressed
+        A, near = self.compressed, self.near
         if A is None:
             return estimates.reached(*self.arcs[:2], self.n)
-        out = np.flatnonzero(np.diff(A.indptr))
-        if self.lines < SINGLE:  # where arcs lead takes long to look at, beside a few searches
-            return len(out) / max(1, self.n)
-        return estimates.reached(out, A.indices, self.n)
+        far = 0.0
+        if near.cut:
+            out = np.flatnonzero(np.diff(A.indptr))
+            # Where arcs lead takes long to look at, beside a few searches.
+            few = self.lines < SINGLE
+            far = near.cut * (len(out) / max(1, self.n) if few else estimates.reached(out, A.indices, self.n))
+        return far + near.few / max(1, self.n)
 
     @cached_property
     def seen(self) -> Survey:

@@ -87,6 +87,20 @@ def wiki_vote(file: Path) -> Arcs:
     return ends[:, 0], ends[:, 1], np.random.default_rng(0).integers(1, 1000, len(edges)), len(known)
 
 
+def like_gnutella31() -> Arcs:
+    """A digraph of the size that SNAP publishes for p2p-Gnutella31, generated: no arc of that file is in it.
+
+    62,586 vertices, all but 25 of which one arc enters at least; 147,892 arcs, that leave 18,400 vertices; a strong
+    component of 14,213 (there 14,149); both degrees fall by powers.
+    """
+    n, arcs, inner, rng = 62_586, 147_892, 18_400, np.random.default_rng(31)
+    out, into = rng.pareto(2.0, inner) + 1, rng.pareto(2.0, n) + 1
+    tails = np.r_[np.arange(inner), rng.choice(inner, arcs - inner, p=out / out.sum())]
+    heads = np.r_[np.arange(n - 25), rng.choice(n - 25, arcs - n + 25, p=into[:-25] / into[:-25].sum())]
+    names = rng.permutation(n)
+    return names[tails], names[rng.permutation(heads)], rng.integers(1, 1000, arcs), n
+
+
 def power_law(n: int, arcs: int) -> Arcs:
     """Ends by falling probability."""
     rng = np.random.default_rng(3)
@@ -104,6 +118,7 @@ def graphs(quick: bool, data: Path) -> Iterator[tuple[str, Callable[[], Arcs]]]:
     yield "random 20000, degree 16", lambda: random(20_000, 16)
     if (data / "snap/wiki-Vote.txt").exists():
         yield "wiki-Vote", lambda: wiki_vote(data / "snap/wiki-Vote.txt")
+    yield "as Gnutella31", like_gnutella31
     yield "lightest 8192, degree 16", lambda: lightest(8192, 16)
     yield "lightest 32768, degree 16", lambda: lightest(32_768, 16)
     yield "attached 100000, m = 8", lambda: weighted(attached(100_000, 8))

@@ -16,6 +16,8 @@ from semiring.observed import Callback
 from semiring.types import Array, DType
 
 from .. import estimates
+from ..neighbourhoods import Neighbourhoods, around
+from ..question import SMALL
 from ..reading.from_sparse import compressed
 from .conversion import FLOAT, Network, network, overwritable
 from .engines import Options, distances
@@ -92,16 +94,18 @@ def _few(csgraph: Array, indices: Array, dtype: DType, where: str) -> np.ndarray
     """SciPy's searches, if it takes the matrix as it is and no engine is predicted to take less; else None."""
     if getattr(csgraph, "format", "") != "csr" or np.dtype(dtype or FLOAT) != FLOAT or csgraph.dtype != FLOAT:
         return None
-    n, arcs, sources = csgraph.shape[0], csgraph.nnz, np.asarray(indices)
-    searched = estimates.lanes(n, arcs, sources.size, 0, FLOAT.itemsize, estimates.guessed(n, arcs, 1.0)).seconds
+    matrix, n, arcs = checked_sparse(csgraph, where=where), csgraph.shape[0], csgraph.nnz
+    if csgraph.shape[1] != n or not compressed(matrix) or matrix.data.min(initial=0.0) < 0:
+        return None
+    rows = indices_in(indices, n, where)
+    near = around(matrix.indptr, matrix.indices, rows.ravel()) if n >= SMALL else Neighbourhoods()
+    reach = near.cut + near.few / max(1, n)
+    relaxed = estimates.guessed(n, arcs, reach)
+    searched = estimates.lanes(n, arcs, rows.size, 0, FLOAT.itemsize, relaxed, ordered=True, followed=near.arcs).seconds
     closed = estimates.closure(n, min_plus, FLOAT, pairs=n**3) + estimates.entering(arcs)
     others = min(searched, closed, estimates.counting(n, arcs))
-    if sources.size * estimates.search(n, arcs, "dijkstra") > others or csgraph.shape[1] != n:
+    if rows.size * estimates.search(n, arcs, "dijkstra", reach=reach, width=near.width) > others:
         return None
-    matrix = checked_sparse(csgraph, where=where)
-    if not compressed(matrix) or matrix.data.min(initial=0.0) < 0:
-        return None
-    rows = indices_in(sources, n, where)
     require(rows.size * n * FLOAT.itemsize, where="csgraph", hint="Ask for fewer rows, by `indices`.")
     return scipys.dijkstra(matrix, indices=rows.ravel()).reshape(*rows.shape, n)
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from ..question import Question
 
 
-#: The share of what other engines take that counting may take.
-LOOK = 1 / 4
+#: The share of what other engines take that counting may take; and where the graph grows as in the plane.
+LOOK, LOOK_IN_PLANE = 1 / 4, 1 / 2
 #: What a pair takes that hub labels answer, in pairs of a row's: in any case, and for each column of the longest path.
 LOOKED_UP, PASSED = 32, 1 / 4
 #: Entries of a table that a GPU looks up at once.
@@ -544,7 +544,8 @@ def _looks(question: Question) -> float:
         return math.inf
     both = 1 if question.graph.directed else 2
     counting = estimates.counting(question.n, both * question.graph.edge_count)
-    return max(0.0, counting / LOOK - question.once(spent))
+    worth = LOOK_IN_PLANE if question.near.planar else LOOK
+    return max(0.0, counting / worth - question.once(spent))
 
 
 def estimate(question: Question) -> Estimate:

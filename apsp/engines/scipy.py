@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Sources that are so few that a look takes longer than their searches.
 FEW = 16
+#: Sources from which on levels are counted by a search of our own, where arcs are in order already.
+SAMPLED = 64
 #: Seconds of a call into SciPy's code, and bytes of the rows that it returns, about.
 STRETCH, PANEL = 0.3, 1 << 27
 
@@ -240,7 +242,12 @@ def _refuses(question: Question) -> str:
 
 def _estimate(question: Question) -> Estimate:
     """SciPy's searches from every source, or backwards from every target."""
-    method, levels = question.once(search), known_levels(question)
+    method, near, few = (
+        question.once(search),
+        question.near,
+        question.lines < SAMPLED and question.compressed is not None,
+    )
+    levels = int(near.deep(question.n) / 1.5) if few else known_levels(question)
     taken = estimates.searches(
         question.n,
         question.arc_count,
@@ -250,7 +257,9 @@ def _estimate(question: Question) -> Estimate:
         method,
         reach=question.reach,
         levels=levels,
-        ordered=question.picks or question.compressed is not None,
+        width=near.width,
+        ordered=question.picks,
+        compressed=question.compressed is not None,
     )
     return offer(question, taken, method)
 

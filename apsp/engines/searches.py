@@ -260,6 +260,7 @@ def estimate(question: Question) -> Estimate:
         threads=question.threads,
         rounds=rounds,
         ordered=question.compressed is not None,
+        followed=question.near.arcs,
     )
     return offer(question, taken, "label-correcting")
 

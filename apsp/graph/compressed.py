@@ -26,10 +26,11 @@ class Compressed(Graph):
 
     @staticmethod
     def of(matrix: Any) -> Compressed:
-        """The graph of a matrix whose indices are consistent; it is copied."""
+        """The graph of a matrix whose indices are consistent, and fit 32 bits; it is copied."""
         n = matrix.shape[0]
         graph = object.__new__(Compressed)
-        own = type(matrix)(matrix, copy=True)
+        indices, starts = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+        own = type(matrix)((matrix.data.copy(), indices, starts), shape=matrix.shape)
         listed = {"rows", "cols", "weights"}
         vars(graph).update({field.name: field.default for field in fields(Graph) if field.name not in listed})
         vars(graph).update(n=n, labels=Labels(range(n)), compressed=own)

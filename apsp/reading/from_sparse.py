@@ -34,11 +34,11 @@ def from_sparse(source: Any) -> Graph:
 
 
 def compressed(source: Any) -> bool:
-    """Whether SciPy searches through this matrix as it is: csr of float64, without NaN or unused entries."""
+    """Whether SciPy searches through such a matrix: csr of float64, no NaN, all entries used, indices fit 32 bits."""
     if getattr(source, "format", "") != "csr" or not isinstance(source.data, np.ndarray):
         return False
     data, used = source.data, int(source.indptr[-1])
-    short = source.indices.dtype == source.indptr.dtype == np.int32 and used == len(data) == len(source.indices)
+    short = max(used, *source.shape) <= np.iinfo(np.int32).max and used == len(data) == len(source.indices)
     return short and data.dtype == np.float64 and data.dtype.isnative and not np.isnan(data.min(initial=0.0))
 
 

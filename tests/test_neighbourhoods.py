@@ -1,0 +1,59 @@
+"""What a few steps from some sources tell of searches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import apsp
+from apsp.generate import grid
+from apsp.neighbourhoods import VERTICES, Neighbourhoods, around
+
+
+def csr(tails, heads, n):
+    weights = np.random.default_rng(0).random(len(tails)) + 0.1
+    return scipy.sparse.coo_array((weights, (tails, heads)), shape=(n, n)).tocsr()
+
+
+def looked(A, sources):
+    return around(A.indptr, A.indices, np.asarray(sources))
+
+
+def test_a_search_that_ends_soon_is_followed_to_its_end():
+    """Three layers: 0 reaches 1 … 4, and these 5 … 8; nothing leaves the last."""
+    A = csr(np.repeat(np.arange(5), [4, 1, 1, 1, 1]), [1, 2, 3, 4, 5, 6, 7, 8], 2000)
+    assert looked(A, [0, 8, 1]) == Neighbourhoods(0.0, (9 + 1 + 2) / 3)
+    assert looked(A, []) == Neighbourhoods(0.0, 0.0)
+
+
+def test_the_plane_is_told_from_graphs_that_grow():
+    plane, n = grid(60, 60), 3600
+    A = csr(np.r_[plane.rows, plane.cols], np.r_[plane.cols, plane.rows], n)
+    found, hops = looked(A, [1830, 77]), scipy.sparse.csgraph.dijkstra(A, indices=1830, unweighted=True).max()
+    assert found.planar
+    assert found.cut == 1
+    assert found.arcs > 2
+    assert hops / 2.5 < found.deep(n) < 2.5 * hops
+    found = looked(csr(*np.random.default_rng(1).integers(0, 4000, (2, 24_000)), 4000), [5, 6])
+    assert not found.planar
+    assert found.arcs < 1.2
+    assert found.deep(4000) < 10
+
+
+def test_a_vertex_of_many_arcs_takes_no_longer():
+    n = 100_000
+    found = looked(csr(np.zeros(n - 1, int), np.arange(1, n), n), [0])
+    assert found.cut == 1
+    assert found.arcs <= 4 * VERTICES
+
+
+@pytest.mark.parametrize("sources", [[0], [0, 1, 2, 3], list(range(12))])
+def test_few_vertices_that_are_reached_are_left_to_scipy(sources):
+    """Fifty vertices that reach each other, and 7,940 that reach each other."""
+    rng = np.random.default_rng(0)
+    tails, heads = np.concatenate((rng.integers(0, 50, (2, 200)), rng.integers(60, 8000, (2, 20_000))), axis=1)
+    A = csr(tails, heads, 8000)
+    r = apsp.shortest_paths(A, sources=sources)
+    assert r.plan.engine == "scipy"
+    np.testing.assert_array_equal(r.distances, scipy.sparse.csgraph.dijkstra(A, indices=sources))
