@@ -127,7 +127,10 @@ class CSR:
         if len(self.indices) <= np.iinfo(self.indices.dtype).max:
             starts = starts.astype(self.indices.dtype)
         try:
-            made = kind((self.data, self.indices, starts), shape=self.shape)
+            if not self.on_gpu:
+                return kind((self.data, self.indices, starts), shape=self.shape)
+            made = kind(self.shape, dtype=self.data.dtype)  # of arrays CuPy would wait to look at them again
+            made.data, made.indices, made.indptr = self.data, self.indices.astype(starts.dtype, copy=False), starts
         except ValueError as error:
             raise DTypeError(f"{where}: {kind.__module__} must hold {self.data.dtype}, got {error}.") from error
         return made

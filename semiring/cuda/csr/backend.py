@@ -195,13 +195,6 @@ def summed(B: Any, s: Semiring, where: str) -> Any:
     )
 
 
-def _read(*numbers: Any) -> list[int]:
-    """Numbers on the device, waited for together."""
-    import cupy
-
-    return [int(x) for x in cupy.stack([x.astype(np.int64) for x in numbers]).get()]
-
-
 class _Product:
     """One product: its rows by the size of their tables."""
 
@@ -266,10 +259,11 @@ class _Product:
         """Where rows of so many entries begin, how many these are, and how many the longest has."""
         import cupy
 
-        starts, size, longest = cupy.zeros(self.rows + 1, np.int64), 0, 0
+        found = cupy.zeros(self.rows + 2, np.int64)  # starts, and how many the longest has
         if self.rows:
-            starts[1:] = cupy.cumsum(counts, dtype=np.int64)
-            size, longest = _read(starts[-1], counts.max())
+            cupy.cumsum(counts, dtype=np.int64, out=found[1:-1])
+            found[-1] = counts.max()
+        starts, (size, longest) = found[:-1], found[-2:].get().tolist()
         self._require(size)
         return starts, size, longest
 
