@@ -76,6 +76,7 @@ WRITERS: dict[str, tuple[str, Callable[[Path, int], object], Callable[[Path], An
     "folder": ("d", lambda p, k: shortest_paths(_graph(k)).save(f"{p}/"), lambda p: TileStore(p)[:]),
     "zarr": ("d.zarr", lambda p, k: shortest_paths(_graph(k)).save(p), lambda p: Result.load(p).distances),
     "npz": ("d.npz", lambda p, k: shortest_paths(_graph(k)).save(p), lambda p: Result.load(p).distances),
+    "hubs": ("d.hubs", lambda p, k: shortest_paths(_graph(k), hub_labels=True).save(p), lambda p: _distances(p)),
     "npy": ("d.npy", lambda p, k: shortest_paths(_graph(k)).save(p), lambda p: np.load(p)),
     "csv": ("d.csv", lambda p, k: shortest_paths(_graph(k)).save(p), lambda p: _table(p)),
     "graph": ("g.gr.gz", lambda p, k: write(_graph(k), p), lambda p: closure(read(p).matrix("min_plus", "int32"))),
@@ -102,6 +103,12 @@ def _turned(number: int) -> Graph:
 
 def _pairs(path: Path) -> np.ndarray:
     return np.asarray(Reachability.load(path).to_bool())
+
+
+def _distances(path: Path) -> np.ndarray:
+    """Pair by pair, from labels."""
+    found: np.ndarray = Result.load(path).distance(np.arange(N)[:, None], np.arange(N))
+    return found
 
 
 def _table(path: Path) -> np.ndarray:
