@@ -35,7 +35,7 @@ from ..memory import require
 from . import sharing
 from .buffers import LINE, Pages, aligned
 from .pattern import indices, paired, together
-from .structure import Structure
+from .structure import Ranges, Structure
 
 if TYPE_CHECKING:
     from ..cuda.sparse.hubs import Labels
@@ -474,7 +474,7 @@ class Descent:
         made = Pages([aligned((entries,), self.dtype) for _ in range(2)], *self._pages)
         total = int(self.cost[-1])
         threads = threads if total > 64 * OVERHEAD else 1
-        subtrees: sharing.Ranges = []
+        subtrees: Ranges = []
         if threads > 1:
             subtrees = _once(
                 S, ("threads", threads), lambda: sharing.divided(S, self.cost, threads, together=1 / threads)
