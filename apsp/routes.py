@@ -302,7 +302,7 @@ class Trees:
         if not self.engine.in_memory:
             return np.ones(len(tails), np.bool_)
         slack = self._slack([host(self.engine.table())])
-        return _as_good(weights, self.engine.entries(tails, heads), slack)
+        return _as_good(weights, self.engine.entries(tails, heads), slack, self.semiring)
 
     def _slack(self, parts: Iterable[np.ndarray]) -> float:
         """How much worse an edge may be than its distance, for rounding alone."""
@@ -325,7 +325,7 @@ class Trees:
         found: list[Edges] = []
         for sources, rows in self.engine.rows(every, step):
             part, D = host(A[int(sources[0]) : int(sources[-1]) + 1]), host(rows)
-            good = _as_good(part, D, slack)
+            good = _as_good(part, D, slack, self.semiring)
             if not (slack and np.isinf(zero)):  # no entry is within a slack of ∞
                 good &= part != zero
             i, j = np.divmod(np.flatnonzero(good), A.shape[1])
@@ -342,13 +342,12 @@ class Trees:
         return {}
 
 
-def _as_good(A: np.ndarray, D: np.ndarray, slack: float) -> np.ndarray:
-    """Where finite entries of A equal those of D, or differ by no more than the slack."""
+def _as_good(A: np.ndarray, D: np.ndarray, slack: float, s: Semiring) -> np.ndarray:
+    """Where finite entries of A are as good as those of D, or worse by no more than the slack."""
     if not slack:
         return np.asarray(A == D)
     with np.errstate(invalid="ignore"):
-        worse = A - D
-    return np.asarray(np.abs(worse, out=worse) <= slack)
+        return np.asarray((D - A if s.add.selects == "greatest" else A - D) <= slack)
 
 
 def _taken(A: Array, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[Any, Taken]:
