@@ -85,11 +85,14 @@ class Arcs:
 
 @dataclass(frozen=True)
 class Sums:
-    """What passes each vertex, what begins or ends there, and what each arc carries; as `routes.adjoint` has it."""
+    """What passes each vertex, what begins or ends there, and what each arc carries; as `routes.adjoint` has it.
+
+    `along` is None where only vertices were asked for.
+    """
 
     through: np.ndarray
     ending: np.ndarray
-    along: Array
+    along: Array | None
 
     @classmethod
     def of(cls, arcs: Arcs, along: np.ndarray, arriving: np.ndarray) -> Sums:
@@ -98,7 +101,7 @@ class Sums:
         return cls.between(into, out, arriving, along)
 
     @classmethod
-    def between(cls, into: np.ndarray, out: np.ndarray, arriving: np.ndarray, along: Array) -> Sums:
+    def between(cls, into: np.ndarray, out: np.ndarray, arriving: np.ndarray, along: Array | None) -> Sums:
         """From what arcs bring to each vertex, and what they take from it."""
         through = np.maximum(into - arriving, 0.0)  # but for rounding
         return cls(through, arriving + np.maximum(out - through, 0.0), along)

@@ -265,6 +265,7 @@ def installed(folder, *, dense=True):
         cupy.concatenate = lambda given, axis=0: asarray(np.concatenate(given, axis))
         cupy.cumsum = lambda X: asarray(np.cumsum(X))
         cupy.argsort = lambda X, kind: asarray(np.argsort(X, kind=kind))
+        cupy.bincount = lambda X, minlength: asarray(np.bincount(X, minlength=minlength))
         cupy.asnumpy = np.array
         for name in ("flatnonzero", "searchsorted", "where", "stack"):
             setattr(cupy, name, partial(_numpys, getattr(np, name)))

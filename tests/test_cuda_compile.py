@@ -17,7 +17,7 @@ import pytest
 from semiring import AlgebraError, Op, Semiring, dtypes, get, trust
 from semiring.cuda import algebra, cache, cards, compile, gpu, survey
 from semiring.cuda.dense import backend, chain, cooperative, matrix, registry, sources, sums_text, tiles
-from semiring.cuda.routes import adjoint, gradients, walks
+from semiring.cuda.routes import adjoint, by_distance, gradients, walks
 from semiring.cuda.routes import predecessors as routes
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
@@ -198,6 +198,11 @@ def test_sums_over_best_paths_compile(name, dtype, near, arch):
     for entry, used in compile.compile(adjoint.text(get(name), np.dtype(dtype), index, near), arch).resources.items():
         assert used.registers > 0
         assert used.spill_stores <= 64, (entry, used)  # of what is not in a loop over arcs
+    texts = (adjoint.pairs_text(get(name), np.dtype(dtype), index, nonnegative=False), adjoint.OPTIONS)
+    for text, options in (texts, (by_distance.text(get(name), np.dtype(dtype)), ())):
+        for entry, used in compile.compile(text, arch, options=options).resources.items():
+            assert used.registers > 0
+            assert used.spill_stores <= (0 if np.dtype(dtype).itemsize > 2 else 64), (entry, used)
 
 
 @pytest.mark.compile

@@ -661,8 +661,9 @@ class TestSumsOverBestPaths:
     def test_they_are_those_of_a_loop(self, cp, name, near, dtype, semiring, monkeypatch):
         """With all, some, or none of what is known of vertices in shared memory; the same bits again."""
         from semiring.cuda import gpu
-        from semiring.cuda.routes import adjoint
+        from semiring.cuda.routes import adjoint, by_distance
 
+        monkeypatch.setattr(by_distance, "LEVELS", 0)
         if name == "as of many":  # vertices of which 16 bits count too few
             monkeypatch.setattr(adjoint, "index_of", lambda n: np.dtype(np.uint32))
         s, dtype = get(semiring), np.dtype(dtype)
@@ -696,7 +697,17 @@ class TestSumsOverBestPaths:
         assert ("_by_level" in vars(first)) == (name == "alike")
         assert "_on_host" not in vars(first)
         np.testing.assert_allclose(first.along.get(), want[tails, heads], rtol=1e-12, atol=1e-13)
+        assert bool(first._slacks) == (name in ("ties", "alike"))
         assert found(q, rows_tried=32).along.tobytes() == first.along.tobytes()
+        if name == "ties":
+            with monkeypatch.context() as patched:
+                patched.setattr(adjoint, "ROOM", 2)  # too little for some sources or all
+                assert found(q).along.tobytes() == first.along.tobytes()
+        if name == "ties" and dtype.kind == "f":  # farther from sums along arcs than is thought at first
+            exactly = rows.copy()
+            rows[:, ::2] *= 1 + 12 * np.finfo(dtype).eps
+            assert found(q).along.tobytes() == first.along.tobytes()
+            rows[...] = exactly
         monkeypatch.setattr(adjoint, "CHUNK", 64)
         np.testing.assert_allclose(found(q, rows_tried=32).along.get(), want[tails, heads], rtol=1e-12, atol=1e-13)
         unit = found(np.ones((1, n)))
@@ -708,6 +719,65 @@ class TestSumsOverBestPaths:
         out = np.empty((n, n), np.int64)
         first.counts(cp.asarray(rows), np.arange(n), out)
         np.testing.assert_array_equal(out, counts)
+
+    @pytest.mark.parametrize(
+        ("name", "dtype", "semiring", "times"),
+        [("ties", "float32", "min_plus", 1), ("hubs", "int16", "max_plus", 24), ("apart", "float32", "min_plus", 1)],
+    )
+    def test_where_distances_are_few(self, cp, name, dtype, semiring, times):
+        """Of arcs and of vertices alone, from all and from some sources, in two blocks; the same bits again."""
+        from scipy.sparse.csgraph import shortest_path
+
+        from semiring.cuda.routes import adjoint
+
+        A, D = (times * X for X in self.network("hubs" if name == "hubs" else "ties"))
+        if name == "apart":  # from 3 to 5 eighths
+            A += 2 / 8
+            D = shortest_path(np.where(np.isfinite(A), A, 0), method="D")
+        s, n, sign = get(semiring), len(A), 1 if semiring == "min_plus" else -1
+        q = np.random.default_rng(1).integers(0, 3, (n, n)) * np.isfinite(D)
+        q[np.arange(n) % 7 == 3] = 0
+        tails, heads = np.nonzero(np.isfinite(A))
+        edges = np.searchsorted(tails, np.arange(n + 1)), heads, (sign * A[tails, heads]).astype(dtype)
+        wide = np.full((n, n + 3), dtypes.zero(s, np.dtype(dtype)), dtype)
+        rows = wide[:, :n]
+        rows[np.isfinite(D)] = sign * D[np.isfinite(D)]
+        sources = np.random.default_rng(2).permutation(np.flatnonzero(q.any(axis=1)))
+
+        def found(demand, of_edges=True):
+            sums = adjoint.Adjoint(s, np.dtype(dtype), edges, 1, range(n), "flows")
+            sums.of_edges = of_edges
+            for part in (sources[: n // 2], sources[n // 2 :]):
+                asked = demand if len(demand) == 1 else demand[part]
+                sums.add(cp.asarray(wide[part])[:, :n], part, cp.asarray(np.asarray(asked, float)))
+            sums.finish()
+            assert "_listed" not in vars(sums)
+            assert sums.carried == of_edges
+            return sums
+
+        for demand in (q, np.full((1, n), 3.0)):
+            asked = np.broadcast_to(demand, (n, n)) * np.isfinite(D) * q.any(axis=1)[:, None]
+            np.fill_diagonal(asked, 0)
+            want, _ = loop_of_sums(A, D, asked)
+            first, vertices = found(demand), found(demand, of_edges=False)
+            np.testing.assert_allclose(first.along.get(), want[tails, heads], rtol=1e-13, atol=1e-13)
+            assert found(demand).along.tobytes() == first.along.tobytes()
+            np.testing.assert_array_equal(vertices.arrivals, (np.isfinite(D[sources]) & (D[sources] > 0)).sum(axis=0))
+            assert not vertices.along.any()
+            for sums in (first, vertices):
+                entering, leaving = sums.of_vertices()
+                np.testing.assert_allclose(entering, want.sum(axis=0), rtol=1e-13)
+                np.testing.assert_allclose(leaving, want.sum(axis=1), rtol=1e-13)
+
+    def test_units_of_weights(self, cp):
+        from semiring.cuda.routes.by_distance import unit_of
+
+        for weights, unit in (([3, 5, 60], 1), ([6, 10], 2), ([9, 15], 3), ([0.375, 0.5], 0.125), ([64, 4096], 64)):
+            for dtype in ("float32", "float64"):
+                assert unit_of(cp.asarray(np.array(weights, dtype)), least=True) == unit
+                assert unit_of(-cp.asarray(np.array(weights, dtype)), least=False) == unit
+        for weights in ([], [0, 1], [-1, 1], [1, 65], [1 / 3, 1], [63, 64.51], [1, 1 + 1e-4]):
+            assert unit_of(cp.asarray(np.array(weights, "float32")), least=True) == 0
 
     def test_what_has_to_be_searched_for(self, cp):
         """Arcs that weigh less than distances are off by; a cycle that costs nothing, which the host names."""

@@ -172,9 +172,10 @@ class Flowing(Routed):
             if not every:
                 wider = xp.zeros((len(positions), n))
                 wider[:, xp.asarray(targets)], q = q, wider
-            if bool((reached := self._reached(D)).all()):
+            worst = D.min() if self.semiring.add.selects == "greatest" else D.max()
+            if self.engine.limit is None and worst != self.infinity:
                 return q
-            lost = ~reached & (q != 0)
+            lost = ~self._reached(D) & (q != 0)
             if unreachable == "raise" and bool(lost.any()):
                 i, j = (int(x[0]) for x in lost.nonzero())
                 u, v = self.labels[int(positions[i])], self.labels[j]
@@ -238,7 +239,7 @@ class Flowing(Routed):
 
         Notes
         -----
-        O(n + m) a source, after its distances; exact sums of vertices and edges are found together, and kept. Of k
+        O(n + m) a source, after its distances; exact sums are kept, with those of edges where they came along. Of k
         drawn sources, all normalized values are within √(ln(2 n / p) / (2 k)) · n / (n − 2) of the exact ones, but with
         probability p (Hoeffding 1963; Brandes and Pich 2007, "Centrality estimation in large networks"). The sums are
         the same bits for any number of threads.
@@ -249,7 +250,7 @@ class Flowing(Routed):
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).betweenness()
         {'A': 0.0, 'B': 1.0, 'C': 0.0}
         """
-        drawn, sums = self._between("betweenness", sources, seed, callback)
+        drawn, sums = self._between("betweenness", sources, seed, callback, edges=False)
         scale = self._scale(normalized, endpoints, None if sources is None else len(drawn))
         factor = np.full(self.graph.n, scale.other)
         factor[drawn] = scale.source
@@ -299,7 +300,7 @@ class Flowing(Routed):
         >>> r.edge_betweenness(normalized=False)
         array([2., 2., 0.])
         """
-        drawn, sums = self._between("edge_betweenness", sources, seed, callback)
+        drawn, sums = self._between("edge_betweenness", sources, seed, callback, edges=True)
         scale = self._scale(normalized, True, None if sources is None else len(drawn))
         return self._carried(sums) * scale.other
 
@@ -309,12 +310,17 @@ class Flowing(Routed):
             graph.n, directed=graph.directed, normalized=normalized, endpoints=endpoints, sampled=sampled
         )  # fmt: skip
 
-    def _between(self, where: str, count: int | None, seed: int, callback: Callback | None) -> tuple[np.ndarray, Any]:
-        """The sources, and the sums of one unit from each to every target that it reaches; all are kept."""
+    def _between(
+        self, where: str, count: int | None, seed: int, callback: Callback | None, *, edges: bool
+    ) -> tuple[np.ndarray, Any]:
+        """The sources, and the sums of one unit from each to every target that it reaches; those of all are kept.
+
+        Those of edges are None where they are not wanted and would take longer.
+        """
         k, m = self.engine.shape
-        every = self._in_graph(self.sources, np.arange(k))
-        if count is None and "_between_all" in vars(self):
-            return every, vars(self)["_between_all"]
+        every, known = self._in_graph(self.sources, np.arange(k)), vars(self).get("_between_all")
+        if count is None and known is not None and not (edges and known.along is None):
+            return every, known
         if count is not None and (isinstance(count, bool) or not hasattr(count, "__index__") or not 0 < count <= k):
             raise ShapeError(
                 f"{where}: sources must be a number from 1 to {k}, the sources of this result, got {count!r}."
@@ -324,7 +330,7 @@ class Flowing(Routed):
         unit[:, self._in_graph(self.targets, np.arange(m))] = 1.0
         limited = self.engine.limit is not None
         sums = self._swept(where, drawn, unit[0], callback) or self._summed(
-            where, drawn, lambda _, D: unit * self._reached(D) if limited else unit, callback, unit[0]
+            where, drawn, lambda _, D: unit * self._reached(D) if limited else unit, callback, unit[0], edges=edges
         )
         if count is None:
             vars(self)["_between_all"] = sums
@@ -356,14 +362,18 @@ class Flowing(Routed):
         demand: Callable[[np.ndarray, Array], Array],
         callback: Callback | None,
         unit: np.ndarray | None = None,
+        *,
+        edges: bool = True,
     ) -> Any:
         """The sums of what `demand(positions, D)` sends from these positions in the graph.
 
-        On a GPU those of vertices only where all send the same `unit`, (n,).
+        On a GPU those of vertices only where all send the same `unit`, (n,); of edges, if not wanted, perhaps not.
         """
         device, done = self._device, 0
         with self._where(device):
             sums = self._adjoint(where, device)
+            if device == "cuda":
+                sums.of_edges = edges
             watch = Watch(f"{where}: best paths from {len(sources)} vertices", len(sources), callback)
             for positions, D in self._rows(sources, device, sums.threads):
                 sums.add(D, positions, demand(positions, D))
@@ -375,7 +385,7 @@ class Flowing(Routed):
             if unit is None:
                 return Sums(_NOTHING, _NOTHING, sums.along)
             into, out = sums.of_vertices()
-            return Sums.between(into, out, sums.arrivals * unit, sums.along)
+            return Sums.between(into, out, sums.arrivals * unit, sums.along if sums.carried else None)
 
     def _where(self, device: str) -> AbstractContextManager[Any]:
         """A context in which the GPU that has the table is the current one."""

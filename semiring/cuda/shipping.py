@@ -22,7 +22,7 @@ from . import cache, compile, shipped, survey
 from .bits import levels
 from .bits.product import PRODUCTS
 from .dense import sources, sums_text
-from .routes import adjoint, predecessors, walks
+from .routes import adjoint, by_distance, predecessors, walks
 from .sparse import flows, fronts, hops, hubs, products, searches, sweep, thinning, voronoi
 
 #: One architecture a family; its cubins run on later members of the family, too.
@@ -80,6 +80,9 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
             yield predecessors.text(semiring, dtype, file), arch, predecessors.OPTIONS
         for near in (2, 1):
             yield adjoint.text(semiring, dtype, adjoint.index_of(1), near), arch, predecessors.OPTIONS
+        yield by_distance.text(semiring, dtype), arch, ()
+        text = adjoint.pairs_text(semiring, dtype, adjoint.index_of(1), nonnegative=nonnegative)
+        yield text, arch, predecessors.OPTIONS
     slack = float(np.finfo(np.float64).eps) ** SLACK
     for doubt in (0.0, slack):
         yield flows.counted_text(doubt), arch, ()

@@ -24,19 +24,13 @@ constexpr Index NOBODY = Index(~0u);
 constexpr int looks = 4, abreast = 4;
 // Arcs that a warp tries, and words of bits of that; how many arcs together.
 constexpr int run = 256, run_words = run / 32, at_once = 8;
-// Where nearly every two vertices have an arc: heads of a warp, and tails of which weights are in shared memory.
-constexpr int group = 8, stretch = 128;
 // Arcs of a list that a thread looks at together; threads that hand back along a list; twice the levels that shared memory
 // counts.
 constexpr int ahead = sizeof(T) > 4 ? 2 : 4, lanes = 4, counted = 512;
 // The largest count that a double tells from its neighbours.
 constexpr double exact = 9007199254740992.0;
 
-// An arc, which is read at once.
-struct alignas(2 * sizeof(Index) + sizeof(T) <= 8 ? 8 : 16) Arc {
-    Index tail, head;
-    T weight;
-};
+#include "arcs.inl"
 
 // Arcs in some order, with those of each vertex one after the other.
 struct Arcs {
@@ -61,11 +55,6 @@ __device__ inline unsigned between(const unsigned* bits, Place word, Place from,
     if (word == (to - 1) / 32) found &= ~0u >> (31 - (to - 1) % 32);
     return found;
 }
-
-// What beats any entry, or is as good.
-template <class V> __device__ V best_of_all() { return least ? V(Limits<V>::low) : V(Limits<V>::high); }
-template <> __device__ inline float best_of_all() { return least ? -INFINITY : INFINITY; }
-template <> __device__ inline double best_of_all() { return least ? -INFINITY : INFINITY; }
 
 // turned[j, r] ← D[r, j]; what there is not is no path.
 extern "C" __global__ void __launch_bounds__(threads)
@@ -113,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(threads)
                 if (const Index next = arcs[32 * word + begin + c].head; next != head) {
                     head = next;
                     const W goal = W(x[head * width]);
-                    worst = goal == Algebra::zero() ? best_of_all<W>() : limit(goal, larger(goal, floor), slack);
+                    worst = worst_of(goal, slack, floor);
                 }
                 mine |= unsigned(!better(worst, y[c])) << (begin + c);
             }
@@ -124,52 +113,6 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (r >= rows) return;
     *reinterpret_cast<decltype(found)*>(bits + r * words + blockIdx.x * run_words) = found;
     if (many) atomicAdd(&tight[r], many);
-}
-
-// The same where each head has a place for every tail, `apart` in all: a warp takes 32 sources and a group of heads.
-extern "C" __global__ void __launch_bounds__(threads)
-    try_all_pairs(const T* turned, int width, int rows, const Arc* list, int n, int apart, W slack, W floor, unsigned* bits,
-                  long long words, int* tight) {
-    struct alignas(16) Weights { T of[group]; };
-    struct alignas(16) Words { unsigned of[stretch / 32]; };
-    __shared__ Weights weights[stretch];
-    const int r = 32 * (blockIdx.y * warps + threadIdx.x / 32) + threadIdx.x % 32, first = group * blockIdx.x;
-    const T* const x = turned + (r < width ? r : 0);
-    W worst[group];
-#pragma unroll
-    for (int h = 0; h < group; ++h) {
-        const W goal = first + h < n ? W(x[(first + h) * (long long)width]) : W(Algebra::zero());
-        worst[h] = goal == Algebra::zero() ? best_of_all<W>() : limit(goal, larger(goal, floor), slack);
-    }
-    int many = 0;
-    for (int begin = 0; begin < apart; begin += stretch) {
-        __syncthreads();
-        for (int i = threadIdx.x; i < stretch * group; i += threads) {
-            const int h = i / stretch, k = i % stretch;
-            weights[k].of[h] = first + h < n ? list[(first + h) * (long long)apart + begin + k].weight : T(Algebra::zero());
-        }
-        __syncthreads();
-        Words found[group];
-#pragma unroll
-        for (int word = 0; word < stretch / 32; ++word) {
-            unsigned mine[group] = {};
-#pragma unroll 16
-            for (int c = 0; c < 32; ++c) {
-                const Weights w = weights[32 * word + c];
-                const W y = W(x[min(begin + 32 * word + c, n - 1) * (long long)width]);
-#pragma unroll
-                for (int h = 0; h < group; ++h) mine[h] |= unsigned(!better(worst[h], Algebra::mul(y, W(w.of[h])))) << c;
-            }
-#pragma unroll
-            for (int h = 0; h < group; ++h) found[h].of[word] = mine[h], many += __popc(mine[h]);
-        }
-        if (r >= rows) continue;
-#pragma unroll
-        for (int h = 0; h < group; ++h)
-            if (first + h < n)
-                *reinterpret_cast<Words*>(bits + r * words + ((first + h) * (long long)apart + begin) / 32) = found[h];
-    }
-    if (r < rows && many) atomicAdd(&tight[r], many);
 }
 
 // bits ← which arcs may be tight for the source whose row is x: those no worse than the `worst` of their heads; all of
@@ -241,12 +184,16 @@ __device__ inline Bits rescaled(Bits amount, int by) {
 // What rows first … last send through arcs, added to `along`, which is scaled for numbers that come to `most`; those of
 // a row come to bounds[row], or bounds[0]. Or, where there are `counts`, how many best paths they have. failed[row] ← 1
 // where a source has no order, or more paths than a double counts. Row r of bits, `words` apart: which arcs may be tight
-// for row first + r; those of no row are more than `most_tight`.
+// for row first + r; those of no row are more than `most_tight`. Where there are `lists`, of `most` each, these arcs are in
+// them instead, `held` for each row, and heads have a place for every tail. Sums along arcs that are `apart_at_most` from
+// distances, as a share of them, have no other arcs that are tight than those within twice that, and what two sums are
+// rounded by: so lists of these are enough if they are. It is less than 0 where it is not to be looked at.
 extern "C" __global__ void __launch_bounds__(workers, resident)
     sums(const T* D, long long pitch, const int* sources, int n, long long first, long long last, long long count,
          const long long* starts, const Arc* list, W slack, W floor, const double* demand, long long demand_pitch,
-         const double* bounds, double most, unsigned* tried, long long words, int most_tight, unsigned char* buffer,
-         long long apart, Bits* along, int* arrivals, long long* counts, int* failed) {
+         const double* bounds, double most, unsigned* tried, long long words, const Arc* lists, long long most_listed,
+         const int* held, W apart_at_most, int most_tight, unsigned char* buffer, long long apart, Bits* along, int* arrivals,
+         long long* counts, int* failed) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     __shared__ int tally[counted + 1], reached, known, deepest, several, listed, beyond;
     const Arcs in{starts, list};
@@ -274,10 +221,16 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
     auto* const worst = near < 2 && sizeof(T) <= 2 * sizeof(Index) ? reinterpret_cast<T*>(level) : reinterpret_cast<T*>(paths);
     const int lane = threadIdx.x % 32;
     const double scale = scale_of(most);
-    const bool wide = count > 64ll * n;  // so that a warp looks at a vertex
+    const bool wide = !lists && count > 64ll * n;  // so that a warp looks at a vertex
     for (long long row = first + blockIdx.x; row < last; row += gridDim.x) {
         const T* const d = D + row * pitch;
         unsigned* const bits = tried + (row - first) * words;
+        const Arc* const own = lists ? lists + (row - first) * most_listed : nullptr;
+        const int many = lists ? held[row - first] : 0;
+        if (lists && many > most_listed) {
+            if (threadIdx.x == 0) failed[row] = 1;
+            continue;
+        }
         const int s = sources[row];
         if (threadIdx.x == 0) reached = known = deepest = several = listed = beyond = 0;
         __syncthreads();
@@ -290,7 +243,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
         mine = __reduce_add_sync(full_mask, mine);
         if (lane == 0) atomicAdd(&reached, mine);
         bool stuck = false;
-        for (int attempt = 0; attempt < (rounds ? 2 : 1); ++attempt) {
+        for (int attempt = 0; attempt < (rounds && !lists ? 2 : 1); ++attempt) {
             __syncthreads();
             if (attempt) {
                 search(in, count, s, n, x, worst);
@@ -298,11 +251,24 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                 try_all(in, count, x, worst, bits);
                 __syncthreads();
             }
+            if (lists) {
+                // How many of each head, where its number of paths will be, and one of them.
+                auto* const counts = reinterpret_cast<int*>(paths);
+                for (int j = threadIdx.x; j < n; j += workers) counts[2 * j] = 0;
+                __syncthreads();
+                for (int e = threadIdx.x; e < many; e += workers) {
+                    const Index head = own[e].head;
+                    atomicAdd(&counts[2 * head], 1);
+                    place[head] = e;
+                }
+                __syncthreads();
+            }
             bool circular = false;
             const int step = wide ? 32 : 1;
             for (int j = threadIdx.x / step; j < n; j += workers / step) {
-                const Place from = Place(in.starts[j]), to = Place(in.starts[j + 1]), end = from < to ? (to - 1) / 32 + 1 : 0;
-                int found = 0;
+                const Place from = Place(in.starts[j]), to = Place(in.starts[j + 1]);
+                const Place end = from < to && !lists ? (to - 1) / 32 + 1 : 0;
+                int found = lists ? reinterpret_cast<const int*>(paths)[2 * j] : 0;
                 Place first = to;
 #pragma unroll 4
                 for (Place word = from / 32 + (wide ? lane : 0); word < end; word += step) {
@@ -316,7 +282,8 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                     if (lane) continue;
                 }
                 Arc arc;
-                if (found) arc = in.list[first];
+                if (found) arc = lists ? own[place[j]] : in.list[first];
+                if (lists && found) first = from + arc.tail;
                 before[j] = found && j != s ? arc.tail : NOBODY;
                 level[j] = j == s ? 0 : NOBODY;
                 place[j] = first | (found == 1 ? ALONE : 0);
@@ -330,7 +297,14 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
             }
             stuck = __syncthreads_or(circular) || listed > most_tight;
             // Each arc to the list of its head, in any order; then that goes on, backwards, from its end.
-            for (long long start = threadIdx.x; 32 * start < count && !stuck; start += abreast * workers) {
+            const auto put = [&](Arc arc, Place e) {
+                if (place[arc.head] & ALONE) return;
+                const unsigned to = atomicAdd(reinterpret_cast<unsigned*>(&place[arc.head]), 1u);
+                tight[to] = arc, which[to] = e;
+            };
+            for (int e = threadIdx.x; e < many && !stuck; e += workers)
+                put(own[e], Place(in.starts[own[e].head]) + own[e].tail);
+            for (long long start = threadIdx.x; 32 * start < count && !stuck && !lists; start += abreast * workers) {
                 unsigned left[abreast];
 #pragma unroll
                 for (int c = 0; c < abreast; ++c) {
@@ -342,10 +316,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                 for (int c = 0; c < abreast; ++c)
                     for (; left[c]; left[c] &= left[c] - 1) {
                         const Place e = Place(32 * (start + c * workers) + __ffs(left[c]) - 1);
-                        const Arc arc = in.list[e];
-                        if (place[arc.head] & ALONE) continue;
-                        const unsigned to = atomicAdd(reinterpret_cast<unsigned*>(&place[arc.head]), 1u);
-                        tight[to] = arc, which[to] = e;
+                        put(in.list[e], e);
                     }
             }
             __syncthreads();
@@ -432,6 +403,12 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
             if (lane == 0) atomicAdd(&known, settled), atomicMax(&deepest, deep);
             __syncthreads();
             stuck |= known + 1 < reached || beyond;
+            if (apart_at_most >= 0 && !stuck) {
+                bool off = false;
+                for (int j = threadIdx.x; j < n; j += workers)
+                    off |= level[j] != NOBODY && size_of(W(x[j]) - W(d[j])) > apart_at_most * size_of(W(d[j]));
+                stuck = __syncthreads_or(off);
+            }
             if (!stuck || beyond) break;
             __syncthreads();
             if (threadIdx.x == 0) known = deepest = several = listed = 0;

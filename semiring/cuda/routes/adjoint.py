@@ -15,13 +15,21 @@ from ...cpu.routes.equality import SLACK
 from ...memory import available, require
 from ...types import Array
 from .. import algebra, compile, gpu
-from . import levelled
+from ..dense.tiles import Tile
+from . import by_distance, levelled
 from .predecessors import OPTIONS, constants, register, rounds
 
 #: Sources whose sums are added up as integers before they are added to those of others as numbers.
 CHUNK = 512
-#: Where one of DENSE pairs is an arc: by what there are more sources; a multiple of which tails are; heads of a warp.
-DENSE, MORE, STRETCH, GROUP = 4, 8, 128, 8
+#: Where one of DENSE pairs is an arc: by what there are more sources; arcs a vertex that are listed for each.
+DENSE, MORE, ROOM = 4, 8, 16
+#: In eps, how much worse such an arc is at first, if distances turn out to be within half of what is more than 2 of it.
+NEAR = 6
+#: Tiles of pairs that are tried together, for entries of 8 bytes and of fewer.
+WIDE, NARROW = (
+    Tile(64, 64, 16, 4, 4, 2, 1.0, unroll=4),
+    Tile(64, 128, 16, 8, 8, 3, 1.0, unroll=8, walk=2, run=2, b_first=True),
+)
 #: Threads of a block, and blocks of a multiprocessor, by how much of what a source knows is in shared memory.
 SHAPES = {2: (1024, 1), 1: (1024, 1), 0: (512, 2)}
 #: The share of free memory that the workspaces of blocks take at most, as a divisor.
@@ -104,6 +112,11 @@ class Adjoint:
     threads, names, where
         As of `semiring.cpu.routes.adjoint.Adjoint`, which takes the rows that have to be searched for, or refused.
 
+    Attributes
+    ----------
+    of_edges : bool
+        Whether `along` is wanted; else sums of vertices may take less. Set before rows are added.
+
     Raises
     ------
     MemoryNeeded
@@ -122,7 +135,9 @@ class Adjoint:
         self.rounds = rounds(semiring, self.dtype)
         self._shape()
         self._weights = cupy.ascontiguousarray(cupy.asarray(weights), dtype=self.dtype)
-        self._levelled = self._in_levels()
+        self._levelled, self.of_edges = self._in_levels(), True
+        least = semiring.add.selects == "least"
+        self._unit = by_distance.unit_of(self._weights, least=least) if semiring.lengths else 0.0
         held = 8 * self.count + (levelled.needed(1, self.n) if self._levelled else self._held)
         require(held, "cuda", where=where, hint="Use device='cpu'.")
         self._starts, self._heads = cupy.asarray(starts).astype(np.int64), cupy.asarray(heads).astype(self.index)
@@ -147,12 +162,17 @@ class Adjoint:
         return levelled.Sums(levelled.matrix(self._tails, self._heads, self.n))
 
     @cached_property
+    def _by_distance(self) -> by_distance.Sums:
+        edges = self._tails, self._heads, self._weights
+        return by_distance.Sums(self.semiring, self.dtype, edges, self._unit, self.n)
+
+    @cached_property
     def _listed(self) -> tuple[Any, Any, Any, Any, Any]:
         """By head: where arcs of each vertex begin, the arcs as kernels take them, which they are; then open sums."""
         import cupy
 
         require(self._held, "cuda", where=self.where, hint="Use device='cpu'.")
-        if self._apart_heads:
+        if self._apart_heads:  # n
             order, starts = cupy.full(self._places, -1, np.int64), self._apart_heads * cupy.arange(self.n + 1)
             order[self._heads.astype(np.int64) * self._apart_heads + self._tails] = cupy.arange(self.count)
         else:
@@ -173,6 +193,8 @@ class Adjoint:
             found += self._listed[4].get()
         if "_by_level" in vars(self):
             found += self._by_level.arrivals.get()
+        if "_by_distance" in vars(self):
+            found += self._by_distance.arrivals.get()
         return found
 
     def add(self, D: Array, sources: np.ndarray, demand: Array) -> None:
@@ -195,9 +217,15 @@ class Adjoint:
         fits = self._levelled and levelled.needed(len(D), self.n) <= (available("cuda") or 0)
         if fits and self._by_level.add(self._hops(D), rows, demand):
             return
+        D = self._rows(D)
+        if self._unit and self.n < by_distance.VERTICES:
+            largest = largest_finite(self.semiring, cupy.ascontiguousarray(D))
+            few = largest <= by_distance.LEVELS * self._unit
+            if few and self._by_distance.add(D, sources, demand, largest, along=self.of_edges):
+                return
         bounds = abs(demand).sum(axis=1)
         every = np.broadcast_to(bounds.get(), len(D))
-        D, failed, join = self._rows(D), cupy.zeros(len(D), np.int32), self._function("join")
+        failed, join = cupy.zeros(len(D), np.int32), self._function("join")
         for first, last, sums in self._tried(D, sources, demand, bounds, 0, failed):
             chunk = first - first % self._chunk
             most = np.float64(every[chunk : chunk + self._chunk].sum())
@@ -209,6 +237,11 @@ class Adjoint:
         if len(left := np.flatnonzero(failed.get())):
             some = cupy.asarray(left)
             asked = demand if len(demand) == 1 else demand[some]
+            if self._way < len(self._slacks):
+                self._way += 1
+                self.add(D[some], sources[left], asked)
+                self._way -= 1
+                return
             self._on_host.add(D[some].get(), sources[left], asked.get())
             self._arrivals += self._reached(D[some].get(), sources[left])
 
@@ -221,8 +254,19 @@ class Adjoint:
             self._along += cupy.asarray(self._on_host.along)
 
     @property
+    def carried(self) -> bool:
+        """Whether `along` is complete."""
+        return self.of_edges or "_by_distance" not in vars(self)
+
+    @property
     def along(self) -> Any:
-        """What arcs carry, CuPy float64, an entry an edge; after `finish`."""
+        """What arcs carry, CuPy float64, an entry an edge; after `finish`, and where `of_edges`."""
+        along = self._along_others
+        return along + self._by_distance.along if "_by_distance" in vars(self) else along
+
+    @property
+    def _along_others(self) -> Any:
+        """The same without sums by distance, which those of vertices do not need."""
         if "_by_level" not in vars(self):
             return self._along
         where = self._tails.astype(np.int64), self._heads.astype(np.int64)
@@ -232,15 +276,19 @@ class Adjoint:
         """What arrives at each vertex along arcs, and what leaves it."""
         import cupy
 
-        if "_listed" not in vars(self) and "_by_level" in vars(self):
-            found: tuple[np.ndarray, np.ndarray] = self._by_level.of_vertices()
-            return found
-        sums, along = cupy.empty((2, self.n), np.float64), self.along
-        into, _, order, _, _ = self._listed
-        for out, starts, places in zip(sums, (into, self._starts), (order.data.ptr, 0), strict=True):
-            given = along.data.ptr, starts.data.ptr, places, np.int32(self.n), out.data.ptr
-            self._function("sum_lists")((max(1, -(-self.n // WARPS)),), (THREADS,), given)
+        sums = cupy.zeros((2, self.n))
+        if "_listed" in vars(self):
+            along = self._along_others
+            into, _, order, _, _ = self._listed
+            for out, starts, places in zip(sums, (into, self._starts), (order.data.ptr, 0), strict=True):
+                given = along.data.ptr, starts.data.ptr, places, np.int32(self.n), out.data.ptr
+                self._function("sum_lists")((max(1, -(-self.n // WARPS)),), (THREADS,), given)
         entering, leaving = sums.get()
+        if "_listed" not in vars(self) and "_by_level" in vars(self):
+            entering, leaving = self._by_level.of_vertices()
+        if "_by_distance" in vars(self):
+            entering = entering + self._by_distance.entering.get()
+            leaving = leaving + self._by_distance.leaving.get()
         return entering, leaving
 
     def counts(self, D: Array, sources: np.ndarray, out: np.ndarray) -> None:
@@ -253,8 +301,13 @@ class Adjoint:
             sums(np.float64(0))
         out[...] = found.get()
         if len(left := np.flatnonzero(failed.get())):
-            rows = np.empty((len(left), self.n), np.int64)
-            self._on_host.counts(D[cupy.asarray(left)].get(), sources[left], rows)
+            rows, D = np.empty((len(left), self.n), np.int64), D[cupy.asarray(left)]
+            if self._way < len(self._slacks):
+                self._way += 1
+                self.counts(D, sources[left], rows)
+                self._way -= 1
+            else:
+                self._on_host.counts(D.get(), sources[left], rows)
             out[left] = rows
 
     @cached_property
@@ -292,18 +345,22 @@ class Adjoint:
         import cupy
 
         scalar, n, pitch = register(self.dtype), np.int32(self.n), D.strides[0] // D.itemsize
-        slack = scalar(float(np.finfo(self.dtype).eps) ** SLACK if self.rounds else 0)
         floor = scalar(largest_finite(self.semiring, cupy.ascontiguousarray(D)) if self._cancels else 0)
         where = cupy.asarray(np.ascontiguousarray(sources, np.int32))
         starts, arcs, _, total, arrivals = self._listed
         asked = demand.data.ptr, demand.shape[1] if len(demand) > 1 else 0, bounds.data.ptr
         out = total.data.ptr, arrivals.data.ptr, counts, failed.data.ptr
-        step = min(self._together, -(-len(D) // WARP) * WARP)
-        turned, bits = gpu.memory(step * self.n * self.dtype.itemsize), gpu.memory(step * 4 * self._words)
+        by_lists, most = self._way < len(self._slacks), ROOM * self.n
+        slack = scalar(self._slacks[self._way] if by_lists else self._doubt)
+        off = scalar((NEAR - 2) / 2 * np.finfo(self.dtype).eps if by_lists and slack < self._doubt else -1)
+        each = (most * self._arc, 0) if by_lists else (self.n * self.dtype.itemsize, 4 * self._words)
+        step = min(self._together(sum(each)), -(-len(D) // WARP) * WARP)
+        first_part, bits = (gpu.memory(step * size) for size in each)  # lists of arcs, or transposed rows
         for begin in range(0, len(D), step):
             end = min(begin + step, len(D))
-            tight = self._try(D[begin:end], slack, floor, turned.ptr, bits.ptr)
-            most_tight = int(tight.max())
+            given = D[begin:end], slack, floor, first_part.ptr
+            tight = self._list_pairs(*given, most) if by_lists else self._try(*given, bits.ptr)
+            most_tight = min(int(tight.max()), most) if by_lists else int(tight.max())
             apart = self._apart + -(-most_tight * self._listing // 16) * 16 + 32
             blocks = max(1, min(self._blocks, (available("cuda") or 0) // WORKSPACE // apart))
             require(blocks * apart, "cuda", where=self.where, hint="Use device='cpu'.")
@@ -311,7 +368,9 @@ class Adjoint:
             for first in range(begin, end, self._chunk):
                 last = min(first + self._chunk - first % self._chunk, end)
                 chunk = D.data.ptr, pitch, where.data.ptr, n, first, last, self._places
-                tried = bits.ptr + 4 * self._words * (first - begin), self._words, np.int32(most_tight)
+                lists = first_part.ptr + most * self._arc * (first - begin) if by_lists else 0
+                held = lists, most, tight.data.ptr + 4 * (first - begin), off, np.int32(most_tight)
+                tried = bits.ptr + 4 * self._words * (first - begin), self._words, *held
                 before = *chunk, starts.data.ptr, arcs.ptr, slack, floor, *asked
                 after = *tried, buffer.ptr, apart, *out
                 yield first, last, partial(self._sum, min(last - first, blocks), before, after)
@@ -326,13 +385,60 @@ class Adjoint:
         self._function("turn")((over, groups), (THREADS,), (D.data.ptr, pitch, n, rows, width, turned))
         if not self.count:
             return tight
-        arcs: tuple[Any, ...] = (self.count,)
-        name, over = "try_arcs", -(-self.count // RUN)
-        if self._apart_heads:
-            name, over, arcs = "try_all_pairs", -(-self.n // GROUP), (n, np.int32(self._apart_heads))
-        given = turned, width, rows, self._listed[1].ptr, *arcs, slack, floor, bits, self._words, tight.data.ptr
-        self._function(name)((over, -(-groups // WARPS)), (THREADS,), given)
+        over, arcs = -(-self._places // RUN), (self._listed[1].ptr, self._places)
+        given = turned, width, rows, *arcs, slack, floor, bits, self._words, tight.data.ptr
+        self._function("try_arcs")((over, -(-groups // WARPS)), (THREADS,), given)
         return tight
+
+    def _list_pairs(self, D: Array, slack: Any, floor: Any, lists: int, most: int) -> Any:
+        """lists ← the arcs that may be tight for these rows, `most` each; how many there are for each. See pairs.cu."""
+        import cupy
+
+        tile, A, module = self._tile, self._matrix, self._pairs
+        tight, n, function = cupy.zeros(len(D), np.int32), np.int32(self.n), module.get_function("list_tight")
+        shared = tile.shared(self.dtype.itemsize) + tile.bm * tile.bn * max(4, self.dtype.itemsize)
+        compile.allow_shared(function, shared)
+        rows = D.data.ptr, D.strides[0] // D.itemsize, np.int32(len(D)), n
+        given = *rows, A.data.ptr, A.shape[1], slack, floor, lists, most, tight.data.ptr, np.int32(1)
+        function((tile.covers(len(D), self.n),), (tile.threads,), given, shared)
+        return tight
+
+    @property
+    def _doubt(self) -> float:
+        """How much worse than its distance the sum of an arc that is tight may be, as a share."""
+        return float(np.finfo(self.dtype).eps) ** SLACK if self.rounds else 0.0
+
+    @cached_property
+    def _slacks(self) -> tuple[float, ...]:
+        """The same for lists of all pairs, that are made one after the other where rows fail; then bits are tried.
+
+        Those fail that are too long, have to be searched for, or whose distances are not as near as was thought.
+        """
+        if not self._apart_heads:
+            return ()
+        near = (NEAR * float(np.finfo(self.dtype).eps),) if self.rounds and not self._cancels else ()
+        return (*near, self._doubt)
+
+    @property
+    def _tile(self) -> Tile:
+        return WIDE if self.dtype.itemsize == 8 else NARROW
+
+    @cached_property
+    def _pairs(self) -> Any:
+        nonnegative = self.count > 0 and bool(self._weights.min() >= 0)
+        given = self.semiring, self.dtype, self.index, nonnegative
+        return _pairs(*given, gpu.current())
+
+    @cached_property
+    def _matrix(self) -> Any:
+        """Weights of all pairs; no arc where there is none."""
+        import cupy
+
+        width = -(-self.n * self.dtype.itemsize // 16) * 16 // self.dtype.itemsize
+        A = cupy.full((self.n, width), dtypes.zero(self.semiring, self.dtype), self.dtype)
+        given = *(x.data.ptr for x in (self._tails, self._heads, self._weights)), self.count, width, A.data.ptr
+        self._pairs.get_function("spread")((-(-self.count // THREADS),), (THREADS,), given)
+        return A
 
     def _sum(self, blocks: int, before: tuple[Any, ...], after: tuple[Any, ...], most: np.float64) -> None:
         threads, _ = SHAPES[self._near]
@@ -359,18 +465,22 @@ class Adjoint:
         function, (threads, _) = self._function("sums"), SHAPES[self._near]
         compile.allow_shared(function, self._shared)
         self._blocks = gpu.resident(function, threads, self._shared) * gpu.multiprocessors(device)
-        # Rows that arcs are tried for together: their share of memory, as a power of two.
         dense = self.count * DENSE >= n * n > 0
-        self._apart_heads, self._chunk = (-(-n // STRETCH) * STRETCH, MORE * CHUNK) if dense else (0, CHUNK)
-        self._places = n * self._apart_heads if dense else self.count
+        self._way = 0
+        self._apart_heads: int = n if dense else 0
+        self._chunk: int = MORE * CHUNK if dense else CHUNK
+        self._places: int = n * self._apart_heads if dense else self.count
         self._words = -(-self._places // RUN) * (RUN // WARP)
         row = n * size + 4 * self._words
-        most = (available("cuda") or 0) // WORKSPACE // max(1, row)
-        self._together = max(WARP, 1 << min(most, MANY).bit_length() - 1) if most else WARP
         self._arc = 8 if 2 * few + size <= 8 else 16
         self._listing = self._arc + (4 if few == 2 else 8)
-        self._held = self.count * (2 * few + size + 32) + self._places * (self._arc + 16)
+        self._held: int = self.count * (2 * few + size + 32) + self._places * (self._arc + 16)
         self._held += self._apart * self._blocks + 28 * n + WARP * row
+
+    def _together(self, row: int) -> int:
+        """Rows that arcs are tried for together, of so many bytes: their share of memory, as a power of two."""
+        most = (available("cuda") or 0) // WORKSPACE // max(1, row)
+        return max(WARP, 1 << min(most, MANY).bit_length() - 1) if most else WARP
 
     def _function(self, entry: str) -> Any:
         return _function(self.semiring, self.dtype, self.index, self._near, entry)
@@ -393,3 +503,21 @@ def _module(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, dev
 
 def _function(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, entry: str) -> Any:
     return _module(semiring, dtype, index, near, gpu.current()).get_function(entry)
+
+
+def pairs_text(semiring: Semiring, dtype: np.dtype, index: np.dtype, *, nonnegative: bool) -> str:
+    """The translation unit of pairs.cu."""
+    variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative) if dtype.name == "float32" else None
+    if variant is not None and variant.cuda != "MinPlusNonnegative":
+        variant = None
+    integer = "unsigned short" if index.itemsize == 2 else "unsigned"
+    tile = (WIDE if dtype.itemsize == 8 else NARROW).text(aligned=True)
+    given = algebra.text(semiring, dtype, variant), tile, constants(semiring, dtype), f"using Index = {integer};\n"
+    return compile.source("pairs.cu", *given)
+
+
+@lru_cache(maxsize=64)
+def _pairs(semiring: Semiring, dtype: np.dtype, index: np.dtype, nonnegative: bool, device: int) -> Any:
+    with about(f"{semiring.name} in {dtype}"):
+        text = pairs_text(semiring, dtype, index, nonnegative=nonnegative)
+        return compile.functions(text, options=OPTIONS, name="pairs.cu")
