@@ -6,6 +6,7 @@ Each is explicit vector code where the kind has instructions for its operations,
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -15,6 +16,7 @@ from numba.core.types.misc import unliteral
 from numba.extending import intrinsic
 
 from . import generic
+from .kinds import left_size
 from .vectors import I32, I64, Vectors, emit, loop, multiply, scalar_zero, short_at, splat
 
 #: Depth of the panels that are multiplied at a time; a row of a packed A panel holds that many entries. B's panel,
@@ -102,6 +104,10 @@ def write(typing: Any, address: Any, value: Any) -> Any:
 def itemsize(typing: Any, kind: Any) -> Any:
     """Bytes of an entry, a constant."""
     return types.intp(kind), lambda context, builder, signature, args: I64(kind.itemsize)
+
+
+#: `left_size` for kernels.
+left_itemsize = part(left_size)
 
 
 @intrinsic
@@ -306,25 +312,34 @@ def move(
     typing: Any, kind: Any, m: Any, n: Any, source: Any, row: Any, col: Any, target: Any, to_row: Any, to_col: Any
 ) -> Any:
     """The images of m × n entries, from one pair of strides to another."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        name = f"semiring.move.{kind.dtype}.{kind.image}.{kind.tile.width}"
-        function = builder.module.globals.get(name) or _mover(builder.module, name, kind)
-        builder.call(function, args[1:])
-        return context.get_dummy_value()
-
-    return types.none(kind, *(types.intp,) * 8), codegen
+    return types.none(kind, *(types.intp,) * 8), partial(_move, kind.itemsize)
 
 
-def _mover(module: Any, name: str, kind: Any) -> Any:
+@intrinsic
+def move_left(
+    typing: Any, kind: Any, m: Any, n: Any, source: Any, row: Any, col: Any, target: Any, to_row: Any, to_col: Any
+) -> Any:
+    """The same as a packed left operand has them; see `left_size`."""
+    return types.none(kind, *(types.intp,) * 8), partial(_move, left_size(kind.itemsize))
+
+
+def _move(to_size: int, context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    kind = signature.args[0]
+    name = f"semiring.move.{kind.dtype}.{to_size}.{kind.image}.{kind.tile.width}"
+    function = builder.module.globals.get(name) or _mover(builder.module, name, kind, to_size)
+    builder.call(function, args[1:])
+    return context.get_dummy_value()
+
+
+def _mover(module: Any, name: str, kind: Any, to_size: int) -> Any:
     """A function of its own, called and not inlined: the many places that pack do not each compile it."""
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * 8), name)
     function.linkage = "linkonce_odr"
     function.attributes.add("noinline")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     m, n, source, row, col, target, to_row, to_col = function.args
-    size = I64(kind.itemsize)
-    dense = builder.and_(builder.icmp_signed("==", col, size), builder.icmp_signed("==", to_col, size))
+    size, twice = kind.itemsize, to_size > kind.itemsize
+    dense = builder.and_(builder.icmp_signed("==", col, I64(size)), builder.icmp_signed("==", to_col, I64(to_size)))
     vectors = builder.select(dense, builder.sdiv(n, I64(kind.lanes)), I64(0))
     rest = builder.mul(vectors, I64(kind.lanes))
     with loop(builder, I64(0), m) as i:
@@ -334,7 +349,11 @@ def _mover(module: Any, name: str, kind: Any) -> Any:
             with loop(builder, start, stop) as j:
                 k = builder.mul(j, I64(lanes))
                 x = v.load(builder.add(read, builder.mul(k, col)), type=v.plain)
-                v.store(v.to_image(x), builder.add(write, builder.mul(k, to_col)))
+                image = v.to_image(x)
+                if twice:
+                    image = builder.zext(image, ir.VectorType(I32, lanes))
+                    image = builder.or_(image, builder.shl(image, ir.Constant(image.type, [8 * size] * lanes)))
+                v.store(image, builder.add(write, builder.mul(k, to_col)))
     builder.ret_void()
     return function
 
@@ -350,7 +369,7 @@ def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: 
         if not kind.vector:
             return context.compile_internal(builder, _generic_tile(kind), signature, args)
         _, depth, a, b, old, old_row, out, out_row = args
-        v, (rows, vectors, width), size = Vectors(builder, kind, image=True), kind.tile, kind.itemsize
+        v, (rows, vectors, width), size = Vectors(builder, kind, image=True), kind.tile, left_size(kind.itemsize)
         cells = [(i, j) for i in range(rows) for j in range(vectors)]
         sources = [builder.add(old, builder.mul(old_row, I64(i))) for i in range(rows)]
         targets = [builder.add(out, builder.mul(out_row, I64(i))) for i in range(rows)]
@@ -365,7 +384,7 @@ def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: 
         for phi, start in [(k, I64(0)), (pa, a), (pb, b), *((phi, v.zero()) for phi in C.values())]:
             phi.add_incoming(start, before)
         B = [v.load(pb, j * width, align=width) for j in range(vectors)]
-        A = [v.splat(v.load(pa, i * DEPTH * size, type=v.type.element)) for i in range(rows)]
+        A = [v.splat_left(pa, i * DEPTH * size) for i in range(rows)]
         stepped = {(i, j): v.step(C[i, j], A[i], B[j]) for i, j in cells}
         onwards = [(phi, builder.add(phi, I64(by))) for phi, by in ((k, 1), (pa, size), (pb, vectors * width))]
         for phi, value in [*onwards, *((C[cell], stepped[cell]) for cell in cells)]:
@@ -396,6 +415,7 @@ def tile_with_witness(
         _, k0, depth, a, b, c, c_row, w, w_row = args
         group = kind.group
         v, (rows, vectors, width), size = Vectors(builder, kind, image=True), kind.tile, kind.itemsize
+        left = left_size(size)
         index = ir.VectorType(ir.IntType(8 * size), kind.lanes)
         cells = [(i, j) for i in range(rows) for j in range(vectors)]
         targets = [builder.add(c, builder.mul(c_row, I64(i))) for i in range(rows)]
@@ -403,7 +423,7 @@ def tile_with_witness(
         several = builder.icmp_signed(">=", depth, I64(group))
         by = builder.select(several, I64(group), I64(1))
         last = builder.sub(depth, by)
-        apart_a, apart_b = (builder.select(several, I64(x), I64(0)) for x in (size, vectors * width))
+        apart_a, apart_b = (builder.select(several, I64(x), I64(0)) for x in (left, vectors * width))
         for i, j in cells:  # C and K are far away, and needed only when the loop is done
             v.prefetch(targets[i], j * width)
             v.prefetch(indices[i], j * kind.lanes * 4)
@@ -417,7 +437,7 @@ def tile_with_witness(
         K = {cell: builder.phi(index) for cell in cells}
         now = builder.select(builder.icmp_signed("<", k, last), k, last)
         number = splat(builder, builder.trunc(now, index.element) if size < 8 else now, kind.lanes)
-        pa, pb = [builder.add(a, builder.mul(now, I64(size)))], [builder.add(b, builder.mul(now, I64(vectors * width)))]
+        pa, pb = [builder.add(a, builder.mul(now, I64(left)))], [builder.add(b, builder.mul(now, I64(vectors * width)))]
         for _ in range(group - 1):
             pa.append(builder.add(pa[-1], apart_a))
             pb.append(builder.add(pb[-1], apart_b))
@@ -425,7 +445,7 @@ def tile_with_witness(
         sums, noted = dict(C), {}
         for i in range(rows):  # row by row: what a sum was is kept for few at a time
             for e in range(group):
-                A = v.splat(v.load(pa[e], i * DEPTH * size, type=v.type.element))
+                A = v.splat_left(pa[e], i * DEPTH * left)
                 for j in range(vectors):
                     sums[i, j] = v.step(sums[i, j], A, B[e][j])
             for j in range(vectors):
@@ -539,7 +559,7 @@ def _generic_row(kind: Any) -> Any:
 
 
 def _generic_tile(kind: Any) -> Any:
-    size, rows, columns = kind.itemsize, kind.tile.rows, kind.columns
+    size, left, rows, columns = kind.itemsize, left_size(kind.itemsize), kind.tile.rows, kind.columns
 
     def scalars(kind: Any, depth: int, a: int, b: int, old: int, old_row: int, out: int, out_row: int) -> None:
         for i in range(rows):
@@ -547,13 +567,13 @@ def _generic_tile(kind: Any) -> Any:
             for j in range(columns):
                 store(kind, target + j * size, load(kind, old + i * old_row + j * size))
             for k in range(depth):
-                row(kind, columns, target, load(kind, a + (i * DEPTH + k) * size), b + k * columns * size)
+                row(kind, columns, target, load(kind, a + (i * DEPTH + k) * left), b + k * columns * size)
 
     return scalars
 
 
 def _generic_tile_with_witness(kind: Any) -> Any:
-    size, rows, columns = kind.itemsize, kind.tile.rows, kind.columns
+    size, left, rows, columns = kind.itemsize, left_size(kind.itemsize), kind.tile.rows, kind.columns
 
     def scalars(kind: Any, k0: int, depth: int, a: int, b: int, c: int, c_row: int, w: int, w_row: int) -> None:
         for i in range(rows):
@@ -561,7 +581,7 @@ def _generic_tile_with_witness(kind: Any) -> Any:
                 for j in range(columns):
                     target = c + i * c_row + j * size
                     before = load(kind, target)
-                    x, y = load(kind, a + (i * DEPTH + k) * size), load(kind, b + (k * columns + j) * size)
+                    x, y = load(kind, a + (i * DEPTH + k) * left), load(kind, b + (k * columns + j) * size)
                     total = plus(kind, before, times(kind, x, y))
                     if total != before:
                         store(kind, target, total)

@@ -48,6 +48,15 @@ def integer_minimum(itemsize: int) -> bool:
     return name.startswith("znver") and (itemsize == 4 or vector_bytes() == 64)
 
 
+def left_size(size: int) -> int:
+    """Bytes of an entry of a packed left operand: of two bytes each is there twice.
+
+    A vector of equal entries of four bytes is loaded at once; of two it would take a shuffle besides, on a port that
+    adds and compares.
+    """
+    return 4 if size == 2 else size
+
+
 class Kind(types.Type):
     """⊕ and ⊗ as instructions, on one dtype.
 
@@ -86,6 +95,7 @@ class Kind(types.Type):
         self.label, self.dtype, self.zero, self.one = label, dtype, zero, one
         self.add, self.mul, self.tile_add, self.tile_mul, self.image = add, mul, tile_add, tile_mul, image
         self.itemsize = np.dtype(dtype).itemsize
+        self.left_size = left_size(self.itemsize)
         self.tile = tile or _tile(self.itemsize)
         codes = "/".join((add, mul, tile_add, tile_mul, image))
         self.instructions = f"{dtype}, {zero}, {one}, {codes}, {tuple(self.tile)}"

@@ -141,6 +141,13 @@ class Vectors:
     def splat(self, scalar: Any) -> Any:
         return splat(self.builder, scalar, self.type.count)
 
+    def splat_left(self, address: Any, offset: int) -> Any:
+        """The entry at address + offset of a packed left operand in all lanes; one of two bytes is there twice."""
+        if self.kind.itemsize != 2:
+            return self.splat(self.load(address, offset, type=self.type.element))
+        twice = splat(self.builder, self.load(address, offset, type=I32), self.type.count // 2)
+        return self.builder.bitcast(twice, self.type)
+
     def zero(self) -> Any:
         value = self.kind.zero
         if self.sorted:

@@ -126,8 +126,8 @@ MUTANTS = [
     Mutant(
         "packed-workspace-of-a-closure",
         "semiring/cpu/dense/backend.py",
-        "return (2 * (m + max(rows, columns)) * DEPTH + columns * (1 + rows)) * self._size",
-        "return ((m + max(rows, columns)) * DEPTH + columns * (1 + rows)) * self._size",
+        "DEPTH * (size + self.kind.left_size)",
+        "DEPTH * self.kind.left_size",
         "tests/test_cpu.py::test_a_pivot_block_writes_to_its_workspace_alone",
         "The second packed operand of a pivot block has no room.",
         equivalent="A block of b pivots packs one operand b deep and the other to its full depth for n − b rows or "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ WORKSPACE = 5 << 18
 SIDE = 192
 #: How deep an operand is packed at least, in units of DEPTH, where that is a matter of choice.
 SLABS = 3
-#: Below this many pairs (again, of those slow to compute) a second thread costs more than it brings.
+#: Below this many pairs (again, of those slow to compute) a second thread costs more than it brings; see `_worth`.
 ALONE = 1 << 17
 #: Below this many entries, so does a second thread that packs.
 PACK_ALONE = 1 << 17
@@ -88,6 +89,15 @@ def _part(total: int, unit: int, longest: int, least: int = 1) -> int:
     return -(-units // count) * unit
 
 
+@lru_cache(4096)
+def _worth(threads: int, work: int, alone: int) -> int:
+    """How many of the threads are worth their start, for work of which two are worth it from `alone` on.
+
+    They start one after the other: work / k + k · start is least where k is the root of work / start.
+    """
+    return threads if alone <= 0 else max(1, min(threads, math.isqrt(4 * work // alone)))
+
+
 class _Plan(NamedTuple):
     """How a product is cut.
 
@@ -137,12 +147,13 @@ def _packing(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -
     (long, unit), (short, other) = ((m, rows), (n, columns)) if left else ((n, columns), (m, rows))
     deep = -(-depth // DEPTH) * DEPTH  # what one thread packs, and A's rows, have a stride of DEPTH entries
     # All threads' own parts take at most half of the workspace, as long as one panel fits in each.
-    side = -(-min(SIDE, short, max(1, WORKSPACE // (2 * threads * DEPTH))) // other) * other
-    own = (columns * (1 + rows) + side * DEPTH) * size
+    shared, single = (kind.left_size, size) if left else (size, kind.left_size)
+    side = -(-min(SIDE, short, max(1, WORKSPACE * size // (2 * threads * DEPTH * single))) // other) * other
+    own = columns * (1 + rows) * size + side * DEPTH * single
     own += -own % _ALIGNMENT
-    longest = max(unit, (WORKSPACE - threads * own // size) // deep)
+    longest = max(unit, (WORKSPACE * size - threads * own) // (deep * shared))
     padded = _part(long, unit, longest)
-    return _Packing(longest, padded, side, own, threads * own + padded * deep * size)
+    return _Packing(longest, padded, side, own, threads * own + padded * deep * shared)
 
 
 @lru_cache(4096)
@@ -159,7 +170,7 @@ def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _
     outer = _parts(short, other, max(other, min(side, call // (padded * depth))), several)
     inner = _parts(width, unit, padded, -(-several // len(outer)))
     blocks = tuple((*y, *x) if left else (*x, *y) for x in outer for y in inner)
-    shares = _parts(width, unit, padded, threads if width * depth >= PACK_ALONE else 1)
+    shares = _parts(width, unit, padded, _worth(threads, width * depth, PACK_ALONE))
     return _Plan(strips, padded, shares, blocks, own, threads * own, workspace)
 
 
@@ -405,7 +416,8 @@ class CpuBackend(Backend):
         if verb == "closure" and m <= self.pivot:
             # Two packed operands, and what a product needs besides; the pivot block's copy takes less.
             rows, columns = self._rows, self._columns
-            return (2 * (m + max(rows, columns)) * DEPTH + columns * (1 + rows)) * self._size
+            size = self._size
+            return (m + max(rows, columns)) * DEPTH * (size + self.kind.left_size) + columns * (1 + rows) * size
         if verb in ("closure", "step"):
             return m * self._size
         if not (n and k):
@@ -416,7 +428,7 @@ class CpuBackend(Backend):
 
     def _crew(self, pairs: int) -> int:
         """As many threads as this much work is worth."""
-        return self.threads if pairs >= self._gain * ALONE else 1
+        return _worth(self.threads, pairs, self._gain * ALONE)
 
     def _upright(self, a: _Layout) -> _Layout:
         """The matrix, or its transpose where ⊗ commutes and the rows of that are contiguous."""

@@ -6,7 +6,8 @@ Every argument but the kind is an address, a size or a stride in bytes, so one c
 Packed, an operand is cut along the depth into slabs of DEPTH, and a slab into panels as high, or as wide, as a tile.
 A panel of A holds one row after the other, with a stride of DEPTH entries; one of B holds for each k its `columns`
 entries. Entry (i, k) of A's slab at k0 lies at k0 · padded + i · DEPTH + k, entry (k, j) of B's panel at j0 lies at
-k0 · padded + j0 · kc + k · columns + j, with `padded` the rows or columns in full panels and kc ≤ DEPTH the depth.
+k0 · padded + j0 · kc + k · columns + j, with `padded` the rows or columns in full panels and kc ≤ DEPTH the depth; of A
+in units of `left_size`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from ..intrinsics import (
     itemsize,
     jump,
     kernel,
+    left_itemsize,
     load,
     move,
+    move_left,
     part,
     plus,
     store,
@@ -33,10 +36,10 @@ from ..intrinsics import (
 @part
 def _pack_rows(kind: Any, m: int, kc: int, source: int, row: int, col: int, target: int) -> None:
     """A slab of A. A ragged panel repeats its last row: what is computed from it is never stored."""
-    rows, size = tile_rows(kind), itemsize(kind)
-    move(kind, m, kc, source, row, col, target, DEPTH * size, size)
+    rows, size = tile_rows(kind), left_itemsize(itemsize(kind))
+    move_left(kind, m, kc, source, row, col, target, DEPTH * size, size)
     for i in range(m, -(-m // rows) * rows):
-        move(kind, 1, kc, source + (m - 1) * row, row, col, target + i * DEPTH * size, 0, size)
+        move_left(kind, 1, kc, source + (m - 1) * row, row, col, target + i * DEPTH * size, 0, size)
 
 
 @part
@@ -69,7 +72,7 @@ def pack(
     target: int,
 ) -> None:
     """Pack `count` rows of A, where `left`, or columns of B, from `start` on, to their full depth."""
-    size = itemsize(kind)
+    size = left_itemsize(itemsize(kind)) if left else itemsize(kind)
     source += start * (row if left else col)
     for k0 in range(0, depth, DEPTH):
         kc, slab = min(DEPTH, depth - k0), target + k0 * padded * size
@@ -106,7 +109,7 @@ def panel(
         # A tile that fits goes straight to C; one that does not goes through the buffer.
         out, out_row = (target, c_row) if full else (buffer, columns * size)
         old, old_row = (target, c_row) if full and not fresh else (nil, 0)
-        tile(kind, depth, a + i * DEPTH * size, b, old, old_row, out, out_row)
+        tile(kind, depth, a + i * DEPTH * left_itemsize(size), b, old, old_row, out, out_row)
         if not full:
             _meet(kind, min(rows, m - i), n, buffer, columns * size, target, c_row, c_col, fresh)
 
@@ -141,16 +144,16 @@ def block(
     of entries of `size` bytes. One operand was packed before, A where `left`. Of the other, `a` with its strides, the
     slabs are packed here one after the other, into `work` behind a row of zeros and a tile.
     """
-    slab = work + columns * (1 + rows) * size
+    slab, wide = work + columns * (1 + rows) * size, left_itemsize(size)
     for k0 in range(0, depth, DEPTH):
-        kc, before, again = min(DEPTH, depth - k0), packed + k0 * padded * size, fresh and k0 == 0
+        kc, again = min(DEPTH, depth - k0), fresh and k0 == 0
+        before = packed + k0 * padded * (wide if left else size)
         if left:
             jump(pack, (False, n, 0, n, kc, a + j0 * a_col + k0 * a_row, a_row, a_col, slab))
-            pa, pb = before + i0 * DEPTH * size, slab
+            pa, pb = before + i0 * DEPTH * wide, slab
         else:
             jump(pack, (True, m, 0, m, kc, a + i0 * a_row + k0 * a_col, a_row, a_col, slab))
             pa, pb = slab, before + j0 * kc * size
         for j in range(0, n, columns):
             target = c + i0 * c_row + (j0 + j) * c_col
-            wide = min(columns, n - j)
-            jump(panel, (m, wide, kc, pa, pb + j * kc * size, target, c_row, c_col, again, work))
+            jump(panel, (m, min(columns, n - j), kc, pa, pb + j * kc * size, target, c_row, c_col, again, work))

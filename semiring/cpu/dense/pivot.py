@@ -15,7 +15,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..intrinsics import DEPTH, SMALL, clear, itemsize, jump, kernel, load, part, pivot, plus, row, star, store, times
+from ..intrinsics import (
+    DEPTH,
+    SMALL,
+    clear,
+    itemsize,
+    jump,
+    kernel,
+    left_itemsize,
+    load,
+    part,
+    pivot,
+    plus,
+    row,
+    star,
+    store,
+    times,
+)
 from .gemm import block
 
 #: Bytes of the widest vectors.
@@ -94,7 +110,7 @@ def closure(
                 left, C, R = phase == 2, d + i * row + k * col, d + k * row + j * col
                 unit, count, packed, single = (rows, m, C, R) if left else (columns, w, R, C)
                 padded = -(-count // unit) * unit
-                own = work + padded * (DEPTH if left else b) * size
+                own = work + padded * (DEPTH * left_itemsize(size) if left else b * size)
                 jump(pack, (left, padded, 0, count, b, packed, row, col, work))
                 block(
                     pack, panel, rows, columns, size, left, work, padded, 0, 0, m, w, b, single, row, col,

@@ -15,6 +15,7 @@ from ..intrinsics import (
     itemsize,
     jump,
     kernel,
+    left_itemsize,
     load,
     load_index,
     part,
@@ -49,7 +50,7 @@ def panel(
     rows, columns, size = tile_rows(kind), tile_columns(kind), itemsize(kind)
     row, wbuffer = columns * size, work + rows * columns * size
     for i in range(0, m, rows):
-        pa, target, wtarget = a + i * DEPTH * size, c + i * c_row, w + i * w_row
+        pa, target, wtarget = a + i * DEPTH * left_itemsize(size), c + i * c_row, w + i * w_row
         if i + rows <= m and n == columns:
             tile_with_witness(kind, k0, depth, pa, b, target, c_row, wtarget, w_row)
         else:
