@@ -8,6 +8,7 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,12 @@ def planned(subscripts: str, shapes: Sequence[tuple[int, ...]], s: Semiring, dty
     SemiringError
         If opt_einsum is needed for the order, and is missing.
     """
-    shapes = tuple(map(tuple, shapes))
+    find = _planned if isinstance(order, str) else _planned.__wrapped__  # a list of pairs has no hash
+    return find(subscripts, tuple(map(tuple, shapes)), s, np.dtype(dtype).name, order)
+
+
+@lru_cache(256)
+def _planned(subscripts: str, shapes: tuple[tuple[int, ...], ...], s: Semiring, dtype: str, order: Any) -> Contraction:
     inputs, output = read(subscripts, shapes)
     sizes = _sizes(inputs, shapes, subscripts)
     steps: list[Step] = []
@@ -154,7 +160,7 @@ def planned(subscripts: str, shapes: Sequence[tuple[int, ...]], s: Semiring, dty
         operands[ends[0][0]] = ends[0][1]
     written = f"{','.join(inputs)}->{output}"
     shape = tuple(sizes[x] for x in output)
-    return Contraction(written, shapes, s.name, np.dtype(dtype).name, tuple(steps), output, shape)
+    return Contraction(written, shapes, s.name, dtype, tuple(steps), output, shape)
 
 
 def _add(
