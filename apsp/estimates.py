@@ -73,7 +73,7 @@ _WIDE = 20
 #: Vertices of a graph that fits in a core's cache; a search takes so much longer for each doubling beyond.
 _CACHED, _FARTHER = 4096, 0.2
 #: SciPy's breadth-first search: a vertex or arc; and a level.
-_VISIT, _LEVEL = 4.2e-9, 2.4e-6
+_VISIT, _LEVEL = 6e-9, 2.4e-6
 #: Ends of arcs that are looked at, a vertex: e⁻⁴ of those that are the end of as many arcs as others are missed.
 _ENDS = 4
 #: Seconds of an arc in a round of Bellman–Ford; of sorting an arc for SciPy, and of looking at one of a csr matrix.

@@ -247,7 +247,7 @@ def _estimate(question: Question) -> Estimate:
         question.near,
         question.lines < SAMPLED and question.compressed is not None,
     )
-    levels = int(near.deep(question.n) / 1.5) if few else known_levels(question)
+    levels = int(near.deep(question.n)) if few else known_levels(question)
     taken = estimates.searches(
         question.n,
         question.arc_count,
