@@ -58,6 +58,13 @@ template <int pending>
 __device__ inline void multiply_wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
+
+// Operands of wgmma, ten at a time: the names %t0 … %t9, and the accumulators c[t0] … c[t9], "+r" or "+f".
+#define TEN_NAMES(t) "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, %" #t "8, %" #t "9, "
+#define TEN(kind, t) \
+    kind(c[t##0]), kind(c[t##1]), kind(c[t##2]), kind(c[t##3]), kind(c[t##4]), kind(c[t##5]), kind(c[t##6]), \
+        kind(c[t##7]), kind(c[t##8]), kind(c[t##9])
+
 // What is in c must not be moved across this.
 template <int n>
 __device__ inline void hold(int (&c)[n]) {

@@ -10,10 +10,6 @@ constexpr int tile_m = 128, tile_n = 256, row_bytes = 128;
 constexpr int a_bytes = tile_m * row_bytes, b_bytes = tile_n * row_bytes, stage_bytes = a_bytes + b_bytes;
 constexpr int consumers = 2, threads = 128 * consumers + 32;
 
-#define TEN_NAMES(t) "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, %" #t "8, %" #t "9, "
-#define TEN(t) \
-    "+r"(c[t##0]), "+r"(c[t##1]), "+r"(c[t##2]), "+r"(c[t##3]), "+r"(c[t##4]), "+r"(c[t##5]), "+r"(c[t##6]), \
-        "+r"(c[t##7]), "+r"(c[t##8]), "+r"(c[t##9])
 // c ← (add ? c : 0) + popcounts of 256 bits of k, in the background.
 __device__ inline void multiply(int (&c)[128], Word a, Word b, int add) {
     asm volatile(
@@ -22,7 +18,8 @@ __device__ inline void multiply(int (&c)[128], Word a, Word b, int add) {
         TEN_NAMES() TEN_NAMES(1) TEN_NAMES(2) TEN_NAMES(3) TEN_NAMES(4) TEN_NAMES(5) TEN_NAMES(6) TEN_NAMES(7)
         TEN_NAMES(8) TEN_NAMES(9) TEN_NAMES(10) TEN_NAMES(11)
         "%120, %121, %122, %123, %124, %125, %126, %127}, %128, %129, add;\n}"
-        : TEN(), TEN(1), TEN(2), TEN(3), TEN(4), TEN(5), TEN(6), TEN(7), TEN(8), TEN(9), TEN(10), TEN(11),
+        : TEN("+r", ), TEN("+r", 1), TEN("+r", 2), TEN("+r", 3), TEN("+r", 4), TEN("+r", 5), TEN("+r", 6),
+          TEN("+r", 7), TEN("+r", 8), TEN("+r", 9), TEN("+r", 10), TEN("+r", 11),
           "+r"(c[120]), "+r"(c[121]), "+r"(c[122]), "+r"(c[123]), "+r"(c[124]), "+r"(c[125]), "+r"(c[126]), "+r"(c[127])
         : "l"(a), "l"(b), "r"(add));
 }

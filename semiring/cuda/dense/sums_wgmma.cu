@@ -14,10 +14,6 @@
 constexpr int side = 128, row_bytes = 128, part_bytes = side * row_bytes, stage_bytes = 2 * parts * part_bytes;
 constexpr int consumers = 2, threads = 128 * consumers + 32;
 
-#define TEN_NAMES(t) "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, %" #t "8, %" #t "9, "
-#define TEN(t) \
-    "+f"(c[t##0]), "+f"(c[t##1]), "+f"(c[t##2]), "+f"(c[t##3]), "+f"(c[t##4]), "+f"(c[t##5]), "+f"(c[t##6]), \
-        "+f"(c[t##7]), "+f"(c[t##8]), "+f"(c[t##9])
 // c ← (add ? c : 0) + 16 of k, in the background.
 __device__ inline void multiply(float (&c)[64], Descriptor a, Descriptor b, int add) {
     asm volatile(
@@ -25,7 +21,8 @@ __device__ inline void multiply(float (&c)[64], Descriptor a, Descriptor b, int 
         "wgmma.mma_async.sync.aligned.m64n128k16.f32." PART_TYPE "." PART_TYPE " {"
         TEN_NAMES() TEN_NAMES(1) TEN_NAMES(2) TEN_NAMES(3) TEN_NAMES(4) TEN_NAMES(5)
         "%60, %61, %62, %63}, %64, %65, add, 1, 1, 0, 0;\n}"
-        : TEN(), TEN(1), TEN(2), TEN(3), TEN(4), TEN(5), "+f"(c[60]), "+f"(c[61]), "+f"(c[62]), "+f"(c[63])
+        : TEN("+f", ), TEN("+f", 1), TEN("+f", 2), TEN("+f", 3), TEN("+f", 4), TEN("+f", 5),
+          "+f"(c[60]), "+f"(c[61]), "+f"(c[62]), "+f"(c[63])
         : "l"(a), "l"(b), "r"(add));
 }
 
