@@ -14,12 +14,14 @@ import numpy as np
 
 from semiring.backend import Backend, bind
 from semiring.bits import BitMatrix
+from semiring.catalog import min_plus
 from semiring.compiling import clock, uncounted
 from semiring.cycles import restore, reweight
 from semiring.devices import module
 from semiring.errors import DivergenceError
 from semiring.memory import require
 from semiring.observed import Callback, Clock, Observed, Observer, Progress
+from semiring.potentials import potentials_of
 from semiring.types import Array
 
 from . import schedules
@@ -58,6 +60,10 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
     ops = problem.bind(request)
     plan = plan or problem.plan(ops, request)
     _require(problem, plan, request)  # what does not fit is refused before entries are searched
+    if problem.dtype.kind == "i" and not problem.nonnegative:
+        solved = _by_potentials(problem, plan, request)
+        if solved is not None:
+            return solved
     if not problem.may_diverge:
         return _follow(problem, ops, plan, request)
     overwritten = problem.memory is Memory.OVERWRITE
@@ -109,6 +115,21 @@ def _follow(
         out = problem.matrix if problem.in_place else module(problem.matrix).empty((problem.n,) * 2, problem.dtype)
         M = ops.download(M, out=out)
     return Solved(M, plan, seconds, phases)
+
+
+def _by_potentials(problem: Problem, plan: Plan, request: Request) -> Solved | None:
+    """M ← M* of integers of which some are negative lengths, by lengths that are not; None where these may not fit."""
+    start = perf_counter() - uncounted.seconds
+    potentials = potentials_of(problem.matrix, problem.seen, problem.semiring)
+    if potentials is None or (problem.in_place and not potentials.certain):
+        return None
+    ops = bind(min_plus, problem.dtype, device=problem.device, nonnegative=True, **request.options)
+    M = ops.upload(problem.matrix, copy=not problem.in_place)
+    potentials.reweight(M)
+    phases = run(plan, M, ops, request)
+    if not potentials.restore(M):
+        return None
+    return Solved(M, plan, perf_counter() - uncounted.seconds - start, phases)
 
 
 def run(plan: Plan, M: Array, ops: Backend, request: Request) -> dict[str, float]:

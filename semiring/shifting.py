@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .algebra import Semiring
+from .devices import module
 from .dtypes import chunks, zero
 from .survey import Survey
 from .types import Array
@@ -42,35 +43,41 @@ class Shift(NamedTuple):
     def lengths(self, X: Array, offset: int, dtype: np.dtype, infinity: int) -> Any:
         """The lengths of X; `infinity`, above all of them, where it is the semiring's zero."""
         new = np.empty_like(X, dtype=dtype, order="C")
+        if not isinstance(X, np.ndarray):
+            from .cuda.dense.lengths import to_lengths
+
+            to_lengths(module(X).ascontiguousarray(X), new, self.sign, infinity, -self.sign * offset)
+            return new
         unsigned, shift = np.dtype(f"u{X.dtype.itemsize}"), X.dtype.type(offset)
-        absent = X.dtype.type(_absent(X.dtype, self.sign))
         for part in _parts(X):
             # The zero is at the end of the dtype, and 0 between offset and zero: their distance is that end or more.
-            to = new[part] if X.dtype == dtype else None  # each pass saved counts on a GPU
-            operands = (X[part], shift) if self.sign > 0 else (shift, X[part])
-            x = (np.subtract(*operands) if to is None else np.subtract(*operands, out=to)).view(unsigned)
-            if to is not None:
-                np.minimum(x, unsigned.type(infinity), out=x)
-            elif infinity <= np.iinfo(X.dtype).max:
+            x = (X[part] - shift if self.sign > 0 else shift - X[part]).view(unsigned)
+            if infinity <= np.iinfo(X.dtype).max:
                 new[part] = np.minimum(x, unsigned.type(infinity))
             else:  # a wider dtype
-                new[part] = np.where(X[part] == absent, dtype.type(infinity), x.astype(dtype))
+                new[part] = np.where(X[part] == absent(X.dtype, self.sign), dtype.type(infinity), x.astype(dtype))
         return new
 
     def restore(self, C: Array, lengths: Array, infinity: int) -> None:
         """C ← the sums of entries whose sums of lengths these are; it may be the same array."""
-        offset, absent = C.dtype.type(self.left + self.right), C.dtype.type(_absent(C.dtype, self.sign))
+        offset = self.left + self.right
+        if not isinstance(C, np.ndarray):
+            from .cuda.dense.lengths import to_entries
+
+            to_entries(lengths, C, self.sign, infinity, -self.sign * offset)
+            return
+        end = C.dtype.type(absent(C.dtype, self.sign))
         for part in _parts(C):
             missing, to = lengths[part] >= infinity, C[part]
             x = lengths[part].astype(C.dtype, copy=False)
             if self.sign > 0:
-                np.add(x, offset, out=to)
+                np.add(x, C.dtype.type(offset), out=to)
             else:
-                np.subtract(offset, x, out=to)
-            to[missing] = absent
+                np.subtract(C.dtype.type(offset), x, out=to)
+            to[missing] = end
 
 
-def _absent(dtype: np.dtype, sign: int) -> int:
+def absent(dtype: np.dtype, sign: int) -> int:
     """The end of an integer dtype that stands for the semiring's zero."""
     info = np.iinfo(dtype)
     return int(info.max if sign > 0 else info.min)
@@ -82,12 +89,12 @@ def _parts(X: Array) -> Sequence[tuple[slice, ...]]:
 
 def shift_of(A: Array, B: Array, looks: Sequence[Survey], s: Semiring) -> Shift | None:
     """How integers of the semiring become lengths; None where they are none, or sums of two may leave the dtype."""
-    if A.dtype.kind != "i" or not s.lengths or A.ndim < 2 or B.ndim < 2:
+    if A.ndim < 2 or B.ndim < 2:
         return None
-    sign = 1 if s.add.selects == "least" else -1
-    if zero(s, A.dtype) != _absent(A.dtype, sign):
+    sign = sign_of(s, A.dtype)
+    if sign is None:
         return None
-    (low_a, high_a), (low_b, high_b) = (_finite(X, look, sign) for X, look in zip((A, B), looks, strict=True))
+    (low_a, high_a), (low_b, high_b) = (finite(X, look, sign) for X, look in zip((A, B), looks, strict=True))
     info = np.iinfo(A.dtype)
     if low_a + low_b <= info.min or high_a + high_b >= info.max:
         return None
@@ -98,7 +105,15 @@ def shift_of(A: Array, B: Array, looks: Sequence[Survey], s: Semiring) -> Shift 
     return Shift(sign, left, right, left - low_a + right - low_b)
 
 
-def _finite(X: Array, look: Survey, sign: int) -> tuple[int, int]:
+def sign_of(s: Semiring, dtype: np.dtype) -> int | None:
+    """1 where entries are integers that ⊕ keeps the least of, −1 where the greatest; None where they are no lengths."""
+    if dtype.kind != "i" or not s.lengths:
+        return None
+    sign = 1 if s.add.selects == "least" else -1
+    return sign if zero(s, dtype) == absent(dtype, sign) else None
+
+
+def finite(X: Array, look: Survey, sign: int) -> tuple[int, int]:
     """The least and the greatest entry that is not the semiring's zero; (0, 0) without any."""
     info, least, greatest = np.iinfo(X.dtype), int(look.least), int(look.greatest)
     # One more or less than the end that stands for ∞ is the other end.

@@ -9,6 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from semiring.cuda import compile
 
+#: One of each generation of GPUs, and of the cheaper cards, whose multiprocessors have less shared memory.
+ARCHITECTURES = ("sm_80", "sm_89", "sm_90", "sm_100", "sm_120")
+
 
 def compile_all(units: Iterable[str], arch: str) -> None:
     """Texts side by side, on this process's share of the processors.

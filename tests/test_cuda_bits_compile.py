@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from compiling import ARCHITECTURES
 
 from semiring.cuda import compile
 from semiring.cuda.bits import product as bitproduct
@@ -16,7 +17,6 @@ try:
 except RuntimeError as error:
     pytest.skip(f"NVRTC is not installed: {error}", allow_module_level=True)
 
-ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 PRODUCTS = [
     (name, arch + product.suffix)
     for name, product in bitproduct.PRODUCTS.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from compiling import ARCHITECTURES
 
 from semiring import get
 from semiring.cuda import compile
@@ -24,7 +25,7 @@ KINDS = (
 
 
 @pytest.mark.compile
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize(("name", "dtype", "nonnegative"), KINDS)
 def test_sweeps_and_fronts_compile_without_spilling(name, dtype, nonnegative, arch):
     given = get(name), np.dtype(dtype), nonnegative
@@ -42,7 +43,7 @@ def test_sweeps_and_fronts_compile_without_spilling(name, dtype, nonnegative, ar
 
 
 @pytest.mark.compile
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("slack", [0.0, 2.0**-40])
 @pytest.mark.parametrize("kind", ["float", "double"])
 def test_sweeps_run_backwards_compile_without_spilling(kind, slack, arch):
@@ -65,7 +66,7 @@ SEARCHED = (
 
 
 @pytest.mark.compile
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize(("name", "dtype", "weights", "flags"), SEARCHED)
 def test_searches_compile_without_spilling(name, dtype, weights, flags, arch):
     """As many threads as a multiprocessor holds have 32 registers each: what their loops do not need is spilled."""
@@ -91,7 +92,7 @@ def test_blocks_fit_the_shared_memory_of_a_multiprocessor(itemsize, arch):
 
 
 @pytest.mark.compile
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize(("name", "dtype", "_"), KINDS)
 def test_sparse_products_compile_without_spilling(name, dtype, _, arch):
     given = get(name), np.dtype(dtype)

@@ -21,7 +21,8 @@ from ..cpu.routes.equality import SLACK
 from . import cache, compile, shipped, survey
 from .bits import levels
 from .bits.product import PRODUCTS
-from .dense import sources, sums_text
+from .csr import backend as csr
+from .dense import chain, lengths, sources, sums_text
 from .routes import adjoint, by_distance, predecessors, walks
 from .sparse import flows, fronts, hops, hubs, products, searches, sweep, thinning, voronoi
 
@@ -36,6 +37,10 @@ DENSE = {
     "log_plus": ("float32", "float64"),
 }
 SPARSE = {"min_plus": ("float32", "float64", "int32", "int64")}
+#: Semirings of chains, such as forward–backward and Viterbi, and of products of sparse matrices; in either float.
+CHAINS, PRODUCTS_OF_SPARSE = ("log_plus", "max_plus"), ("plus_times", "min_plus")
+#: Columns of a dense operand, to which those of any other multiple of 128 are alike.
+COLUMNS = 128
 
 
 def units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -60,6 +65,16 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
                 yield text, arch, ()
         for _, text, target in sums_text.units(semiring, dtype, arch):
             yield text, target, ()
+    for wide, narrow, sign in product(map(np.dtype, ("int16", "int32", "int64")), ("int16", "int32", "int64"), (1, -1)):
+        if np.dtype(narrow).itemsize <= wide.itemsize:
+            yield lengths.text(wide, np.dtype(narrow), sign), arch, ()
+    for dtype in map(np.dtype, ("float32", "float64")):
+        for semiring in map(catalog.get, CHAINS):
+            yield chain.text(semiring, dtype), arch, ()
+        for semiring in map(catalog.get, PRODUCTS_OF_SPARSE):
+            yield csr.spgemm_text(semiring, dtype), arch, ()
+            for lanes in ((1, 1), csr.form(COLUMNS, dtype.itemsize)):
+                yield csr.gather_text(semiring, dtype, True, *lanes), arch, ()
     for semiring, dtype, nonnegative in _kinds(SPARSE):
         form, sizes = searches.Form(semiring, dtype, dtype), searches.Shape.of(dtype.itemsize, arch)
         for other in (form, replace(form, compared=True), replace(form, resumed=True)):

@@ -552,4 +552,28 @@ MUTANTS = [
         "tests/test_sums.py::test_in_place",
         "A tile that is computed again reads what others have written.",
     ),
+    Mutant(
+        "relax-rows-that-changed",
+        "semiring/cuda/dense/lengths.cu",
+        "changed[own] >= pass - 1",
+        "changed[own] >= pass",
+        "tests/test_potentials.py::test_potentials_on_a_gpu[min_plus-int16]",
+        "Rows are relaxed only in the pass in which they have changed.",
+    ),
+    Mutant(
+        "greatest-length-without-infinity",
+        "semiring/cuda/dense/lengths.cu",
+        "if (y < infinite && y > mine) mine = y;",
+        "if (y > mine) mine = y;",
+        "tests/test_potentials.py::test_potentials_on_a_gpu[min_plus-int16]",
+        "No closure with missing edges is known to fit.",
+    ),
+    Mutant(
+        "lengths-of-the-next-row",
+        "semiring/cuda/dense/lengths.cu",
+        "j = 0, left = U(h[++i]);",
+        "j = 0;",
+        "tests/test_potentials.py::test_potentials_on_a_gpu[min_plus-int16]",
+        "Entries after the end of a row take the potential of the row before.",
+    ),
 ]

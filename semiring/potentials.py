@@ -1,0 +1,157 @@
+"""Closures of integers with negative lengths, by the fastest step: that for lengths that are not (Johnson 1977).
+
+h(j), at most 0, is the length of the shortest walk to j from anywhere: ℓ′(i, j) = ℓ(i, j) + h(i) − h(j) is then never
+negative, and has the same shortest walks. Bellman–Ford finds h in a few passes over a matrix of which most shortest
+walks have few edges.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .algebra import Semiring
+from .shifting import absent, finite, sign_of
+from .survey import Survey
+from .types import Array
+
+#: Vertices from which on the search for potentials costs less than it gains.
+SMALLEST = {"cpu": 256, "cuda": 512}
+#: Entries that are computed together on the CPU, so that what is in between stays in a cache.
+_TOGETHER = 1 << 16
+
+
+class Potentials(NamedTuple):
+    """What makes the lengths of a matrix non-negative.
+
+    Attributes
+    ----------
+    sign : int
+        1 where ⊕ keeps the least entry, −1 where it keeps the greatest.
+    values : array, shape (n,)
+        h of each vertex, where the matrix is.
+    longest : int
+        No ℓ′ is larger.
+    certain : bool
+        Whether the closure of ℓ′ fits the dtype whatever it is; else `restore` finds out.
+    """
+
+    sign: int
+    values: Any
+    longest: int
+    certain: bool
+
+    def reweight(self, A: Array) -> None:
+        """A ← A′, the lengths ℓ′ of A's entries, in place; the greatest integer where no edge is."""
+        infinity, zero = int(np.iinfo(A.dtype).max), A.dtype.type(absent(A.dtype, self.sign))
+        if not isinstance(A, np.ndarray):
+            from .cuda.dense.lengths import to_lengths
+
+            _in_place(A, lambda X: to_lengths(X, X, self.sign, infinity, potential=self.values))
+            return
+        for rows in _rows(A):
+            part = A[rows]
+            missing = part == zero
+            if self.sign < 0:
+                np.negative(part, out=part)
+            part += self.values[rows, None]
+            part -= self.values
+            np.copyto(part, part.dtype.type(infinity), where=missing)
+
+    def restore(self, D: Array) -> bool:
+        """D ← the closure of A, where it is that of A′; False where it may not fit, and D is of no use.
+
+        A shortest walk that does not fit begins with one that does, but is less than an edge away from that.
+        """
+        infinity, zero = int(np.iinfo(D.dtype).max), D.dtype.type(absent(D.dtype, self.sign))
+        if not isinstance(D, np.ndarray):
+            import cupy
+
+            from .cuda.dense.lengths import to_entries
+
+            record = cupy.zeros(1, np.uint64)
+            _in_place(D, lambda X: to_entries(X, X, self.sign, infinity, potential=self.values, greatest=record))
+            return self.certain or int(record.get()[0]) + self.longest < infinity
+        greatest = 0
+        for rows in _rows(D):
+            part = D[rows]
+            missing = part == part.dtype.type(infinity)
+            if not self.certain:  # one more than the infinity is the other end
+                greatest = max(greatest, int((part + part.dtype.type(1)).max()) - 1)
+            part -= self.values[rows, None]
+            part += self.values
+            if self.sign < 0:
+                np.negative(part, out=part)
+            np.copyto(part, zero, where=missing)
+        return self.certain or greatest + self.longest < infinity
+
+
+def potentials_of(A: Array, look: Survey, s: Semiring) -> Potentials | None:
+    """Potentials of a square matrix, NumPy's or CuPy's; None where it has none, they are not found soon, or do not fit.
+
+    Parameters
+    ----------
+    A : array, shape (n, n)
+    look : Survey
+        Of its entries.
+    s : Semiring
+    """
+    sign, n = sign_of(s, A.dtype), len(A)
+    if sign is None or n < SMALLEST["cpu" if isinstance(A, np.ndarray) else "cuda"]:
+        return None
+    most = int(np.iinfo(A.dtype).max)
+    low, high = finite(A, look, sign)
+    low, high = (low, high) if sign > 0 else (-high, -low)
+    floor = max(0, high, -low) - most + 1  # of all h, so that no sum wraps
+    if floor >= 0:
+        return None
+    backwards = A.strides[0] < A.strides[1]
+    found = _search(A.T if backwards else A, sign, floor)
+    if found is None:
+        return None
+    values, least = found
+    longest = max(0, high) - least
+    complete = not n or (look.greatest < most if sign > 0 else look.least > -most - 1)
+    return Potentials(sign, -values if backwards else values, longest, bool(complete or (n + 1) * longest < most))
+
+
+def _search(A: Array, sign: int, floor: int) -> tuple[Any, int] | None:
+    """h, and the least; None where one is below the floor, or not found soon, as where a cycle is negative."""
+    if not isinstance(A, np.ndarray):
+        from .cuda.dense.lengths import potentials
+
+        return potentials(A, sign, floor, 32 + len(A) // 32)
+    n, h, changed = len(A), np.zeros(len(A), A.dtype), np.ones(len(A), bool)
+    left = n * (16 + n // 128)  # rows to relax before the search is given up
+    while changed.any():
+        for rows in _rows(A):
+            chosen = changed[rows].nonzero()[0] + rows.start
+            if not len(chosen):
+                continue
+            left -= len(chosen)
+            if left < 0 or h[chosen].min() < floor:
+                return None
+            changed[chosen] = False
+            part = A[rows] if 2 * len(chosen) > len(A[rows]) else A[chosen]
+            high = h[rows if len(part) != len(chosen) else chosen, None]
+            lengths = part + high if sign > 0 else high - np.maximum(part, -np.iinfo(A.dtype).max)
+            best = lengths.min(axis=0)
+            changed |= best < h
+            np.minimum(h, best, out=h)
+    return h, int(h.min())
+
+
+def _rows(A: Array) -> list[slice]:
+    each = max(1, _TOGETHER // max(A.shape[1], 1))
+    return [slice(start, start + each) for start in range(0, len(A), each)]
+
+
+def _in_place(A: Array, work: Any) -> None:
+    """Work on A, or on a contiguous copy that then goes back."""
+    import cupy
+
+    contiguous = cupy.ascontiguousarray(A)
+    work(contiguous)
+    if contiguous.data.ptr != A.data.ptr:
+        A[...] = contiguous
