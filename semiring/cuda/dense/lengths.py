@@ -14,7 +14,7 @@ from . import matrix
 #: Threads of a block, columns and rows of a block of `relax`; as in lengths.cu.
 THREADS, COLUMNS, ROWS = 256, 1024, 64
 #: Blocks of a multiprocessor that fill it, and passes that are launched before the device is waited for.
-RESIDENT, TOGETHER = 8, 8
+RESIDENT, TOGETHER = 8, 16
 #: Bytes of the state of `relax`, and what aligns what follows.
 _STATE = 16
 
