@@ -17,7 +17,7 @@ from compiling import ARCHITECTURES
 
 from semiring import AlgebraError, Op, Semiring, dtypes, get, trust
 from semiring.cuda import algebra, cache, cards, compile, gpu, survey
-from semiring.cuda.dense import backend, chain, cooperative, matrix, registry, sources, sums_text, tiles
+from semiring.cuda.dense import backend, chain, cooperative, lengths, matrix, registry, sources, sums_text, tiles
 from semiring.cuda.routes import adjoint, by_distance, gradients, walks
 from semiring.cuda.routes import predecessors as routes
 
@@ -126,9 +126,9 @@ def test_every_pivot_block_compiles(case, nonnegative, arch):
         assert used.spill_stores == 0, (name, entry, used)
 
 
-@pytest.mark.parametrize(
-    ("name", "dtype", "arch"), [("log_plus", "float32", "sm_90"), ("max_plus", "float64", "sm_80")]
-)
+@pytest.mark.compile
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize(("name", "dtype"), [("log_plus", "float32"), ("max_plus", "float64")])
 def test_chains_compile(name, dtype, arch):
     binary = compile.compile(chain.text(get(name), np.dtype(dtype)), arch)
     assert {*binary.resources} == {"chain", "trace", "unchain"}
@@ -166,6 +166,17 @@ def test_looks_at_entries_compile_without_spilling(arch, dtype):
     assert used.spill_stores == used.spill_loads == used.stack == 0, used
 
 
+@pytest.mark.compile
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize(
+    ("entry", "length", "sign"), [("int16", "int16", 1), ("int32", "int16", -1), ("int64", "int64", 1)]
+)
+def test_integers_as_lengths_compile_without_spilling(entry, length, sign, arch):
+    found = compile.compile(lengths.text(np.dtype(entry), np.dtype(length), sign), arch).resources
+    assert {*found} == {"lengths", "entries", "relax"}
+    assert all(used.spill_stores == used.stack == 0 for used in found.values()), found
+
+
 @pytest.mark.parametrize(
     ("semiring", "dtype", "arch"),
     [
@@ -189,11 +200,18 @@ def test_searches_for_predecessors_and_walks_compile_without_spilling(semiring, 
             assert used.spill_stores == used.spill_loads == used.stack == 0, (entry, used)
 
 
-@pytest.mark.compile
-@pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize(
-    ("name", "dtype", "near"),
-    [("min_plus", "float32", 2), ("max_plus", "int16", 2), ("max_times", "float64", 1), ("min_plus", "int64", 0)],
+    ("name", "dtype", "near", "arch"),
+    [
+        pytest.param(*kind, arch, marks=pytest.mark.compile if wanted else pytest.mark.release)
+        for arch in ARCHITECTURES
+        for kind, wanted in [
+            (("max_plus", "int16", 2), True),
+            (("min_plus", "float32", 2), arch in ("sm_80", "sm_90")),
+            (("max_times", "float64", 1), arch in ("sm_80", "sm_90")),
+            (("min_plus", "int64", 0), arch in ("sm_80", "sm_90")),
+        ]
+    ],
 )
 def test_sums_over_best_paths_compile(name, dtype, near, arch):
     index = np.dtype(np.uint16 if near else np.uint32)
