@@ -7,7 +7,7 @@ Packed, an operand is cut along the depth into slabs of DEPTH, and a slab into p
 A panel of A holds one row after the other, with a stride of DEPTH entries; one of B holds for each k its `columns`
 entries. Entry (i, k) of A's slab at k0 lies at k0 · padded + i · DEPTH + k, entry (k, j) of B's panel at j0 lies at
 k0 · padded + j0 · kc + k · columns + j, with `padded` the rows or columns in full panels and kc ≤ DEPTH the depth; of A
-in units of `left_size`.
+in units of `left_itemsize`.
 """
 
 from __future__ import annotations
