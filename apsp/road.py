@@ -264,9 +264,14 @@ def _within(question: Question, estimate: Estimate) -> bool:
     """Whether what an engine takes is free, and within the limit of memory where it does not see to that itself."""
     limits = question.wants.limits
     limited = limits is not None and limits.memory is not None and engines.get(estimate.engine).writes_rows
-    if limited and estimate.bytes + streamed.rows_held(question) > limits.memory:
+    if limited and _held(question, estimate) > limits.memory:
         return False
     return _fits(question, estimate.bytes, _device(estimate))
+
+
+def _held(question: Question, estimate: Estimate) -> int:
+    """Bytes of an engine, and of the rows that are written together where it writes rows."""
+    return estimate.bytes + (streamed.rows_held(question) if engines.get(estimate.engine).writes_rows else 0)
 
 
 def _fits(question: Question, needed: int, device: str) -> bool:
@@ -291,7 +296,7 @@ def _too_large(question: Question, found: list[Estimate]) -> MemoryNeeded:
     device = _device(found[0])
     limit = getattr(question.wants.limits, "memory", None)
     free = available(device) if limit is None else limit
-    needs = "; ".join(f"{e.engine} {shown(e.bytes)} and {in_units(e.seconds)}" for e in found)
+    needs = "; ".join(f"{e.engine} {shown(_held(question, e))} and {in_units(e.seconds)}" for e in found)
     way = "Ask for some rows, sources=[…]: SciPy's Dijkstra then takes no more than those."
     way = way if limit is None else "Give more memory=, or leave it out."
     return MemoryNeeded(

@@ -13,6 +13,7 @@ from apsp import csgraph, engines
 from apsp.generate import random_graph, road_like
 from semiring.compiling import Missing
 from semiring.errors import MemoryNeeded
+from semiring.memory import shown
 
 rng = np.random.default_rng(1)
 TAILS, HEADS = rng.integers(1500, size=(2, 6000))
@@ -274,7 +275,8 @@ def test_rows_are_written_as_many_at_a_time_as_a_limit_leaves(tmp_path):
         memory = needed + streamed.HELD * max(limit, 64) * road.n * 4
         r = apsp.shortest_paths(road, engine="elimination", dtype="float32", memory=memory, output=tmp_path / "far")
         assert r.engine.matrix.block == (tile, tile)
-    with pytest.raises(MemoryNeeded):
+    least = shown(needed + streamed.HELD * 64 * road.n * 4)
+    with pytest.raises(MemoryNeeded, match=f"elimination {least} and"):
         apsp.plan(road, engine="elimination", dtype="float32", memory=needed + 60_000, output=tmp_path / "far")
 
 

@@ -428,7 +428,7 @@ MUTANTS = [
     Mutant(
         "rows-within-the-limit",
         "apsp/road.py",
-        "if limited and estimate.bytes + streamed.rows_held(question) > limits.memory:",
+        "if limited and _held(question, estimate) > limits.memory:",
         "if limited and estimate.bytes > 2 * limits.memory:",
         "tests/test_road.py::test_rows_are_written_as_many_at_a_time_as_a_limit_leaves",
         "Rows that are written take more than the limit of memory.",
