@@ -126,8 +126,10 @@ def planned(subscripts: str, shapes: Sequence[tuple[int, ...]], s: Semiring, dty
     SemiringError
         If opt_einsum is needed for the order, and is missing.
     """
-    find = _planned if isinstance(order, str) else _planned.__wrapped__  # a list of pairs has no hash
-    return find(subscripts, tuple(map(tuple, shapes)), s, np.dtype(dtype).name, order)
+    shapes = tuple(map(tuple, shapes))
+    # Lists have no hash, nor have the sizes that a compiler leaves open.
+    hashed = isinstance(subscripts, str) and isinstance(order, str) and {type(n) for x in shapes for n in x} <= {int}
+    return (_planned if hashed else _planned.__wrapped__)(subscripts, shapes, s, np.dtype(dtype).name, order)
 
 
 @lru_cache(256)

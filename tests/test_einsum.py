@@ -169,11 +169,19 @@ def test_out_which_may_be_an_operand():
         ("i...->i", [(2, 3)], "must have '...' where operands have"),
         ("ij,jk->ik", [(2, 3), (4, 5)], "of one size, or 1, got 3 and 4 of 'j'"),
         (3, [(2, 3)], "subscripts must be a text"),
+        (["ij,jk->ik"], [(2, 3)], "subscripts must be a text"),
     ],
 )
 def test_subscripts_that_do_not_fit_are_refused(subscripts, shapes, words):
     with pytest.raises(ShapeError, match=words):
         einsum(subscripts, *map(np.ones, shapes))
+
+
+def test_sizes_without_a_hash_are_planned():
+    class Size(int):  # as a compiler has them that leaves sizes open
+        __hash__ = None
+
+    assert planned("ij,jk->ik", [(Size(2), Size(3)), (3, 4)], get("min_plus"), "f4", "auto").shape == (2, 4)
 
 
 def test_what_else_is_refused(monkeypatch):
