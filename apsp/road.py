@@ -18,7 +18,7 @@ import numpy as np
 
 from semiring.compiling import Missing, expected, uncounted
 from semiring.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
-from semiring.memory import LEAST, available, require, shown
+from semiring.memory import LEAST, available, pooled, require, shown
 from semiring.spelling import did_you_mean
 
 from . import engines
@@ -275,8 +275,8 @@ def _held(question: Question, estimate: Estimate) -> int:
 
 
 def _fits(question: Question, needed: int, device: str) -> bool:
-    """Whether a device has so many bytes free; the system is asked once, and not for few."""
-    if needed <= LEAST:
+    """Whether a device has so many bytes free; it is asked once, and not for few, or for what CuPy has."""
+    if needed <= LEAST or (device == "cuda" and needed <= pooled()):
         return True
     free = question.once(_free)(device)
     return free is None or needed <= free

@@ -45,7 +45,7 @@ def require(needed: int, device: str = "cpu", *, where: str, hint: str) -> None:
     Traceback (most recent call last):
     semiring.errors.MemoryNeeded: closure: 1024.0 PiB must fit on cpu, got ... free. Use a smaller dtype.
     """
-    if needed <= LEAST or (device == "cuda" and needed <= _pooled()):  # the driver takes long to answer
+    if needed <= LEAST or (device == "cuda" and needed <= pooled()):  # the driver takes long to answer
         return
     free = available(device)
     if free is not None and needed > free:
@@ -68,7 +68,7 @@ def available(device: str = "cpu", *, root: Path = ROOT) -> int | None:
     if device == "cuda":
         import cupy
 
-        return int(cupy.cuda.runtime.memGetInfo()[0]) + _pooled()
+        return int(cupy.cuda.runtime.memGetInfo()[0]) + pooled()
     now = monotonic()
     if root == ROOT and now - _last[0] < RECENT:
         return _last[1]
@@ -83,7 +83,7 @@ def available(device: str = "cpu", *, root: Path = ROOT) -> int | None:
 _last: list[Any] = [-math.inf, None]
 
 
-def _pooled() -> int:
+def pooled() -> int:
     """Bytes that CuPy has from the driver and that no array uses."""
     import cupy
 

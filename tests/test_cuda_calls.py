@@ -84,6 +84,14 @@ def test_a_plan_counts_what_an_elimination_holds_there(cp, graph, dtype):
     assert fake_cupy.there.most == pytest.approx(r.plan.beside_bytes, rel=0.1)
 
 
+@pytest.mark.parametrize("pooled", [1 << 30, 0])
+def test_engines_are_compared_without_asking_for_memory_that_is_at_hand(cp, monkeypatch, pooled):
+    monkeypatch.setattr(cp.get_default_memory_pool(), "free_bytes", lambda: pooled)
+    p = apsp.plan(generate.random_graph(2000, 0.01, seed=1), dtype="float32", device="cuda", sources=[0, 1])
+    assert len(p.considered) > 1
+    assert (fake_cupy.asked["memory asked for"] == 0) == (pooled > 0)
+
+
 def test_a_batch_is_a_look_and_a_launch(cp):
     A = weights(cp, 100, 64, 64)
     assert asks(lambda: apsp.closure(A)) == LOOK + Counter({"allocate": 1, "pivot": 1})

@@ -247,7 +247,7 @@ def test_hub_labels_that_do_not_fit_are_refused(emulated_kernels, monkeypatch):
         E = Elimination.from_arrays(tails, heads, weights, n, dtype="float32", device="cuda")
         needed = hub_cost(E.analysis.structure, E.dtype).gpu_bytes(4)
         monkeypatch.setattr("semiring.memory.LEAST", 0)
-        monkeypatch.setattr("semiring.memory._pooled", lambda: 0)
+        monkeypatch.setattr("semiring.memory.pooled", lambda: 0)
         monkeypatch.setattr("semiring.memory.available", lambda device: needed - 1)
         with pytest.raises(MemoryNeeded, match=r"hub_labels: .* must fit on cuda.*Pairs are answered without them"):
             E.hub_labels()

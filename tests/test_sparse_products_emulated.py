@@ -36,7 +36,7 @@ def on_gpu(emulated_kernels):
 
         patch = pytest.MonkeyPatch()
         patch.setattr(memory, "available", lambda device="cpu": 1 << 32)
-        patch.setattr(memory, "_pooled", lambda: 1 << 32)
+        patch.setattr(memory, "pooled", lambda: 1 << 32)
         yield cupy
         patch.undo()
 
