@@ -3,24 +3,30 @@
     python benchmarks/searches.py --data DIR              # DIR holds dimacs, osm-luxembourg, openflights and snap
     python benchmarks/searches.py --quick                 # graphs of up to 1,000 vertices
     python benchmarks/searches.py --only "grid|tree" --sources 1 4
+    python benchmarks/searches.py --jobs 4 --record FILE --within 500   # on four cores; what FILE has is not run again
     python benchmarks/searches.py --batch                 # a batch of searches alone, on one thread and on two
 
 Each graph is a csr matrix of float64, asked for the distances from 1, 4, 16, 64 and all of its vertices: of
 `shortest_paths` and of `apsp.csgraph`, of SciPy, and of every engine by its name that is predicted to take at most 20
 times as long as the fastest. All calls are on one thread, in turns, by the processor's clock, from the matrix to the
-distances; no structure is remembered from one to the next. Distances are compared with SciPy's before. Where all rows
-would take SciPy longer than --limit, its time is that of 64 rows, scaled, which its line marks with a ~; where they
-would take the fastest engine so long, they are not computed.
+distances; no structure is remembered from one to the next. Distances are compared with SciPy's. Where all rows would
+take SciPy longer than --limit, its time is that of 64 rows, scaled, which its line marks with a ~; where they would
+take the fastest engine so long, they are not computed. Lines are milliseconds, of engines by name measured/predicted.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
+import json
 import math
+import multiprocessing
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -57,18 +63,20 @@ Arcs = tuple[np.ndarray, np.ndarray]
 
 @dataclass
 class Cell:
-    """One graph and one number of sources: seconds of each."""
+    """One graph and one number of sources: seconds of each; or why it was not computed."""
 
     graph: str
     sources: int
     n: int
-    ours: float
-    csgraph: float
-    scipy: float
-    sampled: bool
-    engine: str
-    predicted: float
+    ours: float = math.nan
+    csgraph: float = math.nan
+    scipy: float = math.nan
+    sampled: bool = False
+    engine: str = ""
+    predicted: float = math.nan
     engines: dict[str, float] = field(default_factory=dict)
+    others: dict[str, float] = field(default_factory=dict)
+    skipped: str = ""
 
     def within(self, ours: float) -> bool:
         """Whether ours is not slower than SciPy by more than the bar."""
@@ -89,7 +97,12 @@ class Cell:
         )
 
     def __str__(self) -> str:
-        own = ", ".join(f"{name} {1e3 * s:.3g}" for name, s in sorted(self.engines.items(), key=lambda e: e[1]))
+        if self.skipped:
+            return f"{self.graph:30} {self.sources or 'all':>4}  not computed: {self.skipped}"
+        own = ", ".join(
+            f"{name} {1e3 * s:.3g}/{1e3 * self.others.get(name, math.nan):.3g}"
+            for name, s in sorted(self.engines.items(), key=lambda e: e[1])
+        )
         marks = "".join(
             f" {word}"
             for word, fine in (
@@ -333,12 +346,18 @@ def own(run: Callable[[], Any]) -> float:
     return time.process_time() - start
 
 
-def in_turns(runs: dict[str, Callable[[], Any]], limit: float) -> dict[str, float]:
-    """The least seconds of each, of three in turns, or up to nine where they are short; of one if that takes long."""
-    times: dict[str, float] = {}
-    for turn in range(9):
+def in_turns(
+    runs: dict[str, Callable[[], Any]], limit: float, times: dict[str, float] | None = None
+) -> dict[str, float]:
+    """The least seconds of each, of three in turns, or up to nine where they are short; of two or one if they are long.
+
+    Some have had their first turn.
+    """
+    times = {} if times is None else times
+    least = {1: math.inf, 2: limit / 4, 3: limit / 20}
+    for turn in range(1, 10):
         for name, run in runs.items():
-            if turn < 1 or (times[name] < limit / 20 and (turn < 3 or times[name] < 0.01)):
+            if name not in times or (turn > 1 and times[name] < least.get(turn, 0.01)):
                 times[name] = min(own(run), times.get(name, math.inf))
     return times
 
@@ -351,8 +370,9 @@ def measured(name: str, A: Any, counts: list[int], limit: float) -> Iterator[Cel
     """The cells of one graph."""
     n = A.shape[0]
     chosen = np.random.default_rng(1).choice(n, min(64, n), replace=False)
+    start = time.process_time()
     truth = scipys.dijkstra(A, indices=chosen)
-    a_row = best(lambda: scipys.dijkstra(A, indices=chosen), 1, clock=time.process_time) / len(chosen)
+    a_row = (time.process_time() - start) / len(chosen)
     ordering = math.inf if n > 50_000 and A.nnz > 8 * n else 0.0  # takes minutes
     for count in counts:
         if 0 < n < count:
@@ -360,24 +380,27 @@ def measured(name: str, A: Any, counts: list[int], limit: float) -> Iterator[Cel
         sources = chosen[:count] if count else None
         options: dict[str, Any] = {"sources": sources, "threads": 1}
         if not count and 8 * n * n > MOST:
-            print(f"{name:30}  all  not computed: {8 * n * n / 2**30:.1f} GiB")
+            yield Cell(name, count, n, skipped=f"{8 * n * n / 2**30:.1f} GiB")
             continue
         forget()
         plan = apsp.plan(A, **options)
         if plan.seconds > limit:
-            print(f"{name:30} {count or 'all':>4}  not computed: {plan.seconds:.0f} s")
+            yield Cell(name, count, n, skipped=f"{plan.seconds:.0f} s")
             continue
-        sampled = not count and n * a_row > limit
-        mine, theirs = asked(A, options), partial(csgraph.dijkstra, A, indices=sources, threads=1)
-        for D in (mine(), theirs()):
+        runs = {"ours": asked(A, options), "csgraph": partial(csgraph.dijkstra, A, indices=sources, threads=1)}
+        times: dict[str, float] = {}
+        for which, run in runs.items():
+            found: list[np.ndarray] = []
+            times[which] = own(lambda run=run, found=found: found.append(run()))
+            D = found.pop()
             np.testing.assert_allclose(D if count else D[chosen], truth[: count or len(chosen)], rtol=1e-9)
             del D
-        runs = {"ours": mine, "csgraph": theirs}
+        sampled = not count and n * a_row > limit
         if not sampled:
             runs["scipy"] = partial(scipys.dijkstra, A, indices=sources)
-        times = in_turns(runs, limit)
+        in_turns(runs, limit, times)
         times.setdefault("scipy", n * a_row)
-        engines, fastest = {}, min(times.values())
+        engines, others, fastest = {}, {}, min(times.values())
         for engine in ENGINES:
             if engine == plan.engine:
                 engines[engine] = times["ours"]
@@ -393,14 +416,22 @@ def measured(name: str, A: Any, counts: list[int], limit: float) -> Iterator[Cel
                 other = apsp.plan(A, engine=engine, **options)
             except (SemiringError, ValueError):
                 continue
-            predicted = min([e.seconds for e in other.considered if e.engine == engine] or [other.seconds])
-            if predicted <= min(WORTH * fastest, limit):
-                run = asked(A, {**options, "engine": engine})
-                run()
-                engines |= in_turns({engine: run}, limit)
-        predicted = min([e.seconds for e in plan.considered if e.engine == plan.engine] or [plan.seconds])
+            others[engine] = min([e.seconds for e in other.considered if e.engine == engine] or [other.seconds])
+            if others[engine] <= min(WORTH * fastest, limit):
+                engines |= in_turns({engine: asked(A, {**options, "engine": engine})}, limit)
+        others[plan.engine] = min([e.seconds for e in plan.considered if e.engine == plan.engine] or [plan.seconds])
         yield Cell(
-            name, count, n, times["ours"], times["csgraph"], times["scipy"], sampled, plan.engine, predicted, engines
+            name,
+            count,
+            n,
+            times["ours"],
+            times["csgraph"],
+            times["scipy"],
+            sampled,
+            plan.engine,
+            others[plan.engine],
+            engines,
+            others,
         )
 
 
@@ -428,6 +459,7 @@ def batch() -> None:
 def summary(cells: list[Cell]) -> None:
     """The four bars, and every miss."""
     names = dict.fromkeys(cell.graph for cell in cells)
+    cells = [cell for cell in cells if not cell.skipped]
 
     def kept(what: str, fine: Callable[[Cell], bool], bar: str) -> None:
         missed = [cell for cell in cells if not fine(cell)]
@@ -442,19 +474,11 @@ def summary(cells: list[Cell]) -> None:
     kept(f"predicted within {PREDICTED:g} ×", lambda c: c.foreseen, "bar: 54 of 60")
 
 
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--data", type=Path, default=DATA, help="the folder of real graphs (default: %(default)s)")
-    parser.add_argument("--only", default="", help="a pattern of the names of graphs")
-    parser.add_argument("--sources", type=int, nargs="+", default=SOURCES, help="0 for all (default: %(default)s)")
-    parser.add_argument("--limit", type=float, default=20.0, help="seconds of a call, at most (default: %(default)s)")
-    parser.add_argument("--batch", action="store_true", help="a batch of searches alone")
-    args = begin(parser)
-    if args.batch:
-        batch()
-        return
-    limit = min(args.limit, 2.0) if args.quick else args.limit
-    for _ in range(2):  # kernels are compiled
+def warm(cores: Any = None) -> None:
+    """Kernels are compiled; in a process that has a core to itself, of those in a queue."""
+    if cores is not None and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {cores.get()})
+    for _ in range(2):
         for A in (lattice(30, 30), filled(60, 0.9), revalued(lattice(30, 30), lambda r, m: np.ones(m))):
             for engine in ENGINES:
                 for sources in (None, range(16)):
@@ -462,14 +486,73 @@ def main() -> None:
                         apsp.shortest_paths(A, engine=engine, sources=sources, threads=1).distances  # noqa: B018
                     except (SemiringError, ValueError):
                         break
-    print(f"{'milliseconds':30} from {'ours':>9} {'csgraph':>9} {'SciPy':>9}  {'engine':11} {'predicted':>9}")
+
+
+def task(name: str, counts: list[int], data: Path, limit: float, end: float) -> list[Cell]:
+    """The cells of one graph by its name; none if it is too late to begin."""
+    if time.time() > end:
+        return []
+    make = next(make for known, _, make in graphs(data) if known == name)
+    return list(measured(name, make(), counts, limit))
+
+
+def done(tasks: list[tuple[str, list[int]]], args: argparse.Namespace, limit: float) -> Iterator[list[Cell]]:
+    """The cells of each, from so many processes."""
+    end = time.time() + args.within
+    if args.jobs == 1:
+        warm()
+        yield from (task(*one, args.data, limit, end) for one in tasks)
+        return
+    context = multiprocessing.get_context("spawn")
+    cores, own_cores = context.Queue(), sorted(os.sched_getaffinity(0))
+    for k in range(args.jobs):
+        cores.put(own_cores[k % len(own_cores)])
+    with ProcessPoolExecutor(args.jobs, context, warm, (cores,)) as pool:
+        for future in as_completed([pool.submit(task, *one, args.data, limit, end) for one in tasks]):
+            yield future.result()
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of real graphs (default: %(default)s)")
+    parser.add_argument("--only", default="", help="a pattern of the names of graphs")
+    parser.add_argument("--sources", type=int, nargs="+", default=SOURCES, help="0 for all (default: %(default)s)")
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds of a call, at most (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes, each on a core (default: %(default)s)")
+    parser.add_argument("--record", type=Path, help="a file of cells, a line each, which are added and not run again")
+    parser.add_argument("--within", type=float, default=math.inf, help="seconds after which no graph is begun")
+    parser.add_argument("--batch", action="store_true", help="a batch of searches alone")
+    args = begin(parser)
+    if args.batch:
+        batch()
+        return
+    limit = min(args.limit, 2.0) if args.quick else args.limit
     cells = []
-    for name, n, make in graphs(args.data):
-        if (args.quick and n > 1000) or not re.search(args.only, name):
-            continue
-        for cell in measured(name, make(), list(args.sources), limit):
+    if args.record and args.record.exists():
+        cells = [Cell(**json.loads(line)) for line in args.record.read_text(encoding="utf-8").splitlines()]
+    there = {(cell.graph, cell.sources) for cell in cells}
+    sized = [
+        (n, name) for name, n, _ in graphs(args.data) if re.search(args.only, name) and (n <= 1000 or not args.quick)
+    ]
+    if args.jobs > 1:  # what takes longest first, all rows apart from some
+        sized.sort(reverse=True)
+        parts = [[count for count in args.sources if bool(count) == some] for some in (False, True)]
+    else:
+        parts = [list(args.sources)]
+    tasks = [
+        (name, left)
+        for part in parts
+        for n, name in sized
+        if (left := [count for count in part if count <= n and (name, count) not in there])
+    ]
+    print(f"{'milliseconds':30} from {'ours':>9} {'csgraph':>9} {'SciPy':>9}  {'engine':11} {'predicted':>9}")
+    for new in done(tasks, args, limit):
+        for cell in new:
             print(cell, flush=True)
             cells.append(cell)
+            if args.record:
+                with args.record.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps(asdict(cell)) + "\n")
     summary(cells)
 
 
