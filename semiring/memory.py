@@ -18,6 +18,8 @@ LEAST = 1 << 20
 #: Seconds within which the system is not asked again: a question asks several times, and each opens some twenty files.
 RECENT = 0.01
 ROOT = Path("/")
+#: Limits from here on are none: version 1 of control groups says 2⁶³ less a page.
+UNLIMITED = 1 << 62
 
 #: Of a control group, by version: the files of its limits and of its usage, and what `memory.stat` calls the pages of
 #: files and caches that the system takes back when memory is wanted. Usage counts them.
@@ -141,7 +143,7 @@ def _groups(root: Path) -> Iterator[int]:
         limits, usage, cached = _FILES[version]
         for folder in folders:
             texts = [read_text(f"{folder}/{name}").strip() for name in limits]
-            bounds = [int(text) for text in texts if text.isdecimal()]
+            bounds = [int(text) for text in texts if text.isdecimal() and int(text) < UNLIMITED]
             used = read_text(f"{folder}/{usage}").strip() if bounds else ""
             if used.isdecimal():
                 stat = _table(f"{folder}/memory.stat")
@@ -160,10 +162,7 @@ def _own_limits(root: Path) -> Iterator[int]:
             yield limit - 1024 * _table(f"{root}/proc/self/status").get(counted, 0)
 
 
-#: A line of a name and a number, as in /proc/meminfo and memory.stat.
-_NUMBERED = re.compile(r"^(\S+?):?[ \t]+(\d+)(?=\s|$)", re.MULTILINE)
-
-
 def _table(path: str) -> dict[str, int]:
-    """Lines of a name and a number."""
-    return {name: int(number) for name, number in _NUMBERED.findall(read_text(path))}
+    """Lines of a name and a number, as in /proc/meminfo and memory.stat."""
+    lines = (line.split(maxsplit=2) for line in read_text(path).splitlines())
+    return {line[0].rstrip(":"): int(line[1]) for line in lines if len(line) > 1 and line[1].isdecimal()}

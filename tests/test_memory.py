@@ -19,6 +19,7 @@ import apsp
 from apsp import Graph, closure, csgraph, generate, plan, problem, shortest_paths, transitive_closure
 from apsp.distributed import DistributedMatrix, world
 from semiring import BitMatrix, DTypeError, MemoryNeeded, eye, get, matmul, memory
+from semiring.cgroups import read_text
 from semiring.conversion import conform
 
 MIB = 1 << 20
@@ -381,6 +382,18 @@ def test_limits_of_control_groups_version_1(tmp_path, where):
             f"inactive_file 7\ntotal_inactive_file {5 * MIB}\ntotal_active_file {2 * MIB}\n"
         )
     assert memory.available(root=files(tmp_path, texts)) == 27 * MIB
+
+
+def test_of_groups_without_a_limit_nothing_else_is_read(tmp_path, monkeypatch):
+    texts = {"proc/self/cgroup": "4:memory:/a/b\n", "proc/self/mountinfo": V1}
+    for group in ("", "/a", "/a/b"):
+        texts[f"sys/fs/cgroup/memory{group}/memory.limit_in_bytes"] = f"{(1 << 63) - 4096}\n"
+        texts[f"sys/fs/cgroup/memory{group}/memory.usage_in_bytes"] = "77\n"
+    read = []
+    monkeypatch.setattr(memory, "read_text", lambda path: (read.append(Path(path).name), read_text(path))[1])
+    assert memory.available(root=files(tmp_path, texts)) == 8 << 30
+    assert read.count("memory.limit_in_bytes") == 3
+    assert not {"memory.usage_in_bytes", "memory.stat"} & {*read}
 
 
 @pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
