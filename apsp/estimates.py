@@ -89,10 +89,13 @@ _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE = 60e-9, 5.4e-9, 0.25, 0.9,
 _BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _LANDMARK = 5e-5, 6e-9, 1.5e-9, 15e-9, 20e-9, 30e-9
 _ORDERED, _SEEN = 20e-9, 12e-9
 #: What a source takes among many, of that among four, by itemsize, where four meet: where they relax fewer arcs than
-#: so many times those of the graph. Where they do not, what it takes among 64; of many more, less.
+#: so many times those of the graph. Where they do not, what it takes among 64; of many more, less. Twice the first
+#: where that was not tried.
 _AMONG, _MET, _APART = {4: 0.25, 8: 0.35}, 3.0, 0.75
 #: How many times as long some sources take where each arc that is followed beyond two closes a cycle, and at most.
 _CLOSING, _SPREAD = 0.55, 2.2
+#: Sources that half fill a batch; the power of more of them by which each takes less.
+_HALF, _FULLER = 16, 0.2
 #: Seconds to find whether an entry of a matrix is among the best of its row.
 _THINNED = 3e-9
 #: Seconds that a level of hop counts takes an entry of a matrix, besides the product.
@@ -327,11 +330,13 @@ def searches(
     return Estimate("scipy", lines * arcs, memory, before + lines * row, before + row, row)
 
 
-def relaxing(n: int, arcs: int, lines: int, itemsize: int, relaxed: float, followed: float = 1.0) -> float:
+def relaxing(
+    n: int, arcs: int, lines: int, itemsize: int, relaxed: float, followed: float = 1.0, *, tried: bool = True
+) -> float:
     """Seconds of our searches from so many vertices on one thread, if from four together they relax so many arcs.
 
-    So many arcs are followed to find a vertex near a source: where most close cycles, in the plane and in space, some
-    sources that are not near each other do not meet.
+    That was tried; or it is guessed, and so many arcs are followed to find a vertex near a source: where most close
+    cycles, in the plane and in space, some sources that are not near each other do not meet.
     """
     degree = max(1.0, arcs / max(1, n))
     taken = relaxed / (degree + 1) * (_TAKEN + _DEGREE * math.log2(1 + degree)) * _beyond(n, _FARTHER / 2)
@@ -339,8 +344,9 @@ def relaxing(n: int, arcs: int, lines: int, itemsize: int, relaxed: float, follo
     if lines <= 4:
         return _BEGIN + n * (_CLEARED + lines * itemsize * _BYTE) + four * (0.2 + 0.2 * lines)
     among, batches = _AMONG.get(itemsize, _AMONG[8]), -(-lines // 32)
-    if lines < 64:  # it is not known whether they meet
-        among *= 2 * min(_SPREAD, max(1.0, 1 + _CLOSING * (followed - 2)))
+    if not tried:  # it is not known whether they meet
+        spread = min(_SPREAD, max(1.0, 1 + _CLOSING * (followed - 2)))
+        among *= 2 * spread * max(1.0, lines / _HALF) ** -_FULLER
     elif relaxed > _MET * arcs:  # sources are near each other only where they are many
         among = among / 2 + (_APART - among / 2) * math.sqrt(64 / lines)
     return batches * _BEGIN + lines * (n * itemsize * _BYTE + four / 4 * among * _beyond(n, _FARTHER))
@@ -363,6 +369,7 @@ def lanes(
     rounds: int = 0,
     ordered: bool = False,
     followed: float = 1.0,
+    tried: bool = True,
 ) -> Estimate:
     """Our searches by weight from `lines` vertices, of which so many columns are kept; arcs may be sorted already.
 
@@ -374,12 +381,14 @@ def lanes(
         Rounds over all arcs before, as potentials take.
     followed : float
         Arcs that are followed to find a vertex near a source.
+    tried : bool
+        Whether four searches told what they relax; else it is guessed.
     """
     order = _SEEN if ordered else _ORDERED
     before = _ROAD + arcs * (order + rounds * _ROUND + (_LANDMARK if lines >= 64 else 0.0))
     row = relaxing(n, arcs, 1, itemsize, relaxed)
     busy = max(1, min(threads, -(-lines // 32)))
-    seconds = before + relaxing(n, arcs, lines, itemsize, relaxed, followed) / busy
+    seconds = before + relaxing(n, arcs, lines, itemsize, relaxed, followed, tried=tried) / busy
     window = min(lines * n * itemsize, max(1 << 26, 32 * busy * n * itemsize))
     held = 40 * arcs + busy * n * (64 * itemsize + 12) + 2 * window + lines * columns * itemsize
     return Estimate("searches", int(relaxed / 4 * lines), int(held), seconds, before + row, row)

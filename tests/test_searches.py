@@ -9,7 +9,7 @@ import scipy.sparse
 from scipy.sparse import csgraph
 
 import apsp
-from apsp import Graph, shortest_paths
+from apsp import Graph, plan, shortest_paths
 from semiring import AlgebraError, DomainError, DTypeError, NegativeCycleError, ShapeError, VertexError, dtypes, get
 from semiring.cpu.sparse import growth
 from semiring.sparse import Searches
@@ -253,3 +253,18 @@ def test_many_sources_begin_as_their_searches_grow():
     assert growth.rate(np.zeros(9), 5.0) is None  # no rate is enough
     assert growth.rate(np.ones(9), 0.5) is None
     assert growth.rate(np.full(3, np.inf), 5.0) is None
+
+
+@pytest.mark.parametrize(("sources", "tried"), [(4, 0), (64, 0), (None, 4)])
+def test_searches_are_tried_where_they_are_a_small_part(monkeypatch, sources, tried):
+    """What a batch of four relaxes tells what all rows take; of some rows it would be a large part, and is guessed."""
+    asked = []
+    effort = Searches.effort
+    monkeypatch.setattr(Searches, "effort", lambda S, some: (asked.append(len(some)), effort(S, some))[1])
+    tails, heads, weights = np.random.default_rng(1).integers(0, 2000, (3, 20_000))
+    graph = Graph.from_arrays(tails, heads, weights, n=2000)
+    shortest_paths(graph, sources=range(20), engine="searches")  # kernels are compiled
+    asked.clear()
+    p = plan(graph, sources=sources and range(sources), engine="searches")
+    assert asked == [4] * tried
+    assert p.considered[0].seconds > 0

@@ -101,7 +101,9 @@ def _few(csgraph: Array, indices: Array, dtype: DType, where: str) -> np.ndarray
     near = around(matrix.indptr, matrix.indices, rows.ravel()) if n >= SMALL else Neighbourhoods()
     reach = near.cut + near.few / max(1, n)
     relaxed = estimates.guessed(n, arcs, reach)
-    searched = estimates.lanes(n, arcs, rows.size, 0, FLOAT.itemsize, relaxed, ordered=True, followed=near.arcs).seconds
+    searched = estimates.lanes(
+        n, arcs, rows.size, 0, FLOAT.itemsize, relaxed, ordered=True, followed=near.arcs, tried=False
+    ).seconds
     closed = estimates.closure(n, min_plus, FLOAT, pairs=n**3) + estimates.entering(arcs)
     others = min(searched, closed, estimates.counting(n, arcs))
     if rows.size * estimates.search(n, arcs, "dijkstra", reach=reach, width=near.width) > others:

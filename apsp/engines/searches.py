@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Sources from which a few searches tell what many will take, and the share of it that this may take; batches of them.
 SAMPLED, LOOK, TRIED = 4, 1 / 16, 4
+#: Seconds of these, in addition to what they relax.
+TRIAL = 4e-4
 
 
 class Relaxed(Engine):
@@ -205,16 +207,25 @@ def _engine(question: Question) -> Relaxed:
     )
 
 
-def effort(question: Question) -> float:
-    """Arcs that a batch of SAMPLED searches relaxes: tried where many rows are wanted, else guessed."""
+def batches(question: Question, arcs: int) -> int:
+    """Batches of SAMPLED searches that are tried: none where they would take more than a small part of all."""
+    n, lines, size = question.n, question.lines, question.dtype.itemsize
+    if lines < SAMPLED / LOOK:
+        return 0
+    most, guess = max(1, min(TRIED, int(lines * LOOK / SAMPLED))), estimates.guessed(n, arcs, 1.0)
+    trial = TRIAL + most * estimates.relaxing(n, arcs, SAMPLED, size, guess)
+    return most if trial <= LOOK * estimates.relaxing(n, arcs, lines, size, guess, tried=False) else 0
+
+
+def effort(question: Question) -> tuple[float, bool]:
+    """Arcs that a batch of SAMPLED searches relaxes: tried where many rows are wanted, else guessed; and whether."""
     n, arcs = question.n, question.arc_count
-    few = question.lines < SAMPLED / LOOK or question.once(negative)
-    if few or question.missing("searches").kernels:
-        return estimates.guessed(n, arcs, question.reach)
-    batches = max(1, min(TRIED, int(question.lines * LOOK / SAMPLED)))
-    sources = np.random.default_rng(n).choice(n, (batches, SAMPLED), replace=n < batches * SAMPLED)
+    count = batches(question, arcs)
+    if not count or question.once(negative) or question.missing("searches").kernels:
+        return estimates.guessed(n, arcs, question.reach), False
+    sources = np.random.default_rng(n).choice(n, (count, SAMPLED), replace=n < count * SAMPLED)
     searches = question.once(_engine).searches
-    return sum(searches.effort(batch)[0] for batch in sources) / batches
+    return sum(searches.effort(batch)[0] for batch in sources) / count, True
 
 
 def _refuses(question: Question) -> str:
@@ -238,7 +249,7 @@ def _looks(question: Question) -> float:
     ordered = question.compressed is not None
     least = estimates.lanes(n, arcs, question.lines, 0, size, 0.0, threads=question.threads, ordered=ordered).seconds
     few = estimates.relaxing(n, arcs, SAMPLED, size, estimates.guessed(n, arcs, 1.0))
-    return max(least, few / (LOOK * 4)) if question.lines >= SAMPLED / LOOK else least
+    return max(least, few / (LOOK * 4)) if batches(question, arcs) else least
 
 
 def estimate(question: Question) -> Estimate:
@@ -250,17 +261,19 @@ def estimate(question: Question) -> Estimate:
     if question.device == "cuda":
         taken = estimates.lanes_on_gpu(n, arcs, lines, dtype.itemsize, rounds=rounds)
         return offer(question, taken, "label-correcting", block=min(lines, 32 * estimates.GPU_BATCHES))
+    relaxed, tried = question.once(effort)
     taken = estimates.lanes(
         n,
         arcs,
         lines,
         question.columns,
         dtype.itemsize,
-        question.once(effort),
+        relaxed,
         threads=question.threads,
         rounds=rounds,
         ordered=question.compressed is not None,
         followed=question.near.arcs,
+        tried=tried,
     )
     return offer(question, taken, "label-correcting")
 
