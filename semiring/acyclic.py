@@ -125,7 +125,7 @@ def unite_targets(
         if not hasattr(own, "words"):
             own.words = np.empty((count, width), np.uint64)
         within = slice(*np.searchsorted(columns, (64 * first, 64 * last)))
-        words = own.words.reshape(-1)[: count * (last - first)].reshape(count, -1)
+        words = own.words.reshape(-1)[: count * (last - first)].reshape(count, last - first)
         kernel(start, heads, targets[within], columns[within], rows, first, words, out)
 
     strips = [(first, min(first + width, out.shape[1])) for first in range(0, out.shape[1], width)]

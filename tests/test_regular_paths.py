@@ -108,6 +108,10 @@ def test_graphs_of_every_kind():
     assert reachable(U, "a a").descendants(0) == [0]
     assert reachable([], ".*").counts().tolist() == []
     assert reachable(edges, "'a' / b?").descendants("x") == ["y", "z"]
+    none = reachable(edges, pattern, sources=[])
+    assert (none.counts().tolist(), none.counts(0).tolist()) == ([], [0] * 4)
+    with pytest.raises(ShapeError, match="0 sources"):
+        none.reaches("x", "w")
 
 
 def test_the_empty_walk_matches_where_the_pattern_allows_it():
