@@ -252,6 +252,13 @@ class TestEdges:
         assert graph.matrix("max_times").dtype == "float64"
         assert graph.matrix("boolean").dtype == bool
 
+    def test_without_edges_it_is_that_of_the_weights_or_integers(self):
+        for dtype, expected in (("int16", "int32"), ("int64", "int32"), ("float32", "float64"), ("float64", "float64")):
+            assert as_graph(sp.csr_array((3, 3), dtype=dtype)).matrix("min_plus").dtype == expected
+            assert Graph.from_arrays([], [], np.empty(0, dtype), n=3).matrix("min_plus").dtype == expected
+        for graph in (Graph.from_arrays([], [], [], n=3), as_graph({"a": {}, "b": {}})):
+            assert graph.matrix("min_plus").dtype == "int32"
+
     def test_a_loop_is_held_too(self):
         assert Graph.from_arrays([0, 0], [0, 1], [2**40, 1]).matrix("min_plus")[0, 0] == 2**40
 

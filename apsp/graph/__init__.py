@@ -779,7 +779,7 @@ class Graph:
             natural = unit_dtype(self.n, s)
         elif self.dense is not None:
             natural = self.dense.dtype
-        elif self.weights is not None and len(self.weights):
+        elif self.weights is not None:
             if self.weights.dtype.kind == "f":
                 natural = np.float64
             elif self._longest(s) >= np.iinfo(np.int32).max:

@@ -62,8 +62,8 @@ def numbers(weights: Any) -> np.ndarray:
     if kind == "m" or (kind == "O" and array.size and all(isinstance(x, timedelta) for x in array.flat)):
         array = _seconds(array)
         kind = array.dtype.kind
-    if not array.size:
-        return array.astype(np.int64 if kind in "iu" else np.float64)
+    if not array.size:  # what a list of none would be of is not said
+        return array.astype(np.int64 if kind in "iu" or isinstance(weights, (list, tuple)) else np.float64)
     if kind == "u" and array.max() > np.iinfo(np.int64).max:
         return exact(array.astype(object), where=where)
     if kind in "iu":
