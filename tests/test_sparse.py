@@ -393,7 +393,8 @@ def test_a_structure_is_the_same_by_any_number_of_threads(monkeypatch):
     monkeypatch.setattr(analysis, "SMALL", 1)
     monkeypatch.setattr(quotient, "CUT", 0)
     monkeypatch.setattr(quotient, "LEAST", 30)
-    for n in (1, 7, 300):
+    assert [pattern.shares(n, 5) for n in (0, 2)] == [[(0, 0)], [(0, 1), (1, 2)]]
+    for n in (1, 3, 7, 300):
         for name, tails, heads in scattered(n, n):
             label = rng(n).permutation(n)
             ends = label[np.asarray(tails, int)], label[np.asarray(heads, int)]

@@ -75,7 +75,8 @@ def neighbours(tails: np.ndarray, heads: np.ndarray, n: int, threads: int = 1) -
 
 
 def shares(count: int, parts: int) -> list[tuple[int, int]]:
-    """0 … count in so many ranges of about the same length."""
+    """0 … count in so many ranges of about the same length; fewer where one would be empty."""
+    parts = max(1, min(parts, count))
     edges = [count * k // parts for k in range(parts + 1)]
     return list(pairwise(edges))
 
