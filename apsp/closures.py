@@ -16,6 +16,7 @@ from semiring.observed import Callback
 from semiring.tiles import TileStore
 from semiring.types import Array, DType
 
+from .engines.streamed import written
 from .gradients.dispatch import differentiable, is_differentiated
 from .large.limits import Limits
 from .large.sources import matrix_or_graph
@@ -219,6 +220,8 @@ def closure(
 
             return closure_and_steps(question)
         answered = answer(question)
+        if in_effect is not None:
+            answered = written(answered, in_effect, algebra, callback)
     if plain:
         remember(question, answered.plan)
     engine = answered.engine

@@ -23,7 +23,6 @@ from semiring.spelling import did_you_mean
 
 from . import engines
 from .display import output
-from .engines import streamed
 from .engines.base import Engine, Kind
 from .engines.part import Found, Limit, Part
 from .estimates import Estimate, in_units
@@ -120,8 +119,6 @@ def answer(question: Question) -> Answer:
             token = expected.set(lambda: _expected(kind, question))
             try:
                 engine = kind.open(question, plan)
-                if question.wants.limits is not None and question.wants.stored and kind.writes_rows:
-                    engine = streamed.written(question, engine, plan.beside_bytes)
                 plan = plan if engine.dtype == plan.dtype else replace(plan, dtype=engine.dtype.name)
             finally:
                 expected.reset(token)
@@ -262,16 +259,10 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
 
 def _within(question: Question, estimate: Estimate) -> bool:
     """Whether what an engine takes is free, and within the limit of memory where it does not see to that itself."""
-    limits = question.wants.limits
-    limited = limits is not None and limits.memory is not None and engines.get(estimate.engine).writes_rows
-    if limited and _held(question, estimate) > limits.memory:
+    limit = getattr(question.wants.limits, "memory", None)
+    if limit is not None and estimate.bytes > limit and engines.get(estimate.engine).writes_rows:
         return False
     return _fits(question, estimate.bytes, _device(estimate))
-
-
-def _held(question: Question, estimate: Estimate) -> int:
-    """Bytes of an engine, and of the rows that are written together where it writes rows."""
-    return estimate.bytes + (streamed.rows_held(question) if engines.get(estimate.engine).writes_rows else 0)
 
 
 def _fits(question: Question, needed: int, device: str) -> bool:
@@ -296,7 +287,7 @@ def _too_large(question: Question, found: list[Estimate]) -> MemoryNeeded:
     device = _device(found[0])
     limit = getattr(question.wants.limits, "memory", None)
     free = available(device) if limit is None else limit
-    needs = "; ".join(f"{e.engine} {shown(_held(question, e))} and {in_units(e.seconds)}" for e in found)
+    needs = "; ".join(f"{e.engine} {shown(e.bytes)} and {in_units(e.seconds)}" for e in found)
     way = "Ask for some rows, sources=[…]: SciPy's Dijkstra then takes no more than those."
     way = way if limit is None else "Give more memory=, or leave it out."
     return MemoryNeeded(

@@ -267,15 +267,15 @@ def test_rows_go_to_a_store_within_a_limit_of_memory(tmp_path, engine):
 
 
 def test_rows_are_written_as_many_at_a_time_as_a_limit_leaves(tmp_path):
-    from apsp.engines import streamed
+    from apsp.saving.tiles import HELD
 
     road = road_like(700, seed=3)
     needed = apsp.plan(road, engine="elimination", dtype="float32").beside_bytes
     for tile, limit in ((64, 0), (128, 128), (1024, 1024)):
-        memory = needed + streamed.HELD * max(limit, 64) * road.n * 4
+        memory = needed + HELD * max(limit, 64) * road.n * 4
         r = apsp.shortest_paths(road, engine="elimination", dtype="float32", memory=memory, output=tmp_path / "far")
         assert r.engine.matrix.block == (tile, tile)
-    least = shown(needed + streamed.HELD * 64 * road.n * 4)
+    least = shown(needed + HELD * 64 * road.n * 4)
     with pytest.raises(MemoryNeeded, match=f"elimination {least} and"):
         apsp.plan(road, engine="elimination", dtype="float32", memory=needed + 60_000, output=tmp_path / "far")
 

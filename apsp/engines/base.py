@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from semiring.types import Array, Blocks
 from .. import estimates
 from ..estimates import Estimate
 from ..plans import Plan
+from ..saving.tiles import rows_held
 
 if TYPE_CHECKING:
     from ..graph import Graph
@@ -235,6 +236,10 @@ class Engine(ABC):
     def _all(self) -> Array:
         return self.block(np.arange(self.shape[0]), np.arange(self.shape[1]))
 
+    def blocks(self) -> Iterator[np.ndarray]:
+        """All rows, in blocks on the host."""
+        return (host(D) for _, D in self.rows(np.arange(self.shape[0])))
+
     def fill(self, out: np.ndarray) -> None:
         """out ← all entries."""
         offset = 0
@@ -320,7 +325,7 @@ class Kind:
 
     @property
     def writes_rows(self) -> bool:
-        """Whether its rows go to a store as they are found, and the planner sees to limits of memory."""
+        """Whether its rows go to a store (`streamed.written`), and the planner holds it to memory=."""
         return self.limits is None and not self.gpus
 
 
@@ -353,7 +358,9 @@ def offer(
         Whether all entries are written where a matrix is.
     """
     wants, size, made, routes = question.wants, question.dtype.itemsize, 0, 0
-    if wants.table and not (question.columns or in_place or wants.stored):
+    if wants.stored:
+        made += rows_held(question.n, size)
+    elif wants.table and not question.columns and not in_place:
         made += question.entries * size + panels
     if wants.paths:
         part = question.entries if wants.partial else 0

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semiring.compiling import clock
-from semiring.devices import host
 from semiring.memory import require
 
 from .. import estimates
@@ -21,7 +20,7 @@ from ..large.sources import Source, has_windows
 from ..plans import Plan
 from ..problem import ROUTES
 from ..saving.base import Table
-from ..saving.tiles import rows_as_store
+from ..saving.tiles import HELD, TILES, rows_as_store
 from . import dense
 from .base import BLOCK, Engine, Kind
 from .dense import Dense
@@ -29,10 +28,12 @@ from .saturation import refuse_where_far
 from .stored import Stored
 
 if TYPE_CHECKING:
-    from ..question import Question
+    from semiring.algebra import Semiring
+    from semiring.observed import Callback
 
-#: Rows and columns of a tile that is written by rows: as many as fit, and that many tiles' rows are held together.
-TILES, HELD = (64, 128, 256, 512, 1024), 3
+    from ..large.limits import Limits
+    from ..question import Question
+    from ..road import Answer
 
 
 def _large(question: Question) -> Large:
@@ -83,25 +84,18 @@ def _open(question: Question, plan: Plan) -> Engine:
     return engine
 
 
-def rows_held(question: Question) -> int:
-    """Bytes of rows that are written together, at least."""
-    rows = min(TILES[0], question.n)
-    return HELD * rows * question.n * question.dtype.itemsize if question.wants.stored else 0
-
-
-def written(question: Question, engine: Engine, beside: int) -> Stored:
-    """The rows of an engine that takes so many bytes itself, as a store; as many at a time as the limit leaves."""
-    limits, (n, columns) = question.wants.limits, engine.shape
-    left = HELD * TILES[-1] * n * 8 if limits.memory is None else limits.memory - beside
-    tile = max(tile for tile in TILES if tile == TILES[0] or HELD * tile * n * engine.dtype.itemsize <= left)
-
-    def blocks() -> Iterator[np.ndarray]:
-        return (host(D) for _, D in engine.rows(np.arange(n)))
-
-    table = Table((n, columns), engine.dtype, blocks, range(n), range(n), question.semiring, question.wants.callback)
+def written(answered: Answer, limits: Limits, semiring: Semiring, callback: Callback | None) -> Answer:
+    """An answer whose output is there: an engine that stores none has its rows written, as many at a time as fit."""
+    engine, begun = answered.engine, clock()
+    if limits.made_in is None or engine.stored:
+        return answered
+    more = math.inf if limits.memory is None else limits.memory - answered.plan.beside_bytes  # than the least
+    row = HELD * engine.shape[1] * engine.dtype.itemsize
+    tile = max(tile for tile in TILES if tile == TILES[0] or (tile - TILES[0]) * row <= more)
+    table = Table(engine.shape, engine.dtype, engine.blocks, (), (), semiring, callback)
     store = rows_as_store(table, limits.made_in, tile)
     store.sync()
-    return Stored(store)
+    return replace(answered, engine=Stored(store), seconds=answered.seconds + clock() - begun)
 
 
 ENGINE = Kind(

@@ -21,6 +21,7 @@ from ..engines import Engine
 from ..engines.dense import Dense
 from ..engines.saved import Saved
 from ..engines.stored import Stored
+from ..engines.streamed import written
 from ..estimates import in_units
 from ..graph import Graph
 from ..graph.reweighted import weighted
@@ -474,6 +475,8 @@ def shortest_paths(
     cols = None if j is None else Labels([posed.labels[k] for k in j.tolist()], "targets of this result")
     with Limits.output_context(Limits.of(memory, checkpoint, output, every), gpus) as in_effect:
         found = answer(Question(posed, s, wants if in_effect is None else replace(wants, limits=in_effect)))
+        if in_effect is not None:
+            found = written(found, in_effect, s, callback)
         result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
         if in_effect is not None and in_effect.made_in is not None and 0 in getattr(gpus, "local_ranks", (0,)):
             save_archive(TileStore(in_effect.made_in), archive_of(result, os.path.join(output or "", "")))

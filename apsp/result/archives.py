@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,15 +43,11 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
     read = engine.engine if isinstance(engine, Saved) else engine.all_pairs
     for source in (r.graph.dense, getattr(read, "matrix", None)):  # a store that was answered from
         refuse_overwriting(source, path, where="save")
-
-    def blocks() -> Iterator[np.ndarray]:
-        return (host(D) for _, D in engine.rows(np.arange(engine.shape[0])))
-
     store = store_of(path)
     more = archive_of(r, path, apart=store.folder) if store is not None and store.load is not None else {}
     if store is not None and store.labelled:
         more |= _labels_of(r)
-    table = Table(engine.shape, r.dtype, blocks, r.sources, r.targets, r.semiring, callback)
+    table = Table(engine.shape, r.dtype, engine.blocks, r.sources, r.targets, r.semiring, callback)
     save(table, path, more)
 
 

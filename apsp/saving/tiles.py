@@ -28,6 +28,8 @@ from .encoding import decode, encode, square
 
 #: Rows and columns of a tile.
 TILE = 1024
+#: Those of tiles that are written by rows within a limit of memory; and as many tiles' rows are held.
+TILES, HELD = (64, 128, 256, 512, 1024), 3
 #: The file in a store with the other arrays of a result.
 ARCHIVE = "result.npz"
 #: The array in it with the identity of its store.
@@ -66,8 +68,13 @@ def as_store(D: np.ndarray, output: StrPath, semiring: Semiring) -> TileStore:
     return store
 
 
+def rows_held(n: int, itemsize: int) -> int:
+    """Bytes of the rows that are held at least, while rows of n entries are written."""
+    return HELD * min(n, TILES[0]) * n * itemsize
+
+
 def rows_as_store(table: Table, output: StrPath, tile: int) -> TileStore:
-    """A table written as a store of tiles, row after row; as many rows as three tiles have are held."""
+    """A table written as a store of tiles, row after row; as many rows as HELD tiles have are held."""
     store = new_store(output, table.shape, table.dtype, table.semiring, block=tile)
     offset = 0
     for part in gathered(table.streamed(), tile):

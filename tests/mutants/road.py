@@ -332,8 +332,8 @@ MUTANTS = [
     Mutant(
         "offer-table",
         "apsp/engines/base.py",
-        "    if wants.table and not (question.columns or in_place or wants.stored):\n",
-        "    if question.columns and not wants.table:\n",
+        "    elif wants.table and not question.columns and not in_place:\n",
+        "    elif question.columns and not wants.table:\n",
         TABLE,
         "A table is not counted.",
     ),
@@ -428,8 +428,8 @@ MUTANTS = [
     Mutant(
         "rows-within-the-limit",
         "apsp/road.py",
-        "if limited and _held(question, estimate) > limits.memory:",
-        "if limited and estimate.bytes > 2 * limits.memory:",
+        "if limit is not None and estimate.bytes > limit and",
+        "if limit is not None and estimate.bytes > 2 * limit and",
         "tests/test_road.py::test_rows_are_written_as_many_at_a_time_as_a_limit_leaves",
         "Rows that are written take more than the limit of memory.",
     ),
