@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import networkx as nx
 import numpy as np
@@ -144,8 +145,9 @@ class Arcs:
 def _arcs(graph: nx.Graph, nodes: list[Label], weight: Weight) -> Arcs:
     position = dict(zip(nodes, range(len(nodes)), strict=True))
     adjacency = graph._adj
-    counts = [len(adjacency[u]) for u in nodes]
-    heads = np.fromiter((position[v] for u in nodes for v in adjacency[u]), np.int32, sum(counts))
+    neighbours = [adjacency[u] for u in nodes]
+    counts = list(map(len, neighbours))
+    heads = np.fromiter(map(position.__getitem__, chain.from_iterable(neighbours)), np.int32, sum(counts))
     tails = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
     if weight is None:
         return Arcs(len(nodes), tails, heads, np.ones(len(heads)), True)
@@ -167,7 +169,7 @@ def _values(graph: nx.Graph, nodes: list[Label], weight: str | Callable[..., Sca
         return (weight(u, v, data) for u in nodes for v, data in adjacency[u].items())
     if graph.is_multigraph():
         return (_least([d.get(weight, 1) for d in edges.values()]) for u in nodes for edges in adjacency[u].values())
-    return (data.get(weight, 1) for u in nodes for data in adjacency[u].values())
+    return [data.get(weight, 1) for u in nodes for data in adjacency[u].values()]
 
 
 def _least(weights: list[Scalar]) -> Scalar:
