@@ -12,7 +12,7 @@ from processes import ROOT
 
 from apsp import Graph, Result, cycle, grid, shortest_paths
 from apsp.result.flowing import Flowing
-from semiring import Op, Semiring
+from semiring import Op, Semiring, min_plus
 from semiring.errors import (
     AlgebraError,
     DivergenceError,
@@ -22,6 +22,7 @@ from semiring.errors import (
     ShapeError,
     VertexError,
 )
+from semiring.routes import adjoint
 from semiring.sparse import flows as swept
 
 
@@ -533,6 +534,19 @@ def test_a_cycle_that_costs_nothing_is_named():
             assert rotated[start:] + rotated[:start] == ["B", "C", "D"]
         alone = shortest_paths([edge for edge in ring if edge != ("D", "B", 0)], dtype=dtype)
         assert alone.counts[0, 4] == 1
+
+
+@pytest.mark.parametrize(
+    ("dtype", "entry", "wrong"),
+    [("float64", 1, np.inf), ("float64", 2, np.inf), ("int32", 1, 2**31 - 1), ("int32", 2, 1)],
+)
+def test_rows_that_are_no_closure_are_refused(dtype, entry, wrong):
+    edges = np.array([0, 1, 2, 2]), np.array([1, 2]), np.array([3, 4], dtype)
+    d = np.array([0, 3, 7], dtype)
+    d[entry] = wrong
+    sums = adjoint(min_plus, np.dtype(dtype), edges, where="flows", names="ABC")
+    with pytest.raises(DomainError, match="must be the closure of the graph over min_plus, got an entry from 'A' to"):
+        sums.add(d[None], np.array([0]), np.ones((1, 3)))
 
 
 def test_best_walks_that_go_in_circles_cannot_be_counted():

@@ -675,8 +675,8 @@ MUTANTS = [
     Mutant(
         "adjoint-ties-not-counted",
         "semiring/cpu/routes/adjoint.py",
-        "                V[j].paths += paths\n",
-        "",
+        "paths += V[k].paths",
+        "paths = V[k].paths",
         "tests/test_flows.py::test_counts_and_flows_of_graphs_of_many_edges[min_plus-int32]",
         "Ties share by edges, and not by paths.",
     ),
@@ -731,8 +731,8 @@ MUTANTS = [
     Mutant(
         "adjoint-keeps-worse-arcs",
         "semiring/cpu/routes/adjoint.py",
-        "            elif y == V[j].x:\n",
-        "            else:\n",
+        "            if y == x:\n",
+        "            if True:\n",
         "tests/test_flows.py::test_ties_of_floats_are_those_of_sums_from_the_source_on",
         "What only may be tight counts as tight.",
     ),

@@ -14,6 +14,7 @@ for (Bellman 1958, Ford, Moore) and has no doubt.
 
 from __future__ import annotations
 
+import graphlib
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -30,35 +31,34 @@ from ...memory import require
 from ..intrinsics import kernel, one, times, zero
 from ..kinds import choose
 from ..pool import run
-from ..vectors import I64, Vectors, multiply
+from ..vectors import I64, Vectors, multiply, splat
 from .code import compiled
 from .equality import SLACK, better, emit_better, inexact, larger, limit, rounds
 
 #: Sources whose sums are added up before they join those of others: the same for any number of threads.
 CHUNK = 64
-#: Sources for which arcs are tried together.
-LANES = 16
-#: Arcs a vertex below which they are tried for each source alone: most are then tight for one of LANES.
-FEW = 24
+#: Sources for which arcs are tried together, and arcs whose bits for one of these are looked at together.
+LANES, WORD = 16, 64
+#: Vertices up to which that is done: what is known of more takes far more memory than caches have.
+TOGETHER = 1 << 16
 #: A call takes at most about this many steps, so that Ctrl-C is handled.
 CALL = 1 << 26
 #: No arc.
 NONE = np.uint32(2**32 - 1)
-#: Another tight arc into a vertex: the arc, its tail, and the next one.
-MORE = np.dtype([("arc", np.uint32), ("tail", np.uint32), ("next", np.uint32)])
+#: An arc that may be tight: the arc, its tail, and the next one into the same vertex.
+INTO = np.dtype([("arc", np.uint32), ("tail", np.uint32), ("next", np.uint32)])
 
-_ONE, _FRESH = np.uint32(1), np.uint32(2**31)
+_ONE = np.uint32(1)
 
 
 @cache
 def vertex_of(dtype: str) -> np.dtype:
     """What is known of a vertex j, for it is read together.
 
-    `x` and `paths`: x(j) and σ(j). `owed`: what later vertices ask of it. `arc` and `tail`: the first of the tight arcs
-    into it; `more`: others, in a list of MORE.
+    `x` and `paths`: x(j) and σ(j). `owed`: what later vertices ask of it. `into`: the first of the tight arcs into it,
+    in a list of INTO.
     """
-    places = [("arc", np.uint32), ("tail", np.uint32), ("more", np.uint32)]
-    return np.dtype([("x", dtype), ("paths", np.float64), ("owed", np.float64), *places], align=True)
+    return np.dtype([("x", dtype), ("paths", np.float64), ("owed", np.float64), ("into", np.uint32)], align=True)
 
 
 @intrinsic
@@ -79,104 +79,114 @@ def _tight(typing: Any, kind: Any, near: Any, worst: Any, w: Any) -> Any:
 
 
 @intrinsic
+def _of_lane(typing: Any, address: Any, lane: Any) -> Any:
+    """A bit for each of WORD arcs, whose bits for sources are at an address: that of one source."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address, lane = args
+        kind = ir.VectorType(ir.IntType(LANES), WORD)
+        bits = builder.load(builder.inttoptr(address, kind.as_pointer()), align=LANES // 8)
+        bit = splat(builder, builder.trunc(builder.shl(I64(1), lane), kind.element), WORD)
+        hits = builder.icmp_unsigned("!=", builder.and_(bits, bit), ir.Constant(kind, None))
+        return builder.bitcast(hits, I64)
+
+    return types.uint64(types.intp, types.intp), codegen
+
+
+@intrinsic
 def _lowest(typing: Any, bits: Any) -> Any:
     """The position of the lowest bit that is set."""
     return types.uint64(types.uint64), lambda c, builder, s, args: builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
 
 @kernel
-def list_alone(
-    kind: Any, d: Any, starts: Any, heads: Any, weights: Any, slack: Any, floor: Any, bound: Any, first: Any, arcs: Any
+def try_alone(
+    kind: Any, d: Any, lane: int, tails: Any, heads: Any, weights: Any, slack: Any, floor: Any, bound: Any, hits: Any
 ) -> None:
-    """arcs[first[k] : first[k + 1]] ← the arcs out of k that may be tight, for one source."""
-    n, found = len(d), np.uint32(0)
-    for j in range(n):
+    """The bit of a lane of hits[e] ← whether arc e may be tight for one source."""
+    for j in range(len(d)):
         bound[j] = limit(kind, d[j], larger(kind, d[j], floor), slack)
-    for k in range(n):
-        first[k] = found
-        if d[k] == zero(kind):
-            continue
-        for e in range(starts[k], starts[k + 1]):
-            y = times(kind, d[k], weights[e])
-            arcs[found] = e
-            # Without a branch, which could not be predicted.
-            found += np.uint32((y != zero(kind)) & (not better(kind, bound[heads[e]], y)))
-    first[n] = found
+    bit = np.uint16(1 << lane)
+    for e in range(len(heads)):
+        y = times(kind, d[tails[e]], weights[e])
+        hit = (y != zero(kind)) & (not better(kind, bound[heads[e]], y))
+        hits[e] = (hits[e] & ~bit) | (bit * np.uint16(hit))  # without a branch, which could not be predicted
 
 
 @kernel
-def list_together(
+def try_together(
     kind: Any, D: Any, begin: int, end: int, starts: Any, heads: Any, weights: Any, slack: Any, floor: Any, near: Any,
-    worst: Any, bound: Any, first: Any, arcs: Any,
+    worst: Any, hits: Any,
 ) -> None:  # fmt: skip
-    """The same for rows begin … end, of which there are at most LANES; near[j] and worst[j] have an entry for each.
-
-    Where there is room for the arcs of one row, it is that of `begin`.
-    """
+    """hits[e] ← a bit for each of rows begin … end, at most LANES; near[j] and worst[j] have an entry for each."""
     n, rows = D.shape[1], end - begin
-    if len(first) == 1:
-        list_alone(kind, D[begin], starts, heads, weights, slack, floor, bound, first[0], arcs[0])
-        return
     for j in range(n):
         for r in range(LANES):
             near[j, r] = D[begin + min(r, rows - 1), j]
     for j in range(n):
         for r in range(LANES):
             worst[j, r] = limit(kind, near[j, r], larger(kind, near[j, r], floor), slack)
-    for r in range(LANES):
-        first[r, 0] = 0
     here, limits, row = np.intp(near.ctypes.data), np.intp(worst.ctypes.data), LANES * near.itemsize
     for k in range(n):
-        for r in range(LANES):
-            first[r, k + 1] = first[r, k]
         for e in range(starts[k], starts[k + 1]):
-            hit = _tight(kind, here + k * row, limits + np.intp(heads[e]) * row, weights[e])
-            while hit != 0:
-                r = _lowest(hit)
-                hit &= hit - np.uint64(1)
-                arcs[r, first[r, k + 1]] = e
-                first[r, k + 1] += _ONE
+            hits[e] = _tight(kind, here + k * row, limits + np.intp(heads[e]) * row, weights[e])
 
 
 @kernel
-def tight_order(
-    kind: Any, s: int, heads: Any, weights: Any, first: Any, arcs: Any, V: Any, waiting: Any, order: Any, more: Any
-) -> Any:
-    """order ← the vertices that s reaches, tails of tight arcs before heads; how many, before a cycle of such arcs.
-
-    Arcs that may be tight are arcs[first[k] : first[k + 1]]; those with x(k) ⊗ w = x(j) are, and V has them by head.
-    """
+def listed(lane: int, tails: Any, heads: Any, hits: Any, V: Any, waiting: Any, into: Any) -> None:
+    """V[j].into ← a list of the arcs into j that may be tight for a lane; waiting[k] ← how many leave k."""
     for j in range(len(V)):
-        waiting[j] = _FRESH
-    for c in range(first[len(V)]):
-        waiting[heads[arcs[c]]] += _ONE
-    V[s].x, V[s].paths, V[s].owed = one(kind), 1.0, 0.0
-    known = done = ties = np.uint32(0)
-    if waiting[s] == _FRESH:
-        order[0] = s
-        known = _ONE
+        V[j].into, waiting[j] = NONE, 0
+    c = np.uint32(0)
+    for begin in range(0, len(heads), WORD):
+        word = _of_lane(np.intp(hits.ctypes.data) + begin * hits.itemsize, lane)
+        while word != 0:
+            e = begin + np.intp(_lowest(word))
+            word &= word - np.uint64(1)
+            j, k = heads[e], tails[e]
+            into[c].arc, into[c].tail, into[c].next = e, k, V[j].into
+            V[j].into = c
+            waiting[k] += _ONE
+            c += _ONE
+
+
+@kernel
+def tight_order(kind: Any, d: Any, s: int, weights: Any, V: Any, waiting: Any, order: Any, into: Any) -> Any:
+    """order ← the vertices that s reaches, heads of tight arcs before tails; how many, but for those before a cycle.
+
+    Lists of arcs that may be tight become those of arcs that are, for which x(k) ⊗ w = x(j). −1 where one is empty.
+    """
+    known = done = np.uint32(0)
+    for j in range(len(d)):
+        order[known] = j
+        known += np.uint32((waiting[j] == 0) & (d[j] != zero(kind)))
     while done < known:
-        k = order[done]
+        c = V[order[done]].into
         done += _ONE
-        x, paths = V[k].x, V[k].paths
-        for c in range(first[k], first[k + _ONE]):
-            e = arcs[c]
-            j = heads[e]
-            y, left = times(kind, x, weights[e]), waiting[j] - _ONE
-            if left >= _FRESH or better(kind, y, V[j].x):
-                left &= _FRESH - _ONE
-                V[j].x, V[j].paths, V[j].owed = y, paths, 0.0
-                V[j].arc, V[j].tail, V[j].more = e, k, NONE
-            elif y == V[j].x:
-                V[j].paths += paths
-                more[ties].arc, more[ties].tail, more[ties].next = e, k, V[j].more
-                V[j].more = ties
-                ties += _ONE
-            waiting[j] = left
-            if left == 0:
-                order[known] = j
-                known += _ONE
-    return known
+        while c != NONE:
+            k, c = into[c].tail, into[c].next
+            waiting[k] -= _ONE
+            order[known] = k  # without a branch, which could not be predicted
+            known += np.uint32(waiting[k] == 0)
+    if known == 0 or order[known - 1] != s:
+        return np.intp(known) - 1
+    V[s].x, V[s].paths, V[s].owed = one(kind), 1.0, 0.0
+    for i in range(np.intp(known) - 2, -1, -1):
+        j = order[i]
+        x, paths, kept, c = zero(kind), 0.0, NONE, V[j].into
+        if c == NONE:
+            return -1
+        while c != NONE:
+            k, after = into[c].tail, into[c].next
+            y = times(kind, V[k].x, weights[into[c].arc])
+            if better(kind, y, x):
+                x, paths, kept = y, 0.0, NONE
+            if y == x:
+                paths += V[k].paths
+                into[c].next, kept = kept, c
+            c = after
+        V[j].x, V[j].paths, V[j].owed, V[j].into = x, paths, 0.0, kept
+    return np.intp(known)
 
 
 @kernel
@@ -209,116 +219,114 @@ def search(kind: Any, s: int, starts: Any, heads: Any, weights: Any, x: Any, que
 
 @kernel
 def settle(
-    kind: Any, d: Any, s: int, starts: Any, heads: Any, weights: Any, again: Any, bound: Any, first: Any, arcs: Any,
-    V: Any, waiting: Any, order: Any, more: Any,
+    kind: Any, d: Any, s: int, lane: int, starts: Any, tails: Any, heads: Any, weights: Any, again: Any, bound: Any,
+    hits: Any, V: Any, waiting: Any, order: Any, into: Any,
 ) -> Any:  # fmt: skip
-    """`tight_order` of all vertices that s reaches; −1 − how many are in it, where there is none of all."""
-    n, reached = len(d), 0
-    for j in range(n):
+    """`tight_order` of all vertices that s reaches: how many; −1 where there is none of all, and lists are whole."""
+    reached = 0
+    for j in range(len(d)):
         reached += d[j] != zero(kind)
-    known = np.intp(tight_order(kind, s, heads, weights, first, arcs, V, waiting, order, more))
-    if known == reached:
-        return known
+    listed(lane, tails, heads, hits, V, waiting, into)
+    if tight_order(kind, d, s, weights, V, waiting, order, into) == reached:
+        return reached
     if inexact(kind):
         search(kind, s, starts, heads, weights, again, order, waiting)
         none = one(kind) - one(kind)
-        list_alone(kind, again, starts, heads, weights, none, none, bound, first, arcs)
-        known = np.intp(tight_order(kind, s, heads, weights, first, arcs, V, waiting, order, more))
-        if known == reached:
-            return known
-    return -1 - known
+        try_alone(kind, again, lane, tails, heads, weights, none, none, bound, hits)
+        listed(lane, tails, heads, hits, V, waiting, into)
+        if tight_order(kind, d, s, weights, V, waiting, order, into) == reached:
+            return reached
+    listed(lane, tails, heads, hits, V, waiting, into)
+    return -1
 
 
 @kernel
 def hand_back(
     known: int, asked: Any, evenly: bool, through: Any, ending: Any, along: Any, state: Any, V: Any, order: Any,
-    more: Any,
+    into: Any,
 ) -> bool:  # fmt: skip
-    """Add what one source sends, asked[j] to vertex j; False if a float64 does not hold the paths to vertex state[2].
+    """Add what one source sends, asked[j] to vertex j; False if a float64 does not hold the paths to vertex state[1].
 
     Where shared `evenly`, a vertex that asks for nothing is served by all its tight arcs alike.
     """
-    for i in range(known - 1, 0, -1):
+    for i in range(known - 1):
         j = order[i]
-        total, q = V[j].owed, asked[j]
+        total, q, c = V[j].owed, asked[j], V[j].into
         through[j] += total
         ending[j] += q
         total += q
-        if V[j].more == NONE:
-            along[V[j].arc] += total
-            V[V[j].tail].owed += total
+        if into[c].next == NONE:
+            along[into[c].arc] += total
+            V[into[c].tail].owed += total
             continue
         alike, parts = evenly and q == 0.0, V[j].paths
         if parts == np.inf:
-            state[2] = j
+            state[1] = j
             return False
-        m = V[j].more
         if alike:
-            parts = 1.0
-            while m != NONE:
+            parts = 0.0
+            while c != NONE:
                 parts += 1.0
-                m = more[m].next
-            m = V[j].more
-        e, k = V[j].arc, V[j].tail
-        while True:
+                c = into[c].next
+            c = V[j].into
+        while c != NONE:
+            k = into[c].tail
             share = total / parts * (1.0 if alike else V[k].paths)
-            along[e] += share
+            along[into[c].arc] += share
             V[k].owed += share
-            if m == NONE:
-                break
-            e, k, m = more[m].arc, more[m].tail, more[m].next
-    ending[order[0]] += V[order[0]].owed
+            c = into[c].next
+    s = order[known - 1]
+    ending[s] += V[s].owed
     return True
 
 
 @kernel
-def count(known: int, counts: Any, state: Any, V: Any, order: Any, more: Any) -> bool:
-    """counts[j] ← the best paths of one source to j; False where an int64 does not hold those to vertex state[2]."""
+def count(known: int, counts: Any, state: Any, V: Any, order: Any, into: Any) -> bool:
+    """counts[j] ← the best paths of one source to j; False where an int64 does not hold those to vertex state[1]."""
     for j in range(len(counts)):
         counts[j] = 0
-    counts[order[0]] = 1
-    for i in range(1, known):
+    counts[order[known - 1]] = 1
+    for i in range(known - 2, -1, -1):
         j = order[i]
-        counts[j] = counts[V[j].tail]
-        m = V[j].more
-        while m != NONE:
-            counts[j] += counts[more[m].tail]
+        c = V[j].into
+        while c != NONE:
+            counts[j] += counts[into[c].tail]
             if counts[j] < 0:
-                state[2] = j
+                state[1] = j
                 return False
-            m = more[m].next
+            c = into[c].next
     return True
 
 
 @kernel
 def sums(
-    kind: Any, D: Any, sources: Any, starts: Any, heads: Any, weights: Any, slack: Any, floor: Any, demand: Any,
-    evenly: bool, through: Any, ending: Any, along: Any, C: Any, state: Any, near: Any, worst: Any, again: Any,
-    bound: Any, first: Any, arcs: Any, V: Any, waiting: Any, order: Any, more: Any, begin: int, end: int,
+    kind: Any, D: Any, sources: Any, starts: Any, tails: Any, heads: Any, weights: Any, slack: Any, floor: Any,
+    demand: Any, evenly: bool, through: Any, ending: Any, along: Any, C: Any, state: Any, near: Any, worst: Any,
+    again: Any, bound: Any, hits: Any, V: Any, waiting: Any, order: Any, into: Any, begin: int, end: int,
 ) -> int:  # fmt: skip
     """Add what rows begin … end send through vertices, to ends, and along arcs; or, where C has rows, count paths.
 
     `demand` has a row for each source, or one for all. Returns a row that has no order; −2 − row of one with too many
     best paths; else −1.
     """
+    together = len(near) > 0
     for r in range(begin, end):
-        lane = (r - begin) % len(first)
-        if lane == 0:
-            list_together(
-                kind, D, r, min(r + LANES, end), starts, heads, weights, slack, floor, near, worst, bound, first, arcs
-            )
+        lane = (r - begin) % LANES if together else 0
+        if not together:
+            try_alone(kind, D[r], 0, tails, heads, weights, slack, floor, bound, hits)
+        elif lane == 0:
+            try_together(kind, D, r, min(r + LANES, end), starts, heads, weights, slack, floor, near, worst, hits)
         known = settle(
-            kind, D[r], sources[r], starts, heads, weights, again, bound, first[lane], arcs[lane], V, waiting, order,
-            more,
-        )  # fmt: skip
-        state[0], state[1] = abs(known) - (known < 0), lane
+            kind, D[r], sources[r], lane, starts, tails, heads, weights, again, bound, hits, V, waiting, order, into
+        )
+        state[0] = known
         if known < 0:
             return r
         if len(C):
-            held = count(known, C[r], state, V, order, more)
+            held = count(known, C[r], state, V, order, into)
         else:
             asked = demand[r if len(demand) > 1 else 0]
-            held = hand_back(known, asked, evenly, through, ending, along, state, V, order, more)
+            held = hand_back(known, asked, evenly, through, ending, along, state, V, order, into)
         if not held:
             return -2 - r
     return -1
@@ -327,7 +335,7 @@ def sums(
 #: What stands for the counts where sums are added, and for the sums where paths are counted.
 _NO_COUNTS = np.empty((0, 0), np.int64)
 _NO_SUMS = np.empty((1, 0)), False, np.empty(0), np.empty(0), np.empty(0)
-_SIGNATURE = "AuwuaxxFtfffLlAAaaUU0uu1ii"
+_SIGNATURE = "AuwuuaxxFtfffLlAAaah0uu1ii"
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -361,10 +369,11 @@ class Adjoint:
         self.semiring, self.threads, self.names, self.where = semiring, threads, names, where
         self.kind, (starts, heads, weights) = choose(semiring, dtype, False), edges
         self.n, self._rows = len(starts) - 1, 0
-        self._lanes = LANES if self.kind.vector and len(heads) >= FEW * self.n > 0 else 1
+        self._side = self.n if self.kind.vector and self.n <= TOGETHER else 0
         self.starts, self.heads = starts.astype(np.uint64), heads.astype(np.uint32)
+        self.tails = np.repeat(np.arange(self.n, dtype=np.uint32), np.diff(starts))
         self.weights = np.ascontiguousarray(weights, dtype)
-        each = self._lanes * (4 * (self.n + len(heads)) + 2 * self.n * dtype.itemsize) + 64 * self.n + 20 * len(heads)
+        each = 2 * LANES * self._side * dtype.itemsize + 56 * self.n + (INTO.itemsize + 2) * len(heads)
         require(threads * each, where=where, hint="Let fewer threads do it: SEMIRING_NUM_THREADS=1.")
         self._total = self._sums()
         self.through, self.ending, self.along = self._total
@@ -425,14 +434,18 @@ class Adjoint:
         out = np.empty((1, self.n), np.int64)
         if self._code()(*self._input(D, sources), *_NO_SUMS, out, *space, 0, 1) == 0:
             self._refuse(d, source, space)
-        known, (V, _, order, more) = space[0][0], space[7:]
-        reached = V[order[1:known]]
-        tails, arcs, left = [reached["tail"]], [reached["arc"]], reached["more"]
+        tails, arcs = self._arcs_into(space[8][: space[0][0] - 1], space)
+        return tails, self.heads[arcs]
+
+    def _arcs_into(self, vertices: np.ndarray, space: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The tails of the arcs that a workspace lists for some vertices, and which arcs."""
+        V, _, _, into = space[6:]
+        found, left = [np.empty(0, np.uint32)], V["into"][vertices]
         while len(left := left[left != NONE]):
-            tails.append(more["tail"][left])
-            arcs.append(more["arc"][left])
-            left = more["next"][left]
-        return np.concatenate(tails), self.heads[np.concatenate(arcs)]
+            found.append(left)
+            left = into["next"][left]
+        listed = into[np.concatenate(found)]
+        return listed["tail"], listed["arc"]
 
     def _sums(self) -> tuple[np.ndarray, ...]:
         return np.zeros(self.n), np.zeros(self.n), np.zeros(len(self.heads))
@@ -449,19 +462,17 @@ class Adjoint:
         # Where lengths of both signs cancel, a small sum may have been rounded as large ones are.
         floor = dtypes.largest_finite(D) if self._cancels else 0
         rows = np.ascontiguousarray(D), sources.astype(np.uint32)
-        return *rows, self.starts, self.heads, self.weights, scalar(slack), scalar(floor)
+        return *rows, self.starts, self.tails, self.heads, self.weights, scalar(slack), scalar(floor)
 
     def _code(self) -> Any:
-        return compiled(sums, self.kind, _SIGNATURE, vertex_of(self.kind.dtype), MORE)
+        return compiled(sums, self.kind, _SIGNATURE, vertex_of(self.kind.dtype), INTO)
 
     def _workspace(self, worker: int) -> Any:
         if worker not in self._workspaces:
             n, m, dtype = self.n, len(self.heads), self.weights.dtype
-            side = n if self._lanes > 1 else 0
-            panels = np.empty((side, LANES), dtype), np.empty((side, LANES), dtype), *np.empty((2, n), dtype)
-            lists = np.empty((self._lanes, n + 1), np.uint32), np.empty((self._lanes, m + 1), np.uint32)
-            vertices = np.empty(n, vertex_of(dtype.name)), *np.empty((2, n), np.uint32), np.empty(m, MORE)
-            self._workspaces[worker] = np.zeros(3, np.int64), *panels, *lists, *vertices
+            panels = *np.empty((2, self._side, LANES), dtype), *np.empty((2, n), dtype), np.zeros(m + WORD, np.uint16)
+            vertices = np.empty(n, vertex_of(dtype.name)), *np.empty((2, n + 1), np.uint32), np.empty(m, INTO)
+            self._workspaces[worker] = np.zeros(2, np.int64), *panels, *vertices
         return self._workspaces[worker]
 
     def _call(
@@ -479,7 +490,7 @@ class Adjoint:
         for first in range(begin, end, step):
             row = call(*arguments, *space, first, min(first + step, end))
             if row < -1:
-                source, target = (self.names[int(v)] for v in (sources[-2 - row], space[0][2]))
+                source, target = (self.names[int(v)] for v in (sources[-2 - row], space[0][1]))
                 limit = "2⁶³ − 1" if counted else "1.8e308, which float64 holds"
                 raise DomainError(
                     f"{self.where}: the best paths from {source!r} to {target!r} must be at most {limit}, got more. "
@@ -495,24 +506,21 @@ class Adjoint:
         ------
         DivergenceError, DomainError
         """
-        known, lane, _ = space[0]
-        first, arcs, order = space[5][lane], space[6][lane], space[9]
-        left = d != dtypes.zero(self.semiring, d.dtype)
-        left[order[:known]] = False
-        before: dict[int, int] = {}
-        for k in np.flatnonzero(left).tolist():
-            before.update((int(j), k) for j in self.heads[arcs[int(first[k]) : int(first[k + 1])]] if left[j])
-        if len(before) < np.count_nonzero(left):
-            v = next(int(v) for v in np.flatnonzero(left) if int(v) not in before)
+        reached = np.flatnonzero(d != dtypes.zero(self.semiring, d.dtype))
+        tails, arcs = self._arcs_into(np.arange(self.n), space)
+        heads = self.heads[arcs]
+        if len(wrong := np.setxor1d(reached, np.append(heads, source))):
             raise DomainError(
                 f"{self.where}: D must be the closure of the graph over {self.semiring.name}, got an entry from "
-                f"{self.names[source]!r} to {self.names[v]!r} that no edge attains."
+                f"{self.names[source]!r} to {self.names[int(wrong[0])]!r} that no edge attains."
             )
-        seen, v = [], next(iter(before))
-        while v not in seen:
-            seen.append(v)
-            v = before[v]
-        cycle = [self.names[v] for v in reversed(seen[seen.index(v) :])]
+        before: dict[int, list[int]] = {}
+        for k, j in zip(tails.tolist(), heads.tolist(), strict=True):
+            before.setdefault(j, []).append(k)
+        try:
+            graphlib.TopologicalSorter(before).prepare()
+        except graphlib.CycleError as error:
+            cycle = [self.names[v] for v in error.args[1][1:]]
         shown = " → ".join(map(repr, [*cycle[:8], *(["…"] if len(cycle) > 8 else []), cycle[0]]))
         raise DivergenceError(
             f"{self.where}: best paths must be finite in number, got a cycle that costs nothing, {shown}. "

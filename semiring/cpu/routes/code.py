@@ -14,7 +14,7 @@ from ..compile import kernel
 from ..kinds import Kind, on_disk
 
 #: Arguments of kernels: sizes, truth values, numbers of the kind, and arrays with contiguous rows: of the kind's
-#: entries, of integers of 32 and of 64 bits with and without a sign, of floats, of truth values. Capital letters are
+#: entries, of integers of 16, 32 and 64 bits with and without a sign, of floats, of truth values. Capital letters are
 #: matrices.
 _LETTERS: dict[str, Callable[[Any], Any]] = {
     "i": lambda kind: types.intp,
@@ -28,6 +28,7 @@ _LETTERS: dict[str, Callable[[Any], Any]] = {
     "l": lambda kind: types.int64[::1],
     "U": lambda kind: types.uint32[:, ::1],
     "u": lambda kind: types.uint32[::1],
+    "h": lambda kind: types.uint16[::1],
     "w": lambda kind: types.uint64[::1],
     "F": lambda kind: types.float64[:, ::1],
     "f": lambda kind: types.float64[::1],
