@@ -128,6 +128,22 @@ def test_the_inventory_names_kernels_that_are_called():
     assert python(NAMED).splitlines() == [f"{work} True []" for work in works]
 
 
+def test_closures_of_exponentials_leave_nothing_missing(tmp_path):
+    """The kernels of pairs are not called, and those of sums are."""
+    code = """
+import apsp, numpy as np
+from semiring import get
+from semiring.backend import bind
+def missing():
+    return bind(get("log_plus"), "float32").missing("closure").kernels
+before = missing()
+apsp.closure(np.full((40, 40), -9, np.float32), "log_plus")
+print(before > 5, missing())
+"""
+    env = {"NUMBA_CACHE_DIR": str(tmp_path), "SEMIRING_ASSUME_COMPILED": ""}
+    assert python(code, env=env) == "True 0\n"
+
+
 def test_what_is_missing_is_what_no_file_of_these_sources_has(folder, monkeypatch):
     monkeypatch.setattr(compiling, "_here", set())
     name = compiling.kernel(halve)._cache.named((1,))

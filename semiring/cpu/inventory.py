@@ -1,7 +1,8 @@
 """Which kernels a kind of work calls, and what they take to compile: for estimates, and for who waits.
 
 Seconds are those of one core of a server, 2.5 GHz; {kind} stands for a semiring and a dtype, {dtype} for the dtype
-alone, {size} for the integers of its size. `tests/test_compile.py` compares the names with what is called.
+alone, {size} for the integers of its size. "exponentials" are closures over log_plus of 32 vertices or more.
+`tests/test_compile.py` compares the names with what is called.
 """
 
 from __future__ import annotations
@@ -20,6 +21,16 @@ _CALLED = {
         "dense.pivot.pivot_row.{kind}": 0.1,
         "dense.pivot.sweep.{kind}": 0.1,
         "dense.gemm.panel.{kind}": 0.2,
+        "dense.gemm.pack.{dtype}": 0.3,
+        "dense.pivot.closure": 0.4,
+    },
+    "exponentials": {
+        "dense.exponentials.exponentials.{kind}": 0.1,
+        "dense.exponentials.logarithms.{kind}": 0.1,
+        "sparse.movers.copy_square.{size}": 0.2,
+        "dense.pivot.pivot_row.plus_times.{dtype}": 0.1,
+        "dense.pivot.sweep.plus_times.{dtype}": 0.1,
+        "dense.gemm.panel.plus_times.{dtype}": 0.2,
         "dense.gemm.pack.{dtype}": 0.3,
         "dense.pivot.closure": 0.4,
     },
@@ -63,6 +74,15 @@ _CALLED = {
 #: What most of such work calls besides, or asks for later.
 _BESIDES = {
     "closure": {"dense.gemm.block": 0.1, "dense.pivot.small_closures.{kind}": 0.4},
+    "exponentials": {
+        "dense.gemm.block": 0.1,
+        "dense.pivot.pivot_row.{kind}": 0.1,
+        "dense.pivot.sweep.{kind}": 0.1,
+        "dense.gemm.panel.{kind}": 0.6,
+        "dense.logarithmic.scale_columns.{kind}": 0.1,
+        "dense.logarithmic.scale_rows.{kind}": 0.1,
+        "dense.logarithmic.finish.{kind}": 0.2,
+    },
     "elimination": {
         "sparse.movers.collect.{size}": 0.1,
         "sparse.sweep.pairs": 0.3,

@@ -22,6 +22,7 @@ from numba.extending import intrinsic
 
 from ... import catalog
 from ...algebra import Semiring
+from ...compiling import Missing
 from ..code import machine_code
 from ..intrinsics import kernel
 from ..kinds import Kind, choose
@@ -248,6 +249,10 @@ class LogarithmicBackend(CpuBackend):
         super().__init__(kind, threads)
         sums: Semiring = catalog.get("plus_times")
         self._sums = CpuBackend(choose(sums, self.dtype, False), threads)
+
+    def missing(self, work: str) -> Missing:
+        """What must be compiled before a computation."""
+        return super().missing("exponentials" if work == "closure" else work)
 
     @cached_property
     def _powers(self) -> Callable[..., None]:
