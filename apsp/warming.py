@@ -99,6 +99,8 @@ def _networks(semiring: str, dtype: str) -> None:
 
 def _reach(semiring: str, dtype: str) -> None:
     """Reachability of sparse and of dense graphs, and what it is asked."""
+    from semiring.linalg import matmul
+
     from .closures import closure
     from .generate import random_graph
     from .reach import transitive_closure
@@ -108,7 +110,8 @@ def _reach(semiring: str, dtype: str) -> None:
         u, v = _first(graph)
         t = transitive_closure(graph)
         t.reaches(u, v), t.descendants(u), t.ancestors(v), t.counts(), t.path(u, v), t.reduction()
-    closure(np.random.default_rng(0).random((300, 300)) < 0.01, "boolean")
+    large = np.random.default_rng(0).random((1100, 1100)) < 0.01
+    closure(large[:300, :300], "boolean"), matmul(large, large, "boolean")  # which AVX2 has another kernel for
 
 
 def _csgraph(semiring: str, dtype: str) -> None:
