@@ -126,15 +126,16 @@ def _search(A: Array, sign: int, floor: int) -> tuple[Any, int] | None:
     left = n * (16 + n // 128)  # rows to relax before the search is given up
     while changed.any():
         for rows in _rows(A):
-            chosen = changed[rows].nonzero()[0] + rows.start
+            near = changed[rows]
+            chosen = near.nonzero()[0] + rows.start
             if not len(chosen):
                 continue
             left -= len(chosen)
             if left < 0 or h[chosen].min() < floor:
                 return None
-            changed[chosen] = False
-            part = A[rows] if 2 * len(chosen) > len(A[rows]) else A[chosen]
-            high = h[rows if len(part) != len(chosen) else chosen, None]
+            near[:] = False
+            relaxed: Any = rows if 2 * len(chosen) > len(near) else chosen  # of a slice nothing is copied
+            part, high = A[relaxed], h[relaxed, None]
             lengths = part + high if sign > 0 else high - np.maximum(part, -np.iinfo(A.dtype).max)
             best = lengths.min(axis=0)
             changed |= best < h
