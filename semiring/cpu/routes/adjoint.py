@@ -520,7 +520,9 @@ class Adjoint:
         try:
             graphlib.TopologicalSorter(before).prepare()
         except graphlib.CycleError as error:
-            cycle = [self.names[v] for v in error.args[1][1:]]
+            found = error.args[1][1:]
+            least = found.index(min(found))
+            cycle = [self.names[v] for v in found[least:] + found[:least]]
         shown = " → ".join(map(repr, [*cycle[:8], *(["…"] if len(cycle) > 8 else []), cycle[0]]))
         raise DivergenceError(
             f"{self.where}: best paths must be finite in number, got a cycle that costs nothing, {shown}. "
