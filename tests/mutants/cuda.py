@@ -467,8 +467,8 @@ MUTANTS = [
     Mutant(
         "sums-by-distance-of-other-weights",
         "semiring/cuda/routes/by_distance.cu",
-        "(level + weight(arc)) * every",
-        "(level + 1) * every",
+        "(level + way * int(weight(arc))) * every",
+        "(level + way) * every",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_where_distances_are_few",
         "What comes back along an arc is looked for one unit on.",
     ),

@@ -30,6 +30,25 @@ __device__ inline unsigned same(unsigned a, unsigned b) {
     return ~(((other & ~sign) + ~sign) | other | ~sign);
 }
 
+// `ahead` arcs from `e` on: at[c] ← the vertex at the other end, hit[c] ← for which of `here`, the sources of a lane at
+// distance `level`, that is at the distance that the arc's weight is `way` from it. Whether arcs go on, no heavier than `most`.
+template <int way>
+__device__ inline bool look(const unsigned char* levels, int width, unsigned r, const unsigned* arcs, long long e, long long end,
+                            int most, int level, unsigned here, unsigned (&hit)[ahead], unsigned (&at)[ahead]) {
+    bool more = true;
+#pragma unroll
+    for (int c = 0; c < ahead; ++c) {
+        const unsigned arc = arcs[min(e + c, end - 1)];
+        more = e + c < end && weight(arc) <= most;
+        at[c] = vertex(arc);
+        hit[c] = 0;
+        if (here && more)
+            hit[c] = here & same(*reinterpret_cast<const unsigned*>(levels + at[c] * (long long)width + r),
+                                 (level + way * int(weight(arc))) * every);
+    }
+    return more;
+}
+
 // levels[j, r] ← |D[r, j]| in units; failed ← 1 where that is no whole number.
 extern "C" __global__ void __launch_bounds__(threads)
     turn(const T* D, long long pitch, int n, int rows, int width, double unit, unsigned char* levels, int* failed) {
@@ -78,16 +97,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     bool more = most > 0;
     for (long long e = starts[j]; more && e < end; e += ahead) {
         unsigned hit[ahead], at[ahead];
-#pragma unroll
-        for (int c = 0; c < ahead; ++c) {
-            const unsigned arc = arcs[min(e + c, end - 1)];
-            more = e + c < end && weight(arc) <= most;
-            at[c] = vertex(arc);
-            hit[c] = 0;
-            if (here && more)
-                hit[c] = here & same(*reinterpret_cast<const unsigned*>(levels + at[c] * (long long)width + r),
-                                     (level - weight(arc)) * every);
-        }
+        more = look<-1>(levels, width, r, arcs, e, end, most, level, here, hit, at);
 #pragma unroll
         for (int c = 0; c < ahead; ++c) {
             Counts before = {};
@@ -129,16 +139,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     bool more = most > 0;
     for (long long e = starts[k]; more && e < end; e += ahead) {
         unsigned hit[ahead], at[ahead];
-#pragma unroll
-        for (int c = 0; c < ahead; ++c) {
-            const unsigned arc = arcs[min(e + c, end - 1)];
-            more = e + c < end && weight(arc) <= most;
-            at[c] = vertex(arc);
-            hit[c] = 0;
-            if (here && more)
-                hit[c] = here & same(*reinterpret_cast<const unsigned*>(levels + at[c] * (long long)width + r),
-                                     (level + weight(arc)) * every);
-        }
+        more = look<1>(levels, width, r, arcs, e, end, most, level, here, hit, at);
 #pragma unroll
         for (int c = 0; c < ahead; ++c)
 #pragma unroll
