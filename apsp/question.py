@@ -30,6 +30,7 @@ from . import estimates
 from .graph import Graph
 from .graph.compressed import Compressed
 from .graph.nulls import refuse_ambiguous, warn_of_ambiguous
+from .large.sources import has_windows
 from .neighbourhoods import TRIED, Neighbourhoods, around
 from .problem import Memory, Problem, pose_array, pose_bits, take
 from .wants import Wants
@@ -68,6 +69,11 @@ class Question:
         return isinstance(self.source, Graph)
 
     @cached_property
+    def in_windows(self) -> bool:
+        """Whether the source is no array, but has windows, which are read within limits."""
+        return self.wants.limits is not None and not isinstance(self.source, BitMatrix) and has_windows(self.source)
+
+    @cached_property
     def listed(self) -> bool:
         """Whether it is a graph with a list of edges."""
         return isinstance(self.source, Graph) and self.source.dense is None
@@ -90,7 +96,8 @@ class Question:
             return self.source.n
         if isinstance(self.source, (int, np.integer)):
             return int(self.source)
-        return int(self.source.shape[-1] if isinstance(self.source, BitMatrix) else self.taken.array.shape[-1])
+        whole = isinstance(self.source, BitMatrix) or self.in_windows
+        return int(self.source.shape[-1] if whole else self.taken.array.shape[-1])
 
     @cached_property
     def dtype(self) -> np.dtype:
@@ -98,6 +105,8 @@ class Question:
         wants, source = self.wants, self.source
         if isinstance(source, (int, np.integer)):
             return dtypes.resolve(self.semiring, wants.dtype, where=wants.where)
+        if self.in_windows:
+            return dtypes.resolve(self.semiring, wants.dtype, source.dtype, where=wants.where)
         if not isinstance(source, Graph):
             return np.dtype(bool) if isinstance(source, BitMatrix) else self.taken.array.dtype
         if source.weights is not None and self.narrowed:
@@ -133,7 +142,7 @@ class Question:
     @cached_property
     def device(self) -> str:
         """The device to compute on."""
-        unplaced = self.is_graph or isinstance(self.source, (int, np.integer))
+        unplaced = self.is_graph or isinstance(self.source, (int, np.integer)) or self.in_windows
         matrix = getattr(self.source, "dense", None)
         placed = matrix if matrix is not None and is_plain(matrix) else None
         return device_of(placed, self.wants.device) if unplaced else self.problem.device

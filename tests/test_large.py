@@ -22,8 +22,12 @@ from apsp.distributed import DistributedMatrix, world
 from apsp.formats import write
 from apsp.generate import road_like
 from apsp.large import checkpoints, in_memory
+from apsp.large.limits import Limits
 from apsp.large.sources import Source
+from apsp.question import Question
 from apsp.saving import tiles
+from apsp.wants import Wants
+from semiring.backend import bind
 from semiring.errors import (
     AlgebraError,
     DivergenceError,
@@ -391,6 +395,14 @@ def test_windows_that_are_not_what_they_should_be_are_refused(tmp_path, monkeypa
     weights[-1] = -1
     with pytest.raises(DomainError, match="at 70000"):
         shortest_paths(Graph.from_arrays(np.zeros(70_001, int), np.ones(70_001, int), weights), "max_times")
+
+
+def test_what_is_compiled_for_windows_is_known_before_they_are_read():
+    """It is announced where a kernel is compiled for the first time."""
+    wants = Wants(limits=Limits(memory=1 << 20), dtype="float64", device="cpu")
+    question = Question(Made(None), semiring.get("min_plus"), wants)
+    assert (question.n, question.dtype, question.device) == (400, np.float64, "cpu")
+    assert question.missing("closure") == bind(semiring.get("min_plus"), "float64").missing("closure")
 
 
 def test_windows_of_edges_are_those_of_the_matrix():
