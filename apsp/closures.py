@@ -199,10 +199,12 @@ def closure(
             return kind.close(A, semiring, ties=ties, steps=steps, null_value=null_value, **work, **storage)
     if ties not in TIES:
         raise ties_error(ties, "closure")
-    if steps and any(x is not None for x in (memory, checkpoint, output, gpus)):
+    large = {"memory": memory, "checkpoint": checkpoint, "output": output, "gpus": gpus}
+    if steps and large != dict.fromkeys(large):
+        got = ", ".join(f"{name}={value!r}" for name, value in large.items() if value is not None)
         raise ValueError(
             "closure: steps=True must be without memory=, checkpoint=, output= and gpus=, which are for large "
-            "matrices, got one of them. Leave it out."
+            f"matrices, got {got}. Leave steps out, or those."
         )
     algebra = get(semiring)
     plain = type(A) is np.ndarray and A.size <= ENTRIES and not steps and null_value is BY_RULE
@@ -211,7 +213,7 @@ def closure(
         question = Question(A, algebra, WANTS)
         if (repeated := repeat(question)) is not None:
             return repeated
-    limits = Limits.of(**storage)
+    limits = Limits.of(**storage, where="closure")
     with Limits.output_context(limits, gpus) as in_effect:
         wants = Wants.of(where="closure", nulls=nulls_of(null_value), limits=in_effect, table=True, **work)
         question = Question(matrix_or_graph(A, wants), algebra, wants)

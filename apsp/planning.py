@@ -112,7 +112,7 @@ def plan(
         unweighted=unweighted,
         nulls=nulls_of(null_value),
         gpus=gpus,
-        limits=Limits.of(memory, checkpoint, output),
+        limits=Limits.of(memory, checkpoint, output, where="plan"),
         table=engine == "auto" and sources is None and targets is None and not paths,  # as `closure` returns it
         dry=True,
     )

@@ -289,7 +289,9 @@ def _too_large(question: Question, found: list[Estimate]) -> MemoryNeeded:
     free = available(device) if limit is None else limit
     needs = "; ".join(f"{e.engine} {shown(e.bytes)} and {in_units(e.seconds)}" for e in found)
     way = "Ask for some rows, sources=[…]: SciPy's Dijkstra then takes no more than those."
-    way = way if limit is None else "Give more memory=, or leave it out."
+    if limit is not None:
+        dense = "" if question.wants.engine == "auto" else ", or take engine='dense', which streams through less"
+        way = f"Give more memory=, or leave it out{dense}."
     return MemoryNeeded(
         f"{question.wants.where}: what is held must fit on {device}, got {shown(free or 0)} free and a graph "
         f"for which it is {needs}. {way}"

@@ -101,8 +101,8 @@ def shown(count: float) -> str:
     return f"{count:.1f} PiB"
 
 
-def parsed(text: str | int) -> int:
-    """Bytes from a text such as "16GiB", "1.5 GB" or "4096"; a number stays as it is.
+def parsed(text: str | int, name: str = "memory") -> int:
+    """Bytes from a text such as "16GiB", "1.5 GB" or "4096"; a number stays as it is. Errors have the name.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def parsed(text: str | int) -> int:
         return text
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgtp]?)(i?)b?)\s*", str(text).lower())
     if found is None:
-        raise ValueError(f'memory must be a number of bytes such as "16GiB" or "500 MB", got {text!r}.')
+        raise ValueError(f'{name} must be a number of bytes such as "16GiB" or "500 MB", got {text!r}.')
     number, unit, binary = found.groups()
     return int(float(number) * (1024 if binary else 1000) ** " kmgtp".index(unit or " "))
 

@@ -16,7 +16,7 @@ from processes import ROOT
 from reference import Reference
 
 import semiring
-from apsp import Graph, Result, closure, plan, shortest_paths
+from apsp import Graph, Result, closure, plan, shortest_paths, transitive_closure
 from apsp.cli import main
 from apsp.distributed import DistributedMatrix, world
 from apsp.formats import write
@@ -345,11 +345,15 @@ def test_what_limits_would_leave_out_is_refused():
     A = np.zeros((2, 2))
     with pytest.raises(ValueError, match="overwrite=True"):
         closure(A, memory="1GiB", overwrite=True)
-    with pytest.raises(ValueError, match="checkpoint='ck/'"):
+    with pytest.raises(ValueError, match=r"^closure: every=5 .* checkpoint='ck/'"):
         closure(A, memory="1GiB", every=5)
     for every in (-1, np.nan, "5"):
-        with pytest.raises(ValueError, match="number of seconds"):
-            closure(A, checkpoint="nowhere", every=every)
+        with pytest.raises(ValueError, match=r"^shortest_paths: every must be .*number of seconds"):
+            shortest_paths(A, checkpoint="nowhere", every=every)
+    for ask in (closure, shortest_paths, plan, transitive_closure):
+        name = ask.__name__
+        with pytest.raises(ValueError, match=f"^{name}: memory must be a number of bytes"):
+            ask(A, memory="much")
     for ask in (shortest_paths, plan):
         with pytest.raises(ValueError, match="all pairs"):
             ask([(0, 1, 2)], memory="1GiB", sources=[0])

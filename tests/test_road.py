@@ -260,8 +260,10 @@ def test_rows_go_to_a_store_within_a_limit_of_memory(tmp_path, engine):
     r = apsp.shortest_paths(graph, engine=engine, dtype=D.dtype, memory="150MB", output=tmp_path / "far")
     assert r.plan.engine in ({engine} if engine != "auto" else {"searches", "elimination", "scipy"})
     np.testing.assert_allclose(apsp.Result.load(tmp_path / "far").engine.storage[:, :], D, rtol=1e-12)
-    with pytest.raises(MemoryNeeded, match="free and a graph"):
-        apsp.shortest_paths(graph, engine="searches", memory="1 kB", output=tmp_path / "far")
+    with pytest.raises(MemoryNeeded, match=r"free and a graph .* or take engine='dense', which streams through less"):
+        apsp.shortest_paths(graph, engine="searches", memory="1 MB", output=tmp_path / "far")
+    within = apsp.shortest_paths(graph, engine="dense", memory="1 MB", output=tmp_path / "far")
+    assert within.plan.schedule == "streamed"
     with pytest.raises(ValueError, match="checkpoint= comes with the dense closure"):
         apsp.shortest_paths(graph, engine="searches", checkpoint=tmp_path / "ck")
 

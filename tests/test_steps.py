@@ -110,8 +110,10 @@ def test_what_is_too_large_to_read_is_refused(shape):
 
 
 def test_what_does_not_go_together_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="steps=True must be without memory="):
+    with pytest.raises(ValueError, match=r"steps=True must be without memory=.*, got memory='1GiB'"):
         apsp.closure(A, steps=True, memory="1GiB")
+    with pytest.raises(ValueError, match=r"got checkpoint='ck', gpus=2\. Leave steps"):
+        apsp.closure(A, steps=True, checkpoint="ck", gpus=2)
     with pytest.raises(apsp.NegativeCycleError):
         apsp.closure(np.array([[0, -1.0], [0, 0]]), steps=True)
 

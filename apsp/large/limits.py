@@ -46,8 +46,8 @@ class Limits:
     target: str | None = None
 
     @classmethod
-    def of(cls, memory: Any, checkpoint: Any, output: Any, every: float | None = None) -> Limits | None:
-        """None where nothing was said.
+    def of(cls, memory: Any, checkpoint: Any, output: Any, every: float | None = None, *, where: str) -> Limits | None:
+        """None where nothing was said; `where` is the function that was, for errors.
 
         Raises
         ------
@@ -56,12 +56,14 @@ class Limits:
             often.
         """
         if every is not None and checkpoint is None:
-            raise ValueError(f"every={every!r} says how often a checkpoint is written: say checkpoint='ck/' as well.")
+            raise ValueError(
+                f"{where}: every={every!r} says how often a checkpoint is written: say checkpoint='ck/' as well."
+            )
         if every is not None and (not isinstance(every, Real) or not every >= 0):
-            raise ValueError(f"every must be a number of seconds, 0 or more, got {every!r}.")
+            raise ValueError(f"{where}: every must be a number of seconds, 0 or more, got {every!r}.")
         if memory is None and checkpoint is None and output is None:
             return None
-        size = None if memory is None else parsed(memory)
+        size = None if memory is None else parsed(memory, f"{where}: memory")
         return cls(size, checkpoint, EVERY if every is None else every, output)
 
     def check(self, wants: Wants) -> None:

@@ -135,7 +135,7 @@ def transitive_closure(
         with on_device(graph.dense):
             graph = _joining(graph, get(semiring))
     place = None if output is None else os.path.join(output, "")
-    limits = Limits.of(memory, None, place) or Limits()
+    limits = Limits.of(memory, None, place, where="transitive_closure") or Limits()
     if gpus is not None and limits.memory is not None:
         raise ValueError(
             "transitive_closure: memory= holds one process to so much, got gpus= as well. Say one of them."

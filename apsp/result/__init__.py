@@ -473,7 +473,8 @@ def shortest_paths(
     )
     rows = None if i is None else Labels([posed.labels[k] for k in i.tolist()], "sources of this result")
     cols = None if j is None else Labels([posed.labels[k] for k in j.tolist()], "targets of this result")
-    with Limits.output_context(Limits.of(memory, checkpoint, output, every), gpus) as in_effect:
+    limits = Limits.of(memory, checkpoint, output, every, where="shortest_paths")
+    with Limits.output_context(limits, gpus) as in_effect:
         found = answer(Question(posed, s, wants if in_effect is None else replace(wants, limits=in_effect)))
         if in_effect is not None:
             found = written(found, in_effect, s, callback)
