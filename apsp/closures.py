@@ -163,9 +163,11 @@ def closure(
 
     Notes
     -----
-    Integers saturate at the dtype's maximum, which stands for ∞. A cycle of m edges that only rounding makes negative,
-    by no more than 2√m · eps times the largest sum along a part of it, is none; where its sums are exact, the sign
-    decides. In (+, ×) there is no limit where rounding cannot tell the spectral radius from 1.
+    Integers saturate at the dtype's maximum, which stands for ∞. With edges of both signs a distance that fits is
+    missed where a part of its walk does not, and a longer walk may stand for it: take a wider dtype, or
+    `shortest_paths`, which refuses what does not fit. A cycle of m edges that only rounding makes negative, by no more
+    than 2√m · eps times the largest sum along a part of it, is none; where its sums are exact, the sign decides. In
+    (+, ×) there is no limit where rounding cannot tell the spectral radius from 1.
 
     O(n³): a dense matrix takes n³ pairs, each one ⊕ with one ⊗, and next to its n² entries a workspace that `plan`
     counts in bytes; squaring takes log₂ n times as many. The recursion is D'Alberto and Nicolau 2007, section 3, and
