@@ -75,11 +75,10 @@ def minimum_degree(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Or
         into[name[absorbed]] = name[last.into[absorbed]]
         step[name[pivot]] = last.step[pivot] + np.int32(before[-1])
         above.append(last.above)
-    steps, dense = int(before[-1]) + (len(last.above) if len(parts) > 1 else 0), last.dense
+    every, dense = np.concatenate(above), last.dense
     order, key, parent, counts = np.empty((4, len(vertex)), np.int32)
-    degree.columns(
-        into, step, np.concatenate(above), steps, dense, key, np.zeros(steps + 3, np.int64), order, parent, counts
-    )
+    workspace = key, np.zeros(len(every) + 3, np.int64)
+    degree.columns(into, step, every, len(every), dense, *workspace, order, parent, counts)
     if last.hubs:
         parent, counts = columns(parts[0].start, parts[0].heads, order, dense)
     permutation = np.concatenate([*(part.named(part.first) for part in parts), vertex[order]])
