@@ -73,16 +73,15 @@ def paths(
 
 @kernel
 def strips(
-    listed: Any, first: Any, begin: Any, rows: Any, columns: Any, owed: Any, begun: Any, lists: Any, corner: Any,
-    entries: Any, met: Any,
+    listed: Any, first: Any, begin: Any, rows: Any, columns: Any, begun: Any, lists: Any, corner: Any, entries: Any,
+    met: Any,
 ) -> None:  # fmt: skip
     """Supernodes as listed, four columns at a time, and the rows above these.
 
     begun : the first strip of each
     lists : where the items of each strip begin
     corner : of each strip, the six entries among its columns; −1 for none
-    owed : of each supernode, where what it owes to its rows begins
-    entries, met : of each item four entries; its column, and where that is owed to, −1 for the supernode's own
+    entries, met : of each item four entries, and its column
     """
     strip, x = 0, 0
     for i in range(len(listed)):
@@ -99,8 +98,7 @@ def strips(
             lists[strip] = x
             strip += 1
             for k in range(high, m):
-                met[x, 0] = f + k if k < w else rows[begin[s] + k - w]
-                met[x, 1] = owed[s] + k - w if k >= w else -1
+                met[x] = f + k if k < w else rows[begin[s] + k - w]
                 for c in range(low, low + 4):
                     entries[x, c - low] = columns[f + c] + k - c - 1 if c < high else -1
                 x += 1
@@ -109,12 +107,11 @@ def strips(
 
 @kernel
 def walked(
-    first: Any, begin: Any, rows: Any, base: Any, parent: Any, child: Any, low: Any, high: Any, owed: int, root: Any,
+    first: Any, begin: Any, rows: Any, base: Any, parent: Any, child: Any, low: Any, high: Any, root: Any,
     regions: Any, roots: Any, listed: Any, units: Any, numbered: Any,
 ) -> tuple[int, int]:  # fmt: skip
     """Regions: their strips from the lowest on, and the order in which these are done; how many roots, and strips.
 
-    owed : what the first root owes to its first row lies there
     root : of each supernode, workspace
     regions : (first strip, last + 1)
     roots : (supernode, rows, where what it owes to them begins, 0)
@@ -123,7 +120,7 @@ def walked(
         which place on the stack its first column has, or −1 where nothing meets it
     numbered : of each supernode, its first strip
     """
-    count, done, found = 0, 0, 0
+    count, done, found, owed = 0, 0, 0, 0
     for f in range(len(regions)):
         regions[f, 0] = count
         for s in range(low[f], high[f]):
@@ -175,7 +172,7 @@ def slots(
         for high in range(4, w + 4, 4):
             q = begin[t]
             for _ in range(min(high, w), w + begin[s + 1] - begin[s]):
-                row = met[x, 0]
+                row = met[x]
                 if row < edge:
                     place[x] = r + places[row] - base[t]
                 else:
@@ -183,47 +180,3 @@ def slots(
                         q += 1
                     place[x] = q - begin[t]
                 x += 1
-
-
-@kernel
-def children(
-    top: Any,
-    first: Any,
-    begin: Any,
-    local: Any,
-    child: Any,
-    sibling: Any,
-    owed: Any,
-    place: Any,
-    lists: Any,
-    below: Any,
-) -> None:
-    """Where what children owe to each row of the supernodes `top` lies.
-
-    owed : of each supernode, where what it owes to its rows begins
-    place : the first list of each
-    lists : of list k, items lists[k] … lists[k + 1] of below
-    """
-    count, y = 0, 0
-    for i in range(len(top)):
-        s = top[i]
-        m = first[s + 1] - first[s] + begin[s + 1] - begin[s]
-        place[s], start, lists[count] = count, y, 0
-        c = child[s]
-        while c >= 0:
-            for k in range(begin[c], begin[c + 1]):
-                lists[count + local[k]] += 1
-            c = sibling[c]
-        for k in range(m):
-            lists[count + k], y = y, y + lists[count + k]
-        c = child[s]
-        while c >= 0:
-            for k in range(begin[c], begin[c + 1]):
-                below[lists[count + local[k]]] = owed[c] + k - begin[c]
-                lists[count + local[k]] += 1
-            c = sibling[c]
-        for k in range(m, 0, -1):  # each now says where its own end
-            lists[count + k] = lists[count + k - 1]
-        lists[count] = start
-        count += m
-    lists[count] = y

@@ -28,14 +28,13 @@ struct alignas(2 * sizeof(Length)) Entry { Length length; int row; };
 struct alignas(16) Unit { int begin, up, first, base, strip; short count, own, width, several; int unused; };
 struct Region { int low, high; };  // units, and strips
 struct Root { int rows, count, first, unused; };  // where its rows are listed; the first of what it owes to them
-// A supernode above the regions: its first column and row of Y; columns, rows; where it owes to these; what is owed to
-// it; its first strip of four columns.
-struct Node { int first, row, width, rows, owed, place, strip, unused; };
-// Strips of the top: their items are rows of Y, and where these are owed to, with a length for each of four columns, ∞
-// where that is none or no distance; the six lengths among the columns, those to the first one first.
+// A supernode above the regions: its first column and row of Y; columns; its first strip of four columns.
+struct alignas(16) Node { int first, row, width, strip; };
+// Strips of the top: their items are rows of Y, with a length for each of four columns, ∞ where that is none or no
+// distance; the six lengths among the columns, those to the first one first.
 struct alignas(16) Quad { Length item[4]; };
 struct Strips {
-    const int2* rows;
+    const int* rows;
     const Quad *lengths, *numbers;
     const int *lists, *several;
     const Length *corner, *corner_numbers;
@@ -47,20 +46,35 @@ constexpr int group = 32 * each;
 // Sums are stored four at a time.
 __device__ inline long long fours(int count) { return (count + 3ll) / 4 * 4; }
 
-// Sums over the lanes of a warp, four at a time, one after the other: each step halves how many of the four a thread has.
+// Sums of four numbers over the lanes of a warp; thread 8 i gets that of x[i]. Each step halves how many of the four a
+// thread has.
+__device__ inline double added_up(const double (&x)[4]) {
+    const bool last = threadIdx.x & 16, odd = threadIdx.x & 8;
+    const double even_sum = (last ? x[2] : x[0]) + __shfl_xor_sync(everyone, last ? x[0] : x[2], 16);
+    const double odd_sum = (last ? x[3] : x[1]) + __shfl_xor_sync(everyone, last ? x[1] : x[3], 16);
+    double total = (odd ? odd_sum : even_sum) + __shfl_xor_sync(everyone, odd ? even_sum : odd_sum, 8);
+#pragma unroll
+    for (int by = 4; by; by /= 2) total += __shfl_xor_sync(everyone, total, by);
+    return total;
+}
+
+// Such sums, stored one after the other.
 struct Sums {
     double* out;
     __device__ explicit Sums(double* out) : out(out) {}
     __device__ void put(const double (&x)[4]) {
-        const int thread = threadIdx.x % 32;
-        const bool last = thread & 16, odd = thread & 8;
-        const double even_sum = (last ? x[2] : x[0]) + __shfl_xor_sync(everyone, last ? x[0] : x[2], 16);
-        const double odd_sum = (last ? x[3] : x[1]) + __shfl_xor_sync(everyone, last ? x[1] : x[3], 16);
-        double total = (odd ? odd_sum : even_sum) + __shfl_xor_sync(everyone, odd ? even_sum : odd_sum, 8);
-#pragma unroll
-        for (int by = 4; by; by /= 2) total += __shfl_xor_sync(everyone, total, by);
-        if (thread % 8 == 0) out[thread / 8] = total;
+        const double total = added_up(x);
+        if (threadIdx.x % 8 == 0) out[threadIdx.x % 32 / 8] = total;
         out += 4;
+    }
+    __device__ void put_none() {
+        if (threadIdx.x % 8 == 0) out[threadIdx.x % 32 / 8] = 0;
+        out += 4;
+    }
+    // Where they may well be none.
+    __device__ void put_any(const double (&x)[4]) {
+        if (__any_sync(everyone, x[0] != 0 || x[1] != 0 || x[2] != 0 || x[3] != 0)) put(x);
+        else put_none();
     }
 };
 
@@ -126,6 +140,18 @@ struct Best {
         }
         y[e] = least;
     }
+    // Where no lane reaches it, it is as long as nothing.
+    __device__ void drop_unreached() {
+#pragma unroll
+        for (int e = 0; e < each; ++e)
+            if (!(y[e] < Length(INFINITY))) y[e] = Length(INFINITY) - Length(INFINITY);
+    }
+    __device__ bool alike(const Cells& x, Length length) const {
+        bool any = false;
+#pragma unroll
+        for (int e = 0; e < each; ++e) any |= x.item[e].y + length == y[e];
+        return any;
+    }
     // z, where a lane is below the column.
     __device__ void begin(const Mine& mine, const Cells* z, int low, int high) {
         if (!mine.any(low, high)) return;
@@ -166,15 +192,15 @@ __device__ inline double inverse(float s) {
 }
 __device__ inline double inverse(double s) { return 1 / s; }
 
-// What is asked of four columns by each lane that reaches them, a walk.
-__device__ inline void ask(const Best (&best)[4], int width, const double* wanted, Owed (&g)[4]) {
+// What is asked of four columns by each lane that reaches them, a walk: so many times what is wanted.
+__device__ inline void ask(const Best (&best)[4], int width, const double* wanted, const Owed& times, Owed (&g)[4]) {
     bool one = true;
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
         const double demand = c < width ? wanted[c] : 0.0;
 #pragma unroll
         for (int e = 0; e < each; ++e) {
-            g[c].item[e] = demand, one &= c >= width || best[c].s[e] == 1;
+            g[c].item[e] = demand * times.item[e], one &= c >= width || best[c].s[e] == 1;
         }
     }
     if (!__any_sync(everyone, !one)) return;
@@ -212,7 +238,7 @@ __device__ inline void survey(const Best (&best)[4], int width, Mine& mine, int*
 
 // What four columns owe to one another, the first one first.
 __device__ inline void corner_back(const Best (&best)[4], Owed (&g)[4], const Length* corner, const Number* numbers, Sums& sums) {
-    double found[8];
+    double found[6];
 #pragma unroll
     for (int c = 0; c < 3; ++c)
 #pragma unroll
@@ -221,9 +247,8 @@ __device__ inline void corner_back(const Best (&best)[4], Owed (&g)[4], const Le
             const Cells x = best[k].cells();
             found[entry] = best[c].back(x, ways_of(x), corner[entry], numbers ? double(numbers[entry]) : 1.0, g[c], g[k]);
         }
-    found[6] = found[7] = 0;
-    sums.put({found[0], found[1], found[2], found[3]});
-    sums.put({found[4], found[5], found[6], found[7]});
+    sums.put_any({found[0], found[1], found[2], found[3]});
+    sums.put_any({found[4], found[5], 0, 0});
 }
 
 // What they owe to a row above them.
@@ -265,9 +290,9 @@ __device__ inline void descend(Best (&best)[4], int begin, int end, const Quad* 
 
 extern "C" __global__ void __launch_bounds__(32 * warps)
     walk_regions(const Region* regions, int count, const Unit* units, const int* item_slots, const Quad* item_lengths, const Quad* item_numbers,
-                 const int* lists, const Length* corners, const Length* corner_numbers, const Root* roots, const int* rows, const double* wanted,
-                 const int* lowest, const int* starts, const Cells* z, Owed* z_owed, const Cells* Y, Owed* G, int lanes, double* partial,
-                 long long partial_pitch, int* missing, double* greatest) {
+                 const int* lists, const Length* corners, const Length* corner_numbers, const Root* roots, const int* rows, const double* wanted, const Owed* factors,
+                 const int* lowest, const int* starts, const Cells* z, Owed* z_owed, const Cells* Y, Owed* G, unsigned char* owing, int lanes,
+                 double* partial, long long partial_pitch, int* missing, double* greatest) {
     extern __shared__ __align__(16) unsigned char shared[];
     const Region region = regions[blockIdx.x % count];
     const int warp = threadIdx.x / 32, thread = threadIdx.x % 32, index = blockIdx.x / count * warps + warp, pitch = lanes / each;
@@ -294,6 +319,7 @@ extern "C" __global__ void __launch_bounds__(32 * warps)
     Owed* const owed = owes + warp * stack_rows * 32 + thread;
     Mine mine(index, starts);
     const int lane = mine.lane / each;
+    const Owed times = factors[lane];
     const bool near = __any_sync(everyone, mine.any(own_units[0].first, own_units[high - 1].first + own_units[high - 1].width - 1));
     Sums sums(partial + index * partial_pitch + 4ll * first + 8ll * region.low);
     z += lane, z_owed += lane, Y += lane, G += lane;
@@ -332,7 +358,7 @@ extern "C" __global__ void __launch_bounds__(32 * warps)
             descend<2>(best, unit.begin, unit.begin + unit.count, lengths, unit.several ? item_numbers : nullptr, own_corners + 6 * unit.strip,
                     corner_numbers + 6 * unit.strip, [&](int k) { return path[slots[k] * 32]; });
             survey(best, unit.width, mine, missing + unit.first);
-            ask(best, unit.width, asked + 4 * now, g);
+            ask(best, unit.width, asked + 4 * now, times, g);
         }
         if (!closing) {
 #pragma unroll
@@ -348,26 +374,47 @@ extern "C" __global__ void __launch_bounds__(32 * warps)
                 if (c < unit.width) best[c].leave(mine, g[c], z + place, z_owed + place, lowest[unit.first + c], unit.first + c);
             }
         }
+#pragma unroll
+        for (int c = 0; c < 4; ++c) best[c].drop_unreached();
 #pragma unroll 1
         for (int k = unit.begin; k < unit.begin + unit.count; ++k) {
             const int slot = slots[k] * 32;
+            const Cells x = path[slot];
+            const Quad length = lengths[k];
+            bool any = false;
+#pragma unroll
+            for (int c = 0; c < 4; ++c) any |= best[c].alike(x, length.item[c]);
+            if (!__any_sync(everyone, any)) {  // of most rows that is so
+                sums.put_none();
+                continue;
+            }
             Owed above = owed[slot];
-            row_back(best, g, path[slot], lengths[k], unit.several ? item_numbers + k : nullptr, above, sums);
+            row_back(best, g, x, length, unit.several ? item_numbers + k : nullptr, above, sums);
             owed[slot] = above;
         }
         closed = unit.up >= 0 ? unit.up - region.low : high;
         if (unit.up >= 0) continue;
         const Root root = roots[~unit.up];
-        for (int k = 0; k < root.count; ++k) G[(root.first + k) * (long long)pitch] = owed[k * 32];
+        for (int k = 0; k < root.count; ++k) {
+            const Owed sum = owed[k * 32];
+            bool any = false;
+#pragma unroll
+            for (int e = 0; e < each; ++e) any |= sum.item[e] != 0;
+            any = __any_sync(everyone, any);
+            if (any) G[(root.first + k) * (long long)pitch] = sum;
+            if (thread == 0) owing[(root.first + k) * (long long)(lanes / group) + index] = any;
+        }
     }
     mine.tell(greatest);
 }
 
-// y of the supernodes of a level of the top, four columns at a time.
+// y of the supernodes of a level of the top, four columns at a time. Bit c of taken[k, group] is set where a lane of the
+// group takes item k to column c: few do.
 extern "C" __global__ void __launch_bounds__(128)
-    sweep_down(const Node* nodes, int count, const int2* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
+    sweep_down(const Node* nodes, int count, const int* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
                const int* several_in, const Length* corner, const Length* corner_numbers,
-               const int* lowest, const int* base, const int* starts, const Cells* z, Cells* Y, int lanes, int* missing, double* greatest) {
+               const int* lowest, const int* base, const int* starts, const Cells* z, Cells* Y, unsigned char* taken, int lanes, int* missing,
+               double* greatest) {
     const Node node = nodes[blockIdx.x % count];
     const int index = blockIdx.x / count * 4 + threadIdx.x / 32, pitch = lanes / each;
     if (index * group >= lanes) return;
@@ -385,106 +432,118 @@ extern "C" __global__ void __launch_bounds__(128)
             if (first + c < node.width) best[c].begin(mine, z + (long long)base[column] * pitch, lowest[column], column);
         }
         descend<4>(best, begin, end, strips.lengths, several ? strips.numbers : nullptr, strips.corner + 6 * at, strips.corner_numbers + 6 * at,
-                [&](int k) { return Y[strips.rows[k].x * (long long)pitch]; });
+                [&](int k) { return Y[strips.rows[k] * (long long)pitch]; });
         survey(best, min(4, node.width - first), mine, missing + node.first + first);
 #pragma unroll
         for (int c = 0; c < 4; ++c)
             if (first + c < node.width) Y[(node.row + first + c) * (long long)pitch] = best[c].cells();
+#pragma unroll
+        for (int c = 0; c < 4; ++c) best[c].drop_unreached();
+        for (int start = begin; start < end; start += 32) {
+            unsigned own = 0;
+#pragma unroll 4
+            for (int k = start; k < min(start + 32, end); ++k) {
+                const Cells x = Y[strips.rows[k] * (long long)pitch];
+                const Quad length = strips.lengths[k];
+                unsigned found = 0;
+#pragma unroll
+                for (int c = 0; c < 4; ++c) found |= unsigned(__any_sync(everyone, best[c].alike(x, length.item[c])) != 0) << c;
+                if (k - start == threadIdx.x % 32) own = found;
+            }
+            if (start + threadIdx.x % 32 < end) taken[(start + threadIdx.x % 32) * (long long)(lanes / group) + index] = own;
+        }
     }
     mine.tell(greatest);
 }
 
-// What the supernodes of a level of the top owe to their rows, when all below them is done. G: of the columns of the
-// top, then of what each supernode and each root of a region owes to its rows.
+// What may be owed to a column of a strip: by a row of G, if bit (what >> 2) & 3 of the group's `flag` is set. `what` & 3
+// is the column; 16 says that a root of a region owes it, else a column below does along an entry, with the sum at `place`.
+struct alignas(16) Part { int flag, row, what, place; };
+
+// What is owed to the columns of a level of the top, when all below them are done. They ask those that may owe to them, in
+// one order, four at a time; few do.
 extern "C" __global__ void __launch_bounds__(128)
-    sweep_up(const Node* nodes, int count, const int2* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
+    sweep_up(const Node* nodes, int count, const int* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
              const int* several_in, const Length* corner, const Length* corner_numbers,
-             const double* wanted, const int* children, const int* below, const int* lowest, const int* base, const int* starts,
-             const Cells* z, Owed* z_owed, const Cells* Y, Owed* G, int lanes, double* partial, long long partial_pitch) {
+             const double* wanted, const Owed* factors, const Part* parts, const Length* part_lengths, const Number* part_numbers,
+             const int* part_lists, const int* lowest, const int* base, const int* starts, const Cells* z, Owed* z_owed, const Cells* Y, Owed* G,
+             const unsigned char* taken, int lanes, double* partial, long long partial_pitch) {
+    __shared__ Cells cells[4][4][32];
+    __shared__ Owed waiting[4][4][32];
     const Node node = nodes[blockIdx.x % count];
-    const int index = blockIdx.x / count * 4 + threadIdx.x / 32, pitch = lanes / each;
+    const int warp = threadIdx.x / 32, thread = threadIdx.x % 32, index = blockIdx.x / count * 4 + warp, pitch = lanes / each, groups = lanes / group;
     if (index * group >= lanes) return;
-    const Strips strips{strip_rows, strip_lengths, strip_numbers, strip_lists, several_in, corner, corner_numbers};
     Mine mine(index, starts);
     const int lane = mine.lane / each;
-    z += lane, z_owed += lane, Y += lane, G += lane;
-    const bool alone = node.width <= 4;  // then nothing else adds to its rows
-    // What was owed so far to four rows of the front, from k on: by children, or what was stored.
-    const auto gather = [&](int k, int end, bool stored, Owed(&total)[4]) {
-        int from[5];
-#pragma unroll
-        for (int i = 0; i < 5; ++i) from[i] = children[node.place + min(k + i, end)];
-#pragma unroll
-        for (int i = 0; i < 4; ++i) total[i] = Owed{};
-        for (int j = 0;; ++j) {
-            bool any = false;
-            Owed x[4];
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                const bool one = stored ? j == 0 && k + i < end : from[i] + j < from[i + 1];
-                any |= one, x[i] = Owed{};
-                if (!one) continue;
-                const int row = k + i < node.width ? node.row + k + i : node.owed + k + i - node.width;
-                x[i] = G[(stored ? row : below[from[i] + j]) * (long long)pitch];
-            }
-            if (!any) break;
-#pragma unroll
-            for (int i = 0; i < 4; ++i)
-#pragma unroll
-                for (int e = 0; e < each; ++e) total[i].item[e] += x[i].item[e];
-        }
-    };
-    const int all = node.width + node.rows;
-    if (!alone)
-        for (int k = 0; k < all; k += 4) {
-            Owed total[4];
-            gather(k, all, false, total);
-#pragma unroll
-            for (int i = 0; i < 4; ++i)
-                if (k + i < all) G[(k + i < node.width ? node.row + k + i : node.owed + k + i - node.width) * (long long)pitch] = total[i];
-        }
-    Sums sums(partial + index * partial_pitch + 4ll * strips.lists[node.strip] + 8ll * node.strip);
+    const Owed times = factors[lane];
+    z += lane, z_owed += lane, Y += lane, G += lane, taken += index, partial += index * partial_pitch;
 #pragma unroll 1
     for (int strip = 0; 4 * strip < node.width; ++strip) {
-        const int at = node.strip + strip, first = 4 * strip, begin = strips.lists[at], end = strips.lists[at + 1];
-        const int width = min(4, node.width - first), column = node.first + first;
-        const bool several = strips.several[at];
+        const int at = node.strip + strip, first = 4 * strip, width = min(4, node.width - first), column = node.first + first;
         Best best[4];
-        Owed g[4], added[4];
-#pragma unroll
-        for (int c = 0; c < 4; ++c)
-            if (c < width) best[c] = Best(Y[(node.row + first + c) * (long long)pitch]);
-        gather(first, first + width, !alone, added);
-        ask(best, width, wanted + column, g);
-#pragma unroll
-        for (int c = 0; c < 4; ++c)
-#pragma unroll
-            for (int e = 0; e < each; ++e) g[c].item[e] += added[c].item[e];
-        corner_back(best, g, strips.corner + 6 * at, several ? strips.corner_numbers + 6 * at : nullptr, sums);
+        Owed g[4];
 #pragma unroll
         for (int c = 0; c < 4; ++c) {
-            const long long place = (long long)base[column + min(c, width - 1)] * pitch;
-            if (c < width) best[c].leave(mine, g[c], z + place, z_owed + place, lowest[column], column + c);
+            if (c < width) best[c] = Best(Y[(node.row + first + c) * (long long)pitch]);
+            cells[warp][c][thread] = best[c].cells(), waiting[warp][c][thread] = Owed{};
         }
+        const int end = part_lists[at + 1];
 #pragma unroll 1
-        for (int k = begin; k < end; k += 4) {
-            int2 rows[4];
-            Cells x[4];
+        for (int k = part_lists[at] + thread; k - thread < end; k += 32) {
+            const Part own = k < end ? parts[k] : Part{};
+            const Length own_length = k < end ? part_lengths[k] : Length(0);
+            const Number own_number = k < end ? part_numbers[k] : Number(0);
+            unsigned left = __ballot_sync(everyone, k < end && taken[own.flag * (long long)groups] >> (own.what >> 2 & 3) & 1);
+#pragma unroll 1
+            while (left) {
+                int from[4], what[4];
+                Cells x[4];
+                Owed owed[4];
 #pragma unroll
-            for (int i = 0; i < 4; ++i) rows[i] = strips.rows[min(k + i, end - 1)];
+                for (int i = 0; i < 4; ++i) {
+                    from[i] = __ffs(left) - 1, left &= left - 1;  // −1 for none
+                    what[i] = __shfl_sync(everyone, own.what, from[i] & 31);
+                    const long long row = __shfl_sync(everyone, own.row, from[i] & 31) * (long long)pitch;
+                    if (from[i] < 0) continue;
+                    owed[i] = G[row];
+                    if (what[i] < 16) x[i] = Y[row];
+                }
+                double found[4] = {};
+                int place = -1;
 #pragma unroll
-            for (int i = 0; i < 4; ++i) x[i] = Y[rows[i].x * (long long)pitch];
-            if (alone) gather(node.width + k - begin, all, false, added);
-            else
+                for (int i = 0; i < 4; ++i) {
+                    const Length length = __shfl_sync(everyone, own_length, from[i] & 31);
+                    const double number = __shfl_sync(everyone, own_number, from[i] & 31);
+                    const int there = __shfl_sync(everyone, own.place, from[i] & 31);
+                    if (from[i] < 0) continue;
+                    if (thread == 8 * i) place = there;
+                    const Cells here = cells[warp][what[i] & 3][thread];
+                    Owed total = waiting[warp][what[i] & 3][thread];
 #pragma unroll
-                for (int i = 0; i < 4; ++i) added[i] = G[rows[i].y * (long long)pitch];
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                if (k + i >= end) break;
-                const Quad* numbers = several ? strips.numbers + k + i : nullptr;
-                row_back(best, g, x[i], strips.lengths[k + i], numbers, added[i], sums);
-                G[rows[i].y * (long long)pitch] = added[i];
+                    for (int e = 0; e < each; ++e) {
+                        if (what[i] >= 16) total.item[e] += owed[i].item[e];
+                        else if (here.item[e].y + length == x[i].item[e].y)
+                            total.item[e] += number * owed[i].item[e], found[i] += double(here.item[e].s) * owed[i].item[e];
+                    }
+                    waiting[warp][what[i] & 3][thread] = total;
+                }
+                const double sum = added_up(found);
+                if (place >= 0) partial[place] = sum;
             }
+        }
+        ask(best, width, wanted + column, times, g);
+#pragma unroll
+        for (int c = 0; c < 4; ++c)
+#pragma unroll
+            for (int e = 0; e < each; ++e) g[c].item[e] += waiting[warp][c][thread].item[e];
+        Sums sums(partial + 4ll * strip_lists[at] + 8ll * at);
+        corner_back(best, g, corner + 6 * at, several_in[at] ? corner_numbers + 6 * at : nullptr, sums);
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+            if (c >= width) continue;
+            const long long place = (long long)base[column + c] * pitch;
+            best[c].leave(mine, g[c], z + place, z_owed + place, lowest[column + c], column + c);
+            G[(node.row + first + c) * (long long)pitch] = g[c];
         }
     }
 }
@@ -586,7 +645,7 @@ struct Path {
 
 // The climb through the supernodes of a level of the top, for the lanes below each.
 extern "C" __global__ void __launch_bounds__(128)
-    climb_level(const Node* nodes, int count, const int2* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
+    climb_level(const Node* nodes, int count, const int* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
                 const int* several_in, const Length* corner, const Length* corner_numbers, const int* lowest, const int* base, const int* starts,
                 Cells* z, Owed* z_owed, int lanes) {
     const Node node = nodes[blockIdx.x % count];
@@ -618,7 +677,7 @@ extern "C" __global__ void __launch_bounds__(128)
         }
 #pragma unroll 2
         for (int k = begin; k < end; ++k) {
-            const int place = strips.rows[k].x;
+            const int place = strips.rows[k];
             const Quad length = strips.lengths[k];
             Best above = path.best(place);
 #pragma unroll
@@ -630,7 +689,7 @@ extern "C" __global__ void __launch_bounds__(128)
 
 // The same backwards, parents first. A group's sums of a strip begin at places[strip], those of the groups before it first.
 extern "C" __global__ void __launch_bounds__(128)
-    climb_back_level(const Node* nodes, int count, const int2* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
+    climb_back_level(const Node* nodes, int count, const int* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
                      const int* several_in, const Length* corner, const Length* corner_numbers, const int* lowest, const int* base, const int* starts,
                      Cells* z, Owed* z_owed, int lanes, const long long* places, const int* first_group, double* partial) {
     const Node node = nodes[blockIdx.x % count];
@@ -658,7 +717,7 @@ extern "C" __global__ void __launch_bounds__(128)
         Sums sums(out + 8);
 #pragma unroll 2
         for (int k = begin; k < end; ++k) {
-            const int place = strips.rows[k].x;
+            const int place = strips.rows[k];
             const Quad length = strips.lengths[k];
             const Best above = path.best(place);
             const Owed owed = path.owes(place);

@@ -139,25 +139,21 @@ class Layout:
         of_top = np.repeat(kind == regions.TOP, w)
         self.top_columns = int(of_top.sum())
         rank[of_top] = np.arange(self.top_columns)
-        owed = np.full(count, -1, np.int64)  # after the columns of the top
-        owed[top] = self.top_columns + np.cumsum(r[top]) - r[top]
-        below_top = self.top_columns + int(r[top].sum())
         # Regions, and the order in which their supernodes are done.
         in_region, roots = np.zeros((found, 2), np.int32), np.zeros((count, 4), np.int32)
         listed, units = np.zeros(count - len(top), np.int32), np.zeros((int(strip_count.sum()), 5), np.int32)
         root, numbered, begun = np.zeros((3, count), np.int32)
-        tables = S.first, S.begin, S.rows, S.base, S.parent, S.child, low[:found], high[:found], below_top
+        tables = S.first, S.begin, S.rows, S.base, S.parent, S.child, low[:found], high[:found]
         root_count, unit_count = walks.walked(*tables, root, in_region, roots, listed, units, numbered)
         units, roots = units[:unit_count], roots[:root_count]
-        owed[roots[:, 0]] = roots[:, 2]
-        self.owed = below_top + int(roots[:, 1].sum())
         roots[:, 0] = S.begin[roots[:, 0]]  # their rows are those of the structure
+        self.owed = owed = int(roots[:, 1].sum())
 
         def four(supernodes: np.ndarray) -> tuple[np.ndarray, ...]:
             strips, size = int(strip_count[supernodes].sum()), int(items[supernodes].sum())
             lists, corner = np.empty(strips + 1, np.int64), np.empty((strips, 6), np.int32)
-            entries, met = np.empty((size, 4), np.int32), np.empty((size, 2), np.int32)
-            walks.strips(supernodes, S.first, S.begin, S.rows, columns, owed, begun, lists, corner, entries, met)
+            entries, met = np.empty((size, 4), np.int32), np.empty(size, np.int32)
+            walks.strips(supernodes, S.first, S.begin, S.rows, columns, begun, lists, corner, entries, met)
             return lists, corner, entries, met
 
         put = cupy.asarray
@@ -171,21 +167,21 @@ class Layout:
         self.units = [
             put(x) for x in (units[:, 0], units[:, 1], path_place[units[:, 1]], strip, units[:, 2], units[:, 4])
         ]
-        self.which, self.slots, self.met = put(which), put(slots), put(which[met[:, 0]])
+        self.which, self.slots, self.met = put(which), put(slots), put(which[met])
         *self.strips, met = four(top)
-        self.alone = put(np.repeat(w[top] <= 4, items[top]))  # all rows, for what is owed is passed on with them
         self.strips = [put(x) for x in self.strips]
-        above = rank[met[:, 0]]
-        self.rows_above = put(np.stack((above, np.where(met[:, 1] < 0, above, met[:, 1])), axis=1).astype(np.int32))
-        on_path = path_place[met[:, 0]]
-        self.places_above = put(np.stack((on_path, on_path), axis=1))
-        place, below = np.zeros(count, np.int32), np.empty(self.owed, np.int32)
-        children = np.zeros(int(m[top].sum()) + 1, np.int32)
-        walks.children(top, S.first, S.begin, S.local, S.child, S.sibling, owed, place, children, below)
+        self.rows_above, self.places_above = put(rank[met]), put(path_place[met])
+        # Of each row of what roots of regions owe, its column in the top; of columns there their strip, and its first.
+        row = np.repeat(roots[:, 0] - np.cumsum(roots[:, 1]) + roots[:, 1], roots[:, 1]) + np.arange(owed)
+        self.owed_rows = put(rank[S.rows[row]])
+        of_strip = np.repeat(top, strip_count[top])
+        strip_rows = (rank[S.first[of_strip]] + 4 * (np.arange(len(of_strip)) - begun[of_strip])).astype(np.int32)
+        self.strip_rows = put(strip_rows)
+        self.strip_of = put(np.searchsorted(strip_rows, np.arange(self.top_columns), side="right").astype(np.int32) - 1)
         depth = np.zeros(count, np.int32)
         regions.depths(S.parent, depth)
-        nodes = np.zeros((len(top), 8), np.int32)
-        for k, values in enumerate((S.first[:-1], rank[S.first[:-1]], w, r, owed, place, begun)):
+        nodes = np.zeros((len(top), 4), np.int32)
+        for k, values in enumerate((S.first[:-1], rank[S.first[:-1]], w, begun)):
             nodes[:, k] = values[top]
         by = np.argsort(depth[top], kind="stable")
         on_device = put(nodes[by])
@@ -196,11 +192,9 @@ class Layout:
         starts = np.concatenate(([0], np.cumsum(np.where(of_top, 0, np.diff(columns)))))
         self.climbing = put(np.flatnonzero(in_regions)), put(climbed[in_regions]), put(starts)
         # Lanes below each column of a region, and below the supernode of each strip.
-        of_strip = np.repeat(top, strip_count[top])
         self.low = put(np.concatenate((lowest, lowest[S.first[of_strip]])))
         self.high = put(np.concatenate((np.arange(S.n), S.first[of_strip + 1] - 1)) + 1)
         self.bottom = put((S.base + w - 1).astype(np.int32)[S.owner])
-        self.children, self.below = put(children), put(below)
         self.base, self.above, self.lowest = put(path_place), put(above_column), put(lowest)
         self.roots, self.root_rows, self.regions = put(roots), put(rank[S.rows]), put(in_region)
         self.front, self.squares, self.local = np.zeros(count, FRONT), int((m**2).sum()), put(S.local)
@@ -218,7 +212,7 @@ class Layout:
 
     def bytes(self, itemsize: int) -> int:
         """What a lane takes in memory, without its sums."""
-        return self.top_columns * 2 * itemsize + 8 * self.owed + self.height * (2 * itemsize + 12)
+        return self.top_columns * (2 * itemsize + 8) + 8 * self.owed + self.height * (2 * itemsize + 12)
 
 
 def _runs(keys: np.ndarray) -> list[slice]:
@@ -273,7 +267,7 @@ class Lists:
 
 
 class Strips:
-    """The same, four columns at a time; a row that none of their entries leads to is left out, unless `always` says so.
+    """The same, four columns at a time; a row that none of their entries leads to is left out.
 
     Attributes
     ----------
@@ -281,6 +275,8 @@ class Strips:
         Which of the rows are left.
     lists : int32 array (strips + 1,)
         Where those of each strip begin.
+    strip : int array (items,)
+        Which strip each is of.
     several : int32 array (strips,)
         1 where an entry stands for several walks.
     begin : int32 array (strips + 1,)
@@ -291,9 +287,7 @@ class Strips:
         Where each of a group's sums is in F, −1 for none.
     """
 
-    def __init__(
-        self, tables: Any, rows: Any, kept: Any, lengths: Any, numbers: Any, dtype: np.dtype, always: Any = False
-    ) -> None:
+    def __init__(self, tables: Any, rows: Any, kept: Any, lengths: Any, numbers: Any, dtype: np.dtype) -> None:
         import cupy
 
         def of(entries: Any) -> tuple[Any, Any, Any]:
@@ -306,7 +300,7 @@ class Strips:
 
         begin, corner, four = tables
         there, long, many = of(four)
-        any_of = there.any(axis=1) | always
+        any_of = there.any(axis=1)
         selected = cupy.flatnonzero(any_of)
         lists = _before(any_of)[begin]
         corner_there, corner_long, corner_many = of(corner)
@@ -320,7 +314,7 @@ class Strips:
         self.places = cupy.full(8 * strips + 4 * len(selected), -1, np.int32)
         starts = self.begin[:-1]
         self.places[starts[:, None] + cupy.arange(6)] = cupy.where(corner_there, corner, -1)
-        strip = cupy.searchsorted(begin[1:], selected, side="right")
+        self.strip = strip = cupy.searchsorted(begin[1:], selected, side="right")
         starts = 8 * (strip + 1) + 4 * cupy.arange(len(selected))
         self.places[starts[:, None] + cupy.arange(4)] = cupy.where(there, four[selected], -1)
         self.selected, self.lists, self.several = selected, lists, several
@@ -373,7 +367,8 @@ class Flows:
         self.kernels = kernels(layout.shape, kind, self.slack, gpu.current())
         lower, upper = ((*N.of(side), self.dtype) for side in ("lower", "upper"))
         walked = self.walked = Strips(layout.walking, layout.slots, *lower)
-        self.strips = Strips(layout.strips, layout.rows_above, *lower, layout.alone)
+        self.strips = Strips(layout.strips, layout.rows_above, *lower)
+        self._ask()
         self.climbing = Lists(layout.climbing, *upper)
         self.climbed = Strips(layout.strips, layout.places_above, *upper)
         # Sums of the climb: of columns of regions, then of strips of the top.
@@ -394,32 +389,61 @@ class Flows:
         self.missing, self.greatest = cupy.zeros(n, np.int32), cupy.zeros(2)
         self.count, self.sources = 0, np.zeros(n, np.int64)
 
+    def _ask(self) -> None:
+        """By strip of the top, what may be owed to its columns: `Part` in flows.cu, by roots of regions first."""
+        import cupy
+
+        layout, strips = self.layout, self.strips
+        rows, lengths, numbers = strips.arrays[:3]
+        entries = cupy.flatnonzero(lengths < np.inf)
+        item, column, owed = entries // 4, entries % 4, cupy.arange(layout.owed)
+        strip, none = strips.strip[item], cupy.full(layout.owed, -1, np.int32)
+        above = cupy.concatenate((layout.owed_rows, rows[item]))
+        asking = layout.strip_of[above]
+        what = above - layout.strip_rows[asking] + cupy.concatenate((16 + 0 * none, 4 * column))
+        flag = cupy.concatenate((len(rows) + owed, item))
+        row = cupy.concatenate((layout.top_columns + owed, layout.strip_rows[strip] + column))
+        place = cupy.concatenate((none, entries + 8 * (strip + 1)))
+        order = cupy.argsort(asking, kind="stable")
+        parts = cupy.stack((flag, row, what, place), axis=1)[order].astype(np.int32)
+        of_parts = (
+            cupy.concatenate((cupy.zeros(layout.owed, self.dtype), x.ravel()[entries]))[order]
+            for x in (lengths, numbers)
+        )
+        lists = cupy.searchsorted(asking[order], cupy.arange(len(strips.lists))).astype(np.int32)
+        self.parts = *(cupy.ascontiguousarray(x) for x in (parts, *of_parts)), lists
+
     @on_device
-    def add(self, sources: np.ndarray, asked: Any, report: Callable[[int], None]) -> bool:
-        """As the CPU's; of what every source asks alike alone."""
+    def add(
+        self, sources: np.ndarray, asked: Any, report: Callable[[int], None], times: np.ndarray | None = None
+    ) -> bool:
+        """As the CPU's; of what every source asks alike alone, or each so many times that."""
         import cupy
 
         if callable(asked):
             return False
-        columns = np.sort(self.S.position[sources])
+        columns, times = self.S.position[sources], np.ones(len(sources)) if times is None else times
+        order = np.argsort(columns)
+        columns, times = columns[order], times[order]
         wanted = cupy.asarray(np.ascontiguousarray(asked[self.S.permutation], np.float64))
         unit = WARP * self.layout.shape.each
-        line = self.layout.bytes(self.dtype.itemsize) + 16 * (len(self.walked.places) + len(self.strips.places)) // unit
+        each = 16 * (len(self.walked.places) + len(self.strips.places)) + self.layout.owed + len(self.strips.selected)
+        line = self.layout.bytes(self.dtype.itemsize) + each // unit
         lanes = min(LANES, int((available("cuda") or 1 << 30) * SHARE / line), len(columns) + unit - 1) // unit * unit
         require(line * unit, "cuda", where="flows", hint=HINT)
         lanes = max(lanes, unit)
         for start in range(0, len(columns), lanes):
-            self._batch(columns[start : start + lanes], wanted)
+            self._batch(columns[start : start + lanes], wanted, times[start : start + lanes])
             report(min(start + lanes, len(columns)))
         self.count += len(sources)
         self.sources[sources] += 1
         farthest, most = self.greatest.get().tolist()
         if self.kind == "float" and max(farthest, most) >= EXACT:
             self._use("double")
-            return self.add(sources, asked, report)
+            return self.add(sources, asked, report, times[np.argsort(order)])
         return most <= (1.0 if self.slack else MANY)
 
-    def _batch(self, columns: np.ndarray, wanted: Any) -> None:
+    def _batch(self, columns: np.ndarray, wanted: Any, times: np.ndarray) -> None:
         """The rows of some sources, and what they owe."""
         import cupy
 
@@ -428,10 +452,14 @@ class Flows:
         lanes = groups * wide
         starts = np.full(lanes, -1, np.int32)
         starts[: len(columns)] = columns
-        starts = cupy.asarray(starts)
+        starts, factors = cupy.asarray(starts), np.ones(lanes)
+        factors[: len(columns)] = times
+        factors = cupy.asarray(factors)
         pitch, count = np.int32(lanes), np.int32(groups)
         Y, z = (cupy.empty((max(rows, 1), lanes, 2), self.dtype) for rows in (layout.top_columns, layout.height))
-        G, owed = (cupy.empty((max(rows, 1), lanes)) for rows in (layout.owed, layout.height))
+        items = len(self.strips.selected)  # then come rows of what roots of regions owe
+        G, owed = (cupy.empty((rows + 1, lanes)) for rows in (layout.top_columns + layout.owed, layout.height))
+        taken = cupy.empty((items + layout.owed + 1, groups), np.uint8)
         path = cupy.empty((max(layout.height, 1), lanes), np.int32)
         blocks = -(-groups // WARPS)
         each, many, climbing = (WARP * WARPS,), len(layout.regions), self.climbing.tables
@@ -442,18 +470,19 @@ class Flows:
             level = nodes.data.ptr, np.int32(len(nodes)), *self.climbed.tables
             found["climb_level"]((len(nodes) * blocks,), each, (*level, *paths, owed.data.ptr, pitch))
         low, high = len(self.walked.places), len(self.strips.places)
-        partial = cupy.empty((groups, max(low + high, 1)))
+        partial, partial_above = cupy.empty((groups, max(low, 1))), cupy.zeros((groups, max(high, 1)))
         for nodes in layout.levels:
             level = nodes.data.ptr, np.int32(len(nodes)), *self.strips.tables
-            arguments = *level, *paths, Y.data.ptr, pitch, *ends
+            arguments = *level, *paths, *addresses(Y, taken), pitch, *ends
             found["sweep_down"]((len(nodes) * blocks,), each, arguments)
         if many:
             shape = layout.shape
             slots, lengths, numbers, lists, _, corner, corner_numbers = self.walked.tables
             given = layout.regions.data.ptr, np.int32(many), self.units.data.ptr
-            items = slots, lengths, numbers, lists, corner, corner_numbers
-            others = layout.roots, layout.root_rows, wanted, layout.lowest, starts, z, owed, Y, G
-            arguments = *given, *items, *addresses(*others), pitch
+            walk = slots, lengths, numbers, lists, corner, corner_numbers
+            others = layout.roots, layout.root_rows, wanted, factors, layout.lowest, starts, z, owed, Y
+            owes = G.data.ptr + 8 * lanes * layout.top_columns, taken.data.ptr + groups * items
+            arguments = *given, *walk, *addresses(*others), *owes, pitch
             found["walk_regions"](
                 (many * -(-groups // shape.warps),),
                 (WARP * shape.warps,),
@@ -462,19 +491,12 @@ class Flows:
             )
         for nodes in reversed(layout.levels):
             level = nodes.data.ptr, np.int32(len(nodes)), *self.strips.tables
-            tables = addresses(wanted, layout.children, layout.below)
-            arguments = (
-                *level,
-                *tables,
-                *paths,
-                *addresses(owed, Y, G),
-                pitch,
-                partial.data.ptr + 8 * low,
-                partial.shape[1],
-            )
+            tables = addresses(wanted, factors, *self.parts)
+            memory = *addresses(owed, Y, G, taken), pitch, partial_above.data.ptr, partial_above.shape[1]
+            arguments = *level, *tables, *paths, *memory
             found["sweep_up"]((len(nodes) * blocks,), each, arguments)
-        for places, start in ((self.walked.places, 0), (self.strips.places, low)):
-            sums = partial.data.ptr + 8 * start, partial.shape[1], count
+        for places, summed in ((self.walked.places, partial), (self.strips.places, partial_above)):
+            sums = summed.data.ptr, summed.shape[1], count
             self._join("join_groups", len(places), sums, places, self.below)
         # Groups whose lanes meet each column: neighbours, as lanes are sorted.
         active = starts[: len(columns)]
