@@ -515,6 +515,45 @@ def test_the_sweep_run_backwards_leaves_to_rows_what_it_cannot_say(emulated_kern
         assert not found.add(np.arange(4), lambda part: np.ones((4, 4))[part], lambda _: None)
 
 
+def with_trees(rng):
+    """A few arcs among the first vertices, most of them both ways, and trees at these, some by arcs of one way."""
+    inner, n = 25, 80
+    pairs = rng.integers(0, inner, (50, 2))
+    trees = np.array([(rng.integers(0, v), v) for v in range(inner, n)])
+    ways = rng.random(len(pairs)) < 0.7, rng.random(len(trees)) < 0.95
+    arcs = np.concatenate((pairs, pairs[ways[0], ::-1], trees, trees[ways[1], ::-1]))
+    tails, heads = rng.permutation(n)[np.unique(arcs[arcs[:, 0] != arcs[:, 1]], axis=0)].T
+    return tails, heads, rng.integers(1, 4, len(tails)), n
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_trees_that_hang_at_a_graph_are_not_swept(seed, emulated_kernels):
+    rng = np.random.default_rng(seed)
+    tails, heads, weights, n = with_trees(rng)
+    E = semiring.Elimination.from_arrays(tails, heads, weights, n, "min_plus")
+    with emulated.installed(emulated_kernels, dense=False):
+        device = semiring.Elimination.from_arrays(tails, heads, weights, n, "min_plus", device="cuda")
+        want, got = swept.Flows(E, tails, heads, weights, 1), swept.flows(device, tails, heads, weights)
+        assert len(got.core.removed) > n // 4
+        some, done = np.sort(rng.choice(n, n // 2, replace=False)), []
+        for sources, asked in ((np.arange(n), np.ones(n)), (some, rng.random(n))):  # sums go on
+            for sums in (want, got):
+                assert sums.add(sources, asked, done.append)
+            assert done[-1] == len(sources)
+            np.testing.assert_allclose(got.along(), want.along(), rtol=1e-12, atol=1e-11)
+            np.testing.assert_array_equal(got.ends, want.ends)
+        assert not got.add(some, lambda part: np.ones((n, n))[part], done.append)
+        # All is swept where lengths are rounded, or an arc of a tree is missing; nothing where both cost nothing.
+        leaf = got.core.removed[0]
+        without = (tails != leaf) | (heads != got.core.parent[leaf])
+        for part, lengths in ((slice(None), rng.random(len(tails))), (without, weights[without])):
+            there = swept.flows(device, tails[part], heads[part], lengths)
+            assert there.suitable
+            assert not hasattr(there, "core")
+        weights[(tails == leaf) | (heads == leaf)] = 0
+        assert not swept.flows(device.update(weights), tails, heads, weights).suitable
+
+
 def test_betweenness_on_a_gpu_needs_no_rows(emulated_kernels, monkeypatch):
     graph = road_like(120, seed=2)
     want = shortest_paths(graph, engine="elimination", device="cpu").edge_betweenness()

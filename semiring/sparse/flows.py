@@ -22,7 +22,7 @@ from ..cpu.sparse.counted import HINT, MANY
 from ..cpu.sparse.strips import STRIP
 from ..cycles import Lengths
 from ..memory import require
-from . import structure
+from . import pendant, structure
 from .buffers import aligned
 
 if TYPE_CHECKING:
@@ -95,8 +95,15 @@ def flows(E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndar
     found, S = lengths_of(E.semiring, weights, E.n), E.analysis.structure
     if found is None:
         return SimpleNamespace(suitable=False)
-    arcs = structure.arcs(S, tails.astype(np.int32), heads.astype(np.int32))
-    return E.on_device.flows(E.analysis, arcs, np.ascontiguousarray(found[0][arcs.arc]), found[1])
+    tails, heads, (lengths, slack) = tails.astype(np.int32), heads.astype(np.int32), found
+    without_trees = pendant.placed(E, tails, heads, lengths) if not slack else None
+    if without_trees is None:
+        arcs = structure.arcs(S, tails, heads)
+        return E.on_device.flows(E.analysis, arcs, np.ascontiguousarray(lengths[arcs.arc]), slack)
+    core, where = without_trees
+    arcs = structure.arcs(core.analysis.structure, *where[1])
+    lengths = np.ascontiguousarray(lengths[where[0]][arcs.arc])
+    return pendant.Flows(core, where, E.on_device.flows(core.analysis, arcs, lengths, slack))
 
 
 class Flows:

@@ -1,0 +1,147 @@
+"""Trees that hang at a graph: what their arcs carry follows from sums, so that only the rest is swept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import dtypes
+from ..cpu.sparse import pendant
+from .analysis import Analysis
+
+if TYPE_CHECKING:
+    from .elimination import Elimination
+
+#: Trees are looked at that have this share of all vertices, and strong components of the rest up to so many.
+SHARE, COMPONENTS = 1 / 32, 1024
+
+
+class Core:
+    """A graph without its trees: vertices that hang at it by one edge both ways, one after the other.
+
+    Attributes
+    ----------
+    analysis : Analysis
+        Of the core, whose vertices are numbered anew.
+    vertices, number : int array (core,), int32 array (n,)
+        What those were, and the number of each.
+    removed : int32 array
+        The vertices of trees, each before its parent.
+    parent, root : int32 arrays (n,)
+        Of each the next vertex on its way to the core, −1 in the core, and where it comes there, numbered anew.
+    label : int32 array (core,)
+        The strong component of each.
+    reach, reached_from : sparse arrays (components, components)
+        1 for those that a component reaches, and for those that reach it.
+    """
+
+    def __init__(self, analysis: Analysis, removed: np.ndarray, parent: np.ndarray) -> None:
+        from scipy.sparse import coo_array, csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        n, self.removed, self.parent = analysis.n, removed, parent
+        self.vertices = np.flatnonzero(parent < 0)
+        count = len(self.vertices)
+        self.number = np.full(n, -1, np.int32)
+        self.number[self.vertices] = np.arange(count)
+        self.root = self.number.copy()
+        for v in removed[::-1].tolist():
+            self.root[v] = self.root[parent[v]]
+        tails, heads = (self.number[ends] for ends in (analysis.tails, analysis.heads))
+        both = (tails >= 0) & (heads >= 0)
+        tails, heads = tails[both], heads[both]
+        self.analysis = Analysis(tails, heads, count)
+        A = coo_array((np.ones(len(tails)), (tails, heads)), shape=(count, count))
+        components, self.label = connected_components(A, connection="strong")
+        self.suitable = components <= COMPONENTS
+        if not self.suitable:
+            return
+        reach = np.eye(components, dtype=np.float32)
+        reach[self.label[tails], self.label[heads]] = 1
+        for _ in range(components.bit_length()):
+            reach = np.minimum(reach @ reach, 1)
+        self.reach, self.reached_from = (csr_array(R.astype(np.float64)) for R in (reach, reach.T))
+
+    @classmethod
+    def of(cls, analysis: Analysis) -> Core | None:
+        """That of an analysis, which keeps it; None where trees are few."""
+        if "core" not in analysis.on_devices:
+            n, found = analysis.n, None
+            parent, removed, work = np.full(n, -1, np.int32), np.empty(n, np.int32), np.zeros((4, n), np.int32)
+            count = pendant.remove(analysis.tails, analysis.heads, *work, parent, removed)
+            if count >= n * SHARE:
+                found = cls(analysis, removed[:count].copy(), parent)
+            analysis.on_devices["core"] = found if found is not None and found.suitable else None
+        core: Core | None = analysis.on_devices["core"]
+        return core
+
+
+class Flows:
+    """What each arc carries, from sums of the core; see `semiring.sparse.flows.Flows`.
+
+    Parameters
+    ----------
+    core : Core
+    placed : (inner, ends, up, down)
+        Arcs of the core and their ends there; those from and to each vertex of a tree.
+    inner : sums of the core
+
+    Notes
+    -----
+    A vertex of the core asks for what is in its trees, and is as many sources as are there. Let a tree below an edge
+    have A sources and ask for B, and let N sources reach its root, which reaches what asks for R: then A (R − B) goes
+    up that edge, and (N − A) B down.
+    """
+
+    def __init__(self, core: Core, placed: tuple[np.ndarray, ...], inner: Any) -> None:
+        self.core, self.placed, self.inner = core, placed, inner
+        self.suitable = inner.suitable
+        self.sums = np.zeros((2, len(core.removed)))
+        self.ends = np.zeros(len(core.parent), np.int64)
+
+    def add(self, sources: np.ndarray, asked: Any, report: Callable[[int], None]) -> bool:
+        """As that of the core; of what every source asks alike alone."""
+        if callable(asked):
+            return False
+        core, trees, label = self.core, self.core.removed, self.core.label
+        own, wanted = np.zeros(len(core.parent)), np.array(asked, np.float64)
+        own[sources] = 1
+        count = own.copy()
+        pendant.gather(trees, core.parent, count)
+        pendant.gather(trees, core.parent, wanted)
+        there, far = count[core.vertices], wanted[core.vertices]
+        reached, reaching = (
+            R @ np.bincount(label, x, R.shape[0]) for x, R in ((far, core.reach), (there, core.reached_from))
+        )
+        at = label[core.root]
+        self.ends += np.rint(reaching[at] - own).astype(np.int64)
+        self.sums[0] += count[trees] * (reached[at[trees]] - wanted[trees])
+        self.sums[1] += (reaching[at[trees]] - count[trees]) * wanted[trees]
+        used = np.flatnonzero(there)
+        done = len(sources) / max(len(used), 1)
+        return bool(self.inner.add(used, far, lambda k: report(round(k * done)), there[used]))
+
+    def along(self) -> np.ndarray:
+        """What each arc carries, float64; they are in the order given."""
+        inner, _, up, down = self.placed
+        out = np.empty(len(inner) + 2 * len(self.core.removed))
+        out[inner] = self.inner.along()
+        out[up], out[down] = self.sums
+        return out
+
+
+def placed(E: Elimination, tails: np.ndarray, heads: np.ndarray, lengths: np.ndarray) -> Any:
+    """The core of an elimination's graph and where these arcs are; None where it has none or lacks arcs."""
+    core = Core.of(E.analysis)
+    if core is None or (E.weights_by_front == dtypes.zero(E.semiring, E.weights_by_front.dtype)).any():
+        return None
+    arcs, n = len(tails), len(core.parent)
+    inner, ends = np.empty(arcs, np.int32), np.empty((2, arcs), np.int32)
+    up, down = np.full((2, n), -1, np.int32)
+    count = pendant.place(tails, heads, core.parent, core.number, inner, ends, up, down)
+    up, down = up[core.removed], down[core.removed]
+    if min(up.min(), down.min()) < 0 or (lengths[up] + lengths[down] <= 0).any():
+        return None
+    return core, (inner[:count], np.ascontiguousarray(ends[:, :count]), up, down)
