@@ -40,7 +40,12 @@ class Neighbourhoods:
     @property
     def planar(self) -> bool:
         """Whether it grows as in the plane or slower, where eliminations fill in little."""
-        return self.levels >= PLANAR and (self.width < NARROW or self.arcs > CLOSED)
+        return self.levels >= PLANAR and self.confined
+
+    @property
+    def confined(self) -> bool:
+        """Whether levels stay narrow, or most arcs lead back."""
+        return self.width < NARROW or self.arcs > CLOSED
 
     @property
     def width(self) -> float:
@@ -50,7 +55,7 @@ class Neighbourhoods:
     def deep(self, n: int) -> float:
         """About how many levels a search through n vertices has."""
         more = max(1.0, n / VERTICES)
-        if self.levels > 1 and (self.width < NARROW or self.arcs > CLOSED):
+        if self.levels > 1 and self.confined:
             return self.levels * more ** (math.log(self.levels) / math.log(VERTICES))
         return self.levels * (1 + math.log(more) / math.log(VERTICES))
 
