@@ -94,7 +94,7 @@ def closure(
     callback : callable, optional
         `callback(done, total)`, called as work proceeds, in pairs (n³ in total).
     threads : int, optional
-        CPU threads; all available by default.
+        CPU threads, with `gpus` those of each rank; all available by default.
     per_thread : int, optional
         Elements a GPU thread updates in one step of the iterative schedule: 1 or 4.
     unweighted : bool

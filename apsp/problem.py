@@ -227,12 +227,13 @@ def pose_array(
     return Problem(moved, s, target, Memory.OWNED, seen, array, memory is not Memory.READ_ONLY)
 
 
-def pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) -> Problem:
+def pose_bits(A: BitMatrix, s: Semiring, dtype: DType, device: str | None, overwrite: bool) -> Problem:
     """The problem of closing packed bits, on their own device."""
     if not s.boolean:
         raise DTypeError(
             f"closure: a BitMatrix is closed over the Boolean semiring, got {s.name}. Say semiring='boolean'."
         )
+    dtypes.resolve(s, dtype, np.dtype(bool), where="closure")
     if A.shape[0] != A.shape[1]:
         raise ShapeError(f"closure: A must be square, got a BitMatrix of shape {A.shape}.")
     home = location(A)

@@ -178,7 +178,7 @@ class Question:
         """The problem of closing its matrix, on the device that closes it; surveyed."""
         w = self.wants
         if isinstance(self.source, BitMatrix):
-            return pose_bits(self.source, self.semiring, w.device, w.overwrite)
+            return pose_bits(self.source, self.semiring, w.dtype, w.device, w.overwrite)
         taken, memory, undeclared = self._taken
         return pose_array(
             taken.array,

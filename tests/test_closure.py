@@ -13,7 +13,16 @@ import pytest
 import scipy.sparse.csgraph as csgraph
 
 from apsp import AmbiguityWarning, closure, plan, schedules
-from semiring import DeviceError, DivergenceError, DomainError, DTypeError, NegativeCycleError, ShapeError, dtypes
+from semiring import (
+    BitMatrix,
+    DeviceError,
+    DivergenceError,
+    DomainError,
+    DTypeError,
+    NegativeCycleError,
+    ShapeError,
+    dtypes,
+)
 
 ALL = [*cases.CASES, *cases.USER_CASES]
 
@@ -312,6 +321,8 @@ def test_a_batch_is_its_matrices():
         (np.zeros((2, 2)), {"device": "tpu"}, DeviceError, "cpu, cuda, got 'tpu'"),
         (np.zeros((2, 2)), {"semiring": "lor_land"}, None, ""),
         (np.array([[0, 2.0], [1, 0]]), {"semiring": "lor_land"}, DTypeError, r"A < np\.inf"),
+        (BitMatrix.eye(2), {"semiring": "lor_land", "dtype": "float32"}, DTypeError, "defined on bool, got float32"),
+        (BitMatrix.eye(2), {"semiring": "lor_land", "dtype": "bool"}, None, ""),
     ],
 )
 def test_bad_input_says_what_came_and_what_was_expected(A, options, error, message):

@@ -30,6 +30,7 @@ from apsp.schedules import distributed
 from semiring import (
     AlgebraError,
     BitMatrix,
+    DeviceError,
     DomainError,
     DTypeError,
     FormatError,
@@ -504,6 +505,25 @@ def test_an_elimination_over_several_ranks_is_asked_for():
     line = Graph.from_arrays(k[:-1], k[1:], directed=False)  # of several panels
     r = shortest_paths(line, gpus=ranks, engine="elimination")
     np.testing.assert_array_equal(r.reduce("eccentricity"), np.maximum(k, 699 - k))
+
+
+def test_options_of_a_call_are_those_of_each_rank(monkeypatch):
+    """Those of the world where the call has none; what ranks do not know is refused, not left out."""
+    A, ranks, asked = np.random.default_rng(0).random((60, 60)), world(ranks=2, threads=1), []
+
+    def bound(*arguments, **options):
+        asked.append(options.get("threads"))
+        return bind(*arguments, **options)
+
+    monkeypatch.setattr("apsp.distributed.matrix.bind", bound)
+    for call in (closure, lambda A, **options: shortest_paths(A, **options).distances):
+        for count in (None, 2):
+            asked.clear()
+            np.testing.assert_allclose(call(A, gpus=ranks, threads=count), closure(A), rtol=1e-12)
+            assert set(asked) == {count or 1}
+    with pytest.raises(DeviceError, match=r"cpu backend takes the options .*, got per_thread"):
+        closure(A, gpus=ranks, per_thread=4)
+    assert ranks.options == {"threads": 1}
 
 
 def test_sums_over_best_paths_are_shared_out_by_sources(monkeypatch):

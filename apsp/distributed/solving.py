@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,13 @@ from .matrix import DistributedMatrix
 WorldLike = int | Sequence[int] | World
 
 
-def world_of(gpus: WorldLike) -> World:
-    """The ranks that `gpus=` names."""
-    return gpus if isinstance(gpus, World) else world(gpus=gpus)
+def world_of(gpus: WorldLike, options: dict[str, Any] | None = None) -> World:
+    """The ranks that `gpus=` names; with such options of their backends, where a call has any of its own."""
+    ranks = gpus if isinstance(gpus, World) else world(gpus=gpus)
+    if options:
+        ranks = copy(ranks)
+        ranks.options = ranks.options | options
+    return ranks
 
 
 def plan(

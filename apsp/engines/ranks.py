@@ -58,7 +58,7 @@ def _estimate(question: Question) -> Estimate:
         n, dtype = question.n, question.dtype
         if wants.dry:  # a list of edges makes no matrix for that
             nonnegative = fast(question.seen, s, dtype, n) if question.listed else question.problem.nonnegative
-    ranks = solving.world_of(wants.gpus)
+    ranks = solving.world_of(wants.gpus, wants.options)
     plan = solving.plan(n, s, dtype, ranks, wants, _on_host(question, n, dtype, ranks), nonnegative=nonnegative)
     return estimates.dense(replace(plan, engine=ENGINE.name), _made(question))
 
@@ -111,7 +111,7 @@ def _open(question: Question, plan: Plan) -> Engine:
     from ..distributed import closing, solving
 
     s, wants, limits, begun = question.semiring, question.wants, question.wants.limits, clock()
-    ranks = solving.world_of(wants.gpus)
+    ranks = solving.world_of(wants.gpus, wants.options)
     hint = ROUTES if wants.paths else "Use more machines, a smaller dtype, or overwrite=True."
     here = plan.beside_bytes if plan.device == "cpu" else plan.host_bytes
     require(here - ranks.processes_on_node * _made(question), where=wants.where, hint=hint)

@@ -110,9 +110,9 @@ def on_one(question: Question) -> Question:
     """The question as one rank answers it."""
     from ..distributed.solving import world_of
 
-    ranks = world_of(question.wants.gpus)
-    options, device = ranks.options | question.wants.options, "cuda" if ranks.device == "cuda" else None
-    return replace(question, wants=replace(question.wants, gpus=None, device=device, options=options))
+    ranks = world_of(question.wants.gpus, question.wants.options)
+    device = "cuda" if ranks.device == "cuda" else None
+    return replace(question, wants=replace(question.wants, gpus=None, device=device, options=ranks.options))
 
 
 def spread(question: Question, name: str, found: Estimate) -> Estimate:
