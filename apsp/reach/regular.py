@@ -391,10 +391,10 @@ def _of_matrices(matrices: Mapping[Any, Any]) -> tuple[Labels, _Arcs]:
     arcs = {}
     for name, A in matrices.items():
         coo = A.tocoo() if hasattr(A, "tocoo") else None
-        rows, columns = (
-            (host(coo.row), host(coo.col)) if coo is not None else np.nonzero(host(take_in(A, where="reachable").array))
-        )
-        if coo is not None and coo.data.dtype.kind == "b":
-            rows, columns = rows[host(coo.data)], columns[host(coo.data)]
+        if coo is None:
+            rows, columns = np.nonzero(host(take_in(A, where="reachable").array))
+        else:
+            kept = host(coo.data) if coo.data.dtype.kind == "b" else slice(None)
+            rows, columns = host(coo.row)[kept], host(coo.col)[kept]
         arcs[str(name)] = np.asarray(rows, np.int64), np.asarray(columns, np.int64)
     return Labels(range(shape[0])), arcs
