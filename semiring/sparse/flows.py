@@ -100,10 +100,9 @@ def flows(E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndar
     if without_trees is None:
         arcs = structure.arcs(S, tails, heads)
         return E.on_device.flows(E.analysis, arcs, np.ascontiguousarray(lengths[arcs.arc]), slack)
-    core, where = without_trees
-    arcs = structure.arcs(core.analysis.structure, *where[1])
-    lengths = np.ascontiguousarray(lengths[where[0]][arcs.arc])
-    return pendant.Flows(core, where, E.on_device.flows(core.analysis, arcs, lengths, slack))
+    core, there = without_trees
+    lengths = np.ascontiguousarray(lengths[there.inner][there.arcs.arc])
+    return pendant.Flows(core, there, E.on_device.flows(core.analysis, there.arcs, lengths, slack))
 
 
 class Flows:

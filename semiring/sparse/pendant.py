@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import dtypes
 from ..cpu.sparse import pendant
+from . import structure
 from .analysis import Analysis
 
 if TYPE_CHECKING:
@@ -16,6 +18,16 @@ if TYPE_CHECKING:
 
 #: Trees are looked at that have this share of all vertices, and strong components of the rest up to so many.
 SHARE, COMPONENTS = 1 / 32, 1024
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Arcs of the core, those from and to each vertex of a tree, −1 for none, and where the former lie in fronts."""
+
+    inner: np.ndarray
+    up: np.ndarray
+    down: np.ndarray
+    arcs: structure.Arcs
 
 
 class Core:
@@ -42,6 +54,7 @@ class Core:
         from scipy.sparse.csgraph import connected_components
 
         n, self.removed, self.parent = analysis.n, removed, parent
+        self._placed: Any = None
         self.vertices = np.flatnonzero(parent < 0)
         count = len(self.vertices)
         self.number = np.full(n, -1, np.int32)
@@ -77,6 +90,18 @@ class Core:
         core: Core | None = analysis.on_devices["core"]
         return core
 
+    def placed(self, tails: np.ndarray, heads: np.ndarray) -> Placed:
+        """Where these arcs are, int32; it remembers those of the last call."""
+        if self._placed is None or not all(map(np.array_equal, self._placed[0], (tails, heads))):
+            inner, ends = np.empty(len(tails), np.int32), np.empty((2, len(tails)), np.int32)
+            up, down = np.full((2, len(self.parent)), -1, np.int32)
+            count = pendant.place(tails, heads, self.parent, self.number, inner, ends, up, down)
+            arcs = structure.arcs(self.analysis.structure, *np.ascontiguousarray(ends[:, :count]))
+            found = Placed(inner[:count].copy(), up[self.removed], down[self.removed], arcs)
+            self._placed = (tails, heads), found
+        known: Placed = self._placed[1]
+        return known
+
 
 class Flows:
     """What each arc carries, from sums of the core; see `semiring.sparse.flows.Flows`.
@@ -84,8 +109,7 @@ class Flows:
     Parameters
     ----------
     core : Core
-    placed : (inner, ends, up, down)
-        Arcs of the core and their ends there; those from and to each vertex of a tree.
+    placed : Placed
     inner : sums of the core
 
     Notes
@@ -95,7 +119,7 @@ class Flows:
     up that edge, and (N − A) B down.
     """
 
-    def __init__(self, core: Core, placed: tuple[np.ndarray, ...], inner: Any) -> None:
+    def __init__(self, core: Core, placed: Placed, inner: Any) -> None:
         self.core, self.placed, self.inner = core, placed, inner
         self.suitable = inner.suitable
         self.sums = np.zeros((2, len(core.removed)))
@@ -125,23 +149,19 @@ class Flows:
 
     def along(self) -> np.ndarray:
         """What each arc carries, float64; they are in the order given."""
-        inner, _, up, down = self.placed
-        out = np.empty(len(inner) + 2 * len(self.core.removed))
-        out[inner] = self.inner.along()
-        out[up], out[down] = self.sums
+        there = self.placed
+        out = np.empty(len(there.inner) + 2 * len(self.core.removed))
+        out[there.inner] = self.inner.along()
+        out[there.up], out[there.down] = self.sums
         return out
 
 
-def placed(E: Elimination, tails: np.ndarray, heads: np.ndarray, lengths: np.ndarray) -> Any:
+def placed(E: Elimination, tails: np.ndarray, heads: np.ndarray, lengths: np.ndarray) -> tuple[Core, Placed] | None:
     """The core of an elimination's graph and where these arcs are; None where it has none or lacks arcs."""
-    core = Core.of(E.analysis)
-    if core is None or (E.weights_by_front == dtypes.zero(E.semiring, E.weights_by_front.dtype)).any():
+    core, weights = Core.of(E.analysis), E.weights_by_front
+    if core is None or (weights == dtypes.zero(E.semiring, weights.dtype)).any():
         return None
-    arcs, n = len(tails), len(core.parent)
-    inner, ends = np.empty(arcs, np.int32), np.empty((2, arcs), np.int32)
-    up, down = np.full((2, n), -1, np.int32)
-    count = pendant.place(tails, heads, core.parent, core.number, inner, ends, up, down)
-    up, down = up[core.removed], down[core.removed]
-    if min(up.min(), down.min()) < 0 or (lengths[up] + lengths[down] <= 0).any():
+    there = core.placed(tails, heads)
+    if min(there.up.min(), there.down.min()) < 0 or (lengths[there.up] + lengths[there.down] <= 0).any():
         return None
-    return core, (inner[:count], np.ascontiguousarray(ends[:, :count]), up, down)
+    return core, there
