@@ -32,17 +32,19 @@ _GENERAL = 0.05
 #: Seconds of a closure on the CPU in addition, a byte of the matrix; the vertices from which threads share the work.
 _DENSE_BYTE, _SHARED = 0.75e-9, 256
 #: Pairs a second of a batch of rows, by the size of a number in bytes, on one thread.
-_SWEEP = {1: 40e9, 2: 40e9, 4: 24e9, 8: 12e9}
+_SWEEP = {1: 31e9, 2: 31e9, 4: 18e9, 8: 9.2e9}
 #: Pairs a second of a single row, and seconds to write one of its entries.
-_ALONE, _ENTRY = 1.0e9, 3e-9
+_ALONE, _ENTRY = 0.8e9, 4e-9
 #: Pairs a second of numeric elimination in small fronts, up to how many pairs a vertex; larger ones are faster.
-_FRONTS, _SMALL, _GROWTH, _LARGE = 18e9, 3e3, 0.2, 1.7
+_FRONTS, _SMALL, _GROWTH, _LARGE = 14e9, 3e3, 0.2, 1.7
 #: Seconds of ordering and symbolic analysis, a vertex and an arc; of supernodes in addition to their pairs, a vertex.
-_VERTEX, _ARC, _SUPERNODE = 0.06e-6, 0.06e-6, 0.1e-6
+_VERTEX, _ARC, _SUPERNODE = 0.1e-6, 0.075e-6, 0.13e-6
+#: Another order, by levels in a lattice, relative to that.
+_OTHER_ORDER = 0.8
 #: Seconds of any ordering, and of any elimination, in addition; of analysis, for the root of the pairs.
-_START, _ELIMINATING, _FILLED = 2e-4, 8.5e-4, 40e-9
+_START, _ELIMINATING, _FILLED = 2.5e-4, 1.2e-3, 50e-9
 #: Seconds to copy a number of four bytes from a panel into a row.
-_TRANSPOSED = 0.8e-9
+_TRANSPOSED = 1.0e-9
 #: Seconds to find components, an arc; to unite rows of bits, a bit.
 _COMPONENT, _UNITED = 45e-9, 4e-11
 #: The climb of a source on average, as a share of the longest one.
@@ -64,36 +66,38 @@ _GPU_BITS, LOOKED_ON_GPU = 5e15, 3e-5
 #: Seconds to find the arcs of a matrix, an entry.
 _LISTED = 10e-9
 #: Seconds to make the matrix of a list of arcs, an arc; and of closing that, in addition.
-_ENTERED, _MATRIX = 25e-9, 3e-4
+_ENTERED, _MATRIX = 25e-9, 4e-4
 #: Seconds of SciPy's Dijkstra: of a vertex, reached or not; of one that is reached, and of each decrease of its
 #: distance, about ln d of them where it has d arcs; of an arc.
-_CLEAR, _SETTLE, _NEARER, _LOOK = 2e-9, 16e-9, 65e-9, 1.6e-9
+_CLEAR, _SETTLE, _NEARER, _LOOK = 2.5e-9, 20e-9, 80e-9, 2e-9
 #: Vertices of a level from which on a decrease takes so long: in narrower graphs fewer vertices wait.
 _WIDE = 20
-#: Vertices of a graph that fits in a core's cache; a search takes so much longer for each doubling beyond.
-_CACHED, _FARTHER = 4096, 0.2
+#: Vertices of a graph that fits in a core's cache, and of one that does beside SciPy's heap; a search takes so much
+#: longer for each doubling beyond.
+_CACHED, _HEAPED, _FARTHER = 4096, 1000, 0.2
 #: SciPy's breadth-first search: a vertex or arc; and a level.
-_VISIT, _LEVEL = 6e-9, 2.4e-6
+_VISIT, _LEVEL = 7.5e-9, 3e-6
 #: Ends of arcs that are looked at, a vertex: e⁻⁴ of those that are the end of as many arcs as others are missed.
 _ENDS = 4
 #: Seconds of an arc in a round of Bellman–Ford; of sorting an arc for SciPy, and of looking at one of a csr matrix.
-_ROUND, _SORTED, _CHECKED = 2e-9, 80e-9, 3.3e-9
+_ROUND, _SORTED, _CHECKED = 2e-9, 80e-9, 4e-9
 #: Seconds of any question until searches begin.
-_ROAD = 2.5e-4
+_ROAD = 3.5e-4
 #: Seconds of `Hops`: to build, an arc; of a visit, and of an outgoing arc as a share of that; so much longer for each
-#: doubling beyond the cache, where sources come one by one; to write, a byte.
-_ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE = 60e-9, 5.4e-9, 0.25, 0.9, 0.3e-9
+#: doubling beyond the cache, where sources come one by one; to write, a byte, and of counts that lie by the vertex.
+_ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE, _TURNED = 60e-9, 5.4e-9, 0.25, 0.9, 0.3e-9, 0.7e-9
 #: Our searches by weight: seconds to begin a batch, a vertex of one, an arc that is relaxed; a vertex that is taken,
 #: and for each doubling of the arcs that leave it; to bring arcs into order, an arc, and to see that they are; and of
-#: 64 sources or more, to search for a landmark.
-_BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _LANDMARK = 5e-5, 6e-9, 1.5e-9, 15e-9, 20e-9, 30e-9
-_ORDERED, _SEEN = 20e-9, 12e-9
+#: so many sources or more, to search for a landmark.
+_BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _LANDMARK = 6e-5, 7.5e-9, 1.9e-9, 19e-9, 25e-9, 38e-9
+_ORDERED, _SEEN, _TOGETHER = 20e-9, 12e-9, 128
 #: What a source takes among many, of that among four, by itemsize, where four meet: where they relax fewer arcs than
-#: so many times those of the graph. Where they do not, what it takes among 64; of many more, less. Twice the first
-#: where that was not tried.
-_AMONG, _MET, _APART = {4: 0.25, 8: 0.35}, 3.0, 0.75
-#: How many times as long some sources take where each arc that is followed beyond two closes a cycle, and at most.
-_CLOSING, _SPREAD = 0.55, 2.2
+#: so many times those of the graph. Where they do not, what it takes among 64; of many more, less. So many times the
+#: first where that was not tried.
+_AMONG, _MET, _APART, _UNTRIED = {4: 0.155, 8: 0.22}, 3.0, 0.55, 3.2
+#: How many times as long some sources take where each arc that is followed beyond two closes a cycle, and at most; the
+#: share of that for one to four.
+_CLOSING, _SPREAD, _ALONE_SPREAD = 0.55, 2.2, 0.4
 #: Sources that half fill a batch; the power of more of them by which each takes less.
 _HALF, _FULLER = 16, 0.2
 #: Seconds to find whether an entry of a matrix is among the best of its row.
@@ -125,6 +129,8 @@ class Estimate:
         Until the first distance is computed.
     row : float
         For one more row.
+    spent : float
+        Of these, what was needed to find them out, and is spent whatever is chosen.
     plan : Plan or None
         The plan of the engine.
     kernels, compiling : int, float
@@ -138,6 +144,7 @@ class Estimate:
     start: float
     row: float
     plan: Plan | None = None
+    spent: float = 0.0
     kernels: int = 0
     compiling: float = 0.0
 
@@ -175,9 +182,10 @@ def listing(n: int) -> float:
     return _START + _LISTED * n * n
 
 
-def counting(n: int, arcs: int) -> float:
-    """Seconds to find an elimination order and its structure."""
-    return _START + (_VERTEX * n + _ARC * arcs) * _beyond(n, _FARTHER / 2)
+def counting(n: int, arcs: int, orders: int = 1) -> float:
+    """Seconds to find an elimination order and its structure, of so many that are compared."""
+    found = (_VERTEX * n + _ARC * arcs) * _beyond(n, _FARTHER / 2)
+    return _START + found * (1 + _OTHER_ORDER * (orders - 1))
 
 
 def ordering(arcs: int) -> float:
@@ -210,6 +218,7 @@ def elimination(
     threads: int = 1,
     vector: float = 1.0,
     known: bool = False,
+    orders: int = 1,
 ) -> Estimate:
     """Elimination, and `lines` rows of all n, or columns.
 
@@ -219,10 +228,12 @@ def elimination(
         The rate of the semiring's steps, relative to those with vector instructions of their own.
     known : bool
         Whether order and structure are known already.
+    orders : int
+        Orders that are compared.
     """
     large = min(_LARGE, max(1.0, cost.elimination / max(n, 1) / _SMALL) ** _GROWTH)
     numbers = cost.elimination / (_FRONTS * large * vector * 4 / max(itemsize, 4)) / (1 + 0.5 * (threads - 1))
-    analysis = 0.0 if known else counting(n, arcs) + _FILLED * math.sqrt(cost.elimination)
+    analysis = 0.0 if known else counting(n, arcs, orders) + _FILLED * math.sqrt(cost.elimination)
     start = _ELIMINATING + analysis + _SUPERNODE * n + numbers
     row = cost.sweep + _CLIMB * cost.climb
     alone = row / (_ALONE * max(vector, 0.2)) + _ENTRY * n
@@ -236,6 +247,7 @@ def elimination(
         start + min(lines * alone, batched),
         start,
         alone,
+        spent=analysis,
     )
 
 
@@ -299,12 +311,12 @@ def search(n: int, arcs: int, method: str, *, reach: float = 1.0, levels: int = 
         return 1e-6 + (n + reach * arcs) * _VISIT + 1.5 * levels * _LEVEL
     nearer = _NEARER * min(1.0, width / _WIDE)
     settled = _SETTLE + nearer * math.log(max(1.0, arcs / max(1, n)))
-    return 1e-6 + n * _CLEAR + reach * (n * settled + arcs * _LOOK) * _beyond(n, _FARTHER)
+    return 1e-6 + n * _CLEAR + reach * (n * settled + arcs * _LOOK) * _beyond(n, _FARTHER, _HEAPED)
 
 
-def _beyond(n: float, slope: float) -> float:
+def _beyond(n: float, slope: float, cached: int = _CACHED) -> float:
     """How many times as long a step takes in a graph of n vertices as in one that stays in the cache."""
-    return 1 + slope * math.log2(max(1.0, n / _CACHED))
+    return 1 + slope * math.log2(max(1.0, n / cached))
 
 
 def searches(
@@ -341,20 +353,21 @@ def relaxing(
     degree = max(1.0, arcs / max(1, n))
     taken = relaxed / (degree + 1) * (_TAKEN + _DEGREE * math.log2(1 + degree)) * _beyond(n, _FARTHER / 2)
     four = relaxed * _RELAXED + taken
+    spread = min(_SPREAD, max(1.0, 1 + _CLOSING * (followed - 2)))
     if lines <= 4:
-        return _BEGIN + n * (_CLEARED + lines * itemsize * _BYTE) + four * (0.2 + 0.2 * lines)
+        some = (0.2 + 0.2 * lines) * (1 + _ALONE_SPREAD * (spread - 1))
+        return _BEGIN + n * (_CLEARED + lines * itemsize * _TURNED) + four * some
     among, batches = _AMONG.get(itemsize, _AMONG[8]), -(-lines // 32)
     if not tried:  # it is not known whether they meet
-        spread = min(_SPREAD, max(1.0, 1 + _CLOSING * (followed - 2)))
-        among *= 2 * spread * max(1.0, lines / _HALF) ** -_FULLER
+        among *= _UNTRIED * spread * max(1.0, lines / _HALF) ** -_FULLER
     elif relaxed > _MET * arcs:  # sources are near each other only where they are many
         among = among / 2 + (_APART - among / 2) * math.sqrt(64 / lines)
-    return batches * _BEGIN + lines * (n * itemsize * _BYTE + four / 4 * among * _beyond(n, _FARTHER))
+    return batches * _BEGIN + lines * (n * itemsize * _TURNED + four / 4 * among * _beyond(n, _FARTHER))
 
 
 def guessed(n: int, arcs: int, reach: float) -> float:
     """About how many arcs four searches relax together: where few arcs leave a vertex, each search its own."""
-    return (2.2 + 3 * min(1.0, (2.5 * n / max(1, arcs)) ** 2)) * reach * arcs
+    return (2.2 + 1.5 * min(1.0, (2.5 * n / max(1, arcs)) ** 2)) * reach * arcs
 
 
 def lanes(
@@ -385,7 +398,7 @@ def lanes(
         Whether four searches told what they relax; else it is guessed.
     """
     order = _SEEN if ordered else _ORDERED
-    before = _ROAD + arcs * (order + rounds * _ROUND + (_LANDMARK if lines >= 64 else 0.0))
+    before = _ROAD + arcs * (order + rounds * _ROUND + (_LANDMARK if lines >= _TOGETHER else 0.0))
     row = relaxing(n, arcs, 1, itemsize, relaxed)
     busy = max(1, min(threads, -(-lines // 32)))
     seconds = before + relaxing(n, arcs, lines, itemsize, relaxed, followed, tried=tried) / busy
@@ -401,7 +414,7 @@ def _lanes_held(n: int, arcs: int, lines: int, itemsize: int) -> int:
 
 def lanes_on_gpu(n: int, arcs: int, lines: int, itemsize: int, *, rounds: int = 0) -> Estimate:
     """Our searches by weight on a GPU, `rounds` over all arcs before."""
-    before = _LAUNCHES + arcs * (_ORDERED + rounds * _ROUND + (_LANDMARK if lines >= 64 else 0.0))
+    before = _LAUNCHES + arcs * (_ORDERED + rounds * _ROUND + (_LANDMARK if lines >= _TOGETHER else 0.0))
     least = _GPU_BUSY * arcs / _GPU_RELAXED
     seconds = before + max(least, lines * arcs / _GPU_RELAXED) + lines * n * itemsize / _GPU_WRITTEN
     block = min(lines, 32 * GPU_BATCHES)
@@ -479,7 +492,7 @@ def hops(n: int, arcs: int, lines: int, columns: int, itemsize: int, levels: int
     alone = 2 * levels >= _WORD
     visit = _VISITED * (1 + _LEAVING * arcs / max(1, n))
     visit *= _beyond(n * words, _ALONE_FARTHER) if alone else 1 + words / 8
-    written = n * batch * itemsize * _BYTE
+    written = n * min(batch, lines) * itemsize * _TURNED
     visits = min(2 * levels, lines, batch)
     before = adjacent(arcs)
     # Of each search hop counts, three bits and its rows; in addition the rows that the caller still refers to.

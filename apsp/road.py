@@ -154,8 +154,8 @@ def _charged(kind: Kind, question: Question) -> float:
 
 
 def _cost(estimate: Estimate, question: Question) -> float:
-    """Seconds, with what is counted of compiling."""
-    return estimate.seconds + _charged(engines.get(estimate.engine), question)
+    """Seconds that are not spent yet, with what is counted of compiling."""
+    return estimate.seconds - estimate.spent + _charged(engines.get(estimate.engine), question)
 
 
 def _offer(kind: Kind, question: Question) -> Estimate:
@@ -250,7 +250,8 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
             refusal = error
             continue
         # Rows alone may take much less than the matrix.
-        shares.append((1.0 if question.picks else kind.share) * found[-1].seconds + _charged(kind, question))
+        share = 1.0 if question.picks else kind.share
+        shares.append(share * (found[-1].seconds - found[-1].spent) + _charged(kind, question))
     if not found:
         assert refusal is not None
         raise refusal

@@ -667,6 +667,33 @@ def test_what_does_not_fit_keeps_no_other_engine_from_being_looked_at():
         assert [e.engine for e in road._offers(question, (free, engines.get("elimination")))] == offered
 
 
+@pytest.mark.parametrize(("spent", "chosen"), [(0.0, "dense"), (0.4, "elimination")])
+def test_what_a_look_took_is_spent_whatever_is_chosen(monkeypatch, spent, chosen):
+    """Counting took 0.4 s of the 1.2 that elimination takes, and the matrix is closed in one."""
+    question = Question(road_like(1500, seed=1), get("min_plus"), Wants())
+    kinds = []
+    for name, seconds, before in (("dense", 1.0, 0.0), ("elimination", 1.2, spent)):
+        taken = replace(engines.get(name).estimate(question), seconds=seconds, spent=before)
+        kinds.append(replace(engines.get(name), estimate=lambda _, taken=taken: taken, looks=lambda _: 0.0))
+    monkeypatch.setattr(engines, "kinds", lambda **_: tuple(kinds))
+    plan = road.choose(question)
+    assert plan.engine == chosen
+    assert {e.engine: e.seconds for e in plan.considered} == {"dense": 1.0, "elimination": 1.2}
+
+
+def test_of_a_lattice_two_orders_are_counted():
+    """By degrees and by levels; where a few vertices have many neighbours, by degrees alone."""
+    graph, n = apsp.generate.grid(40, 40), 1600
+    tails, heads = np.r_[graph.rows, graph.cols], np.r_[graph.cols, graph.rows]
+    A = scipy.sparse.csr_array((np.ones(len(tails)), (tails, heads)), shape=(n, n))
+    hub = scipy.sparse.csr_array((np.ones(len(tails)), (np.r_[np.zeros(20, int), tails[20:]], heads)), shape=(n, n))
+    lattice, other = (
+        engines.get("elimination").looks(Question(apsp.as_graph(M), get("min_plus"), Wants(sources=np.arange(20))))
+        for M in (A, hub)
+    )
+    assert lattice > 1.2 * other
+
+
 def test_rows_of_searches_are_found_once(monkeypatch):
     r = shortest_paths(GRAPHS["digraph"], engine="scipy", sources=["v7", "v3"])
     monkeypatch.setattr(type(r.engine.all_pairs), "rows", lambda *_, **__: pytest.fail("searched again"))

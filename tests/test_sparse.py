@@ -452,6 +452,7 @@ def test_levels_are_taken_for_a_lattice_and_degrees_for_a_tree():
     costs = {name: analyse(tuple(arcs), 1600, order=name).cost.sweep for name in ("degree", "levels")}
     chosen = analyse(tuple(arcs), 1600)
     assert chosen.cost.sweep == costs[chosen.order]
+    assert (chosen.orders, analyse(tuple(arcs), 1600, order="degree").orders) == (2, 1)
     assert not order.even(np.arange(1601))
     for n in (0, 1, 2, 9, 200):
         r = rng(n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -384,4 +384,4 @@ def offer(
         engine=estimate.engine,
         host_bytes=routes if on_host else 0,
     )
-    return Estimate(estimate.engine, estimate.pairs, taken, estimate.seconds, estimate.start, estimate.row, plan)
+    return replace(estimate, bytes=taken, plan=plan)

@@ -18,6 +18,7 @@ from semiring.devices import host
 from semiring.errors import DivergenceError, MemoryNeeded, SemiringError
 from semiring.memory import shown
 from semiring.sparse.cycles import Weighted
+from semiring.sparse.order import even
 from semiring.types import Array, Blocks
 
 from .. import estimates
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 #: The share of what other engines take that counting may take; and where the graph grows as in the plane.
-LOOK, LOOK_IN_PLANE = 1 / 4, 1 / 2
+LOOK, LOOK_IN_PLANE = 1 / 4, 0.45
 #: What a pair takes that hub labels answer, in pairs of a row's: in any case, and for each column of the longest path.
 LOOKED_UP, PASSED = 32, 1 / 4
 #: Entries of a table that a GPU looks up at once.
@@ -543,7 +544,9 @@ def _looks(question: Question) -> float:
     if question.wants.remembers and not question.remembers:
         return math.inf
     both = 1 if question.graph.directed else 2
-    counting = estimates.counting(question.n, both * question.graph.edge_count)
+    A = question.compressed
+    orders = 2 if A is not None and even(A.indptr) else 1
+    counting = estimates.counting(question.n, both * question.graph.edge_count, orders)
     worth = LOOK_IN_PLANE if question.near.planar else LOOK
     return max(0.0, counting / worth - question.once(spent))
 
@@ -558,7 +561,15 @@ def estimate(question: Question) -> Estimate:
     else:
         vector = estimates.vector_rate(question.semiring)
         taken = estimates.elimination(
-            found.cost, n, arcs, question.lines, size, threads=question.threads, vector=vector, known=known
+            found.cost,
+            n,
+            arcs,
+            question.lines,
+            size,
+            threads=question.threads,
+            vector=vector,
+            known=known,
+            orders=found.orders,
         )
     panels = 0
     if question.wants.table and question.device == "cpu":

@@ -28,6 +28,8 @@ class Analysis:
         Pairs, fill and bytes, counted before any number is touched.
     order : str
         How the order was found.
+    orders : int
+        Of how many that were compared.
 
     Notes
     -----
@@ -66,6 +68,7 @@ class Analysis:
         }
         costs = {name: structure.cost(tree, len(tails)) for name, tree in trees.items()}
         # All pairs: every row is swept once, numbers are eliminated once.
+        self.orders = len(costs)
         self.order = min(costs, key=lambda name: costs[name].sweep * n + costs[name].elimination)
         self.cost: Cost = costs[self.order]
         self._tree = trees[self.order]

@@ -34,7 +34,7 @@ LANES, FEW = 32, 4
 LISTS = 2048
 #: From so many sources on they are made to reach a landmark together, which takes a search of its own; and from so many
 #: on it is told how fast their searches grow.
-MANY, GROWN = 64, 1024
+MANY, GROWN = 128, 1024
 #: Bytes of the rows that are then found before the first is given out, so that sources are near each other.
 WINDOW = 1 << 26
 #: Arcs of which that median is taken, about.
@@ -385,7 +385,7 @@ class Searches:
 
         Notes
         -----
-        From 64 sources on they are made to reach one well-connected vertex together, which takes a search more and
+        From 128 sources on they are made to reach one well-connected vertex together, which takes a search more and
         halves the time of many.
 
         Examples
