@@ -36,6 +36,7 @@ from apsp import (
     road,
     shortest_paths,
 )
+from apsp.engines.scipy import Searches
 from apsp.generate import random_graph, road_like
 from apsp.question import Question
 from apsp.wants import Wants
@@ -692,6 +693,38 @@ def test_of_a_lattice_two_orders_are_counted():
         for M in (A, hub)
     )
     assert lattice > 1.2 * other
+
+
+def test_few_rows_of_a_search_are_not_copied(monkeypatch):
+    """A block that has all that is wanted is the result; more blocks are put together."""
+    searched = []
+    search = Searches._search
+    monkeypatch.setattr(Searches, "_search", lambda *a, **b: (searched.append(search(*a, **b)), searched[-1])[1])
+    tails, heads = np.random.default_rng(0).integers(0, 300, (2, 2000))
+    A = scipy.sparse.csr_array((np.ones(2000), (tails, heads)), shape=(300, 300))
+    D = shortest_paths(A, sources=[5, 2, 9], engine="scipy").distances
+    assert len(searched) == 1
+    assert D is searched[0]
+    monkeypatch.setattr(Searches, "_together", lambda self: 2)
+    again = shortest_paths(A, sources=[5, 2, 9], engine="scipy").distances
+    assert len(searched) == 3
+    np.testing.assert_array_equal(again, D)
+    assert shortest_paths(A, sources=[], engine="scipy").distances.shape == (0, 300)
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_all_rows_come_by_one_call_where_that_is_short(monkeypatch, slow):
+    """A block is timed; where all would keep Ctrl-C waiting, they come in blocks."""
+    searched = []
+    search = Searches._search
+    monkeypatch.setattr(Searches, "_search", lambda *a, **b: (searched.append(search(*a, **b)), searched[-1])[1])
+    monkeypatch.setattr("apsp.engines.scipy.STRETCH", -1.0 if slow else 60.0)
+    tails, heads = np.random.default_rng(0).integers(0, 300, (2, 2000))
+    A = scipy.sparse.csr_array((np.ones(2000), (tails, heads)), shape=(300, 300))
+    D = shortest_paths(A, engine="scipy").distances
+    assert (D is searched[-1]) == (not slow)
+    assert [len(x) for x in searched[:2]] == ([64, 1] if slow else [64, 300])
+    np.testing.assert_array_equal(D, scipy.sparse.csgraph.dijkstra(A))
 
 
 def test_rows_of_searches_are_found_once(monkeypatch):

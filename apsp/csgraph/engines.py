@@ -100,8 +100,12 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     if engine.in_memory:
         D: np.ndarray = host(engine.table())
         return D[sources] if matrix and sources is not None else D
-    out = network.dense if sources is None and network.dense is not None else np.empty(engine.shape, network.dtype)
-    _fill(out, engine, options.callback)
+    out = network.dense if sources is None else None
+    if out is None and options.callback is None:
+        out = host(engine.table())
+    else:
+        out = np.empty(engine.shape, network.dtype) if out is None else out
+        _fill(out, engine, options.callback)
     if "arcs" in vars(question) and question.remembers and not math.isinf(question.once(spent)):
         STRUCTURES.spend(*question.arcs[:2], clock() - begun)
     return out

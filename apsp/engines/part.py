@@ -9,11 +9,11 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.devices import module
+from semiring.devices import host, module
 from semiring.errors import AlgebraError, DomainError, DTypeError
 from semiring.types import Array, Blocks
 
-from .base import Engine
+from .base import BLOCK, Engine
 from .dense import Dense
 
 _INT64 = np.iinfo(np.int64)
@@ -66,12 +66,19 @@ class Part(Engine):
         return self._within(self.engine.block(self.i[i], self.j[j]))
 
     def _all(self) -> np.ndarray:
-        """All entries; rows are copied where all columns are wanted."""
+        """All entries; where all columns are wanted, rows are copied, but a block that has them all is returned."""
         if not self._every:
             return super()._all()
-        out = np.empty(self.shape, self.dtype)
-        self.fill(out)
-        return out
+        out, offset = None, 0
+        for positions, D in self.rows(np.arange(len(self.i)), 4 * BLOCK):
+            rows = host(D)
+            alone = rows.base is None or rows.base.size == rows.size
+            if len(positions) == len(self.i) and alone and self.engine.repeats:
+                return rows
+            out = np.empty(self.shape, self.dtype) if out is None else out
+            out[offset : offset + len(positions)] = rows
+            offset += len(positions)
+        return np.empty(self.shape, self.dtype) if out is None else out
 
     def _within(self, D: Array) -> Array:
         return D if self._limit is None else self._limit(D)
