@@ -89,7 +89,7 @@ _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE, _TURNED = 60e-9, 5.4e-9, 0
 #: Our searches by weight: seconds to begin a batch, a vertex of one, an arc that is relaxed; a vertex that is taken,
 #: and for each doubling of the arcs that leave it; to bring arcs into order, an arc, and to see that they are; and of
 #: so many sources or more, to search for a landmark.
-_BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _LANDMARK = 6e-5, 7.5e-9, 1.9e-9, 19e-9, 25e-9, 38e-9
+_BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _LANDMARK = 2e-4, 7.5e-9, 1.9e-9, 19e-9, 25e-9, 38e-9
 _ORDERED, _SEEN, _TOGETHER = 20e-9, 12e-9, 128
 #: What a source takes among many, of that among four, by itemsize, where four meet: where they relax fewer arcs than
 #: so many times those of the graph. Where they do not, what it takes among 64; of many more, less. So many times the
@@ -97,7 +97,7 @@ _ORDERED, _SEEN, _TOGETHER = 20e-9, 12e-9, 128
 _AMONG, _MET, _APART, _UNTRIED = {4: 0.155, 8: 0.22}, 3.0, 0.55, 3.2
 #: How many times as long some sources take where each arc that is followed beyond two closes a cycle, and at most; the
 #: share of that for one to four.
-_CLOSING, _SPREAD, _ALONE_SPREAD = 0.55, 2.2, 0.4
+_CLOSING, _SPREAD, _ALONE_SPREAD = 0.55, 2.2, 0.6
 #: Sources that half fill a batch; the power of more of them by which each takes less.
 _HALF, _FULLER = 16, 0.2
 #: Seconds to find whether an entry of a matrix is among the best of its row.
@@ -305,12 +305,24 @@ def reached(tails: np.ndarray, heads: np.ndarray, n: int) -> float:
     return share
 
 
-def search(n: int, arcs: int, method: str, *, reach: float = 1.0, levels: int = 0, width: float = math.inf) -> float:
-    """Seconds of one search by SciPy that reaches this share of a graph, of about twice so many levels so wide."""
+def search(
+    n: int,
+    arcs: int,
+    method: str,
+    *,
+    reach: float = 1.0,
+    levels: int = 0,
+    width: float = math.inf,
+    followed: float = 1.0,
+) -> float:
+    """Seconds of one search by SciPy that reaches this share of a graph, of about twice so many levels so wide.
+
+    So many arcs are followed to find a vertex: beyond two, they lead where no distance decreases.
+    """
     if method == "breadth-first":
         return 1e-6 + (n + reach * arcs) * _VISIT + 1.5 * levels * _LEVEL
     nearer = _NEARER * min(1.0, width / _WIDE)
-    settled = _SETTLE + nearer * math.log(max(1.0, arcs / max(1, n)))
+    settled = _SETTLE + nearer * math.log(max(1.0, arcs / max(1, n) / max(1.0, followed / 2)))
     return 1e-6 + n * _CLEAR + reach * (n * settled + arcs * _LOOK) * _beyond(n, _FARTHER, _HEAPED)
 
 
@@ -330,11 +342,12 @@ def searches(
     reach: float = 1.0,
     levels: int = 0,
     width: float = math.inf,
+    followed: float = 1.0,
     ordered: bool = False,
     compressed: bool = False,
 ) -> Estimate:
     """SciPy's searches from `lines` vertices, of which so many columns are stored; arcs are sorted, or its matrix."""
-    row = search(n, arcs, method, reach=reach, levels=levels, width=width)
+    row = search(n, arcs, method, reach=reach, levels=levels, width=width, followed=followed)
     before = _ROAD + arcs * (_CHECKED if compressed else _LISTED if ordered else _SORTED)
     if method == "johnson":
         before += n * arcs * _ROUND
@@ -367,7 +380,7 @@ def relaxing(
 
 def guessed(n: int, arcs: int, reach: float) -> float:
     """About how many arcs four searches relax together: where few arcs leave a vertex, each search its own."""
-    return (2.2 + 1.5 * min(1.0, (2.5 * n / max(1, arcs)) ** 2)) * reach * arcs
+    return (2.2 + min(1.0, (2.5 * n / max(1, arcs)) ** 2)) * reach * arcs
 
 
 def lanes(
@@ -492,7 +505,7 @@ def hops(n: int, arcs: int, lines: int, columns: int, itemsize: int, levels: int
     alone = 2 * levels >= _WORD
     visit = _VISITED * (1 + _LEAVING * arcs / max(1, n))
     visit *= _beyond(n * words, _ALONE_FARTHER) if alone else 1 + words / 8
-    written = n * min(batch, lines) * itemsize * _TURNED
+    written = n * itemsize * (batch * _BYTE + min(batch, lines) * (_TURNED - _BYTE))
     visits = min(2 * levels, lines, batch)
     before = adjacent(arcs)
     # Of each search hop counts, three bits and its rows; in addition the rows that the caller still refers to.

@@ -227,7 +227,7 @@ def counted(monkeypatch):
 def test_one_source_never_counts_an_elimination_order(source, counted):
     graph = apsp.as_graph(SOURCES[source])
     first = next(iter(graph.labels))
-    assert apsp.shortest_paths(graph, sources=[first]).plan.engine in ("scipy", "searches")
+    assert apsp.shortest_paths(graph, sources=[first]).plan.engine in ("scipy", "searches", "hops")
     apsp.plan(graph, sources=[first])
     assert not counted
 

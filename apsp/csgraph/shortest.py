@@ -106,7 +106,8 @@ def _few(csgraph: Array, indices: Array, dtype: DType, where: str) -> np.ndarray
     ).seconds
     closed = estimates.closure(n, min_plus, FLOAT, pairs=n**3) + estimates.entering(arcs)
     others = min(searched, closed, estimates.counting(n, arcs))
-    if rows.size * estimates.search(n, arcs, "dijkstra", reach=reach, width=near.width) > others:
+    search = estimates.search(n, arcs, "dijkstra", reach=reach, width=near.width, followed=near.arcs)
+    if rows.size * search > others:
         return None
     require(rows.size * n * FLOAT.itemsize, where="csgraph", hint="Ask for fewer rows, by `indices`.")
     return scipys.dijkstra(matrix, indices=rows.ravel()).reshape(*rows.shape, n)

@@ -268,6 +268,7 @@ def _estimate(question: Question) -> Estimate:
         reach=question.reach,
         levels=levels,
         width=near.width,
+        followed=near.arcs,
         ordered=question.picks,
         compressed=question.compressed is not None,
     )
@@ -288,8 +289,8 @@ def _open(question: Question, plan: Plan) -> Searches:
 
 
 def _looks(question: Question) -> float:
-    """Levels are counted by a search of our own, which for a few sources takes longer than theirs."""
-    looks, floating = question.counting, question.dtype.kind == "f"
+    """Levels are counted by a search of our own, which for a few sources takes longer than theirs; but not of a csr."""
+    looks, floating = question.counting, question.dtype.kind == "f" and question.compressed is None
     if math.isinf(looks) or question.lines >= FEW or not floating or question.once(search) != "breadth-first":
         return looks
     return looks + estimates.adjacent(question.graph.edge_count)
