@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .algebra import Semiring
-from .errors import DTypeError
+from .errors import DomainError, DTypeError
 from .types import Array, DType
 
 
@@ -126,6 +126,14 @@ def _named(names: tuple[str, ...]) -> tuple[np.dtype, ...]:
 def index_dtype(count: int) -> np.dtype:
     """The dtype of indices of so many rows, columns or entries."""
     return np.dtype(np.int32 if count <= np.iinfo(np.int32).max else np.int64)
+
+
+def too_many_hops(dtype: np.dtype, where: str = "Hops") -> DomainError:
+    """That a vertex is more hops away than an integer dtype holds."""
+    return DomainError(
+        f"{where}: {dtype} must hold every number of hops, up to {np.iinfo(dtype).max - 1}, got a vertex that is "
+        "further away. Take a wider dtype, or give a limit."
+    )
 
 
 #: How many entries are looked at or converted together: temporaries stay small compared with the matrix.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compiling import ARCHITECTURES
+from compiling import ARCHITECTURES, compile_all
 
 from semiring import get
 from semiring.cuda import compile
 from semiring.cuda.csr import backend as csr
-from semiring.cuda.sparse import flows, fronts, hubs, products, searches, sweep, voronoi
+from semiring.cuda.sparse import flows, fronts, hops, hubs, products, searches, sweep, voronoi
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -106,3 +106,9 @@ def test_sparse_products_compile_without_spilling(name, dtype, _, arch):
         for entry, used in compile.compile(text, arch).resources.items():
             assert used.registers > 0, entry
             assert used.spill_stores <= 64, (entry, used)
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_hop_counts_compile(arch):
+    compile_all((hops.text(np.dtype(dtype)) for dtype in ("int8", "int16", "float64")), arch)

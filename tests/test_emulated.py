@@ -872,6 +872,21 @@ class TestSumsOverBestPaths:
 
 
 class TestHops:
+    def test_int8_holds_126_hops_or_says_so(self, cp):
+        from semiring.cuda.sparse import hops
+        from semiring.errors import DomainError
+
+        n = 131
+        into = np.minimum(np.arange(n + 1), n - 1), np.arange(n - 1)  # a path, backwards: v + 1 leads to v
+        found = hops.Searches(into[0].astype(np.int64), into[1].astype(np.int32) + 1, np.dtype("int8"))
+        rows = cp.empty((1, n), np.dtype("int8"))
+        found.into(np.array([126]), rows, 127)
+        np.testing.assert_array_equal(rows.get()[0], [*range(126, -1, -1), *[127] * 4])
+        with pytest.raises(DomainError, match="int8 must hold every number of hops"):
+            found.into(np.array([127]), rows, 127)
+        found.into(np.array([127]), rows, 126)
+        assert rows.get()[0, :2].tolist() == [127, 126]
+
     @pytest.mark.parametrize("dtype", ["int16", "float32"])
     def test_rows_are_scipys(self, cp, dtype):
         """More sources than a word has bits; a path longer than the levels that there is room for at first; islands."""

@@ -28,6 +28,7 @@ __device__ inline float logaddexp(float a, float b) {
 
 // The ends of an integer dtype, which stand for ±∞.
 template <class T> struct Limits;
+template <> struct Limits<signed char> { static constexpr int low = -128, high = 127; };
 template <> struct Limits<short> { static constexpr int low = -32768, high = 32767; };
 template <> struct Limits<int> { static constexpr int low = -2147483647 - 1, high = 2147483647; };
 template <> struct Limits<long long> {

@@ -14,6 +14,7 @@ from ..algebra import Op, Semiring, Variant
 #: dtype → what it is in memory, in a register, and where a saturating operation is evaluated.
 _TYPES = {
     "bool": ("bool", "int", "int"),
+    "int8": ("signed char", "int", "int"),
     "int16": ("short", "int", "int"),
     "int32": ("int", "int", "long long"),
     "int64": ("long long", "long long", "__int128"),

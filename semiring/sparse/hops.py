@@ -39,8 +39,8 @@ class Hops:
         Every stored entry is an arc, whatever its value; a pair of arrays needs `n`.
     n : int, optional
     dtype : dtype, optional
-        An integer or float dtype of at least two bytes; where there is no walk, counts are its infinity: inf, or the
-        greatest integer. By default int16, and int32 beyond 32,767 vertices.
+        A signed integer dtype, float32 or float64; where there is no walk, counts are its infinity: inf, or the
+        greatest integer. By default int16, and int32 beyond 32,767 vertices; of most graphs int8 holds all counts.
     threads : int, optional
         As many as there are processors, or SEMIRING_NUM_THREADS.
     device : {"cpu", "cuda"}, optional
@@ -49,7 +49,7 @@ class Hops:
     Raises
     ------
     ShapeError, VertexError, DTypeError
-        As `analyse`; DTypeError too if the dtype cannot hold n − 1 hops.
+        As `analyse`; DTypeError too if there are no counts in that dtype, or a float one cannot hold n − 1 hops.
     MemoryNeeded
         If the searches do not fit.
 
@@ -73,10 +73,11 @@ class Hops:
         where = "Hops"
         rows, cols, _, self.n = stored(A, n, where=where)
         self.dtype = np.dtype(dtype or ("int16" if self.n <= np.iinfo(np.int16).max else "int32"))
-        if self.dtype.kind not in "if" or self.dtype.itemsize not in (2, 4, 8) or self.dtype == np.float16:
-            raise DTypeError(f"{where}: dtype must be int16, int32, int64, float32 or float64, got {self.dtype}.")
-        most = np.iinfo(self.dtype).max if self.dtype.kind == "i" else 2 ** (np.finfo(self.dtype).nmant + 1)
-        if self.n > most:
+        if self.dtype.kind not in "if" or self.dtype == np.float16:
+            raise DTypeError(f"{where}: dtype must be int8, int16, int32, int64, float32 or float64, got {self.dtype}.")
+        #: The first level that the dtype has no number for: of integers, the greatest is their infinity.
+        self.end = np.iinfo(self.dtype).max if self.dtype.kind == "i" else 2 ** (np.finfo(self.dtype).nmant + 1)
+        if self.dtype.kind == "f" and self.n > self.end:
             raise DTypeError(
                 f"{where}: dtype must hold {self.n - 1} hops, got {self.dtype}. Leave it out, or take int32."
             )
@@ -117,7 +118,8 @@ class Hops:
         Raises
         ------
         VertexError, DomainError
-            If the source or the limit is none.
+            If the source or the limit is none; DomainError too if a vertex within the limit is more hops away than the
+            dtype holds, 126 in int8 and 32,766 in int16.
 
         See Also
         --------
@@ -158,7 +160,7 @@ class Hops:
         Raises
         ------
         VertexError, DomainError, ShapeError
-            If a source, the limit or the block is none.
+            If a source, the limit or the block is none; or if the dtype does not hold all, as `row`.
 
         See Also
         --------
@@ -180,7 +182,7 @@ class Hops:
         wanted = rows_wanted(sources, self.n, block)
         if limit is not None and not limit >= 0:
             raise DomainError(f"rows: limit must be a number of hops, 0 or more, got {limit!r}. Leave it out.")
-        most = self.n if limit is None else int(min(limit, self.n))
+        most = min(self.n if limit is None else int(min(limit, self.n)), self.end)
         if self._gpu is not None:
             found: Iterator[tuple[np.ndarray, Any]] = self._gpu.rows(
                 wanted, most, int(block or self.batch(len(wanted)))
@@ -209,6 +211,8 @@ class Hops:
         ------
         ShapeError, DTypeError
             If `out` does not fit.
+        DomainError
+            If the dtype does not hold all, as `row`.
         MemoryNeeded
             If it does not fit.
 
@@ -305,6 +309,8 @@ class _Search:
                 F.ctypes.data, N.ctypes.data, S.ctypes.data, panel.ctypes.data,
             )  # fmt: skip
             level += int(state[1])
+        if level > hops.end and state[0]:
+            raise dtypes.too_many_hops(hops.dtype)
         self.transpose.call(
             self.raw, hops.n, len(sources), panel.ctypes.data, panel.strides[0], rows.ctypes.data, rows.strides[0]
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...catalog import get
+from ...dtypes import too_many_hops
 from ...memory import require
 from .. import algebra, compile, gpu
 
@@ -110,6 +111,8 @@ class Searches:
             done, group = stop, min(2 * group, 64)
             if int(last.get()[0]) < done:  # no vertex was reached there
                 break
+        if self.dtype.kind == "i" and int(last.get()[0]) == np.iinfo(self.dtype).max:
+            raise too_many_hops(self.dtype)
         bits = done.bit_length()
         apart = rows.strides[0] // rows.itemsize
         arguments = S.data.ptr, planes.data.ptr, np.int32(min(bits, len(planes))), rows.data.ptr, apart
