@@ -14,8 +14,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import common
 import networkx as nx
@@ -92,6 +95,42 @@ def on_gpu(name: str, graph: apsp.Graph, *, check: bool = True) -> None:
         assert abs((carried * graph.weights).sum() / total - 1) < 1e-12
     here = common.best(result.edge_betweenness, 3, before=lambda: vars(result).pop("_between_all"))
     print(f"{name}, on a GPU: {1e3 * here:.0f} ms from all {graph.n}", flush=True)
+    vars(result).pop("_between_all")
+    taken = by_kernel(result.edge_betweenness)
+    print("of that in ms " + ", ".join(f"{kernel} {ms:.1f}" for kernel, ms in taken.items()), flush=True)
+
+
+def by_kernel(call: Callable[[], Any]) -> dict[str, float]:
+    """Milliseconds of each kernel of sums over best paths, by events."""
+    from device import cp
+
+    from semiring.cuda.sparse import flows
+
+    launched: list[tuple[str, Any, Any]] = []
+
+    def timed(name: str, kernel: Any) -> Callable[..., None]:
+        def launch(*given: Any) -> None:
+            start, stop = cp.cuda.Event(), cp.cuda.Event()
+            start.record()
+            kernel(*given)
+            stop.record()
+            launched.append((name, start, stop))
+
+        return launch
+
+    def all_of(make: Any) -> Any:
+        return lambda *given: {name: timed(name, kernel) for name, kernel in make(*given).items()}
+
+    with (
+        mock.patch.object(flows, "kernels", all_of(flows.kernels)),
+        mock.patch.object(flows, "counted_kernels", all_of(flows.counted_kernels)),
+    ):
+        call()
+    cp.cuda.Device().synchronize()
+    taken: dict[str, float] = {}
+    for name, start, stop in launched:
+        taken[name] = taken.get(name, 0.0) + cp.cuda.get_elapsed_time(start, stop)
+    return taken
 
 
 def roads(path: Path, device: str) -> None:
