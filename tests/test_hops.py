@@ -96,6 +96,25 @@ def test_int16_beyond_32767_vertices():
         H.row(n - 32_768)
 
 
+def test_distances_in_int16_beyond_32767_vertices():
+    """As SciPy's; a path that is too long is told from one that is not wanted."""
+    from scipy.sparse import csgraph
+
+    from apsp import Graph, shortest_paths
+
+    n = 40_000
+    near = np.random.default_rng(5).integers(0, n, (2, 4 * n))
+    want = csgraph.dijkstra(sp.csr_array((np.ones(4 * n), near), (n, n)), unweighted=True, indices=[3, n - 1])
+    r = shortest_paths(Graph.from_arrays(*near, n=n), dtype="int16", engine="hops", sources=[3, n - 1])
+    assert r.distances.dtype == np.int16
+    np.testing.assert_array_equal(r.distances, np.where(np.isinf(want), 32_767, want))
+    path = Graph.from_arrays(np.arange(n - 1), np.arange(1, n), n=n)
+    with pytest.raises(DomainError, match="int16 must hold every number of hops"):
+        _ = shortest_paths(path, dtype="int16", engine="hops", sources=[0]).distances
+    D = shortest_paths(path, dtype="int16", engine="hops", sources=[0], limit=2.5).distances
+    assert D[0, :4].tolist() == [0, 1, 2, 32_767]
+
+
 @pytest.mark.parametrize("limit", [0, 1, 2, 2.5, 3, 1e9])
 def test_nothing_is_reached_beyond_the_limit(limit):
     arcs = random(300, 2.5)

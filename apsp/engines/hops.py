@@ -18,6 +18,7 @@ from semiring.types import Array, Blocks
 from .. import estimates
 from ..estimates import Estimate
 from .base import Engine, Kind, offer
+from .part import as_limit
 
 if TYPE_CHECKING:
     from semiring.sparse import Hops
@@ -31,13 +32,15 @@ class Searched(Engine):
     Parameters
     ----------
     arcs : (tails, heads, weights)
-        All of one weight, in the dtype of the distances, which holds the longest path.
+        All of one weight, in the dtype of the distances, which holds the longest path unless integers weigh 1.
     n : int
     semiring : Semiring
         One over lengths, of which ⊕ keeps the least.
     threads : int, optional
     device : {"cpu", "cuda"}
         The device of the searches, and of blocks of rows.
+    limit : float, optional
+        Where edges weigh 1, searches go no further.
     """
 
     name = "hops"
@@ -52,10 +55,12 @@ class Searched(Engine):
         semiring: Semiring,
         threads: int | None = None,
         device: str = "cpu",
+        limit: float | None = None,
     ) -> None:
         self.arcs, self.semiring, self.threads, self.device = arcs, semiring, threads, device
         self.shape, self.dtype = (n, n), arcs[2].dtype
         self._unit = arcs[2][0] if len(arcs[2]) else self.dtype.type(1)
+        self._limit = max(limit, 0) if limit is not None and self._unit == 1 else None
         self._zero = dtypes.zero(semiring, self.dtype)
 
     @cached_property
@@ -75,7 +80,7 @@ class Searched(Engine):
         """Hops to the vertex farthest from one of most edges: about half of the greatest number of all."""
         if not len(self.arcs[0]):
             return 0
-        row = self._forward.row(int(np.bincount(self.arcs[0]).argmax()))
+        row = self._forward.row(int(np.bincount(self.arcs[0]).argmax()), limit=self._forward.end - 1)
         return int(row[row != self._zero].max())
 
     def batch(self, lines: int) -> int:
@@ -84,17 +89,17 @@ class Searched(Engine):
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """Searches from all of a block."""
-        for positions, D in self._forward.rows(wanted, block=block):
+        for positions, D in self._forward.rows(wanted, limit=self._limit, block=block):
             yield positions, self._weighed(D)
 
     def column(self, j: int) -> np.ndarray:
         """A search backwards."""
-        return host(self._weighed(self._backward.row(j)))
+        return host(self._weighed(self._backward.row(j, limit=self._limit)))
 
     def table(self) -> Array:
         """All entries, where the searches run."""
         # On a GPU the searches allocate memory themselves.
-        return super().table() if self.device == "cpu" else self._weighed(self._forward.to_dense())
+        return super().table() if self.device == "cpu" else self._weighed(self._forward.to_dense(limit=self._limit))
 
     def _weighed(self, D: Array) -> Array:
         if self._unit == 1:
@@ -121,9 +126,9 @@ def search(question: Question) -> str:
 
 def searched(question: Question) -> Searched:
     """The engine of a question whose edges all weigh the same."""
-    return Searched(
-        question.arcs, question.n, question.semiring, question.wants.options.get("threads"), question.device
-    )
+    wants = question.wants
+    limit = None if wants.limit is None else as_limit(wants.limit)
+    return Searched(question.arcs, question.n, question.semiring, wants.options.get("threads"), question.device, limit)
 
 
 def levels(question: Question) -> int:
@@ -140,11 +145,12 @@ def known_levels(question: Question) -> int:
 
 
 def _refuses(question: Question) -> str:
-    """Where edges differ, or where the dtype does not hold the longest path."""
-    dtype = question.dtype
+    """Where edges differ, or where the dtype does not hold the longest path; integers tell where each weighs 1."""
+    dtype, seen = question.dtype, question.seen
     if question.once(search) == "breadth-first":
         most = np.iinfo(dtype).max - 1 if dtype.kind == "i" else 2.0 ** (np.finfo(dtype).nmant + 1)
-        if max(question.longest, question.n) <= most:  # searches count up to n, of whatever weight
+        counted = dtype.kind == "i" and seen.least == seen.greatest == 1
+        if counted or max(question.longest, question.n) <= most:  # searches count up to n, of whatever weight
             return ""
     return (
         f"finds shortest paths where all edges weigh the same, and {dtype} must hold the longest of them; got "
