@@ -554,6 +554,22 @@ def test_trees_that_hang_at_a_graph_are_not_swept(seed, emulated_kernels):
         assert not swept.flows(device.update(weights), tails, heads, weights).suitable
 
 
+@pytest.mark.parametrize("edges", [[(0, 1)], [(0, 1), (1, 2), (3, 4)]])
+def test_nothing_of_a_forest_is_swept(edges, emulated_kernels):
+    """Its core has no arcs; 5 has none either."""
+    tails, heads = np.concatenate((edges, np.flip(edges, axis=1))).T
+    weights, done = np.ones(len(tails)), []
+    with emulated.installed(emulated_kernels, dense=False):
+        device = semiring.Elimination.from_arrays(tails, heads, weights, 6, "min_plus", device="cuda")
+        want, got = swept.Flows(device, tails, heads, weights, 1), swept.flows(device, tails, heads, weights)
+        for sums in (want, got):
+            assert sums.suitable
+            assert sums.add(np.arange(6), np.ones(6), done.append)
+        assert done[-1] == 6
+        np.testing.assert_array_equal(got.along(), want.along())
+        np.testing.assert_array_equal(got.ends, want.ends)
+
+
 def test_betweenness_on_a_gpu_needs_no_rows(emulated_kernels, monkeypatch):
     graph = road_like(120, seed=2)
     want = shortest_paths(graph, engine="elimination", device="cpu").edge_betweenness()

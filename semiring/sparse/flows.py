@@ -102,7 +102,8 @@ def flows(E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndar
         return E.on_device.flows(E.analysis, arcs, np.ascontiguousarray(lengths[arcs.arc]), slack)
     core, there = without_trees
     lengths = np.ascontiguousarray(lengths[there.inner][there.arcs.arc])
-    return pendant.Flows(core, there, E.on_device.flows(core.analysis, there.arcs, lengths, slack))
+    inner = E.on_device.flows(core.analysis, there.arcs, lengths, slack) if len(lengths) else None
+    return pendant.Flows(core, there, inner)
 
 
 class Flows:

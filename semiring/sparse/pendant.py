@@ -110,7 +110,7 @@ class Flows:
     ----------
     core : Core
     placed : Placed
-    inner : sums of the core
+    inner : sums of the core; None where it has no arcs
 
     Notes
     -----
@@ -121,7 +121,7 @@ class Flows:
 
     def __init__(self, core: Core, placed: Placed, inner: Any) -> None:
         self.core, self.placed, self.inner = core, placed, inner
-        self.suitable = inner.suitable
+        self.suitable = inner is None or inner.suitable
         self.sums = np.zeros((2, len(core.removed)))
         self.ends = np.zeros(len(core.parent), np.int64)
 
@@ -143,6 +143,9 @@ class Flows:
         self.ends += np.rint(reaching[at] - own).astype(np.int64)
         self.sums[0] += count[trees] * (reached[at[trees]] - wanted[trees])
         self.sums[1] += (reaching[at[trees]] - count[trees]) * wanted[trees]
+        if self.inner is None:
+            report(len(sources))
+            return True
         used = np.flatnonzero(there)
         done = len(sources) / max(len(used), 1)
         return bool(self.inner.add(used, far, lambda k: report(round(k * done)), there[used]))
@@ -151,7 +154,8 @@ class Flows:
         """What each arc carries, float64; they are in the order given."""
         there = self.placed
         out = np.empty(len(there.inner) + 2 * len(self.core.removed))
-        out[there.inner] = self.inner.along()
+        if self.inner is not None:
+            out[there.inner] = self.inner.along()
         out[there.up], out[there.down] = self.sums
         return out
 
