@@ -812,12 +812,13 @@ def test_what_fits_nowhere_is_refused_from_the_counts(monkeypatch):
 
 
 def test_few_edges_among_more_vertices_than_a_dtype_counts():
-    """Searches that count hops need a dtype that holds n of them; others do without."""
+    """Searches that weigh hops afterwards need a dtype that holds n of them; others do without."""
     n = 40_000
-    graph = Graph.from_arrays([0, 1], [1, 2], n=n)
-    for engine in ("auto", "elimination", "scipy"):
-        r = shortest_paths(graph, dtype="int16", engine=engine, sources=[0, n - 1])
-        assert r.table(targets=[2, n - 1]).tolist() == [[2, np.inf], [np.inf, 0]]
+    for weight, names in ((1, ("auto", "elimination", "hops", "scipy")), (3, ("auto", "elimination", "scipy"))):
+        graph = Graph.from_arrays([0, 1], [1, 2], [weight, weight], n=n)
+        for engine in names:
+            r = shortest_paths(graph, dtype="int16", engine=engine, sources=[0, n - 1])
+            assert r.table(targets=[2, n - 1]).tolist() == [[2 * weight, np.inf], [np.inf, 0]]
     with pytest.raises(apsp.AlgebraError, match="int16 must hold"):
         shortest_paths(graph, dtype="int16", engine="hops", sources=[0])
 

@@ -183,10 +183,10 @@ MUTANTS = [
     Mutant(
         "hops-beyond-the-dtype",
         "apsp/engines/hops.py",
-        "if max(question.longest, question.n) <= most:",
-        "if question.longest <= most:",
+        "if counted or max(question.longest, question.n) <= most:",
+        "if counted or question.longest <= most:",
         "tests/test_engines.py::test_few_edges_among_more_vertices_than_a_dtype_counts",
-        "Hops up to n do not fit the dtype.",
+        "Hops up to n that are weighed afterwards do not fit the dtype.",
     ),
     Mutant(
         "fitting-least",
