@@ -91,15 +91,22 @@ _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE, _TURNED = 60e-9, 5.4e-9, 0
 #: so many sources or more, to search for a landmark.
 _BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _LANDMARK = 2e-4, 7.5e-9, 1.9e-9, 19e-9, 25e-9, 38e-9
 _ORDERED, _SEEN, _TOGETHER = 20e-9, 12e-9, 128
+#: Seconds to write an entry of a row, a byte.
+_WRITTEN = 0.4e-9
 #: What a source takes among many, of that among four, by itemsize, where four meet: where they relax fewer arcs than
-#: so many times those of the graph. Where they do not, what it takes among 64; of many more, less. So many times the
-#: first where that was not tried.
-_AMONG, _MET, _APART, _UNTRIED = {4: 0.155, 8: 0.22}, 3.0, 0.55, 3.2
+#: so many times those of the graph; and of that where they meet at hubs. Where they do not meet, what it takes among
+#: 64, and of how many more ever so many. So many times the first where that was not tried.
+_AMONG, _MET, _AT_HUBS, _APART, _CROWD, _UNTRIED = {4: 0.17, 8: 0.24}, 3.0, 0.45, 0.55, 0.06, 3.2
+#: The same for few sources that were not tried.
+_FEW_AMONG = {4: 0.155, 8: 0.22}
 #: How many times as long some sources take where each arc that is followed beyond two closes a cycle, and at most; the
 #: share of that for one to four.
 _CLOSING, _SPREAD, _ALONE_SPREAD = 0.55, 2.2, 0.6
 #: Sources that half fill a batch; the power of more of them by which each takes less.
 _HALF, _FULLER = 16, 0.2
+#: Arcs that four searches relax of each where all vertices are near one another in a tree, and levels of a
+#: neighbourhood there; vertices of a level in a path.
+_SHALLOW, _NEAR_ALL, _PATH = 1.5, 4, 4.0
 #: Seconds to find whether an entry of a matrix is among the best of its row.
 _THINNED = 3e-9
 #: Seconds that a level of hop counts takes an entry of a matrix, besides the product.
@@ -356,12 +363,20 @@ def searches(
 
 
 def relaxing(
-    n: int, arcs: int, lines: int, itemsize: int, relaxed: float, followed: float = 1.0, *, tried: bool = True
+    n: int,
+    arcs: int,
+    lines: int,
+    itemsize: int,
+    relaxed: float,
+    followed: float = 1.0,
+    *,
+    tried: bool = True,
+    hubs: bool = False,
 ) -> float:
     """Seconds of our searches from so many vertices on one thread, if from four together they relax so many arcs.
 
     That was tried; or it is guessed, and so many arcs are followed to find a vertex near a source: where most close
-    cycles, in the plane and in space, some sources that are not near each other do not meet.
+    cycles, in the plane and in space, some sources that are not near each other do not meet. Where few do, they do.
     """
     degree = max(1.0, arcs / max(1, n))
     taken = relaxed / (degree + 1) * (_TAKEN + _DEGREE * math.log2(1 + degree)) * _beyond(n, _FARTHER / 2)
@@ -369,18 +384,30 @@ def relaxing(
     spread = min(_SPREAD, max(1.0, 1 + _CLOSING * (followed - 2)))
     if lines <= 4:
         some = (0.2 + 0.2 * lines) * (1 + _ALONE_SPREAD * (spread - 1))
-        return _BEGIN + n * (_CLEARED + lines * itemsize * _TURNED) + four * some
-    among, batches = _AMONG.get(itemsize, _AMONG[8]), -(-lines // 32)
+        return _BEGIN + n * (_CLEARED + lines * itemsize * _WRITTEN) + four * some
+    known, batches = _AMONG if tried else _FEW_AMONG, -(-lines // 32)
+    among = known.get(itemsize, known[8])
     if not tried:  # it is not known whether they meet
         among *= _UNTRIED * spread * max(1.0, lines / _HALF) ** -_FULLER
     elif relaxed > _MET * arcs:  # sources are near each other only where they are many
-        among = among / 2 + (_APART - among / 2) * math.sqrt(64 / lines)
-    return batches * _BEGIN + lines * (n * itemsize * _TURNED + four / 4 * among * _beyond(n, _FARTHER))
+        among = _CROWD + _APART * math.sqrt(64 / lines)
+    elif hubs:
+        among *= _AT_HUBS
+    return batches * _BEGIN + lines * (n * itemsize * _WRITTEN + four / 4 * among * _beyond(n, _FARTHER))
 
 
-def guessed(n: int, arcs: int, reach: float) -> float:
-    """About how many arcs four searches relax together: where few arcs leave a vertex, each search its own."""
-    return (2.2 + min(1.0, (2.5 * n / max(1, arcs)) ** 2)) * reach * arcs
+def guessed(n: int, arcs: int, reach: float, width: float = math.inf) -> float:
+    """About how many arcs four searches relax together: where few arcs leave a vertex, each search its own.
+
+    Twice where levels are as narrow as those of a path.
+    """
+    alone = min(1.0, (2.5 * n / max(1, arcs)) ** 2)
+    return (2.2 + alone) * reach * arcs * (1.0 if width > _PATH else 2.0)
+
+
+def in_shallow_tree(n: int, arcs: int, reach: float, levels: float) -> float:
+    """The same where all vertices are near in a tree, of which neighbourhoods have few levels; 0 elsewhere."""
+    return _SHALLOW * reach * arcs if arcs <= 2 * n and 1 < levels < _NEAR_ALL else 0.0
 
 
 def lanes(
@@ -396,6 +423,7 @@ def lanes(
     ordered: bool = False,
     followed: float = 1.0,
     tried: bool = True,
+    hubs: bool = False,
 ) -> Estimate:
     """Our searches by weight from `lines` vertices, of which so many columns are kept; arcs may be sorted already.
 
@@ -409,12 +437,14 @@ def lanes(
         Arcs that are followed to find a vertex near a source.
     tried : bool
         Whether four searches told what they relax; else it is guessed.
+    hubs : bool
+        Whether they soon meet at hubs.
     """
     order = _SEEN if ordered else _ORDERED
     before = _ROAD + arcs * (order + rounds * _ROUND + (_LANDMARK if lines >= _TOGETHER else 0.0))
     row = relaxing(n, arcs, 1, itemsize, relaxed)
     busy = max(1, min(threads, -(-lines // 32)))
-    seconds = before + relaxing(n, arcs, lines, itemsize, relaxed, followed, tried=tried) / busy
+    seconds = before + relaxing(n, arcs, lines, itemsize, relaxed, followed, tried=tried, hubs=hubs) / busy
     window = min(lines * n * itemsize, max(1 << 26, 32 * busy * n * itemsize))
     held = 40 * arcs + busy * n * (64 * itemsize + 12) + 2 * window + lines * columns * itemsize
     return Estimate("searches", int(relaxed / 4 * lines), int(held), seconds, before + row, row)

@@ -28,14 +28,15 @@ class Neighbourhoods:
         Vertices that the others reach, over all that were tried.
     arcs : float
         Arcs that were followed to find a vertex, where searches were cut off.
-    levels : float
-        Levels until then.
+    levels, vertices : float
+        Levels until then, and vertices on them.
     """
 
     cut: float = 1.0
     few: float = 0.0
     arcs: float = 1.0
     levels: float = 1.0
+    vertices: float = VERTICES
 
     @property
     def planar(self) -> bool:
@@ -50,14 +51,14 @@ class Neighbourhoods:
     @property
     def width(self) -> float:
         """Vertices of a level."""
-        return VERTICES / self.levels
+        return self.vertices / self.levels
 
     def deep(self, n: int) -> float:
         """About how many levels a search through n vertices has."""
-        more = max(1.0, n / VERTICES)
+        more, seen = max(1.0, n / self.vertices), math.log(self.vertices)
         if self.levels > 1 and self.confined:
-            return self.levels * more ** (math.log(self.levels) / math.log(VERTICES))
-        return self.levels * (1 + math.log(more) / math.log(VERTICES))
+            return self.levels * more ** (math.log(self.levels) / seen)
+        return self.levels * (1 + math.log(more) / seen)
 
 
 def around(start: np.ndarray, heads: np.ndarray, sources: np.ndarray) -> Neighbourhoods:
@@ -68,17 +69,20 @@ def around(start: np.ndarray, heads: np.ndarray, sources: np.ndarray) -> Neighbo
     50 µs a source, whatever the graph, but where vertices of many arcs are met.
     """
     tried = cut = few = arcs = levels = found = 0
+    begin, ends = (memoryview(x.data) for x in (start, heads))  # of which an item is a number at once
     for source in sources[:TRIED].tolist():
         seen, front, level, followed = {source}, [source], 0, 0
         while front and len(seen) < VERTICES and level < LEVELS:
             level += 1
             nearer, front = front, []
             for u in nearer:
-                ends = heads[start[u] : start[u + 1]][: 4 * VERTICES].tolist()
-                followed += len(ends)
-                new = set(ends) - seen
-                seen |= new
-                front.extend(new)
+                first, last = begin[u], begin[u + 1]
+                new = ends[first : min(last, first + 4 * VERTICES)].tolist()
+                followed += len(new)
+                for v in new:
+                    if v not in seen:
+                        seen.add(v)
+                        front.append(v)
                 if len(seen) >= VERTICES:
                     break
         tried += 1
@@ -90,4 +94,4 @@ def around(start: np.ndarray, heads: np.ndarray, sources: np.ndarray) -> Neighbo
             break
     if not cut:
         return Neighbourhoods(0.0, few / max(1, tried))
-    return Neighbourhoods(cut / tried, few / tried, arcs / found, levels / cut)
+    return Neighbourhoods(cut / tried, few / tried, arcs / found, levels / cut, found / cut)

@@ -17,7 +17,7 @@ import numpy as np
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.arrays import Taken
-from semiring.backend import bind, device_of
+from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
 from semiring.compiling import Missing
 from semiring.cycles import Lengths
@@ -41,8 +41,12 @@ MANY_ARCS = 16
 REMEMBERED = 1 << 18
 #: Graphs of so few vertices are closed as matrices without counting: that takes a millisecond, as counting does.
 FEW = 256
+#: Arcs that leave a hub, of those that leave a vertex.
+HUB = 8
 #: So few searches take less than much that could be known of a graph; those of fewer vertices than all that could be.
 SINGLE, SMALL = 16, 1000
+
+NOTHING = Missing()
 
 T = TypeVar("T")
 
@@ -257,6 +261,13 @@ class Question:
         return far + near.few / max(1, self.n)
 
     @cached_property
+    def hubs(self) -> bool:
+        """Whether some vertices have many times as many arcs as others, so that searches soon meet there."""
+        A, n = self.compressed, max(1, self.n)
+        leaving = np.bincount(self.arcs[0], minlength=n) if A is None else np.diff(A.indptr)
+        return bool(leaving.max(initial=0) > HUB * self.arc_count / n)
+
+    @cached_property
     def seen(self) -> Survey:
         """The survey of the weights."""
         weights = self.arcs[2] if self.compressed is None else self.compressed.data
@@ -296,13 +307,16 @@ class Question:
 
     def missing(self, work: str) -> Missing:
         """The kernels that must be compiled before some work of `Backend.missing`; none before ""."""
-        if work and work not in self._missing:
-            self._missing[work] = bind(self.semiring, self.dtype, device=self.device).missing(work)
-        return self._missing.get(work, Missing())
+        if not work:
+            return NOTHING
+        backend, found = self._missing
+        if work not in found:
+            found[work] = backend.missing(work)
+        return found[work]
 
     @cached_property
-    def _missing(self) -> dict[str, Missing]:
-        return {}
+    def _missing(self) -> tuple[Backend, dict[str, Missing]]:
+        return bind(self.semiring, self.dtype, device=self.device), {}
 
     # What is wanted
 

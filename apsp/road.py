@@ -18,7 +18,7 @@ import numpy as np
 
 from semiring.compiling import Missing, expected, uncounted
 from semiring.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
-from semiring.memory import LEAST, available, pooled, require, shown
+from semiring.memory import LEAST, available, granted, require, shown
 from semiring.spelling import did_you_mean
 
 from . import engines
@@ -267,8 +267,8 @@ def _within(question: Question, estimate: Estimate) -> bool:
 
 
 def _fits(question: Question, needed: int, device: str) -> bool:
-    """Whether a device has so many bytes free; it is asked once, and not for few, or for what CuPy has."""
-    if needed <= LEAST or (device == "cuda" and needed <= pooled()):
+    """Whether a device has so many bytes free; it is asked once, and only where that is not known."""
+    if needed <= LEAST or granted(needed, device):
         return True
     free = question.once(_free)(device)
     return free is None or needed <= free
@@ -301,8 +301,8 @@ def _too_large(question: Question, found: list[Estimate]) -> MemoryNeeded:
 
 def _part(question: Question, engine: Engine) -> Part | Found:
     """The rows and columns asked for; found now where they would be searched for again."""
-    wants, every = question.wants, np.arange(question.n)
-    i, j = (every if x is None else x for x in (wants.sources, wants.targets))
+    wants = question.wants
+    i, j = (np.arange(question.n) if x is None else x for x in (wants.sources, wants.targets))
     limit = None if wants.limit is None else Limit(wants.limit, question.semiring, engine.dtype)
     part = Part(engine, i, j, limit)
     return Found(part) if engine.repeats and wants.partial and not wants.table else part

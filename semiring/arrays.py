@@ -347,6 +347,8 @@ def checked_sparse(source: Any, *, where: str) -> Any:
     """
     if getattr(source, "format", None) not in ("csr", "csc", "bsr") or not isinstance(source.data, np.ndarray):
         return source
+    if source.format == "csr" and _plain(source):
+        return source
     try:
         # Another matrix object on the same arrays, as the check may change attributes of the object.
         same = type(source)((source.data, source.indices, source.indptr), shape=source.shape)
@@ -356,6 +358,26 @@ def checked_sparse(source: Any, *, where: str) -> Any:
     except (ValueError, ArithmeticError) as error:
         raise ShapeError(f"{where}: the indices of a sparse matrix must be consistent, got {error}.") from error
     return same
+
+
+#: What indices are, and without their signs.
+_INDICES = {np.dtype(np.int32): np.dtype(np.uint32), np.dtype(np.int64): np.dtype(np.uint64)}
+
+
+def _plain(A: Any) -> bool:
+    """Whether the indices of a csr matrix are all used and consistent, as SciPy makes them."""
+    data, indices, start, (rows, columns) = A.data, A.indices, A.indptr, A.shape
+    if (
+        indices.dtype != start.dtype
+        or indices.dtype not in _INDICES
+        or not data.ndim == indices.ndim == start.ndim == 1
+    ):
+        return False
+    if len(start) != rows + 1 or start[0] != 0 or not start[-1] == len(indices) == len(data):
+        return False
+    if len(indices) and np.maximum.reduce(indices.view(_INDICES[indices.dtype])) >= columns:  # or below 0
+        return False
+    return bool(np.logical_and.reduce(start[1:] >= start[:-1]))
 
 
 def refuse_padding(source: Any, where: str) -> None:

@@ -17,6 +17,8 @@ from .errors import MemoryNeeded
 LEAST = 1 << 20
 #: Seconds within which the system is not asked again: a question asks several times, and each opens some twenty files.
 RECENT = 0.01
+#: Seconds within which so small a part of what was free then still is: the query takes longer than few searches do.
+LATELY, SMALL = 1.0, 1 / 64
 ROOT = Path("/")
 #: Limits from here on are none: version 1 of control groups says 2⁶³ less a page.
 UNLIMITED = 1 << 62
@@ -47,11 +49,19 @@ def require(needed: int, device: str = "cpu", *, where: str, hint: str) -> None:
     Traceback (most recent call last):
     semiring.errors.MemoryNeeded: closure: 1024.0 PiB must fit on cpu, got ... free. Use a smaller dtype.
     """
-    if needed <= LEAST or (device == "cuda" and needed <= pooled()):  # the driver takes long to answer
+    if needed <= LEAST or granted(needed, device):
         return
     free = available(device)
     if free is not None and needed > free:
         raise MemoryNeeded(f"{where}: {shown(needed)} must fit on {device}, got {shown(free)} free. {hint}")
+
+
+def granted(needed: int, device: str = "cpu") -> bool:
+    """Whether so many bytes are free without a look: what CuPy has, or little of what was free a moment ago."""
+    if device == "cuda":  # whose driver takes long to answer
+        return needed <= pooled()
+    asked, free = _last
+    return free is not None and monotonic() - asked < LATELY and needed <= SMALL * free
 
 
 def available(device: str = "cpu", *, root: Path = ROOT) -> int | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from semiring import memory
 from semiring.backend import cuda_available
 from semiring.cpu.processors import default_threads
 
@@ -21,6 +22,8 @@ from semiring.cpu.processors import default_threads
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
 #: Engines are chosen as if all kernels were compiled: what is, differs from machine to machine and while tests run.
 os.environ["SEMIRING_ASSUME_COMPILED"] = "1"
+#: What was free a moment ago says nothing where a test says what is.
+memory.LATELY = 0.0
 
 
 def pytest_configure() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -570,6 +571,23 @@ def test_what_is_free_may_be_taken_to_the_last_byte(monkeypatch):
     memory.require(3 * MIB, where="test", hint="")
     with pytest.raises(MemoryNeeded, match=r"3\.0 MiB must fit on cpu, got 3\.0 MiB free"):
         memory.require(3 * MIB + 1, where="test", hint="")
+
+
+def test_little_of_what_was_free_a_moment_ago_still_is(monkeypatch):
+    """The system is asked again for more than a small part of that, after a second, and where it did not say."""
+    monkeypatch.setattr(memory, "LATELY", 1.0)
+    monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 2 * MIB)
+    for asked, free, needed, fits in (
+        (0.0, 640 * MIB, 10 * MIB, True),
+        (0.9, 640 * MIB, 10 * MIB, True),
+        (0.0, 640 * MIB, 10 * MIB + 1, False),
+        (1.1, 640 * MIB, 10 * MIB, False),
+        (0.0, None, 3 * MIB, False),
+        (1.1, None, 2 * MIB, True),
+    ):
+        monkeypatch.setattr(memory, "_last", [memory.monotonic() - asked, free])
+        with nullcontext() if fits else pytest.raises(MemoryNeeded, match=r"got 2\.0 MiB free"):
+            memory.require(needed, where="test", hint="")
 
 
 def test_nothing_is_asked_for_what_is_small(monkeypatch):

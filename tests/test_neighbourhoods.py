@@ -48,6 +48,29 @@ def test_a_vertex_of_many_arcs_takes_no_longer():
     assert found.arcs <= 4 * VERTICES
 
 
+def test_a_path_is_as_narrow_as_it_is():
+    """Levels end before so many vertices are seen: two vertices a level, and half of all vertices are the levels."""
+    n = 3000
+    ends = np.arange(n - 1)
+    found = looked(csr(np.r_[ends, ends + 1], np.r_[ends + 1, ends], n), [1500, 700])
+    assert 2 <= found.width < 2.1
+    assert n / 8 < found.deep(n) < n
+
+
+def test_searches_in_a_shallow_tree_are_predicted_to_meet():
+    """What 16 sources take is less than twice what one does, though few arcs leave a vertex; not so in a path."""
+
+    def sixteen(A):
+        plans = [apsp.plan(A, sources=range(100, 100 + k), engine="searches") for k in (1, 16)]
+        return plans[1].considered[0].seconds / plans[0].considered[0].seconds
+
+    n, rng = 4000, np.random.default_rng(3)
+    v = np.arange(1, n)
+    parents = {"shallow": rng.integers(0, 2, n - 1) * (v % 50), "path": v - 1}
+    shallow, path = (sixteen(csr(np.r_[v, p], np.r_[p, v], n)) for p in parents.values())
+    assert shallow < 2 < 3 < path
+
+
 @pytest.mark.parametrize("sources", [[0], [0, 1, 2, 3], list(range(12))])
 def test_few_vertices_that_are_reached_are_left_to_scipy(sources):
     """Fifty vertices that reach each other, and 7,940 that reach each other."""

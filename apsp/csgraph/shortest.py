@@ -100,7 +100,7 @@ def _few(csgraph: Array, indices: Array, dtype: DType, where: str) -> np.ndarray
     rows = indices_in(indices, n, where)
     near = around(matrix.indptr, matrix.indices, rows.ravel()) if n >= SMALL else Neighbourhoods()
     reach = near.cut + near.few / max(1, n)
-    relaxed = estimates.guessed(n, arcs, reach)
+    relaxed = estimates.guessed(n, arcs, reach, near.width)
     searched = estimates.lanes(
         n, arcs, rows.size, 0, FLOAT.itemsize, relaxed, ordered=True, followed=near.arcs, tried=False
     ).seconds

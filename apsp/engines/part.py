@@ -34,7 +34,7 @@ class Part(Engine):
         self.engine, self.i, self.j, self._limit = engine, i, j, limit
         self.limit = None if limit is None else limit.value
         self.shape, self.dtype = (len(i), len(j)), engine.dtype
-        self._every = len(j) == engine.shape[1] and bool((j == np.arange(len(j))).all())
+        self._every = len(j) == engine.shape[1] and _ascending(j)
 
     @property
     def all_pairs(self) -> Engine:
@@ -82,6 +82,11 @@ class Part(Engine):
 
     def _within(self, D: Array) -> Array:
         return D if self._limit is None else self._limit(D)
+
+
+def _ascending(positions: np.ndarray) -> bool:
+    """Whether as many different positions as these are all of them in their order: they never decrease."""
+    return bool((positions[1:] > positions[:-1]).all())
 
 
 class Found(Dense):

@@ -222,7 +222,9 @@ def effort(question: Question) -> tuple[float, bool]:
     n, arcs = question.n, question.arc_count
     count = batches(question, arcs)
     if not count or question.once(negative) or question.missing("searches").kernels:
-        return estimates.guessed(n, arcs, question.reach), False
+        near = question.near
+        shallow = estimates.in_shallow_tree(n, arcs, question.reach, near.levels)
+        return (shallow, True) if shallow else (estimates.guessed(n, arcs, question.reach, near.width), False)
     sources = np.random.default_rng(n).choice(n, (count, SAMPLED), replace=n < count * SAMPLED)
     searches = question.once(_engine).searches
     return sum(searches.effort(batch)[0] for batch in sources) / count, True
@@ -274,6 +276,7 @@ def estimate(question: Question) -> Estimate:
         ordered=question.compressed is not None,
         followed=question.near.arcs,
         tried=tried,
+        hubs=tried and question.hubs,
     )
     return offer(question, taken, "label-correcting")
 
