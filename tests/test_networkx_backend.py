@@ -416,6 +416,22 @@ def test_dags():
                 assert nx.utils.graphs_equal(ours, theirs)
 
 
+def uphill(u, v, data):
+    """A function that weighs an edge by its direction, and hides some."""
+    return None if (u + v) % 7 == 0 else 3 if u < v else 1
+
+
+@pytest.mark.parametrize("make", [nx.Graph, nx.MultiGraph])
+def test_functions_that_weigh_undirected_edges_by_their_direction(make):
+    """Distances are from a node in closeness, and of harmonic centrality from the fewer nodes."""
+    G = make(nx.gnm_random_graph(12, 20, seed=1))
+    for u in (None, 3):
+        same(backend.closeness_centrality(converted(G), u, uphill), nx.closeness_centrality(G, u, uphill))
+    for few in (None, [2], [2, 5]):
+        for arguments in ((few, uphill), (None, uphill, few)):
+            same(backend.harmonic_centrality(converted(G), *arguments), nx.harmonic_centrality(G, *arguments))
+
+
 def test_parts_of_measures():
     G, U = GRAPHS["digraph"], GRAPHS["connected"]
     assert backend.eccentricity(converted(U), 3) == nx.eccentricity(U, 3)

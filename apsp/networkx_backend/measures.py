@@ -110,7 +110,8 @@ def closeness_centrality(
         arguments = {} if sp is None else {"sp": sp}
         return original("closeness_centrality", G, u, distance, wf_improved, **arguments)
     n, found = len(G), []
-    for _, D in arcs.reversed().blocks(None if u is None else _positions(G, [u])):
+    towards = arcs.reversed() if G.is_directed() else arcs  # a function may weigh an undirected edge by its direction
+    for _, D in towards.blocks(None if u is None else _positions(G, [u])):
         reached = np.isfinite(D)
         others, sums = reached.sum(axis=1) - 1.0, np.where(reached, D, 0).sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -133,8 +134,9 @@ def harmonic_centrality(
         return original("harmonic_centrality", G, *arguments)
     ends, starts = (_positions(G, nodes) for nodes in (targets, origins))
     sums = np.zeros(len(ends))
-    # Searches start at the smaller set, on reversed arcs if it is that of the targets.
-    for positions, D in arcs.reversed().blocks(ends) if backwards else arcs.blocks(starts):
+    # Searches start at the smaller set, of a digraph on reversed arcs if it is that of the targets.
+    searched = arcs.reversed() if backwards and G.is_directed() else arcs
+    for positions, D in searched.blocks(ends if backwards else starts):
         if backwards:
             sums[np.searchsorted(ends, positions)] += _inverse(D[:, starts]).sum(axis=1)
         else:
