@@ -1021,6 +1021,9 @@ def test_errors_name_what_is_wrong():
         eliminate(A, order=[0, 0])
     with pytest.raises(ShapeError, match="permutation"):
         eliminate(A, order=[0.0, 1.0])
+    for threads in (0, "2", np.nan):
+        with pytest.raises(DeviceError, match="analyse: threads must be a positive integer"):
+            analyse(([0], [1]), 2, threads=threads)
     with pytest.raises(DeviceError, match="threads"):
         eliminate(A, threads=0)
     with pytest.raises(DomainError, match="nan"):

@@ -55,7 +55,8 @@ class Analysis:
         self.n, self.tails, self.heads = n, tails, heads
         self.on_devices: dict[Any, Any] = {}  # the structure, by GPU and size of a number
         self.panels = Buffers(4)  # memory of two eliminations: the last one's, and that of new weights
-        self._threads = threads = threads_of(threads, "analyse") if n >= SMALL else 1
+        asked = threads_of(threads, "analyse") if threads is not None or n >= SMALL else 1
+        self._threads = threads = asked if n >= SMALL else 1
         self._start, self._adjacent = neighbours(tails, heads, n, threads)
         self._labels: np.ndarray | None = None
         if isinstance(order, str) and order in FOUND:  # the caller's own order is one of the caller's labels
