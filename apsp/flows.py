@@ -213,6 +213,8 @@ def _numbers(trips: Any) -> tuple[Array, Array]:
     """Trips as floats, and which of their rows have any; on the device of an array."""
     xp = module(trips) if is_plain(trips) else np
     try:
+        if getattr(trips, "dtype", np.dtype(float)).kind == "c":  # which would be cut to their real parts
+            raise TypeError(f"{trips.dtype} entries")
         found = xp.ascontiguousarray(trips, np.float64)
     except (TypeError, ValueError) as error:
         raise DomainError(f"flows: trips must be numbers, got {error}.") from None

@@ -454,6 +454,8 @@ def test_demand_as_it_comes():
         ([("A", "X", 1)], VertexError, "X"),
         ([("A", "C", np.nan)], DomainError, "finite"),
         ([("A", "C", "many")], DomainError, "numbers"),
+        (table + 1j, DomainError, "numbers, got complex128"),
+        ([("A", "C", 1j)], DomainError, "numbers"),
     ):
         with pytest.raises(error, match=words):
             r.flows(wrong)
