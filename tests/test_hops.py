@@ -137,7 +137,7 @@ def test_errors_name_what_is_wrong():
     H = Hops(([0], [1]), 2)
     with pytest.raises(VertexError, match="got 2"):
         H.rows([2])
-    for limit in (-1, np.nan):
+    for limit in (-1, np.nan, "3", [1], 2j):
         with pytest.raises(DomainError, match="limit must be"):
             H.rows(limit=limit)
     with pytest.raises(ShapeError, match="block"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -180,7 +181,7 @@ class Hops:
         [0 3] [0 1 2 3]
         """
         wanted = rows_wanted(sources, self.n, block)
-        if limit is not None and not limit >= 0:
+        if limit is not None and not (isinstance(limit, Real) and limit >= 0):
             raise DomainError(f"rows: limit must be a number of hops, 0 or more, got {limit!r}. Leave it out.")
         most = min(self.n if limit is None else int(min(limit, self.n)), self.end)
         if self._gpu is not None:
