@@ -323,7 +323,9 @@ class Question:
     @cached_property
     def threads(self) -> int:
         """Threads that will work."""
-        return int(self.wants.options.get("threads") or getattr(bind(self.semiring, self.dtype), "threads", 1) or 1)
+        asked = self.wants.options.get("threads")
+        own = {} if asked is None else {"threads": asked}  # which a backend checks
+        return int(getattr(bind(self.semiring, self.dtype, **own), "threads", 1) or 1)
 
     @property
     def lines(self) -> int:

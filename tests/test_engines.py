@@ -191,6 +191,14 @@ def test_a_table_too_large_names_what_streams_it(monkeypatch):
     assert r.distance(0, 69) > 0
 
 
+@pytest.mark.parametrize("threads", [0, [1], float("nan"), "2"])
+def test_threads_that_are_no_number_are_refused(threads):
+    for source in ([("a", "b", 1)], scipy.sparse.csr_array([[0, 1.0], [2.0, 0]])):
+        for ask in (shortest_paths, plan):
+            with pytest.raises(apsp.DeviceError, match="threads must be a positive integer, got"):
+                ask(source, threads=threads)
+
+
 def test_an_unknown_engine_is_refused():
     with pytest.raises(ValueError, match="auto, dense, elimination"):
         shortest_paths([("a", "b", 1)], engine="magic")
