@@ -260,6 +260,10 @@ def test_rows_go_to_a_store_within_a_limit_of_memory(tmp_path, engine):
     r = apsp.shortest_paths(graph, engine=engine, dtype=D.dtype, memory="150MB", output=tmp_path / "far")
     assert r.plan.engine in ({engine} if engine != "auto" else {"searches", "elimination", "scipy"})
     np.testing.assert_allclose(apsp.Result.load(tmp_path / "far").engine.storage[:, :], D, rtol=1e-12)
+
+
+def test_the_dense_closure_streams_through_less_than_rows_take(tmp_path):
+    graph = SOURCES["hops of a digraph"]
     with pytest.raises(MemoryNeeded, match=r"free and a graph .* or take engine='dense', which streams through less"):
         apsp.shortest_paths(graph, engine="searches", memory="1 MB", output=tmp_path / "far")
     within = apsp.shortest_paths(graph, engine="dense", memory="1 MB", output=tmp_path / "far")
