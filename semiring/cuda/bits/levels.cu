@@ -3,7 +3,7 @@
 
 using Word = unsigned long long;
 
-constexpr int threads = 256, warps = threads / 32;
+constexpr int threads = 256, warps = threads / 32, ahead = 4;  // words of a warp that are loaded together
 constexpr unsigned every = ~0u;
 
 // Row i of X ← a bit for each arc of row i of A, and one for i itself. seen[0] ← the least key of an arc between two vertices,
@@ -11,23 +11,47 @@ constexpr unsigned every = ~0u;
 // a word.
 extern "C" __global__ __launch_bounds__(threads) void pack_arcs(
     const Entry* A, long long lda, int n, int words, Word* X, long long ldx, Word* seen, Entry absent) {
+    __shared__ Word found[3][warps];
     const int i = blockIdx.x, lane = threadIdx.x % 32;
     Word least = ~0ull, most = 0;
     int own = 0;
-    auto see = [&](int j) {
-        const Key key = j < n && j != i ? key_of(A[i * lda + j], absent) : nothing;
+    auto see = [&](int j, Entry entry) {
+        const Key key = j != i ? key_of(entry, absent) : nothing;
         if (key != nothing) least = min(least, Word(key)), most = max(most, Word(key));
         return __ballot_sync(every, j == i || key != nothing);
     };
-#pragma unroll 4
-    for (int w = threadIdx.x / 32; w < words; w += warps) {
-        const unsigned low = see(64 * w + lane), high = see(64 * w + lane + 32);
-        own += __popc(low) + __popc(high);
-        if (lane == 0) X[i * ldx + w] = Word(high) << 32 | low;
+    for (int first = threadIdx.x / 32; first < words; first += ahead * warps) {
+        Entry part[2 * ahead];  // all are on their way before the first is looked at
+#pragma unroll
+        for (int k = 0; k < 2 * ahead; ++k) {
+            const int j = 64 * (first + k / 2 * warps) + k % 2 * 32 + lane;
+            part[k] = j < n ? A[i * lda + j] : absent;
+        }
+#pragma unroll
+        for (int k = 0; k < ahead; ++k) {
+            const int w = first + k * warps, j = 64 * w + lane;
+            const unsigned low = see(j, part[2 * k]), high = see(j + 32, part[2 * k + 1]);
+            own += __popc(low) + __popc(high);
+            if (lane == 0 && w < words) X[i * ldx + w] = Word(high) << 32 | low;
+        }
+    }
+    // One thread of a block tells what it found: those of all would wait for one another.
+#pragma unroll
+    for (int by = 16; by; by /= 2) {
+        least = min(least, __shfl_xor_sync(every, least, by));
+        most = max(most, __shfl_xor_sync(every, most, by));
+    }
+    if (lane == 0) found[0][threadIdx.x / 32] = least, found[1][threadIdx.x / 32] = most, found[2][threadIdx.x / 32] = own;
+    __syncthreads();
+    if (threadIdx.x) return;
+    Word bits = 0;
+    for (int warp = 0; warp < warps; ++warp) {
+        least = min(least, found[0][warp]), most = max(most, found[1][warp]);
+        bits += found[2][warp];
     }
     if (~least > seen[0]) atomicMax(seen, ~least);
     if (most > seen[1]) atomicMax(seen + 1, most);
-    if (lane == 0) atomicAdd(seen + 2, Word(own));
+    atomicAdd(seen + 2, bits);
 }
 
 // next ← the rows of X, whose bits are set in `front`, together. A thread takes a word of 256 of them.
@@ -51,14 +75,16 @@ extern "C" __global__ __launch_bounds__(threads) void write_hops(
     if (threadIdx.x == 0) added = all = 0;
     __syncthreads();
     unsigned new_bits = 0, bits = 0;
+#pragma unroll 4
     for (int w = threadIdx.x / 32; w < words; w += warps) {
         const Word m = more[i * ld + w], f = fewer[i * ld + w];
         new_bits += __popcll(m & ~f), bits += __popcll(m);
-        for (int b = lane, j = 64 * w + lane; b < 64; b += 32, j += 32) {
-            if (j >= n) break;
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const int b = lane + 32 * half, j = 64 * w + b;
             const bool is_new = m >> b & ~f >> b & 1;
-            if (!at_first && !is_new) continue;
-            __stcs(D + i * ldd + j, is_new ? hops : i == j ? one : f >> b & 1 ? one_hop : absent);
+            if (j < n && (at_first || is_new))
+                __stcs(D + i * ldd + j, is_new ? hops : i == j ? one : f >> b & 1 ? one_hop : absent);
         }
     }
     if (lane == 0) atomicAdd(&added, new_bits), atomicAdd(&all, bits);
