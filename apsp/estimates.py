@@ -76,7 +76,7 @@ _WIDE = 20
 #: longer for each doubling beyond.
 _CACHED, _HEAPED, _FARTHER = 4096, 1000, 0.2
 #: SciPy's breadth-first search: a vertex or arc; and a level.
-_VISIT, _LEVEL = 7.5e-9, 3e-6
+_VISIT, _LEVEL = 7.5e-9, 8e-6
 #: Ends of arcs that are looked at, a vertex: e⁻⁴ of those that are the end of as many arcs as others are missed.
 _ENDS = 4
 #: Seconds of an arc in a round of Bellman–Ford; of sorting an arc for SciPy, and of looking at one of a csr matrix.
@@ -91,17 +91,19 @@ _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE, _TURNED = 60e-9, 5.4e-9, 0
 #: so many sources or more, to search for a landmark.
 _BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _LANDMARK = 2e-4, 7.5e-9, 1.9e-9, 19e-9, 25e-9, 38e-9
 _ORDERED, _SEEN, _TOGETHER = 20e-9, 12e-9, 128
-#: Seconds to write an entry of a row, a byte.
-_WRITTEN = 0.4e-9
-#: What a source takes among many, of that among four, by itemsize, where four meet: where they relax fewer arcs than
-#: so many times those of the graph; and of that where they meet at hubs. Where they do not meet, what it takes among
-#: 64, and of how many more ever so many. So many times the first where that was not tried.
-_AMONG, _MET, _AT_HUBS, _APART, _CROWD, _UNTRIED = {4: 0.17, 8: 0.24}, 3.0, 0.45, 0.55, 0.06, 3.2
-#: The same for few sources that were not tried.
-_FEW_AMONG = {4: 0.155, 8: 0.22}
+#: Seconds to write an entry of a row, a byte; until the first few searches begin, in addition.
+_WRITTEN, _PREPARED = 0.4e-9, 1.5e-4
+#: What a source takes among many, as a share of what it takes among four, by itemsize, where searches meet: where four
+#: relax fewer than so many times the arcs of the graph. The same share at hubs, relative to that.
+_AMONG, _MET, _AT_HUBS = {4: 0.17, 8: 0.24}, 3.0, 0.45
+#: Where they do not meet: its share among 64 sources, which falls with the root of how many more there are, and the
+#: least that is left of it.
+_APART, _CROWD = 0.55, 0.06
+#: Of few sources nobody has tried whether they meet: their share, and so many times that.
+_FEW_AMONG, _UNTRIED = {4: 0.155, 8: 0.22}, 3.2
 #: How many times as long some sources take where each arc that is followed beyond two closes a cycle, and at most; the
 #: share of that for one to four.
-_CLOSING, _SPREAD, _ALONE_SPREAD = 0.55, 2.2, 0.6
+_CLOSING, _SPREAD, _ALONE_SPREAD = 0.55, 2.2, 0.4
 #: Sources that half fill a batch; the power of more of them by which each takes less.
 _HALF, _FULLER = 16, 0.2
 #: Arcs that four searches relax of each where all vertices are near one another in a tree, and levels of a
@@ -329,7 +331,8 @@ def search(
     if method == "breadth-first":
         return 1e-6 + (n + reach * arcs) * _VISIT + 1.5 * levels * _LEVEL
     nearer = _NEARER * min(1.0, width / _WIDE)
-    settled = _SETTLE + nearer * math.log(max(1.0, arcs / max(1, n) / max(1.0, followed / 2)))
+    decreases = math.log(max(1.0, arcs / max(1, n) / max(1.0, followed / 2)))
+    settled = _SETTLE * (1.0 if width > _PATH else 0.5) + nearer * decreases
     return 1e-6 + n * _CLEAR + reach * (n * settled + arcs * _LOOK) * _beyond(n, _FARTHER, _HEAPED)
 
 
@@ -375,8 +378,15 @@ def relaxing(
 ) -> float:
     """Seconds of our searches from so many vertices on one thread, if from four together they relax so many arcs.
 
-    That was tried; or it is guessed, and so many arcs are followed to find a vertex near a source: where most close
-    cycles, in the plane and in space, some sources that are not near each other do not meet. Where few do, they do.
+    Parameters
+    ----------
+    followed : float
+        Arcs that are followed to find a vertex near a source. Where most of them close cycles, in the plane and in
+        space, sources that are not near each other do not meet.
+    tried : bool
+        Whether it is known what four relax; else that is guessed.
+    hubs : bool
+        Whether searches meet at hubs.
     """
     degree = max(1.0, arcs / max(1, n))
     taken = relaxed / (degree + 1) * (_TAKEN + _DEGREE * math.log2(1 + degree)) * _beyond(n, _FARTHER / 2)
@@ -384,7 +394,7 @@ def relaxing(
     spread = min(_SPREAD, max(1.0, 1 + _CLOSING * (followed - 2)))
     if lines <= 4:
         some = (0.2 + 0.2 * lines) * (1 + _ALONE_SPREAD * (spread - 1))
-        return _BEGIN + n * (_CLEARED + lines * itemsize * _WRITTEN) + four * some
+        return _BEGIN + _PREPARED + n * (_CLEARED + lines * itemsize * _WRITTEN) + four * some
     known, batches = _AMONG if tried else _FEW_AMONG, -(-lines // 32)
     among = known.get(itemsize, known[8])
     if not tried:  # it is not known whether they meet
@@ -406,8 +416,11 @@ def guessed(n: int, arcs: int, reach: float, width: float = math.inf) -> float:
 
 
 def in_shallow_tree(n: int, arcs: int, reach: float, levels: float) -> float:
-    """The same where all vertices are near in a tree, of which neighbourhoods have few levels; 0 elsewhere."""
-    return _SHALLOW * reach * arcs if arcs <= 2 * n and 1 < levels < _NEAR_ALL else 0.0
+    """How many arcs four searches relax together in a tree of which neighbourhoods have few levels; 0 for no such tree.
+
+    So few arcs are taken for a tree as join the vertices that are reached, both ways.
+    """
+    return _SHALLOW * reach * arcs if arcs <= 2 * reach * n and 1 < levels < _NEAR_ALL else 0.0
 
 
 def lanes(
@@ -436,7 +449,7 @@ def lanes(
     followed : float
         Arcs that are followed to find a vertex near a source.
     tried : bool
-        Whether four searches told what they relax; else it is guessed.
+        Whether it is known what four searches relax; else it is guessed.
     hubs : bool
         Whether they soon meet at hubs.
     """

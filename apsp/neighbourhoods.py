@@ -69,7 +69,8 @@ def around(start: np.ndarray, heads: np.ndarray, sources: np.ndarray) -> Neighbo
     50 µs a source, whatever the graph, but where vertices of many arcs are met.
     """
     tried = cut = few = arcs = levels = found = 0
-    begin, ends = (memoryview(x.data) for x in (start, heads))  # of which an item is a number at once
+    # An entry of a memoryview is a Python integer, which takes less than one of an array does.
+    begin, ends = (memoryview(np.require(x, requirements="A").data) for x in (start, heads))
     for source in sources[:TRIED].tolist():
         seen, front, level, followed = {source}, [source], 0, 0
         while front and len(seen) < VERTICES and level < LEVELS:

@@ -41,11 +41,12 @@ MANY_ARCS = 16
 REMEMBERED = 1 << 18
 #: Graphs of so few vertices are closed as matrices without counting: that takes a millisecond, as counting does.
 FEW = 256
-#: Arcs that leave a hub, of those that leave a vertex.
+#: A hub has more than so many times as many arcs as a vertex has on average.
 HUB = 8
 #: So few searches take less than much that could be known of a graph; those of fewer vertices than all that could be.
 SINGLE, SMALL = 16, 1000
 
+#: No kernels are missing.
 NOTHING = Missing()
 
 T = TypeVar("T")

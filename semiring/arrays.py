@@ -347,8 +347,6 @@ def checked_sparse(source: Any, *, where: str) -> Any:
     """
     if getattr(source, "format", None) not in ("csr", "csc", "bsr") or not isinstance(source.data, np.ndarray):
         return source
-    if source.format == "csr" and _plain(source):
-        return source
     try:
         # Another matrix object on the same arrays, as the check may change attributes of the object.
         same = type(source)((source.data, source.indices, source.indptr), shape=source.shape)
@@ -360,22 +358,23 @@ def checked_sparse(source: Any, *, where: str) -> Any:
     return same
 
 
-#: What indices are, and without their signs.
-_INDICES = {np.dtype(np.int32): np.dtype(np.uint32), np.dtype(np.int64): np.dtype(np.uint64)}
+def consistent(A: Any) -> bool:
+    """Whether A is a csr matrix as SciPy makes them: aligned arrays, of which the indices are in range.
 
-
-def _plain(A: Any) -> bool:
-    """Whether the indices of a csr matrix are all used and consistent, as SciPy makes them."""
+    Nothing of A is changed, and nothing is remembered in it. Where it is False, `checked_sparse` decides.
+    """
+    if getattr(A, "format", None) != "csr" or len(A.shape) != 2:
+        return False
     data, indices, start, (rows, columns) = A.data, A.indices, A.indptr, A.shape
-    if (
-        indices.dtype != start.dtype
-        or indices.dtype not in _INDICES
-        or not data.ndim == indices.ndim == start.ndim == 1
-    ):
+    for array in (data, indices, start):
+        if type(array) is not np.ndarray or array.ndim != 1 or not (array.flags.aligned and array.dtype.isnative):
+            return False
+    if indices.dtype != start.dtype or indices.dtype.name not in ("int32", "int64"):
         return False
     if len(start) != rows + 1 or start[0] != 0 or not start[-1] == len(indices) == len(data):
         return False
-    if len(indices) and np.maximum.reduce(indices.view(_INDICES[indices.dtype])) >= columns:  # or below 0
+    # As unsigned integers, those below 0 are too large.
+    if len(indices) and np.maximum.reduce(indices.view(f"u{indices.itemsize}")) >= columns:
         return False
     return bool(np.logical_and.reduce(start[1:] >= start[:-1]))
 

@@ -17,8 +17,9 @@ from .errors import MemoryNeeded
 LEAST = 1 << 20
 #: Seconds within which the system is not asked again: a question asks several times, and each opens some twenty files.
 RECENT = 0.01
-#: Seconds within which so small a part of what was free then still is: the query takes longer than few searches do.
-LATELY, SMALL = 1.0, 1 / 64
+#: Within so many seconds of an answer, up to this share of it is granted without another query, which takes as long as
+#: a small search.
+LATELY, SMALL = 0.2, 1 / 64
 ROOT = Path("/")
 #: Limits from here on are none: version 1 of control groups says 2⁶³ less a page.
 UNLIMITED = 1 << 62
@@ -57,11 +58,18 @@ def require(needed: int, device: str = "cpu", *, where: str, hint: str) -> None:
 
 
 def granted(needed: int, device: str = "cpu") -> bool:
-    """Whether so many bytes are free without a look: what CuPy has, or little of what was free a moment ago."""
+    """Whether so many bytes are free without asking the system.
+
+    On the CPU: where it was asked less than LATELY seconds ago, and this is a small share of its answer less what was
+    granted since. On a GPU: where CuPy has them from the driver already.
+    """
     if device == "cuda":  # whose driver takes long to answer
         return needed <= pooled()
     asked, free = _last
-    return free is not None and monotonic() - asked < LATELY and needed <= SMALL * free
+    if free is None or monotonic() - asked >= LATELY or needed > SMALL * free:
+        return False
+    _last[1] = free - needed
+    return True
 
 
 def available(device: str = "cpu", *, root: Path = ROOT) -> int | None:

@@ -375,7 +375,8 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
     Asking the system for free memory is left out, which takes more steps the more control groups there are.
     """
-    monkeypatch.setattr("semiring.memory.granted", lambda needed, device="cpu": True)
+    for module in ("semiring.memory", "apsp.road"):
+        monkeypatch.setattr(f"{module}.granted", lambda needed, device="cpu": True)
     monkeypatch.setenv("SEMIRING_NUM_THREADS", "2")
     A = np.random.default_rng(0).random((300, 300)) + 0.1
     call(A)

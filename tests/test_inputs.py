@@ -1079,3 +1079,56 @@ class TestDurations:
             with pytest.raises(FormatError, match=r"A duration is written hh:mm:ss|must be a number, got"):
                 weights(*lines)
         assert read(io.StringIO("a b 0:05:00\n"), format="edgelist").weights.tolist() == [300]
+
+
+def odd_csr(how, n=3):
+    """The csr matrix of 0 → 1 → 2 of which something is unusual."""
+    A = sparse.coo_array((np.array([1.5, 2.5]), ([0, 1], [1, 2])), shape=(n, n)).tocsr()
+    indices, start = A.indices.astype(np.int32), A.indptr.astype(np.int32)
+    if how == "indices of 64 bits":
+        indices, start = indices.astype(np.int64), start.astype(np.int64)
+    if how == "big-endian data":
+        return sparse.csr_array((A.data.astype(">f8"), indices, start), shape=A.shape)
+    if how == "unaligned":
+        indices, start = (np.frombuffer(b"x" + x.tobytes(), np.uint8)[1:].view(x.dtype) for x in (indices, start))
+    return sparse.csr_array((A.data, indices, start), shape=A.shape)
+
+
+@pytest.mark.parametrize("how", ["as usual", "indices of 64 bits", "big-endian data", "unaligned"])
+def test_a_csr_matrix_that_is_unusual_is_the_same_graph(how):
+    A = odd_csr(how, 1200)  # neighbourhoods of so many are looked at
+    D = np.full((1, 1200), np.inf)
+    D[0, :3] = 0, 1.5, 4
+    np.testing.assert_array_equal(shortest_paths(A, sources=[0]).distances, D)
+    np.testing.assert_array_equal(csgraph.dijkstra(A, indices=[0]), D)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("indices", [1, 3]),
+        ("indices", [1, -1]),
+        ("indptr", [0, 2, 1, 2]),
+        ("indptr", [1, 1, 2, 2]),
+        ("indptr", [0, 1, 2, 3]),
+        ("indptr", [0, 1, 2]),
+        ("indices", [1]),
+    ],
+)
+def test_indices_that_contradict_each_other_are_refused(kind, name, values):
+    A = odd_csr("as usual")
+    A.indices, A.indptr = A.indices.astype(kind), A.indptr.astype(kind)
+    setattr(A, name, np.array(values, kind))
+    with pytest.raises(ShapeError, match="indices of a sparse matrix must be consistent"):
+        shortest_paths(A, sources=[0])
+    with pytest.raises(ShapeError, match="indices of a sparse matrix must be consistent"):
+        csgraph.dijkstra(A, indices=[0])
+
+
+def test_a_csr_matrix_that_was_read_knows_no_more_than_before():
+    A = odd_csr("as usual")
+    before = set(vars(A))
+    shortest_paths(A, sources=[0])
+    csgraph.dijkstra(A, indices=[0])
+    assert set(vars(A)) == before

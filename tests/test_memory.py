@@ -573,8 +573,8 @@ def test_what_is_free_may_be_taken_to_the_last_byte(monkeypatch):
         memory.require(3 * MIB + 1, where="test", hint="")
 
 
-def test_little_of_what_was_free_a_moment_ago_still_is(monkeypatch):
-    """The system is asked again for more than a small part of that, after a second, and where it did not say."""
+def test_little_of_what_was_free_a_moment_ago_is_granted(monkeypatch):
+    """The system is asked again for more than a small share of that, after a while, and where it did not say."""
     monkeypatch.setattr(memory, "LATELY", 1.0)
     monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 2 * MIB)
     for asked, free, needed, fits in (
@@ -588,6 +588,10 @@ def test_little_of_what_was_free_a_moment_ago_still_is(monkeypatch):
         monkeypatch.setattr(memory, "_last", [memory.monotonic() - asked, free])
         with nullcontext() if fits else pytest.raises(MemoryNeeded, match=r"got 2\.0 MiB free"):
             memory.require(needed, where="test", hint="")
+    monkeypatch.setattr(memory, "_last", [memory.monotonic(), 640 * MIB])
+    memory.require(10 * MIB, where="test", hint="")
+    with pytest.raises(MemoryNeeded):  # what was granted before is no longer free
+        memory.require(10 * MIB, where="test", hint="")
 
 
 def test_nothing_is_asked_for_what_is_small(monkeypatch):

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse.csgraph as scipys
 
 from semiring import errors
-from semiring.arrays import checked_sparse
+from semiring.arrays import checked_sparse, consistent
 from semiring.catalog import min_plus
 from semiring.errors import DTypeError
 from semiring.memory import require
@@ -94,7 +94,9 @@ def _few(csgraph: Array, indices: Array, dtype: DType, where: str) -> np.ndarray
     """SciPy's searches, if it takes the matrix as it is and no engine is predicted to take less; else None."""
     if getattr(csgraph, "format", "") != "csr" or np.dtype(dtype or FLOAT) != FLOAT or csgraph.dtype != FLOAT:
         return None
-    matrix, n, arcs = checked_sparse(csgraph, where=where), csgraph.shape[0], csgraph.nnz
+    as_scipys = consistent(csgraph) and csgraph.indices.dtype == np.int32
+    matrix = csgraph if as_scipys else checked_sparse(csgraph, where=where)
+    n, arcs = csgraph.shape[0], csgraph.nnz
     if csgraph.shape[1] != n or not compressed(matrix) or matrix.data.min(initial=0.0) < 0:
         return None
     rows = indices_in(indices, n, where)

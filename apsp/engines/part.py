@@ -85,7 +85,7 @@ class Part(Engine):
 
 
 def _ascending(positions: np.ndarray) -> bool:
-    """Whether as many different positions as these are all of them in their order: they never decrease."""
+    """Whether each position is greater than the one before; of n positions below n, only 0 … n − 1 are."""
     return bool((positions[1:] > positions[:-1]).all())
 
 

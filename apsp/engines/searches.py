@@ -218,7 +218,10 @@ def batches(question: Question, arcs: int) -> int:
 
 
 def effort(question: Question) -> tuple[float, bool]:
-    """Arcs that a batch of SAMPLED searches relaxes: tried where many rows are wanted, else guessed; and whether."""
+    """Arcs that a batch of SAMPLED searches relaxes, and whether that is known; else it is guessed.
+
+    It is known of a shallow tree, and where many rows are wanted, of which a few are tried.
+    """
     n, arcs = question.n, question.arc_count
     count = batches(question, arcs)
     if not count or question.once(negative) or question.missing("searches").kernels:

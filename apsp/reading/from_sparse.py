@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from semiring.arrays import checked_sparse, refuse_padding
+from semiring.arrays import checked_sparse, consistent, refuse_padding
 from semiring.errors import ShapeError
 
 from ..graph import Graph
@@ -23,6 +23,8 @@ def from_sparse(source: Any) -> Graph:
     """
     if source.ndim != 2 or source.shape[0] != source.shape[1]:
         raise ShapeError(f"as_graph: a sparse matrix must be square, (n, n), got shape {source.shape}.")
+    if consistent(source) and compressed(source):
+        return Compressed.of(source)
     refuse_padding(source, "as_graph")
     checked = checked_sparse(source, where="as_graph")
     if compressed(checked):
