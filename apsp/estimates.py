@@ -75,6 +75,8 @@ _WIDE = 20
 #: Vertices of a graph that fits in a core's cache, and of one that does beside SciPy's heap; a search takes so much
 #: longer for each doubling beyond.
 _CACHED, _HEAPED, _FARTHER = 4096, 1000, 0.2
+#: Weights that are looked at, about.
+_LOOKED = 256
 #: SciPy's breadth-first search: a vertex or arc; and a level.
 _VISIT, _LEVEL = 7.5e-9, 8e-6
 #: Ends of arcs that are looked at, a vertex: e⁻⁴ of those that are the end of as many arcs as others are missed.
@@ -195,6 +197,11 @@ def counting(n: int, arcs: int, orders: int = 1) -> float:
     """Seconds to find an elimination order and its structure, of so many that are compared."""
     found = (_VERTEX * n + _ARC * arcs) * _beyond(n, _FARTHER / 2)
     return _START + found * (1 + _OTHER_ORDER * (orders - 1))
+
+
+def least_elimination(n: int, arcs: int) -> float:
+    """Seconds that an elimination takes at least, of whatever structure, until its first row."""
+    return counting(n, arcs) + _ELIMINATING + _SUPERNODE * n
 
 
 def ordering(arcs: int) -> float:
@@ -323,17 +330,35 @@ def search(
     levels: int = 0,
     width: float = math.inf,
     followed: float = 1.0,
+    spread: float = 1.0,
 ) -> float:
     """Seconds of one search by SciPy that reaches this share of a graph, of about twice so many levels so wide.
 
-    So many arcs are followed to find a vertex: beyond two, they lead where no distance decreases.
+    So many arcs are followed to find a vertex: beyond two, they lead where no distance decreases; fewer decrease, too,
+    where weights are alike, see `spread`.
     """
     if method == "breadth-first":
         return 1e-6 + (n + reach * arcs) * _VISIT + 1.5 * levels * _LEVEL
-    nearer = _NEARER * min(1.0, width / _WIDE)
+    nearer = _NEARER * min(1.0, width / _WIDE) * spread
     decreases = math.log(max(1.0, arcs / max(1, n) / max(1.0, followed / 2)))
     settled = _SETTLE * (1.0 if width > _PATH else 0.5) + nearer * decreases
     return 1e-6 + n * _CLEAR + reach * (n * settled + arcs * _LOOK) * _beyond(n, _FARTHER, _HEAPED)
+
+
+def spread(weights: np.ndarray) -> float:
+    """The standard deviation of weights over their mean, times √3: 1 for uniform random ones, which is the most.
+
+    Where all are alike, the first walk that leads to a vertex is nearly the best. Some 256 weights are looked at.
+    """
+    import numpy as np
+
+    some = weights[:: max(1, len(weights) // _LOOKED)].astype(np.float64)
+    heaviest = some.max(initial=0.0)
+    if not 0 < heaviest < math.inf:
+        return 1.0
+    some /= heaviest
+    mean = float(some.sum()) / len(some)
+    return min(1.0, math.sqrt(3 * max(0.0, float(some @ some) / len(some) / mean**2 - 1))) if mean > 0 else 1.0
 
 
 def _beyond(n: float, slope: float, cached: int = _CACHED) -> float:
@@ -353,11 +378,12 @@ def searches(
     levels: int = 0,
     width: float = math.inf,
     followed: float = 1.0,
+    spread: float = 1.0,
     ordered: bool = False,
     compressed: bool = False,
 ) -> Estimate:
     """SciPy's searches from `lines` vertices, of which so many columns are stored; arcs are sorted, or its matrix."""
-    row = search(n, arcs, method, reach=reach, levels=levels, width=width, followed=followed)
+    row = search(n, arcs, method, reach=reach, levels=levels, width=width, followed=followed, spread=spread)
     before = _ROAD + arcs * (_CHECKED if compressed else _LISTED if ordered else _SORTED)
     if method == "johnson":
         before += n * arcs * _ROUND

@@ -275,6 +275,11 @@ class Question:
         return survey(weights, self.semiring, where=self.wants.where)
 
     @cached_property
+    def spread(self) -> float:
+        """How far its weights differ, see `estimates.spread`."""
+        return estimates.spread(self.arcs[2] if self.compressed is None else self.compressed.data)
+
+    @cached_property
     def longest(self) -> float:
         """No simple path weighs more than this: the sum of the heaviest arc out of each vertex; of integers exactly."""
         return Weighted(*self.arcs, self.n, self.semiring).longest

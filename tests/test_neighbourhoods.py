@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse
 
 import apsp
+from apsp import estimates
 from apsp.generate import grid
 from apsp.neighbourhoods import VERTICES, Neighbourhoods, around
 
@@ -80,3 +81,34 @@ def test_few_vertices_that_are_reached_are_left_to_scipy(sources):
     r = apsp.shortest_paths(A, sources=sources)
     assert r.plan.engine == "scipy"
     np.testing.assert_array_equal(r.distances, scipy.sparse.csgraph.dijkstra(A, indices=sources))
+
+
+@pytest.mark.parametrize(
+    ("weights", "least", "most"),
+    [
+        (np.ones(1000), 0, 0),
+        (np.arange(1, 100_001), 0.95, 1),
+        (np.arange(1, 30_001, dtype=np.int16), 0.9, 1),
+        (np.linspace(5, 6, 777), 0.08, 0.1),
+        (np.r_[np.ones(500), np.full(500, 1e308)], 0.95, 1),
+        (np.zeros(9), 1, 1),
+        (np.empty(0), 1, 1),
+        (np.array([1, np.inf]), 1, 1),
+        (np.array([1, -np.inf]), 1, 1),
+        (np.array([3.0]), 0, 0),
+    ],
+)
+def test_the_spread_of_weights(weights, least, most):
+    """Of equal ones 0, of those between 0 and anything about 1; where nothing is known, as if they were random."""
+    before = weights.copy()
+    assert least <= estimates.spread(weights) <= most
+    np.testing.assert_array_equal(weights, before)
+
+
+def test_scipys_searches_are_predicted_shorter_where_weights_are_alike():
+    n, rng = 3000, np.random.default_rng(5)
+    A = csr(*rng.integers(0, n, (2, 10 * n)), n)
+    far, near = A.copy(), A.copy()
+    far.data, near.data = rng.random(A.nnz), 1 + rng.random(A.nnz) / 10
+    one, other = (apsp.plan(X, sources=[0], engine="scipy").considered[0].seconds for X in (far, near))
+    assert other < 0.8 * one

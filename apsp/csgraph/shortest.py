@@ -107,8 +107,9 @@ def _few(csgraph: Array, indices: Array, dtype: DType, where: str) -> np.ndarray
         n, arcs, rows.size, 0, FLOAT.itemsize, relaxed, ordered=True, followed=near.arcs, tried=False
     ).seconds
     closed = estimates.closure(n, min_plus, FLOAT, pairs=n**3) + estimates.entering(arcs)
-    others = min(searched, closed, estimates.counting(n, arcs))
-    search = estimates.search(n, arcs, "dijkstra", reach=reach, width=near.width, followed=near.arcs)
+    others = min(searched, closed, estimates.least_elimination(n, arcs))
+    spread = estimates.spread(matrix.data)
+    search = estimates.search(n, arcs, "dijkstra", reach=reach, width=near.width, followed=near.arcs, spread=spread)
     if rows.size * search > others:
         return None
     require(rows.size * n * FLOAT.itemsize, where="csgraph", hint="Ask for fewer rows, by `indices`.")

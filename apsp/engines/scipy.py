@@ -269,6 +269,7 @@ def _estimate(question: Question) -> Estimate:
         levels=levels,
         width=near.width,
         followed=near.arcs,
+        spread=question.spread if method == "dijkstra" else 1.0,
         ordered=question.picks,
         compressed=question.compressed is not None,
     )
