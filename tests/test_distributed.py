@@ -385,18 +385,28 @@ def test_a_plan_counts_the_interpreter_that_ranks_share(monkeypatch):
     assert eight == 2 * four  # too few vertices for eight: rounds wait for verbs, which one thread gives at a time
 
 
+def interrupt(checkpoint, pivots):
+    """A callback of closures of 70 vertices: Ctrl-C once every tile of the checkpoint has gone through these pivots.
+
+    The first rank reports a round as soon as its own tiles are written; those of others may not be yet.
+    """
+
+    def report(done, total):
+        if done < pivots * 70 * 70:
+            return
+        deadline = time.monotonic() + 30
+        while TileStore(checkpoint).inspect().oldest < pivots and time.monotonic() < deadline:
+            time.sleep(0.001)
+        raise KeyboardInterrupt
+
+    return report
+
+
 def test_a_checkpoint_goes_on_over_another_grid(graph, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "TILE", 16)
     monkeypatch.setattr(solving, "TILE", 16)
     expected = shortest_paths(graph, engine="dense", dtype="int16").distances
     checkpoint_dir = tmp_path / "ck"
-
-    def stop_after(rounds):
-        def report(done, total):
-            if done >= rounds * 16 * 70 * 70:
-                raise KeyboardInterrupt
-
-        return report
 
     for grid, rounds in (("2x2", 2), ("1x3", 4)):
         ranks = world(ranks=Grid.parse(grid).size, grid=grid, threads=1)
@@ -408,7 +418,7 @@ def test_a_checkpoint_goes_on_over_another_grid(graph, tmp_path, monkeypatch):
                 block=16,
                 checkpoint=checkpoint_dir,
                 every=0,
-                callback=stop_after(rounds),
+                callback=interrupt(checkpoint_dir, rounds * 16),
             )
         assert TileStore(checkpoint_dir).inspect().oldest == rounds * 16
     ranks = world(ranks=4, grid="4x1", threads=1)
@@ -437,14 +447,10 @@ def test_a_checkpoint_goes_on_with_a_block_that_does_not_divide_it(graph, tmp_pa
     monkeypatch.setattr(solving, "TILE", 16)
     expected = shortest_paths(graph, engine="dense", dtype="int16").distances
 
-    def stop(done, total):
-        if done >= 48 * 70 * 70:
-            raise KeyboardInterrupt
-
     for block in (32, 64):
         where = {"gpus": world(ranks=4, grid="2x2", threads=1), "dtype": "int16", "checkpoint": tmp_path / f"{block}"}
         with pytest.raises(KeyboardInterrupt):
-            shortest_paths(graph, **where, block=16, every=0, callback=stop)
+            shortest_paths(graph, **where, block=16, every=0, callback=interrupt(where["checkpoint"], 48))
         assert TileStore(where["checkpoint"]).inspect().oldest == 48
         begun = []
         r = shortest_paths(
