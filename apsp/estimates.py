@@ -82,7 +82,7 @@ _VISIT, _LEVEL = 7.5e-9, 8e-6
 #: Ends of arcs that are looked at, a vertex: e⁻⁴ of those that are the end of as many arcs as others are missed.
 _ENDS = 4
 #: Seconds of an arc in a round of Bellman–Ford; of sorting an arc for SciPy, and of looking at one of a csr matrix.
-_ROUND, _SORTED, _CHECKED = 2e-9, 80e-9, 4e-9
+_ROUND, _SORTED, _CHECKED = 2e-9, 80e-9, 3e-9
 #: Seconds of any question until searches begin.
 _ROAD = 3.5e-4
 #: Seconds of `Hops`: to build, an arc; of a visit, and of an outgoing arc as a share of that; so much longer for each
@@ -92,9 +92,9 @@ _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE, _TURNED = 60e-9, 5.4e-9, 0
 #: and for each doubling of the arcs that leave it; to bring arcs into order, an arc, and to see that they are; and of
 #: so many sources or more, to search for a landmark.
 _BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _LANDMARK = 2e-4, 7.5e-9, 1.9e-9, 19e-9, 25e-9, 38e-9
-_ORDERED, _SEEN, _TOGETHER = 20e-9, 12e-9, 128
+_ORDERED, _SEEN, _TOGETHER = 20e-9, 4.5e-9, 128
 #: Seconds to write an entry of a row, a byte; until the first few searches begin, in addition.
-_WRITTEN, _PREPARED = 0.4e-9, 1.5e-4
+_WRITTEN, _PREPARED = 0.4e-9, 1e-4
 #: What a source takes among many, as a share of what it takes among four, by itemsize, where searches meet: where four
 #: relax fewer than so many times the arcs of the graph. The same share at hubs, relative to that.
 _AMONG, _MET, _AT_HUBS = {4: 0.17, 8: 0.24}, 3.0, 0.45
@@ -119,7 +119,7 @@ _LEVEL_ENTRY = 2e-9
 #: any call, an arc that is converted, and a pair that is returned.
 _NX_SEARCHED, _NX_TRIPLE, _NX_CALL, _NX_CONVERTED, _NX_PAIR = 4e-7, 8e-8, 5e-4, 4e-7, 6e-8
 #: Sources in a word; in a graph of so many levels they come one by one.
-_WORD = 64
+WORD = 64
 
 
 @dataclass(frozen=True)
@@ -569,9 +569,9 @@ def hops(n: int, arcs: int, lines: int, columns: int, itemsize: int, levels: int
     The graph has about twice so many levels.
     """
     batches = -(-lines // batch)
-    words = batch // _WORD
+    words = batch // WORD
     # A vertex is visited once for each level on which sources reach it: several at once where levels are few.
-    alone = 2 * levels >= _WORD
+    alone = 2 * levels >= WORD
     visit = _VISITED * (1 + _LEAVING * arcs / max(1, n))
     visit *= _beyond(n * words, _ALONE_FARTHER) if alone else 1 + words / 8
     written = n * itemsize * (batch * _BYTE + min(batch, lines) * (_TURNED - _BYTE))

@@ -78,7 +78,7 @@ def around(start: np.ndarray, heads: np.ndarray, sources: np.ndarray) -> Neighbo
             nearer, front = front, []
             for u in nearer:
                 first, last = begin[u], begin[u + 1]
-                new = ends[first : min(last, first + 4 * VERTICES)].tolist()
+                new = ends[first : min(last, first + 2 * VERTICES)].tolist()
                 followed += len(new)
                 for v in new:
                     if v not in seen:

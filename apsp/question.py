@@ -271,8 +271,10 @@ class Question:
     @cached_property
     def seen(self) -> Survey:
         """The survey of the weights."""
-        weights = self.arcs[2] if self.compressed is None else self.compressed.data
-        return survey(weights, self.semiring, where=self.wants.where)
+        if self.compressed is None:
+            return survey(self.arcs[2], self.semiring, where=self.wants.where)
+        bounds = self.source.bounds
+        return survey(self.compressed.data, self.semiring, where=self.wants.where, bounds=bounds)
 
     @cached_property
     def spread(self) -> float:

@@ -358,23 +358,23 @@ def checked_sparse(source: Any, *, where: str) -> Any:
     return same
 
 
-def consistent(A: Any) -> bool:
-    """Whether A is a csr matrix as SciPy makes them: aligned arrays, of which the indices are in range.
+def consistent(A: Any, *, indices: bool = True) -> bool:
+    """Whether A is a csr matrix as SciPy makes them: aligned arrays, of which the `indices` are in range if need be.
 
     Nothing of A is changed, and nothing is remembered in it. Where it is False, `checked_sparse` decides.
     """
     if getattr(A, "format", None) != "csr" or len(A.shape) != 2:
         return False
-    data, indices, start, (rows, columns) = A.data, A.indices, A.indptr, A.shape
-    for array in (data, indices, start):
+    data, heads, start, (rows, columns) = A.data, A.indices, A.indptr, A.shape
+    for array in (data, heads, start):
         if type(array) is not np.ndarray or array.ndim != 1 or not (array.flags.aligned and array.dtype.isnative):
             return False
-    if indices.dtype != start.dtype or indices.dtype.name not in ("int32", "int64"):
+    if heads.dtype != start.dtype or heads.dtype.name not in ("int32", "int64"):
         return False
-    if len(start) != rows + 1 or start[0] != 0 or not start[-1] == len(indices) == len(data):
+    if len(start) != rows + 1 or start[0] != 0 or not start[-1] == len(heads) == len(data):
         return False
     # As unsigned integers, those below 0 are too large.
-    if len(indices) and np.maximum.reduce(indices.view(f"u{indices.itemsize}")) >= columns:
+    if indices and len(heads) and np.maximum.reduce(heads.view(f"u{heads.itemsize}")) >= columns:
         return False
     return bool(np.logical_and.reduce(start[1:] >= start[:-1]))
 

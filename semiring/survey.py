@@ -33,7 +33,13 @@ class Survey(NamedTuple):
 
 
 def survey(
-    A: Array, semiring: Semiring, *, where: str, first: tuple[int, ...] = (), null_undeclared: bool = False
+    A: Array,
+    semiring: Semiring,
+    *,
+    where: str,
+    first: tuple[int, ...] = (),
+    null_undeclared: bool = False,
+    bounds: tuple[float, float] | None = None,
 ) -> Survey:
     """Check that every entry of A (NumPy or CuPy, any shape) lies in the semiring, and report what is found.
 
@@ -44,6 +50,8 @@ def survey(
     null_undeclared : bool
         Whether A is a matrix, a batch of them or a part of one, of which no caller has said which entries are no edges:
         zeros off the diagonal are looked for too.
+    bounds : (float, float), optional
+        The least and the greatest entry of an A on the host, where they are known.
 
     Raises
     ------
@@ -54,7 +62,7 @@ def survey(
         return Survey(0, 1 if A.size else 0, True)
     A = A if A.ndim else A.reshape(1)
     if isinstance(A, np.ndarray):
-        return _survey_on_host(A, semiring, where, first, null_undeclared)
+        return _survey_on_host(A, semiring, where, first, null_undeclared, bounds)
     return _survey_on_device((A,), semiring, where, first, null_undeclared)()[0]
 
 
@@ -140,10 +148,15 @@ def _check_domain(
 
 
 def _survey_on_host(
-    A: np.ndarray, semiring: Semiring, where: str, first: tuple[int, ...], null_undeclared: bool
+    A: np.ndarray,
+    semiring: Semiring,
+    where: str,
+    first: tuple[int, ...],
+    null_undeclared: bool,
+    bounds: tuple[float, float] | None = None,
 ) -> Survey:
     # The ufuncs themselves: the methods `min` and `max` reach them by way of Python, which small matrices feel.
-    least, greatest = np.minimum.reduce(A, axis=None).item(), np.maximum.reduce(A, axis=None).item()
+    least, greatest = bounds or (np.minimum.reduce(A, axis=None).item(), np.maximum.reduce(A, axis=None).item())
     _check_domain(A, least, greatest, semiring, where, first)
     nonnegative = least >= 0
     if not nonnegative and least == zero(semiring, A.dtype):

@@ -37,7 +37,7 @@ from apsp import (
     shortest_paths,
 )
 from apsp.engines.scipy import Searches
-from apsp.generate import random_graph, road_like
+from apsp.generate import grid, random_graph, road_like
 from apsp.question import Question
 from apsp.wants import Wants
 from semiring.catalog import get
@@ -170,6 +170,30 @@ def test_pickles_of_searches_without_potentials_are_read(lengths):
     for k in range(3):
         np.testing.assert_array_equal(old.column(k), expected[:, k])
         np.testing.assert_array_equal(old.row(k), expected[k])
+
+
+def test_deep_graphs_of_equal_weights_are_searched_by_weight():
+    """SciPy's breadth-first order tells no levels: many of them take longer to count than a search by weight."""
+    side = 40
+    g = grid(side, side)
+    graph = Graph.from_arrays(g.rows, g.cols, np.full(len(g.rows), 3.0), n=g.n, directed=False)
+    both = graph.matrix("min_plus", "float64")
+    A = scipy.sparse.csr_array(np.where(np.isfinite(both) & (both > 0), both, 0))
+    r = shortest_paths(A, sources=[0, 7], engine="scipy")
+    assert r.plan.schedule == "dijkstra"
+    there = np.arange(g.n)
+    np.testing.assert_array_equal(r.distances[0], 3.0 * (there // side + there % side))
+    wide = scipy.sparse.csr_array(np.ones((1100, 1100)) - np.eye(1100))
+    assert shortest_paths(wide, sources=[0], engine="scipy").plan.schedule == "breadth-first"
+
+
+def test_pickles_of_searches_by_lists_of_arcs_are_read():
+    engine = shortest_paths(GRAPHS["digraph"], engine="searches").engine
+    kept = engine.__getstate__()
+    kept["arcs"] = kept.pop("_given")
+    old = object.__new__(type(engine))
+    old.__setstate__(kept)
+    np.testing.assert_array_equal(old.table(), engine.table())
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import bellman_ford
 
 from apsp import closure, shortest_paths, transitive_closure
-from apsp.graph import Graph
+from apsp.graph import Graph, compressed
 from apsp.graph.entries import present
 from apsp.inputs import as_graph
 from apsp.labels import Labels
@@ -681,6 +681,36 @@ def test_the_graph_of_a_csr_matrix_is_that_of_its_entries():
     coo.data[7] = np.nan
     with pytest.raises(DomainError, match=r"got NaN on edge \d+"):
         as_graph(coo.tocsr())
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_a_csr_matrix_is_looked_at_to_its_end(index, monkeypatch):
+    """Some entries at a time: their least and greatest, NaN, and indices out of range in the last of them."""
+    monkeypatch.setattr(compressed, "TOGETHER", 7)
+    rng = np.random.default_rng(4)
+    weights, heads, starts = rng.random(60) + 1, rng.integers(0, 12, 60), np.r_[np.arange(0, 60, 5), 60]
+
+    def matrix(at=None, weight=None, head=None):
+        A = sp.csr_array((weights.copy(), heads.astype(index), starts.astype(index)), shape=(12, 12))
+        A.indices, A.indptr = A.indices.astype(index), A.indptr.astype(index)  # SciPy narrows them
+        if weight is not None:
+            A.data[at] = weight
+        if head is not None:
+            A.indices[at] = head
+        return A
+
+    graph = as_graph(matrix())
+    assert graph.bounds == (weights.min(), weights.max())
+    for at in (0, 20, 59):
+        assert as_graph(matrix(at, weight=-3.0)).bounds == (-3.0, np.delete(weights, at).max())
+        with pytest.raises(DomainError, match=rf"got NaN on edge {at}"):
+            as_graph(matrix(at, weight=np.nan))
+        for head in (12, -1, -(2**31), *((2**32 + 3, -(2**63)) if index is np.int64 else ())):
+            with pytest.raises(ShapeError, match="indices of a sparse matrix must be consistent"):
+                as_graph(matrix(at, head=head))
+    none = as_graph(sp.csr_array((12, 12)))
+    assert none.bounds is None
+    assert np.isinf(shortest_paths(none, sources=[3]).distances).sum() == 11
 
 
 @pytest.mark.parametrize("semiring", ["min_plus", "max_plus", "max_min", "boolean"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import cases
 import numpy as np
 import pytest
@@ -76,6 +78,34 @@ def test_every_entry_is_that_of_the_closure(name, dtype):
         np.testing.assert_array_equal(S.column(i), expected[:, i])
         wanted = rng.integers(0, n, 5)
         np.testing.assert_array_equal(np.concatenate([D for _, D in S.rows(wanted, block=2)]), expected[wanted])
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("min_plus", "float64"), ("min_plus", "int32"), ("max_min", "int32"), ("reliability", "float64")],
+)
+def test_a_csr_matrix_is_searched_through_as_a_list_of_its_entries(name, dtype):
+    """Parallel and absent entries in no order; its indices and pointers are copied. Also backwards, and pickled."""
+    n, m = 66, 250
+    tails, heads, weights = random_arcs(name, dtype, n, m)
+    tails.sort()
+    starts = np.searchsorted(tails, np.arange(n + 1)).astype(np.int32)
+    expected = star(n, tails, heads, weights, name)
+    A = scipy.sparse.csr_array((weights, heads.astype(np.int32), starts), shape=(n, n))
+    S = Searches(A, name)
+    A.indices[:] = 0
+    A.indptr[1:-1] = 0
+    for searches in (S, S if name == "max_min" else pickle.loads(pickle.dumps(S))):  # ranks are not pickled
+        assert searches.dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(np.concatenate([D for _, D in searches.rows(range(3))]), expected[:3])
+        np.testing.assert_array_equal(searches.to_dense(), expected)
+        np.testing.assert_array_equal(searches.column(5), expected[:, 5])
+    assert [x.tolist() for x in S.arcs[:2]] == [
+        x[weights != dtypes.zero(get(name), S.dtype)].tolist() for x in (tails, heads)
+    ]
+    A.indices[3] = n
+    with pytest.raises(ShapeError, match="consistent"):
+        Searches(A, name)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

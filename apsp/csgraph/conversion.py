@@ -24,6 +24,7 @@ from semiring.types import Array, DType, Scalar
 
 from .. import estimates
 from ..graph import Graph
+from ..graph.compressed import Compressed
 from ..labels import Labels
 from ..question import MANY_ARCS
 
@@ -45,6 +46,8 @@ class Network:
     dense : array (n, n), optional
         It may be written to. No edge is `zero`.
     tails, heads, weights : arrays (arcs,), optional
+    starts : array (n + 1,), optional
+        Where the arcs of each tail begin, if they are in the order of their tails.
     canonical : bool
         Whether arcs are sorted by tail, then head, without duplicates.
     """
@@ -55,6 +58,7 @@ class Network:
     tails: Array = None
     heads: Array = None
     weights: Array = None
+    starts: Array = None
     canonical: bool = False
 
     @property
@@ -116,6 +120,10 @@ class Network:
         if self.dense is not None and self.has_many_arcs:
             return Graph(self.n, names, dense=self.dense, nulls=())
         arcs = self.arcs
+        if arcs.starts is not None and arcs.dtype == FLOAT and max(arcs.size, self.n) <= np.iinfo(np.int32).max:
+            parts = arcs.weights, arcs.heads.astype(np.int32, copy=False), arcs.starts.astype(np.int32, copy=False)
+            bounds = (arcs.least, arcs.weights.max().item()) if arcs.size else None
+            return Compressed.around(scipy.sparse.csr_array(parts, shape=(self.n, self.n)), bounds)
         return Graph(self.n, names, rows=arcs.tails, cols=arcs.heads, weights=arcs.weights)
 
     @property
@@ -135,7 +143,7 @@ class Network:
             np.minimum(self.dense, self.dense.T.copy(), out=self.dense)
             return self
         tails, heads = np.concatenate((self.tails, self.heads)), np.concatenate((self.heads, self.tails))
-        return replace(self, tails=tails, heads=heads, weights=np.tile(self.weights, 2), canonical=False)
+        return replace(self, tails=tails, heads=heads, weights=np.tile(self.weights, 2), starts=None, canonical=False)
 
     def unweighted(self) -> Network:
         """Every arc weighs 1."""
@@ -156,7 +164,8 @@ class Network:
         keys, weights = keys[order], self.weights[order]
         first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
         tails, heads = np.divmod(keys[first], self.n)
-        return replace(self, tails=tails, heads=heads, weights=np.minimum.reduceat(weights, first), canonical=True)
+        least = np.minimum.reduceat(weights, first)
+        return replace(self, tails=tails, heads=heads, weights=least, starts=None, canonical=True)
 
     def without_duplicates(self, what: str, where: str) -> Network:
         """Itself, if the sparse matrix has no duplicate entries.
@@ -260,6 +269,7 @@ def _from_entries(out: Array, array: np.ndarray, absent: np.ndarray, target: np.
 
 def _sparse(csgraph: Any, target: np.dtype, unweighted: bool, where: str) -> Network:
     tails, heads, weights, canonical = stored(csgraph, where)
+    starts = csgraph.indptr if csgraph.format == "csr" else None
     refuse_padding(csgraph, where)
     if weights.dtype.kind == "b" and not weights.all():
         raise DomainError(
@@ -270,10 +280,12 @@ def _sparse(csgraph: Any, target: np.dtype, unweighted: bool, where: str) -> Net
     _refuse_infinite(weights, unweighted, _FINITE, where)
     real = np.isfinite(weights)
     if not real.all():
-        tails, heads, weights = tails[real], heads[real], weights[real]
+        tails, heads, weights, starts = tails[real], heads[real], weights[real], None
     dtype = weights.dtype
     weights = _conformed(weights, target, where) + target.type(0)  # −0 sorts below 0 where bit patterns are compared
-    made = Network(csgraph.shape[0], target, tails=tails, heads=heads, weights=weights, canonical=canonical)
+    made = Network(
+        csgraph.shape[0], target, tails=tails, heads=heads, weights=weights, starts=starts, canonical=canonical
+    )
     # Converting to float64, SciPy adds up duplicates of other dtypes; its Floyd–Warshall takes the least all the same.
     return made if unweighted or dtype == FLOAT else made.without_duplicates("of another dtype than float64", where)
 

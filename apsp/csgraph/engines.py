@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,9 +94,25 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
         table=not exact,
         remembers=True,
     )
-    begun, lines = clock(), network.n if sources is None else len(sources)
+    lines = network.n if sources is None else len(sources)
     require(lines * network.row_bytes, where="csgraph", hint="Ask for fewer rows, by `indices`.")
     question = Question(network.matrix if matrix else network.arcs.graph if cold else network.graph, min_plus, wants)
+    with remembered(question):
+        return _table(question, network, sources, options, matrix=matrix)
+
+
+@contextmanager
+def remembered(question: Question) -> Iterator[None]:
+    """What it takes to answer is counted as spent on the pattern of its arcs, if that is remembered."""
+    begun = clock()
+    yield
+    if "arcs" in vars(question) and question.remembers and not math.isinf(question.once(spent)):
+        STRUCTURES.spend(*question.arcs[:2], clock() - begun)
+
+
+def _table(
+    question: Question, network: Network, sources: np.ndarray | None, options: Options, *, matrix: bool
+) -> np.ndarray:
     engine = answer(question).engine
     if engine.in_memory:
         D: np.ndarray = host(engine.table())
@@ -106,8 +123,6 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     else:
         out = np.empty(engine.shape, network.dtype) if out is None else out
         _fill(out, engine, options.callback)
-    if "arcs" in vars(question) and question.remembers and not math.isinf(question.once(spent)):
-        STRUCTURES.spend(*question.arcs[:2], clock() - begun)
     return out
 
 

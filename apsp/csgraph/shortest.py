@@ -10,17 +10,20 @@ import scipy.sparse.csgraph as scipys
 from semiring import errors
 from semiring.arrays import checked_sparse, consistent
 from semiring.catalog import min_plus
+from semiring.devices import host
 from semiring.errors import DTypeError
 from semiring.memory import require
 from semiring.observed import Callback
 from semiring.types import Array, DType
 
-from .. import estimates
+from .. import estimates, road
+from ..graph.compressed import Compressed
 from ..neighbourhoods import Neighbourhoods, around
-from ..question import SMALL
+from ..question import SINGLE, SMALL, Question
 from ..reading.from_sparse import compressed
+from ..wants import Wants
 from .conversion import FLOAT, Network, network, overwritable
-from .engines import Options, distances
+from .engines import Options, distances, remembered
 from .routes import NONE, with_predecessors
 
 
@@ -55,7 +58,7 @@ def answer(
     if device not in (None, "cpu", "cuda"):
         raise errors.DeviceError(f"{where}: device must be 'cpu' or 'cuda', got {device!r}.")
     plain = directed and not (return_predecessors or unweighted or min_only or callback) and device != "cuda"
-    if plain and indices is not None and (D := _few(csgraph, indices, dtype, where)) is not None:
+    if plain and indices is not None and (D := _few(csgraph, indices, dtype, threads, where)) is not None:
         D[limit < D] = np.inf
         return D
     graph = network(
@@ -90,15 +93,18 @@ def answer(
     return D if P is None else (D, P)
 
 
-def _few(csgraph: Array, indices: Array, dtype: DType, where: str) -> np.ndarray | None:
-    """SciPy's searches, if it takes the matrix as it is and no engine is predicted to take less; else None."""
+def _few(csgraph: Array, indices: Array, dtype: DType, threads: int | None, where: str) -> np.ndarray | None:
+    """Rows of a matrix that SciPy's searches take as it is: by them, if no engine is predicted to take less.
+
+    None of any other matrix.
+    """
     if getattr(csgraph, "format", "") != "csr" or np.dtype(dtype or FLOAT) != FLOAT or csgraph.dtype != FLOAT:
         return None
     as_scipys = consistent(csgraph) and csgraph.indices.dtype == np.int32
     matrix = csgraph if as_scipys else checked_sparse(csgraph, where=where)
     n, arcs = csgraph.shape[0], csgraph.nnz
-    if csgraph.shape[1] != n or not compressed(matrix) or matrix.data.min(initial=0.0) < 0:
-        return None
+    if csgraph.shape[1] != n or not compressed(matrix) or not matrix.data.min(initial=0.0) >= 0:
+        return None  # an arc is negative, or NaN
     rows = indices_in(indices, n, where)
     near = around(matrix.indptr, matrix.indices, rows.ravel()) if n >= SMALL else Neighbourhoods()
     reach = near.cut + near.few / max(1, n)
@@ -110,10 +116,14 @@ def _few(csgraph: Array, indices: Array, dtype: DType, where: str) -> np.ndarray
     others = min(searched, closed, estimates.least_elimination(n, arcs))
     spread = estimates.spread(matrix.data)
     search = estimates.search(n, arcs, "dijkstra", reach=reach, width=near.width, followed=near.arcs, spread=spread)
-    if rows.size * search > others:
-        return None
     require(rows.size * n * FLOAT.itemsize, where="csgraph", hint="Ask for fewer rows, by `indices`.")
-    return scipys.dijkstra(matrix, indices=rows.ravel()).reshape(*rows.shape, n)
+    if rows.size * search <= others:
+        return scipys.dijkstra(matrix, indices=rows.ravel()).reshape(*rows.shape, n)
+    many = rows.size >= SINGLE  # else to look its structure up takes longer than it may gain
+    wants = Wants.of(where="csgraph", dtype=FLOAT, threads=threads, sources=rows.ravel(), remembers=many)
+    question = Question(Compressed.around(matrix), min_plus, wants)
+    with remembered(question):
+        return host(road.answer(question).engine.table()).reshape(*rows.shape, n)
 
 
 def nearest(

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 FEW = 16
 #: Sources from which on levels are counted by a search of our own, where arcs are in order already.
 SAMPLED = 64
+#: Levels from which on a search by weight is predicted, too, where all arcs weigh the same; and what `spread` is then.
+DEEP, ALIKE = 16, 0.3
 #: Seconds of a call into SciPy's code, and bytes of the rows that it returns, about.
 STRETCH, PANEL = 0.3, 1 << 27
 
@@ -258,27 +260,35 @@ def _estimate(question: Question) -> Estimate:
         question.lines < SAMPLED and question.compressed is not None,
     )
     levels = int(near.deep(question.n)) if few else known_levels(question)
-    taken = estimates.searches(
-        question.n,
-        question.arc_count,
-        question.lines,
-        question.columns,
-        question.dtype.itemsize,
-        method,
-        reach=question.reach,
-        levels=levels,
-        width=near.width,
-        followed=near.arcs,
-        spread=question.spread if method == "dijkstra" else 1.0,
-        ordered=question.picks,
-        compressed=question.compressed is not None,
-    )
-    return offer(question, taken, method)
+
+    def by(method: str, spread: float) -> Estimate:
+        taken = estimates.searches(
+            question.n,
+            question.arc_count,
+            question.lines,
+            question.columns,
+            question.dtype.itemsize,
+            method,
+            reach=question.reach,
+            levels=levels,
+            width=near.width,
+            followed=near.arcs,
+            spread=spread,
+            ordered=question.picks,
+            compressed=question.compressed is not None,
+        )
+        return offer(question, taken, method)
+
+    found = by(method, question.spread if method == "dijkstra" else 1.0)
+    if method != "breadth-first" or levels < DEEP:
+        return found
+    # Levels are counted in Python, one after the other: of so many, a search by weight takes less.
+    return min(found, by("dijkstra", ALIKE), key=lambda estimate: estimate.seconds)
 
 
 def _open(question: Question, plan: Plan) -> Searches:
     """Of all rows where none were asked for, each when it is wanted."""
-    wants, method = question.wants, question.once(search)
+    wants, method = question.wants, plan.schedule
     arcs = question.arcs if method == "johnson" or question.compressed is None else question.compressed
     h = (
         Weighted(*question.arcs, question.n, question.semiring).potentials(where=wants.where)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,7 +40,8 @@ class Relaxed(Engine):
 
     Parameters
     ----------
-    arcs : (tails, heads, weights)
+    arcs : (tails, heads, weights), or csr matrix
+        A matrix is one of which no arc is negative.
     n : int
     semiring : Semiring
     dtype : numpy.dtype
@@ -64,7 +65,7 @@ class Relaxed(Engine):
 
     def __init__(
         self,
-        arcs: tuple[np.ndarray, np.ndarray, np.ndarray],
+        arcs: Any,
         n: int,
         semiring: Semiring,
         dtype: np.dtype,
@@ -76,14 +77,30 @@ class Relaxed(Engine):
         *,
         backwards: bool = False,
     ) -> None:
-        self.arcs, self.semiring, self.threads, self.searched, self.device = arcs, semiring, threads, dtype, device
-        self.shape, self.dtype = (n, n), arcs[2].dtype
+        self._given, self.semiring, self.threads, self.searched, self.device = arcs, semiring, threads, dtype, device
+        self.shape, self.dtype = (n, n), (arcs.data if hasattr(arcs, "indptr") else arcs[2]).dtype
         self.furthest, self._labels = limit, range(n) if labels is None else labels
         self._potential, self._backwards = potential, backwards
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A pickle of before arcs could be a matrix has them by another name."""
+        vars(self).update(state)
+        self._given = state.get("_given", state.get("arcs"))
+
+    @cached_property
+    def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Tails, heads and weights."""
+        if hasattr(self._given, "indptr"):
+            coo = self._given.tocoo(copy=False)
+            return coo.row, coo.col, coo.data
+        tails, heads, weights = self._given
+        return tails, heads, weights
 
     @cached_property
     def searches(self) -> Searches:
         """What finds the rows."""
+        if hasattr(self._given, "indptr"):
+            return sparse.Searches(self._given, self.semiring, threads=self.threads, device=self.device)
         tails, heads, weights = self.arcs
         return sparse.Searches(
             (tails, heads),
@@ -194,8 +211,9 @@ def _engine(question: Question) -> Relaxed:
     potential = potentials(question) if question.once(negative) else None
     assert dtype is not None
     limit = None if wants.limit is None or potential is not None else as_limit(wants.limit)
+    in_rows = question.compressed is not None and potential is None and dtype == question.dtype
     return Relaxed(
-        question.arcs,
+        question.compressed if in_rows else question.arcs,
         question.n,
         question.semiring,
         dtype,

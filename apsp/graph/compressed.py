@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import fields
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,9 @@ from ..labels import Labels
 from . import Graph
 from .nulls import Nulls
 
+#: Weights that are copied and looked at together: they stay in a core's cache.
+TOGETHER = 1 << 15
+
 
 class Compressed(Graph):
     """The graph of a csr matrix of float64 without NaN, whose list of edges is made when it is first looked at.
@@ -20,20 +24,43 @@ class Compressed(Graph):
     ----------
     compressed : scipy.sparse.csr_array, or None
         With indices of 32 bits; read only. None once other edges or weights replaced its own.
+    bounds : (float, float), or None
+        The least and the greatest of its weights, where they are known.
     """
 
     compressed: Any = None
+    bounds: tuple[float, float] | None = None
 
     @staticmethod
-    def of(matrix: Any) -> Compressed:
-        """The graph of a matrix whose indices are consistent, and fit 32 bits; it is copied."""
-        n = matrix.shape[0]
-        graph = object.__new__(Compressed)
-        indices, starts = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
-        own = type(matrix)((matrix.data.copy(), indices, starts), shape=matrix.shape)
+    def of(matrix: Any) -> Compressed | None:
+        """The graph of a copy of a csr matrix, whose row pointers are consistent and fit 32 bits.
+
+        None if an index is out of range, or a weight is NaN.
+        """
+        data, indices, n = matrix.data, matrix.indices, matrix.shape[1]
+        weights, heads = np.empty_like(data, subok=False), np.empty(len(indices), np.int32)
+        least, greatest, unsigned = [], [], f"u{indices.itemsize}"
+        for first in range(0, len(weights), TOGETHER):
+            part, ends = slice(first, first + TOGETHER), indices[first : first + TOGETHER]
+            weights[part], heads[part] = data[part], ends
+            if np.maximum.reduce(ends.view(unsigned)) >= n:  # as unsigned integers, those below 0 are too large
+                return None
+            least.append(np.minimum.reduce(weights[part]))
+            greatest.append(np.maximum.reduce(weights[part]))
+        bounds = (np.minimum.reduce(least).item(), np.maximum.reduce(greatest).item()) if least else None
+        if bounds is not None and bounds[0] != bounds[0]:
+            return None
+        own = copy(matrix)
+        own.data, own.indices, own.indptr = weights, heads, matrix.indptr.astype(np.int32)
+        return Compressed.around(own, bounds)
+
+    @staticmethod
+    def around(own: Any, bounds: tuple[float, float] | None = None) -> Compressed:
+        """The graph of a matrix that nobody else writes to, of which nothing is checked or copied."""
+        n, graph = own.shape[0], object.__new__(Compressed)
         listed = {"rows", "cols", "weights"}
         vars(graph).update({field.name: field.default for field in fields(Graph) if field.name not in listed})
-        vars(graph).update(n=n, labels=Labels(range(n)), compressed=own)
+        vars(graph).update(n=n, labels=Labels(range(n)), compressed=own, bounds=bounds)
         return graph
 
     @cached_property

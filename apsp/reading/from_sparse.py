@@ -23,12 +23,12 @@ def from_sparse(source: Any) -> Graph:
     """
     if source.ndim != 2 or source.shape[0] != source.shape[1]:
         raise ShapeError(f"as_graph: a sparse matrix must be square, (n, n), got shape {source.shape}.")
-    if consistent(source) and compressed(source):
-        return Compressed.of(source)
+    if consistent(source, indices=False) and compressed(source) and (graph := Compressed.of(source)):
+        return graph
     refuse_padding(source, "as_graph")
     checked = checked_sparse(source, where="as_graph")
-    if compressed(checked):
-        return Compressed.of(checked)
+    if compressed(checked) and (graph := Compressed.of(checked)):
+        return graph
     coo = checked.tocoo()
     coo = coo.get() if hasattr(coo, "get") and not isinstance(coo.data, np.ndarray) else coo
     # Not through CSR, which would add duplicates up.
@@ -36,12 +36,12 @@ def from_sparse(source: Any) -> Graph:
 
 
 def compressed(source: Any) -> bool:
-    """Whether SciPy searches through such a matrix: csr of float64, no NaN, all entries used, indices fit 32 bits."""
+    """Whether SciPy searches through such a matrix, if none is NaN: csr of float64, all used, indices fit 32 bits."""
     if getattr(source, "format", "") != "csr" or not isinstance(source.data, np.ndarray):
         return False
     data, used = source.data, int(source.indptr[-1])
     short = max(used, *source.shape) <= np.iinfo(np.int32).max and used == len(data) == len(source.indices)
-    return short and data.dtype == np.float64 and data.dtype.isnative and not np.isnan(data.min(initial=0.0))
+    return short and data.dtype == np.float64 and data.dtype.isnative
 
 
 def from_entries(rows: Any, cols: Any, values: Any, n: int) -> Graph:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import dtypes
 from ..algebra import Semiring
+from ..arrays import consistent
 from ..backend import device_of
 from ..catalog import get
 from ..conversion import conform
@@ -139,24 +140,34 @@ class Searches:
                 f"{where}: ⊕ must select, and ⊗ add, multiply numbers ≥ 0 or select, with vector instructions; got "
                 f"{s.name}. `eliminate` takes any semiring."
             )
-        rows, cols, own, self.n = stored(A, n, where=where)
+        # The arcs of a csr matrix are in the order that searches need: rows are listed only where that is asked for.
+        in_order = weights is None and n is None and _in_order(A)
+        rows: np.ndarray | None = None
+        if in_order:
+            cols, own, self.n = A.indices, A.data, A.shape[0]
+        else:
+            rows, cols, own, self.n = stored(A, n, where=where)
         values = np.asarray(own if weights is None else weights)
-        if values.shape != (len(rows),):
-            raise ShapeError(f"{where}: one weight an arc is required, ({len(rows)},), got shape {values.shape}.")
+        if values.shape != (len(cols),):
+            raise ShapeError(f"{where}: one weight an arc is required, ({len(cols)},), got shape {values.shape}.")
         values = conform(values, s, dtype, where=where)
         self._threads, self.dtype, self.device = (
             threads_of(threads, where),
             values.dtype,
             device_of(np.empty(0), device),
         )
-        present = values != dtypes.zero(s, self.dtype)
-        if not present.all():
-            rows, cols, values = rows[present], cols[present], values[present]
-        self._tails, self._heads, self._values = rows, cols, values
+        low, high, zero = *_ends(values), dtypes.zero(s, self.dtype)
+        if not low > zero and not high < zero and not (present := values != zero).all():
+            rows = _tails(A.indptr) if rows is None else rows
+            rows, cols, values = rows[present], cols[present].astype(np.int32, copy=False), values[present]
+            low, high = _ends(values)
+        self._low, self._high = low, high
+        self._start = A.indptr.astype(np.int64) if rows is None else None
+        self._rows, self._heads, self._values = rows, _padded(cols)[: len(cols)] if rows is None else cols, values
         self._form = self._formed(potentials, where)
         self._lanes = LANES if self.n * LANES * self._form.weights.itemsize < 1 << 30 else FEW
         require(
-            self._threads * self.n * (2 * self._lanes * self._form.weights.itemsize + 12) + 40 * len(rows),
+            self._threads * self.n * (2 * self._lanes * self._form.weights.itemsize + 12) + 40 * len(cols),
             where=where,
             hint=f"A search holds {2 * self._lanes} entries a vertex and thread. Pass threads=1, or a smaller dtype.",
         )
@@ -171,15 +182,16 @@ class Searches:
         lengths = Lengths.of(s)
         if lengths is None:
             return _ranked(values, s)
-        arcs = Weighted(self._tails, self._heads, values, self.n, s)
         most = np.iinfo(dtype).max if dtype.kind == "i" else math.inf
-        if self.n * dtypes.largest_finite(values) >= most and arcs.longest >= most:
+        if self.n * max(abs(float(self._low)), abs(float(self._high))) >= most and self._longest >= most:
             raise DTypeError(
                 f"{where}: {dtype} must hold the heaviest arc out of each vertex together, got a sum of "
-                f"{arcs.longest}. Pass a wider dtype, or a float."
+                f"{self._longest}. Pass a wider dtype, or a float."
             )
-        if not len(values) or float(lengths.of_entries(values, np.nan).min()) >= 0:
+        best = self._low if lengths.sign > 0 else self._high
+        if not len(values) or float(lengths.of_entries(np.array([best]), np.nan)[0]) >= 0:
             return _Form(s, values)
+        arcs = Weighted(self._tails, self._heads, values, self.n, s)
         h = arcs.potentials(where=where) if potentials is None else np.asarray(potentials)
         exact = dtype.kind == "i" and not lengths.logarithmic
         if exact and (h.dtype.kind != "i" or arcs.longest >= 2**61):
@@ -200,9 +212,25 @@ class Searches:
 
         return _Form(work, new, restore, shift=h)
 
+    @property
+    def _longest(self) -> float:
+        return Weighted(self._tails, self._heads, self._values, self.n, self.semiring).longest
+
+    @cached_property
+    def _tails(self) -> np.ndarray:
+        if self._rows is not None:
+            return self._rows
+        assert self._start is not None
+        return _tails(self._start)
+
     @cached_property
     def _forward(self) -> _Graph:
-        return _graph(self._tails, self._heads, self._form.weights, self.n)
+        if self._start is None:
+            return _graph(self._tails, self._heads, self._form.weights, self.n)
+        padded = self._heads.base  # which a pickle does not keep
+        if padded is None or len(padded) != len(self._heads) + AHEAD:
+            padded = _padded(self._heads)
+        return _Graph(self._start, padded, np.ascontiguousarray(self._form.weights))
 
     @cached_property
     def _gpu(self) -> Any:
@@ -633,16 +661,37 @@ class _Graph(NamedTuple):
     weights: np.ndarray
 
 
+def _ends(values: np.ndarray) -> tuple[Any, Any]:
+    """The least and the greatest, scalars of their dtype; zeros of none."""
+    if not len(values):
+        return values.dtype.type(0), values.dtype.type(0)
+    return np.minimum.reduce(values), np.maximum.reduce(values)
+
+
+def _in_order(A: Any) -> bool:
+    """Whether A is a csr matrix, square and consistent, whose arcs are so few that 32 bits count them."""
+    return consistent(A) and A.shape[0] == A.shape[1] < 2**31 - 1 and len(A.indices) < 2**30
+
+
+def _tails(start: np.ndarray) -> np.ndarray:
+    return np.repeat(np.arange(len(start) - 1, dtype=np.int32), np.diff(start))
+
+
+def _padded(heads: np.ndarray) -> np.ndarray:
+    padded = np.zeros(len(heads) + AHEAD, np.int32)
+    padded[: len(heads)] = heads
+    return padded
+
+
 def _graph(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int) -> _Graph:
-    start, padded = np.zeros(n + 1, np.int64), np.zeros(len(heads) + AHEAD, np.int32)
+    start = np.zeros(n + 1, np.int64)
     if (tails[1:] >= tails[:-1]).all():
         np.cumsum(np.bincount(tails, minlength=n), out=start[1:])
     else:
         order = np.empty(len(tails), np.int64)
         _by_tail().call(tails.astype(np.int32, copy=False), start, order)
         heads, weights = heads[order], weights[order]
-    padded[: len(heads)] = heads
-    return _Graph(start, padded, np.ascontiguousarray(weights))
+    return _Graph(start, _padded(heads), np.ascontiguousarray(weights))
 
 
 class _Search:
@@ -662,7 +711,7 @@ class _Search:
         dtype = form.weights.dtype
         self.n, self.graph, self.lanes, self.delays, self.furthest = n, graph, lanes, delays, furthest
         self.restore = form.restore if restored else None
-        kind = choose(form.semiring, dtype, bool((form.weights >= 0).all()))
+        kind = choose(form.semiring, dtype, bool(np.minimum.reduce(form.weights, initial=0) >= 0))
         self.width, self.raw = _lanes(kind, lanes), raw(dtype.itemsize)
         self.panel = aligned((n, lanes), dtype)
         self.found = np.empty((lanes, n), dtype) if self.restore or delays is not None else None

@@ -182,8 +182,8 @@ MUTANTS = [
     Mutant(
         "csgraph-least",
         "apsp/csgraph/conversion.py",
-        "weights=np.minimum.reduceat(weights, first), canonical=True)",
-        "weights=weights[first], canonical=True)",
+        "least = np.minimum.reduceat(weights, first)",
+        "least = weights[first]",
         "tests/test_csgraph.py::test_what_is_an_edge",
         "Of duplicate entries the first counts.",
     ),
