@@ -12,7 +12,7 @@ from processes import ROOT
 
 from apsp import Graph, Result, cycle, grid, shortest_paths
 from apsp.result.flowing import Flowing
-from semiring import Op, Semiring, min_plus
+from semiring import Elimination, Op, Semiring, min_plus
 from semiring.errors import (
     AlgebraError,
     DivergenceError,
@@ -116,6 +116,40 @@ def test_the_sweep_run_backwards(name, top, factor, dtype, always_swept, monkeyp
         assert (flows * weights).sum() == pytest.approx((q * np.where(reached, r.distances, 0)).sum(), rel=1e-12)
         found.append(flows)
     assert (found[0] == found[1]).all()
+
+
+def test_half_of_all_pairs_tell_what_edges_carry_both_ways(monkeypatch):
+    """If every arc weighs the same both ways; of 3 × 128 lanes, and what is added before and afterwards stays.
+
+    A supernode is in two batches, and some vertices are alone.
+    """
+    n, rng, done = 300, np.random.default_rng(5), []
+    ends = np.array(nx.disjoint_union(nx.gnm_random_graph(160, 200, seed=2), nx.complete_graph(140)).edges)
+    tails, heads = np.concatenate((ends, ends[:, ::-1])).T
+    weights = np.tile(rng.integers(1, 6, len(ends)), 2)
+    some, asked = rng.choice(n, 40, replace=False), rng.random(n)
+    batches, swept_by = [], swept._Worker.batch
+    monkeypatch.setattr(
+        swept._Worker, "batch", lambda self, *args, half: (batches.append(half), swept_by(self, *args, half=half))
+    )
+
+    def sums(weights, *, all_pairs=False):
+        with monkeypatch.context() as patched:
+            if all_pairs:
+                patched.setattr(swept, "mutual", lambda *_: False)
+            E = Elimination.from_arrays(tails, heads, weights, n, "min_plus")
+            F = swept.Flows(E, tails, heads, weights, 2)
+            for sources, to in ((some, asked), (rng.permutation(n), np.ones(n)), (some[::2], np.ones(n))):
+                assert F.add(sources, to, done.append)
+        return F
+
+    other = weights + (np.arange(len(weights)) == 0)  # one arc is longer than its way back
+    for given, halves in ((weights, 3), (other, 0)):
+        batches.clear()
+        half, every = sums(given), sums(given, all_pairs=True)
+        assert sum(batches) == halves
+        np.testing.assert_allclose(half.along(), every.along(), rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(half.ends, every.ends)
 
 
 @pytest.mark.parametrize("name", ["grid", "digraph", "two components"])

@@ -443,6 +443,10 @@ def of_kind(kind, rng):
         return np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([1, 2, 3]), 6
     n = 9
     steps = np.array([(n * i + j, n * i + j + d) for i in range(n - 1) for j in range(n - 1) for d in (1, n)])
+    if kind in ("both ways", "islands"):
+        steps = steps[rng.random(len(steps)) < (0.55 if kind == "islands" else 1)]
+        weights = rng.integers(1, 4, len(steps))
+        return *np.concatenate((steps, steps[:, ::-1])).T, np.tile(weights, 2), n * n
     both = np.concatenate((steps, steps[:, ::-1]))
     tails, heads = (both if kind != "parts" else both[rng.random(len(both)) < 0.6]).T
     weights = rng.integers(1, 4, len(tails)) * (0.5 if kind == "halves" else 1)
@@ -466,6 +470,8 @@ def on_gpu(E, tails, heads, weights, shape=None):
         ("streets", 1, 2, 256),  # all is the top
         ("streets", 4, 64, 1 << 15),  # nothing is
         ("lattice", 2, 8, 1 << 10),
+        ("both ways", 2, 8, 1 << 10),
+        ("islands", 1, 8, 1 << 10),
         ("parts", 2, 8, 1 << 10),
         ("halves", 2, 8, 1 << 10),
         ("long", 2, 8, 1 << 10),  # no float32 holds its distances
@@ -475,8 +481,12 @@ def on_gpu(E, tails, heads, weights, shape=None):
     ],
 )
 def test_the_sweep_run_backwards_is_the_processors(kind, each, stack, program, emulated_kernels, monkeypatch):
-    """Which is compared with NetworkX: from all vertices, and from some to which others than 1 are sent."""
+    """Which is compared with NetworkX: from all vertices, and from some to which others than 1 are sent.
+
+    The processor sums all pairs, the GPU half of them where that will do.
+    """
     rng = np.random.default_rng(0)
+    monkeypatch.setattr(swept, "mutual", lambda *_: False)
     tails, heads, weights, n = of_kind(kind, rng)
     E = semiring.Elimination.from_arrays(tails, heads, weights, n, "min_plus")
     with emulated.installed(emulated_kernels, dense=False):
@@ -493,7 +503,13 @@ def test_the_sweep_run_backwards_is_the_processors(kind, each, stack, program, e
             assert got.kind == ("double" if kind in ("long", "rounded") else "float")
             np.testing.assert_allclose(got.along(), want.along(), rtol=1e-12, atol=1e-12)
             np.testing.assert_array_equal(got.ends, want.ends)
+        every = swept.Flows(E, tails, heads, weights, 1)
+        assert every.add(np.arange(n), np.ones(n), done.append)
         monkeypatch.setattr(flows, "LANES", 64)  # more than one batch, and again the same bits
+        parts = on_gpu(E, tails, heads, weights, shape)
+        assert parts.add(rng.permutation(n), np.ones(n), done.append)
+        np.testing.assert_allclose(parts.along(), every.along(), rtol=1e-12, atol=1e-12)
+        assert parts.numbers.symmetric == (kind in ("streets", "both ways", "islands"))
         for columns in (sources, sources[::-1]):
             parts = on_gpu(E, tails, heads, weights, shape)
             assert parts.add(columns, asked, done.append)
@@ -515,26 +531,32 @@ def test_the_sweep_run_backwards_leaves_to_rows_what_it_cannot_say(emulated_kern
         assert not found.add(np.arange(4), lambda part: np.ones((4, 4))[part], lambda _: None)
 
 
-def with_trees(rng):
-    """A few arcs among the first vertices, most of them both ways, and trees at these, some by arcs of one way."""
+def with_trees(rng, *, both=False):
+    """A few arcs among the first vertices, most of them both ways, and trees at these, some by arcs of one way.
+
+    Or all both ways, and of the same weight.
+    """
     inner, n = 25, 80
     pairs = rng.integers(0, inner, (50, 2))
     trees = np.array([(rng.integers(0, v), v) for v in range(inner, n)])
-    ways = rng.random(len(pairs)) < 0.7, rng.random(len(trees)) < 0.95
+    ways = rng.random(len(pairs)) < (2 if both else 0.7), rng.random(len(trees)) < (2 if both else 0.95)
     arcs = np.concatenate((pairs, pairs[ways[0], ::-1], trees, trees[ways[1], ::-1]))
     tails, heads = rng.permutation(n)[np.unique(arcs[arcs[:, 0] != arcs[:, 1]], axis=0)].T
-    return tails, heads, rng.integers(1, 4, len(tails)), n
+    weights = rng.integers(1, 4, len(tails))
+    return tails, heads, np.minimum(tails, heads) % 3 + 1 if both else weights, n
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_trees_that_hang_at_a_graph_are_not_swept(seed, emulated_kernels):
+@pytest.mark.parametrize("seed", range(4))
+def test_trees_that_hang_at_a_graph_are_not_swept(seed, emulated_kernels, monkeypatch):
     rng = np.random.default_rng(seed)
-    tails, heads, weights, n = with_trees(rng)
+    monkeypatch.setattr(swept, "mutual", lambda *_: False)
+    tails, heads, weights, n = with_trees(rng, both=seed == 3)
     E = semiring.Elimination.from_arrays(tails, heads, weights, n, "min_plus")
     with emulated.installed(emulated_kernels, dense=False):
         device = semiring.Elimination.from_arrays(tails, heads, weights, n, "min_plus", device="cuda")
         want, got = swept.Flows(E, tails, heads, weights, 1), swept.flows(device, tails, heads, weights)
         assert len(got.core.removed) > n // 4
+        assert got.inner.numbers.symmetric == (seed == 3)
         some, done = np.sort(rng.choice(n, n // 2, replace=False)), []
         for sources, asked in ((np.arange(n), np.ones(n)), (some, rng.random(n))):  # sums go on
             for sums in (want, got):

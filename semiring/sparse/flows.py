@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from ..cpu.processors import default_threads
 from ..cpu.routes.equality import SLACK
 from ..cpu.sparse import backward, counted, sweep
 from ..cpu.sparse.counted import HINT, MANY
+from ..cpu.sparse.mutual import mutual, unreached
 from ..cpu.sparse.strips import STRIP
 from ..cycles import Lengths
 from ..memory import require
@@ -139,6 +140,8 @@ class Flows:
         S = self.S = E.analysis.structure
         threads = self.threads = threads or default_threads()
         self.suitable = False
+        self._sums: list[np.ndarray]
+        self.ends: np.ndarray
         found = lengths_of(E.semiring, weights, S.n)
         if found is None:
             return
@@ -154,6 +157,7 @@ class Flows:
         require(8 * entries, where="flows", hint=HINT)
         arcs = self.arcs = structure.arcs(S, tails.astype(np.int32), heads.astype(np.int32))
         self.lengths = np.ascontiguousarray(units[arcs.arc])
+        self._ends = tails.astype(np.int64), heads.astype(np.int64)
         self.F = [np.empty(factors) for _ in range(4)]  # below the diagonal, numbers; beyond it, numbers
         self.L = [np.empty(panels) for _ in range(2)]
         memory = *np.empty((2, updates)), *np.empty((2, front * front))
@@ -195,11 +199,42 @@ class Flows:
         """
         if not len(sources):
             return True
+        alike = not callable(asked) and bool((asked == 1.0).all())
+        half = alike and mutual(sources, np.ones(self.S.n), np.ones(len(sources))) and self.symmetric
+        before = self._sums, self.ends
+        if half:
+            self._sums, self.ends = [np.zeros(len(x)) for x in before[0]], np.zeros(self.S.n, np.int64)
+        fits = self._add(sources, asked, report, alike=alike, half=half)
+        if fits is None:
+            self._use(np.float64)
+            return self.add(sources, asked, report)
+        if half:
+            for total, added in zip(self._halves, self._sums, strict=True):
+                total += added
+            missing, reached = unreached(self.S, self.arcs), np.empty(self.S.n, np.int64)
+            reached[self.S.permutation] = self.S.n - 1 - missing
+            self._sums, self.ends = before[0], before[1] + reached
+        return fits
+
+    def _add(
+        self,
+        sources: np.ndarray,
+        asked: np.ndarray | Callable[[slice], np.ndarray],
+        report: Any,
+        *,
+        alike: bool,
+        half: bool,
+    ) -> bool | None:
+        """The same, of half of all pairs if that will do; None where 32 bits do not hold what is met."""
         lanes = self.lanes(len(sources))
         order = np.argsort(self.S.position[sources], kind="stable") if not callable(asked) else np.arange(len(sources))
         parts = [order[k : k + lanes] for k in range(0, len(order), lanes)]
         chunks = [parts[k : k + CHUNK] for k in range(0, len(parts), CHUNK)]
-        unit = None if callable(asked) or not (asked == 1.0).all() else np.ones((1, lanes))
+        unit = (
+            np.concatenate((np.ones((1, lanes)), np.tri(lanes, k=-1)) if half else [np.ones((1, lanes))])
+            if alike
+            else None
+        )
         count = min(self.threads, len(chunks))
         if unit is None:  # what every lane asks of every vertex
             require(8 * count * self.S.n * lanes, where="flows", hint=HINT)
@@ -210,14 +245,14 @@ class Flows:
 
             def chunk(worker: int, number: int) -> None:
                 for part in group[number]:  # noqa: B023 — it runs before the loop goes on
-                    workers[number].batch(sources[part], unit if unit is not None else self._panel(asked, part, lanes))
+                    panel = unit if unit is not None else self._panel(asked, part, lanes)
+                    workers[number].batch(sources[part], panel, half=half)
 
             run(chunk, [(number,) for number in range(len(group))], self.threads)
             for worker in workers[: len(group)]:
                 worker.join(self)
                 if worker.most[2].view(np.int32).max() >= backward.SHORT and self.dtype.kind == "i":
-                    self._use(np.float64)
-                    return self.add(sources, asked, report)
+                    return None
                 if worker.most[0].max() > (1.0 if self.slack else MANY) or (callable(asked) and worker.most[1].any()):
                     return False
             done += sum(len(part) for chunk in group for part in chunk)
@@ -226,11 +261,26 @@ class Flows:
 
     def along(self) -> np.ndarray:
         """What each arc carries, float64; they are in the order given."""
+        out = self._along(self._sums) if any(x.any() for x in self._sums) else np.zeros(len(self.arcs.arc))
+        if any(x.any() for x in self._halves):
+            (tails, heads), n = self._ends, self.S.n
+            either, keys = self._along(self._halves), tails * n + heads
+            order = np.argsort(keys)
+            out += either + either[order[np.searchsorted(keys[order], heads * n + tails)]]
+        return out
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether every arc weighs the same both ways: so do all entries of F."""
+        lower, lower_counts, upper, upper_counts = self.F
+        return np.array_equal(lower, upper) and np.array_equal(lower_counts, upper_counts)
+
+    def _along(self, sums: list[np.ndarray]) -> np.ndarray:
         S, arcs = self.S, self.arcs
         m, w = np.diff(S.first) + np.diff(S.begin), int(np.diff(S.first).max())
         size = int((self.offset + m.astype(np.int64) ** 2).max())
         F, G, row, carried = np.empty(size), np.empty(size), np.empty((3, w)), np.zeros(len(arcs.arc))
-        (lower, lower_counts, upper, upper_counts), (below, beyond, kept) = self.F, self._sums
+        (lower, lower_counts, upper, upper_counts), (below, beyond, kept) = self.F, sums
         closed = np.zeros(len(self.L[0]))
         closed[self.entries] = kept
         for start, stop in reversed(self._pieces(S.work, 16)):
@@ -251,6 +301,7 @@ class Flows:
         near = self.F[0], self.F[2], self.L[0][self.entries]
         self._near, self._inside = [self._placed(x) for x in near], self.L[1][self.entries]
         self.ends = np.zeros(self.S.n, np.int64)
+        self._halves = [np.zeros(len(x)) for x in self._sums]  # of half of all pairs, which go both ways
 
     def _keep(self, path: int, w: np.ndarray) -> None:
         """Which rows of L best walks may take, by strips."""
@@ -301,14 +352,19 @@ class _Worker:
         self.nothing = aligned((2, lanes), _F64)
         self.nothing[:] = 0.0
         self.nothing.view(np.uint8).ravel()[: lanes * flows.dtype.itemsize].view(flows.dtype)[:] = flows.kind.zero
-        self.ends, self.most = np.zeros(S.n, np.int64), np.zeros((4, 16))
+        self.ends, self.most = np.zeros(max(S.n, lanes + 1), np.int64), np.zeros((4, 16))
+        self.asked = np.zeros(S.n, np.int32)
         self.most[3] = 1.0 + flows.slack
         self.climb, self.sweep, self.climb_back = _code(flows.kind)
         pairs = np.concatenate(([0], np.cumsum(np.diff(flows.panel) + np.diff(flows.factor))))
         self.pieces = flows._pieces(pairs, max(1, 4 * lanes * 64 // gain(flows.kind)))
 
-    def batch(self, sources: np.ndarray, asked: np.ndarray) -> None:
-        """The rows of some sources and what they owe."""
+    def batch(self, sources: np.ndarray, asked: np.ndarray, *, half: bool) -> None:
+        """The rows of some sources and what they owe.
+
+        With `half`, sources are neighbours in the order of elimination, and ask of columns before their own nothing:
+        row 0 of `asked` is of the columns after all of them, row k + 1 of the k-th source's own.
+        """
         flows, S, lanes = self.flows, self.flows.S, self.rows
         places = S.position[sources]
         found = sweep.ancestors(places, S.owner, S.parent, self.places, self.path)
@@ -324,12 +380,23 @@ class _Worker:
         climbed = path, self.places, S.first, S.begin, S.rows, S.owner, flows.factor, self.index, upper, upper_counts
         self.climb.call(flows.kind, lanes, len(path), *_addresses(*climbed, z, numbers, self.most))
         strips = flows.strips, flows.kept, flows.spans, flows.slots
-        swept = self.places, S.first, S.parent, S.begin, S.slot, S.base, *strips, flows.factor, S.permutation
+        lowest, rows = 0, S.permutation
+        if half:
+            lowest, rows = int(owners[0]), self.asked
+            rows[S.first[lowest] : places[0]] = 1  # of which nobody asks either
+            rows[places] = np.arange(1, len(places) + 1)
+        swept = self.places, S.first, S.parent, S.begin, S.slot, S.base, *strips, flows.factor, rows
         panels = lower, lower_counts, below, closed, flows._inside, inside, self.y, *self.numbers, z, numbers, owed
         tables = _addresses(*swept, self.index, *panels, self.nothing, asked)
         step = int(len(asked) > 1)
         for start, stop in reversed(self.pieces):
-            self.sweep.call(flows.kind, lanes, start, stop, len(S), *tables, step, *_addresses(self.ends, self.most))
+            if stop <= lowest:
+                break
+            counts = (*_addresses(self.ends, self.most),)
+            start = max(start, lowest)
+            self.sweep.call(flows.kind, lanes, start, stop, lowest, len(S), *tables, step, *counts)
+        if half:
+            rows[S.first[lowest] : places[-1] + 1] = 0
         self.climb_back.call(flows.kind, lanes, len(path), *_addresses(*climbed, beyond, z, numbers, owed))
         self.ends[sources] -= 1  # no path to itself
         self.places[path] = -1
@@ -339,7 +406,7 @@ class _Worker:
         for total, added in zip(flows._sums, self.sums, strict=True):
             total += added
             added[:] = 0.0
-        flows.ends += self.ends
+        flows.ends += self.ends[: flows.S.n]
         self.ends[:] = 0
 
 
@@ -348,7 +415,7 @@ _F64 = np.dtype(np.float64)
 
 @cache
 def _code(kind: Kind) -> tuple[Entry, Entry, Entry]:
-    parts = (backward.climb, 15), (backward.sweep, 34), (backward.climb_back, 16)
+    parts = (backward.climb, 15), (backward.sweep, 35), (backward.climb_back, 16)
     climb, swept, back = (machine_code(part, kind, "i" * count) for part, count in parts)
     return climb, swept, back
 

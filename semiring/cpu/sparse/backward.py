@@ -435,21 +435,21 @@ def _stacked(x: int, w: int, r: int, low: int, slot: int, own: int, index: int) 
 
 @kernel
 def sweep(
-    kind: Any, lanes: int, start: int, stop: int, n: int, offset: int, first: int, parent: int, begin: int, slot: int,
-    base: int, strips: int, kept: int, spans: int, slots: int, factor: int, label: int, index: int, lower: int,
-    lower_counts: int, lower_sums: int, closed: int,
+    kind: Any, lanes: int, start: int, stop: int, lowest: int, n: int, offset: int, first: int, parent: int, begin: int,
+    slot: int, base: int, strips: int, kept: int, spans: int, slots: int, factor: int, label: int, index: int,
+    lower: int, lower_counts: int, lower_sums: int, closed: int,
     closed_counts: int, closed_sums: int, y: int, s: int, g: int, z: int, zs: int, zg: int, nothing: int, q: int,
     q_step: int, ends: int, most: int,
 ) -> None:  # fmt: skip
     """The sweep of supernodes stop − 1 … start, parents first, and what they owe; zg is what the climb is to pass on.
 
-    Strips of L have the rows that `counted.kept` left. See `_forward` for q, ends and most; what a source asks of
-    itself goes nowhere.
+    None below `lowest`, the start of the last such call, is swept. Strips of L have the rows that `counted.kept` left.
+    See `_forward` for q, ends and most; what a source asks of itself goes nowhere.
     """
     size = itemsize(kind)
     row = lanes * size
-    for x in range(stop - 1, start - (2 if start == 0 else 1), -1):
-        above, next_up = x + 1 if x + 1 < n else -1, short(parent, x) if x >= 0 else -1
+    for x in range(stop - 1, start - (2 if start == lowest else 1), -1):
+        above, next_up = x + 1 if x + 1 < n else -1, short(parent, x) if x >= lowest else -1
         while above != -1 and above != next_up:  # all below it is done
             f, low = short(first, above), _long(begin, above)
             w, r, own, at = (
@@ -479,7 +479,7 @@ def sweep(
                         kind, lanes, z + (at + c) * row, y + ours * size, g + ours * 8, zg + (at + c) * lanes * 8
                     )  # fmt: skip
             above = short(parent, above)
-        if x < 0:
+        if x < lowest:
             break
         f, low = short(first, x), _long(begin, x)
         w, r, own, at = short(first, x + 1) - f, _long(begin, x + 1) - low, short(base, x), short(offset, x)

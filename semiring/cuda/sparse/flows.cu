@@ -12,6 +12,10 @@
 // what a column owes on when all below it is done. Above them, supernodes go level by level, first down, then up.
 // What lanes add to an entry is added up in one order: of a thread's, of a warp's, then of groups.
 //
+// Where every arc weighs the same both ways, and every vertex is a source, best paths from s to t are those from t to s,
+// and `half` of them will do: a lane asks the columns after its own alone, so that a group leaves out all supernodes
+// before its first source. What an entry carries both ways, added up, is then what it carries either way of all pairs.
+//
 // The prelude says what Length and Number are: float or double.
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
@@ -78,14 +82,18 @@ struct Sums {
     }
 };
 
-// The lanes of a thread: their columns (−1 for none), and what was the greatest of them.
+// The lanes of a thread: their columns (−1 for none); up to which columns not all of the warp's ask; what was the greatest.
 struct Mine {
-    int lane, source[each];
+    int lane, source[each], last = -1;
     Length farthest = 0;
     Number most = 1;
-    __device__ Mine(int index, const int* starts) : lane(index * group + threadIdx.x % 32 * each) {
+    __device__ Mine(int index, const int* starts, bool half = false) : lane(index * group + threadIdx.x % 32 * each) {
 #pragma unroll
-        for (int e = 0; e < each; ++e) source[e] = starts[lane + e];
+        for (int e = 0; e < each; ++e) {
+            source[e] = starts[lane + e];
+            if (half) last = max(last, source[e]);
+        }
+        if (half) last = int(__reduce_max_sync(everyone, unsigned(last + 1))) - 1;
     }
     __device__ bool below(int e, int low, int high) const { return source[e] >= low && source[e] <= high; }
     __device__ bool any(int low, int high) const {
@@ -192,8 +200,9 @@ __device__ inline double inverse(float s) {
 }
 __device__ inline double inverse(double s) { return 1 / s; }
 
-// What is asked of four columns by each lane that reaches them, a walk: so many times what is wanted.
-__device__ inline void ask(const Best (&best)[4], int width, const double* wanted, const Owed& times, Owed (&g)[4]) {
+// What is asked of four columns, the first of them `column`, by each lane that reaches them, a walk: so many times what
+// is wanted.
+__device__ inline void ask(const Best (&best)[4], int column, int width, const double* wanted, const Owed& times, const Mine& mine, Owed (&g)[4]) {
     bool one = true;
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
@@ -202,6 +211,13 @@ __device__ inline void ask(const Best (&best)[4], int width, const double* wante
         for (int e = 0; e < each; ++e) {
             g[c].item[e] = demand * times.item[e], one &= c >= width || best[c].s[e] == 1;
         }
+    }
+    if (column <= mine.last) {
+#pragma unroll
+        for (int c = 0; c < 4; ++c)
+#pragma unroll
+            for (int e = 0; e < each; ++e)
+                if (mine.source[e] >= column + c) g[c].item[e] = 0;
     }
     if (!__any_sync(everyone, !one)) return;
 #pragma unroll
@@ -292,11 +308,13 @@ extern "C" __global__ void __launch_bounds__(32 * warps)
     walk_regions(const Region* regions, int count, const Unit* units, const int* item_slots, const Quad* item_lengths, const Quad* item_numbers,
                  const int* lists, const Length* corners, const Length* corner_numbers, const Root* roots, const int* rows, const double* wanted, const Owed* factors,
                  const int* lowest, const int* starts, const Cells* z, Owed* z_owed, const Cells* Y, Owed* G, unsigned char* owing, int lanes,
-                 double* partial, long long partial_pitch, int* missing, double* greatest) {
+                 double* partial, long long partial_pitch, int* missing, double* greatest, int half) {
     extern __shared__ __align__(16) unsigned char shared[];
     const Region region = regions[blockIdx.x % count];
     const int warp = threadIdx.x / 32, thread = threadIdx.x % 32, index = blockIdx.x / count * warps + warp, pitch = lanes / each;
     const int first = lists[region.low], many = lists[region.high] - first, high = region.high - region.low;
+    const int last = units[region.high - 1].first + units[region.high - 1].width - 1;
+    if (half && starts[blockIdx.x / count * warps * group] > last) return;
     auto* const paths = reinterpret_cast<Cells*>(shared);
     auto* const owes = reinterpret_cast<Owed*>(paths + warps * stack_rows * 32);
     auto* const asked = reinterpret_cast<double*>(owes + warps * stack_rows * 32);
@@ -313,14 +331,14 @@ extern "C" __global__ void __launch_bounds__(32 * warps)
     bring(own_corners, corners + 6 * region.low, 6 * high);
     bring(slots, item_slots + first, many);
     __syncthreads();
-    if (index * group >= lanes) return;
+    if (index * group >= lanes || (half && starts[index * group] > last)) return;
     lengths -= first, slots -= first, own_corners -= 6 * region.low;
     Cells* const path = paths + warp * stack_rows * 32 + thread;
     Owed* const owed = owes + warp * stack_rows * 32 + thread;
-    Mine mine(index, starts);
+    Mine mine(index, starts, half);
     const int lane = mine.lane / each;
     const Owed times = factors[lane];
-    const bool near = __any_sync(everyone, mine.any(own_units[0].first, own_units[high - 1].first + own_units[high - 1].width - 1));
+    const bool near = __any_sync(everyone, mine.any(own_units[0].first, last));
     Sums sums(partial + index * partial_pitch + 4ll * first + 8ll * region.low);
     z += lane, z_owed += lane, Y += lane, G += lane;
     int opened = high, closed = high, next = -1;  // units from `closed` up to `next` are done before another is opened
@@ -358,7 +376,7 @@ extern "C" __global__ void __launch_bounds__(32 * warps)
             descend<2>(best, unit.begin, unit.begin + unit.count, lengths, unit.several ? item_numbers : nullptr, own_corners + 6 * unit.strip,
                     corner_numbers + 6 * unit.strip, [&](int k) { return path[slots[k] * 32]; });
             survey(best, unit.width, mine, missing + unit.first);
-            ask(best, unit.width, asked + 4 * now, times, g);
+            ask(best, unit.first, unit.width, asked + 4 * now, times, mine, g);
         }
         if (!closing) {
 #pragma unroll
@@ -414,10 +432,10 @@ extern "C" __global__ void __launch_bounds__(128)
     sweep_down(const Node* nodes, int count, const int* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
                const int* several_in, const Length* corner, const Length* corner_numbers,
                const int* lowest, const int* base, const int* starts, const Cells* z, Cells* Y, unsigned char* taken, int lanes, int* missing,
-               double* greatest) {
+               double* greatest, int half) {
     const Node node = nodes[blockIdx.x % count];
     const int index = blockIdx.x / count * 4 + threadIdx.x / 32, pitch = lanes / each;
-    if (index * group >= lanes) return;
+    if (index * group >= lanes || (half && starts[index * group] >= node.first + node.width)) return;
     const Strips strips{strip_rows, strip_lengths, strip_numbers, strip_lists, several_in, corner, corner_numbers};
     Mine mine(index, starts);
     const int lane = mine.lane / each;
@@ -467,13 +485,13 @@ extern "C" __global__ void __launch_bounds__(128)
              const int* several_in, const Length* corner, const Length* corner_numbers,
              const double* wanted, const Owed* factors, const Part* parts, const Length* part_lengths, const Number* part_numbers,
              const int* part_lists, const int* lowest, const int* base, const int* starts, const Cells* z, Owed* z_owed, const Cells* Y, Owed* G,
-             const unsigned char* taken, int lanes, double* partial, long long partial_pitch) {
+             const unsigned char* taken, int lanes, double* partial, long long partial_pitch, int half) {
     __shared__ Cells cells[4][4][32];
     __shared__ Owed waiting[4][4][32];
     const Node node = nodes[blockIdx.x % count];
     const int warp = threadIdx.x / 32, thread = threadIdx.x % 32, index = blockIdx.x / count * 4 + warp, pitch = lanes / each, groups = lanes / group;
-    if (index * group >= lanes) return;
-    Mine mine(index, starts);
+    if (index * group >= lanes || (half && starts[index * group] >= node.first + node.width)) return;
+    const Mine mine(index, starts, half);
     const int lane = mine.lane / each;
     const Owed times = factors[lane];
     z += lane, z_owed += lane, Y += lane, G += lane, taken += index, partial += index * partial_pitch;
@@ -531,7 +549,7 @@ extern "C" __global__ void __launch_bounds__(128)
                 if (place >= 0) partial[place] = sum;
             }
         }
-        ask(best, width, wanted + column, times, g);
+        ask(best, column, width, wanted + column, times, mine, g);
 #pragma unroll
         for (int c = 0; c < 4; ++c)
 #pragma unroll
@@ -802,13 +820,16 @@ extern "C" __global__ void __launch_bounds__(128)
     }
 }
 
-// Sums of groups, added one after the other, for any number of batches: of entry k those at k, k + apart, ….
-extern "C" __global__ void __launch_bounds__(256) join_groups(const double* partial, long long apart, int groups, int count, const int* to, double* sums) {
+// Sums of groups, added one after the other, for any number of batches: of entry k those at k, k + apart, …, of as many
+// groups as have any at its strip.
+extern "C" __global__ void __launch_bounds__(256)
+    join_groups(const double* partial, long long apart, int count, const int* strips, const int* groups, const int* to, double* sums) {
     const int k = blockIdx.x * 256 + threadIdx.x;
     if (k >= count || to[k] < 0) return;
+    const int many = groups[strips[k]];
     double total = sums[to[k]];
 #pragma unroll 8
-    for (int i = 0; i < groups; ++i) total += partial[k + i * apart];
+    for (int i = 0; i < many; ++i) total += partial[k + i * apart];
     sums[to[k]] = total;
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from ...cpu.sparse import regions, walks
 from ...cpu.sparse.counted import HINT, MANY
+from ...cpu.sparse.mutual import mutual, unreached
 from ...memory import available, require
 from .. import compile, gpu
 from ..gpu import on_device
@@ -193,7 +194,12 @@ class Layout:
         self.climbing = put(np.flatnonzero(in_regions)), put(climbed[in_regions]), put(starts)
         # Lanes below each column of a region, and below the supernode of each strip.
         self.low = put(np.concatenate((lowest, lowest[S.first[of_strip]])))
-        self.high = put(np.concatenate((np.arange(S.n), S.first[of_strip + 1] - 1)) + 1)
+        last = S.first[of_strip + 1] - 1
+        self.high = put(np.concatenate((np.arange(S.n), last)) + 1)
+        # The last column that is met where each strip is: of its region, and of its supernode in the top.
+        root = np.maximum(in_region[:, 1] - 1, 0)
+        of_region = np.repeat(units[root, 1] + units[root, 2] - 1, np.diff(in_region, axis=1).ravel())
+        self.last = put(of_region.astype(np.int32)), put(last.astype(np.int32))
         self.bottom = put((S.base + w - 1).astype(np.int32)[S.owner])
         self.base, self.above, self.lowest = put(path_place), put(above_column), put(lowest)
         self.roots, self.root_rows, self.regions = put(roots), put(rank[S.rows]), put(in_region)
@@ -344,7 +350,7 @@ class Flows:
         self, analysis: Analysis, arcs: Arcs, lengths: np.ndarray, slack: float, shape: Shape | None = None
     ) -> None:
         self.number, self.S = gpu.current(), analysis.structure
-        self.suitable, self.slack, self.order = False, slack, arcs.arc
+        self.suitable, self.slack, self.arcs = False, slack, arcs
         shape = (shape or Shape()).within(gpu.most_shared(self.number))
         trees, key = analysis.on_devices, ("flows", self.number, shape)
         if key not in trees:
@@ -376,6 +382,11 @@ class Flows:
         self.climb_places = cupy.concatenate((self.climbing.places, self.climbed.places))
         sums = cupy.arange(len(self.climb_places))
         self.owners = cupy.searchsorted(self.climb_sums, sums, side="right").astype(np.int32) - 1
+        # Of the sums of each group their strip, as regions and as the top have them.
+        self.strips_of = [
+            cupy.searchsorted(part.begin[1:], cupy.arange(len(part.places)), side="right").astype(np.int32)
+            for part in (walked, self.strips)
+        ]
         # What a region reads of its columns.
         n, (up, first, base, strip, width, own) = layout.n, layout.units
         referenced = cupy.zeros(len(up) + 1, np.int32)
@@ -423,6 +434,10 @@ class Flows:
         if callable(asked):
             return False
         columns, times = self.S.position[sources], np.ones(len(sources)) if times is None else times
+        half = mutual(sources, asked, times) and self.numbers.symmetric
+        before, missing = (self.below, self.beyond), self.missing.copy()
+        if half:
+            self.below, self.beyond = (cupy.zeros(len(sums)) for sums in before)
         order = np.argsort(columns)
         columns, times = columns[order], times[order]
         wanted = cupy.asarray(np.ascontiguousarray(asked[self.S.permutation], np.float64))
@@ -433,8 +448,13 @@ class Flows:
         require(line * unit, "cuda", where="flows", hint=HINT)
         lanes = max(lanes, unit)
         for start in range(0, len(columns), lanes):
-            self._batch(columns[start : start + lanes], wanted, times[start : start + lanes])
+            self._batch(columns[start : start + lanes], wanted, times[start : start + lanes], half=half)
             report(min(start + lanes, len(columns)))
+        if half:
+            either = self.below + self.beyond
+            self.below, self.beyond = before[0] + either, before[1] + either
+            if (self.missing != missing).any():  # of each column, those before it alone have told
+                self.missing = missing + cupy.asarray(unreached(self.S, self.arcs))
         self.count += len(sources)
         self.sources[sources] += 1
         farthest, most = self.greatest.get().tolist()
@@ -443,8 +463,8 @@ class Flows:
             return self.add(sources, asked, report, times[np.argsort(order)])
         return most <= (1.0 if self.slack else MANY)
 
-    def _batch(self, columns: np.ndarray, wanted: Any, times: np.ndarray) -> None:
-        """The rows of some sources, and what they owe."""
+    def _batch(self, columns: np.ndarray, wanted: Any, times: np.ndarray, *, half: bool) -> None:
+        """The rows of some sources, and what they owe; half of them if that will do."""
         import cupy
 
         layout, found, wide = self.layout, self.kernels, WARP * self.layout.shape.each
@@ -455,11 +475,11 @@ class Flows:
         starts, factors = cupy.asarray(starts), np.ones(lanes)
         factors[: len(columns)] = times
         factors = cupy.asarray(factors)
-        pitch, count = np.int32(lanes), np.int32(groups)
+        pitch, halved = np.int32(lanes), np.int32(half)
         Y, z = (cupy.empty((max(rows, 1), lanes, 2), self.dtype) for rows in (layout.top_columns, layout.height))
         items = len(self.strips.selected)  # then come rows of what roots of regions owe
         G, owed = (cupy.empty((rows + 1, lanes)) for rows in (layout.top_columns + layout.owed, layout.height))
-        taken = cupy.empty((items + layout.owed + 1, groups), np.uint8)
+        taken = cupy.zeros((items + layout.owed + 1, groups), np.uint8)  # by groups that leave out a column, too
         path = cupy.empty((max(layout.height, 1), lanes), np.int32)
         blocks = -(-groups // WARPS)
         each, many, climbing = (WARP * WARPS,), len(layout.regions), self.climbing.tables
@@ -473,7 +493,7 @@ class Flows:
         partial, partial_above = cupy.empty((groups, max(low, 1))), cupy.zeros((groups, max(high, 1)))
         for nodes in layout.levels:
             level = nodes.data.ptr, np.int32(len(nodes)), *self.strips.tables
-            arguments = *level, *paths, *addresses(Y, taken), pitch, *ends
+            arguments = *level, *paths, *addresses(Y, taken), pitch, *ends, halved
             found["sweep_down"]((len(nodes) * blocks,), each, arguments)
         if many:
             shape = layout.shape
@@ -486,20 +506,25 @@ class Flows:
             found["walk_regions"](
                 (many * -(-groups // shape.warps),),
                 (WARP * shape.warps,),
-                (*arguments, partial.data.ptr, partial.shape[1], *ends),
+                (*arguments, partial.data.ptr, partial.shape[1], *ends, halved),
                 shape.shared(self.dtype.itemsize),
             )
         for nodes in reversed(layout.levels):
             level = nodes.data.ptr, np.int32(len(nodes)), *self.strips.tables
             tables = addresses(wanted, factors, *self.parts)
-            memory = *addresses(owed, Y, G, taken), pitch, partial_above.data.ptr, partial_above.shape[1]
+            memory = *addresses(owed, Y, G, taken), pitch, partial_above.data.ptr, partial_above.shape[1], halved
             arguments = *level, *tables, *paths, *memory
             found["sweep_up"]((len(nodes) * blocks,), each, arguments)
-        for places, summed in ((self.walked.places, partial), (self.strips.places, partial_above)):
-            sums = summed.data.ptr, summed.shape[1], count
-            self._join("join_groups", len(places), sums, places, self.below)
         # Groups whose lanes meet each column: neighbours, as lanes are sorted.
         active = starts[: len(columns)]
+        for part, last, strips, summed in zip(
+            (self.walked, self.strips), layout.last, self.strips_of, (partial, partial_above), strict=True
+        ):
+            met = active[::wide].searchsorted(last, side="right") if half else cupy.full(len(last), groups, np.int32)
+            groups_of = strips, met.astype(np.int32)
+            self._join(
+                "join_groups", len(part.places), (summed.data.ptr, summed.shape[1]), part.places, self.below, groups_of
+            )
         low, high = active.searchsorted(layout.low), active.searchsorted(layout.high)
         touched = cupy.where(high > low, -(-high // wide) - low // wide, 0).astype(np.int32)
         size = touched * (-(-(self.climb_sums[1:] - self.climb_sums[:-1]) // 4) * 4).astype(np.int64)
@@ -534,8 +559,8 @@ class Flows:
     @on_device
     def along(self) -> np.ndarray:
         """What each arc carries, float64; they are in the order given."""
-        out = np.empty(len(self.order))
-        out[self.order] = self.numbers.spread(self.below, self.beyond).get()
+        out = np.empty(len(self.arcs.arc))
+        out[self.arcs.arc] = self.numbers.spread(self.below, self.beyond).get()
         return out
 
 
@@ -564,6 +589,12 @@ class Numbers:
         self._run("eliminate", deepest=True)
         self._run("keep")
         self.most = max(self.arrays[f"{side}_numbers"].max() for side in ("lower", "upper")) if entries else 0
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether every arc weighs the same both ways: so do all entries of F."""
+        pairs = (self.arrays[f"lower{name}"] == self.arrays[f"upper{name}"] for name in ("", "_numbers", "_kept"))
+        return all(bool(same.all()) for same in pairs)
 
     def of(self, side: str) -> tuple[Any, Any, Any]:
         """Which entries of F are distances, their lengths and numbers: of "lower", or "upper"."""
