@@ -94,7 +94,7 @@ _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE, _TURNED = 60e-9, 5.4e-9, 0
 _BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _LANDMARK = 2e-4, 7.5e-9, 1.9e-9, 19e-9, 25e-9, 38e-9
 _ORDERED, _SEEN, _TOGETHER = 20e-9, 4.5e-9, 128
 #: Seconds to write an entry of a row, a byte; until the first few searches begin, in addition.
-_WRITTEN, _PREPARED = 0.4e-9, 1e-4
+_WRITTEN, _PREPARED = 0.4e-9, 2e-4
 #: What a source takes among many, as a share of what it takes among four, by itemsize, where searches meet: where four
 #: relax fewer than so many times the arcs of the graph. The same share at hubs, relative to that.
 _AMONG, _MET, _AT_HUBS = {4: 0.17, 8: 0.24}, 3.0, 0.45

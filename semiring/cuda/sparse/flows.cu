@@ -737,8 +737,18 @@ extern "C" __global__ void __launch_bounds__(128)
         for (int k = begin; k < end; ++k) {
             const int place = strips.rows[k];
             const Quad length = strips.lengths[k];
-            const Best above = path.best(place);
+            Best above = path.best(place);
             const Owed owed = path.owes(place);
+            above.drop_unreached();
+            bool any = false;
+#pragma unroll
+            for (int c = 0; c < 4; ++c)
+#pragma unroll
+                for (int e = 0; e < each; ++e) any |= owed.item[e] != 0 && best[c].y[e] + length.item[c] == above.y[e];
+            if (!__any_sync(everyone, any)) {  // of most rows that is so
+                sums.put_none();
+                continue;
+            }
             double found[4];
 #pragma unroll
             for (int c = 0; c < 4; ++c) {
