@@ -105,7 +105,7 @@ _APART, _CROWD = 0.55, 0.06
 _FEW_AMONG, _UNTRIED = {4: 0.155, 8: 0.22}, 3.2
 #: How many times as long some sources take where each arc that is followed beyond two closes a cycle, and at most; the
 #: share of that for one to four.
-_CLOSING, _SPREAD, _ALONE_SPREAD = 0.55, 2.2, 0.4
+_CLOSING, _SPREAD, _ALONE_SPREAD = 0.55, 2.2, 0.1
 #: Sources that half fill a batch; the power of more of them by which each takes less.
 _HALF, _FULLER = 16, 0.2
 #: Arcs that four searches relax of each where all vertices are near one another in a tree, and levels of a
@@ -419,7 +419,7 @@ def relaxing(
     four = relaxed * _RELAXED + taken
     spread = min(_SPREAD, max(1.0, 1 + _CLOSING * (followed - 2)))
     if lines <= 4:
-        some = (0.2 + 0.2 * lines) * (1 + _ALONE_SPREAD * (spread - 1))
+        some = (0.15 + 0.2125 * lines) * (1 + _ALONE_SPREAD * (spread - 1))
         return _BEGIN + _PREPARED + n * (_CLEARED + lines * itemsize * _WRITTEN) + four * some
     known, batches = _AMONG if tried else _FEW_AMONG, -(-lines // 32)
     among = known.get(itemsize, known[8])

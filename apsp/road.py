@@ -233,6 +233,9 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
         kinds = tuple(kind for kind in kinds if not kind.on_request_only and not _unfit(kind, question))
     if len(kinds) == 1:
         return [_offer(kinds[0], question) if question.wants.dry else kinds[0].estimate(question)]
+    for kind in kinds:
+        if (little := kind.at_once(question)) is not None and not kind.refuses(question):
+            return [little]
     found: list[Estimate] = []
     shares: list[float] = []
     refusal: MemoryNeeded | None = None

@@ -243,6 +243,31 @@ def test_few_sources_of_a_csr_matrix_make_no_list_of_edges(monkeypatch):
     assert not listed
 
 
+def test_little_is_searched_by_scipy_without_a_look_at_others(monkeypatch):
+    """However far it reaches; but not where arcs are alike or negative, sources many, or paths asked for."""
+    rng = np.random.default_rng(6)
+    A = scipy.sparse.random_array((2000, 2000), density=0.002, rng=rng, format="csr")
+    monkeypatch.setattr("apsp.road._looks", lambda kind, question: looked.append(kind.name) or 0.0)
+    looked, counted = [], {}
+    for name, matrix, options in (
+        ("few", A, {"sources": [3, 7]}),
+        ("targets", A, {"targets": [3]}),
+        ("many", A, {"sources": range(200)}),
+        ("all", A, {}),
+        ("alike", A.sign(), {"sources": [3]}),
+        ("negative", -scipy.sparse.triu(A, 1).tocsr(), {"sources": [3]}),
+        ("list", apsp.as_graph(A.tocoo()), {"sources": [3]}),
+        ("paths", A, {"sources": [3], "paths": True}),
+    ):
+        looked.clear()
+        plan = apsp.plan(matrix, **options)
+        counted[name] = bool(looked)
+        assert ("too little" in plan.reason) != counted[name]
+    assert [name for name, others in counted.items() if not others] == ["few", "targets"]
+    D = apsp.shortest_paths(A, sources=[3, 7]).distances
+    np.testing.assert_array_equal(D, scipy.sparse.csgraph.dijkstra(A, indices=[3, 7]))
+
+
 @pytest.mark.parametrize("known", [{"unweighted": True}, {"directed": False}, {"unweighted": True, "sources": [3, 5]}])
 def test_a_csr_matrix_of_which_more_is_known_is_a_graph(known):
     A = SOURCES["scipy"].tocsr().astype(np.float64)

@@ -283,6 +283,9 @@ class Kind:
         `refuses(question)`: why it cannot answer, as the end of a sentence that begins with its name; "" where it can.
     looks : callable
         `looks(question)`: seconds that the estimate itself takes; ∞ if it is made only when the engine is requested.
+    at_once : callable
+        `at_once(question)`: the estimate, from counts alone, where it is so little that looking at others takes as
+        long as any of them could save; else None.
     share : float
         The share of its own seconds that may be spent on estimates of other engines.
     devices : tuple of str
@@ -311,6 +314,7 @@ class Kind:
     open: Callable[[Question, Plan], Engine]
     refuses: Callable[[Question], str] = lambda question: ""
     looks: Callable[[Question], float] = lambda question: 0.0
+    at_once: Callable[[Question], Estimate | None] = lambda question: None
     share: float = 1.0
     devices: tuple[str, ...] = ("cpu",)
     matrices: bool = False

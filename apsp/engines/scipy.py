@@ -33,6 +33,8 @@ FEW = 16
 SAMPLED = 64
 #: Levels from which on a search by weight is predicted, too, where all arcs weigh the same; and what `spread` is then.
 DEEP, ALIKE = 16, 0.3
+#: Seconds of all searches that are so few that nothing else is looked at.
+MOMENT = 1e-3
 #: Seconds of a call into SciPy's code, and bytes of the rows that it returns, about.
 STRETCH, PANEL = 0.3, 1 << 27
 
@@ -286,6 +288,19 @@ def _estimate(question: Question) -> Estimate:
     return min(found, by("dijkstra", ALIKE), key=lambda estimate: estimate.seconds)
 
 
+def _at_once(question: Question) -> Estimate | None:
+    """Few searches by weight through few arcs of a csr matrix, however far they reach."""
+    wants, A = question.wants, question.compressed
+    if A is None or not wants.partial or wants.paths or wants.limits is not None:
+        return None
+    n, arcs, lines = question.n, question.arc_count, question.lines
+    if lines * estimates.search(n, arcs, "dijkstra") > MOMENT or question.once(search) != "dijkstra":
+        return None
+    size = question.dtype.itemsize
+    taken = estimates.searches(n, arcs, lines, question.columns, size, "dijkstra", compressed=True)
+    return offer(question, taken, "dijkstra", ", too little for a look at others")
+
+
 def _open(question: Question, plan: Plan) -> Searches:
     """Of all rows where none were asked for, each when it is wanted."""
     wants, method = question.wants, plan.schedule
@@ -307,4 +322,4 @@ def _looks(question: Question) -> float:
     return looks + estimates.adjacent(question.graph.edge_count)
 
 
-ENGINE = Kind("scipy", _estimate, _open, refuses=_refuses, looks=_looks, limits=None)
+ENGINE = Kind("scipy", _estimate, _open, refuses=_refuses, looks=_looks, at_once=_at_once, limits=None)

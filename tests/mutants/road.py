@@ -458,6 +458,22 @@ MUTANTS = [
         "Levels of a deep graph are counted one after the other in Python.",
     ),
     Mutant(
+        "little-of-paths",
+        "apsp/engines/scipy.py",
+        "or not wants.partial or wants.paths or",
+        "or not wants.partial or",
+        "tests/test_road.py::test_little_is_searched_by_scipy_without_a_look_at_others",
+        "What predecessors take is not planned where few searches are.",
+    ),
+    Mutant(
+        "little-of-what-is-alike",
+        "apsp/engines/scipy.py",
+        'or question.once(search) != "dijkstra"',
+        'or question.once(search) == ""',
+        "tests/test_road.py::test_little_is_searched_by_scipy_without_a_look_at_others",
+        "Arcs that weigh the same or less than 0 are searched by Dijkstra's algorithm.",
+    ),
+    Mutant(
         "csr-of-which-more-is-known",
         "apsp/graph/compressed.py",
         "make, edges = self.__reduce__()",
