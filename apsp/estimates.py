@@ -106,6 +106,8 @@ _FEW_AMONG, _UNTRIED = {4: 0.155, 8: 0.22}, 3.2
 #: How many times as long some sources take where each arc that is followed beyond two closes a cycle, and at most; the
 #: share of that for one to four.
 _CLOSING, _SPREAD, _ALONE_SPREAD = 0.55, 2.2, 0.1
+#: How many fewer arcs are relaxed where all weigh the same.
+_ALIKE = 0.4
 #: Sources that half fill a batch; the power of more of them by which each takes less.
 _HALF, _FULLER = 16, 0.2
 #: Arcs that four searches relax of each where all vertices are near one another in a tree, and levels of a
@@ -432,13 +434,14 @@ def relaxing(
     return batches * _BEGIN + lines * (n * itemsize * _WRITTEN + four / 4 * among * _beyond(n, _FARTHER))
 
 
-def guessed(n: int, arcs: int, reach: float, width: float = math.inf) -> float:
+def guessed(n: int, arcs: int, reach: float, width: float = math.inf, spread: float = 1.0) -> float:
     """About how many arcs four searches relax together: where few arcs leave a vertex, each search its own.
 
-    Twice where levels are as narrow as those of a path.
+    Twice where levels are as narrow as those of a path; fewer where weights are alike, see `spread`.
     """
     alone = min(1.0, (2.5 * n / max(1, arcs)) ** 2)
-    return (2.2 + alone) * reach * arcs * (1.0 if width > _PATH else 2.0)
+    again = 1 - _ALIKE * (1 - spread)
+    return (2.2 + alone) * reach * arcs * (1.0 if width > _PATH else 2.0) * again
 
 
 def in_shallow_tree(n: int, arcs: int, reach: float, levels: float) -> float:

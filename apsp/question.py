@@ -255,10 +255,11 @@ class Question:
             return estimates.reached(*self.arcs[:2], self.n)
         far = 0.0
         if near.cut:
-            out = np.flatnonzero(np.diff(A.indptr))
-            # Where arcs lead takes long to look at, beside a few searches.
-            few = self.lines < SINGLE
-            far = near.cut * (len(out) / max(1, self.n) if few else estimates.reached(out, A.indices, self.n))
+            leads = A.indptr[1:] != A.indptr[:-1]
+            if self.lines < SINGLE:  # where arcs lead takes long to look at, beside a few searches
+                far = near.cut * np.count_nonzero(leads) / max(1, self.n)
+            else:
+                far = near.cut * estimates.reached(np.flatnonzero(leads), A.indices, self.n)
         return far + near.few / max(1, self.n)
 
     @cached_property

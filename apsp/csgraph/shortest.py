@@ -108,13 +108,13 @@ def _few(csgraph: Array, indices: Array, dtype: DType, threads: int | None, wher
     rows = indices_in(indices, n, where)
     near = around(matrix.indptr, matrix.indices, rows.ravel()) if n >= SMALL else Neighbourhoods()
     reach = near.cut + near.few / max(1, n)
-    relaxed = estimates.guessed(n, arcs, reach, near.width)
+    spread = estimates.spread(matrix.data)
+    relaxed = estimates.guessed(n, arcs, reach, near.width, spread)
     searched = estimates.lanes(
         n, arcs, rows.size, 0, FLOAT.itemsize, relaxed, ordered=True, followed=near.arcs, tried=False
     ).seconds
     closed = estimates.closure(n, min_plus, FLOAT, pairs=n**3) + estimates.entering(arcs)
     others = min(searched, closed, estimates.least_elimination(n, arcs))
-    spread = estimates.spread(matrix.data)
     search = estimates.search(n, arcs, "dijkstra", reach=reach, width=near.width, followed=near.arcs, spread=spread)
     require(rows.size * n * FLOAT.itemsize, where="csgraph", hint="Ask for fewer rows, by `indices`.")
     if rows.size * search <= others:

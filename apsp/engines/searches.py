@@ -245,7 +245,8 @@ def effort(question: Question) -> tuple[float, bool]:
     if not count or question.once(negative) or question.missing("searches").kernels:
         near = question.near
         shallow = estimates.in_shallow_tree(n, arcs, question.reach, near.levels)
-        return (shallow, True) if shallow else (estimates.guessed(n, arcs, question.reach, near.width), False)
+        spread = 1.0 if question.compressed is None else question.spread or 1.0  # arcs that are alike are hops
+        return (shallow, True) if shallow else (estimates.guessed(n, arcs, question.reach, near.width, spread), False)
     sources = np.random.default_rng(n).choice(n, (count, SAMPLED), replace=n < count * SAMPLED)
     searches = question.once(_engine).searches
     return sum(searches.effort(batch)[0] for batch in sources) / count, True
