@@ -292,6 +292,22 @@ def test_whole_numbers_stay_int():
     assert D[0][4] == math.inf
 
 
+def test_integers_are_exact_whatever_they_are_added_in():
+    """Sums around 2²⁴ and 2⁵³: odd ones, which float32 rounds from there on."""
+    for least in (5, 2**22, 2**23 + 1, 2**24 + 1, 2**50 + 1):
+        G = nx.path_graph(4)
+        for k, (_, _, data) in enumerate(G.edges(data=True)):
+            data["weight"] = least + k
+        found = dict(backend.all_pairs_dijkstra_path_length(backend.convert_from_nx(G), weight="weight"))
+        assert found == dict(nx.all_pairs_dijkstra_path_length.orig_func(G, weight="weight"))
+        assert backend.betweenness_centrality(backend.convert_from_nx(G), weight="weight") == {
+            0: 0.0,
+            1: pytest.approx(2 / 3),
+            2: pytest.approx(2 / 3),
+            3: 0.0,
+        }
+
+
 def test_weights_that_are_functions():
     for name in ("graph", "digraph", "multi"):
         G = GRAPHS[name]

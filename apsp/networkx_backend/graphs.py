@@ -20,8 +20,8 @@ Lengths = dict[Label, Scalar]
 AllLengths = dict[Label, Lengths]
 #: Bytes of a block of distances.
 BLOCK = 1 << 28
-#: Up to here float64 represents every integer.
-_EXACT = 2**53
+#: Up to here float64 represents every integer, and float32.
+_EXACT, _SHORT = 2**53, 2**24
 
 
 class Unsupported(Exception):
@@ -114,13 +114,16 @@ class Arcs:
         """Every arc the other way."""
         return Arcs(self.n, self.heads, self.tails, self.weights, self.integral)
 
-    def network(self) -> Network:
+    def network(self, dtype: np.dtype = FLOAT) -> Network:
         """The graph for the engines of csgraph."""
-        return Network(self.n, FLOAT, tails=self.tails, heads=self.heads, weights=self.weights)
+        weights = self.weights.astype(dtype, copy=False)
+        return Network(self.n, dtype, tails=self.tails, heads=self.heads, weights=weights)
 
     def distances(self, sources: np.ndarray | None = None) -> np.ndarray:
-        """All rows of distances, or some."""
-        return distances(self.network(), sources, Options())
+        """All rows of distances, or some; float64, but found in float32 where that holds all sums of integers."""
+        exact = self.integral and float(np.abs(self.weights).max(initial=0)) * self.n < _SHORT
+        network = self.network(np.dtype(np.float32) if exact else FLOAT)
+        return distances(network, sources, Options()).astype(FLOAT, copy=False)
 
     def blocks(self, sources: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """(positions, rows) of distances, in order, as many at a time as take 256 MiB."""

@@ -334,6 +334,14 @@ MUTANTS = [
         "Edges of subsets are not NetworkX's.",
     ),
     Mutant(
+        "networkx-sums-in-float32",
+        "apsp/networkx_backend/graphs.py",
+        "_EXACT, _SHORT = 2**53, 2**24",
+        "_EXACT, _SHORT = 2**53, 2**26",
+        "tests/test_networkx_backend.py::test_integers_are_exact_whatever_they_are_added_in",
+        "Sums of integers are rounded to float32.",
+    ),
+    Mutant(
         "networkx-zeros-are-counted",
         "apsp/networkx_backend/betweenness.py",
         "arcs.weights.min() <= 0",
