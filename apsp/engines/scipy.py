@@ -33,8 +33,8 @@ FEW = 16
 SAMPLED = 64
 #: Levels from which on a search by weight is predicted, too, where all arcs weigh the same; and what `spread` is then.
 DEEP, ALIKE = 16, 0.3
-#: Seconds of all searches that are so few that nothing else is looked at.
-MOMENT = 1e-3
+#: Seconds that are so few that nothing else is looked at to save them.
+MOMENT = 6e-4
 #: Seconds of a call into SciPy's code, and bytes of the rows that it returns, about.
 STRETCH, PANEL = 0.3, 1 << 27
 
@@ -289,15 +289,15 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _at_once(question: Question) -> Estimate | None:
-    """Few searches by weight through few arcs of a csr matrix, however far they reach."""
+    """A few searches by weight of a csr matrix, however far they reach, of which ours could save a moment at most."""
     wants, A = question.wants, question.compressed
     if A is None or not wants.partial or wants.paths or wants.limits is not None:
         return None
-    n, arcs, lines = question.n, question.arc_count, question.lines
-    if lines * estimates.search(n, arcs, "dijkstra") > MOMENT or question.once(search) != "dijkstra":
-        return None
-    size = question.dtype.itemsize
+    n, arcs, lines, size = question.n, question.arc_count, question.lines, question.dtype.itemsize
     taken = estimates.searches(n, arcs, lines, question.columns, size, "dijkstra", compressed=True)
+    ours = estimates.lanes(n, arcs, lines, question.columns, size, 0.0, ordered=True)  # at least
+    if taken.seconds - ours.seconds > MOMENT or question.once(search) != "dijkstra":
+        return None
     return offer(question, taken, "dijkstra", ", too little for a look at others")
 
 
