@@ -68,10 +68,11 @@ def choose(question: Question) -> Plan:
         listed = question.listed or question.picks or wants.packed
         shape = getattr(getattr(question.source, "dense", question.source), "shape", (0,))  # of a matrix
         kinds = engines.kinds(gpus=spread, limits=bounded, listed=listed, large=shape[-1] >= engines.MANY)
-        found, reason = _offers(question, kinds), "the least predicted"
+        little = _at_once(question, kinds) if len(kinds) > 1 else None
+        found, reason = [little] if little else _offers(question, kinds), "the least predicted"
     else:
         kind = _named(engines.kinds(gpus=spread, limits=bounded, listed=question.is_graph), question)
-        kinds, found, reason = (kind,), [_offer(kind, question)], "as asked"
+        kinds, found, reason, little = (kind,), [_offer(kind, question)], "as asked", None
         made = wants.paths or question.columns or wants.hub_labels  # else rows are found as many as fit
         if not kind.schedules and made:
             hint = ROUTES if wants.paths else "Ask for fewer sources or targets."
@@ -93,7 +94,7 @@ def choose(question: Question) -> Plan:
         plan = replace(plan, kernels=best.kernels, compiling=best.compiling)
     if plan.block and len(found) == 1:
         return plan
-    if len(kinds) > 1 and not engines.get(plan.engine).compiles and _others_compile(kinds, question):
+    if len(kinds) > 1 and not (little or engines.get(plan.engine).compiles) and _others_compile(kinds, question):
         reason += "; others would compile first"
     why = plan.reason if plan.block else reason + plan.reason
     return replace(plan, reason=why, considered=tuple(replace(e, plan=None) for e in found))
@@ -227,15 +228,21 @@ def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
     return kind
 
 
+def _at_once(question: Question, kinds: tuple[Kind, ...]) -> Estimate | None:
+    """What the kind would take that can answer so soon that no look at another pays; None where there is none."""
+    for kind in kinds:
+        little = kind.at_once(question)
+        if little and not (kind.on_request_only or _unfit(kind, question) or kind.refuses(question)):
+            return little
+    return None
+
+
 def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
     """What the kinds would take that can answer; of those whose estimate takes long, only where it is worth it."""
     if len(kinds) > 1:
         kinds = tuple(kind for kind in kinds if not kind.on_request_only and not _unfit(kind, question))
     if len(kinds) == 1:
         return [_offer(kinds[0], question) if question.wants.dry else kinds[0].estimate(question)]
-    for kind in kinds:
-        if (little := kind.at_once(question)) is not None and not kind.refuses(question):
-            return [little]
     found: list[Estimate] = []
     shares: list[float] = []
     refusal: MemoryNeeded | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import fields
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -41,12 +41,13 @@ class Compressed(Graph):
         weights, heads = np.empty_like(data, subok=False), np.empty(len(indices), np.int32)
         least, greatest, unsigned = [], [], f"u{indices.itemsize}"
         for first in range(0, len(weights), TOGETHER):
-            part, ends = slice(first, first + TOGETHER), indices[first : first + TOGETHER]
-            weights[part], heads[part] = data[part], ends
+            last = first + TOGETHER
+            part, ends = weights[first:last], indices[first:last]
+            part[:], heads[first:last] = data[first:last], ends
             if np.maximum.reduce(ends.view(unsigned)) >= n:  # as unsigned integers, those below 0 are too large
                 return None
-            least.append(np.minimum.reduce(weights[part]))
-            greatest.append(np.maximum.reduce(weights[part]))
+            least.append(np.minimum.reduce(part))
+            greatest.append(np.maximum.reduce(part))
         bounds = (np.minimum.reduce(least).item(), np.maximum.reduce(greatest).item()) if least else None
         if bounds is not None and bounds[0] != bounds[0]:
             return None
@@ -58,9 +59,7 @@ class Compressed(Graph):
     def around(own: Any, bounds: tuple[float, float] | None = None) -> Compressed:
         """The graph of a matrix that nobody else writes to, of which nothing is checked or copied."""
         n, graph = own.shape[0], object.__new__(Compressed)
-        listed = {"rows", "cols", "weights"}
-        vars(graph).update({field.name: field.default for field in fields(Graph) if field.name not in listed})
-        vars(graph).update(n=n, labels=Labels(range(n)), compressed=own, bounds=bounds)
+        vars(graph).update(_defaults(), n=n, labels=Labels(range(n)), compressed=own, bounds=bounds)
         return graph
 
     @cached_property
@@ -106,3 +105,10 @@ class Compressed(Graph):
 
     def __repr__(self) -> str:
         return "Graph" + super().__repr__().removeprefix(type(self).__qualname__)
+
+
+@cache
+def _defaults() -> dict[str, Any]:
+    """What is said of a graph of which nothing is known but its edges."""
+    listed = {"n", "labels", "rows", "cols", "weights"}
+    return {field.name: field.default for field in fields(Graph) if field.name not in listed}
