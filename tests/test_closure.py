@@ -477,6 +477,9 @@ def test_each_small_matrix_is_looked_at():
             closure(np.ma.masked_array(good))
         with pytest.raises(ValueError, match="schedule must be"):
             closure(good, schedule="none")
+        np.testing.assert_array_equal(closure(-good, "max_plus"), -D)
+        with pytest.raises(DivergenceError):
+            closure(np.where(good == 2, 9, -good), "max_plus")
         assert closure(good, dtype="float32").dtype == np.float32
         np.testing.assert_array_equal(closure(good, "max_min")[0], [np.inf, np.inf, np.inf])
 

@@ -700,6 +700,19 @@ def test_what_does_not_fit_keeps_no_other_engine_from_being_looked_at():
         assert [e.engine for e in road._offers(question, (free, engines.get("elimination")))] == offered
 
 
+def test_what_cannot_even_be_looked_at_keeps_no_other_engine_from_answering():
+    """A look for which there is no memory; if it is the only engine, that is the error."""
+
+    def refused(question):
+        raise MemoryNeeded("Hops: too many")
+
+    question = Question(road_like(1500, seed=1), get("min_plus"), Wants())
+    kinds = [replace(engines.get("dense"), estimate=refused, looks=lambda _: 0.0), engines.get("elimination")]
+    assert [e.engine for e in road._offers(question, tuple(kinds))] == ["elimination"]
+    with pytest.raises(MemoryNeeded, match="Hops"):
+        road._offers(question, (kinds[0], kinds[0]))
+
+
 @pytest.mark.parametrize(("spent", "chosen"), [(0.0, "dense"), (0.4, "elimination")])
 def test_what_a_look_took_is_spent_whatever_is_chosen(monkeypatch, spent, chosen):
     """Counting took 0.4 s of the 1.2 that elimination takes, and the matrix is closed in one."""

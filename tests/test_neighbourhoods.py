@@ -40,6 +40,13 @@ def test_the_plane_is_told_from_graphs_that_grow():
     assert not found.planar
     assert found.arcs < 1.2
     assert found.deep(4000) < 10
+    # Of a hundred cliques, joined at random, most arcs close cycles, too, but few levels have many vertices.
+    clique = np.arange(4000) // 40
+    tails, heads = np.nonzero(clique[:, None] == clique)
+    joined = np.random.default_rng(2).permutation(4000)
+    found = looked(csr(np.r_[tails, np.arange(4000)], np.r_[heads, joined], 4000), [5])
+    assert found.confined
+    assert not found.planar
 
 
 def test_a_vertex_of_many_arcs_takes_no_longer():

@@ -120,7 +120,7 @@ MUTANTS = [
         "apsp/road.py",
         "            refusal = error\n            continue\n",
         "            raise error from None\n",
-        "tests/test_memory.py::test_an_engine_that_does_not_fit_is_not_taken",
+        "tests/test_engines.py::test_what_cannot_even_be_looked_at_keeps_no_other_engine_from_answering",
         "An engine that cannot even be looked at keeps all others from answering.",
     ),
     Mutant(
