@@ -108,6 +108,19 @@ def test_a_csr_matrix_is_searched_through_as_a_list_of_its_entries(name, dtype):
         Searches(A, name)
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong"), [("min_plus", -np.inf), ("max_plus", np.inf), ("max_times", -1.0), ("min_plus", np.nan)]
+)
+def test_weights_outside_the_semiring_are_refused(name, wrong):
+    """As a list and as a matrix: they would be searched through like others, in no order."""
+    weights = np.array([0.5, wrong, 0.25])
+    tails, heads = [0, 1, 0], [1, 2, 2]
+    with pytest.raises(DomainError, match=f"{wrong:g}"):
+        Searches((tails, heads), name, n=3, weights=weights)
+    with pytest.raises(DomainError, match=f"{wrong:g}"):
+        Searches(scipy.sparse.csr_array((weights, (tails, heads)), shape=(3, 3)), name)
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_rows_come_in_the_order_wanted(threads):
     """Sources that are searched from together are chosen by where they are; what comes back is not."""

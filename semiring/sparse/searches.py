@@ -24,6 +24,7 @@ from ..cycles import Lengths, searchable
 from ..errors import AlgebraError, DomainError, DTypeError, ShapeError
 from ..memory import require
 from ..observed import Callback
+from ..survey import survey
 from .batches import Call, Worker, batches, find, table, together
 from .buffers import aligned
 from .cycles import Weighted
@@ -161,6 +162,7 @@ class Searches:
             rows = _tails(A.indptr) if rows is None else rows
             rows, cols, values = rows[present], cols[present].astype(np.int32, copy=False), values[present]
             low, high = _ends(values)
+        survey(values, s, where=where, bounds=(low.item(), high.item()))
         self._low, self._high = low, high
         self._start = A.indptr.astype(np.int64) if rows is None else None
         self._rows, self._heads, self._values = rows, _padded(cols)[: len(cols)] if rows is None else cols, values
@@ -183,7 +185,8 @@ class Searches:
         if lengths is None:
             return _ranked(values, s)
         most = np.iinfo(dtype).max if dtype.kind == "i" else math.inf
-        if self.n * max(abs(float(self._low)), abs(float(self._high))) >= most and self._longest >= most:
+        largest = max(abs(float(self._low)), abs(float(self._high)))
+        if self.n * largest >= most and self.n * dtypes.largest_finite(values) >= most and self._longest >= most:
             raise DTypeError(
                 f"{where}: {dtype} must hold the heaviest arc out of each vertex together, got a sum of "
                 f"{self._longest}. Pass a wider dtype, or a float."
