@@ -122,8 +122,7 @@ class Network:
         arcs = self.arcs
         if arcs.starts is not None and arcs.dtype == FLOAT and max(arcs.size, self.n) <= np.iinfo(np.int32).max:
             parts = arcs.weights, arcs.heads.astype(np.int32, copy=False), arcs.starts.astype(np.int32, copy=False)
-            bounds = (arcs.least, arcs.weights.max().item()) if arcs.size else None
-            return Compressed.around(scipy.sparse.csr_array(parts, shape=(self.n, self.n)), bounds)
+            return Compressed.around(scipy.sparse.csr_array(parts, shape=(self.n, self.n)))
         return Graph(self.n, names, rows=arcs.tails, cols=arcs.heads, weights=arcs.weights)
 
     @property

@@ -172,8 +172,10 @@ def _estimate(question: Question) -> Estimate:
 def _looks(question: Question) -> float:
     """They take no less than to bring the arcs into order, which counting the levels needs, and one level of each."""
     counting, arcs = question.counting, question.graph.edge_count
-    if math.isinf(counting) or question.device == "cuda":
-        return counting if math.isinf(counting) else max(counting, estimates.adjacent(arcs))
+    if math.isinf(counting):
+        return counting
+    if question.device == "cuda":
+        return max(counting, estimates.adjacent(arcs))
     size, batch = question.dtype.itemsize, estimates.WORD
     return max(counting, estimates.hops(question.n, arcs, question.lines, 0, size, 1, batch, question.threads).seconds)
 

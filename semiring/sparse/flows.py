@@ -230,11 +230,9 @@ class Flows:
         order = np.argsort(self.S.position[sources], kind="stable") if not callable(asked) else np.arange(len(sources))
         parts = [order[k : k + lanes] for k in range(0, len(order), lanes)]
         chunks = [parts[k : k + CHUNK] for k in range(0, len(parts), CHUNK)]
-        unit = (
-            np.concatenate((np.ones((1, lanes)), np.tri(lanes, k=-1)) if half else [np.ones((1, lanes))])
-            if alike
-            else None
-        )
+        unit = np.ones((1, lanes)) if alike else None
+        if half:
+            unit = np.concatenate((np.ones((1, lanes)), np.tri(lanes, k=-1)))
         count = min(self.threads, len(chunks))
         if unit is None:  # what every lane asks of every vertex
             require(8 * count * self.S.n * lanes, where="flows", hint=HINT)
@@ -388,13 +386,11 @@ class _Worker:
         swept = self.places, S.first, S.parent, S.begin, S.slot, S.base, *strips, flows.factor, rows
         panels = lower, lower_counts, below, closed, flows._inside, inside, self.y, *self.numbers, z, numbers, owed
         tables = _addresses(*swept, self.index, *panels, self.nothing, asked)
-        step = int(len(asked) > 1)
+        step, told = int(len(asked) > 1), _addresses(self.ends, self.most)
         for start, stop in reversed(self.pieces):
-            if stop <= lowest:
-                break
-            counts = (*_addresses(self.ends, self.most),)
-            start = max(start, lowest)
-            self.sweep.call(flows.kind, lanes, start, stop, lowest, len(S), *tables, step, *counts)
+            if stop > lowest:
+                start = max(start, lowest)
+                self.sweep.call(flows.kind, lanes, start, stop, lowest, len(S), *tables, step, *told)
         if half:
             rows[S.first[lowest] : places[-1] + 1] = 0
         self.climb_back.call(flows.kind, lanes, len(path), *_addresses(*climbed, beyond, z, numbers, owed))

@@ -186,15 +186,15 @@ class Searches:
             return _ranked(values, s)
         most = np.iinfo(dtype).max if dtype.kind == "i" else math.inf
         largest = max(abs(float(self._low)), abs(float(self._high)))
-        if self.n * largest >= most and self.n * dtypes.largest_finite(values) >= most and self._longest >= most:
+        if self.n * largest >= most and self.n * dtypes.largest_finite(values) >= most and self._arcs.longest >= most:
             raise DTypeError(
                 f"{where}: {dtype} must hold the heaviest arc out of each vertex together, got a sum of "
-                f"{self._longest}. Pass a wider dtype, or a float."
+                f"{self._arcs.longest}. Pass a wider dtype, or a float."
             )
         best = self._low if lengths.sign > 0 else self._high
         if not len(values) or float(lengths.of_entries(np.array([best]), np.nan)[0]) >= 0:
             return _Form(s, values)
-        arcs = Weighted(self._tails, self._heads, values, self.n, s)
+        arcs = self._arcs
         h = arcs.potentials(where=where) if potentials is None else np.asarray(potentials)
         exact = dtype.kind == "i" and not lengths.logarithmic
         if exact and (h.dtype.kind != "i" or arcs.longest >= 2**61):
@@ -216,8 +216,8 @@ class Searches:
         return _Form(work, new, restore, shift=h)
 
     @property
-    def _longest(self) -> float:
-        return Weighted(self._tails, self._heads, self._values, self.n, self.semiring).longest
+    def _arcs(self) -> Weighted:
+        return Weighted(*self.arcs, self.n, self.semiring)
 
     @cached_property
     def _tails(self) -> np.ndarray:

@@ -28,11 +28,12 @@ def unreached(S: Structure, arcs: Arcs) -> np.ndarray:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    of, wide = np.repeat(np.arange(len(S)), np.diff(arcs.begin)), np.diff(S.first)
-    ends = []
+    of = np.repeat(np.arange(len(S)), np.diff(arcs.begin))
+    wide, ends = np.diff(S.first)[of], []
     for place in (arcs.row, arcs.col):
-        below = np.minimum(S.begin[of] + np.maximum(place - wide[of], 0), max(len(S.rows) - 1, 0))
-        ends.append(np.where(place < wide[of], S.first[of] + place, S.rows[below] if len(S.rows) else 0))
+        column, below = S.first[of] + place, place >= wide  # a front has its own columns, then its rows
+        column[below] = S.rows[S.begin[of[below]] + (place - wide)[below]]
+        ends.append(column)
     A = coo_array((np.ones(len(of), bool), tuple(ends)), shape=(S.n, S.n))
     _, label = connected_components(A, directed=False)
     return (S.n - np.bincount(label)[label]).astype(np.int32)
