@@ -104,15 +104,15 @@ def by_kernel(call: Callable[[], Any]) -> dict[str, float]:
     """Milliseconds of each kernel of sums over best paths, by events."""
     from device import cp
 
-    from semiring.cuda.sparse import flows
+    from semiring.cuda.sparse import counted, flows
 
     launched: list[tuple[str, Any, Any]] = []
 
     def timed(name: str, kernel: Any) -> Callable[..., None]:
-        def launch(*given: Any) -> None:
+        def launch(*given: Any, **options: Any) -> None:
             start, stop = cp.cuda.Event(), cp.cuda.Event()
             start.record()
-            kernel(*given)
+            kernel(*given, **options)
             stop.record()
             launched.append((name, start, stop))
 
@@ -123,7 +123,7 @@ def by_kernel(call: Callable[[], Any]) -> dict[str, float]:
 
     with (
         mock.patch.object(flows, "kernels", all_of(flows.kernels)),
-        mock.patch.object(flows, "counted_kernels", all_of(flows.counted_kernels)),
+        mock.patch.object(counted, "kernels", all_of(counted.kernels)),
     ):
         call()
     cp.cuda.Device().synchronize()

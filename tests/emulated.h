@@ -130,6 +130,12 @@ static unsigned __ballot_sync(unsigned, bool own) {
     for (int i = 0; i < 32; ++i) found |= unsigned(told[i] != 0) << i;
     return found;
 }
+template <class V> unsigned __match_any_sync(unsigned, V own) {
+    const unsigned long long* told = emulated::tell(own);
+    unsigned found = 0;
+    for (int i = 0; i < 32; ++i) found |= unsigned(told[i] == (unsigned long long)own) << i;
+    return found;
+}
 static bool __any_sync(unsigned all, bool own) { return __ballot_sync(all, own) != 0; }
 static int __reduce_add_sync(unsigned, int own) {
     const unsigned long long* told = emulated::tell(own);

@@ -260,10 +260,11 @@ def installed(folder, *, dense=True):
     with fake_cupy.installed(), mock.patch.object(BitMatrix, "_on_cpu", there):
         cupy = sys.modules["cupy"]
         cupy.__dict__.update(ndarray=ndarray, empty=empty, asarray=asarray, zeros=filled(0))
-        cupy.full = lambda shape, value, dtype: asarray(np.full(shape, value, dtype))
+        cupy.full = lambda shape, fill_value, dtype: asarray(np.full(shape, fill_value, dtype))
         cupy.arange = lambda *given: asarray(np.arange(*given))
         cupy.concatenate = lambda given, axis=0: asarray(np.concatenate(given, axis))
-        cupy.cumsum = lambda X: asarray(np.cumsum(X))
+        cupy.cumsum = lambda X, dtype=None: asarray(np.cumsum(X, dtype=dtype))
+        cupy.empty_like = lambda X: empty(X.shape, X.dtype)
         cupy.argsort = lambda X, kind: asarray(np.argsort(X, kind=kind))
         cupy.bincount = lambda X, minlength: asarray(np.bincount(X, minlength=minlength))
         cupy.asnumpy = np.array

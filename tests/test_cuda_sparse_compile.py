@@ -9,7 +9,7 @@ from compiling import ARCHITECTURES, compile_all
 from semiring import get
 from semiring.cuda import compile
 from semiring.cuda.csr import backend as csr
-from semiring.cuda.sparse import flows, fronts, hops, hubs, products, searches, sweep, voronoi
+from semiring.cuda.sparse import counted, flows, fronts, hops, hubs, products, searches, sweep, voronoi
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -47,7 +47,7 @@ def test_sweeps_and_fronts_compile_without_spilling(name, dtype, nonnegative, ar
 @pytest.mark.parametrize("slack", [0.0, 2.0**-40])
 @pytest.mark.parametrize("kind", ["float", "double"])
 def test_sweeps_run_backwards_compile_without_spilling(kind, slack, arch):
-    for text in (flows.text(flows.Shape(), kind, slack), flows.counted_text(slack)):
+    for text in (flows.text(flows.Shape.of(slack), kind, slack), counted.text(slack)):
         for entry, used in compile.compile(text, arch).resources.items():
             assert used.registers > 0, entry
             assert used.spill_stores <= 64, (entry, used)
@@ -87,7 +87,8 @@ def test_blocks_fit_the_shared_memory_of_a_multiprocessor(itemsize, arch):
     small = shape.within(99 << 10, itemsize)  # GPUs of other families have less
     assert max(small.ring(itemsize), small.shared(itemsize)) <= 99 << 10
     assert shape.within(most, itemsize) == shape
-    assert flows.Shape().within(most - reserved).shared(8) + reserved <= most
+    for slack in (0.0, 1e-9):
+        assert flows.Shape.of(slack).within(most - reserved).shared(8) + reserved <= most
     assert max(fronts.shared(order, itemsize) for order, _ in fronts.classes(itemsize, most)) <= most
 
 

@@ -464,23 +464,23 @@ def on_gpu(E, tails, heads, weights, shape=None):
 
 
 @pytest.mark.parametrize(
-    ("kind", "each", "stack", "program"),
+    ("kind", "each", "stack", "program", "cuts"),
     [
-        ("streets", 2, 8, 1 << 10),
-        ("streets", 1, 2, 256),  # all is the top
-        ("streets", 4, 64, 1 << 15),  # nothing is
-        ("lattice", 2, 8, 1 << 10),
-        ("both ways", 2, 8, 1 << 10),
-        ("islands", 1, 8, 1 << 10),
-        ("parts", 2, 8, 1 << 10),
-        ("halves", 2, 8, 1 << 10),
-        ("long", 2, 8, 1 << 10),  # no float32 holds its distances
-        ("rounded", 2, 8, 1 << 10),
-        ("few", 2, 8, 1 << 10),
-        ("rooms", 2, 8, 1 << 10),  # wide fronts
+        ("streets", 2, 8, 1 << 10, (40, 20, 10)),
+        ("streets", 1, 2, 256, (30, 6)),  # all is the top
+        ("streets", 4, 64, 1 << 15, ()),  # nothing is
+        ("lattice", 2, 8, 1 << 10, (40, 20)),
+        ("both ways", 2, 8, 1 << 10, (30,)),
+        ("islands", 1, 8, 1 << 10, (20, 10)),
+        ("parts", 2, 8, 1 << 10, (40, 20, 10)),
+        ("halves", 2, 8, 1 << 10, ()),
+        ("long", 2, 8, 1 << 10, (40, 12)),  # no float32 holds its distances
+        ("rounded", 2, 8, 1 << 10, (40, 12)),
+        ("few", 2, 8, 1 << 10, (3,)),
+        ("rooms", 2, 8, 1 << 10, (100, 50)),  # wide fronts
     ],
 )
-def test_the_sweep_run_backwards_is_the_processors(kind, each, stack, program, emulated_kernels, monkeypatch):
+def test_the_sweep_run_backwards_is_the_processors(kind, each, stack, program, cuts, emulated_kernels, monkeypatch):
     """Which is compared with NetworkX: from all vertices, and from some to which others than 1 are sent.
 
     The processor sums all pairs, the GPU half of them where that will do.
@@ -492,7 +492,7 @@ def test_the_sweep_run_backwards_is_the_processors(kind, each, stack, program, e
     with emulated.installed(emulated_kernels, dense=False):
         from semiring.cuda.sparse import flows
 
-        shape = flows.Shape(each=each, warps=2, stack=stack, program=program)
+        shape = flows.Shape(each=each, warps=2, stack=stack, program=program, cuts=cuts)
         for sources, asked in ((np.arange(n), np.ones(n)), (rng.permutation(n)[: n // 2 + 1], rng.random(n))):
             want, got = swept.Flows(E, tails, heads, weights, 1), on_gpu(E, tails, heads, weights, shape)
             done = []
@@ -517,6 +517,139 @@ def test_the_sweep_run_backwards_is_the_processors(kind, each, stack, program, e
         again = on_gpu(E, tails, heads, weights, shape)
         assert again.add(sources, asked, done.append)
         np.testing.assert_array_equal(again.along(), parts.along())
+
+
+def swept_backwards(kind, shape, monkeypatch, *, half=True):
+    """Of a graph of that kind the GPU's sums of all pairs, or half of them, beside the processor's."""
+    tails, heads, weights, n = of_kind(kind, np.random.default_rng(0))
+    E = semiring.Elimination.from_arrays(tails, heads, weights, n, "min_plus")
+    monkeypatch.setattr(swept, "mutual", lambda *_: False)
+    if not half:
+        from semiring.cuda.sparse import flows
+
+        monkeypatch.setattr(flows, "mutual", lambda *_: False)
+    want, got = swept.Flows(E, tails, heads, weights, 1), on_gpu(E, tails, heads, weights, shape)
+    for sums in (want, got):
+        assert sums.add(np.arange(n), np.ones(n), lambda _: None)
+    return want, got
+
+
+@pytest.mark.parametrize("kind", ["streets", "lattice", "islands"])
+def test_sources_that_a_subtree_cannot_tell_apart_are_one_lane(kind, emulated_kernels, monkeypatch):
+    """As many lanes as there are different borders, seen from outside: distances and numbers of best paths by SciPy."""
+    with emulated.installed(emulated_kernels, dense=False):
+        from semiring.cuda.sparse import classes
+        from semiring.cuda.sparse.parts import Shape
+
+        reached, reach = [], classes.Lower.reach
+
+        def reaching(lower, tier):
+            reach(lower, tier)
+            if tier:
+                cuts = lower.cuts[-1][1]
+                reached.extend(zip(cuts["part"], cuts["classes"], cuts["used"] - cuts["classes"], strict=True))
+
+        monkeypatch.setattr(classes.Lower, "reach", reaching)
+        shape = Shape(stack=8, program=1 << 10, cuts=(40, 10))
+        want, got = swept_backwards(kind, shape, monkeypatch, half=False)
+        np.testing.assert_allclose(got.along(), want.along(), rtol=1e-12, atol=1e-12)
+    tails, heads, weights, n = of_kind(kind, np.random.default_rng(0))
+    S, parts = got.S, got.layout.parts
+    D = dijkstra(sp.csr_array((weights.astype(float), (tails, heads)), shape=(n, n)))
+    paths = np.eye(n)
+    for j in np.argsort(D, axis=None).tolist():  # from near to far
+        s, v = divmod(j, n)
+        if s != v and D[s, v] < np.inf:
+            into = heads == v
+            tight = D[s, tails[into]] + weights[into] == D[s, v]
+            paths[s, v] = paths[s, tails[into][tight]].sum()
+    assert len(reached) == len(parts.cuts) > 10
+    for cut, (_, found, inside) in zip(parts.cuts, sorted(reached), strict=True):
+        border = S.permutation[S.rows[S.begin[cut] : S.begin[cut + 1]]]
+        below = S.permutation[S.first[S.leaf[cut]] : S.first[cut + 1]]
+        outside = np.setdiff1d(np.arange(n), below)
+        if not len(border):
+            assert found == 1
+            continue
+        d, ways = D[np.ix_(outside, border)], paths[np.ix_(outside, border)]
+        nearest = d.argmin(axis=1)[:, None]
+        least, own = np.take_along_axis(d, nearest, 1), np.take_along_axis(ways, nearest, 1)
+        seen = np.where(np.isinf(d), -1.0, d - np.where(np.isinf(least), 0, least)), ways / np.maximum(own, 1)
+        assert found == len(np.unique(np.hstack(seen), axis=0))
+        assert inside == len(below)
+    assert sum(found for _, found, _ in reached) < n * len(reached) / 3
+
+
+@pytest.mark.parametrize("kind", ["streets", "lattice"])
+def test_sources_that_count_several_times_share_what_their_class_owes(kind, emulated_kernels, monkeypatch):
+    rng = np.random.default_rng(1)
+    tails, heads, weights, n = of_kind(kind, rng)
+    E = semiring.Elimination.from_arrays(tails, heads, weights, n, "min_plus")
+    times, asked = rng.integers(1, 4, n), rng.random(n)
+    want = swept.Flows(E, tails, heads, weights, 1)
+    for least in (1, 2, 3):
+        assert want.add(np.flatnonzero(times >= least), asked, lambda _: None)
+    with emulated.installed(emulated_kernels, dense=False):
+        from semiring.cuda.sparse.parts import Shape
+
+        got = on_gpu(E, tails, heads, weights, Shape(stack=8, program=1 << 10, cuts=(40, 10)))
+        assert got.add(np.arange(n), asked, lambda _: None, times.astype(float))
+        np.testing.assert_allclose(got.along(), want.along(), rtol=1e-12, atol=1e-12)
+
+
+def test_equal_keys_of_different_borders_make_no_class(emulated_kernels, monkeypatch):
+    with emulated.installed(emulated_kernels, dense=False):
+        from semiring.cuda.sparse import flows
+
+        text, given = flows.text, "key = out ? key | 1 : 0;"
+        assert given in text(flows.Shape(), "float", 0.0)
+        monkeypatch.setattr(flows, "text", lambda *of: text(*of).replace(given, "key = out ? 1 + key % 2 : 0;"))
+        flows.kernels.cache_clear()
+        for kind in ("streets", "lattice"):
+            shape = flows.Shape(stack=8, program=1 << 10, cuts=(40, 10))
+            want, got = swept_backwards(kind, shape, monkeypatch)
+            np.testing.assert_allclose(got.along(), want.along(), rtol=1e-12, atol=1e-12)
+        flows.kernels.cache_clear()
+
+
+@pytest.mark.parametrize("kind", ["rooms", "lattice"])
+def test_blocks_that_have_a_front_together(kind, emulated_kernels, monkeypatch):
+    with emulated.installed(emulated_kernels, dense=False):
+        from semiring.cuda.sparse import counted, layout
+        from semiring.cuda.sparse.parts import Shape
+
+        monkeypatch.setattr(layout, "THREADS", (32, 32, 64))
+        monkeypatch.setattr(counted, "THREADS", (32, 32, 64))
+        monkeypatch.setattr(layout, "FRONTS", (2, 4))
+        for team in (1, 3, 7):
+            monkeypatch.setattr(counted, "TEAM", team)
+            want, got = swept_backwards(kind, Shape(stack=8, program=1 << 10), monkeypatch)
+            np.testing.assert_allclose(got.along(), want.along(), rtol=1e-12, atol=1e-12)
+            np.testing.assert_array_equal(got.ends, want.ends)
+
+
+def test_batches_of_which_less_fits_than_was_thought(emulated_kernels, monkeypatch):
+    with emulated.installed(emulated_kernels, dense=False):
+        from semiring.cuda.sparse import classes
+        from semiring.cuda.sparse.parts import Shape
+
+        reach, refused = classes.Lower.reach, []
+
+        def reaching(lower, tier):
+            if tier == 2 and lower.known["lanes"][0] > 64:
+                refused.append(int(lower.known["lanes"][0]))
+                raise MemoryError
+            reach(lower, tier)
+
+        monkeypatch.setattr(classes.Lower, "reach", reaching)
+        for kind in ("streets", "islands"):
+            want, got = swept_backwards(kind, Shape(stack=8, program=1 << 10, cuts=(40, 10)), monkeypatch)
+            np.testing.assert_allclose(got.along(), want.along(), rtol=1e-12, atol=1e-12)
+            np.testing.assert_array_equal(got.ends, want.ends)
+        assert refused == [256, 128, 128]
+        monkeypatch.setattr(classes.Lower, "reach", lambda *_: (_ for _ in ()).throw(MemoryError))
+        with pytest.raises(MemoryNeeded, match=r"flows: sums from 64 sources must fit on cuda, got .* free"):
+            swept_backwards("streets", Shape(), monkeypatch)
 
 
 def test_the_sweep_run_backwards_leaves_to_rows_what_it_cannot_say(emulated_kernels):

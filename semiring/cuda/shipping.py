@@ -24,7 +24,7 @@ from .bits.product import PRODUCTS
 from .csr import backend as csr
 from .dense import chain, lengths, sources, sums_text
 from .routes import adjoint, by_distance, predecessors, walks
-from .sparse import flows, fronts, hops, hubs, products, searches, sweep, thinning, voronoi
+from .sparse import counted, flows, fronts, hops, hubs, parts, products, searches, sweep, thinning, voronoi
 
 #: One architecture a family; its cubins run on later members of the family, too.
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
@@ -100,9 +100,9 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         yield text, arch, predecessors.OPTIONS
     slack = float(np.finfo(np.float64).eps) ** SLACK
     for doubt in (0.0, slack):
-        yield flows.counted_text(doubt), arch, ()
-        yield flows.text(flows.Shape(), "double", doubt), arch, ()
-    yield flows.text(flows.Shape(), "float", 0.0), arch, ()
+        yield counted.text(doubt), arch, ()
+        yield flows.text(parts.Shape.of(doubt), "double", doubt), arch, ()
+    yield flows.text(parts.Shape(), "float", 0.0), arch, ()
 
 
 def _kinds(table: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[Semiring, np.dtype, bool]]:

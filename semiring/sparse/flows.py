@@ -99,7 +99,14 @@ def flows(E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndar
     tails, heads, (lengths, slack) = tails.astype(np.int32), heads.astype(np.int32), found
     without_trees = pendant.placed(E, tails, heads, lengths) if not slack else None
     if without_trees is None:
-        arcs = structure.arcs(S, tails, heads)
+        known = E.analysis.on_devices.get("placed")  # those of the last call
+        if known is None or not all(map(np.array_equal, known[:2], (tails, heads))):
+            known = E.analysis.on_devices["placed"] = (
+                tails,
+                heads,
+                structure.arcs(S, tails, heads, threads or default_threads()),
+            )
+        arcs = known[2]
         return E.on_device.flows(E.analysis, arcs, np.ascontiguousarray(lengths[arcs.arc]), slack)
     core, there = without_trees
     lengths = np.ascontiguousarray(lengths[there.inner][there.arcs.arc])

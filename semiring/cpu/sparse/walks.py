@@ -13,12 +13,13 @@ from .regions import TOP
 
 @kernel
 def subtrees(
-    parent: Any, child: Any, leaf: Any, first: Any, begin: Any, total: Any, most: int, limit: int, deep: Any,
-    kind: Any, low: Any, high: Any,
+    parent: Any, child: Any, leaf: Any, first: Any, begin: Any, total: Any, most: int, limit: int, alone: int,
+    deep: Any, kind: Any, low: Any, high: Any,
 ) -> int:  # fmt: skip
     """Regions as `regions.regions` finds them, with all columns of the path on the stack but the lowest four of a leaf.
 
-    `total` counts bytes of the supernodes before each; low and high are supernodes. Returns how many regions there are.
+    `total` counts bytes of the supernodes before each; low and high are supernodes. A region is one subtree if `alone`,
+    else neighbours are together. Returns how many regions there are.
     """
     count = len(parent)
     for s in range(count):
@@ -34,13 +35,45 @@ def subtrees(
             kind[s] = TOP
             s -= 1
             continue
-        if found and low[found - 1] == s + 1 and total[high[found - 1]] - total[start] <= limit:
+        if found and not alone and low[found - 1] == s + 1 and total[high[found - 1]] - total[start] <= limit:
             low[found - 1] = start
         else:
             low[found], high[found] = start, s + 1
             found += 1
         s = start - 1
     return found
+
+
+@kernel
+def parts(parent: Any, kind: Any, tier: Any, part: Any, root: Any, above: Any, tier_of: Any) -> int:
+    """Parts of what is above the regions: supernodes of one tier, each with its parent; the first has all roots.
+
+    part : of each supernode, −1 in regions
+    root, above, tier_of : of each part its uppermost supernode, the part that is above it, −1 for none, and its tier
+    """
+    found = 1
+    root[0], above[0], tier_of[0] = -1, -1, 0
+    for s in range(len(parent) - 1, -1, -1):
+        part[s] = -1
+        if kind[s] != TOP:
+            continue
+        p = parent[s]
+        if p < 0:
+            part[s] = 0
+        elif tier[s] == tier_of[part[p]]:
+            part[s] = part[p]
+        else:
+            part[s], root[found], above[found], tier_of[found] = found, s, part[p], tier[s]
+            found += 1
+    return found
+
+
+@kernel
+def depths_in_parts(parent: Any, part: Any, depth: Any) -> None:
+    """How far each supernode is from the uppermost of its part: 0 at first."""
+    for s in range(len(parent) - 1, -1, -1):
+        p = parent[s]
+        depth[s] = depth[p] + 1 if p >= 0 and part[p] == part[s] else 0
 
 
 @kernel

@@ -1,5 +1,6 @@
 // Elimination with numbers of best walks, which of its entries are distances, and elimination run backwards: what
-// semiring/cpu/sparse/counted.py does, level by level. A thread block has a supernode; fronts are m × m, in memory.
+// semiring/cpu/sparse/counted.py does, level by level. A thread block has a supernode, or several together where these are
+// large and few: a team, in a cooperative launch. Fronts are m × m, in memory.
 //
 // Entry (i, c) of F below the diagonal, c a column of the supernode and i > c, is `lower`, entry (c, i) `upper`.
 
@@ -31,15 +32,37 @@ __device__ inline long long column(const Front& f, int c) {
     return f.factor + c * (m - 1) - c * (c - 1ll) / 2 - c - 1;
 }
 
-extern "C" __global__ void __launch_bounds__(1024) eliminate(const Tables* tables, const int* supernodes) {
+// Blocks that have a supernode together: one after the other `size` of them, whose counter counts who has arrived.
+struct Team {
+    int size, rank;
+    unsigned *counter, round = 0;
+    __device__ Team(int size, unsigned* arrived) : size(size), rank(blockIdx.x % size), counter(arrived + blockIdx.x / size) {}
+    __device__ int first() const { return rank * blockDim.x + threadIdx.x; }
+    __device__ int step() const { return size * blockDim.x; }
+    // All have done what they did before.
+    __device__ void sync() {
+        __syncthreads();
+        if (size == 1) return;
+        ++round;
+        if (threadIdx.x == 0) {
+            asm volatile("red.release.gpu.add.u32 [%0], %1;" ::"l"(counter), "r"(1u) : "memory");
+            unsigned now = 0;
+            while (now < round * size) asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(counter) : "memory");
+        }
+        __syncthreads();
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(1024) eliminate(const Tables* tables, const int* supernodes, int blocks, unsigned* arrived) {
     const Tables& t = *tables;
-    const Front f = t.fronts[supernodes[blockIdx.x]];
-    const int w = f.width, m = w + f.rows;
+    Team team(blocks, arrived);
+    const Front f = t.fronts[supernodes[blockIdx.x / blocks]];
+    const int w = f.width, m = w + f.rows, start = team.first(), step = team.step();
     const long long all = (long long)m * m;
     double *length = t.lengths + f.square, *number = t.numbers + f.square;
-    for (long long e = threadIdx.x; e < all; e += blockDim.x) length[e] = double(INFINITY), number[e] = 0;
-    __syncthreads();
-    for (int a = f.arcs + threadIdx.x; a < f.arcs_end; a += blockDim.x) {
+    for (long long e = start; e < all; e += step) length[e] = double(INFINITY), number[e] = 0;
+    team.sync();
+    for (int a = f.arcs + start; a < f.arcs_end; a += step) {
         const long long e = t.arc_row[a] * (long long)m + t.arc_col[a];
         if (t.weights[a] < double(INFINITY)) length[e] = t.weights[a], number[e] = 1;
     }
@@ -48,8 +71,8 @@ extern "C" __global__ void __launch_bounds__(1024) eliminate(const Tables* table
         const int r = below.rows, apart = below.width + r;
         const int* local = t.local + below.begin;
         const long long corner = below.square + below.width * (apart + 1ll);
-        __syncthreads();
-        for (int e = threadIdx.x; e < r * r; e += blockDim.x) {
+        team.sync();
+        for (int e = start; e < r * r; e += step) {
             const int i = e / r, j = e % r;
             const long long from = corner + i * (long long)apart + j, to = local[i] * (long long)m + local[j];
             const double x = t.lengths[from];
@@ -57,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(1024) eliminate(const Tables* table
             length[to] = min(length[to], x);
         }
     }
-    __syncthreads();
+    team.sync();
     const auto meet = [&](int i, int j, int c, double& x, double& n) {
         const double through = length[i * (long long)m + c] + length[c * (long long)m + j];
         if (through == double(INFINITY)) return;
@@ -72,25 +95,25 @@ extern "C" __global__ void __launch_bounds__(1024) eliminate(const Tables* table
         const int high = min(low + panel, w), rest = m - high;
         for (int c = low; c < high - 1; ++c) {  // rows of the panel, and its columns below
             const int own = high - c - 1, wide = m - c - 1;
-            for (int e = threadIdx.x; e < own * (wide + rest); e += blockDim.x) {
+            for (int e = start; e < own * (wide + rest); e += step) {
                 const bool row = e < own * wide;
                 const int left = e - own * wide, i = row ? c + 1 + e / wide : high + left / own, j = row ? c + 1 + e % wide : c + 1 + left % own;
                 meet(i, j, c, length[i * (long long)m + j], number[i * (long long)m + j]);
             }
-            __syncthreads();
+            team.sync();
         }
-        for (int e = threadIdx.x; e < rest * rest; e += blockDim.x) {
+        for (int e = start; e < rest * rest; e += step) {
             const int i = high + e / rest, j = high + e % rest;
             const long long to = i * (long long)m + j;
             double x = length[to], n = number[to];
             for (int c = low; c < high; ++c) meet(i, j, c, x, n);
             length[to] = x, number[to] = n;
         }
-        __syncthreads();
+        team.sync();
     }
     for (int c = 0; c < w; ++c) {
         const long long to = column(f, c);
-        for (int i = c + 1 + threadIdx.x; i < m; i += blockDim.x) {
+        for (int i = c + 1 + start; i < m; i += step) {
             const long long low = i * (long long)m + c, up = c * (long long)m + i;
             t.lower[to + i] = length[low], t.lower_numbers[to + i] = number[low];
             t.upper[to + i] = length[up], t.upper_numbers[to + i] = number[up];
@@ -99,57 +122,60 @@ extern "C" __global__ void __launch_bounds__(1024) eliminate(const Tables* table
 }
 
 // X_RR ← that of the parent, where rows and columns may change places.
-__device__ inline void inherit(const Tables& t, const Front& f, double* X) {
+__device__ inline void inherit(const Tables& t, const Front& f, double* X, const Team& team) {
     if (!f.rows) return;
     const Front above = t.fronts[f.parent];
     const int w = f.width, r = f.rows, m = w + r, apart = above.width + above.rows;
     const int* local = t.local + f.begin;
-    for (int e = threadIdx.x; e < r * r; e += blockDim.x) {
+    for (int e = team.first(); e < r * r; e += team.step()) {
         const int i = e / r, j = e % r;
         X[f.square + (w + i) * (long long)m + w + j] = X[above.square + local[i] * (long long)apart + local[j]];
     }
 }
 
-// done(down, j, ⊕ term(down, j, i)) for all i and j > c, of the row of c, and of its column (down). Threads that are left
-// over share the i of a j; what each found waits in shared memory.
+// done(down, j, ⊕ term(down, j, i)) for all i and j > c, of the row of c, and of its column (down), each block of a team some
+// of them. Threads that are left over share the i of a j; what each found waits in shared memory.
 template <class Term, class Join, class Done>
-__device__ inline void of_lines(int c, int m, double none, Term term, Join join, Done done) {
-    __shared__ double waiting[1024];
-    const int rest = m - c - 1, lines = 2 * rest, parts = max(1, min(int(blockDim.x) / max(lines, 1), rest));
-    for (int e = threadIdx.x; e < (parts > 1 ? parts * lines : lines); e += blockDim.x) {
-        const bool down = e % lines >= rest;
-        const int j = c + 1 + e % lines - (down ? rest : 0);
+__device__ inline void of_lines(Team& team, double* waiting, int c, int m, double none, Term term, Join join, Done done) {
+    const int rest = m - c - 1, each = (2 * rest + team.size - 1) / team.size, low = team.rank * each;
+    const int lines = max(0, min(each, 2 * rest - low)), parts = max(1, min(int(blockDim.x) / max(lines, 1), rest));
+    for (int e = threadIdx.x; e < parts * lines; e += blockDim.x) {
+        const int line = low + e % lines;
+        const bool down = line >= rest;
+        const int j = c + 1 + line - (down ? rest : 0);
         double found = none;
 #pragma unroll 4
         for (int i = c + 1 + e / lines; i < m; i += parts) found = join(found, term(down, j, i));
         if (parts > 1) waiting[e] = found;
         else done(down, j, found);
     }
-    __syncthreads();
-    if (parts == 1) return;
-    const int e = threadIdx.x;
-    if (e < lines) {
-        double found = waiting[e];
-        for (int part = 1; part < parts; ++part) found = join(found, waiting[e + part * lines]);
-        done(e >= rest, c + 1 + e - (e >= rest ? rest : 0), found);
+    if (parts > 1) {
+        __syncthreads();
+        if (const int e = threadIdx.x; e < lines) {
+            double found = waiting[e];
+            for (int part = 1; part < parts; ++part) found = join(found, waiting[e + part * lines]);
+            done(low + e >= rest, c + 1 + low + e - (low + e >= rest ? rest : 0), found);
+        }
     }
-    __syncthreads();
+    team.sync();
 }
 
 // Distances of each front, parents first; and which entries of F are such. `numbers` hold the transpose.
-extern "C" __global__ void __launch_bounds__(1024) keep(const Tables* tables, const int* supernodes) {
+extern "C" __global__ void __launch_bounds__(1024) keep(const Tables* tables, const int* supernodes, int blocks, unsigned* arrived) {
+    __shared__ double waiting[1024];
     const Tables& t = *tables;
-    const Front f = t.fronts[supernodes[blockIdx.x]];
-    const int w = f.width, m = w + f.rows;
+    Team team(blocks, arrived);
+    const Front f = t.fronts[supernodes[blockIdx.x / blocks]];
+    const int w = f.width, m = w + f.rows, start = team.first(), step = team.step();
     double *D = t.lengths + f.square, *across = t.numbers + f.square, longest = 0;
-    inherit(t, f, t.lengths);
-    inherit(t, f, t.numbers);
-    __syncthreads();
+    inherit(t, f, t.lengths, team);
+    inherit(t, f, t.numbers, team);
+    team.sync();
     for (int c = w - 1; c >= 0; --c) {
         const long long at = column(f, c);
-        if (threadIdx.x == 0) D[c * (m + 1ll)] = across[c * (m + 1ll)] = 0;
+        if (start == 0) D[c * (m + 1ll)] = across[c * (m + 1ll)] = 0;
         of_lines(
-            c, m, double(INFINITY),
+            team, waiting, c, m, double(INFINITY),
             [&](bool down, int j, int i) { return (down ? t.lower : t.upper)[at + i] + (down ? across : D)[i * (long long)m + j]; },
             [](double x, double y) { return min(x, y); },
             [&](bool down, int j, double least) {
@@ -164,18 +190,20 @@ extern "C" __global__ void __launch_bounds__(1024) keep(const Tables* tables, co
 }
 
 // carried[a] ← what arc a carries, parents first. `lengths` are F again, `numbers` what is owed to it; and the transposes.
-extern "C" __global__ void __launch_bounds__(1024) spread(const Tables* tables, const int* supernodes) {
+extern "C" __global__ void __launch_bounds__(1024) spread(const Tables* tables, const int* supernodes, int blocks, unsigned* arrived) {
+    __shared__ double waiting[1024];
     const Tables& t = *tables;
-    const Front f = t.fronts[supernodes[blockIdx.x]];
-    const int w = f.width, m = w + f.rows;
+    Team team(blocks, arrived);
+    const Front f = t.fronts[supernodes[blockIdx.x / blocks]];
+    const int w = f.width, m = w + f.rows, start = team.first(), step = team.step();
     double *F = t.lengths + f.square, *G = t.numbers + f.square, *F_across = t.lengths_across + f.square, *G_across = t.numbers_across + f.square;
-    inherit(t, f, t.lengths);
-    inherit(t, f, t.numbers);
-    inherit(t, f, t.lengths_across);
-    inherit(t, f, t.numbers_across);
+    inherit(t, f, t.lengths, team);
+    inherit(t, f, t.numbers, team);
+    inherit(t, f, t.lengths_across, team);
+    inherit(t, f, t.numbers_across, team);
     for (int c = 0; c < w; ++c) {
         const long long at = column(f, c);
-        for (int i = c + threadIdx.x; i < m; i += blockDim.x) {
+        for (int i = c + start; i < m; i += step) {
             const long long low = i * (long long)m + c, up = c * (long long)m + i;
             if (i == c) {
                 F[up] = F_across[up] = double(INFINITY), G[up] = G_across[up] = 0;
@@ -185,11 +213,11 @@ extern "C" __global__ void __launch_bounds__(1024) spread(const Tables* tables, 
             G[low] = G_across[up] = t.lower_sums[at + i], G[up] = G_across[low] = t.upper_sums[at + i];
         }
     }
-    __syncthreads();
+    team.sync();
     for (int c = w - 1; c >= 0; --c) {
         const long long at = column(f, c);
         of_lines(
-            c, m, 0.0,
+            team, waiting, c, m, 0.0,
             [&](bool down, int j, int i) {  // what (j, i) owes to (j, c), or (i, j) to (c, j)
                 const double own = (down ? t.lower : t.upper)[at + j], other = (down ? t.upper : t.lower)[at + i];
                 const long long met = i * (long long)m + j;
@@ -203,7 +231,7 @@ extern "C" __global__ void __launch_bounds__(1024) spread(const Tables* tables, 
                 G[down ? far : near] = G_across[down ? near : far] = total;
             });
     }
-    for (int a = f.arcs + threadIdx.x; a < f.arcs_end; a += blockDim.x) {
+    for (int a = f.arcs + start; a < f.arcs_end; a += step) {
         const long long e = t.arc_row[a] * (long long)m + t.arc_col[a];
         t.carried[a] = t.weights[a] == F[e] && t.weights[a] < double(INFINITY) ? G[e] : 0;
     }

@@ -12,6 +12,10 @@
 // what a column owes on when all below it is done. Above them, supernodes go level by level, first down, then up.
 // What lanes add to an entry is added up in one order: of a thread's, of a warp's, then of groups.
 //
+// Sources that lie outside a subtree, and are equally much further from each vertex of its border than from the nearest,
+// take the same paths in it: they are one lane there. So the tree is cut into parts, each with lanes of its own: the
+// sources below it, and such classes of the lanes of the part above; see classes.inl.
+//
 // Where every arc weighs the same both ways, and every vertex is a source, best paths from s to t are those from t to s,
 // and `half` of them will do: a lane asks the columns after its own alone, so that a group leaves out all supernodes
 // before its first source. What an entry carries both ways, added up, is then what it carries either way of all pairs.
@@ -32,8 +36,9 @@ struct alignas(2 * sizeof(Length)) Entry { Length length; int row; };
 struct alignas(16) Unit { int begin, up, first, base, strip; short count, own, width, several; int unused; };
 struct Region { int low, high; };  // units, and strips
 struct Root { int rows, count, first, unused; };  // where its rows are listed; the first of what it owes to them
-// A supernode above the regions: its first column and row of Y; columns; its first strip of four columns.
-struct alignas(16) Node { int first, row, width, strip; };
+// A supernode above the regions: its first column and row of Y; columns; its first strip of four columns; its part. Or
+// the border of a part, whose rows are the first ones.
+struct alignas(16) Node { int first, row, width, strip, part, border, unused, unused2; };
 // Strips of the top: their items are rows of Y, with a length for each of four columns, ∞ where that is none or no
 // distance; the six lengths among the columns, those to the first one first.
 struct alignas(16) Quad { Length item[4]; };
@@ -44,8 +49,39 @@ struct Strips {
     const Length *corner, *corner_numbers;
 };
 
+// What may be owed to a row of a strip: by a row of G, if bit (what >> 2) & 3 of the group's `flag` is set. `what` & 3 is
+// which of its rows; 16 says that a part below owes it, else a column does along an entry, with the sum at `place`.
+struct alignas(16) Debt { int flag, row, what, place; };
+
+// The entry between columns c and k > c of four, of their six.
+__device__ constexpr int corner_of(int c, int k) { return c == 0 ? k - 1 : c + k; }
+
 constexpr unsigned everyone = 0xffffffffu;
 constexpr int group = 32 * each;
+// Whether lengths are exact, so that lanes are put together.
+constexpr bool classes = !slack;
+
+// A part of the tree. Rows of Y are those of its border, then its columns; G has after them what parts below owe to them.
+// `taken` are flags of its items, from `item` on, then of what is owed; `partial` are sums, from number `sum` on, `sums` a
+// group. Of each lane: its column, and which of all sources it is, −1 for none; how many sources it stands for, and as how
+// many they count.
+struct Part {
+    Cell* Y;
+    double* G;
+    unsigned char* taken;
+    double* partial;
+    int *starts, *origs, *members, *times;
+    int lanes, item, sum, sums;
+    __device__ Cells* cells(int lane) const { return reinterpret_cast<Cells*>(Y + lane); }
+    __device__ Owed* owed(int lane) const { return reinterpret_cast<Owed*>(G + lane); }
+    __device__ int groups() const { return lanes / group; }
+    __device__ Owed times_of(int lane) const {
+        Owed found;
+#pragma unroll
+        for (int e = 0; e < each; ++e) found.item[e] = times[lane + e];
+        return found;
+    }
+};
 
 // Sums are stored four at a time.
 __device__ inline long long fours(int count) { return (count + 3ll) / 4 * 4; }
@@ -85,8 +121,10 @@ struct Sums {
 // The lanes of a thread: their columns (−1 for none); up to which columns not all of the warp's ask; what was the greatest.
 struct Mine {
     int lane, source[each], last = -1;
+    const int* origs = nullptr;
     Length farthest = 0;
     Number most = 1;
+    __device__ Mine(const Part& part, int index, bool half = false) : Mine(index, part.starts, half) { origs = part.origs + lane; }
     __device__ Mine(int index, const int* starts, bool half = false) : lane(index * group + threadIdx.x % 32 * each) {
 #pragma unroll
         for (int e = 0; e < each; ++e) {
@@ -161,20 +199,19 @@ struct Best {
         return any;
     }
     // z, where a lane is below the column.
-    __device__ void begin(const Mine& mine, const Cells* z, int low, int high) {
-        if (!mine.any(low, high)) return;
-        const Cells cells = *z;
+    __device__ void begin(const Mine& mine, const Cell* z, int low, int high) {
 #pragma unroll
         for (int e = 0; e < each; ++e)
-            if (mine.below(e, low, high)) y[e] = cells.item[e].y, s[e] = cells.item[e].s;
+            if (mine.below(e, low, high)) {
+                const Cell cell = z[mine.origs[e]];
+                y[e] = cell.y, s[e] = cell.s;
+            }
     }
     // What the climb is to pass on: that of walks which end on the path.
-    __device__ void leave(const Mine& mine, const Owed& g, const Cells* z, Owed* owed, int low, int high) const {
-        if (!mine.any(low, high)) return;
-        const Cells cells = *z;
+    __device__ void leave(const Mine& mine, const Owed& g, const Cell* z, double* owed, int low, int high) const {
 #pragma unroll
         for (int e = 0; e < each; ++e)
-            if (mine.below(e, low, high)) owed->item[e] = cells.item[e].y == y[e] ? g.item[e] : 0;
+            if (mine.below(e, low, high)) owed[mine.origs[e]] = z[mine.origs[e]].y == y[e] ? g.item[e] : 0;
     }
     // To one of the parts, of lengths x and numbers `ways`, where it is as long; returns what the entry carries, a walk.
     __device__ double back(const Cells& x, const Owed& ways, Length length, double number, const Owed& g, Owed& owed) const {
@@ -229,8 +266,8 @@ __device__ inline void ask(const Best (&best)[4], int column, int width, const d
         }
 }
 
-// Counts the lanes that do not reach each of four columns; and how far is the farthest, how many walks are the most.
-__device__ inline void survey(const Best (&best)[4], int width, Mine& mine, int* missing) {
+// Counts the sources that do not reach each of four columns; and how far is the farthest, how many walks are the most.
+__device__ inline void survey(const Best (&best)[4], int width, Mine& mine, const int* members, int* missing) {
     bool all = true;
 #pragma unroll
     for (int c = 0; c < 4; ++c)
@@ -246,7 +283,7 @@ __device__ inline void survey(const Best (&best)[4], int width, Mine& mine, int*
     for (int c = 0; c < 4; ++c) {
         int lost = 0;
 #pragma unroll
-        for (int e = 0; e < each; ++e) lost += c < width && mine.source[e] >= 0 && !(best[c].y[e] < Length(INFINITY));
+        for (int e = 0; e < each; ++e) lost += c < width && !(best[c].y[e] < Length(INFINITY)) ? members[mine.lane + e] : 0;
         lost = __reduce_add_sync(everyone, lost);
         if (lost && threadIdx.x % 32 == 0) atomicAdd(missing + c, lost);
     }
@@ -259,7 +296,7 @@ __device__ inline void corner_back(const Best (&best)[4], Owed (&g)[4], const Le
     for (int c = 0; c < 3; ++c)
 #pragma unroll
         for (int k = c + 1; k < 4; ++k) {
-            const int entry = c == 0 ? k - 1 : c + k;
+            const int entry = corner_of(c, k);
             const Cells x = best[k].cells();
             found[entry] = best[c].back(x, ways_of(x), corner[entry], numbers ? double(numbers[entry]) : 1.0, g[c], g[k]);
         }
@@ -280,10 +317,9 @@ template <class V> __device__ inline void bring(V* to, const V* from, int count)
     for (int i = threadIdx.x; i < count; i += blockDim.x) to[i] = from[i];
 }
 
-// y and numbers of four columns, from rows above and from one another, the last one first.
+// y and numbers of four columns, from rows above.
 template <int together, class Above>
-__device__ inline void descend(Best (&best)[4], int begin, int end, const Quad* lengths, const Quad* numbers, const Length* corner,
-                               const Length* corner_numbers, Above above) {
+__device__ inline void descend_rows(Best (&best)[4], int begin, int end, const Quad* lengths, const Quad* numbers, Above above) {
 #pragma unroll together
     for (int k = begin; k < end; ++k) {
         const Cells x = above(k);
@@ -291,12 +327,16 @@ __device__ inline void descend(Best (&best)[4], int begin, int end, const Quad* 
 #pragma unroll
         for (int c = 0; c < 4; ++c) best[c].meet(x, length.item[c], numbers ? numbers[k].item[c] : Number(1));
     }
+}
+
+// And from one another, the last one first.
+__device__ inline void descend_corner(Best (&best)[4], const Length* corner, const Number* numbers) {
 #pragma unroll
     for (int c = 3; c >= 0; --c) {
 #pragma unroll
         for (int k = 3; k > c; --k) {
-            const int entry = c == 0 ? k - 1 : c + k;
-            best[c].meet(best[k].cells(), corner[entry], numbers ? corner_numbers[entry] : Number(1));
+            const int entry = corner_of(c, k);
+            best[c].meet(best[k].cells(), corner[entry], numbers ? numbers[entry] : Number(1));
         }
 #pragma unroll
         for (int e = 0; e < each; ++e)
@@ -304,20 +344,24 @@ __device__ inline void descend(Best (&best)[4], int begin, int end, const Quad* 
     }
 }
 
+#include "lists.inl"
+#include "classes.inl"
+
 extern "C" __global__ void __launch_bounds__(32 * warps)
-    walk_regions(const Region* regions, int count, const Unit* units, const int* item_slots, const Quad* item_lengths, const Quad* item_numbers,
-                 const int* lists, const Length* corners, const Length* corner_numbers, const Root* roots, const int* rows, const double* wanted, const Owed* factors,
-                 const int* lowest, const int* starts, const Cells* z, Owed* z_owed, const Cells* Y, Owed* G, unsigned char* owing, int lanes,
-                 double* partial, long long partial_pitch, int* missing, double* greatest, int half) {
+    walk_regions(const Region* regions, const int* part_of, int count, const Unit* units, const int* item_slots, const Quad* item_lengths,
+                 const Quad* item_numbers, const int* lists, const Length* corners, const Length* corner_numbers, const Root* roots, const int* rows,
+                 const double* wanted, const int* lowest, const Part* parts, const Cell* z, double* z_owed, int all, int* missing, double* greatest,
+                 int half, int stack) {
     extern __shared__ __align__(16) unsigned char shared[];
     const Region region = regions[blockIdx.x % count];
-    const int warp = threadIdx.x / 32, thread = threadIdx.x % 32, index = blockIdx.x / count * warps + warp, pitch = lanes / each;
+    const Part part = parts[part_of[blockIdx.x % count]];
+    const int warp = threadIdx.x / 32, thread = threadIdx.x % 32, index = blockIdx.x / count * warps + warp, pitch = part.lanes / each;
     const int first = lists[region.low], many = lists[region.high] - first, high = region.high - region.low;
-    const int last = units[region.high - 1].first + units[region.high - 1].width - 1;
-    if (half && starts[blockIdx.x / count * warps * group] > last) return;
+    const int last = units[region.high - 1].first + units[region.high - 1].width - 1, begun = blockIdx.x / count * warps * group;
+    if (begun >= part.lanes || (half && part.starts[begun] > last)) return;
     auto* const paths = reinterpret_cast<Cells*>(shared);
-    auto* const owes = reinterpret_cast<Owed*>(paths + warps * stack_rows * 32);
-    auto* const asked = reinterpret_cast<double*>(owes + warps * stack_rows * 32);
+    auto* const owes = reinterpret_cast<Owed*>(paths + warps * stack * 32);
+    auto* const asked = reinterpret_cast<double*>(owes + warps * stack * 32);
     auto* const own_units = reinterpret_cast<Unit*>(asked + 4 * high);
     auto* lengths = reinterpret_cast<Quad*>(own_units + high);
     auto* own_corners = reinterpret_cast<Length*>(lengths + many);
@@ -331,16 +375,16 @@ extern "C" __global__ void __launch_bounds__(32 * warps)
     bring(own_corners, corners + 6 * region.low, 6 * high);
     bring(slots, item_slots + first, many);
     __syncthreads();
-    if (index * group >= lanes || (half && starts[index * group] > last)) return;
+    if (index * group >= part.lanes || (half && part.starts[index * group] > last)) return;
     lengths -= first, slots -= first, own_corners -= 6 * region.low;
-    Cells* const path = paths + warp * stack_rows * 32 + thread;
-    Owed* const owed = owes + warp * stack_rows * 32 + thread;
-    Mine mine(index, starts, half);
-    const int lane = mine.lane / each;
-    const Owed times = factors[lane];
+    Cells* const path = paths + warp * stack * 32 + thread;
+    Owed* const owed = owes + warp * stack * 32 + thread;
+    Mine mine(part, index, half);
+    const Owed times = part.times_of(mine.lane);
+    const Cells* const Y = part.cells(mine.lane);
+    Owed* const G = part.owed(mine.lane);
     const bool near = __any_sync(everyone, mine.any(own_units[0].first, last));
-    Sums sums(partial + index * partial_pitch + 4ll * first + 8ll * region.low);
-    z += lane, z_owed += lane, Y += lane, G += lane;
+    Sums sums(part.partial + index * (long long)part.sums + (4ll * first + 8ll * region.low - part.sum));
     int opened = high, closed = high, next = -1;  // units from `closed` up to `next` are done before another is opened
 #pragma unroll 1
     while (true) {
@@ -371,11 +415,12 @@ extern "C" __global__ void __launch_bounds__(32 * warps)
             if (near) {
 #pragma unroll
                 for (int c = 0; c < 4; ++c)
-                    if (c < unit.width) best[c].begin(mine, z + (unit.base - c) * (long long)pitch, lowest[unit.first + c], unit.first + c);
+                    if (c < unit.width) best[c].begin(mine, z + (unit.base - c) * (long long)all, lowest[unit.first + c], unit.first + c);
             }
-            descend<2>(best, unit.begin, unit.begin + unit.count, lengths, unit.several ? item_numbers : nullptr, own_corners + 6 * unit.strip,
-                    corner_numbers + 6 * unit.strip, [&](int k) { return path[slots[k] * 32]; });
-            survey(best, unit.width, mine, missing + unit.first);
+            descend_rows<2>(best, unit.begin, unit.begin + unit.count, lengths, unit.several ? item_numbers : nullptr,
+                            [&](int k) { return path[slots[k] * 32]; });
+            descend_corner(best, own_corners + 6 * unit.strip, unit.several ? corner_numbers + 6 * unit.strip : nullptr);
+            survey(best, unit.width, mine, part.members, missing + unit.first);
             ask(best, unit.first, unit.width, asked + 4 * now, times, mine, g);
         }
         if (!closing) {
@@ -388,7 +433,7 @@ extern "C" __global__ void __launch_bounds__(32 * warps)
         if (near) {
 #pragma unroll
             for (int c = 0; c < 4; ++c) {
-                const long long place = (unit.base - c) * (long long)pitch;
+                const long long place = (unit.base - c) * (long long)all;
                 if (c < unit.width) best[c].leave(mine, g[c], z + place, z_owed + place, lowest[unit.first + c], unit.first + c);
             }
         }
@@ -419,27 +464,27 @@ extern "C" __global__ void __launch_bounds__(32 * warps)
 #pragma unroll
             for (int e = 0; e < each; ++e) any |= sum.item[e] != 0;
             any = __any_sync(everyone, any);
-            if (any) G[(root.first + k) * (long long)pitch] = sum;
-            if (thread == 0) owing[(root.first + k) * (long long)(lanes / group) + index] = any;
+            if (any || classes) G[(root.first + k) * (long long)pitch] = sum;
+            if (thread == 0) part.taken[(root.first + k) * (long long)part.groups() + index] = any;
         }
     }
     mine.tell(greatest);
 }
 
-// y of the supernodes of a level of the top, four columns at a time. Bit c of taken[k, group] is set where a lane of the
-// group takes item k to column c: few do.
+// y of the supernodes of a level of the top, four columns at a time. Bit c of taken[k, group], which are 0 at first, is set
+// where a lane of the group takes item k to column c: few do.
 extern "C" __global__ void __launch_bounds__(128)
     sweep_down(const Node* nodes, int count, const int* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
                const int* several_in, const Length* corner, const Length* corner_numbers,
-               const int* lowest, const int* base, const int* starts, const Cells* z, Cells* Y, unsigned char* taken, int lanes, int* missing,
-               double* greatest, int half) {
+               const int* lowest, const int* base, const Part* parts, const Cell* z, int all, int* missing, double* greatest, int half) {
     const Node node = nodes[blockIdx.x % count];
-    const int index = blockIdx.x / count * 4 + threadIdx.x / 32, pitch = lanes / each;
-    if (index * group >= lanes || (half && starts[index * group] >= node.first + node.width)) return;
+    const Part part = parts[node.part];
+    const int index = blockIdx.x / count * 4 + threadIdx.x / 32, pitch = part.lanes / each;
+    if (index * group >= part.lanes || (half && part.starts[index * group] >= node.first + node.width)) return;
     const Strips strips{strip_rows, strip_lengths, strip_numbers, strip_lists, several_in, corner, corner_numbers};
-    Mine mine(index, starts);
-    const int lane = mine.lane / each;
-    z += lane, Y += lane;
+    Mine mine(part, index);
+    Cells* const Y = part.cells(mine.lane);
+    unsigned char* const taken = part.taken + index - part.item * (long long)part.groups();
     for (int strip = (node.width - 1) / 4; strip >= 0; --strip) {
         const int at = node.strip + strip, first = 4 * strip, begin = strips.lists[at], end = strips.lists[at + 1];
         const bool several = strips.several[at];
@@ -447,54 +492,68 @@ extern "C" __global__ void __launch_bounds__(128)
 #pragma unroll
         for (int c = 0; c < 4; ++c) {
             const int column = node.first + min(first + c, node.width - 1);
-            if (first + c < node.width) best[c].begin(mine, z + (long long)base[column] * pitch, lowest[column], column);
+            if (first + c < node.width) best[c].begin(mine, z + (long long)base[column] * all, lowest[column], column);
         }
-        descend<4>(best, begin, end, strips.lengths, several ? strips.numbers : nullptr, strips.corner + 6 * at, strips.corner_numbers + 6 * at,
-                [&](int k) { return Y[strips.rows[k] * (long long)pitch]; });
-        survey(best, min(4, node.width - first), mine, missing + node.first + first);
+        const auto above = [&](int k) { return Y[strips.rows[k] * (long long)pitch]; };
+        // Spans of rows, and in which of them anything got better or as good: else no lane takes a row of these.
+        const int span = max(8, (end - begin + 31) / 32);
+        unsigned changed = 0;
+        for (int start = begin, turn = 0; start < end; start += span, ++turn) {
+            const Best before[4] = {best[0], best[1], best[2], best[3]};
+            descend_rows<4>(best, start, min(start + span, end), strips.lengths, several ? strips.numbers : nullptr, above);
+            bool other = false;
+#pragma unroll
+            for (int c = 0; c < 4; ++c)
+#pragma unroll
+                for (int e = 0; e < each; ++e) other |= best[c].y[e] != before[c].y[e] || best[c].s[e] != before[c].s[e];
+            changed |= unsigned(__any_sync(everyone, other) != 0) << turn;
+        }
+        descend_corner(best, strips.corner + 6 * at, several ? strips.corner_numbers + 6 * at : nullptr);
+        survey(best, min(4, node.width - first), mine, part.members, missing + node.first + first);
 #pragma unroll
         for (int c = 0; c < 4; ++c)
             if (first + c < node.width) Y[(node.row + first + c) * (long long)pitch] = best[c].cells();
 #pragma unroll
         for (int c = 0; c < 4; ++c) best[c].drop_unreached();
-        for (int start = begin; start < end; start += 32) {
-            unsigned own = 0;
+        for (; changed; changed &= changed - 1) {
+            const int low = begin + (__ffs(changed) - 1) * span, high = min(low + span, end);
+            for (int start = low; start < high; start += 32) {
+                unsigned own = 0;
 #pragma unroll 4
-            for (int k = start; k < min(start + 32, end); ++k) {
-                const Cells x = Y[strips.rows[k] * (long long)pitch];
-                const Quad length = strips.lengths[k];
-                unsigned found = 0;
+                for (int k = start; k < min(start + 32, high); ++k) {
+                    const Cells x = above(k);
+                    const Quad length = strips.lengths[k];
+                    unsigned found = 0;
 #pragma unroll
-                for (int c = 0; c < 4; ++c) found |= unsigned(__any_sync(everyone, best[c].alike(x, length.item[c])) != 0) << c;
-                if (k - start == threadIdx.x % 32) own = found;
+                    for (int c = 0; c < 4; ++c) found |= unsigned(__any_sync(everyone, best[c].alike(x, length.item[c])) != 0) << c;
+                    if (k - start == threadIdx.x % 32) own = found;
+                }
+                if (start + threadIdx.x % 32 < high) taken[(start + threadIdx.x % 32) * (long long)part.groups()] = own;
             }
-            if (start + threadIdx.x % 32 < end) taken[(start + threadIdx.x % 32) * (long long)(lanes / group) + index] = own;
         }
     }
     mine.tell(greatest);
 }
 
-// What may be owed to a column of a strip: by a row of G, if bit (what >> 2) & 3 of the group's `flag` is set. `what` & 3
-// is the column; 16 says that a root of a region owes it, else a column below does along an entry, with the sum at `place`.
-struct alignas(16) Part { int flag, row, what, place; };
-
-// What is owed to the columns of a level of the top, when all below them are done. They ask those that may owe to them, in
-// one order, four at a time; few do.
+// What is owed to the columns of a level of the top, when all below them are done, or to the border of a part. They ask
+// those that may owe to them, in one order, four at a time; few do.
 extern "C" __global__ void __launch_bounds__(128)
     sweep_up(const Node* nodes, int count, const int* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
              const int* several_in, const Length* corner, const Length* corner_numbers,
-             const double* wanted, const Owed* factors, const Part* parts, const Length* part_lengths, const Number* part_numbers,
-             const int* part_lists, const int* lowest, const int* base, const int* starts, const Cells* z, Owed* z_owed, const Cells* Y, Owed* G,
-             const unsigned char* taken, int lanes, double* partial, long long partial_pitch, int half) {
+             const double* wanted, const Debt* debts, const Length* debt_lengths, const Number* debt_numbers, const int* debt_lists,
+             const int* lowest, const int* base, const Part* parts, const Cell* z, double* z_owed, int all, int half) {
     __shared__ Cells cells[4][4][32];
     __shared__ Owed waiting[4][4][32];
     const Node node = nodes[blockIdx.x % count];
-    const int warp = threadIdx.x / 32, thread = threadIdx.x % 32, index = blockIdx.x / count * 4 + warp, pitch = lanes / each, groups = lanes / group;
-    if (index * group >= lanes || (half && starts[index * group] >= node.first + node.width)) return;
-    const Mine mine(index, starts, half);
-    const int lane = mine.lane / each;
-    const Owed times = factors[lane];
-    z += lane, z_owed += lane, Y += lane, G += lane, taken += index, partial += index * partial_pitch;
+    const Part part = parts[node.part];
+    const int warp = threadIdx.x / 32, thread = threadIdx.x % 32, index = blockIdx.x / count * 4 + warp, pitch = part.lanes / each, groups = part.groups();
+    if (index * group >= part.lanes || (half && !node.border && part.starts[index * group] >= node.first + node.width)) return;
+    const Mine mine(part, index, half);
+    const Owed times = part.times_of(mine.lane);
+    const Cells* const Y = part.cells(mine.lane);
+    Owed* const G = part.owed(mine.lane);
+    const unsigned char* const taken = part.taken + index;
+    double* const partial = part.partial + index * (long long)part.sums - part.sum;
 #pragma unroll 1
     for (int strip = 0; 4 * strip < node.width; ++strip) {
         const int at = node.strip + strip, first = 4 * strip, width = min(4, node.width - first), column = node.first + first;
@@ -505,12 +564,12 @@ extern "C" __global__ void __launch_bounds__(128)
             if (c < width) best[c] = Best(Y[(node.row + first + c) * (long long)pitch]);
             cells[warp][c][thread] = best[c].cells(), waiting[warp][c][thread] = Owed{};
         }
-        const int end = part_lists[at + 1];
+        const int end = debt_lists[at + 1];
 #pragma unroll 1
-        for (int k = part_lists[at] + thread; k - thread < end; k += 32) {
-            const Part own = k < end ? parts[k] : Part{};
-            const Length own_length = k < end ? part_lengths[k] : Length(0);
-            const Number own_number = k < end ? part_numbers[k] : Number(0);
+        for (int k = debt_lists[at] + thread; k - thread < end; k += 32) {
+            const Debt own = k < end ? debts[k] : Debt{};
+            const Length own_length = k < end ? debt_lengths[k] : Length(0);
+            const Number own_number = k < end ? debt_numbers[k] : Number(0);
             unsigned left = __ballot_sync(everyone, k < end && taken[own.flag * (long long)groups] >> (own.what >> 2 & 3) & 1);
 #pragma unroll 1
             while (left) {
@@ -549,6 +608,12 @@ extern "C" __global__ void __launch_bounds__(128)
                 if (place >= 0) partial[place] = sum;
             }
         }
+        if (node.border) {
+#pragma unroll
+            for (int c = 0; c < 4; ++c)
+                if (c < width) G[(first + c) * (long long)pitch] = waiting[warp][c][thread];
+            continue;
+        }
         ask(best, column, width, wanted + column, times, mine, g);
 #pragma unroll
         for (int c = 0; c < 4; ++c)
@@ -559,7 +624,7 @@ extern "C" __global__ void __launch_bounds__(128)
 #pragma unroll
         for (int c = 0; c < 4; ++c) {
             if (c >= width) continue;
-            const long long place = (long long)base[column + c] * pitch;
+            const long long place = (long long)base[column + c] * all;
             best[c].leave(mine, g[c], z + place, z_owed + place, lowest[column + c], column + c);
             G[(node.row + first + c) * (long long)pitch] = g[c];
         }
@@ -685,7 +750,7 @@ extern "C" __global__ void __launch_bounds__(128)
         for (int c = 0; c < 4; ++c) {
 #pragma unroll
             for (int k = c + 1; k < 4; ++k) {
-                const int entry = 6 * at + (c == 0 ? k - 1 : c + k);
+                const int entry = 6 * at + corner_of(c, k);
                 best[k].meet(best[c].cells(), strips.corner[entry], several ? strips.corner_numbers[entry] : Number(1));
             }
             if (first + c < node.width) path.put(top - first - c, best[c]);
@@ -763,7 +828,7 @@ extern "C" __global__ void __launch_bounds__(128)
         for (int c = 2; c >= 0; --c)
 #pragma unroll
             for (int k = c + 1; k < 4; ++k) {
-                const int entry = c == 0 ? k - 1 : c + k;
+                const int entry = corner_of(c, k);
                 const double number = several ? double(strips.corner_numbers[6 * at + entry]) : 1.0;
                 found[entry] = best[k].back(best[c].cells(), ways[c], strips.corner[6 * at + entry], number, g[k], g[c]);
             }
@@ -830,16 +895,24 @@ extern "C" __global__ void __launch_bounds__(128)
     }
 }
 
-// Sums of groups, added one after the other, for any number of batches: of entry k those at k, k + apart, …, of as many
-// groups as have any at its strip.
+// Sums of groups, added one after the other, for any number of batches: of each entry those of the groups of its part; of
+// half of the pairs, of those that begin before the last column which is met at its strip.
 extern "C" __global__ void __launch_bounds__(256)
-    join_groups(const double* partial, long long apart, int count, const int* strips, const int* groups, const int* to, double* sums) {
+    join_groups(const Part* parts, const int* part_of, const int* strips, const int* last, int count, const int* to, double* sums, int half) {
     const int k = blockIdx.x * 256 + threadIdx.x;
     if (k >= count || to[k] < 0) return;
-    const int many = groups[strips[k]];
+    const Part part = parts[part_of[strips[k]]];
+    int many = part.groups();
+    if (half)
+        for (int low = 0; low < many;) {
+            const int middle = (low + many) / 2;
+            if (part.starts[middle * group] <= last[strips[k]]) low = middle + 1;
+            else many = middle;
+        }
+    const double* const from = part.partial + (k - part.sum);
     double total = sums[to[k]];
 #pragma unroll 8
-    for (int i = 0; i < many; ++i) total += partial[k + i * apart];
+    for (int i = 0; i < many; ++i) total += from[i * (long long)part.sums];
     sums[to[k]] = total;
 }
 

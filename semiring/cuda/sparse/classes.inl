@@ -1,0 +1,241 @@
+// Lanes of a part of the tree, from those of the part above it: sources below it as they are, and all others in classes.
+//
+// A lane outside the subtree knows it by its border alone: how far each row of the border is, and by how many best paths.
+// If that is for two lanes equally much further than the nearest row, and in equal shares of the paths to that row, then
+// they take the same paths through the subtree, and what their paths carry there is the same but for a factor. So one lane
+// stands for a class: as far as the farthest of them, by as many paths as any has. Lengths are exact here, so that
+// differences of them are, too.
+//
+// A class is numbered by its first lane, and what is added up in no fixed order are integers: the same in every run. What
+// lanes of a warp tell of one class is put together first, as neighbours mostly are of the same.
+
+// Numbers that may be told, so that greater ones are greater.
+template <int bytes> struct Telling { using Word = unsigned; };
+template <> struct Telling<8> { using Word = unsigned long long; };
+using Word = Telling<sizeof(Length)>::Word;
+
+// A part below another one, of whose lanes there are: `slots`, first a place in the table, then the first of its class, then
+// its lane below; `borders`, how far the nearest row is, and by how many paths. The table has `mask` + 1 places. `order`
+// are flags of the first lanes of classes, then how many there are up to each, `before` of them in other parts. Of each lane
+// below, the greatest distance of the nearest row, and the greatest number of paths to it.
+struct Cut {
+    const int* rows;
+    int* slots;
+    Cell* borders;
+    unsigned long long* keys;
+    int *firsts, *order;
+    Word *nearest, *most;
+    int part, above, count, mask;  // of rows there are `count`
+    int low, high, near, used;  // columns of the subtree; the first source there; lanes below that are not padding
+    int classes, before, owed, flag;  // where the part above has what is owed to it: rows of G, and flags
+};
+
+constexpr int NOWHERE = -1, BELOW = -2, abreast = 4;
+
+__device__ inline Word told(float x) { return __float_as_uint(x); }  // 0 at least
+__device__ inline Word told(double x) { return Word((long long)x + (1ll << 62)); }  // of a length; 0 is none
+__device__ inline Number number_told(Word x) {
+    if constexpr (sizeof(Number) == 4) return __uint_as_float(x);
+    else return __longlong_as_double((long long)x);
+}
+__device__ inline Word told_number(float x) { return __float_as_uint(x); }
+__device__ inline Word told_number(double x) { return Word(__double_as_longlong(x)); }
+__device__ inline Length length_told(Word x) {
+    if constexpr (sizeof(Length) == 4) return __uint_as_float(x);
+    else return Length((long long)x - (1ll << 62));
+}
+
+// The border as a lane of the part above sees it: `rows` of its column of Y, each compared with the nearest.
+struct Border {
+    const Cell* Y;
+    const int* rows;
+    long long pitch;
+    Cell near;
+    __device__ Border(const Cut& cut, const Part& above, int lane) : Y(above.Y + lane), rows(cut.rows), pitch(above.lanes), near(cut.borders[lane]) {}
+    __device__ Cell at(int k) const { return Y[rows[k] * pitch]; }
+    __device__ Length further(const Cell& x) const { return x.y < Length(INFINITY) ? x.y - near.y : x.y; }
+    __device__ double share(const Cell& x) const { return !(x.y < Length(INFINITY)) ? 0.0 : x.s == near.s ? 1.0 : double(x.s) / double(near.s); }
+};
+
+__device__ inline unsigned long long mixed(unsigned long long key, double x) {
+    key = (key ^ (unsigned long long)__double_as_longlong(x)) * 0xff51afd7ed558ccdull;
+    return key ^ key >> 32;
+}
+
+// slots[lane] ← which place of the table has the key of its border, and there the first lane of that key.
+extern "C" __global__ void __launch_bounds__(128) class_keys(const Cut* cuts, const Part* parts, int half) {
+    const Cut cut = cuts[blockIdx.x];
+    const Part above = parts[cut.above];
+    const int lane = blockIdx.y * 128 + threadIdx.x, thread = threadIdx.x % 32;
+    if (lane - thread >= above.lanes) return;
+    const int source = above.starts[lane];
+    const bool inside = source >= cut.low && source <= cut.high, out = !inside && above.members[lane] && !(half && source > cut.high);
+    if (!out) cut.slots[lane] = inside ? BELOW : NOWHERE;
+    if (!__any_sync(everyone, out)) return;
+    Cell near{Length(INFINITY), 0};
+    const Cell* const Y = above.Y + lane;
+#pragma unroll 8
+    for (int k = 0; k < cut.count; ++k)
+        if (const Cell x = Y[cut.rows[k] * (long long)above.lanes]; x.y < near.y) near = x;
+    cut.borders[lane] = near;
+    const Border border(cut, above, lane);
+    unsigned long long key = 0x9e3779b97f4a7c15ull;
+#pragma unroll 8
+    for (int k = 0; k < cut.count; ++k) {
+        const Cell x = border.at(k);
+        key = mixed(mixed(key, border.further(x)), border.share(x));
+    }
+    key = out ? key | 1 : 0;  // which is none
+    const unsigned same = __match_any_sync(everyone, key);
+    int at = int(key >> 32) & cut.mask;
+    if (out && thread == __ffs(same) - 1) {
+        while (true) {
+            const unsigned long long seen = atomicCAS(&cut.keys[at], 0ull, key);
+            if (seen == 0 || seen == key) break;
+            at = (at + 1) & cut.mask;
+        }
+        atomicMin(&cut.firsts[at], lane);
+    }
+    at = __shfl_sync(everyone, at, __ffs(same) - 1);
+    if (out) cut.slots[lane] = at;
+}
+
+// slots[lane] ← the first lane of its class; order[lane] ← whether it is that. Of equal keys that differ after all, each
+// lane is a class.
+extern "C" __global__ void __launch_bounds__(128) class_firsts(const Cut* cuts, const Part* parts) {
+    const Cut cut = cuts[blockIdx.x];
+    const Part above = parts[cut.above];
+    const int lane = blockIdx.y * 128 + threadIdx.x;
+    if (lane >= above.lanes) return;
+    int first = cut.slots[lane];
+    if (first >= 0) {
+        first = cut.firsts[first];
+        if (first != lane) {
+            const Border mine(cut, above, lane), theirs(cut, above, first);
+            bool differ = false;
+#pragma unroll 4
+            for (int k = 0; k < cut.count; ++k) {
+                const Cell x = mine.at(k), y = theirs.at(k);
+                differ |= mine.further(x) != theirs.further(y) || mine.share(x) != theirs.share(y);
+            }
+            if (differ) first = lane;
+        }
+        cut.slots[lane] = first;
+    }
+    cut.order[lane] = first == lane;
+}
+
+// Which lane of the part below that is, by the first of its class.
+__device__ inline int lane_below(const Cut& cut, const Part& above, int lane, int first) {
+    if (first == BELOW) return cut.classes + above.origs[lane] - cut.near;
+    return first < 0 ? NOWHERE : cut.order[first] - 1 - cut.before;
+}
+
+// What is known of lanes below.
+extern "C" __global__ void __launch_bounds__(128) class_lanes(const Cut* cuts, const Part* parts) {
+    const Cut cut = cuts[blockIdx.x];
+    const Part above = parts[cut.above], below = parts[cut.part];
+    const int lane = blockIdx.y * 128 + threadIdx.x, thread = threadIdx.x % 32;
+    if (lane - thread >= above.lanes) return;
+    const int first = cut.slots[lane], to = lane_below(cut, above, lane, first);
+    if (first == BELOW) below.starts[to] = above.starts[lane], below.origs[to] = above.origs[lane];
+    const int members = to < 0 ? 0 : above.members[lane], times = to < 0 ? 0 : above.times[lane];
+    Word nearest = 0, most = 0;
+    if (first >= 0) {
+        const Cell near = cut.borders[lane];
+        if (near.y < Length(INFINITY)) nearest = told(near.y), most = told_number(near.s);
+    }
+    unsigned left = __ballot_sync(everyone, to >= 0);
+    while (left) {
+        const int which = __shfl_sync(everyone, to, __ffs(left) - 1);
+        const bool mine = to == which;
+        const unsigned same = __ballot_sync(everyone, mine);
+        left &= ~same;
+        const int count = __reduce_add_sync(everyone, mine ? members : 0), sum = __reduce_add_sync(everyone, mine ? times : 0);
+        Word far = mine ? nearest : 0, many = mine ? most : 0;
+        if constexpr (sizeof(Word) == 4) {
+            far = __reduce_max_sync(everyone, unsigned(far)), many = __reduce_max_sync(everyone, unsigned(many));
+        } else {
+#pragma unroll
+            for (int by = 16; by; by /= 2) {
+                far = max(far, __shfl_xor_sync(everyone, far, by));
+                many = max(many, __shfl_xor_sync(everyone, many, by));
+            }
+        }
+        if (thread != __ffs(same) - 1) continue;
+        atomicAdd(&below.members[which], count);
+        atomicAdd(&below.times[which], sum);
+        if (far) atomicMax(&cut.nearest[which], far);
+        if (many) atomicMax(&cut.most[which], many);
+    }
+}
+
+// Their borders; and slots[lane] ← its lane below.
+extern "C" __global__ void __launch_bounds__(128) class_borders(const Cut* cuts, const Part* parts) {
+    const Cut cut = cuts[blockIdx.x];
+    const Part above = parts[cut.above], below = parts[cut.part];
+    const int lane = blockIdx.y * 128 + threadIdx.x;
+    if (blockIdx.y == 0)
+        for (int to = cut.used + threadIdx.x; to < below.lanes; to += 128)
+            for (int k = 0; k < cut.count; ++k) below.Y[k * (long long)below.lanes + to] = {Length(INFINITY), Number(0)};
+    if (lane >= above.lanes) return;
+    const int first = cut.slots[lane], to = lane_below(cut, above, lane, first);
+    cut.slots[lane] = to;
+    if (first != BELOW && first != lane) return;
+    const Cell* const from = above.Y + lane;
+    Cell near{}, greatest{};
+    if (first == lane) near = cut.borders[lane], greatest = {length_told(cut.nearest[to]), number_told(cut.most[to])};
+    for (int begin = 0; begin < cut.count; begin += abreast) {
+        Cell x[abreast];
+#pragma unroll
+        for (int i = 0; i < abreast; ++i)
+            if (begin + i < cut.count) x[i] = from[cut.rows[begin + i] * (long long)above.lanes];
+#pragma unroll
+        for (int i = 0; i < abreast; ++i) {
+            if (begin + i >= cut.count) break;
+            if (first == lane && x[i].y < Length(INFINITY)) {
+                x[i].y = x[i].y - near.y + greatest.y;
+                if (greatest.s != near.s) {
+                    const double all = double(x[i].s) * double(greatest.s);
+                    x[i].s = Number(all < 9007199254740992.0 ? all / near.s : x[i].s * (double(greatest.s) / near.s));
+                }
+            }
+            below.Y[(begin + i) * (long long)below.lanes + to] = x[i];
+        }
+    }
+}
+
+// What a part owes to rows of the part above: to each lane its share of what its class owes.
+extern "C" __global__ void __launch_bounds__(128) class_owes(const Cut* cuts, const Part* parts) {
+    const Cut cut = cuts[blockIdx.x];
+    const Part above = parts[cut.above], below = parts[cut.part];
+    const int index = blockIdx.y * 4 + threadIdx.x / 32, lane = index * group + threadIdx.x % 32 * each;
+    if (index * group >= above.lanes) return;
+    int to[each];
+    double share[each];
+    bool any = false;
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+        to[e] = cut.slots[lane + e], share[e] = 0;
+        if (to[e] < 0) continue;
+        any = true;
+        if (below.origs[to[e]] >= 0) share[e] = 1;
+        else if (const double ways = cut.borders[lane + e].s; ways > 0)
+            share[e] = double(above.times[lane + e]) / below.times[to[e]] * (double(number_told(cut.most[to[e]])) / ways);
+    }
+    if (!__any_sync(everyone, any)) return;
+    Owed* const G = above.owed(lane);
+#pragma unroll 4
+    for (int k = 0; k < cut.count; ++k) {
+        Owed sum;
+        bool owes = false;
+#pragma unroll
+        for (int e = 0; e < each; ++e) {
+            sum.item[e] = to[e] < 0 ? 0.0 : below.G[k * (long long)below.lanes + to[e]] * share[e];
+            owes |= sum.item[e] != 0;
+        }
+        if (!__any_sync(everyone, owes)) continue;
+        G[(cut.owed + k) * (long long)(above.lanes / each)] = sum;
+        if (threadIdx.x % 32 == 0) above.taken[(cut.flag + k) * (long long)above.groups() + index] = 1;
+    }
+}

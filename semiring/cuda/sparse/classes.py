@@ -1,0 +1,169 @@
+"""Sources that a subtree cannot tell apart are one lane there, on the GPU. See classes.inl."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .sweep import WARP, addresses
+
+if TYPE_CHECKING:
+    from .flows import Flows
+
+#: How lanes of a part come to be those of one below it: `Cut` in classes.inl.
+CUT = np.dtype(
+    [
+        *((name, np.uint64) for name in ("rows", "slots", "borders", "keys", "firsts", "order", "nearest", "most")),
+        *((name, np.int32) for name in ("part", "above", "count", "mask", "low", "high", "near", "used")),
+        *((name, np.int32) for name in ("classes", "before", "owed", "flag")),
+    ]
+)
+#: Threads of a block that looks at lanes one by one; groups of lanes that a block has else.
+EACH, WARPS = 128, 4
+
+
+class Lower:
+    """Parts of a tree and their lanes, for a batch of sources; see classes.inl.
+
+    Attributes
+    ----------
+    parts : uint8 array
+        As kernels read them: `Part` in flows.cu.
+    cuts : list
+        Of each tier that was reached: CUT on the device and on the host, the most lanes above, and what is there.
+    taken : int
+        Bytes so far.
+    """
+
+    def __init__(self, flows: Flows, columns: np.ndarray, *, half: bool) -> None:
+        layout = self.layout = flows.layout
+        self.flows, self.half, self.known = flows, np.int32(half), flows.lists.known.copy()
+        self.held: list[Any] = []
+        near = np.searchsorted(columns, (layout.cut_low, layout.cut_high + 1))
+        self.near, self.inside = near[0], near[1] - near[0]
+        self.cuts: list[Any] = []
+        self.taken = 0
+        self.parts: Any = None
+
+    def _memory(self, part: slice, lanes: np.ndarray) -> None:
+        """What parts with so many lanes need, and where it is."""
+        import cupy
+
+        flows, layout, known, kind = self.flows, self.layout, self.known[part], self.flows.dtype
+        groups = lanes // (WARP * layout.shape.each)
+        rows, owed, flags = layout.parts.rows[part], layout.parts.owed[part], np.zeros(len(lanes), np.int64)
+        flags += owed
+        flags[: len(flows.lists.items[part])] += flows.lists.items[part]
+        if layout.classes and part.start >= len(layout.parts.tier_of):
+            flags += rows
+        sums = known["sums"].astype(np.int64) * groups
+        # What begins as anything, as 0, and as −1, each in one piece: of each array how many bytes each part has.
+        pieces = (
+            (cupy.empty, {"Y": 2 * kind.itemsize * rows * lanes, "G": 8 * (rows + owed) * lanes}),
+            (cupy.zeros, {"partial": 8 * sums, "members": 4 * lanes, "times": 4 * lanes, "taken": flags * groups}),
+            (partial(cupy.full, fill_value=-1), {"starts": 4 * lanes, "origs": 4 * lanes}),
+        )
+        for make, arrays in pieces:
+            total = sum(int(sizes.sum()) for sizes in arrays.values())
+            piece = make(max(total // 4 + 1, 1), dtype=np.int32)
+            at = piece.data.ptr
+            for name, sizes in arrays.items():
+                known[name] = at + np.cumsum(sizes) - sizes
+                at += int(sizes.sum())
+            self.held.append(piece)
+            self.taken += piece.nbytes
+        known["lanes"] = lanes
+
+    def begin(self, starts: np.ndarray, times: np.ndarray) -> None:
+        """The first part, of all sources; and where there are no classes, that of all regions."""
+        import cupy
+
+        known, layout = self.known, self.layout
+        self._memory(slice(0, 1), np.array([len(starts)]))
+        lanes = np.zeros(
+            (4, len(starts)), np.int32
+        )  # their columns, which they are, how many, and as how many they count
+        lanes[0], lanes[1], lanes[2], lanes[3, : len(times)] = starts, np.arange(len(starts)), starts >= 0, times
+        self.first = cupy.asarray(lanes)
+        for name, array in zip(("starts", "origs", "members", "times"), self.first, strict=True):
+            known[name][0] = array.data.ptr
+        if not layout.classes:  # regions owe to the first part, and have its lanes
+            first, rest = known[0], known[1:]
+            kept = rest["sum"].copy(), rest["sums"].copy()
+            rest[:] = first
+            rest["sum"], rest["sums"] = kept
+            groups = len(starts) // (WARP * layout.shape.each)
+            rest["G"] += np.uint64(8 * layout.parts.rows[0] * len(starts))
+            rest["taken"] += np.uint64(self.flows.lists.items[0] * groups)
+            sums = cupy.zeros(max(1, int(rest["sums"][0]) * groups))
+            rest["partial"] = sums.data.ptr
+            self.held.append(sums)
+            self.taken += sums.nbytes
+
+    def blocks(self, tier: int, warps: int = WARPS) -> int:
+        """How many blocks all lanes of any part of a tier take."""
+        run = self.layout.parts.tiers[tier]
+        return max(1, -(-int(self.known["lanes"][run].max()) // (WARP * self.layout.shape.each * warps)))
+
+    def reach(self, tier: int) -> None:
+        """Find the lanes of a tier's parts, from those above."""
+        import cupy
+
+        layout, kernels, known = self.layout, self.flows.kernels, self.known
+        if tier and layout.classes:
+            run = layout.parts.tiers[tier]
+            some, above = slice(run.start - 1, run.stop - 1), layout.parts.above[run]
+            lanes = known["lanes"][above].astype(np.int64)
+            pairs, places = np.cumsum(lanes) - lanes, 1 << np.ceil(np.log2(2 * lanes + 1)).astype(np.int64)
+            count, table = int(lanes.sum()), int(places.sum())
+            if count >= 1 << 31:
+                raise MemoryError
+            count = max(count, 1)
+            slots, order = cupy.empty(count, np.int32), cupy.zeros(count, np.int32)
+            borders = cupy.empty((count, 2), self.flows.dtype)
+            keys, firsts = cupy.zeros(table, np.uint64), cupy.full(table, 2**31 - 1, np.int32)
+            cuts = np.zeros(len(above), CUT)
+            cuts["rows"] = layout.border_rows.data.ptr + 4 * layout.parts.starts[run]
+            for name, array in (("slots", slots), ("order", order), ("borders", borders)):
+                cuts[name] = array.data.ptr + array.nbytes // count * pairs
+            for name, array in (("keys", keys), ("firsts", firsts)):
+                cuts[name] = array.data.ptr + array.itemsize * (np.cumsum(places) - places)
+            cuts["part"], cuts["above"] = np.arange(run.start, run.stop), above
+            cuts["count"], cuts["mask"], cuts["near"] = layout.parts.counts[run], places - 1, self.near[some]
+            cuts["low"], cuts["high"] = layout.cut_low[some], layout.cut_high[some]
+            cuts["owed"] = layout.parts.rows[above] + layout.parts.first_owed[some]
+            cuts["flag"] = self.flows.lists.items[above] + layout.parts.first_owed[some]
+            grid, each = (len(cuts), max(1, -(-int(lanes.max()) // EACH))), (EACH,)
+            given = cupy.asarray(cuts.view(np.uint8)), cupy.asarray(known.view(np.uint8))
+            kernels["class_keys"](grid, each, (*addresses(*given), self.half))
+            kernels["class_firsts"](grid, each, addresses(*given))
+            self.taken += keys.nbytes + firsts.nbytes
+            del keys, firsts
+            order = cupy.cumsum(order, dtype=np.int32)
+            ends = order[cupy.asarray(np.maximum(pairs + lanes, 1) - 1)].get().astype(np.int64) * (pairs + lanes > 0)
+            cuts["before"][1:], cuts["order"] = ends[:-1], order.data.ptr + 4 * pairs
+            cuts["classes"] = ends - cuts["before"]
+            cuts["used"] = cuts["classes"] + self.inside[some]
+            unit = WARP * layout.shape.each
+            wide = -(-cuts["used"].astype(np.int64) // unit) * unit
+            self._memory(run, wide)
+            greatest, size = cupy.zeros((2, max(1, int(wide.sum()))), self.flows.dtype), self.flows.dtype.itemsize
+            for name, array in (("nearest", greatest[0]), ("most", greatest[1])):
+                cuts[name] = array.data.ptr + size * (np.cumsum(wide) - wide)
+            given = cupy.asarray(cuts.view(np.uint8)), cupy.asarray(known.view(np.uint8))
+            for name in ("class_lanes", "class_borders"):
+                kernels[name](grid, each, addresses(*given))
+            kept = slots, borders, order, greatest
+            self.cuts.append((given[0], cuts, int(lanes.max()), kept))
+            self.taken += sum(array.nbytes for array in kept)
+        self.parts = cupy.asarray(known.view(np.uint8))
+
+    def owe(self, tier: int) -> None:
+        """Tell the parts above a tier's what these owe to them."""
+        if not (tier and self.layout.classes):
+            return
+        on_device, cuts, lanes, _ = self.cuts.pop()
+        blocks = max(1, -(-lanes // (WARP * self.layout.shape.each * WARPS)))
+        self.flows.kernels["class_owes"]((len(cuts), blocks), (WARP * WARPS,), addresses(on_device, self.parts))

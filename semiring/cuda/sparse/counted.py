@@ -1,0 +1,91 @@
+"""Elimination with numbers of best walks on the GPU, and the same run backwards. See counted.cu."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...cpu.sparse.counted import HINT
+from ...memory import require
+from .. import compile, gpu
+from .layout import THREADS
+from .sweep import addresses
+
+if TYPE_CHECKING:
+    from .layout import Layout
+
+#: The most blocks that have a large front together.
+TEAM = 32
+
+
+@lru_cache(maxsize=16)
+def kernels(slack: float, device: int) -> dict[str, Any]:
+    """The entry functions of elimination with numbers, on a device."""
+    unit = compile.functions(text(slack), name="counted.cu")
+    return {name: unit.get_function(name) for name in ("eliminate", "keep", "spread")}
+
+
+def text(slack: float) -> str:
+    """The translation unit."""
+    return compile.source("counted.cu", f"constexpr double scale = {1.0 + slack!r};\n")
+
+
+class Numbers:
+    """Lengths and numbers of best walks of each entry of F, on the current device; and elimination run backwards."""
+
+    def __init__(self, layout: Layout, arcs: Any, lengths: np.ndarray, slack: float) -> None:
+        import cupy
+
+        entries = layout.entries
+        self.layout, self.entries = layout, entries
+        fronts, total = layout.front.copy(), layout.squares
+        fronts["arcs"], fronts["stop"] = arcs.begin[:-1], arcs.begin[1:]
+        require(32 * total + 52 * entries, "cuda", where="flows", hint=HINT)
+        doubles = {name: cupy.empty(total) for name in ("lengths", "numbers", "lengths_across", "numbers_across")}
+        doubles |= {name: cupy.empty(entries) for name in ("lower", "lower_numbers", "upper", "upper_numbers")}
+        flags = {name: cupy.empty(entries, np.uint8) for name in ("lower_kept", "upper_kept")}
+        self.greatest, self.carried = cupy.zeros(2), cupy.zeros(len(lengths))
+        self.arrays = {
+            "fronts": cupy.asarray(fronts.view(np.uint8)), "local": layout.local,
+            "arc_row": cupy.asarray(arcs.row), "arc_col": cupy.asarray(arcs.col), "weights": cupy.asarray(lengths),
+            **doubles, **flags, "lower_sums": self.carried, "upper_sums": self.carried, "carried": self.carried,
+            "greatest": self.greatest,
+        }  # fmt: skip
+        self.kernels = kernels(slack, gpu.current())
+        self._run("eliminate", deepest=True)
+        self._run("keep")
+        self.most = max(self.arrays[f"{side}_numbers"].max() for side in ("lower", "upper")) if entries else 0
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether every arc weighs the same both ways: so do all entries of F."""
+        pairs = (self.arrays[f"lower{name}"] == self.arrays[f"upper{name}"] for name in ("", "_numbers", "_kept"))
+        return all(bool(same.all()) for same in pairs)
+
+    def of(self, side: str) -> tuple[Any, Any, Any]:
+        """Which entries of F are distances, their lengths and numbers: of "lower", or "upper"."""
+        kept, lengths, numbers = (self.arrays[f"{side}{name}"] for name in ("_kept", "", "_numbers"))
+        return kept, lengths, numbers
+
+    def _run(self, name: str, *, deepest: bool = False) -> None:
+        import cupy
+
+        tables = cupy.asarray(np.array(addresses(*self.arrays.values()), np.uint64))
+        steps, function = self.layout.fronts, self.kernels[name]
+        multiprocessors = gpu.multiprocessors(gpu.current())
+        counters = cupy.zeros((len(steps), multiprocessors), np.uint32)
+        for step, (supernodes, threads) in enumerate(reversed(steps) if deepest else steps):
+            team = min(TEAM, multiprocessors // len(supernodes)) if threads == THREADS[-1] else 1
+            more = multiprocessors * THREADS[-1] // len(supernodes) // threads  # where many would have nothing to do
+            threads = min(THREADS[-1], threads * min(4, 1 << max(0, more.bit_length() - 1)))
+            given = *addresses(tables, supernodes), np.int32(max(team, 1)), counters[step].data.ptr
+            blocks = (len(supernodes) * max(team, 1),)
+            function(blocks, (threads,), given, enable_cooperative_groups=team > 1)
+
+    def spread(self, below: Any, beyond: Any) -> Any:
+        """What each arc carries, from sums of the entries of F."""
+        self.arrays["lower_sums"], self.arrays["upper_sums"] = below, beyond
+        self._run("spread")
+        return self.carried

@@ -1,0 +1,128 @@
+// Entries of F that are distances, as other kernels read them: which they are, then how many there are before each, then
+// lists of them. `order`[k] is how many of a list's entries before number k are such, but for order[0] of other lists.
+
+__device__ inline bool any_kept(const int4& four, const unsigned char* kept) {
+    return (four.x >= 0 && kept[four.x]) || (four.y >= 0 && kept[four.y]) || (four.z >= 0 && kept[four.z]) || (four.w >= 0 && kept[four.w]);
+}
+
+// flags[k] ← whether one of four entries is a distance; −1 is none.
+extern "C" __global__ void __launch_bounds__(256) flag_items(const int4* entries, int count, const unsigned char* kept, int* flags) {
+    const int k = blockIdx.x * 256 + threadIdx.x;
+    if (k < count) flags[k] = any_kept(entries[k], kept);
+}
+
+// flags[k] ← whether an entry is one; −1 stands for what always is there.
+extern "C" __global__ void __launch_bounds__(256)
+    flag_entries(const int* entries, int count, int apart, const unsigned char* kept, int* flags) {
+    const int k = blockIdx.x * 256 + threadIdx.x;
+    if (k >= count) return;
+    const int entry = entries[k * (long long)apart];
+    flags[k] = entry < 0 || kept[entry];
+}
+
+// begin[i] ← where the entries of list i begin, of lists that begin at starts[i].
+extern "C" __global__ void __launch_bounds__(256) fill_begins(const int* starts, int count, const int* order, int* begin) {
+    const int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < count) begin[i] = order[starts[i]] - order[0];
+}
+
+// An entry's length and number, where it is a distance.
+struct Values {
+    const unsigned char* kept;
+    const double *lengths, *numbers;
+    __device__ bool there(int entry) const { return entry >= 0 && kept[entry]; }
+    __device__ Length length(int entry) const { return there(entry) ? Length(lengths[entry]) : Length(INFINITY); }
+    __device__ Number number(int entry) const { return there(entry) ? Number(numbers[entry]) : Number(1); }
+};
+
+// Items of strips: their rows, lengths and numbers; strips in which an entry stands for several walks; of each sum where it
+// is in F and whose it is, counted from `first` on; which units they are met in.
+extern "C" __global__ void __launch_bounds__(256)
+    fill_items(const int4* entries, const int* rows, const int* strips, int count, const int* order, const unsigned char* kept,
+               const double* lengths, const double* numbers, int* out_rows, Quad* out_lengths, Quad* out_numbers, int* several, int* places,
+               int* owners, int first, const int* units, int* referenced) {
+    const int k = blockIdx.x * 256 + threadIdx.x;
+    if (k >= count || order[k + 1] == order[k]) return;
+    const int at = order[k] - order[0], strip = strips[k];
+    const Values values{kept, lengths, numbers};
+    const int4 given = entries[k];
+    const int four[4] = {given.x, given.y, given.z, given.w};
+    out_rows[at] = rows[k];
+    bool many = false;
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+        const Number number = values.number(four[c]);
+        many |= number != 1;
+        out_lengths[at].item[c] = values.length(four[c]), out_numbers[at].item[c] = number;
+        const long long place = 8 * (strip + 1ll) + 4ll * at + c;
+        places[place] = values.there(four[c]) ? four[c] : -1, owners[place] = first + strip;
+    }
+    if (many) several[strip] = 1;
+    if (units && units[k] >= 0) referenced[units[k]] = 1;
+}
+
+// The same of strips: where their items begin, and the entries among their columns.
+extern "C" __global__ void __launch_bounds__(256)
+    fill_strips(const int* corner, const int* starts, int count, const int* order, const unsigned char* kept, const double* lengths,
+                const double* numbers, Length* out_lengths, Number* out_numbers, int* lists, int* several, int* places, int* owners, int first) {
+    const int strip = blockIdx.x * 256 + threadIdx.x;
+    if (strip > count) return;
+    const int begin = lists[strip] = order[starts[strip]] - order[0];
+    if (strip == count) return;
+    const Values values{kept, lengths, numbers};
+    bool many = false;
+    for (int e = 0; e < 8; ++e) {
+        const int entry = e < 6 ? corner[6 * strip + e] : -1;
+        const long long place = 8ll * strip + 4ll * begin + e;
+        places[place] = values.there(entry) ? entry : -1, owners[place] = first + strip;
+        if (e >= 6) continue;
+        const Number number = values.number(entry);
+        many |= number != 1;
+        out_lengths[6 * strip + e] = values.length(entry), out_numbers[6 * strip + e] = number;
+    }
+    if (many) several[strip] = 1;
+}
+
+// Entries of the climb, a column after the other.
+extern "C" __global__ void __launch_bounds__(256)
+    fill_climb(const int* entries, const int* slots, const int* columns, int count, const int* order, const unsigned char* kept,
+               const double* lengths, const double* numbers, Entry* out, Number* out_numbers, int* places, int* owners) {
+    const int k = blockIdx.x * 256 + threadIdx.x;
+    if (k >= count || order[k + 1] == order[k]) return;
+    const int at = order[k] - order[0], entry = entries[k];
+    out[at] = {Length(lengths[entry]), slots[k]}, out_numbers[at] = Number(numbers[entry]);
+    places[at] = entry, owners[at] = columns[k];
+}
+
+// A debt whose entry may be a distance; −1 is one of a part below. Its item and column there, its row and what it is; its part,
+// which of what parts below owe it is, and its strip.
+struct alignas(16) Owing { int entry, item, column, row, what, part, owed, strip; };
+
+extern "C" __global__ void __launch_bounds__(256)
+    fill_debts(const Owing* owing, int count, const int* order, const int* items_order, const int* part_items, const double* lengths,
+               const double* numbers, Debt* out, Length* out_lengths, Number* out_numbers) {
+    const int k = blockIdx.x * 256 + threadIdx.x;
+    if (k >= count || order[k + 1] == order[k]) return;
+    const int at = order[k] - order[0];
+    const Owing own = owing[k];
+    const int low = part_items[own.part];
+    if (own.entry < 0) {
+        out[at] = {part_items[own.part + 1] - low + own.owed, own.row, own.what, -1};
+        out_lengths[at] = 0, out_numbers[at] = 0;
+        return;
+    }
+    const int item = items_order[own.item] - items_order[0];
+    out[at] = {item - low, own.row, own.what, 8 * (own.strip + 1) + 4 * item + own.column};
+    out_lengths[at] = Length(lengths[own.entry]), out_numbers[at] = Number(numbers[own.entry]);
+}
+
+// What regions read of their columns: of each unit the next one above, its first column, that one's place, its strip, how
+// many columns, and which place on the stack.
+extern "C" __global__ void __launch_bounds__(256)
+    fill_units(const int* given, int count, const int* lists, const int* several, const int* referenced, Unit* units) {
+    const int k = blockIdx.x * 256 + threadIdx.x;
+    if (k >= count) return;
+    const int* const own = given + 6ll * k;
+    const int strip = own[3], begin = lists[strip], many = several[strip];
+    units[k] = {begin, own[0], own[1], own[2], strip, short(lists[strip + 1] - begin), short(referenced[k] ? own[5] : -1), short(own[4]), short(many), 0};
+}

@@ -1,0 +1,126 @@
+"""Entries of elimination that are distances, as kernels of sums over best paths read them on the GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .sweep import addresses
+
+if TYPE_CHECKING:
+    from .counted import Numbers
+    from .layout import Layout
+
+#: A part of the tree as kernels read it: `Part` in flows.cu.
+PART = np.dtype(
+    [
+        *((name, np.uint64) for name in ("Y", "G", "taken", "partial", "starts", "origs", "members", "times")),
+        *((name, np.int32) for name in ("lanes", "item", "sum", "sums")),
+    ]
+)
+
+
+class Lists:
+    """Entries of F that are distances, as kernels read them; see lists.inl.
+
+    Attributes
+    ----------
+    known : array of PART
+        Of each part its first item and sum, and how many sums a group has.
+    items : int64 array (parts,)
+        How many items each part has.
+    walked, swept, climbed : arrays
+        Of regions, of the top, and of its climb: rows, lengths, numbers, lists, whether there are several walks, and
+        lengths and numbers among columns.
+    places, owners : arrays
+        Of the sums of regions, of the top and of the climb: where they are in F, and their strips or columns.
+    """
+
+    def __init__(self, layout: Layout, numbers: Numbers, kernels: dict[str, Any], dtype: np.dtype) -> None:
+        import cupy
+
+        def launch(name: str, count: int, *given: Any) -> None:
+            if count:
+                kernels[name]((-(-count // 256),), (256,), given)
+
+        of = {side: addresses(*numbers.of(side)) for side in ("lower", "upper")}
+        spans, kinds = layout.spans, (layout.walking, layout.strips, layout.climbed)
+        flags = cupy.zeros(int(spans[-1]) + 1, np.int32)
+        for k, items in enumerate(kinds):
+            kept = of["upper" if k == 2 else "lower"][0]
+            at = flags.data.ptr + 4 * (int(spans[k]) + 1)
+            launch("flag_items", items.count, items.entries.data.ptr, np.int32(items.count), kept, at)
+        for k, array, apart, side in ((3, layout.climbing[0], 1, "upper"), (4, layout.owing, 8, "lower")):
+            at = flags.data.ptr + 4 * (int(spans[k]) + 1)
+            launch("flag_entries", len(array), array.data.ptr, np.int32(len(array)), np.int32(apart), of[side][0], at)
+        order = cupy.cumsum(flags, dtype=np.int32)
+        orders, told = [order.data.ptr + 4 * int(x) for x in spans], order[layout.marks].get().astype(np.int64)
+        counts, parts = np.diff(told[: len(spans)]), len(layout.part_strips)
+        ends, regions = np.split(told[len(spans) :], [parts])
+        ends, regions = ends - told[1], regions.reshape(-1, 2)
+        # Of each part its first item and sum, and how many: `Part` in flows.cu.
+        known = self.known = np.zeros(len(layout.parts.above) + (not layout.classes), PART)
+        known["item"][: parts - 1], self.items = ends[:-1], np.diff(ends)
+        known["sum"][: parts - 1] = 8 * layout.part_strips[:-1] + 4 * ends[:-1]
+        known["sums"][: parts - 1] = 8 * np.diff(layout.part_strips) + 4 * self.items
+        sums = 8 * layout.parts.regions + 4 * regions
+        if not layout.classes:
+            sums = np.array([[0, 8 * len(layout.walking.corner) + 4 * counts[0]]])
+        known["sum"][len(known) - len(sums) :] = sums[:, 0]
+        known["sums"][len(known) - len(sums) :] = sums[:, 1] - sums[:, 0]
+        referenced, climbs = cupy.zeros(len(layout.units) + 1, np.int32), int(counts[3])
+        made, self.places, self.owners = [], [], []
+        for k, items in enumerate(kinds):
+            count, strips = max(1, int(counts[k])), len(items.corner)
+            rows, several = cupy.empty(count, np.int32), cupy.zeros(max(1, strips), np.int32)
+            long, many = cupy.empty((count, 4), dtype), cupy.empty((count, 4), dtype)
+            lists, first = cupy.empty(strips + 1, np.int32), (layout.n, climbs) if k == 2 else (0, 0)
+            corner = [cupy.empty((max(1, strips), 6), dtype) for _ in range(2)]
+            places, owners = cupy.empty((2, 8 * strips + 4 * int(counts[k]) + first[1]), np.int32)
+            at = places.data.ptr + 4 * first[1], owners.data.ptr + 4 * first[1], np.int32(first[0])
+            given, own = of["upper" if k == 2 else "lower"], items
+            units = 0 if own.units is None else own.units.data.ptr
+            launch(
+                "fill_items", own.count, *addresses(own.entries, own.rows, own.strips), np.int32(own.count), orders[k],
+                *given, *addresses(rows, long, many, several), *at, units, referenced.data.ptr,
+            )  # fmt: skip
+            launch(
+                "fill_strips", strips + 1, *addresses(own.corner, own.starts), np.int32(strips), orders[k], *given,
+                *addresses(*corner, lists, several), *at,
+            )  # fmt: skip
+            made.append((rows, long, many, lists, several, *corner))
+            self.places.append(places)
+            self.owners.append(owners)
+        self.walked, self.swept, self.climbed = made
+        entries, slots, columns, starts = layout.climbing
+        self.climb_entries, self.climb_numbers = (
+            cupy.empty((max(1, climbs), 2), dtype),
+            cupy.empty(max(1, climbs), dtype),
+        )
+        self.climb_begin = cupy.empty(len(starts), np.int32)
+        launch(
+            "fill_climb", len(entries), *addresses(entries, slots, columns), np.int32(len(entries)), orders[3],
+            *of["upper"], *addresses(self.climb_entries, self.climb_numbers, self.places[2], self.owners[2]),
+        )  # fmt: skip
+        launch("fill_begins", len(starts), starts.data.ptr, np.int32(len(starts)), orders[3], self.climb_begin.data.ptr)
+        strips = self.climbed[3]
+        more = climbs + 8 * cupy.arange(1, len(strips)) + 4 * strips[1:]
+        self.climb_sums = cupy.concatenate((self.climb_begin, more.astype(np.int32)))
+        count, begin, items_of = max(1, int(counts[4])), layout.owing_begin, cupy.asarray(ends.astype(np.int32))
+        self.debts = (
+            cupy.empty((count, 4), np.int32),
+            *(cupy.empty(count, dtype) for _ in range(2)),
+            cupy.empty_like(begin),
+        )
+        launch(
+            "fill_debts", len(layout.owing), layout.owing.data.ptr, np.int32(len(layout.owing)), orders[4], orders[1],
+            items_of.data.ptr, *of["lower"][1:], *addresses(*self.debts[:3]),
+        )  # fmt: skip
+        launch("fill_begins", len(begin), begin.data.ptr, np.int32(len(begin)), orders[4], self.debts[3].data.ptr)
+        self.units = cupy.empty((len(layout.units), 8), np.int32)
+        lists, several = self.walked[3:5]
+        launch(
+            "fill_units", len(layout.units), layout.units.data.ptr, np.int32(len(layout.units)),
+            *addresses(lists, several, referenced, self.units),
+        )  # fmt: skip

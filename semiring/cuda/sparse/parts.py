@@ -1,0 +1,182 @@
+"""An elimination tree cut into parts, each with lanes of its own, and regions, for sums over best paths on the GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ...cpu.sparse import regions, walks
+from .sweep import WARP
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of the kernels.
+
+    Attributes
+    ----------
+    each : int
+        Lanes of a thread.
+    warps : int
+        Warps of a block that walks a region.
+    stack : int
+        Rows of a stack.
+    program : int
+        Bytes that a region takes in addition.
+    cuts : tuple of int
+        The tree is cut where subtrees have no more columns than each of these, descending.
+    """
+
+    each: int = 2
+    warps: int = 2
+    stack: int = 32
+    program: int = 16 << 10
+    cuts: tuple[int, ...] = (1 << 18, 1 << 16, 1 << 14, 1 << 12, 1 << 10)
+
+    @classmethod
+    def of(cls, slack: float) -> Shape:
+        """Where lengths are rounded, all sources walk regions: smaller ones, so that more are there at a time."""
+        return cls(warps=4, stack=16, program=8 << 10) if slack > 0 else cls()
+
+    def shared(self, itemsize: int, stack: int = 0, program: int = 0) -> int:
+        """Bytes of a block that walks a region, of lengths of so many bytes; of one that is small, maybe."""
+        path = (stack or self.stack) * WARP * self.each * (2 * itemsize + 8)
+        return self.warps * path + (program or self.program) * itemsize // 4
+
+    def within(self, limit: int) -> Shape:
+        """The same with fewer warps, where a block may have no more than `limit` bytes."""
+        few = self.warps
+        while few > 1 and replace(self, warps=few).shared(8) > limit:
+            few -= 1
+        return replace(self, warps=few)
+
+    def text(self, kind: str, slack: float) -> str:
+        """As constants for the kernels."""
+        names = f"each = {self.each}, warps = {self.warps}"
+        return (
+            f"constexpr int {names};\nusing Length = {kind};\nusing Number = {kind};\n"
+            f"constexpr bool slack = {str(slack > 0).lower()};\nconstexpr double scale = {1.0 + slack!r};\n"
+        )
+
+
+class Parts:
+    """A tree cut into parts that have lanes of their own, and regions; on the host.
+
+    Without `classes` there is one part, and all regions have its lanes.
+
+    Attributes
+    ----------
+    kind : int32 array (supernodes,)
+        `regions.TOP` for those above regions.
+    top, part : int32 arrays
+        The supernodes above regions, part by part; and of every supernode its part, −1 in regions.
+    tier_of, tiers : int32 array (parts above regions,), list of slices
+        Which parts have their lanes found together; the last tier are regions.
+    regions, roots, units, order, root : int32 arrays
+        As `walks.walked` has them.
+    stacks, programs : int64 arrays (regions,)
+        Rows that the stack of each has, and bytes of what it reads, of lengths of four.
+    cuts, border_of, borders : int arrays
+        The uppermost supernodes of all parts but the first; of the rows of all their borders the part and the column.
+    above, counts, rows, owed : int arrays (parts,)
+        The part that is above each; rows of its border, of all its own, and of what parts below owe to it.
+    owing, owing_above, first_owed : int arrays
+        Supernodes that owe to rows of their borders, the parts of these, and where it begins among what these are owed.
+    """
+
+    tiers: list[slice]
+    above: np.ndarray
+    cuts: np.ndarray
+    top: np.ndarray
+
+    def __init__(self, S: Any, shape: Shape, *, classes: bool) -> None:
+        self.S, count = S, len(S)
+        self.width, self.reach = (np.diff(x).astype(np.int64) for x in (S.first, S.begin))
+        m = self.width + self.reach
+        self.strip_count = -(-self.width // 4)
+        self.items = self.strip_count * m - 2 * self.strip_count * (self.strip_count - 1) - self.width
+        total = np.concatenate(([0], np.cumsum(96 * self.strip_count + 20 * self.items)))
+        self.kind, low, high = np.zeros((3, count), np.int32)
+        tree, limit = (S.parent, S.child, S.leaf, S.first, S.begin, total), shape.program - 64
+        deep = np.zeros(count, np.int64)
+        found = walks.subtrees(*tree, shape.stack, limit, int(classes), deep, self.kind, low, high)
+        self._cut(shape.cuts if classes else ())
+        # Regions, and the order in which their supernodes are done.
+        self.regions, roots = np.zeros((found, 2), np.int32), np.zeros((count, 4), np.int32)
+        self.order = np.zeros(count - len(self.top), np.int32)
+        units = np.zeros((int(self.strip_count.sum()), 5), np.int32)
+        self.root, numbered = np.zeros((2, count), np.int32)
+        tables = S.first, S.begin, S.rows, S.base, S.parent, S.child, low[:found], high[:found]
+        made = walks.walked(*tables, self.root, self.regions, roots, self.order, units, numbered)
+        self.roots, self.units = roots[: made[0]], units[: made[1]]
+        subtrees = self.roots[:, 0].copy()
+        above = np.where(S.parent[subtrees] >= 0, self.part[S.parent[subtrees]], 0)
+        many = len(self.tier_of)
+        if classes:  # a part each
+            self.tiers.append(slice(many, many + found))
+            self.above, self.cuts = np.concatenate((self.above, above)), np.concatenate((self.cuts, subtrees))
+            self.owing, self.owing_above = self.cuts, self.above[1:]
+        else:
+            self.owing, self.owing_above = subtrees, above
+        self.of_region = many + (np.arange(found, dtype=np.int32) if classes else np.zeros(found, np.int32))
+        # Rows that the stack of each has, and bytes of what it reads.
+        of_root = np.searchsorted(-high[:found], -subtrees - 1, side="right") - 1  # both descend
+        self.stacks = np.zeros(found, np.int64)
+        np.maximum.at(self.stacks, of_root, self.reach[subtrees] + deep[subtrees])
+        self.programs = total[high[:found]] - total[low[:found]] + 64
+        self._number()
+
+    def _cut(self, sizes: tuple[int, ...]) -> None:
+        """Parts of supernodes whose subtrees have as many columns as those of their uppermost, about."""
+        S, count = self.S, len(self.S)
+        part, root, above, tier_of = np.empty((4, count + 1), np.int32)
+        columns = S.first[1:] - S.first[S.leaf]
+        tier = (columns[:, None] < np.array(sizes, np.int64)).sum(axis=1)
+        many = walks.parts(S.parent, self.kind, tier, part, root, above, tier_of)
+        by, number = np.argsort(tier_of[:many], kind="stable"), np.full(many + 1, -1, np.int32)
+        number[by] = np.arange(many)
+        self.part, self.tier_of = number[part[:count]], tier_of[:many][by]
+        self.above, self.cuts = number[above[:many][by]], root[:many][by][1:]
+        self.tiers = runs(self.tier_of)
+        top = np.flatnonzero(self.kind == regions.TOP).astype(np.int32)
+        self.top = top[np.argsort(self.part[top], kind="stable")]
+
+    def _number(self) -> None:
+        """Rows of parts: of the border, ascending, then of their columns; and those of what is owed."""
+        S, w, r, parts = self.S, self.width, self.reach, len(self.above)
+        self.counts = np.concatenate(([0], r[self.cuts])).astype(np.int64)
+        of_top = np.repeat(self.part[self.top], w[self.top])
+        own = np.bincount(of_top, minlength=parts)
+        wide = w[self.top]
+        column = np.arange(len(of_top)) + np.repeat(S.first[self.top] - np.cumsum(wide) + wide, wide)
+        self._part_of, self._rank = np.full((2, S.n), -1, np.int64)
+        self._part_of[column] = of_top
+        self._rank[column] = np.arange(len(column)) - (np.cumsum(own) - own)[of_top]
+        self.border_of, self.borders = np.repeat(np.arange(1, parts), r[self.cuts]), S.rows[self.ranges(self.cuts)]
+        self.starts = np.cumsum(self.counts) - self.counts
+        self._key = self.border_of * (S.n + 1) + self.borders
+        self.rows, sizes, order = self.counts + own, r[self.owing], np.argsort(self.owing_above, kind="stable")
+        self.owed = np.bincount(self.owing_above, sizes, minlength=parts).astype(np.int64)
+        self.first_owed = np.empty(len(self.owing), np.int64)
+        self.first_owed[order] = np.cumsum(sizes[order]) - sizes[order]
+        self.first_owed -= (np.cumsum(self.owed) - self.owed)[self.owing_above]
+
+    def ranges(self, supernodes: np.ndarray) -> np.ndarray:
+        """Where rows of these supernodes are among those of the structure, one after the other."""
+        each = self.reach[supernodes]
+        return np.arange(int(each.sum())) + np.repeat(self.S.begin[supernodes] - np.cumsum(each) + each, each)
+
+    def row_in(self, parts: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Which rows of parts columns are, of their own or of their borders."""
+        there = np.searchsorted(self._key, parts * (self.S.n + 1) + columns) - self.starts[parts]
+        found: np.ndarray = np.where(self._part_of[columns] == parts, self.counts[parts] + self._rank[columns], there)
+        return found
+
+
+def runs(keys: np.ndarray) -> list[slice]:
+    """Where equal keys, which are sorted, begin and end."""
+    edges = [0, *(np.flatnonzero(np.diff(keys)) + 1).tolist(), len(keys)]
+    return [slice(*run) for run in pairwise(edges) if run[1] > run[0]]
