@@ -405,15 +405,18 @@ class Eliminated(Engine):
             return None
         if self.device != "cpu" and callable(asked):  # on a GPU all sources ask alike
             return None
-        tails, heads, weights = (x[used] for x in edges)
+        every = bool(used.all())
+        tails, heads, weights = edges if every else (x[used] for x in edges)
         try:
             found = flows(E, tails, heads, weights, self.threads)
             if not found.suitable or not found.add(sources, asked, report):
                 return None
         except MemoryNeeded:  # rows take less
             return None
-        along = np.zeros(len(used))
-        along[used] = found.along()
+        along = found.along()
+        if not every:
+            along, some = np.zeros(len(used)), along
+            along[used] = some
         return along, found.ends
 
     def table(self) -> Array:

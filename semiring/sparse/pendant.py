@@ -47,6 +47,8 @@ class Core:
         The strong component of each.
     reach, reached_from : sparse arrays (components, components)
         1 for those that a component reaches, and for those that reach it.
+    whole : bool
+        Whether there is one component.
     """
 
     def __init__(self, analysis: Analysis, removed: np.ndarray, parent: np.ndarray) -> None:
@@ -76,6 +78,7 @@ class Core:
         for _ in range(components.bit_length()):
             reach = np.minimum(reach @ reach, 1)
         self.reach, self.reached_from = (csr_array(R.astype(np.float64)) for R in (reach, reach.T))
+        self.whole = components == 1
 
     @classmethod
     def of(cls, analysis: Analysis) -> Core | None:
@@ -136,13 +139,17 @@ class Flows:
         pendant.gather(trees, core.parent, count)
         pendant.gather(trees, core.parent, wanted)
         there, far = count[core.vertices], wanted[core.vertices]
-        reached, reaching = (
-            R @ np.bincount(label, x, R.shape[0]) for x, R in ((far, core.reach), (there, core.reached_from))
-        )
-        at = label[core.root]
-        self.ends += np.rint(reaching[at] - own).astype(np.int64)
-        self.sums[0] += count[trees] * (reached[at[trees]] - wanted[trees])
-        self.sums[1] += (reaching[at[trees]] - count[trees]) * wanted[trees]
+        if core.whole:  # all reach all
+            above, below = far.sum(), there.sum()
+            reaching = below
+        else:
+            of, by = (R @ np.bincount(label, x, R.shape[0]) for x, R in ((far, core.reach), (there, core.reached_from)))
+            at = label[core.root]
+            reaching, above, below = by[at], of[at[trees]], by[at[trees]]
+        self.ends += np.rint(reaching - own).astype(np.int64)
+        there_below, asking = count[trees], wanted[trees]
+        self.sums[0] += there_below * (above - asking)
+        self.sums[1] += (below - there_below) * asking
         if self.inner is None:
             report(len(sources))
             return True
