@@ -541,7 +541,7 @@ def test_sources_that_a_subtree_cannot_tell_apart_are_one_lane(kind, emulated_ke
         from semiring.cuda.sparse import classes
         from semiring.cuda.sparse.parts import Shape
 
-        reached, reach = [], classes.Lower.reach
+        reached, reach = [], classes.PartLanes.reach
 
         def reaching(lower, tier):
             reach(lower, tier)
@@ -549,7 +549,7 @@ def test_sources_that_a_subtree_cannot_tell_apart_are_one_lane(kind, emulated_ke
                 cuts = lower.cuts[-1][1]
                 reached.extend(zip(cuts["part"], cuts["classes"], cuts["used"] - cuts["classes"], strict=True))
 
-        monkeypatch.setattr(classes.Lower, "reach", reaching)
+        monkeypatch.setattr(classes.PartLanes, "reach", reaching)
         shape = Shape(stack=8, program=1 << 10, cuts=(40, 10))
         want, got = swept_backwards(kind, shape, monkeypatch, half=False)
         np.testing.assert_allclose(got.along(), want.along(), rtol=1e-12, atol=1e-12)
@@ -633,7 +633,7 @@ def test_batches_of_which_less_fits_than_was_thought(emulated_kernels, monkeypat
         from semiring.cuda.sparse import classes
         from semiring.cuda.sparse.parts import Shape
 
-        reach, refused = classes.Lower.reach, []
+        reach, refused = classes.PartLanes.reach, []
 
         def reaching(lower, tier):
             if tier == 2 and lower.known["lanes"][0] > 64:
@@ -641,13 +641,13 @@ def test_batches_of_which_less_fits_than_was_thought(emulated_kernels, monkeypat
                 raise MemoryError
             reach(lower, tier)
 
-        monkeypatch.setattr(classes.Lower, "reach", reaching)
+        monkeypatch.setattr(classes.PartLanes, "reach", reaching)
         for kind in ("streets", "islands"):
             want, got = swept_backwards(kind, Shape(stack=8, program=1 << 10, cuts=(40, 10)), monkeypatch)
             np.testing.assert_allclose(got.along(), want.along(), rtol=1e-12, atol=1e-12)
             np.testing.assert_array_equal(got.ends, want.ends)
         assert refused == [256, 128, 128]
-        monkeypatch.setattr(classes.Lower, "reach", lambda *_: (_ for _ in ()).throw(MemoryError))
+        monkeypatch.setattr(classes.PartLanes, "reach", lambda *_: (_ for _ in ()).throw(MemoryError))
         with pytest.raises(MemoryNeeded, match=r"flows: sums from 64 sources must fit on cuda, got .* free"):
             swept_backwards("streets", Shape(), monkeypatch)
 

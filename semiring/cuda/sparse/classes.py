@@ -24,12 +24,12 @@ CUT = np.dtype(
 EACH, WARPS = 128, 4
 
 
-class Lower:
+class PartLanes:
     """Parts of a tree and their lanes, for a batch of sources; see classes.inl.
 
     Attributes
     ----------
-    parts : uint8 array
+    table : uint8 array
         As kernels read them: `Part` in flows.cu.
     cuts : list
         Of each tier that was reached: CUT on the device and on the host, the most lanes above, and what is there.
@@ -45,7 +45,7 @@ class Lower:
         self.near, self.inside = near[0], near[1] - near[0]
         self.cuts: list[Any] = []
         self.taken = 0
-        self.parts: Any = None
+        self.table: Any = None
 
     def _memory(self, part: slice, lanes: np.ndarray) -> None:
         """What parts with so many lanes need, and where it is."""
@@ -82,9 +82,8 @@ class Lower:
 
         known, layout = self.known, self.layout
         self._memory(slice(0, 1), np.array([len(starts)]))
-        lanes = np.zeros(
-            (4, len(starts)), np.int32
-        )  # their columns, which they are, how many, and as how many they count
+        # Of lanes their columns, which of the sources they are, how many, and as how many they count.
+        lanes = np.zeros((4, len(starts)), np.int32)
         lanes[0], lanes[1], lanes[2], lanes[3, : len(times)] = starts, np.arange(len(starts)), starts >= 0, times
         self.first = cupy.asarray(lanes)
         for name, array in zip(("starts", "origs", "members", "times"), self.first, strict=True):
@@ -111,54 +110,68 @@ class Lower:
         """Find the lanes of a tier's parts, from those above."""
         import cupy
 
-        layout, kernels, known = self.layout, self.flows.kernels, self.known
-        if tier and layout.classes:
-            run = layout.parts.tiers[tier]
-            some, above = slice(run.start - 1, run.stop - 1), layout.parts.above[run]
-            lanes = known["lanes"][above].astype(np.int64)
-            pairs, places = np.cumsum(lanes) - lanes, 1 << np.ceil(np.log2(2 * lanes + 1)).astype(np.int64)
-            count, table = int(lanes.sum()), int(places.sum())
-            if count >= 1 << 31:
-                raise MemoryError
-            count = max(count, 1)
-            slots, order = cupy.empty(count, np.int32), cupy.zeros(count, np.int32)
-            borders = cupy.empty((count, 2), self.flows.dtype)
-            keys, firsts = cupy.zeros(table, np.uint64), cupy.full(table, 2**31 - 1, np.int32)
-            cuts = np.zeros(len(above), CUT)
-            cuts["rows"] = layout.border_rows.data.ptr + 4 * layout.parts.starts[run]
-            for name, array in (("slots", slots), ("order", order), ("borders", borders)):
-                cuts[name] = array.data.ptr + array.nbytes // count * pairs
-            for name, array in (("keys", keys), ("firsts", firsts)):
-                cuts[name] = array.data.ptr + array.itemsize * (np.cumsum(places) - places)
-            cuts["part"], cuts["above"] = np.arange(run.start, run.stop), above
-            cuts["count"], cuts["mask"], cuts["near"] = layout.parts.counts[run], places - 1, self.near[some]
-            cuts["low"], cuts["high"] = layout.cut_low[some], layout.cut_high[some]
-            cuts["owed"] = layout.parts.rows[above] + layout.parts.first_owed[some]
-            cuts["flag"] = self.flows.lists.items[above] + layout.parts.first_owed[some]
-            grid, each = (len(cuts), max(1, -(-int(lanes.max()) // EACH))), (EACH,)
-            given = cupy.asarray(cuts.view(np.uint8)), cupy.asarray(known.view(np.uint8))
-            kernels["class_keys"](grid, each, (*addresses(*given), self.half))
-            kernels["class_firsts"](grid, each, addresses(*given))
-            self.taken += keys.nbytes + firsts.nbytes
-            del keys, firsts
-            order = cupy.cumsum(order, dtype=np.int32)
-            ends = order[cupy.asarray(np.maximum(pairs + lanes, 1) - 1)].get().astype(np.int64) * (pairs + lanes > 0)
-            cuts["before"][1:], cuts["order"] = ends[:-1], order.data.ptr + 4 * pairs
-            cuts["classes"] = ends - cuts["before"]
-            cuts["used"] = cuts["classes"] + self.inside[some]
-            unit = WARP * layout.shape.each
-            wide = -(-cuts["used"].astype(np.int64) // unit) * unit
-            self._memory(run, wide)
-            greatest, size = cupy.zeros((2, max(1, int(wide.sum()))), self.flows.dtype), self.flows.dtype.itemsize
-            for name, array in (("nearest", greatest[0]), ("most", greatest[1])):
-                cuts[name] = array.data.ptr + size * (np.cumsum(wide) - wide)
-            given = cupy.asarray(cuts.view(np.uint8)), cupy.asarray(known.view(np.uint8))
-            for name in ("class_lanes", "class_borders"):
-                kernels[name](grid, each, addresses(*given))
-            kept = slots, borders, order, greatest
-            self.cuts.append((given[0], cuts, int(lanes.max()), kept))
-            self.taken += sum(array.nbytes for array in kept)
-        self.parts = cupy.asarray(known.view(np.uint8))
+        if tier and self.layout.classes:
+            self._classes(self.layout.parts.tiers[tier])
+        self.table = cupy.asarray(self.known.view(np.uint8))
+
+    def _classes(self, run: slice) -> None:
+        """Classes of lanes above these parts; then their lanes, and what these see of the borders."""
+        import cupy
+
+        known, kind = self.known, self.flows.dtype
+        cuts = self._cuts(run)
+        lanes = known["lanes"][cuts["above"]].astype(np.int64)
+        pairs, places = np.cumsum(lanes) - lanes, cuts["mask"] + np.int64(1)
+        count, table = max(1, int(lanes.sum())), int(places.sum())
+        if count >= 1 << 31:
+            raise MemoryError
+        slots, order = cupy.empty(count, np.int32), cupy.zeros(count, np.int32)
+        borders = cupy.empty((count, 2), kind)
+        keys, firsts = cupy.zeros(table, np.uint64), cupy.full(table, 2**31 - 1, np.int32)
+        for name, array, begin in (
+            ("slots", slots, pairs), ("order", order, pairs), ("borders", borders, 2 * pairs),
+            ("keys", keys, np.cumsum(places) - places), ("firsts", firsts, np.cumsum(places) - places),
+        ):  # fmt: skip
+            cuts[name] = array.data.ptr + array.itemsize * begin
+        grid = len(cuts), max(1, -(-int(lanes.max()) // EACH))
+
+        def launch(name: str, *more: Any) -> Any:
+            given, table = cupy.asarray(cuts.view(np.uint8)), cupy.asarray(known.view(np.uint8))
+            self.flows.kernels[name](grid, (EACH,), (*addresses(given, table), *more))
+            return given
+
+        launch("class_keys", self.half)
+        launch("class_firsts")
+        self.taken += keys.nbytes + firsts.nbytes
+        del keys, firsts
+        order = cupy.cumsum(order, dtype=np.int32)
+        ends = order[cupy.asarray(np.maximum(pairs + lanes, 1) - 1)].get().astype(np.int64) * (pairs + lanes > 0)
+        cuts["before"][1:], cuts["order"] = ends[:-1], order.data.ptr + 4 * pairs
+        cuts["classes"] = ends - cuts["before"]
+        cuts["used"] = cuts["classes"] + self.inside[run.start - 1 : run.stop - 1]
+        unit = WARP * self.layout.shape.each
+        wide = -(-cuts["used"].astype(np.int64) // unit) * unit
+        self._memory(run, wide)
+        greatest = cupy.zeros((2, max(1, int(wide.sum()))), kind)
+        for name, array in zip(("nearest", "most"), greatest, strict=True):
+            cuts[name] = array.data.ptr + kind.itemsize * (np.cumsum(wide) - wide)
+        launch("class_lanes")
+        kept = launch("class_borders"), slots, borders, order, greatest
+        self.cuts.append((kept[0], cuts, int(lanes.max()), kept))
+        self.taken += sum(array.nbytes for array in kept)
+
+    def _cuts(self, run: slice) -> np.ndarray:
+        """What is known of these parts before their lanes are."""
+        layout, parts = self.layout, self.layout.parts
+        some, above = slice(run.start - 1, run.stop - 1), parts.above[run]
+        cuts = np.zeros(len(above), CUT)
+        cuts["rows"] = layout.border_rows.data.ptr + 4 * parts.starts[run]
+        cuts["part"], cuts["above"], cuts["count"] = np.arange(run.start, run.stop), above, parts.counts[run]
+        cuts["mask"] = (1 << np.ceil(np.log2(2 * self.known["lanes"][above] + 1)).astype(np.int64)) - 1
+        cuts["low"], cuts["high"], cuts["near"] = layout.cut_low[some], layout.cut_high[some], self.near[some]
+        cuts["owed"] = parts.rows[above] + parts.first_owed[some]
+        cuts["flag"] = self.flows.lists.items[above] + parts.first_owed[some]
+        return cuts
 
     def owe(self, tier: int) -> None:
         """Tell the parts above a tier's what these owe to them."""
@@ -166,4 +179,4 @@ class Lower:
             return
         on_device, cuts, lanes, _ = self.cuts.pop()
         blocks = max(1, -(-lanes // (WARP * self.layout.shape.each * WARPS)))
-        self.flows.kernels["class_owes"]((len(cuts), blocks), (WARP * WARPS,), addresses(on_device, self.parts))
+        self.flows.kernels["class_owes"]((len(cuts), blocks), (WARP * WARPS,), addresses(on_device, self.table))

@@ -14,7 +14,7 @@ from ...errors import MemoryNeeded
 from ...memory import available, require, shown
 from .. import compile, gpu
 from ..gpu import on_device
-from .classes import WARPS, Lower
+from .classes import WARPS, PartLanes
 from .counted import Numbers
 from .layout import Layout
 from .lists import Lists
@@ -173,8 +173,8 @@ class Flows:
         lanes = groups * wide
         starts = np.full(lanes, -1, np.int32)
         starts[: len(columns)] = columns
-        lower = Lower(self, columns, half=half)
-        lower.begin(starts, times)
+        parts = PartLanes(self, columns, half=half)
+        parts.begin(starts, times)
         starts, pitch, halved = cupy.asarray(starts), np.int32(lanes), np.int32(half)
         z, owed = cupy.empty((layout.height, lanes, 2), self.dtype), cupy.empty((layout.height + 1, lanes))
         path, missing = cupy.empty((max(layout.height, 1), lanes), np.int32), cupy.zeros(layout.n, np.int32)
@@ -191,29 +191,29 @@ class Flows:
         for nodes in reversed(layout.levels):
             launch("climb_level", nodes, blocks, *climbed, *paths, owed.data.ptr, pitch)
         for tier, levels in enumerate(layout.swept):
-            lower.reach(tier)
-            given = *swept, *places, lower.parts.data.ptr, z.data.ptr, pitch, *ends, halved
+            parts.reach(tier)
+            given = *swept, *places, parts.table.data.ptr, z.data.ptr, pitch, *ends, halved
             for nodes in levels:
-                launch("sweep_down", nodes, lower.blocks(tier), *given)
+                launch("sweep_down", nodes, parts.blocks(tier), *given)
         if layout.walks:
-            lower.reach(len(layout.swept))
+            parts.reach(len(layout.swept))
             slots, lengths, numbers, items, _, corner, corner_numbers = addresses(*lists.walked)
             walk = lists.units.data.ptr, slots, lengths, numbers, items, corner, corner_numbers
             others = addresses(layout.roots, layout.root_rows, wanted, layout.lowest)
-            memory = lower.parts.data.ptr, *addresses(z, owed), pitch, *ends, halved
+            memory = parts.table.data.ptr, *addresses(z, owed), pitch, *ends, halved
             shape, last = layout.shape, len(layout.parts.tiers) - 1
-            blocks_each, threads = lower.blocks(last, shape.warps), (WARP * shape.warps,)
+            blocks_each, threads = parts.blocks(last, shape.warps), (WARP * shape.warps,)
             for rows, program, regions, of in layout.walks:
                 given = *addresses(regions, of), np.int32(len(regions)), *walk, *others, *memory, np.int32(rows)
                 size = shape.shared(self.dtype.itemsize, rows, program)
                 found["walk_regions"]((len(regions) * blocks_each,), threads, given, size)
-            lower.owe(len(layout.swept))
+            parts.owe(len(layout.swept))
         asked = addresses(wanted, *lists.debts)
-        given = *swept, *asked, *places, lower.parts.data.ptr, *addresses(z, owed), pitch, halved
+        given = *swept, *asked, *places, parts.table.data.ptr, *addresses(z, owed), pitch, halved
         for tier, levels in reversed(list(enumerate(layout.swept))):
             for nodes in [*reversed(levels), *([layout.borders[tier]] if tier else [])]:
-                launch("sweep_up", nodes, lower.blocks(tier), *given)
-            lower.owe(tier)
+                launch("sweep_up", nodes, parts.blocks(tier), *given)
+            parts.owe(tier)
         # What the climb carries: of groups whose lanes are below each column; neighbours, as lanes are sorted.
         active = starts[: len(columns)]
         low, high = active.searchsorted(layout.low), active.searchsorted(layout.high)
@@ -229,13 +229,13 @@ class Flows:
         self.missing += missing
         for of, last_met, to, strips in zip(layout.parts_of, layout.last, lists.places, lists.owners, strict=False):
             if len(to):
-                given = *addresses(lower.parts, of, strips, last_met), np.int32(len(to))
+                given = *addresses(parts.table, of, strips, last_met), np.int32(len(to))
                 found["join_groups"]((-(-len(to) // 256),), (256,), (*given, *addresses(to, self.below), halved))
         to, owners = lists.places[2], lists.owners[2]
         if len(to):
             given = *addresses(sums, lists.climb_sums, owners), np.int32(len(to)), *addresses(begins, touched)
             found["join_climbs"]((-(-len(to) // 256),), (256,), (*given, *addresses(to, self.beyond)))
-        return lower.taken + sum(array.nbytes for array in (z, owed, path, sums))
+        return parts.taken + sum(array.nbytes for array in (z, owed, path, sums))
 
     @property
     @on_device

@@ -94,10 +94,8 @@ class Lists:
             self.owners.append(owners)
         self.walked, self.swept, self.climbed = made
         entries, slots, columns, starts = layout.climbing
-        self.climb_entries, self.climb_numbers = (
-            cupy.empty((max(1, climbs), 2), dtype),
-            cupy.empty(max(1, climbs), dtype),
-        )
+        self.climb_entries = cupy.empty((max(1, climbs), 2), dtype)
+        self.climb_numbers = cupy.empty(max(1, climbs), dtype)
         self.climb_begin = cupy.empty(len(starts), np.int32)
         launch(
             "fill_climb", len(entries), *addresses(entries, slots, columns), np.int32(len(entries)), orders[3],
@@ -108,11 +106,8 @@ class Lists:
         more = climbs + 8 * cupy.arange(1, len(strips)) + 4 * strips[1:]
         self.climb_sums = cupy.concatenate((self.climb_begin, more.astype(np.int32)))
         count, begin, items_of = max(1, int(counts[4])), layout.owing_begin, cupy.asarray(ends.astype(np.int32))
-        self.debts = (
-            cupy.empty((count, 4), np.int32),
-            *(cupy.empty(count, dtype) for _ in range(2)),
-            cupy.empty_like(begin),
-        )
+        of_debts = (cupy.empty(count, dtype) for _ in range(2))
+        self.debts = cupy.empty((count, 4), np.int32), *of_debts, cupy.empty_like(begin)
         launch(
             "fill_debts", len(layout.owing), layout.owing.data.ptr, np.int32(len(layout.owing)), orders[4], orders[1],
             items_of.data.ptr, *of["lower"][1:], *addresses(*self.debts[:3]),
