@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from processes import ROOT
 
-from apsp import Graph, Result, cycle, grid, shortest_paths
+from apsp import Graph, Result, cycle, grid, road_like, shortest_paths
 from apsp.result.flowing import Flowing
 from semiring import Elimination, Op, Semiring, min_plus
 from semiring.errors import (
@@ -108,6 +108,8 @@ def test_the_sweep_run_backwards(name, top, factor, dtype, always_swept, monkeyp
     q = rng.random((len(G), len(G)))
     found = []
     for threads in (1, 3):
+        if threads == 3:  # and with sources put together that are alike in a subtree
+            monkeypatch.setattr(swept, "SUBTREES", (1, 25))
         r = shortest_paths(graph, engine="elimination", threads=threads)
         assert r.betweenness() == pytest.approx(theirs, rel=1e-12, abs=1e-12)
         np.testing.assert_allclose(r.edge_betweenness(), of_networkx(G, graph, edges), rtol=1e-12, atol=1e-14)
@@ -129,9 +131,13 @@ def test_half_of_all_pairs_tell_what_edges_carry_both_ways(monkeypatch):
     weights = np.tile(rng.integers(1, 6, len(ends)), 2)
     some, asked = rng.choice(n, 40, replace=False), rng.random(n)
     batches, swept_by = [], swept._Worker.batch
-    monkeypatch.setattr(
-        swept._Worker, "batch", lambda self, *args, half: (batches.append(half), swept_by(self, *args, half=half))
-    )
+
+    def batch(self, *args, half, exact):
+        batches.append(half)
+        swept_by(self, *args, half=half, exact=exact)
+
+    monkeypatch.setattr(swept._Worker, "batch", batch)
+    monkeypatch.setattr(swept, "ALIKE", 128)
 
     def sums(weights, *, all_pairs=False):
         with monkeypatch.context() as patched:
@@ -150,6 +156,44 @@ def test_half_of_all_pairs_tell_what_edges_carry_both_ways(monkeypatch):
         assert sum(batches) == halves
         np.testing.assert_allclose(half.along(), every.along(), rtol=1e-12, atol=1e-12)
         np.testing.assert_array_equal(half.ends, every.ends)
+
+
+@pytest.mark.parametrize("kind", ["streets", "one way", "ties", "islands"])
+@pytest.mark.parametrize("half", [True, False])
+def test_sources_that_are_alike_in_a_subtree_are_swept_together(kind, half, monkeypatch):
+    """The same sums, and as many vertices that reach each; by lanes of which most subtrees need a few."""
+    graph, rng, told = road_like(900, seed=3), np.random.default_rng(3), []
+    tails, heads = np.concatenate((graph.rows, graph.cols)), np.concatenate((graph.cols, graph.rows))
+    weights = np.tile(graph.weights if kind != "ties" else rng.integers(1, 3, len(graph.rows)), 2)
+    keep = np.ones(len(tails), bool)
+    if kind == "one way":
+        keep[len(graph.rows) :] = rng.random(len(graph.rows)) < 0.6
+    if kind == "islands":
+        keep = np.tile(rng.random(len(graph.rows)) < 0.75, 2)
+    tails, heads, weights = tails[keep], heads[keep], weights[keep]
+    E, together = Elimination.from_arrays(tails, heads, weights, graph.n, "min_plus"), swept.alike.together
+    if not half:
+        monkeypatch.setattr(swept, "mutual", lambda *_: False)
+
+    def seen(y, *given):
+        told.append((together(y, *given)[0], y.shape[1]))
+        return together(y, *given)
+
+    monkeypatch.setattr(swept.alike, "together", seen)
+    found, some = [], np.sort(rng.permutation(graph.n)[:300])
+    for columns, lanes in (((1, 0), 128), ((8, 120), 256), ((1, 50), 16)):
+        monkeypatch.setattr(swept, "SUBTREES", columns)
+        monkeypatch.setattr(swept, "ALIKE", lanes)
+        sums = swept.Flows(E, tails, heads, weights, 2)
+        for sources in (np.arange(graph.n), some):
+            assert sums.add(sources, np.ones(graph.n), lambda _: None)
+        if lanes == 256:
+            assert sum(2 * wide <= every for wide, every in told) > len(told) / 2 > 10
+        told.clear()
+        found.append(sums)
+    for sums in found[1:]:
+        np.testing.assert_allclose(sums.along(), found[0].along(), rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(sums.ends, found[0].ends)
 
 
 @pytest.mark.parametrize("name", ["grid", "digraph", "two components"])
@@ -188,9 +232,22 @@ def test_the_sweep_run_backwards_of_tenths_in_float32(always_swept):
 
 def test_the_sweep_run_backwards_on_distances_beyond_int32(always_swept, monkeypatch):
     monkeypatch.delattr(Flowing, "_summed")
+    monkeypatch.setattr(swept, "SUBTREES", (1, 12))
     weights = np.arange(40) + (1 << 27)  # a few edges fit, forty do not
     r = shortest_paths(Graph.from_arrays(np.arange(40), np.arange(1, 41), weights, n=41), engine="elimination")
     assert r.edge_betweenness(normalized=False).tolist() == [k * (41 - k) for k in range(1, 41)]
+
+
+def test_sums_go_on_where_later_sources_need_wider_numbers():
+    tails, heads, weights = np.arange(40), np.arange(1, 41), np.arange(40) + (1 << 27)
+    E = Elimination.from_arrays(tails, heads, weights, 41, "min_plus")
+    F = swept.Flows(E, tails, heads, weights, 1)
+    assert F.add(np.array([38, 39]), np.ones(41), lambda _: None)
+    assert F.dtype == np.int32
+    assert F.add(np.arange(38), np.ones(41), lambda _: None)
+    assert F.dtype == np.float64
+    assert F.along().tolist() == [k * (41 - k) for k in range(1, 41)]
+    assert F.ends.tolist() == list(range(41))
 
 
 @pytest.mark.parametrize("number", [0, 1])

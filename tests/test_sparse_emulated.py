@@ -612,6 +612,18 @@ def test_equal_keys_of_different_borders_make_no_class(emulated_kernels, monkeyp
         flows.kernels.cache_clear()
 
 
+def test_sums_on_a_gpu_go_on_where_later_sources_need_wider_numbers(emulated_kernels):
+    tails, heads, weights = np.arange(40), np.arange(1, 41), np.arange(40) + (1 << 20)
+    E = semiring.Elimination.from_arrays(tails, heads, weights, 41, "min_plus")
+    with emulated.installed(emulated_kernels, dense=False):
+        F = on_gpu(E, tails, heads, weights)
+        for sources, kind in ((np.array([38, 39]), "float"), (np.arange(38), "double")):
+            assert F.add(sources, np.ones(41), lambda _: None)
+            assert F.kind == kind
+        assert F.along().tolist() == [k * (41 - k) for k in range(1, 41)]
+        assert F.ends.tolist() == list(range(41))
+
+
 @pytest.mark.parametrize("kind", ["rooms", "lattice"])
 def test_blocks_that_have_a_front_together(kind, emulated_kernels, monkeypatch):
     with emulated.installed(emulated_kernels, dense=False):

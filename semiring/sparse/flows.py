@@ -17,7 +17,7 @@ from ..cpu.kinds import Kind, choose
 from ..cpu.pool import run
 from ..cpu.processors import default_threads
 from ..cpu.routes.equality import SLACK
-from ..cpu.sparse import backward, counted, sweep
+from ..cpu.sparse import alike, backward, counted, sweep
 from ..cpu.sparse.counted import HINT, MANY
 from ..cpu.sparse.mutual import mutual, unreached
 from ..cpu.sparse.strips import STRIP
@@ -32,12 +32,14 @@ if TYPE_CHECKING:
 
 #: Lengths of which the greatest common divisor is found first: mostly it is 1.
 CHECKED = 1000
-#: Sources that are swept together, at most.
-LANES = 128
+#: Sources that are swept together, at most; and where those that are alike in a subtree are one there.
+LANES, ALIKE = 128, 256
 #: Batches whose sums are added up before they join those of others: the same for any number of threads.
 CHUNK = 8
 #: Bytes that the path from the root may take, in a core's own cache.
 NEAR = 1 << 20
+#: Columns of subtrees in which sources that are alike there are put together: at least, and at most.
+SUBTREES = 64, 4096
 #: How many pairs of a sweep take as long as one of elimination with numbers, and as one step of a row alone.
 ELIMINATED, ALONE = 10, 4
 
@@ -148,6 +150,7 @@ class Flows:
         threads = self.threads = threads or default_threads()
         self.suitable = False
         self._sums: list[np.ndarray]
+        self._halves: list[np.ndarray]
         self.ends: np.ndarray
         found = lengths_of(E.semiring, weights, S.n)
         if found is None:
@@ -176,14 +179,21 @@ class Flows:
                 return
         del memory
         self._keep(path, w)
+        # Largest subtrees of so many columns: their supernodes, from the last on, and columns.
+        columns, inside = S.first[1:] - S.first[S.leaf], np.append(S.first[1:] - S.first[S.leaf], [0])[S.parent]
+        largest = (columns <= SUBTREES[1]) & ((S.parent < 0) | (inside > SUBTREES[1])) & (columns >= SUBTREES[0])
+        high = np.flatnonzero(largest)[::-1] + 1
+        low = S.leaf[high - 1]
+        self.subtrees = low, high, (S.first[low], S.first[high])
         self._use(np.int32 if not self.slack and units.min() >= 0 and self.longest < backward.SHORT else np.float64)
         self.suitable = True
 
-    def lanes(self, sources: int) -> int:
-        """Lanes of a batch, for so many sources."""
-        unit = self.kind.tile.width // self.kind.itemsize
-        most = max(NEAR // ((self.kind.itemsize + 16) * max(1, self.S.height)) // unit * unit, 64)
-        return min(most, LANES, -(-sources // unit) * unit)
+    def lanes(self, sources: int, *, exact: bool = False) -> int:
+        """Lanes of a batch, for so many sources; more where what all ask is 1 and lengths are exact."""
+        unit, limit = self.kind.tile.width // self.kind.itemsize, ALIKE if exact else LANES
+        near = NEAR * limit // LANES
+        most = max(near // ((self.kind.itemsize + 16) * max(1, self.S.height)) // unit * unit, 64)
+        return min(most, limit, -(-sources // unit) * unit)
 
     def add(self, sources: np.ndarray, asked: np.ndarray | Callable[[slice], np.ndarray], report: Any) -> bool:
         """Add what goes from sources to all vertices that they reach; False where that cannot be said.
@@ -209,11 +219,14 @@ class Flows:
         alike = not callable(asked) and bool((asked == 1.0).all())
         half = alike and mutual(sources, np.ones(self.S.n), np.ones(len(sources))) and self.symmetric
         before = self._sums, self.ends
+        known = [x.copy() for x in (*self._sums, *self._halves, self.ends)] if self.ends.any() else None
         if half:
             self._sums, self.ends = [np.zeros(len(x)) for x in before[0]], np.zeros(self.S.n, np.int64)
         fits = self._add(sources, asked, report, alike=alike, half=half)
         if fits is None:
             self._use(np.float64)
+            if known is not None:  # sums are of the same entries
+                self._sums, self._halves, self.ends = known[:3], known[3:6], known[6]
             return self.add(sources, asked, report)
         if half:
             for total, added in zip(self._halves, self._sums, strict=True):
@@ -233,7 +246,8 @@ class Flows:
         half: bool,
     ) -> bool | None:
         """The same, of half of all pairs if that will do; None where 32 bits do not hold what is met."""
-        lanes = self.lanes(len(sources))
+        exact = alike and not self.slack
+        lanes = self.lanes(len(sources), exact=exact)
         order = np.argsort(self.S.position[sources], kind="stable") if not callable(asked) else np.arange(len(sources))
         parts = [order[k : k + lanes] for k in range(0, len(order), lanes)]
         chunks = [parts[k : k + CHUNK] for k in range(0, len(parts), CHUNK)]
@@ -251,7 +265,7 @@ class Flows:
             def chunk(worker: int, number: int) -> None:
                 for part in group[number]:  # noqa: B023 — it runs before the loop goes on
                     panel = unit if unit is not None else self._panel(asked, part, lanes)
-                    workers[number].batch(sources[part], panel, half=half)
+                    workers[number].batch(sources[part], panel, half=half, exact=exact)
 
             run(chunk, [(number,) for number in range(len(group))], self.threads)
             for worker in workers[: len(group)]:
@@ -354,18 +368,39 @@ class _Worker:
         self.y, *self.numbers = (aligned((max(1, S.height), lanes), d) for d in (flows.dtype, *[_F64] * 2))
         self.places, self.path = np.full(len(S), -1, np.int32), np.empty(len(S), np.int32)
         self.index = np.empty(S.front, np.int32)
-        self.nothing = aligned((2, lanes), _F64)
-        self.nothing[:] = 0.0
-        self.nothing.view(np.uint8).ravel()[: lanes * flows.dtype.itemsize].view(flows.dtype)[:] = flows.kind.zero
+        self.width = flows.kind.tile.width // flows.kind.itemsize
+        self.nothing: dict[int, np.ndarray] = {}  # by lanes: a row of lengths and one of numbers, of no walk
+        self.members = self._members(np.ones(lanes))
         self.ends, self.most = np.zeros(max(S.n, lanes + 1), np.int64), np.zeros((4, 16))
         self.asked = np.zeros(S.n, np.int32)
         self.most[3] = 1.0 + flows.slack
         self.climb, self.sweep, self.climb_back = _code(flows.kind)
         pairs = np.concatenate(([0], np.cumsum(np.diff(flows.panel) + np.diff(flows.factor))))
-        self.pieces = flows._pieces(pairs, max(1, 4 * lanes * 64 // gain(flows.kind)))
+        self.stops = np.array([start for start, _ in flows._pieces(pairs, max(1, 4 * lanes * 64 // gain(flows.kind)))])
+        # Of sources that are alike in a subtree: rows of their own, and what `alike.together` tells of them.
+        self.own = [aligned((max(1, S.height) * lanes,), d) for d in (flows.dtype, *[_F64] * 2)]
+        self.which, self.keys = np.zeros((2, lanes), np.int32), np.empty((2, lanes), np.int64)
+        self.near, self.walks = np.empty((2, lanes), flows.dtype), np.empty((2, lanes))
+        self.alike, self.whole = aligned((len(self.members),), _F64), flows.dtype.kind == "i"
+        self.addresses = _addresses(*self.own, self.alike, self.ends, self.most)
 
-    def batch(self, sources: np.ndarray, asked: np.ndarray, *, half: bool) -> None:
-        """The rows of some sources and what they owe.
+    def _members(self, members: np.ndarray) -> np.ndarray:
+        """As a sweep reads how many sources each lane stands for: then the 64-bit sum of each vector."""
+        made = aligned((len(members) + len(members) // self.width,), _F64)
+        made[: len(members)] = members
+        made[len(members) :].view(np.int64)[:] = members.reshape(-1, self.width).sum(axis=1)
+        return made
+
+    def _nothing(self, lanes: int) -> np.ndarray:
+        if lanes not in self.nothing:
+            row = self.nothing[lanes] = aligned((2 * lanes,), _F64)
+            row[:] = 0.0
+            kind = self.flows.kind
+            row.view(np.uint8)[: lanes * kind.itemsize].view(self.flows.dtype)[:] = kind.zero
+        return self.nothing[lanes]
+
+    def batch(self, sources: np.ndarray, asked: np.ndarray, *, half: bool, exact: bool = False) -> None:
+        """The rows of some sources and what they owe; `exact` says that lengths are, and that all ask 1 of all.
 
         With `half`, sources are neighbours in the order of elimination, and ask of columns before their own nothing:
         row 0 of `asked` is of the columns after all of them, row k + 1 of the k-th source's own.
@@ -392,17 +427,62 @@ class _Worker:
             rows[places] = np.arange(1, len(places) + 1)
         swept = self.places, S.first, S.parent, S.begin, S.slot, S.base, *strips, flows.factor, rows
         panels = lower, lower_counts, below, closed, flows._inside, inside, self.y, *self.numbers, z, numbers, owed
-        tables = _addresses(*swept, self.index, *panels, self.nothing, asked)
-        step, told = int(len(asked) > 1), _addresses(self.ends, self.most)
-        for start, stop in reversed(self.pieces):
-            if stop > lowest:
-                start = max(start, lowest)
-                self.sweep.call(flows.kind, lanes, start, stop, lowest, len(S), *tables, step, *told)
+        tables = _addresses(*swept, self.index, *panels)
+        rest = (
+            *_addresses(self._nothing(lanes), asked),
+            int(len(asked) > 1),
+            *_addresses(self.ends, self.most, self.members),
+        )
+        stop, begun = len(S), -1
+
+        def go(start: int, stop: int) -> None:
+            nonlocal begun
+            stops = self.stops[(self.stops > start) & (self.stops < stop)].tolist()
+            for low, high in reversed(list(pairwise([start, *stops, stop]))):
+                self.sweep.call(flows.kind, lanes, low, high, lowest, begun, -1, *tables, *rest)
+                begun = low
+
+        for low, high in self._subtrees(places, lowest) if exact else ():
+            if high < stop:
+                go(high, stop)
+            if not self._together(low, high, len(places), tables):
+                go(low, high)
+            stop = low
+        if begun != lowest:  # else all is done, and what the last of them owed is passed on
+            go(lowest, stop)
         if half:
             rows[S.first[lowest] : places[-1] + 1] = 0
         self.climb_back.call(flows.kind, lanes, len(path), *_addresses(*climbed, beyond, z, numbers, owed))
         self.ends[sources] -= 1  # no path to itself
         self.places[path] = -1
+
+    def _subtrees(self, places: np.ndarray, lowest: int) -> list[tuple[int, int]]:
+        """Ranges of supernodes that are subtrees without a source, from the last on.
+
+        Of half of all pairs, too, all sources ask them: these are neighbours, and none is behind such a subtree.
+        """
+        low, high, columns = self.flows.subtrees
+        free = np.searchsorted(places, columns[0]) == np.searchsorted(places, columns[1])
+        free &= low >= lowest
+        return list(zip(low[free].tolist(), high[free].tolist(), strict=True))
+
+    def _together(self, low: int, high: int, active: int, tables: list[int]) -> bool:
+        """Sweep a subtree for classes of so many lanes; whether they are few enough."""
+        S, kind, begin = self.flows.S, self.flows.kind, self.flows.S.begin
+        rows = S.slot[begin[high - 1] : begin[high]]
+        if not len(rows):  # nobody outside reaches it
+            return True
+        told, none = (self.which, self.keys, self.near, self.walks, self.alike), self.flows.dtype.type(kind.zero)
+        wide, farthest = alike.together(self.y, self.numbers[0], rows, none, active, self.width, *told, *self.own)
+        if 2 * wide > self.rows:
+            return False
+        if self.whole and farthest >= backward.SHORT:
+            self.most[2].view(np.int32)[0] = backward.SHORT
+        own = [*tables[:_PATH], *self.addresses[:3], *tables[_PATH + 3 :], self._nothing(wide).ctypes.data]
+        members, ends, most = self.addresses[3:]
+        self.sweep.call(kind, wide, low, high, low, -1, int(S.parent[high - 1]), *own, members, 0, ends, most, members)
+        alike.owe(self.numbers[1], self.own[2], rows, active, wide, self.which, self.walks, self.alike)
+        return True
 
     def join(self, flows: Flows) -> None:
         """Add the sums to those of all, and begin again."""
@@ -414,11 +494,13 @@ class _Worker:
 
 
 _F64 = np.dtype(np.float64)
+#: Which of the tables of a sweep is the first of the path: its lengths, then numbers, and what is owed.
+_PATH = 19
 
 
 @cache
 def _code(kind: Kind) -> tuple[Entry, Entry, Entry]:
-    parts = (backward.climb, 15), (backward.sweep, 35), (backward.climb_back, 16)
+    parts = (backward.climb, 15), (backward.sweep, 37), (backward.climb_back, 16)
     climb, swept, back = (machine_code(part, kind, "i" * count) for part, count in parts)
     return climb, swept, back
 

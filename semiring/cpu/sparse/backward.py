@@ -118,13 +118,6 @@ class _Lanes:
         mask = b.bitcast(b.icmp_unsigned("!=", differ, ir.Constant(bits, None)), ir.IntType(self.count))
         return b.icmp_unsigned("==", mask, ir.Constant(mask.type, 0))
 
-    def lanes_in(self, mask: Any) -> Any:
-        """How many lanes a condition holds in."""
-        b = self.builder
-        bits = b.bitcast(mask, ir.IntType(self.count))
-        counted = _declare(b, f"llvm.ctpop.i{self.count}", bits.type, [bits.type])
-        return b.zext(b.call(counted, [bits]), I64)
-
 
 def _function(name: str, count: int, emit: Callable[..., None]) -> Any:
     """An intrinsic of so many integers, after a kind and a number of columns: a function for each number, called."""
@@ -172,7 +165,7 @@ def _values(builder: Any, initial: list[Any]) -> tuple[list[Any], Callable[[list
 
 def _emit_forward(
     b: Any, v: _Lanes, columns: int, lanes: Any, count: Any, index: Any, d: Any, p: Any, y: Any, s: Any, g: Any,
-    at: Any, z: Any, zs: Any, q: Any, q_step: Any, label: Any, ends: Any, most: Any,
+    at: Any, z: Any, zs: Any, q: Any, q_step: Any, label: Any, ends: Any, most: Any, members: Any,
 ) -> None:  # fmt: skip
     none, every = I64(0), range(columns)
     v.scale = v.load(most, none, none, lanes, v.numbers, _FOURTH)
@@ -213,7 +206,7 @@ def _emit_forward(
                 for c in every:
                     v.store(v.unit, s, targets[c], group, lanes)
                     v.store(asked[c], g, targets[c], group, lanes)
-                    _add(b, ends, vertices[c], I64(v.count))
+                    _add(b, ends, vertices[c], b.load(_place_of(b, b.add(members, b.mul(lanes, I64(8))), group)))
             with otherwise:
                 greatest = v.load(most, none, none, lanes, v.numbers)
                 lost = v.load(most, none, none, lanes, v.numbers, _SECOND)
@@ -222,7 +215,9 @@ def _emit_forward(
                     number = b.select(reached, numbers[c], v.nothing)
                     v.store(number, s, targets[c], group, lanes)
                     v.store(b.select(reached, v.quotient(asked[c], number), v.nothing), g, targets[c], group, lanes)
-                    _add(b, ends, vertices[c], v.lanes_in(reached))
+                    own = v.load(members, none, group, lanes, v.numbers)
+                    total = across(b, "fadd", b.select(reached, own, v.nothing))
+                    _add(b, ends, vertices[c], b.fptosi(total, I64))
                     greatest = b.select(b.fcmp_ordered(">", number, greatest), number, greatest)
                     missed = b.and_(b.not_(reached), b.fcmp_ordered("!=", asked[c], v.nothing))
                     lost = b.select(missed, v.unit, lost)
@@ -232,8 +227,13 @@ def _emit_forward(
 
 def _add(b: Any, base: Any, entry: Any, value: Any) -> None:
     """To a 64-bit integer of an array."""
-    here = b.inttoptr(b.add(base, b.mul(entry, I64(8))), I64.as_pointer())
+    here = _place_of(b, base, entry)
     b.store(b.add(b.load(here), value), here)
+
+
+def _place_of(b: Any, base: Any, entry: Any) -> Any:
+    """Where a 64-bit integer of an array is."""
+    return b.inttoptr(b.add(base, b.mul(entry, I64(8))), I64.as_pointer())
 
 
 def _emit_backward(
@@ -301,15 +301,16 @@ def _emit_push_back(
 @intrinsic
 def _forward(
     typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, y: Any, s: Any, g: Any,
-    at: Any, z: Any, zs: Any, q: Any, q_step: Any, label: Any, ends: Any, most: Any,
+    at: Any, z: Any, zs: Any, q: Any, q_step: Any, label: Any, ends: Any, most: Any, members: Any,
 ) -> Any:  # fmt: skip
     """y[at + c] = z ⊕ (one column only) ⊕ y[index[k]] + d[k, c], its numbers s, and g = q / s where it is finite.
 
     Rows of y, s, g, z, zs and q are `lanes` entries, that of q for column c is label[c] q_step; ends[label[c]] counts
-    lanes that are finite; `most` has the largest numbers, 1 for what is asked of a y that is ∞, the farthest y, and the
-    multiple of a length up to which another counts as equal.
+    the members of lanes that are finite, float64, after which come 64-bit sums of each vector of them; `most` has the
+    largest numbers, 1 for what is asked of a y that is ∞, the farthest y, and the multiple of a length up to which
+    another counts as equal.
     """
-    return types.none(kind, *(types.intp,) * 17), _function("flows.forward", 16, _emit_forward)
+    return types.none(kind, *(types.intp,) * 18), _function("flows.forward", 17, _emit_forward)
 
 
 @intrinsic
@@ -435,21 +436,22 @@ def _stacked(x: int, w: int, r: int, low: int, slot: int, own: int, index: int) 
 
 @kernel
 def sweep(
-    kind: Any, lanes: int, start: int, stop: int, lowest: int, n: int, offset: int, first: int, parent: int, begin: int,
-    slot: int, base: int, strips: int, kept: int, spans: int, slots: int, factor: int, label: int, index: int,
-    lower: int, lower_counts: int, lower_sums: int, closed: int,
-    closed_counts: int, closed_sums: int, y: int, s: int, g: int, z: int, zs: int, zg: int, nothing: int, q: int,
-    q_step: int, ends: int, most: int,
+    kind: Any, lanes: int, start: int, stop: int, lowest: int, begun: int, last: int, offset: int, first: int,
+    parent: int, begin: int, slot: int, base: int, strips: int, kept: int, spans: int, slots: int, factor: int,
+    label: int, index: int, lower: int, lower_counts: int, lower_sums: int, closed: int, closed_counts: int,
+    closed_sums: int, y: int, s: int, g: int, z: int, zs: int, zg: int, nothing: int, q: int, q_step: int, ends: int,
+    most: int, members: int,
 ) -> None:  # fmt: skip
     """The sweep of supernodes stop − 1 … start, parents first, and what they owe; zg is what the climb is to pass on.
 
-    None below `lowest`, the start of the last such call, is swept. Strips of L have the rows that `counted.kept` left.
-    See `_forward` for q, ends and most; what a source asks of itself goes nowhere.
+    None below `lowest`, the start of the last such call, is swept. `begun` is the supernode that the call before swept
+    last, −1 at first; what is above `last` goes on, −1 for nothing. Strips of L have the rows that `counted.kept` left.
+    See `_forward` for q, ends, most and members; what a source asks of itself goes nowhere.
     """
     size = itemsize(kind)
     row = lanes * size
     for x in range(stop - 1, start - (2 if start == lowest else 1), -1):
-        above, next_up = x + 1 if x + 1 < n else -1, short(parent, x) if x >= lowest else -1
+        above, next_up = begun if x == stop - 1 else x + 1, short(parent, x) if x >= lowest else last
         while above != -1 and above != next_up:  # all below it is done
             f, low = short(first, above), _long(begin, above)
             w, r, own, at = (
@@ -490,7 +492,7 @@ def sweep(
                 _forward(
                     kind, min(STRIP, w - j), lanes, _long(kept, strip + 1) - k, slots + 4 * k, closed + here * size,
                     closed_counts + here * 8, y, s, g, own + j, nothing, nothing + row, q, q_step, label + 4 * (f + j),
-                    ends, most,
+                    ends, most, members,
                 )  # fmt: skip
             continue
         _stacked(x, w, r, low, slot, own, index)
@@ -499,5 +501,5 @@ def sweep(
             _forward(
                 kind, 1, lanes, w + r - c - 1, index + 4 * (c + 1), lower + here * size, lower_counts + here * 8,
                 y, s, g, own + c, z + (at + c) * row, zs + (at + c) * lanes * 8, q, q_step, label + 4 * (f + c), ends,
-                most,
+                most, members,
             )  # fmt: skip

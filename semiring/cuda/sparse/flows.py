@@ -126,7 +126,8 @@ class Flows:
             return False
         columns, times = self.S.position[sources], np.ones(len(sources)) if times is None else times
         half = mutual(sources, asked, times) and self.numbers.symmetric
-        before, missing = (self.below, self.beyond), self.missing.copy()
+        before, missing, count = (self.below, self.beyond), self.missing.copy(), self.count
+        known = [x.copy() for x in (*before, self.missing, self.sources)] if count else None
         if half:
             self.below, self.beyond = (cupy.zeros(len(sums)) for sums in before)
         every = len(sources) == self.S.n and bool((sources == np.arange(self.S.n)).all())
@@ -161,6 +162,8 @@ class Flows:
         farthest, most = self.greatest.get().tolist()
         if self.kind == "float" and max(farthest, most) >= EXACT:
             self._use("double")
+            if known is not None:  # sums are of the same entries
+                (self.below, self.beyond, self.missing, self.sources), self.count = known, count
             return self.add(sources, asked, report, times[np.argsort(order)])
         return most <= (1.0 if self.slack else MANY)
 
