@@ -135,13 +135,13 @@ class PartLanes:
             cuts[name] = array.data.ptr + array.itemsize * begin
         grid = len(cuts), max(1, -(-int(lanes.max()) // EACH))
 
-        def launch(name: str, *more: Any) -> Any:
+        def launch(first: str, second: str, *more: Any) -> Any:
             given, table = cupy.asarray(cuts.view(np.uint8)), cupy.asarray(known.view(np.uint8))
-            self.flows.kernels[name](grid, (EACH,), (*addresses(given, table), *more))
+            self.flows.kernels[first](grid, (EACH,), (*addresses(given, table), *more))
+            self.flows.kernels[second](grid, (EACH,), addresses(given, table))
             return given
 
-        launch("class_keys", self.half)
-        launch("class_firsts")
+        launch("class_keys", "class_firsts", self.half)
         self.taken += keys.nbytes + firsts.nbytes
         del keys, firsts
         order = cupy.cumsum(order, dtype=np.int32)
@@ -155,8 +155,7 @@ class PartLanes:
         greatest = cupy.zeros((2, max(1, int(wide.sum()))), kind)
         for name, array in zip(("nearest", "most"), greatest, strict=True):
             cuts[name] = array.data.ptr + kind.itemsize * (np.cumsum(wide) - wide)
-        launch("class_lanes")
-        kept = launch("class_borders"), slots, borders, order, greatest
+        kept = launch("class_lanes", "class_borders"), slots, borders, order, greatest
         self.cuts.append((kept[0], cuts, int(lanes.max()), kept))
         self.taken += sum(array.nbytes for array in kept)
 

@@ -80,7 +80,11 @@ class Numbers:
             team = min(TEAM, multiprocessors // len(supernodes)) if threads == THREADS[-1] else 1
             more = multiprocessors * THREADS[-1] // len(supernodes) // threads  # where many would have nothing to do
             threads = min(THREADS[-1], threads * min(4, 1 << max(0, more.bit_length() - 1)))
-            given = *addresses(tables, supernodes), np.int32(max(team, 1)), counters[step].data.ptr
+            given = (
+                *addresses(tables, supernodes),
+                np.int32(max(team, 1)),
+                counters.data.ptr + counters.strides[0] * step,
+            )
             blocks = (len(supernodes) * max(team, 1),)
             function(blocks, (threads,), given, enable_cooperative_groups=team > 1)
 

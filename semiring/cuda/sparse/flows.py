@@ -196,8 +196,9 @@ class Flows:
         for tier, levels in enumerate(layout.swept):
             parts.reach(tier)
             given = *swept, *places, parts.table.data.ptr, z.data.ptr, pitch, *ends, halved
+            each_node = parts.blocks(tier)
             for nodes in levels:
-                launch("sweep_down", nodes, parts.blocks(tier), *given)
+                launch("sweep_down", nodes, each_node, *given)
         if layout.walks:
             parts.reach(len(layout.swept))
             slots, lengths, numbers, items, _, corner, corner_numbers = addresses(*lists.walked)
@@ -214,8 +215,9 @@ class Flows:
         asked = addresses(wanted, *lists.debts)
         given = *swept, *asked, *places, parts.table.data.ptr, *addresses(z, owed), pitch, halved
         for tier, levels in reversed(list(enumerate(layout.swept))):
+            each_node = parts.blocks(tier)
             for nodes in [*reversed(levels), *([layout.borders[tier]] if tier else [])]:
-                launch("sweep_up", nodes, parts.blocks(tier), *given)
+                launch("sweep_up", nodes, each_node, *given)
             parts.owe(tier)
         # What the climb carries: of groups whose lanes are below each column; neighbours, as lanes are sorted.
         active = starts[: len(columns)]

@@ -11,6 +11,9 @@ import numpy as np
 from ...cpu.sparse import regions, walks
 from .sweep import WARP
 
+#: The tree is not cut where subtrees have nearly as many columns as all of it.
+ALL = 0.6
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -103,7 +106,7 @@ class Parts:
         tree, limit = (S.parent, S.child, S.leaf, S.first, S.begin, total), shape.program - 64
         deep = np.zeros(count, np.int64)
         found = walks.subtrees(*tree, shape.stack, limit, int(classes), deep, self.kind, low, high)
-        self._cut(shape.cuts if classes else ())
+        self._cut(tuple(size for size in shape.cuts if size <= ALL * S.n) if classes else ())
         # Regions, and the order in which their supernodes are done.
         self.regions, roots = np.zeros((found, 2), np.int32), np.zeros((count, 4), np.int32)
         self.order = np.zeros(count - len(self.top), np.int32)
