@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 
 def local(span: slice, within: slice) -> slice:
@@ -32,6 +35,31 @@ def without(span: slice, *left_out: slice | None) -> Iterator[slice]:
             start = out.stop
     if start < span.stop:
         yield slice(start, span.stop)
+
+
+def runs(keys: np.ndarray) -> list[slice]:
+    """Where equal keys, which are sorted, begin and end.
+
+    Examples
+    --------
+    >>> runs(np.array([4, 4, 7]))
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    edges = [0, *(np.flatnonzero(np.diff(keys)) + 1).tolist(), len(keys)]
+    return [slice(*run) for run in pairwise(edges) if run[1] > run[0]]
+
+
+def positions(starts: Any, counts: np.ndarray) -> np.ndarray:
+    """So many numbers from each start on, one range after the other.
+
+    Examples
+    --------
+    >>> positions(np.array([10, 40]), np.array([3, 2]))
+    array([10, 11, 12, 40, 41])
+    """
+    before = np.cumsum(counts) - counts
+    found: np.ndarray = np.repeat(starts - before, counts) + np.arange(int(counts.sum()))
+    return found
 
 
 def sliced(key: Any, size: int, *, where: str) -> slice:

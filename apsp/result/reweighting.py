@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import DTypeError, ShapeError, VertexError
+from semiring.ranges import positions
 
 from ..engines import Engine
 from ..graph import Graph
@@ -109,9 +110,8 @@ def _of_mapping(graph: Graph, weights: Mapping[Any, Any]) -> np.ndarray:
         missing_edge = ends[int(missing.argmax())]
         raise VertexError(f"update: an edge must be one of the graph's, got {missing_edge!r}, which it does not have.")
     count, first = count.ravel(), first.ravel()
-    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     values = _as_floats(old) if new.dtype.kind == "f" else old.astype(np.result_type(old, new))
-    values[order[np.repeat(first, count) + within]] = np.repeat(np.repeat(new, len(ways)), count)
+    values[order[positions(first, count)]] = np.repeat(np.repeat(new, len(ways)), count)
     return values
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..cpu.dense.backend import CpuBackend
 from ..cpu.kinds import Kind
 from ..cpu.sparse import sweep
+from ..ranges import positions
 from .analysis import Analysis
 from .buffers import STAMPS, Pool
 from .fronts import Fronts, Panels, bring, renew
@@ -169,6 +170,5 @@ class Changes:
 def diagonals(structure: Structure, supernodes: np.ndarray) -> np.ndarray:
     """Where the diagonal of each D of some supernodes lies in their panels."""
     first, w = structure.first[supernodes], structure.first[supernodes + 1] - structure.first[supernodes]
-    columns = np.repeat(first - np.cumsum(w) + w, w) + np.arange(w.sum())
-    found: np.ndarray = structure.diagonal[columns]
+    found: np.ndarray = structure.diagonal[positions(first, w)]
     return found

@@ -180,9 +180,8 @@ class Flows:
         del memory
         self._keep(path, w)
         # Largest subtrees of so many columns: their supernodes, from the last on, and columns.
-        columns, inside = S.first[1:] - S.first[S.leaf], np.append(S.first[1:] - S.first[S.leaf], [0])[S.parent]
-        largest = (columns <= SUBTREES[1]) & ((S.parent < 0) | (inside > SUBTREES[1])) & (columns >= SUBTREES[0])
-        high = np.flatnonzero(largest)[::-1] + 1
+        high = structure.tops(S.parent, S.leaf, S.first, SUBTREES[1])[::-1] + 1
+        high = high[S.first[high] - S.first[S.leaf[high - 1]] >= SUBTREES[0]]
         low = S.leaf[high - 1]
         self.subtrees = low, high, (S.first[low], S.first[high])
         self._use(np.int32 if not self.slack and units.min() >= 0 and self.longest < backward.SHORT else np.float64)

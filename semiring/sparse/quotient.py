@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..cpu.pool import run
+from ..ranges import positions
 
 #: Graphs of so many vertices are cut into parts of at least LEAST vertices, MOST at most, if not more than FROZEN of
 #: all vertices are frozen. Threads do not matter: they change no order.
@@ -173,7 +174,7 @@ def united(
     # Edges between frozen vertices.
     degrees = start[frozen + 1] - start[frozen]
     tails = np.repeat(np.arange(count), degrees)
-    found = place[heads[np.arange(len(tails)) + np.repeat(start[frozen] - np.cumsum(degrees) + degrees, degrees)]]
+    found = place[heads[positions(start[frozen], degrees)]]
     tails, found = tails[found >= n], found[found >= n] - np.uint32(n)
     own = np.bincount(tails, minlength=count)
     V["length"][:count] = V["degree"][:count] = own
@@ -192,7 +193,7 @@ def united(
     lists = np.empty(length.sum(), np.uint32)
     V["start"] = V["before"] = begin
     middle = begin + V["elements"]
-    lists[np.arange(len(tails)) + np.repeat(middle[:count] - np.cumsum(own) + own, own)] = found
+    lists[positions(middle[:count], own)] = found
     V["after"], V["length"] = middle, length
     V["after"][:count] += own.astype(np.uint32)
     for call in calls:

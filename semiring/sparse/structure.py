@@ -249,15 +249,20 @@ def cost(tree: Tree, arcs: int) -> Cost:
     )
 
 
+def tops(parent: np.ndarray, leaf: np.ndarray, cost: np.ndarray, most: int) -> np.ndarray:
+    """The uppermost supernodes of the largest subtrees, the leaf[s] … s, that cost so much at most; see `below`."""
+    fits = cost[1:] - cost[leaf] <= most
+    found: np.ndarray = np.flatnonzero(fits & ~((parent >= 0) & fits[parent]))
+    return found
+
+
 def below(parent: np.ndarray, leaf: np.ndarray, cost: np.ndarray, most: int) -> Ranges:
     """Subtrees, the leaf[s] … s, that cost about so much at most, in their order; cost[s] is that of all before s."""
-    total = cost[1:] - cost[leaf]
-    fits = total <= most
-    tops = np.flatnonzero(fits & ~((parent >= 0) & fits[parent]))
-    start, stop, before = leaf[tops], tops + 1, np.cumsum(total[tops]) - total[tops]
+    total, uppermost = cost[1:] - cost[leaf], tops(parent, leaf, cost, most)
+    start, stop, before = leaf[uppermost], uppermost + 1, np.cumsum(total[uppermost]) - total[uppermost]
     # Neighbours go together while they are few pairs.
     apart = (start[1:] != stop[:-1]) | (np.diff(before // max(1, most // 2)) > 0)
-    edges = np.flatnonzero(np.concatenate(([True], apart, [True]))[: len(tops) + 1]).tolist()
+    edges = np.flatnonzero(np.concatenate(([True], apart, [True]))[: len(uppermost) + 1]).tolist()
     return [(int(start[a]), int(stop[b - 1])) for a, b in pairwise(edges)]
 
 

@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from ..intrinsics import itemsize, kernel, part, short, write
+from ..intrinsics import itemsize, kernel, long, part, short, write
 from ..vectors import I32, I64, _declare, across, loop, short_at, splat
 from .strips import STRIP
 
@@ -356,27 +356,16 @@ def _taken(typing: Any, kind: Any, lanes: Any, z: Any, y: Any, g: Any, owed: Any
     return types.none(kind, *(types.intp,) * 5), codegen
 
 
-@intrinsic
-def _long(typing: Any, table: Any, k: Any) -> Any:
-    """The k-th of the 64-bit integers at an address."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        table, k = args
-        return builder.load(builder.inttoptr(builder.add(table, builder.mul(k, I64(8))), I64.as_pointer()))
-
-    return types.intp(types.intp, types.intp), codegen
-
-
 # Tables come as addresses: an array that is passed on in a loop has its references counted, which takes a fifth of all.
 
 
 @part
 def _listed(s: int, offset: int, first: int, begin: int, rows: int, owner: int, index: int) -> None:
     """index ← the rows of z of supernode s: of its own columns, and of those that it meets."""
-    w, low = short(first, s + 1) - short(first, s), _long(begin, s)
+    w, low = short(first, s + 1) - short(first, s), long(begin, s)
     for c in range(w):
         write(index + 4 * c, np.int32(short(offset, s) + c))
-    for k in range(_long(begin, s + 1) - low):
+    for k in range(long(begin, s + 1) - low):
         row = short(rows, low + k)
         o = short(owner, row)
         write(index + 4 * (w + k), np.int32(short(offset, o) + row - short(first, o)))
@@ -392,7 +381,7 @@ def climb(
     for q in range(count):
         s = short(path, q)
         w = short(first, s + 1) - short(first, s)
-        m, at = w + _long(begin, s + 1) - _long(begin, s), _long(factor, s)
+        m, at = w + long(begin, s + 1) - long(begin, s), long(factor, s)
         _listed(s, offset, first, begin, rows, owner, index)
         for c in range(w):
             below = m - c - 1
@@ -413,8 +402,8 @@ def climb_back(
     for q in range(count - 1, -1, -1):
         s = short(path, q)
         w = short(first, s + 1) - short(first, s)
-        m = w + _long(begin, s + 1) - _long(begin, s)
-        at = _long(factor, s) + w * (m - 1) - w * (w - 1) // 2
+        m = w + long(begin, s + 1) - long(begin, s)
+        at = long(factor, s) + w * (m - 1) - w * (w - 1) // 2
         _listed(s, offset, first, begin, rows, owner, index)
         for c in range(w - 1, -1, -1):
             below = m - c - 1
@@ -453,25 +442,25 @@ def sweep(
     for x in range(stop - 1, start - (2 if start == lowest else 1), -1):
         above, next_up = begun if x == stop - 1 else x + 1, short(parent, x) if x >= lowest else last
         while above != -1 and above != next_up:  # all below it is done
-            f, low = short(first, above), _long(begin, above)
+            f, low = short(first, above), long(begin, above)
             w, r, own, at = (
                 short(first, above + 1) - f,
-                _long(begin, above + 1) - low,
+                long(begin, above + 1) - low,
                 short(base, above),
                 short(offset, above),
             )
             if at < 0:
                 for j in range(0, w, STRIP):
                     strip = short(strips, above) + j // STRIP
-                    k, here = _long(kept, strip), _long(spans, strip)
+                    k, here = long(kept, strip), long(spans, strip)
                     _backward(
-                        kind, min(STRIP, w - j), lanes, _long(kept, strip + 1) - k, slots + 4 * k, closed + here * size,
+                        kind, min(STRIP, w - j), lanes, long(kept, strip + 1) - k, slots + 4 * k, closed + here * size,
                         closed_counts + here * 8, closed_sums + here * 8, y, s, g, own + j,
                     )  # fmt: skip
             else:
                 _stacked(above, w, r, low, slot, own, index)
                 for c in range(w):
-                    here = _long(factor, above) + c * (w + r - 1) - c * (c - 1) // 2
+                    here = long(factor, above) + c * (w + r - 1) - c * (c - 1) // 2
                     _backward(
                         kind, 1, lanes, w + r - c - 1, index + 4 * (c + 1), lower + here * size,
                         lower_counts + here * 8, lower_sums + here * 8, y, s, g, own + c,
@@ -483,21 +472,21 @@ def sweep(
             above = short(parent, above)
         if x < lowest:
             break
-        f, low = short(first, x), _long(begin, x)
-        w, r, own, at = short(first, x + 1) - f, _long(begin, x + 1) - low, short(base, x), short(offset, x)
+        f, low = short(first, x), long(begin, x)
+        w, r, own, at = short(first, x + 1) - f, long(begin, x + 1) - low, short(base, x), short(offset, x)
         if at < 0:
             for j in range(0, w, STRIP):
                 strip = short(strips, x) + j // STRIP
-                k, here = _long(kept, strip), _long(spans, strip)
+                k, here = long(kept, strip), long(spans, strip)
                 _forward(
-                    kind, min(STRIP, w - j), lanes, _long(kept, strip + 1) - k, slots + 4 * k, closed + here * size,
+                    kind, min(STRIP, w - j), lanes, long(kept, strip + 1) - k, slots + 4 * k, closed + here * size,
                     closed_counts + here * 8, y, s, g, own + j, nothing, nothing + row, q, q_step, label + 4 * (f + j),
                     ends, most, members,
                 )  # fmt: skip
             continue
         _stacked(x, w, r, low, slot, own, index)
         for c in range(w - 1, -1, -1):
-            here = _long(factor, x) + c * (w + r - 1) - c * (c - 1) // 2
+            here = long(factor, x) + c * (w + r - 1) - c * (c - 1) // 2
             _forward(
                 kind, 1, lanes, w + r - c - 1, index + 4 * (c + 1), lower + here * size, lower_counts + here * 8,
                 y, s, g, own + c, z + (at + c) * row, zs + (at + c) * lanes * 8, q, q_step, label + 4 * (f + c), ends,

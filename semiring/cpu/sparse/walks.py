@@ -69,14 +69,6 @@ def parts(parent: Any, kind: Any, tier: Any, part: Any, root: Any, above: Any, t
 
 
 @kernel
-def depths_in_parts(parent: Any, part: Any, depth: Any) -> None:
-    """How far each supernode is from the uppermost of its part: 0 at first."""
-    for s in range(len(parent) - 1, -1, -1):
-        p = parent[s]
-        depth[s] = depth[p] + 1 if p >= 0 and part[p] == part[s] else 0
-
-
-@kernel
 def paths(
     first: Any, begin: Any, rows: Any, base: Any, parent: Any, leaf: Any, place: Any, above: Any, lowest: Any,
     climbed: Any, lists: Any,

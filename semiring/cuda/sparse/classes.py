@@ -85,13 +85,14 @@ class PartLanes:
         # Of lanes their columns, which of the sources they are, how many, and as how many they count.
         lanes = np.zeros((4, len(starts)), np.int32)
         lanes[0], lanes[1], lanes[2], lanes[3, : len(times)] = starts, np.arange(len(starts)), starts >= 0, times
-        self.first = cupy.asarray(lanes)
-        for name, array in zip(("starts", "origs", "members", "times"), self.first, strict=True):
+        first = cupy.asarray(lanes)
+        self.held.append(first)
+        for name, array in zip(("starts", "origs", "members", "times"), first, strict=True):
             known[name][0] = array.data.ptr
         if not layout.classes:  # regions owe to the first part, and have its lanes
-            first, rest = known[0], known[1:]
+            top, rest = known[0], known[1:]
             kept = rest["sum"].copy(), rest["sums"].copy()
-            rest[:] = first
+            rest[:] = top
             rest["sum"], rest["sums"] = kept
             groups = len(starts) // (WARP * layout.shape.each)
             rest["G"] += np.uint64(8 * layout.parts.rows[0] * len(starts))

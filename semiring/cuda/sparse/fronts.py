@@ -9,6 +9,7 @@ import numpy as np
 
 from ...algebra import Semiring
 from ...compiling import about
+from ...ranges import runs
 from ...types import Array
 from .. import algebra, compile, gpu
 from ..dense import registry
@@ -77,16 +78,13 @@ class Fronts:
         key = (depth.max(initial=0) - depth) * (len(self.classes) + 1) + kind  # deepest first, then by class
         key = key.astype(np.min_scalar_type(int(key.max(initial=0))))  # one of 16 bits is sorted by its digits
         sorted_by = np.argsort(key, kind="stable")
-        edges = np.flatnonzero(np.diff(key[sorted_by])) + 1
         lists = cupy.asarray(sorted_by.astype(np.int32))
-        for start, stop in zip([0, *edges.tolist()], [*edges.tolist(), len(sorted_by)], strict=True):
-            if start == stop:
-                continue
-            which = int(kind[sorted_by[start]])
+        for run in runs(key[sorted_by]):
+            which = int(kind[sorted_by[run.start]])
             if which == len(self.classes):
-                self.steps += sorted_by[start:stop].tolist()
+                self.steps += sorted_by[run].tolist()
             else:
-                self.steps.append((lists[start:stop], stop - start, which))
+                self.steps.append((lists[run], run.stop - run.start, which))
 
     @cached_property
     def diagonal(self) -> Any:

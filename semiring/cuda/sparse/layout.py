@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...cpu.sparse import regions, walks
-from .parts import Parts, Shape, runs
+from ...ranges import positions, runs
+from .parts import Parts, Shape
 
 #: Threads of a block that has a front, and up to which orders it has fewer.
 THREADS, FRONTS = (64, 256, 1024), (32, 128)
@@ -86,14 +87,16 @@ class Layout:
         self.base, self.above_column, self.lowest = put(place), put(above_column), put(lowest)
         self.bottom = put((S.base + w - 1).astype(np.int32)[S.owner])
         begun = np.zeros(len(S), np.int32)  # the first strip of each supernode
+        depth = np.zeros(len(S), np.int32)
+        regions.depths(S.parent, depth)
         self._regions(place, columns, begun)
-        self._top(place, columns, begun, lowest)
+        self._top(place, columns, begun, lowest, depth)
         self._climb(climbed, columns)
         lists = self.walking.count, self.strips.count, self.climbed.count, len(self.climbing[0]), len(self.owing)
         self.spans = np.concatenate(([0], np.cumsum(lists)))
         bounds = self.strips.host[self.part_strips], self.walking.host[parts.regions.ravel()]
         self.marks = put(np.concatenate((self.spans, self.spans[1] + bounds[0], self.spans[0] + bounds[1])))
-        self._fronts(each)
+        self._fronts(each, depth)
 
     def _four(self, supernodes: np.ndarray, columns: np.ndarray, begun: np.ndarray) -> tuple[np.ndarray, ...]:
         """Strips of supernodes, as `walks.strips` has them: their lists, corners and entries, and what these meet."""
@@ -114,8 +117,7 @@ class Layout:
         slots = np.empty(len(met), np.int32)
         walks.slots(parts.order, S.first, S.begin, S.rows, S.base, place, parts.root, met, slots)
         which, s, wide = np.full(S.n + 1, -1, np.int32), units[:, 3], units[:, 2]
-        of_unit = np.repeat(np.arange(len(units)), wide)
-        which[units[of_unit, 1] + np.arange(len(of_unit)) - np.repeat(np.cumsum(wide) - wide, wide)] = of_unit
+        which[positions(units[:, 1], wide)] = np.repeat(np.arange(len(units)), wide)
         strip = begun[s] + (units[:, 1] - S.first[s]) // 4
         words = units[:, 0], units[:, 1], place[units[:, 1]], strip, units[:, 2], units[:, 4]
         self.units, self.which = put(np.stack(words, axis=1).astype(np.int32)), put(which)
@@ -146,7 +148,9 @@ class Layout:
             rows = parts.row_in(np.repeat(parts.owing_above, sizes), S.rows[parts.ranges(parts.owing)])
         self.roots, self.root_rows = put(roots), put(rows.astype(np.int32))
 
-    def _top(self, place: np.ndarray, columns: np.ndarray, begun: np.ndarray, lowest: np.ndarray) -> None:
+    def _top(
+        self, place: np.ndarray, columns: np.ndarray, begun: np.ndarray, lowest: np.ndarray, depth: np.ndarray
+    ) -> None:
         """What is above regions, by levels and by parts: strips, and nodes."""
         import cupy
 
@@ -168,9 +172,8 @@ class Layout:
         borders = np.where(np.arange(len(parts.above)) < many, -(-parts.counts // 4), 0)
         border_strip = len(of_strip) + np.cumsum(borders) - borders
         self._debts(entries, item_strip, rows, strip_part, strip_rows, stop - first, border_strip, int(borders.sum()))
-        depth, within = np.zeros((2, len(S)), np.int32)
-        regions.depths(S.parent, depth)
-        walks.depths_in_parts(S.parent, parts.part, within)
+        within, alike = np.zeros(len(S), np.int32), parts.part[S.parent] == parts.part
+        regions.depths(np.where(alike, S.parent, -1).astype(np.int32), within)  # from the uppermost of each part
         nodes = np.zeros((len(top), 8), np.int32)
         for k, values in enumerate((S.first[top], strip_rows[begun[top]], w, begun[top], parts.part[top])):
             nodes[:, k] = values
@@ -210,7 +213,7 @@ class Layout:
         asking[base[of] + row], which[base[of] + row] = border_strip[of] + row // 4, row % 4
         sizes = parts.reach[parts.owing]
         owed_part = np.repeat(parts.owing_above, sizes)
-        owed = np.repeat(parts.first_owed - np.cumsum(sizes) + sizes, sizes) + np.arange(len(owed_part))
+        owed = positions(parts.first_owed, sizes)
         owed_at = base[owed_part] + parts.row_in(owed_part, self.S.rows[parts.ranges(parts.owing)])
         entry = np.flatnonzero(entries.ravel() >= 0)
         item, c = entry // 4, entry % 4
@@ -238,7 +241,7 @@ class Layout:
         given = there, climbed[there], np.repeat(np.arange(self.n), np.where(top, 0, each)), starts
         self.climbing = [cupy.asarray(x.astype(np.int32)) for x in given]
 
-    def _fronts(self, each: np.ndarray) -> None:
+    def _fronts(self, each: np.ndarray, depth: np.ndarray) -> None:
         """Supernodes as elimination meets them, and those that are done together."""
         import cupy
 
@@ -251,8 +254,7 @@ class Layout:
         }  # fmt: skip
         for name, values in fields.items():
             self.front[name] = values
-        depth, size = np.zeros(len(S), np.int32), np.searchsorted(FRONTS, m)
-        regions.depths(S.parent, depth)
+        size = np.searchsorted(FRONTS, m)
         key = depth * len(THREADS) + size
         by = np.argsort(key, kind="stable")
         supernodes = cupy.asarray(by.astype(np.int32))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ...cpu.sparse import regions, walks
+from ...ranges import positions, runs
 from .sweep import WARP
 
 #: The tree is not cut where subtrees have nearly as many columns as all of it.
@@ -153,11 +153,10 @@ class Parts:
         self.counts = np.concatenate(([0], r[self.cuts])).astype(np.int64)
         of_top = np.repeat(self.part[self.top], w[self.top])
         own = np.bincount(of_top, minlength=parts)
-        wide = w[self.top]
-        column = np.arange(len(of_top)) + np.repeat(S.first[self.top] - np.cumsum(wide) + wide, wide)
+        column = positions(S.first[self.top], w[self.top])
         self._part_of, self._rank = np.full((2, S.n), -1, np.int64)
         self._part_of[column] = of_top
-        self._rank[column] = np.arange(len(column)) - (np.cumsum(own) - own)[of_top]
+        self._rank[column] = positions(0, own)
         self.border_of, self.borders = np.repeat(np.arange(1, parts), r[self.cuts]), S.rows[self.ranges(self.cuts)]
         self.starts = np.cumsum(self.counts) - self.counts
         self._key = self.border_of * (S.n + 1) + self.borders
@@ -169,17 +168,10 @@ class Parts:
 
     def ranges(self, supernodes: np.ndarray) -> np.ndarray:
         """Where rows of these supernodes are among those of the structure, one after the other."""
-        each = self.reach[supernodes]
-        return np.arange(int(each.sum())) + np.repeat(self.S.begin[supernodes] - np.cumsum(each) + each, each)
+        return positions(self.S.begin[supernodes], self.reach[supernodes])
 
     def row_in(self, parts: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Which rows of parts columns are, of their own or of their borders."""
         there = np.searchsorted(self._key, parts * (self.S.n + 1) + columns) - self.starts[parts]
         found: np.ndarray = np.where(self._part_of[columns] == parts, self.counts[parts] + self._rank[columns], there)
         return found
-
-
-def runs(keys: np.ndarray) -> list[slice]:
-    """Where equal keys, which are sorted, begin and end."""
-    edges = [0, *(np.flatnonzero(np.diff(keys)) + 1).tolist(), len(keys)]
-    return [slice(*run) for run in pairwise(edges) if run[1] > run[0]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ...algebra import Semiring
 from ...compiling import about
 from ...cpu.sparse.regions import TOP, depths, even_rows, regions
 from ...errors import ShapeError
+from ...ranges import positions, runs
 from ...types import Array, Label
 from .. import algebra, cards, compile, gpu
 from ..dense.backend import CudaBackend
@@ -245,8 +245,7 @@ class Tree:
         self.tiles = _pieces(tiles, self.depth[tiles[:, 0]])[1]
         self.above = np.stack((S.first[S.leaf[top]], S.first[top + 1]))
         self.pieces = -(-(w + r)[top] // 8)
-        columns = np.repeat(S.first[top] + w[top] - np.cumsum(w[top]), w[top]) + np.arange(w[top].sum())
-        self._top = columns
+        self._top = positions(S.first[top], w[top])
         self.hubs: Any = None  # where hub labels are, once some are made
 
     def _tiles(self, top: np.ndarray) -> np.ndarray:
@@ -254,7 +253,7 @@ class Tree:
         strips, most = -(-self.w[top] // 4), self.shape.strips
         count = strips // most + strips % most  # single strips are left where there are not enough
         which = np.repeat(np.arange(len(top)), count)
-        k = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+        k = positions(0, count)
         full = strips[which] // most
         first = 4 * (most * np.minimum(k, full) + np.maximum(k - full, 0))
         return np.stack((top[which], first, np.where(k < full, most, 1)), axis=1).astype(np.int32)
@@ -532,7 +531,5 @@ def _pieces(X: np.ndarray, depth: np.ndarray) -> tuple[list[np.ndarray], list[An
     """The runs of X of one depth each, on the host and on the device."""
     import cupy
 
-    edges = [0, *(np.flatnonzero(np.diff(depth)) + 1).tolist(), len(X)]
-    on_device = cupy.asarray(np.ascontiguousarray(X, np.int32))
-    runs = [slice(*run) for run in pairwise(edges) if run[1] > run[0]]
-    return [X[run] for run in runs], [on_device[run] for run in runs]
+    on_device, pieces = cupy.asarray(np.ascontiguousarray(X, np.int32)), runs(depth)
+    return [X[run] for run in pieces], [on_device[run] for run in pieces]
