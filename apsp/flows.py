@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,8 @@ class Arcs:
                 out[tuple(ends.astype(np.int64) for ends in (self.tails, self.edges[1]))] = xp.asarray(along)
             return out
         assert graph.rows is not None
-        both = np.append(host(along), 0.0)[self.place] * self.share
+        both = np.append(host(along), 0.0)[self.place]
+        both *= self.share
         out = both[: len(graph.rows)]
         if not graph.directed:
             out[graph.rows != graph.cols] += both[len(graph.rows) :]
@@ -95,16 +97,38 @@ class Sums:
     along: Array | None
 
     @classmethod
-    def of(cls, arcs: Arcs, along: np.ndarray, arriving: np.ndarray) -> Sums:
-        """From what arcs carry, and what arrives at each vertex to stay: what goes in, goes on or stays."""
-        into, out = (np.bincount(ends, along, len(arriving)) for ends in (arcs.edges[1], arcs.tails))
-        return cls.between(into, out, arriving, along)
-
-    @classmethod
     def between(cls, into: np.ndarray, out: np.ndarray, arriving: np.ndarray, along: Array | None) -> Sums:
         """From what arcs bring to each vertex, and what they take from it."""
         through = np.maximum(into - arriving, 0.0)  # but for rounding
         return cls(through, arriving + np.maximum(out - through, 0.0), along)
+
+
+@dataclass(frozen=True)
+class Balance:
+    """The same from what arcs carry, and what arrives at each vertex to stay: what goes in, goes on or stays.
+
+    Sums of vertices are found where they are asked for.
+    """
+
+    arcs: Arcs
+    along: np.ndarray
+    arriving: np.ndarray
+
+    @cached_property
+    def _sums(self) -> Sums:
+        ends = self.arcs.edges[1], self.arcs.tails
+        into, out = (np.bincount(x, self.along, len(self.arriving)) for x in ends)
+        return Sums.between(into, out, self.arriving, self.along)
+
+    @property
+    def through(self) -> np.ndarray:
+        """What passes each vertex."""
+        return self._sums.through
+
+    @property
+    def ending(self) -> np.ndarray:
+        """What begins or ends there."""
+        return self._sums.ending
 
 
 @dataclass(frozen=True)

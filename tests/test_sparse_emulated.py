@@ -627,14 +627,13 @@ def test_sums_on_a_gpu_go_on_where_later_sources_need_wider_numbers(emulated_ker
 @pytest.mark.parametrize("kind", ["rooms", "lattice"])
 def test_blocks_that_have_a_front_together(kind, emulated_kernels, monkeypatch):
     with emulated.installed(emulated_kernels, dense=False):
-        from semiring.cuda.sparse import counted, layout
+        from semiring.cuda.sparse import layout
         from semiring.cuda.sparse.parts import Shape
 
         monkeypatch.setattr(layout, "THREADS", (32, 32, 64))
-        monkeypatch.setattr(counted, "THREADS", (32, 32, 64))
         monkeypatch.setattr(layout, "FRONTS", (2, 4))
         for team in (1, 3, 7):
-            monkeypatch.setattr(counted, "TEAM", team)
+            monkeypatch.setattr(layout, "TEAM", team)
             want, got = swept_backwards(kind, Shape(stack=8, program=1 << 10), monkeypatch)
             np.testing.assert_allclose(got.along(), want.along(), rtol=1e-12, atol=1e-12)
             np.testing.assert_array_equal(got.ends, want.ends)

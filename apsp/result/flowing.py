@@ -18,7 +18,7 @@ from semiring.routes import adjoint, require_countable
 from semiring.types import Array, Label
 
 from ..engines.part import Limit
-from ..flows import Arcs, Demand, Scale, Sums, before, walked_back
+from ..flows import Arcs, Balance, Demand, Scale, Sums, before, walked_back
 from ..log import Watch
 from .routed import Routed
 
@@ -302,7 +302,9 @@ class Flowing(Routed):
         """
         drawn, sums = self._between("edge_betweenness", sources, seed, callback, edges=True)
         scale = self._scale(normalized, True, None if sources is None else len(drawn))
-        return self._carried(sums) * scale.other
+        carried = self._carried(sums)
+        carried *= scale.other
+        return carried
 
     def _scale(self, normalized: bool, endpoints: bool, sampled: int | None) -> Scale:
         graph = self.graph
@@ -342,7 +344,7 @@ class Flowing(Routed):
         sources: np.ndarray,
         asked: np.ndarray | Callable[[slice], np.ndarray],
         callback: Callback | None,
-    ) -> Sums | None:
+    ) -> Balance | None:
         """The sums of what all sources ask, or some of them, where the engine finds them without their rows."""
         if self.engine.limit is not None or self.engine.all_pairs.in_memory:
             return None
@@ -353,7 +355,7 @@ class Flowing(Routed):
         if found is None:
             return None
         along, reached = found
-        return Sums.of(self._arcs, along, reached * (1.0 if callable(asked) else asked))
+        return Balance(self._arcs, along, reached * (1.0 if callable(asked) else asked))
 
     def _summed(
         self,

@@ -80,13 +80,18 @@ def multiprocessors(device: int) -> int:
     return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMultiProcessorCount, device))
 
 
-def memory(size: int, *, zeros: int = 0) -> Any:
-    """New memory on the current device, its last `zeros` bytes 0: to be dropped when all that uses it is launched."""
+def memory(size: int, *, zeros: int = 0, fill: int | None = None) -> Any:
+    """New memory on the current device: to be dropped when all that uses it is launched.
+
+    Its last `zeros` bytes are 0, or all are `fill`.
+    """
     from cupy.cuda import alloc
 
     new = alloc(size)
     if zeros:
         (new + (size - zeros)).memset_async(0, zeros)
+    if fill is not None:
+        new.memset_async(fill, size)
     return new
 
 

@@ -53,21 +53,21 @@ def exact(lengths: np.ndarray, n: int, bits: int = 53) -> np.ndarray | None:
     array([ 2.,  5., 40.])
     >>> exact(np.array([0.1, 0.3]), 100)
     """
-    present = np.abs(lengths[lengths != 0])
-    if not len(present):
+    longest = float(np.abs(lengths).max(initial=0.0))
+    if not longest:
         return lengths
     unit = 0
-    if (present != np.floor(present)).any() or 2.0 * n * float(present.max()) >= 2.0**bits:
-        mantissa, exponent = np.frexp(present)
+    if 2.0 * n * longest >= 2.0**bits or (lengths != np.floor(lengths)).any():
+        mantissa, exponent = np.frexp(lengths[lengths != 0])
         digits = np.ldexp(mantissa, 53).astype(np.int64)
         unit = int((exponent - 53 + np.log2(digits & -digits).astype(np.int64)).min())
-    if 2.0 * n * float(present.max()) >= np.ldexp(1.0, bits + unit):
+    if 2.0 * n * longest >= np.ldexp(1.0, bits + unit):
         return None
     whole = np.ldexp(lengths, -unit) if unit else lengths
     common = np.gcd.reduce(whole[:CHECKED].astype(np.int64))
     if common != 1:
         common = np.gcd.reduce(whole.astype(np.int64))
-    return whole / float(common)
+    return whole / float(common) if common != 1 else whole
 
 
 def lengths_of(semiring: Semiring, weights: np.ndarray, n: int) -> tuple[np.ndarray, float] | None:
@@ -76,7 +76,7 @@ def lengths_of(semiring: Semiring, weights: np.ndarray, n: int) -> tuple[np.ndar
     if lengths is None or lengths.logarithmic or not len(weights) or not semiring.lengths:
         return None
     own = lengths.of_entries(weights, dtypes.zero(semiring, weights.dtype))
-    if not np.isfinite(own).all() or (np.abs(own) >= 2.0**53).any():
+    if not np.abs(own).max() < 2.0**53:  # NaN neither
         return None
     precision = np.finfo(weights.dtype if weights.dtype.kind == "f" else np.float64)
     units = exact(own, n, precision.nmant + 1)
@@ -98,7 +98,7 @@ def flows(E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndar
     found, S = lengths_of(E.semiring, weights, E.n), E.analysis.structure
     if found is None:
         return SimpleNamespace(suitable=False)
-    tails, heads, (lengths, slack) = tails.astype(np.int32), heads.astype(np.int32), found
+    lengths, slack = found
     without_trees = pendant.placed(E, tails, heads, lengths) if not slack else None
     if without_trees is None:
         known = E.analysis.on_devices.get("placed")  # those of the last call
@@ -106,12 +106,12 @@ def flows(E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndar
             known = E.analysis.on_devices["placed"] = (
                 tails,
                 heads,
-                structure.arcs(S, tails, heads, threads or default_threads()),
+                structure.arcs(S, tails.astype(np.int32), heads.astype(np.int32), threads or default_threads()),
             )
         arcs = known[2]
         return E.on_device.flows(E.analysis, arcs, np.ascontiguousarray(lengths[arcs.arc]), slack)
     core, there = without_trees
-    lengths = np.ascontiguousarray(lengths[there.inner][there.arcs.arc])
+    lengths = np.ascontiguousarray(lengths[there.inner])
     inner = E.on_device.flows(core.analysis, there.arcs, lengths, slack) if len(lengths) else None
     return pendant.Flows(core, there, inner)
 

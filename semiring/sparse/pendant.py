@@ -22,12 +22,16 @@ SHARE, COMPONENTS = 1 / 32, 1024
 
 @dataclass(frozen=True)
 class Placed:
-    """Arcs of the core, those from and to each vertex of a tree, −1 for none, and where the former lie in fronts."""
+    """Arcs of the core as they lie in fronts, those from and to each vertex of a tree, and where the former are.
+
+    `complete` says that each vertex of a tree has both.
+    """
 
     inner: np.ndarray
     up: np.ndarray
     down: np.ndarray
     arcs: structure.Arcs
+    complete: bool
 
 
 class Core:
@@ -47,8 +51,6 @@ class Core:
         The strong component of each.
     reach, reached_from : sparse arrays (components, components)
         1 for those that a component reaches, and for those that reach it.
-    whole : bool
-        Whether there is one component.
     """
 
     def __init__(self, analysis: Analysis, removed: np.ndarray, parent: np.ndarray) -> None:
@@ -78,7 +80,6 @@ class Core:
         for _ in range(components.bit_length()):
             reach = np.minimum(reach @ reach, 1)
         self.reach, self.reached_from = (csr_array(R.astype(np.float64)) for R in (reach, reach.T))
-        self.whole = components == 1
 
     @classmethod
     def of(cls, analysis: Analysis) -> Core | None:
@@ -94,13 +95,16 @@ class Core:
         return core
 
     def placed(self, tails: np.ndarray, heads: np.ndarray) -> Placed:
-        """Where these arcs are, int32; it remembers those of the last call."""
+        """Where these arcs are; it remembers those of the last call."""
         if self._placed is None or not all(map(np.array_equal, self._placed[0], (tails, heads))):
             inner, ends = np.empty(len(tails), np.int32), np.empty((2, len(tails)), np.int32)
             up, down = np.full((2, len(self.parent)), -1, np.int32)
-            count = pendant.place(tails, heads, self.parent, self.number, inner, ends, up, down)
+            of = (x.astype(np.int32) for x in (tails, heads))
+            count = pendant.place(*of, self.parent, self.number, inner, ends, up, down)
             arcs = structure.arcs(self.analysis.structure, *np.ascontiguousarray(ends[:, :count]))
-            found = Placed(inner[:count].copy(), up[self.removed], down[self.removed], arcs)
+            up, down = up[self.removed], down[self.removed]
+            complete = min(up.min(initial=0), down.min(initial=0)) >= 0
+            found = Placed(inner[:count][arcs.arc], up, down, arcs, bool(complete))
             self._placed = (tails, heads), found
         known: Placed = self._placed[1]
         return known
@@ -132,37 +136,26 @@ class Flows:
         """As that of the core; of what every source asks alike alone."""
         if callable(asked):
             return False
-        core, trees, label = self.core, self.core.removed, self.core.label
-        own, wanted = np.zeros(len(core.parent)), np.array(asked, np.float64)
-        own[sources] = 1
-        count = own.copy()
-        pendant.gather(trees, core.parent, count)
-        pendant.gather(trees, core.parent, wanted)
-        there, far = count[core.vertices], wanted[core.vertices]
-        if core.whole:  # all reach all
-            above, below = far.sum(), there.sum()
-            reaching = below
-        else:
-            of, by = (R @ np.bincount(label, x, R.shape[0]) for x, R in ((far, core.reach), (there, core.reached_from)))
-            at = label[core.root]
-            reaching, above, below = by[at], of[at[trees]], by[at[trees]]
-        self.ends += np.rint(reaching - own).astype(np.int64)
-        there_below, asking = count[trees], wanted[trees]
-        self.sums[0] += there_below * (above - asking)
-        self.sums[1] += (below - there_below) * asking
+        core, of, size = self.core, np.zeros((2, self.core.reach.shape[0])), len(self.core.vertices)
+        many, wanted = np.zeros(len(core.parent)), np.array(asked, np.float64)
+        trees = core.removed, core.parent
+        pendant.gather(*trees, core.vertices, core.label, sources, many, wanted, of, self.ends)
+        of[0], of[1] = core.reached_from @ of[0], core.reach @ of[1]
+        used, times, far = np.empty(size, np.int64), np.empty(size), np.empty(size)
+        told = many, wanted, self.ends, self.sums, used, times, far
+        count = pendant.carry(*trees, core.root, core.vertices, core.label, of, *told)
         if self.inner is None:
             report(len(sources))
             return True
-        used = np.flatnonzero(there)
-        done = len(sources) / max(len(used), 1)
-        return bool(self.inner.add(used, far, lambda k: report(round(k * done)), there[used]))
+        done = len(sources) / max(count, 1)
+        return bool(self.inner.add(used[:count], far, lambda k: report(round(k * done)), times[:count]))
 
     def along(self) -> np.ndarray:
         """What each arc carries, float64; they are in the order given."""
         there = self.placed
         out = np.empty(len(there.inner) + 2 * len(self.core.removed))
         if self.inner is not None:
-            out[there.inner] = self.inner.along()
+            out[there.inner] = self.inner.carried
         out[there.up], out[there.down] = self.sums
         return out
 
@@ -173,6 +166,6 @@ def placed(E: Elimination, tails: np.ndarray, heads: np.ndarray, lengths: np.nda
     if core is None or (weights == dtypes.zero(E.semiring, weights.dtype)).any():
         return None
     there = core.placed(tails, heads)
-    if min(there.up.min(), there.down.min()) < 0 or (lengths[there.up] + lengths[there.down] <= 0).any():
+    if not there.complete or (lengths[there.up] + lengths[there.down] <= 0).any():
         return None
     return core, there

@@ -368,8 +368,8 @@ MUTANTS = [
     Mutant(
         "half-of-some",
         "semiring/cpu/sparse/mutual.py",
-        "if not n or len(sources) != n or",
-        "if not n or",
+        "if not n or len(sources) != n:",
+        "if not n:",
         "tests/test_flows.py::test_half_of_all_pairs_tell_what_edges_carry_both_ways",
         "Half of the pairs of some sources are summed.",
     ),

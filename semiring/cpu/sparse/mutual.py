@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 def mutual(sources: np.ndarray, asked: np.ndarray, times: np.ndarray) -> bool:
     """Whether all vertices are sources, and s sends to t as much as t to s: times[k] · asked[t], if sources[k] is s."""
     n = len(asked)
-    if not n or len(sources) != n or np.bincount(sources, minlength=n).max() > 1:
+    if not n or len(sources) != n:
+        return False
+    ascending = bool((sources[1:] > sources[:-1]).all())  # then they are all
+    if not ascending and np.bincount(sources, minlength=n).max() > 1:
         return False
     return bool((asked[sources] * times[0] == asked[sources[0]] * times).all())
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..compile import kernel
 
 
@@ -52,7 +54,46 @@ def place(tails: Any, heads: Any, parent: Any, number: Any, inner: Any, ends: An
 
 
 @kernel
-def gather(removed: Any, parent: Any, sums: Any) -> None:
-    """To each vertex add what is in the trees that hang at it."""
+def gather(
+    removed: Any, parent: Any, vertices: Any, label: Any, sources: Any, many: Any, asked: Any, of: Any, ends: Any
+) -> None:
+    """Of each vertex with the trees that hang at it, how many sources it is and what it asks; and of each component.
+
+    many, of : zeros; asked : what each vertex asks alone; ends : made one less at each source
+    """
+    for v in sources:
+        many[v] = 1.0
+        ends[v] -= 1
     for v in removed:
-        sums[parent[v]] += sums[v]
+        many[parent[v]] += many[v]
+        asked[parent[v]] += asked[v]
+    for k in range(len(vertices)):
+        of[0, label[k]] += many[vertices[k]]
+        of[1, label[k]] += asked[vertices[k]]
+
+
+@kernel
+def carry(
+    removed: Any, parent: Any, root: Any, vertices: Any, label: Any, of: Any, many: Any, asked: Any, ends: Any,
+    sums: Any, used: Any, times: Any, far: Any,
+) -> int:  # fmt: skip
+    """Add how many sources reach each vertex, and what trees carry up and down; which of the core are sources.
+
+    of : of each component how many sources reach it, and what those ask that it reaches
+    used, times, far : of those of the core: their numbers, and as how many they count; what each vertex asks
+    """
+    for k in range(len(removed)):
+        v = removed[k]
+        c = label[root[v]]
+        sums[0, k] += many[v] * (of[1, c] - asked[v])
+        sums[1, k] += (of[0, c] - many[v]) * asked[v]
+    for v in range(len(parent)):
+        ends[v] += np.int64(np.rint(of[0, label[root[v]]]))
+    count = 0
+    for k in range(len(vertices)):
+        v = vertices[k]
+        far[k] = asked[v]
+        if many[v] > 0:
+            used[count], times[count] = k, many[v]
+            count += 1
+    return count

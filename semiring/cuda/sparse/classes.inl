@@ -125,6 +125,15 @@ extern "C" __global__ void __launch_bounds__(128) class_firsts(const Cut* cuts, 
     cut.order[lane] = first == lane;
 }
 
+// ends[c] ← how many classes there are up to the last lane above the c-th part: `order` as `flags` were, and summed up.
+extern "C" __global__ void __launch_bounds__(128)
+    class_ends(const Cut* cuts, const Part* parts, int count, const int* flags, const int* order, int* ends) {
+    const int c = blockIdx.x * 128 + threadIdx.x;
+    if (c >= count) return;
+    const long long stop = cuts[c].order - flags + parts[cuts[c].above].lanes;
+    ends[c] = stop ? order[stop - 1] : 0;
+}
+
 // Which lane of the part below that is, by the first of its class.
 __device__ inline int lane_below(const Cut& cut, const Part& above, int lane, int first) {
     if (first == BELOW) return cut.classes + above.origs[lane] - cut.near;

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import gpu
 from .sweep import WARP, addresses
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ class PartLanes:
 
     Attributes
     ----------
-    table : uint8 array
-        As kernels read them: `Part` in flows.cu.
     cuts : list
         Of each tier that was reached: CUT on the device and on the host, the most lanes above, and what is there.
     taken : int
@@ -45,11 +43,10 @@ class PartLanes:
         self.near, self.inside = near[0], near[1] - near[0]
         self.cuts: list[Any] = []
         self.taken = 0
-        self.table: Any = None
+        self._table: Any = None
 
     def _memory(self, part: slice, lanes: np.ndarray) -> None:
         """What parts with so many lanes need, and where it is."""
-        import cupy
 
         flows, layout, known, kind = self.flows, self.layout, self.known[part], self.flows.dtype
         groups = lanes // (WARP * layout.shape.each)
@@ -61,20 +58,20 @@ class PartLanes:
         sums = known["sums"].astype(np.int64) * groups
         # What begins as anything, as 0, and as −1, each in one piece: of each array how many bytes each part has.
         pieces = (
-            (cupy.empty, {"Y": 2 * kind.itemsize * rows * lanes, "G": 8 * (rows + owed) * lanes}),
-            (cupy.zeros, {"partial": 8 * sums, "members": 4 * lanes, "times": 4 * lanes, "taken": flags * groups}),
-            (partial(cupy.full, fill_value=-1), {"starts": 4 * lanes, "origs": 4 * lanes}),
+            (None, {"Y": 2 * kind.itemsize * rows * lanes, "G": 8 * (rows + owed) * lanes}),
+            (0, {"partial": 8 * sums, "members": 4 * lanes, "times": 4 * lanes, "taken": flags * groups}),
+            (0xFF, {"starts": 4 * lanes, "origs": 4 * lanes}),
         )
-        for make, arrays in pieces:
-            total = sum(int(sizes.sum()) for sizes in arrays.values())
-            piece = make(max(total // 4 + 1, 1), dtype=np.int32)
-            at = piece.data.ptr
-            for name, sizes in arrays.items():
-                known[name] = at + np.cumsum(sizes) - sizes
-                at += int(sizes.sum())
+        for fill, arrays in pieces:
+            sizes = np.stack(list(arrays.values()))
+            ends = np.cumsum(sizes).reshape(sizes.shape)
+            total = max(int(ends[-1, -1]), 1)
+            piece = gpu.memory(total, fill=fill)
+            for name, begins in zip(arrays, piece.ptr + ends - sizes, strict=True):
+                known[name] = begins
             self.held.append(piece)
-            self.taken += piece.nbytes
-        known["lanes"] = lanes
+            self.taken += total
+        known["lanes"], self._table = lanes, None
 
     def begin(self, starts: np.ndarray, times: np.ndarray) -> None:
         """The first part, of all sources; and where there are no classes, that of all regions."""
@@ -109,11 +106,17 @@ class PartLanes:
 
     def reach(self, tier: int) -> None:
         """Find the lanes of a tier's parts, from those above."""
-        import cupy
-
         if tier and self.layout.classes:
             self._classes(self.layout.parts.tiers[tier])
-        self.table = cupy.asarray(self.known.view(np.uint8))
+
+    @property
+    def table(self) -> Any:
+        """What is known of all parts, as kernels read it: `Part` in flows.cu; uint8, on the device."""
+        import cupy
+
+        if self._table is None:
+            self._table = cupy.asarray(self.known.view(np.uint8))
+        return self._table
 
     def _classes(self, run: slice) -> None:
         """Classes of lanes above these parts; then their lanes, and what these see of the borders."""
@@ -128,25 +131,30 @@ class PartLanes:
             raise MemoryError
         slots, order = cupy.empty(count, np.int32), cupy.zeros(count, np.int32)
         borders = cupy.empty((count, 2), kind)
-        keys, firsts = cupy.zeros(table, np.uint64), cupy.full(table, 2**31 - 1, np.int32)
-        for name, array, begin in (
-            ("slots", slots, pairs), ("order", order, pairs), ("borders", borders, 2 * pairs),
-            ("keys", keys, np.cumsum(places) - places), ("firsts", firsts, np.cumsum(places) - places),
+        # Keys, 0 for none, and beyond all lanes the first of each.
+        keys, firsts = gpu.memory(8 * table, fill=0), gpu.memory(4 * table, fill=0x7F)
+        begins = np.cumsum(places) - places
+        for name, start, size, begin in (
+            ("slots", slots.data.ptr, 4, pairs), ("order", order.data.ptr, 4, pairs),
+            ("borders", borders.data.ptr, 2 * kind.itemsize, pairs),
+            ("keys", keys.ptr, 8, begins), ("firsts", firsts.ptr, 4, begins),
         ):  # fmt: skip
-            cuts[name] = array.data.ptr + array.itemsize * begin
+            cuts[name] = start + size * begin
         grid = len(cuts), max(1, -(-int(lanes.max()) // EACH))
 
         def launch(first: str, second: str, *more: Any) -> Any:
-            given, table = cupy.asarray(cuts.view(np.uint8)), cupy.asarray(known.view(np.uint8))
+            given, table = cupy.asarray(cuts.view(np.uint8)), self.table
             self.flows.kernels[first](grid, (EACH,), (*addresses(given, table), *more))
             self.flows.kernels[second](grid, (EACH,), addresses(given, table))
             return given
 
-        launch("class_keys", "class_firsts", self.half)
-        self.taken += keys.nbytes + firsts.nbytes
+        given = launch("class_keys", "class_firsts", self.half)
+        self.taken += 12 * table
         del keys, firsts
-        order = cupy.cumsum(order, dtype=np.int32)
-        ends = order[cupy.asarray(np.maximum(pairs + lanes, 1) - 1)].get().astype(np.int64) * (pairs + lanes > 0)
+        before, order, told = order, cupy.cumsum(order, dtype=np.int32), cupy.empty(len(cuts), np.int32)
+        sums = *addresses(given, self.table), np.int32(len(cuts)), *addresses(before, order, told)
+        self.flows.kernels["class_ends"]((-(-len(cuts) // EACH),), (EACH,), sums)
+        ends = told.get().astype(np.int64)
         cuts["before"][1:], cuts["order"] = ends[:-1], order.data.ptr + 4 * pairs
         cuts["classes"] = ends - cuts["before"]
         cuts["used"] = cuts["classes"] + self.inside[run.start - 1 : run.stop - 1]

@@ -10,14 +10,10 @@ import numpy as np
 from ...cpu.sparse.counted import HINT
 from ...memory import require
 from .. import compile, gpu
-from .layout import THREADS
 from .sweep import addresses
 
 if TYPE_CHECKING:
     from .layout import Layout
-
-#: The most blocks that have a large front together.
-TEAM = 32
 
 
 @lru_cache(maxsize=16)
@@ -40,16 +36,15 @@ class Numbers:
 
         entries = layout.entries
         self.layout, self.entries = layout, entries
-        fronts, total = layout.front.copy(), layout.squares
-        fronts["arcs"], fronts["stop"] = arcs.begin[:-1], arcs.begin[1:]
+        total, (fronts, rows, columns) = layout.squares, layout.placed(arcs)
         require(32 * total + 52 * entries, "cuda", where="flows", hint=HINT)
         doubles = {name: cupy.empty(total) for name in ("lengths", "numbers", "lengths_across", "numbers_across")}
         doubles |= {name: cupy.empty(entries) for name in ("lower", "lower_numbers", "upper", "upper_numbers")}
         flags = {name: cupy.empty(entries, np.uint8) for name in ("lower_kept", "upper_kept")}
         self.greatest, self.carried = cupy.zeros(2), cupy.zeros(len(lengths))
         self.arrays = {
-            "fronts": cupy.asarray(fronts.view(np.uint8)), "local": layout.local,
-            "arc_row": cupy.asarray(arcs.row), "arc_col": cupy.asarray(arcs.col), "weights": cupy.asarray(lengths),
+            "fronts": fronts, "local": layout.local,
+            "arc_row": rows, "arc_col": columns, "weights": cupy.asarray(lengths),
             **doubles, **flags, "lower_sums": self.carried, "upper_sums": self.carried, "carried": self.carried,
             "greatest": self.greatest,
         }  # fmt: skip
@@ -74,19 +69,12 @@ class Numbers:
 
         tables = cupy.asarray(np.array(addresses(*self.arrays.values()), np.uint64))
         steps, function = self.layout.fronts, self.kernels[name]
-        multiprocessors = gpu.multiprocessors(gpu.current())
-        counters = cupy.zeros((len(steps), multiprocessors), np.uint32)
-        for step, (supernodes, threads) in enumerate(reversed(steps) if deepest else steps):
-            team = min(TEAM, multiprocessors // len(supernodes)) if threads == THREADS[-1] else 1
-            more = multiprocessors * THREADS[-1] // len(supernodes) // threads  # where many would have nothing to do
-            threads = min(THREADS[-1], threads * min(4, 1 << max(0, more.bit_length() - 1)))
-            given = (
-                *addresses(tables, supernodes),
-                np.int32(max(team, 1)),
-                counters.data.ptr + counters.strides[0] * step,
-            )
-            blocks = (len(supernodes) * max(team, 1),)
-            function(blocks, (threads,), given, enable_cooperative_groups=team > 1)
+        counters = cupy.zeros((len(steps), gpu.multiprocessors(gpu.current())), np.uint32)
+        address, arrived, apart = tables.data.ptr, counters.data.ptr, counters.strides[0]
+        for supernodes, team, threads in reversed(steps) if deepest else steps:
+            given = address, supernodes.data.ptr, np.int32(team), arrived
+            function((len(supernodes) * team,), (threads,), given, enable_cooperative_groups=team > 1)
+            arrived += apart
 
     def spread(self, below: Any, beyond: Any) -> Any:
         """What each arc carries, from sums of the entries of F."""

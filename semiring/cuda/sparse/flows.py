@@ -43,9 +43,9 @@ def kernels(shape: Shape, kind: str, slack: float, device: int) -> dict[str, Any
     """The entry functions on a device."""
     names = ["walk_regions", "sweep_down", "sweep_up", "join_groups", "join_climbs"]
     names += ["climb", "climb_level", "climb_back_level", "climb_back"]
-    names += ["class_keys", "class_firsts", "class_lanes", "class_borders", "class_owes"]
+    names += ["class_keys", "class_firsts", "class_ends", "class_lanes", "class_borders", "class_owes"]
     names += ["flag_items", "flag_entries", "fill_begins", "fill_items", "fill_strips", "fill_climb", "fill_debts"]
-    names += ["fill_units"]
+    names += ["fill_sums", "fill_units"]
     unit = compile.functions(text(shape, kind, slack), name="flows.cu")
     found = {name: unit.get_function(name) for name in names}
     compile.allow_shared(found["walk_regions"], shape.shared(4 if kind == "float" else 8))
@@ -124,15 +124,15 @@ class Flows:
 
         if callable(asked) or (times is not None and (times != np.rint(times)).any()):
             return False
-        columns, times = self.S.position[sources], np.ones(len(sources)) if times is None else times
+        times = np.ones(len(sources)) if times is None else times
         half = mutual(sources, asked, times) and self.numbers.symmetric
         before, missing, count = (self.below, self.beyond), self.missing.copy(), self.count
         known = [x.copy() for x in (*before, self.missing, self.sources)] if count else None
         if half:
             self.below, self.beyond = (cupy.zeros(len(sums)) for sums in before)
         every = len(sources) == self.S.n and bool((sources == np.arange(self.S.n)).all())
-        order = self.S.permutation if every else np.argsort(columns)
-        columns, times = columns[order], times[order]
+        order = self.S.permutation if every else np.argsort(self.S.position[sources])
+        columns, times = np.arange(self.S.n) if every else self.S.position[sources[order]], times[order]
         wanted = cupy.asarray(np.ascontiguousarray(asked[self.S.permutation], np.float64))
         unit, start, line = WARP * self.layout.shape.each, 0, self._line()
         require(line * unit, "cuda", where="flows", hint=HINT)
@@ -250,9 +250,15 @@ class Flows:
         ends[self.S.permutation] = self.count - self.missing.get()
         return ends - self.sources
 
+    @property
     @on_device
+    def carried(self) -> np.ndarray:
+        """What each arc carries, float64, in the order of the fronts."""
+        found: np.ndarray = self.numbers.spread(self.below, self.beyond).get()
+        return found
+
     def along(self) -> np.ndarray:
-        """What each arc carries, float64; they are in the order given."""
+        """The same in the order in which arcs were given."""
         out = np.empty(len(self.arcs.arc))
-        out[self.arcs.arc] = self.numbers.spread(self.below, self.beyond).get()
+        out[self.arcs.arc] = self.carried
         return out

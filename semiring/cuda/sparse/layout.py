@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...cpu.sparse import regions, walks
 from ...ranges import positions, runs
+from .. import gpu
 from .parts import Parts, Shape
 
-#: Threads of a block that has a front, and up to which orders it has fewer.
-THREADS, FRONTS = (64, 256, 1024), (32, 128)
+if TYPE_CHECKING:
+    from ...sparse.structure import Arcs
+
+#: Threads of a block that has a front, and up to which orders it has fewer; the most blocks that have one together.
+THREADS, FRONTS, TEAM = (64, 256, 1024), (32, 128), 32
 #: Rows by which stacks of regions differ.
 STACK = 8
 #: A supernode as elimination with numbers meets it: `Front` in counted.cu.
@@ -59,6 +63,8 @@ class Layout:
         Rows that regions, what is above them and its climb meet.
     swept : list of lists of arrays
         Nodes of each tier, parents first; `levels` are those of all tiers.
+    fronts : list
+        Supernodes that elimination takes together, how many blocks have each, and threads of a block; parents first.
     spans, marks : int arrays
         Where lists of entries that may be distances begin, and which of their numbers the host asks for.
     """
@@ -75,6 +81,7 @@ class Layout:
         import cupy
 
         self.S, self.shape, self.n, self.classes, self.height = S, shape, S.n, classes, S.height
+        self._placed: Any = None
         parts = self.parts = Parts(S, shape, classes=classes)
         w, m = parts.width, parts.width + parts.reach
         each = w * (m - 1) - w * (w - 1) // 2
@@ -258,4 +265,22 @@ class Layout:
         key = depth * len(THREADS) + size
         by = np.argsort(key, kind="stable")
         supernodes = cupy.asarray(by.astype(np.int32))
-        self.fronts = [(supernodes[run], THREADS[size[by[run.start]]]) for run in runs(key[by])]
+        self.fronts, most = [], gpu.multiprocessors(gpu.current())
+        for run in runs(key[by]):
+            threads, count = THREADS[size[by[run.start]]], run.stop - run.start
+            team = max(1, min(TEAM, most // count)) if threads == THREADS[-1] else 1
+            more = most * THREADS[-1] // count // threads  # where many would have nothing to do
+            threads = min(THREADS[-1], threads * min(4, 1 << max(0, more.bit_length() - 1)))
+            self.fronts.append((supernodes[run], team, threads))
+
+    def placed(self, arcs: Arcs) -> tuple[Any, Any, Any]:
+        """Fronts with arcs, and rows and columns of these, on the device; those of the last call are kept."""
+        import cupy
+
+        if self._placed is None or self._placed[0] is not arcs:
+            fronts = self.front.copy()
+            fronts["arcs"], fronts["stop"] = arcs.begin[:-1], arcs.begin[1:]
+            on_device = tuple(cupy.asarray(x) for x in (fronts.view(np.uint8), arcs.row, arcs.col))
+            self._placed = arcs, on_device
+        found: tuple[Any, Any, Any] = self._placed[1]
+        return found

@@ -26,6 +26,12 @@ extern "C" __global__ void __launch_bounds__(256) fill_begins(const int* starts,
     if (i < count) begin[i] = order[starts[i]] - order[0];
 }
 
+// ends[k] ← where the sums of strip k end, which come after so many: 8 of each strip, 4 of each of its items.
+extern "C" __global__ void __launch_bounds__(256) fill_sums(const int* lists, int strips, int before, int* ends) {
+    const int k = blockIdx.x * 256 + threadIdx.x;
+    if (k < strips) ends[k] = before + 8 * (k + 1) + 4 * lists[k + 1];
+}
+
 // An entry's length and number, where it is a distance.
 struct Values {
     const unsigned char* kept;

@@ -96,15 +96,19 @@ class Lists:
         entries, slots, columns, starts = layout.climbing
         self.climb_entries = cupy.empty((max(1, climbs), 2), dtype)
         self.climb_numbers = cupy.empty(max(1, climbs), dtype)
-        self.climb_begin = cupy.empty(len(starts), np.int32)
+        # Where sums of each column begin, then where those of each strip end.
+        self.climb_sums = cupy.empty(len(starts) + len(self.climbed[3]) - 1, np.int32)
+        self.climb_begin = self.climb_sums[: len(starts)]
         launch(
             "fill_climb", len(entries), *addresses(entries, slots, columns), np.int32(len(entries)), orders[3],
             *of["upper"], *addresses(self.climb_entries, self.climb_numbers, self.places[2], self.owners[2]),
         )  # fmt: skip
         launch("fill_begins", len(starts), starts.data.ptr, np.int32(len(starts)), orders[3], self.climb_begin.data.ptr)
         strips = self.climbed[3]
-        more = climbs + 8 * cupy.arange(1, len(strips)) + 4 * strips[1:]
-        self.climb_sums = cupy.concatenate((self.climb_begin, more.astype(np.int32)))
+        launch(
+            "fill_sums", len(strips) - 1, strips.data.ptr, np.int32(len(strips) - 1), np.int32(climbs),
+            self.climb_sums.data.ptr + 4 * len(starts),
+        )  # fmt: skip
         count, begin, items_of = max(1, int(counts[4])), layout.owing_begin, cupy.asarray(ends.astype(np.int32))
         of_debts = (cupy.empty(count, dtype) for _ in range(2))
         self.debts = cupy.empty((count, 4), np.int32), *of_debts, cupy.empty_like(begin)
