@@ -74,6 +74,8 @@ class Backend(ABC):
         Whether closures are faster on a copy with another leading dimension, which `aligned` then makes.
     looks_ahead : bool
         Whether verbs can run concurrently with others: `concurrent_queue` returns a queue.
+    mirrors : bool
+        Whether closures of symmetric matrices may take less than others: `mirrored` says of which.
     """
 
     device: str
@@ -87,6 +89,7 @@ class Backend(ABC):
     knows_workspaces: bool = False
     aligns: bool = False
     looks_ahead: bool = False
+    mirrors: bool = False
 
     # Verbs that every backend has of its own.
 
@@ -129,6 +132,19 @@ class Backend(ABC):
         self.left_mul(D, R)
         self.gemm(rest, C, R)
         self.right_mul(C, D)
+
+    def eliminate_mirrored(self, D: Array, R: Array, C: Array, rest: Any) -> None:
+        """The same where `mirrored` said so of all of it: D and rest are symmetric and R is Cᵀ, and they stay so."""
+        self.eliminate(D, R, C, rest)
+
+    def mirrored(self, A: Array) -> bool:
+        """Whether A is symmetric, and its closure takes less by `eliminate_mirrored`, with `mirror` where it ends."""
+        return False
+
+    def mirror(self, A: Array) -> None:
+        """A[i,j] ← A[j,i] for i < j."""
+        for k in range(len(A)):
+            A[k, k + 1 :] = A[k + 1 :, k]
 
     def gemms(self, products: Sequence[tuple[Any, Any, Any]]) -> None:
         """C ← C ⊕ A ⊗ B for each (C, A, B); no C overlaps another operand of any."""

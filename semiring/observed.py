@@ -39,6 +39,8 @@ class Observed:
         self._ops, self._observers, self._apart, self._dry = ops, observers, apart, dry
 
     def __getattr__(self, name: str) -> Any:
+        if name == "mirrors" and self._dry:  # there are no entries
+            return False
         if name not in VERBS:
             return getattr(self._ops, name)
         if name == "eliminate" and self._apart:

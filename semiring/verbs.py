@@ -74,6 +74,8 @@ VERBS = {
         Verb("right_mul", "panels", lambda C, D: len(D) * _area(C), lambda C, D: _area(D) + 2 * _area(C)),
         # R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D
         Verb("eliminate", "products", _eliminate_pairs, _eliminate_entries),
+        # The same where R is Cᵀ, and the pairs that stand for others count as these do
+        Verb("eliminate_mirrored", "products", _eliminate_pairs, _eliminate_entries),
         # D ← D*
         Verb("closure", "pivot", lambda D: len(D) ** 3, lambda D: 2 * _area(D)),
         # A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:]

@@ -520,6 +520,29 @@ def test_closures_beyond_the_cutover(cp, name):
         np.testing.assert_array_equal(got.get(), closure_of(cp.asarray(A), case.semiring, schedule="iterative").get())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int16", "float64"])
+def test_closures_of_symmetric_matrices(cp, dtype):
+    """By half of the products: SciPy's distances, and of sums that are rounded the same both ways."""
+    from scipy.sparse import csgraph, csr_matrix
+
+    from apsp import closure as closure_of
+
+    n, rng = 2 * cards.limits(compile.device_arch(0)).one_launch + 131, np.random.default_rng(7)
+    A = np.where(rng.random((n, n)) < 0.005, rng.integers(1, 99, (n, n)), 0)
+    A = np.tril(A, -1) + np.tril(A, -1).T
+    none = np.inf if dtype[0] == "f" else np.iinfo(dtype).max
+    got, expected = closure_of(cp.asarray(np.where(A == 0, none, A).astype(dtype))), csgraph.dijkstra(csr_matrix(A))
+    expected[np.isinf(expected)] = none
+    np.testing.assert_array_equal(got.get(), expected.astype(dtype))
+    if dtype[0] == "f":
+        weights = np.tril(rng.random((n, n)) + 0.1, -1).astype(dtype)
+        weights = np.where(A == 0, np.inf, weights + weights.T).astype(dtype)
+        got = closure_of(cp.asarray(weights))
+        assert bool((got == got.T).all())
+        near = csgraph.dijkstra(csr_matrix(np.where(A == 0, 0, weights)))
+        np.testing.assert_allclose(got.get(), near, rtol=1e-5 if dtype == "float32" else 1e-13)
+
+
 def test_two_runs_give_the_same_bits(cp):
     from apsp import closure as closure_of
 

@@ -295,7 +295,8 @@ class FastMemory:
             return Task(verb, result, operands, list(missing), k.stop, result.X.size * b)
 
         T, missing = self._pivot.next(k, k)
-        yield task(lambda T: recursive.closure(T, ops, block=ops.pivot), T, (), *missing)  # T ← A(k,k)*
+        # T ← A(k,k)*; to look whether it is symmetric would wait for the device.
+        yield task(lambda T: recursive.closure(T, ops, block=ops.pivot, mirrored=False), T, (), *missing)
         stacks, within = _parts(others, cut.columns), _parts([k], cut.columns)
         for j in (j for j in stacks if left(k, j)):
             R, missing = self._panels.next(k, j)

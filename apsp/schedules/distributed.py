@@ -139,7 +139,7 @@ class Panels:
             owns_pivot = comm.column == self.owner_column
             if owns_pivot:
                 ops.copy(self.T, self.C[local(k, self._part.rows), :])
-                recursive.closure(self.T, ops, block=ops.pivot)  # T ← A(k,k)*
+                recursive.closure(self.T, ops, block=ops.pivot, mirrored=False)  # T ← A(k,k)*
             comm.broadcast_along_row(self.T, ops, self.owner_column)
             for j in without(columns, k):
                 ops.matmul(self.P[:, local(j, columns)], self.T, self.R[:, local(j, columns)])

@@ -18,24 +18,29 @@ from .base import Schedule
 from .blocks import half, quadrants
 
 
-def closure(A: Array, ops: Backend, *, block: int) -> None:
+def closure(A: Array, ops: Backend, *, block: int, mirrored: bool | None = None) -> None:
     """A ← A*: halve until a matrix is small, then let the blocked schedule finish it.
 
     The lowest levels of the recursion have too little work for a GPU, whose `cutover` says where they begin;
-    at `cutover` = `pivot` the blocked schedule is a single call of the pivot kernel.
+    at `cutover` = `pivot` the blocked schedule is a single call of the pivot kernel. Of a symmetric matrix a backend
+    may compute one half of the products: A12 is A21ᵀ all along (`mirrored`).
     """
     n = len(A)
+    if n > max(block, ops.cutover):
+        mirrored = ops.mirrors and ops.mirrored(A) if mirrored is None else mirrored
+        eliminate = ops.eliminate_mirrored if mirrored else ops.eliminate
+        A11, A12, A21, A22 = quadrants(A, half(n, block))
+        closure(A11, ops, block=block, mirrored=mirrored)  # A11 ← A11*
+        eliminate(A11, A12, A21, A22)  # A12 ← A11 A12, A22 ← A22 ⊕ A21 A12, A21 ← A21 A11
+        closure(A22, ops, block=block, mirrored=mirrored)  # A22 ← A22*
+        eliminate(A22, A21, A12, A11)  # A21 ← A22 A21, A11 ← A11 ⊕ A12 A21, A12 ← A12 A22
+        return
     if n <= block:
         ops.closure(A)
-        return
-    if n <= ops.cutover:
+    else:
         blocked.closure(A, ops, block=block)
-        return
-    A11, A12, A21, A22 = quadrants(A, half(n, block))
-    closure(A11, ops, block=block)  # A11 ← A11*
-    ops.eliminate(A11, A12, A21, A22)  # A12 ← A11 A12, A22 ← A22 ⊕ A21 A12, A21 ← A21 A11
-    closure(A22, ops, block=block)  # A22 ← A22*
-    ops.eliminate(A22, A21, A12, A11)  # A21 ← A22 A21, A11 ← A11 ⊕ A12 A21, A12 ← A12 A22
+    if mirrored:  # sums are rounded in another order beyond the diagonal
+        ops.mirror(A)
 
 
 def verb_bytes(n: int, ops: Backend, *, block: int) -> int:

@@ -22,7 +22,7 @@ from . import cache, compile, shipped, survey
 from .bits import levels
 from .bits.product import PRODUCTS
 from .csr import backend as csr
-from .dense import chain, lengths, sources, sums_text
+from .dense import chain, lengths, mirror, sources, sums_text
 from .routes import adjoint, by_distance, predecessors, walks
 from .sparse import counted, flows, fronts, hops, hubs, parts, products, searches, sweep, thinning, voronoi
 
@@ -58,6 +58,8 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         if {"wgmma": arch == "sm_90", "mma": arch == "sm_80", "logic": arch not in ("sm_80", "sm_90")}[name]:
             yield way.text, arch + way.suffix, ()
     yield hops.text(np.dtype("float32")), arch, ()
+    for itemsize in (2, 4, 8):
+        yield mirror.text(itemsize), arch, ()
     for semiring, dtype, nonnegative in _kinds(DENSE):
         yield survey.text(dtype.name, dtypes.zero(semiring, dtype).item()), arch, ()
         for name, text in sources.translation_units(semiring, dtype, arch, nonnegative=nonnegative):

@@ -46,7 +46,7 @@ MUTANTS = [
     Mutant(
         "recursive-second-half",
         "apsp/schedules/recursive.py",
-        "ops.eliminate(A22, A21, A12, A11)",
+        "eliminate(A22, A21, A12, A11)",
         "ops.eliminate(A22, A12, A21, A11)",
         "tests/test_schedules.py::test_a_schedule_computes_the_closure",
         "The operands of the second elimination are swapped.",

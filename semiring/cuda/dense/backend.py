@@ -16,7 +16,7 @@ from ...errors import DivergenceError, DTypeError, MemoryNeeded, ShapeError, sta
 from ...types import Array
 from .. import algebra, gpu, transfer
 from ..routes import predecessors as routes
-from . import matrix, panels, sums, tiles
+from . import matrix, mirror, panels, sums, tiles
 from .batch import Batch
 from .launches import Launches
 from .matrix import Matrix
@@ -39,6 +39,7 @@ class CudaBackend(Launches, Backend):
     grain: int = 1
     aligns: bool = True
     looks_ahead: bool = True
+    mirrors: bool = True
     _stars: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -152,6 +153,24 @@ class CudaBackend(Launches, Backend):
             panels.eliminate(self, d, r, c, x)
         else:
             super().eliminate(D, R, C, rest)
+
+    def eliminate_mirrored(self, D: Array, R: Array, C: Array, rest: Any) -> None:
+        """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← Rᵀ, where C is Rᵀ and D and rest are symmetric."""
+        operands = [matrix.view(X) for X in (D, R, C, rest)]
+        if None in operands or not rest.size:
+            self.eliminate(D, R, C, rest)
+        else:
+            panels.eliminate_mirrored(self, *operands)  # type: ignore[arg-type] # none of them is None
+
+    def mirrored(self, A: Array) -> bool:
+        """Whether A is symmetric, ⊗ commutes, ⊕ selects and no length is negative; waits for the device."""
+        right = self.nonnegative and self.semiring.mul.commutes and self.semiring.add.selects is not None
+        seen = matrix.view(A) if right and not gpu.capturing() else None
+        return seen is not None and mirror.symmetric(seen, self.dtype.itemsize)
+
+    def mirror(self, A: Array) -> None:
+        """A[i,j] ← A[j,i] for i < j."""
+        self._output(A, lambda a: mirror.turn(a, a, self.dtype.itemsize, upper=True))
 
     def closure(self, D: Array) -> None:
         """D ← D* in one launch: a thread block up to 64 rows, all of the device beyond."""

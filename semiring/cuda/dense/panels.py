@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import gpu
-from . import matrix
+from . import matrix, mirror
 from .launches import Launches
 from .matrix import Matrix
 from .tiles import Tile
@@ -51,6 +51,22 @@ def eliminate(ops: Launches, D: Matrix, R: Matrix, C: Matrix, rest: Matrix) -> N
                 strips.product(part, was, D)
                 gpu.follow(multiplied)
                 strips.product(matrix.rows(rest, *rows, ops.dtype.itemsize), was, R, accumulate=True)
+
+
+def eliminate_mirrored(ops: Launches, D: Matrix, R: Matrix, C: Matrix, rest: Matrix) -> None:
+    """The same where R is Cᵀ, and D and rest are symmetric: rest as far as its diagonal, and the others from these."""
+    size = ops.dtype.itemsize
+    with Strips(ops, D.rows, R.columns, R.ld) as strips:
+        _columns_of_product(ops, strips, D, R)
+        multiplied = strips.reached()
+        for start, stop in reversed(list(strips.bounds(C.rows))):  # the longest first
+            with strips.workspace():
+                gpu.follow(multiplied)
+                part, columns = matrix.rows(rest, start, stop, size), matrix.columns(R, 0, stop, size)
+                part = matrix.columns(part, 0, stop, size)
+                strips.product(part, matrix.rows(C, start, stop, size), columns, accumulate=True)
+    mirror.turn(rest, rest, size, upper=True)
+    mirror.turn(C, R, size)
 
 
 def _columns_of_product(ops: Launches, strips: Strips, D: Matrix, R: Matrix) -> None:
