@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import sys
-from itertools import pairwise
+from itertools import pairwise, product
 from types import SimpleNamespace
 
 import cases
@@ -259,6 +259,59 @@ class TestProducts:
 
 
 class TestClosures:
+    @pytest.mark.parametrize(
+        ("name", "dtype"),
+        [("min_plus", "float32"), ("min_plus", "int16"), ("max_min", "float64"), ("max_times", "float32")],
+    )
+    def test_of_symmetric_matrices(self, cp, name, dtype, monkeypatch):
+        """By half of the products, which leave a symmetric matrix; where one entry differs, by all."""
+        from apsp.schedules import recursive
+        from semiring.cuda.dense import panels
+
+        s, rng = get(name), np.random.default_rng(0)
+        case = cases.Case(s, np.dtype(dtype))
+        ops = bound(case, True)
+        vars(ops).update(pivot=72, cutover=72)
+        called = []
+        for verb in ("eliminate", "eliminate_mirrored"):
+            run = getattr(ops, verb)
+            monkeypatch.setattr(ops, verb, lambda *X, run=run, verb=verb: called.append(verb) or run(*X))
+        for n, strips in ((73, (64, 1)), (131, (32, 1)), (150, (32, 3))):
+            monkeypatch.setattr(panels, "sizes", lambda *panel, strips=strips: strips)
+            A = 2.0 ** -rng.integers(1, 5, (n, n)) if name == "max_times" else rng.integers(1, 99, (n, n)).astype(float)
+            A = np.where(rng.random((n, n)) < 0.1, np.maximum(A, A.T), case.zero).astype(dtype)
+            symmetric = np.where(np.tri(n) > 0, A, A.T)
+            for one_way in (False, True):
+                B = symmetric.copy()
+                if one_way:
+                    B[n - 1, 0] = 1 if name != "max_times" else 0.5
+                    B[0, n - 1] = case.zero
+                X, kept = window(cp, B, n + n % 3)
+                called.clear()
+                recursive.closure(X, ops, block=72)
+                assert set(called) == {"eliminate" if one_way else "eliminate_mirrored"}
+                assert kept()
+                cases.same(case, np.array(X), cases.closure(case, B))
+                assert one_way or np.array_equal(X, X.T)
+            # Sums that are rounded, in whatever order: they are the same both ways.
+            rounded = np.where(
+                symmetric == case.zero, symmetric, rng.random((n, n)) / 8 if case.dtype.kind == "f" else symmetric
+            )
+            rounded = np.where(np.tri(n) > 0, rounded, rounded.T).astype(dtype)
+            X = cp.asarray(rounded)
+
+            def close(D, closed=ops.closure):
+                closed(D)
+                if case.dtype.kind == "f":  # as other kernels may do
+                    D[0, 1:] = np.nextafter(D[0, 1:], np.inf)
+
+            with monkeypatch.context() as patched:
+                patched.setattr(ops, "closure", close)
+                recursive.closure(X, ops, block=72)
+            np.testing.assert_array_equal(np.array(X), np.array(X).T)
+            np.testing.assert_allclose(np.array(X), cases.closure(case, rounded), rtol=1e-5)
+        assert not bound(case, False).mirrored(cp.asarray(symmetric)) or name == "max_times"
+
     @pytest.mark.parametrize(("case", "nonnegative"), KINDS)
     def test_of_a_pivot_block(self, cp, case, nonnegative):
         """One that is alone, and as many as there are: threads have other shares of those."""
@@ -598,7 +651,7 @@ def loop_of_sums(A, D, q):
     carried, counts = np.zeros((n, n)), np.zeros((n, n), np.int64)
     for s in range(n):
         order = [int(j) for j in np.argsort(D[s], kind="stable") if np.isfinite(D[s, j])]
-        before = {j: [k for k in order if k != j and D[s, k] + A[k, j] == D[s, j]] for j in order}
+        before = {j: [k for k in np.flatnonzero(D[s] + A[:, j] == D[s, j]).tolist() if k != j] for j in order}
         counts[s, s] = 1
         for j in order[1:]:
             counts[s, j] = sum(counts[s, k] for k in before[j])
@@ -682,9 +735,10 @@ class TestSumsOverBestPaths:
         rows[np.isfinite(D)] = sign * D[np.isfinite(D)]
         sources = np.random.default_rng(2).permutation(n)
 
-        def found(demand, rows_tried=1 << 13):
+        def found(demand, rows_tried=1 << 13, *, of_edges=True):
             monkeypatch.setattr(adjoint, "MANY", rows_tried)
             sums = adjoint.Adjoint(s, dtype, edges, 1, range(n), "flows")
+            sums.of_edges = of_edges
             half = n // 2
             for part in (sources[:half], sources[half:]):
                 if len(part):
@@ -711,14 +765,96 @@ class TestSumsOverBestPaths:
         monkeypatch.setattr(adjoint, "CHUNK", 64)
         np.testing.assert_allclose(found(q, rows_tried=32).along.get(), want[tails, heads], rtol=1e-12, atol=1e-13)
         unit = found(np.ones((1, n)))
-        np.testing.assert_array_equal(unit.arrivals, np.isfinite(D).sum(axis=0) - 1)
-        entering, leaving = unit.of_vertices()
         along = unit.along.get()
-        np.testing.assert_allclose(entering, np.bincount(heads, along, n), rtol=1e-13)
-        np.testing.assert_allclose(leaving, np.bincount(tails, along, n), rtol=1e-13)
+        for sums in (unit, found(np.ones((1, n)), of_edges=False)):
+            np.testing.assert_array_equal(sums.arrivals, np.isfinite(D).sum(axis=0) - 1)
+            entering, leaving = sums.of_vertices()
+            np.testing.assert_allclose(entering, np.bincount(heads, along, n), rtol=1e-13)
+            np.testing.assert_allclose(leaving, np.bincount(tails, along, n), rtol=1e-13)
         out = np.empty((n, n), np.int64)
         first.counts(cp.asarray(rows), np.arange(n), out)
         np.testing.assert_array_equal(out, counts)
+
+    @pytest.mark.parametrize(
+        ("kind", "dtype"),
+        [
+            *product(("both ways", "dearer one way", "some missing", "max_plus"), ("float32", "int64")),
+            ("nearly ties", "float32"),
+        ],
+    )
+    def test_all_pairs_in_an_order_of_near_ones(self, cp, kind, dtype, monkeypatch):
+        """Complete graphs of points of four lattices, by tiles of which some are left out, and both ways together."""
+        from semiring.cuda.dense.tiles import Tile
+        from semiring.cuda.routes import adjoint, by_distance
+        from semiring.errors import DivergenceError
+
+        for name in ("NARROW", "WIDE"):
+            monkeypatch.setattr(adjoint, name, Tile(32, 32, 16, 4, 4, 2, 1.0))
+        monkeypatch.setattr(by_distance, "LEVELS", 0)
+        rng, dtype, n = np.random.default_rng(5), np.dtype(dtype), 128
+        x, y = np.array([divmod(v, 8) for v in rng.permutation(n)]).T
+        x = x + 40 * (x // 4)
+        across, up = abs(x - x[:, None]), y - y[:, None]
+        A = across + np.where(up > 0, up, (2 if kind == "dearer one way" else 1) * -up).astype(float)
+        np.fill_diagonal(A, np.inf)
+        if kind == "some missing":  # which others replace
+            A[(rng.random(A.shape) < 0.4) & (A > 3)] = np.inf
+            A[[1, 2], [2, 1]] = A[1, 2] if np.isfinite(A[1, 2] + A[2, 1]) else 99
+        elif kind == "nearly ties":  # of sums that are exact, and differ by less than sums may be off by
+            A = A / 8 + rng.integers(0, 3, A.shape) * 2.0**-19
+
+        def closed():
+            D = np.where(np.eye(n) > 0, 0, A)
+            for k in range(n):
+                D = np.minimum(D, D[:, k, None] + D[k])
+            return D
+
+        D = closed()
+        s, sign = (get("max_plus"), -1) if kind == "max_plus" else (get("min_plus"), 1)
+        tails, heads = np.nonzero(np.isfinite(A))
+        starts, q = np.searchsorted(tails, np.arange(n + 1)), rng.integers(0, 3, (n, n)).astype(float)
+        arcs, rows = (starts, heads, (sign * A[tails, heads]).astype(dtype)), cp.asarray((sign * D).astype(dtype))
+
+        def found(edges=True, **sizes):
+            for name, value in sizes.items():
+                monkeypatch.setattr(adjoint, name, value)
+            sums = adjoint.Adjoint(s, dtype, arcs, 1, range(n), "flows")
+            sums.of_edges = edges
+            sums.add(rows, np.arange(n), cp.asarray(q))
+            sums.finish()
+            assert "_on_host" not in vars(sums)
+            return sums
+
+        want, counts = loop_of_sums(A, D, q)
+        first, out = found(), np.empty((n, n), np.int64)
+        np.testing.assert_allclose(first.along.get(), want[tails, heads], rtol=1e-12, atol=1e-13)
+        for got, axis in zip(first.of_vertices(), (0, 1), strict=True):
+            np.testing.assert_allclose(got, want.sum(axis=axis), rtol=1e-13)
+        first.counts(rows, np.arange(n), out)
+        np.testing.assert_array_equal(out, counts)
+        vertices = found(edges=False)
+        assert not vertices.carried
+        for got, axis in zip(vertices.of_vertices(), (0, 1), strict=True):
+            np.testing.assert_allclose(got, want.sum(axis=axis), rtol=1e-13)
+        assert found(SORTED=0).along.tobytes() == first.along.tobytes()  # as they come
+        np.testing.assert_allclose(
+            found(SORTED=1 << 13, ROOM=2).along.get(), want[tails, heads], rtol=1e-12, atol=1e-13
+        )
+        monkeypatch.setattr(adjoint, "ROOM", 16)
+        A[[1, 2], [2, 1]] = 0
+        arcs[2][:], rows[...] = sign * A[tails, heads], sign * closed()
+        with pytest.raises(DivergenceError, match="costs nothing"):
+            found()
+
+    def test_two_that_are_one(self, cp):
+        """A cycle that costs nothing, which no others tell of."""
+        from semiring.cuda.routes import adjoint
+        from semiring.errors import DivergenceError
+
+        arcs = np.array([0, 1, 2]), np.array([1, 0]), np.zeros(2, np.float32)
+        sums = adjoint.Adjoint(get("min_plus"), np.float32, arcs, 1, "AB", "flows")
+        with pytest.raises(DivergenceError, match="costs nothing, 'A' → 'B' → 'A'"):
+            sums.add(cp.asarray(np.zeros((2, 2), np.float32)), np.arange(2), cp.asarray(np.ones((1, 2))))
 
     @pytest.mark.parametrize(
         ("name", "dtype", "semiring", "times"),
@@ -772,12 +908,15 @@ class TestSumsOverBestPaths:
     def test_units_of_weights(self, cp):
         from semiring.cuda.routes.by_distance import unit_of
 
+        def ends(weights):
+            return cp.asarray(weights), tuple(map(float, (weights.min(), weights.max()))) if len(weights) else ()
+
         for weights, unit in (([3, 5, 60], 1), ([6, 10], 2), ([9, 15], 3), ([0.375, 0.5], 0.125), ([64, 4096], 64)):
             for dtype in ("float32", "float64"):
-                assert unit_of(cp.asarray(np.array(weights, dtype)), least=True) == unit
-                assert unit_of(-cp.asarray(np.array(weights, dtype)), least=False) == unit
+                assert unit_of(*ends(np.array(weights, dtype)), least=True) == unit
+                assert unit_of(*ends(-np.array(weights, dtype)), least=False) == unit
         for weights in ([], [0, 1], [-1, 1], [1, 65], [1 / 3, 1], [63, 64.51], [1, 1 + 1e-4]):
-            assert unit_of(cp.asarray(np.array(weights, "float32")), least=True) == 0
+            assert unit_of(*ends(np.array(weights, "float32")), least=True) == 0
 
     def test_what_has_to_be_searched_for(self, cp):
         """Arcs that weigh less than distances are off by; a cycle that costs nothing, which the host names."""

@@ -205,15 +205,20 @@ def test_results_on_a_gpu_tell_routes_and_measures(cp):
 class TestSumsOverBestPaths:
     """Betweenness, flows and counts on a device: NetworkX's values, and what the host finds."""
 
-    @pytest.mark.parametrize("kind", ["uniform", "integers", "alike", "thousands of ties", "tiny and large"])
+    @pytest.mark.parametrize(
+        "kind", ["uniform", "integers", "alike", "thousands of ties", "tiny and large", "points", "lattice"]
+    )
     def test_of_a_matrix(self, cp, kind):
-        n, rng = 300, np.random.default_rng(3)
+        n, rng = 1100 if kind == "points" else 300, np.random.default_rng(3)
+        x, y = rng.random((2, n)) if kind == "points" else np.divmod(rng.permutation(n), 20)
         A = {
             "uniform": lambda: rng.random((n, n)),
             "integers": lambda: rng.integers(1, 100, (n, n)),
             "alike": lambda: np.where(rng.random((n, n)) < 0.3, 2.0, INF),
             "thousands of ties": lambda: np.where(rng.random((n, n)) < 0.04, rng.integers(1, 3, (n, n)), INF),
             "tiny and large": lambda: np.where(rng.random((n, n)) < 0.03, rng.choice([1e-4, 1, 1e3], (n, n)), INF),
+            "points": lambda: np.hypot(x - x[:, None], y - y[:, None]),
+            "lattice": lambda: abs(x - x[:, None]) + 0.5 * abs(y - y[:, None]),
         }[kind]().astype(np.float32)
         np.fill_diagonal(A, INF)
         here, there = apsp.shortest_paths(A, engine="dense"), apsp.shortest_paths(cp.asarray(A), engine="dense")

@@ -22,6 +22,8 @@ using Place = Positions<sizeof(Index)>::Place;
 constexpr Index NOBODY = Index(~0u);
 // How often vertices with one arc are looked at before those with more are; how many of them, or words, together.
 constexpr int looks = 4, abreast = 4;
+// How often a thread tries to settle its vertex before all wait for each other.
+constexpr int tries = 8;
 // Arcs that a warp tries, and words of bits of that; how many arcs together.
 constexpr int run = 256, run_words = run / 32, at_once = 8;
 // Arcs of a list that a thread looks at together; threads that hand back along a list; twice the levels that shared memory
@@ -160,8 +162,16 @@ __device__ inline void search(const Arcs& arcs, long long count, int s, int n, T
     for (int j = threadIdx.x; j < n; j += workers) worst[j] = W(x[j]) == Algebra::zero() ? best_of_all<T>() : x[j];
 }
 
-// That the list of a vertex has one arc.
-constexpr long long ALONE = 1ll << 62;
+// That the list of a vertex has one arc, or that one of several turned out to be tight. While it is gone through, where it
+// goes on has above it 0, or one more than which is tight so far, or that several are.
+constexpr long long ALONE = 1ll << 62, SINGLE = 1ll << 61;
+constexpr int SEVERAL = 0x3fffffff;
+
+// How much worse than none a path is, 0 at least, roughly.
+__device__ inline float away(W d) {
+    const W by = least ? d - Algebra::one() : Algebra::one() - d;
+    return by > W(0) ? min(float(by), 1e30f) : 0.0f;
+}
 
 // To a sum of 64 bits, by two of 32: there is no other that does not try again.
 __device__ inline void add_to(Bits* sum, Bits amount) {
@@ -173,6 +183,22 @@ __device__ inline void add_to(Bits* sum, Bits amount) {
     const unsigned low = unsigned(amount), before = atomicAdd(halves, low);
     const unsigned high = unsigned(amount >> 32) + (before + low < low);
     if (high) atomicAdd(halves + 1, high);
+}
+
+// counts[k] ← the sum of those before, up to the last one; a warp.
+__device__ inline void sum_up(int* counts, int last) {
+    const int lane = threadIdx.x % 32;
+    int total = 0;
+    for (int start = 0; start <= last; start += 32) {
+        const int here = start + lane <= last ? counts[start + lane] : 0;
+        int sum = here;
+        for (int by = 1; by < 32; by *= 2) {
+            const int other = __shfl_up_sync(full_mask, sum, by);
+            if (lane >= by) sum += other;
+        }
+        if (start + lane <= last) counts[start + lane] = total + sum - here;
+        total += __shfl_sync(full_mask, sum, 31);
+    }
 }
 
 // A scaled number by a scale 2^by times smaller.
@@ -187,15 +213,17 @@ __device__ inline Bits rescaled(Bits amount, int by) {
 // for row first + r; those of no row are more than `most_tight`. Where there are `lists`, of `most` each, these arcs are in
 // them instead, `held` for each row, and heads have a place for every tail. Sums along arcs that are `apart_at_most` from
 // distances, as a share of them, have no other arcs that are tight than those within twice that, and what two sums are
-// rounded by: so lists of these are enough if they are. It is less than 0 where it is not to be looked at.
+// rounded by: so lists of these are enough if they are. It is less than 0 where it is not to be looked at. If not of edges,
+// `along` is for vertices: what arrives at each along arcs, then what leaves it.
 extern "C" __global__ void __launch_bounds__(workers, resident)
     sums(const T* D, long long pitch, const int* sources, int n, long long first, long long last, long long count,
          const long long* starts, const Arc* list, W slack, W floor, const double* demand, long long demand_pitch,
          const double* bounds, double most, unsigned* tried, long long words, const Arc* lists, long long most_listed,
-         const int* held, W apart_at_most, int most_tight, unsigned char* buffer, long long apart, Bits* along, int* arrivals,
-         long long* counts, int* failed) {
+         const int* held, W apart_at_most, int most_tight, unsigned char* buffer, long long apart, Bits* along, int of_edges,
+         int* arrivals, long long* counts, int* failed) {
     extern __shared__ __align__(16) unsigned char dynamic[];
-    __shared__ int tally[counted + 1], reached, known, deepest, several, listed, beyond;
+    __shared__ int tally[counted + 1], waits[3], taken, reached, known, deepest, several, listed, beyond, alone, settled_alone;
+    __shared__ unsigned farthest;  // bits of how far away any vertex is
     const Arcs in{starts, list};
     unsigned char *far = buffer + apart * blockIdx.x, *here = dynamic;
     const auto take = [&](bool shared, long long bytes) {
@@ -207,6 +235,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
     auto* const tight = reinterpret_cast<Arc*>(take(false, sizeof(Arc) * (most_tight + 1ll) / 16 * 16));
     auto* const which = reinterpret_cast<Place*>(take(false, sizeof(Place) * (most_tight + 3ll) / 16 * 16));
     auto* const far_tally = reinterpret_cast<int*>(take(false, (8ll * (n + 2) + 15) / 16 * 16));
+    auto* const others = reinterpret_cast<Index*>(far_tally);  // before that, vertices that wait for others
     auto* const paths = reinterpret_cast<double*>(take(near == 2, 8ll * n));
     auto* const owed = reinterpret_cast<Bits*>(take(near == 2, 8ll * n));
     auto* const place = reinterpret_cast<long long*>(owed);  // first of all, its arc, or where its list goes on
@@ -232,16 +261,22 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
             continue;
         }
         const int s = sources[row];
-        if (threadIdx.x == 0) reached = known = deepest = several = listed = beyond = 0;
+        const auto begin = [&] {
+            known = deepest = several = listed = alone = settled_alone = waits[0] = waits[2] = 0;
+        };
+        if (threadIdx.x == 0) begin(), reached = beyond = 0, farthest = 1;
         __syncthreads();
         int mine = 0;
+        unsigned far_away = 0;
         for (int j = threadIdx.x; j < n; j += workers) {
             const W goal = W(d[j]);
             x[j] = T(goal);
             mine += goal != Algebra::zero();
+            if (goal != Algebra::zero()) far_away = max(far_away, __float_as_uint(away(goal)));
         }
         mine = __reduce_add_sync(full_mask, mine);
-        if (lane == 0) atomicAdd(&reached, mine);
+        far_away = __reduce_max_sync(full_mask, far_away);
+        if (lane == 0) atomicAdd(&reached, mine), atomicMax(&farthest, far_away);
         bool stuck = false;
         for (int attempt = 0; attempt < (rounds && !lists ? 2 : 1); ++attempt) {
             __syncthreads();
@@ -256,18 +291,22 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                 auto* const counts = reinterpret_cast<int*>(paths);
                 for (int j = threadIdx.x; j < n; j += workers) counts[2 * j] = 0;
                 __syncthreads();
-                for (int e = threadIdx.x; e < many; e += workers) {
-                    const Index head = own[e].head;
-                    atomicAdd(&counts[2 * head], 1);
-                    place[head] = e;
+                for (int e = threadIdx.x; e < many; e += abreast * workers) {
+                    Index head[abreast];
+#pragma unroll
+                    for (int c = 0; c < abreast; ++c) head[c] = own[min(e + c * workers, many - 1)].head;
+#pragma unroll
+                    for (int c = 0; c < abreast; ++c)
+                        if (e + c * workers < many) atomicAdd(&counts[2 * head[c]], 1), place[head[c]] = e + c * workers;
                 }
                 __syncthreads();
             }
             bool circular = false;
+            int singles = 0;
             const int step = wide ? 32 : 1;
             for (int j = threadIdx.x / step; j < n; j += workers / step) {
-                const Place from = Place(in.starts[j]), to = Place(in.starts[j + 1]);
-                const Place end = from < to && !lists ? (to - 1) / 32 + 1 : 0;
+                const Place from = lists ? Place(n) * j : Place(in.starts[j]), to = lists ? from : Place(in.starts[j + 1]);
+                const Place end = from < to ? (to - 1) / 32 + 1 : 0;
                 int found = lists ? reinterpret_cast<const int*>(paths)[2 * j] : 0;
                 Place first = to;
 #pragma unroll 4
@@ -291,19 +330,28 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                 order[j] = 0;  // the deepest level so far of those before it
                 if (rounds) x[j] = j == s ? T(Algebra::one()) : found == 1 ? arc.weight : T(Algebra::zero());
                 if (j == s) circular = found;
+                singles += j != s && found == 1;
                 if (j == s || found < 2) continue;
                 rank[atomicAdd(&several, 1)] = Index(j);
                 place[j] = atomicAdd(&listed, found);
             }
+            if (singles) atomicAdd(&alone, singles);
             stuck = __syncthreads_or(circular) || listed > most_tight;
             // Each arc to the list of its head, in any order; then that goes on, backwards, from its end.
             const auto put = [&](Arc arc, Place e) {
                 if (place[arc.head] & ALONE) return;
                 const unsigned to = atomicAdd(reinterpret_cast<unsigned*>(&place[arc.head]), 1u);
-                tight[to] = arc, which[to] = e;
+                tight[to] = arc;
+                if (!lists) which[to] = e;
             };
-            for (int e = threadIdx.x; e < many && !stuck; e += workers)
-                put(own[e], Place(in.starts[own[e].head]) + own[e].tail);
+            for (int e = threadIdx.x; e < many && !stuck; e += abreast * workers) {
+                Arc next[abreast];
+#pragma unroll
+                for (int c = 0; c < abreast; ++c) next[c] = own[min(e + c * workers, many - 1)];
+#pragma unroll
+                for (int c = 0; c < abreast; ++c)
+                    if (e + c * workers < many) put(next[c], 0);
+            }
             for (long long start = threadIdx.x; 32 * start < count && !stuck && !lists; start += abreast * workers) {
                 unsigned left[abreast];
 #pragma unroll
@@ -320,11 +368,12 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                     }
             }
             __syncthreads();
-            const int lists = several;
-            int settled = 0, deep = 0;
-            while (!stuck) {
-                bool grown = false;
-                for (int look = 0; look < looks; ++look)
+            int settled = 0, deep = 0, left = several;
+            bool grown = false;
+            // Vertices with one arc, as often as that: each when its tail is settled.
+            const auto settle_singles = [&](int times) {
+                int singly = 0;
+                for (int look = settled_alone < alone ? 0 : times; look < times; ++look)
                     for (int begin = threadIdx.x; begin < n; begin += abreast * workers) {
                         Index tail[abreast], above[abreast];
 #pragma unroll
@@ -344,59 +393,120 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                             __threadfence_block();
                             level[j] = Index(above[c] + 1);
                             deep = max(deep, above[c] + 1);
-                            ++settled;
+                            ++singly;
                             grown = true;
                         }
                     }
-                for (int e = threadIdx.x; e < lists; e += workers) {
-                    const int j = rank[e];
-                    if (seen[j] != NOBODY || seen[before[j]] == NOBODY) continue;
-                    int p = int(place[j]), above = order[j];
-                    double found = paths[j];
-                    W best = W(x[j]);
-                    bool done = false, open = true;
-                    while (open) {
-                        Arc arc[ahead];
-                        bool mine[ahead];
-                        Index there[ahead];
-                        int read = 0;
+                settled += singly;
+                singly = __reduce_add_sync(full_mask, singly);
+                if (lane == 0 && singly) atomicAdd(&settled_alone, singly);
+            };
+            // A vertex with several, if all tails are settled: else as far as they are.
+            const auto settle = [&](int j) {
+                if (seen[before[j]] == NOBODY) return false;
+                int p = int(place[j]), above = order[j], one = int(place[j] >> 32);
+                double found = paths[j];
+                W best = W(x[j]);
+                bool done = false, open = true;
+                while (open) {
+                    Arc arc[ahead];
+                    bool mine[ahead];
+                    Index there[ahead];
+                    int read = 0;
 #pragma unroll
-                        for (int c = 0; c < ahead; ++c)
-                            if ((mine[c] = p > c)) arc[c] = tight[p - c - 1];
+                    for (int c = 0; c < ahead; ++c)
+                        if ((mine[c] = p > c)) arc[c] = tight[p - c - 1];
 #pragma unroll
-                        for (int c = 0; c < ahead; ++c) {
-                            mine[c] = mine[c] && arc[c].head == j;
-                            there[c] = mine[c] ? seen[arc[c].tail] : NOBODY;
-                        }
-                        __threadfence_block();
-#pragma unroll
-                        for (int c = 0; c < ahead; ++c) {
-                            if (!open) continue;
-                            done = !mine[c];
-                            open = there[c] != NOBODY;
-                            if (mine[c] && !open) before[j] = arc[c].tail;
-                            if (!open) continue;
-                            const W y = rounds ? Algebra::mul(W(x[arc[c].tail]), W(arc[c].weight)) : best;
-                            if (rounds && better(y, best)) best = y, found = 0;
-                            if (y == best) found += paths[arc[c].tail];
-                            above = max(above, there[c] + 1);
-                            ++read;
-                        }
-                        p -= read;
+                    for (int c = 0; c < ahead; ++c) {
+                        mine[c] = mine[c] && arc[c].head == j;
+                        there[c] = mine[c] ? seen[arc[c].tail] : NOBODY;
                     }
-                    if (rounds) x[j] = T(best);
-                    paths[j] = found;
-                    place[j] = p;
-                    order[j] = Index(above);
-                    if (!done) continue;
-                    if (!(found < exact)) beyond = 1;
                     __threadfence_block();
-                    level[j] = Index(above);
-                    deep = max(deep, above);
-                    ++settled;
-                    grown = true;
+#pragma unroll
+                    for (int c = 0; c < ahead; ++c) {
+                        if (!open) continue;
+                        done = !mine[c];
+                        open = there[c] != NOBODY;
+                        if (mine[c] && !open) before[j] = arc[c].tail;
+                        if (!open) continue;
+                        const W y = rounds ? Algebra::mul(W(x[arc[c].tail]), W(arc[c].weight)) : best;
+                        if (rounds && better(y, best)) best = y, found = 0, above = one = 0;
+                        ++read;
+                        if (y != best) continue;
+                        found += paths[arc[c].tail];
+                        above = max(above, there[c] + 1);
+                        if (rounds) one = one || p - read >= SEVERAL - 1 ? SEVERAL : p - read + 1;
+                    }
+                    p -= read;
+                }
+                if (rounds) x[j] = T(best);
+                paths[j] = found;
+                place[j] = p | (long long)one << 32;
+                order[j] = Index(above);
+                if (!done) return false;
+                place[j] = p;
+                if (rounds && one && one < SEVERAL) {  // others were not tight after all
+                    const Arc arc = tight[one - 1];
+                    before[j] = arc.tail;
+                    place[j] = SINGLE | (lists ? Place(n) * j + arc.tail : which[one - 1]);
+                }
+                if (!(found < exact)) beyond = 1;
+                __threadfence_block();
+                level[j] = Index(above);
+                deep = max(deep, above);
+                ++settled;
+                return grown = true;
+            };
+            Index *from = rank, *to = others;  // vertices with several arcs that are not settled, and those after a round
+            // Some at a time, near ones first: those that others wait for.
+            if (left > workers && !stuck) {
+                const float per = counted / __uint_as_float(farthest);
+                const auto shelf = [&](int e) { return min(int(away(W(d[rank[e]])) * per), counted - 1); };
+                for (int l = threadIdx.x; l <= counted; l += workers) tally[l] = 0;
+                __syncthreads();
+                for (int e = threadIdx.x; e < left; e += workers) atomicAdd(&tally[shelf(e)], 1);
+                __syncthreads();
+                if (threadIdx.x < 32) sum_up(tally, counted);
+                if (threadIdx.x == 0) taken = workers;
+                __syncthreads();
+                for (int e = threadIdx.x; e < left; e += workers) others[atomicAdd(&tally[shelf(e)], 1)] = rank[e];
+                __syncthreads();
+                int j = others[threadIdx.x];
+                do {
+                    grown = false;
+                    settle_singles(1);
+                    for (int look = 0; look < tries; ++look) {
+                        if (j >= 0 && settle(j)) j = -1;
+                        const unsigned free = __ballot_sync(full_mask, j < 0);
+                        int next = 0;
+                        if (lane == 0 && free) next = atomicAdd(&taken, __popc(free));
+                        next = __shfl_sync(full_mask, next, 0) + __popc(free & ((1u << lane) - 1));
+                        if (j < 0 && next < left) j = others[next], grown = true;
+                    }
+                } while (__syncthreads_or(grown));
+                // What waits for others that are not near, if any.
+                if (j >= 0) rank[atomicAdd(&waits[2], 1)] = Index(j);
+                for (int e = taken + threadIdx.x; e < left; e += workers) rank[atomicAdd(&waits[2], 1)] = others[e];
+                __syncthreads();
+                left = waits[2];
+            }
+            for (int round = 0; !stuck; ++round) {
+                grown = false;
+                if (threadIdx.x == 0) waits[(round + 1) % 3] = 0;
+                settle_singles(looks);
+                for (int begin = threadIdx.x - lane; begin < left; begin += workers) {
+                    const int e = begin + lane, j = e < left ? from[e] : 0;
+                    const bool waiting = e < left && !settle(j);
+                    const unsigned still = __ballot_sync(full_mask, waiting);
+                    int first = 0;
+                    if (lane == 0 && still) first = atomicAdd(&waits[round % 3], __popc(still));
+                    first = __shfl_sync(full_mask, first, 0);
+                    if (waiting) to[first + __popc(still & ((1u << lane) - 1))] = Index(j);
                 }
                 if (!__syncthreads_or(grown)) break;
+                left = waits[round % 3];
+                Index* const next = to;
+                to = from, from = next;
             }
             settled = __reduce_add_sync(full_mask, settled);
             deep = __reduce_max_sync(full_mask, unsigned(deep));
@@ -411,7 +521,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
             }
             if (!stuck || beyond) break;
             __syncthreads();
-            if (threadIdx.x == 0) known = deepest = several = listed = 0;
+            if (threadIdx.x == 0) begin();
         }
         if (stuck && threadIdx.x == 0) failed[row] = 1;
         if (counts && !stuck)
@@ -423,7 +533,9 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
         // By level, in each those with one arc first: where they begin, and how many there are before.
         const int kinds = 2 * (deepest + 1);
         int* const begins = kinds < counted ? tally : far_tally;
-        const auto kind_of = [&](int j) { return j < n && level[j] != NOBODY ? 2 * level[j] + !(place[j] & ALONE) : -1; };
+        const auto kind_of = [&](int j) {
+            return j < n && level[j] != NOBODY ? 2 * level[j] + !(place[j] & (ALONE | SINGLE)) : -1;
+        };
         for (int l = threadIdx.x; l <= kinds; l += workers) begins[l] = 0;
         __syncthreads();
         for (int begin = threadIdx.x - lane; begin < n; begin += workers) {
@@ -439,19 +551,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
             }
         }
         __syncthreads();
-        if (threadIdx.x < 32) {
-            int total = 0;
-            for (int start = 0; start <= kinds; start += 32) {
-                const int here = start + lane <= kinds ? begins[start + lane] : 0;
-                int sum = here;
-                for (int by = 1; by < 32; by *= 2) {
-                    const int other = __shfl_up_sync(full_mask, sum, by);
-                    if (lane >= by) sum += other;
-                }
-                if (start + lane <= kinds) begins[start + lane] = total + sum - here;
-                total += __shfl_sync(full_mask, sum, 31);
-            }
-        }
+        if (threadIdx.x < 32) sum_up(begins, kinds);
         __syncthreads();
         for (int j = threadIdx.x; j < n; j += workers)
             if (const int kind = kind_of(j); kind >= 0) order[begins[kind] + rank[j]] = Index(j);
@@ -460,7 +560,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
         const double close = scale_of(bounds[demand_pitch ? row : 0]);
         const int by = int((__double_as_longlong(close) - __double_as_longlong(scale)) >> 52);
         for (int j = threadIdx.x; j < n; j += workers) {
-            only[j] = Place(place[j] & ~ALONE);
+            only[j] = Place(place[j] & ~(ALONE | SINGLE));
             owed[j] = j == s ? 0 : scaled(asked[j], close);
         }
         __syncthreads();
@@ -470,25 +570,41 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                 const int j = order[i];
                 const Bits amount = owed[j];
                 if (!amount) continue;
-                add_to(&owed[before[j]], amount);
-                atomicAdd(&along[only[j]], rescaled(amount, by));
+                if (before[j] != s) add_to(&owed[before[j]], amount);  // where all that is owed ends
+                if (of_edges) atomicAdd(&along[only[j]], rescaled(amount, by));
             }
             for (int i = middle + threadIdx.x / lanes; i < high; i += workers / lanes) {
                 const int head = order[i];
                 const Bits amount = owed[head];
                 if (!amount) continue;
                 const double each = double((long long)amount) / paths[head];
-                for (int q = int(only[head]) + threadIdx.x % lanes; q < listed; q += lanes) {
-                    const Arc arc = tight[q];
+                Arc arc, next;
+                int q = int(only[head]) + threadIdx.x % lanes;
+                if (q < listed) next = tight[q];
+                for (; q < listed; q += lanes) {
+                    arc = next;
                     if (arc.head != head) break;
+                    if (q + lanes < listed) next = tight[q + lanes];
                     if (rounds && Algebra::mul(W(x[arc.tail]), W(arc.weight)) != W(x[head])) continue;
                     const Bits share = Bits(llrint(each * paths[arc.tail]));
                     if (!share) continue;
-                    add_to(&owed[arc.tail], share);
-                    atomicAdd(&along[which[q]], rescaled(share, by));
+                    if (arc.tail != s) add_to(&owed[arc.tail], share);
+                    if (of_edges) atomicAdd(&along[lists ? Place(n) * head + arc.tail : which[q]], rescaled(share, by));
                 }
             }
             __syncthreads();
+        }
+        if (!of_edges) {
+            Bits sent = 0;
+            for (int j = threadIdx.x; j < n; j += workers) {
+                if (j == s || W(x[j]) == Algebra::zero()) continue;
+                const Bits own = scaled(asked[j], close), amount = rescaled(owed[j], by);
+                sent += own;
+                atomicAdd(&along[j], amount);
+                atomicAdd(&along[n + j], amount - rescaled(own, by));
+            }
+            for (int half = 16; half; half /= 2) sent += __shfl_xor_sync(full_mask, sent, half);
+            if (lane == 0) atomicAdd(&along[n + s], rescaled(sent, by));
         }
         if (arrivals)
             for (int j = threadIdx.x; j < n; j += workers)
@@ -497,14 +613,24 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
     }
 }
 
-// total[order[p]] ← itself + what was added up as integers, which begin again; −1 is none.
+// total[order[p]] ← itself + what was added up as integers, which begin again; −1 is none. Without an order, total[p].
 extern "C" __global__ void __launch_bounds__(threads)
     join(Bits* along, const long long* order, long long count, double most, double* total) {
     const double back = inverse(scale_of(most));
     const long long p = blockIdx.x * (long long)threads + threadIdx.x;
-    if (p >= count || order[p] < 0) return;
-    total[order[p]] += (long long)along[p] * back;
+    const Bits amount = p < count ? along[p] : 0;
+    if (!amount) return;
+    const long long to = order ? order[p] : p;
+    if (to < 0) return;
+    total[to] += (long long)amount * back;
     along[p] = 0;
+}
+
+// along[e] ← what is at its place of a table, by head; those of a tail are one after the other. A block a tail.
+extern "C" __global__ void __launch_bounds__(threads)
+    gather(const double* table, const long long* starts, const Index* heads, int n, double* along) {
+    for (long long e = starts[blockIdx.x] + threadIdx.x; e < starts[blockIdx.x + 1]; e += threads)
+        along[e] = table[heads[e] * (long long)n + blockIdx.x];
 }
 
 // sums[v] ← what is in the list of v, of values in this order, −1 is none, or in their own; a warp a list.

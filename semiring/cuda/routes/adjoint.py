@@ -15,6 +15,8 @@ from ...cpu.routes.equality import SLACK
 from ...memory import available, require
 from ...types import Array
 from .. import algebra, compile, gpu
+from ..dense import mirror
+from ..dense.matrix import Matrix
 from ..dense.tiles import Tile
 from . import by_distance, levelled
 from .predecessors import OPTIONS, constants, register, rounds
@@ -22,7 +24,7 @@ from .predecessors import OPTIONS, constants, register, rounds
 #: Sources whose sums are added up as integers before they are added to those of others as numbers.
 CHUNK = 512
 #: Where one of DENSE pairs is an arc: by what there are more sources; arcs a vertex that are listed for each.
-DENSE, MORE, ROOM = 4, 8, 16
+DENSE, MORE, ROOM = 4, 16, 16
 #: In eps, how much worse such an arc is at first, if distances turn out to be within half of what is more than 2 of it.
 NEAR = 6
 #: Tiles of pairs that are tried together, for entries of 8 bytes and of fewer.
@@ -40,6 +42,8 @@ OWN = 2200
 THREADS, WARPS, RESIDENT = 256, 8, 8
 #: Sources that a warp tries arcs for, and how many arcs; rows for which they are tried together.
 WARP, RUN, MANY = 32, 256, 1 << 13
+#: Vertices that are sorted for it, at most, and threads that sort a group of them.
+SORTED, SORTERS = 1 << 13, 512
 
 
 class Edges(NamedTuple):
@@ -115,7 +119,7 @@ class Adjoint:
     Attributes
     ----------
     of_edges : bool
-        Whether `along` is wanted; else sums of vertices may take less. Set before rows are added.
+        Whether `along` is wanted; else sums of vertices take less. Set before rows are added.
 
     Raises
     ------
@@ -135,20 +139,23 @@ class Adjoint:
         self.rounds = rounds(semiring, self.dtype)
         self._shape()
         self._weights = cupy.ascontiguousarray(cupy.asarray(weights), dtype=self.dtype)
+        ends = (self._weights.min(), self._weights.max()) if self.count else ()
+        self._extremes = tuple(float(x) for x in ends)
         self._levelled, self.of_edges = self._in_levels(), True
         least = semiring.add.selects == "least"
-        self._unit = by_distance.unit_of(self._weights, least=least) if semiring.lengths else 0.0
+        known = self._weights, self._extremes
+        self._unit = by_distance.unit_of(*known, least=least) if semiring.lengths else 0.0
         held = 8 * self.count + (levelled.needed(1, self.n) if self._levelled else self._held)
         require(held, "cuda", where=where, hint="Use device='cpu'.")
-        self._starts, self._heads = cupy.asarray(starts).astype(np.int64), cupy.asarray(heads).astype(self.index)
-        self._along = cupy.zeros(self.count)
+        self._starts = cupy.asarray(starts).astype(np.int64)
+        self._heads = cupy.asarray(heads).astype(self.index, copy=False)
         self._arrivals = np.zeros(self.n, np.int64)  # of rows that the host took
 
     def _in_levels(self) -> bool:
         """Whether all arcs weigh the same, make walks worse, and are so many that products of matrices take less."""
         if not (self.semiring.lengths and levelled.suits(self.count, self.n)):
             return False
-        least, greatest = float(self._weights.min()), float(self._weights.max())
+        least, greatest = self._extremes
         return least == greatest and (least > 0 if self.semiring.add.selects == "least" else least < 0)
 
     @cached_property
@@ -167,11 +174,33 @@ class Adjoint:
         return by_distance.Sums(self.semiring, self.dtype, edges, self._unit, self.n)
 
     @cached_property
-    def _listed(self) -> tuple[Any, Any, Any, Any, Any]:
-        """By head: where arcs of each vertex begin, the arcs as kernels take them, which they are; then open sums."""
+    def _open(self) -> tuple[Any, Any]:
+        """Sums that are not closed, as integers, a place an arc; and how many other sources reach each vertex.
+
+        Those of vertices, if not `of_edges`: what arrives at each, then what leaves it.
+        """
         import cupy
 
         require(self._held, "cuda", where=self.where, hint="Use device='cpu'.")
+        return cupy.zeros(self._slots, np.uint64), cupy.zeros(self.n, np.int32)
+
+    @property
+    def _slots(self) -> int:
+        """How many sums there are."""
+        return self._places if self.of_edges else 2 * self.n
+
+    @cached_property
+    def _closed(self) -> Any:
+        """What has been added up so far, by arc; where heads have a place for every tail, by place; or of vertices."""
+        import cupy
+
+        return cupy.zeros(self._slots)
+
+    @cached_property
+    def _listed(self) -> tuple[Any, Any, Any]:
+        """By head: where arcs of each vertex begin, the arcs as kernels take them, and which they are."""
+        import cupy
+
         if self._apart_heads:  # n
             order, starts = cupy.full(self._places, -1, np.int64), self._apart_heads * cupy.arange(self.n + 1)
             order[self._heads.astype(np.int64) * self._apart_heads + self._tails] = cupy.arange(self.count)
@@ -183,14 +212,14 @@ class Adjoint:
             columns = *(x.data.ptr for x in (self._tails, self._heads, self._weights, order)), self._places
             given = *columns, max(1, self._apart_heads), arcs.ptr
             self._function("arrange")((-(-self._places // THREADS),), (THREADS,), given)
-        return starts, arcs, order, cupy.zeros(self._places, np.uint64), cupy.zeros(self.n, np.int32)
+        return starts, arcs, order
 
     @cached_property
     def arrivals(self) -> np.ndarray:
         """How many other sources reach each vertex, of those that have been added."""
         found = self._arrivals.copy()
-        if "_listed" in vars(self):
-            found += self._listed[4].get()
+        if "_open" in vars(self):
+            found += self._open[1].get()
         if "_by_level" in vars(self):
             found += self._by_level.arrivals.get()
         if "_by_distance" in vars(self):
@@ -231,9 +260,9 @@ class Adjoint:
             most = np.float64(every[chunk : chunk + self._chunk].sum())
             sums(most)
             if self.count and (last % self._chunk == 0 or last == len(D)):
-                _, _, order, total, _ = self._listed
-                given = total.data.ptr, order.data.ptr, self._places, most, self._along.data.ptr
-                join((-(-self._places // THREADS),), (THREADS,), given)
+                order = self._listed[2].data.ptr if self.of_edges and not self._apart_heads else 0
+                given = self._open[0].data.ptr, order, self._slots, most, self._closed.data.ptr
+                join((-(-self._slots // THREADS),), (THREADS,), given)
         if len(left := np.flatnonzero(failed.get())):
             some = cupy.asarray(left)
             asked = demand if len(demand) == 1 else demand[some]
@@ -246,17 +275,14 @@ class Adjoint:
             self._arrivals += self._reached(D[some].get(), sources[left])
 
     def finish(self) -> None:
-        """Add what the host found."""
-        import cupy
-
+        """Complete what the host found."""
         if "_on_host" in vars(self):
             self._on_host.finish()
-            self._along += cupy.asarray(self._on_host.along)
 
     @property
     def carried(self) -> bool:
         """Whether `along` is complete."""
-        return self.of_edges or "_by_distance" not in vars(self)
+        return self.of_edges or not {"_by_distance", "_open"} & vars(self).keys()
 
     @property
     def along(self) -> Any:
@@ -267,28 +293,60 @@ class Adjoint:
     @property
     def _along_others(self) -> Any:
         """The same without sums by distance, which those of vertices do not need."""
-        if "_by_level" not in vars(self):
-            return self._along
-        where = self._tails.astype(np.int64), self._heads.astype(np.int64)
-        return self._along + self._by_level.carried[where]
+        import cupy
+
+        along = cupy.zeros(self.count) if "_closed" not in vars(self) else self._closed
+        if "_closed" in vars(self) and self._apart_heads:
+            table, along = along, cupy.empty(self.count)
+            given = *(x.data.ptr for x in (table, self._starts, self._heads)), np.int32(self.n), along.data.ptr
+            self._function("gather")((self.n,), (THREADS,), given)
+        if "_by_level" in vars(self):
+            where = self._tails.astype(np.int64), self._heads.astype(np.int64)
+            along = along + self._by_level.carried[where]
+        return along + cupy.asarray(self._on_host.along) if "_on_host" in vars(self) else along
 
     def of_vertices(self) -> tuple[np.ndarray, np.ndarray]:
         """What arrives at each vertex along arcs, and what leaves it."""
         import cupy
 
+        if "_closed" in vars(self) and (self._apart_heads or not self.of_edges):
+            return self._of_table()
         sums = cupy.zeros((2, self.n))
-        if "_listed" in vars(self):
+        if "_closed" in vars(self):
             along = self._along_others
-            into, _, order, _, _ = self._listed
+            into, _, order = self._listed
             for out, starts, places in zip(sums, (into, self._starts), (order.data.ptr, 0), strict=True):
                 given = along.data.ptr, starts.data.ptr, places, np.int32(self.n), out.data.ptr
                 self._function("sum_lists")((max(1, -(-self.n // WARPS)),), (THREADS,), given)
         entering, leaving = sums.get()
-        if "_listed" not in vars(self) and "_by_level" in vars(self):
-            entering, leaving = self._by_level.of_vertices()
+        if "_closed" not in vars(self):
+            entering, leaving = self._of_others()
         if "_by_distance" in vars(self):
             entering = entering + self._by_distance.entering.get()
             leaving = leaving + self._by_distance.leaving.get()
+        return entering, leaving
+
+    def _of_table(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same where heads have a place for every tail, or sums are of vertices."""
+        entering, leaving = self._of_others()
+        if self.of_edges:
+            table = self._closed.reshape(self.n, self.n)
+            into, out = table.sum(axis=1).get(), table.sum(axis=0).get()
+        else:
+            into, out = self._closed.reshape(2, self.n).get()
+        entering, leaving = entering + into, leaving + out
+        if "_by_distance" in vars(self):
+            entering = entering + self._by_distance.entering.get()
+            leaving = leaving + self._by_distance.leaving.get()
+        return entering, leaving
+
+    def _of_others(self) -> tuple[np.ndarray, np.ndarray]:
+        """What came level by level, and from the host."""
+        entering, leaving = self._by_level.of_vertices() if "_by_level" in vars(self) else np.zeros((2, self.n))
+        if "_on_host" in vars(self):
+            ends, along = (self._heads.get(), self._tails.get()), self._on_host.along
+            into, out = (np.bincount(of, along, self.n) for of in ends)
+            entering, leaving = entering + into, leaving + out
         return entering, leaving
 
     def counts(self, D: Array, sources: np.ndarray, out: np.ndarray) -> None:
@@ -347,19 +405,26 @@ class Adjoint:
         scalar, n, pitch = register(self.dtype), np.int32(self.n), D.strides[0] // D.itemsize
         floor = scalar(largest_finite(self.semiring, cupy.ascontiguousarray(D)) if self._cancels else 0)
         where = cupy.asarray(np.ascontiguousarray(sources, np.int32))
-        starts, arcs, _, total, arrivals = self._listed
+        total, arrivals = self._open
         asked = demand.data.ptr, demand.shape[1] if len(demand) > 1 else 0, bounds.data.ptr
-        out = total.data.ptr, arrivals.data.ptr, counts, failed.data.ptr
+        out = total.data.ptr, np.int32(self.of_edges), arrivals.data.ptr, counts, failed.data.ptr
         by_lists, most = self._way < len(self._slacks), ROOM * self.n
+        starts, arcs = (0, 0) if by_lists else (self._listed[0].data.ptr, self._listed[1].ptr)
         slack = scalar(self._slacks[self._way] if by_lists else self._doubt)
         off = scalar((NEAR - 2) / 2 * np.finfo(self.dtype).eps if by_lists and slack < self._doubt else -1)
         each = (most * self._arc, 0) if by_lists else (self.n * self.dtype.itemsize, 4 * self._words)
         step = min(self._together(sum(each)), -(-len(D) // WARP) * WARP)
+        every = self.n <= SORTED and bool((sources == np.arange(len(D))).all())
         first_part, bits = (gpu.memory(step * size) for size in each)  # lists of arcs, or transposed rows
         for begin in range(0, len(D), step):
             end = min(begin + step, len(D))
             given = D[begin:end], slack, floor, first_part.ptr
-            tight = self._list_pairs(*given, most) if by_lists else self._try(*given, bits.ptr)
+            if not by_lists:
+                tight = self._try(*given, bits.ptr)
+            elif every and len(given[0]) == self.n:
+                tight = self._list_sorted(*given, most)
+            else:
+                tight = self._list_pairs(*given, most)
             most_tight = min(int(tight.max()), most) if by_lists else int(tight.max())
             apart = self._apart + -(-most_tight * self._listing // 16) * 16 + 32
             blocks = max(1, min(self._blocks, (available("cuda") or 0) // WORKSPACE // apart))
@@ -371,7 +436,7 @@ class Adjoint:
                 lists = first_part.ptr + most * self._arc * (first - begin) if by_lists else 0
                 held = lists, most, tight.data.ptr + 4 * (first - begin), off, np.int32(most_tight)
                 tried = bits.ptr + 4 * self._words * (first - begin), self._words, *held
-                before = *chunk, starts.data.ptr, arcs.ptr, slack, floor, *asked
+                before = *chunk, starts, arcs, slack, floor, *asked
                 after = *tried, buffer.ptr, apart, *out
                 yield first, last, partial(self._sum, min(last - first, blocks), before, after)
 
@@ -394,14 +459,67 @@ class Adjoint:
         """lists ← the arcs that may be tight for these rows, `most` each; how many there are for each. See pairs.cu."""
         import cupy
 
-        tile, A, module = self._tile, self._matrix, self._pairs
-        tight, n, function = cupy.zeros(len(D), np.int32), np.int32(self.n), module.get_function("list_tight")
+        tight, A = cupy.zeros(len(D), np.int32), self._matrix
+        rows = D.data.ptr, D.strides[0] // D.itemsize, np.int32(len(D)), np.int32(self.n)
+        operands = A.data.ptr, A.data.ptr, A.shape[1], slack, floor, 0, 0, 0, np.int32(0)
+        self._multiply(rows, operands, (lists, most, tight.data.ptr))
+        return tight
+
+    def _multiply(self, rows: tuple[Any, ...], operands: tuple[Any, ...], lists: tuple[Any, ...]) -> None:
+        """Launch `list_tight`: rows of D, what they are multiplied by and how, and where what is found goes."""
+        tile, function = self._tile, self._pairs.get_function("list_tight")
         shared = tile.shared(self.dtype.itemsize) + tile.bm * tile.bn * max(4, self.dtype.itemsize)
         compile.allow_shared(function, shared)
-        rows = D.data.ptr, D.strides[0] // D.itemsize, np.int32(len(D)), n
-        given = *rows, A.data.ptr, A.shape[1], slack, floor, lists, most, tight.data.ptr, np.int32(1)
-        function((tile.covers(len(D), self.n),), (tile.threads,), given, shared)
+        blocks = (tile.covers(int(rows[2]), self.n),)
+        function(blocks, (tile.threads,), (*rows, *operands, *lists, np.int32(1)), shared)
+
+    def _list_sorted(self, D: Array, slack: Any, floor: Any, lists: int, most: int) -> Any:
+        """The same of all rows, with vertices in an order in which near ones are neighbours."""
+        import cupy
+
+        tile, n, size, module = self._tile, self.n, self.dtype.itemsize, self._pairs
+        pitch, one = D.strides[0] // D.itemsize, -(-n // THREADS)
+
+        def launch(name: str, grid: tuple[int, ...], *given: Any) -> None:
+            module.get_function(name)(grid, (THREADS,), given)
+
+        tight = cupy.empty(n, np.int32)
+        arcs = tuple(x.data.ptr for x in (self._starts, self._heads, self._weights))
+        launch("list_direct", (n,), D.data.ptr, pitch, slack, floor, *arcs, lists, most, tight.data.ptr)
+        order = self._order(D, pitch)
+        place, width = cupy.empty_like(order), -(-n * size // 16) * 16 // size
+        launch("invert", (one,), order.data.ptr, np.int32(n), place.data.ptr)
+        X, A = cupy.empty((n, width), self.dtype), cupy.empty((n, width), self.dtype)
+        given = D.data.ptr, pitch, np.int32(n), order.data.ptr, place.data.ptr, *arcs
+        sort = module.get_function("sort_rows")
+        compile.allow_shared(sort, width * size)
+        sort((n,), (THREADS,), (*given, width, X.data.ptr, A.data.ptr), width * size)
+        # Both ways together only where nearly every D is an arc, so that few are tried in vain.
+        both = self.count * 10 >= 9 * n * n and mirror.symmetric(Matrix(D.data.ptr, pitch, n, n), size)
+        B, (high, wide) = X if both else A, (-(-n // tile.bm), -(-n // tile.bn))
+        near = cupy.empty((high, n), self.dtype), cupy.empty((wide, n), self.dtype)
+        sides = width, np.int32(n)
+        launch("best_of_rows", (one, high), X.data.ptr, *sides, np.int32(tile.bm), near[0].data.ptr)
+        launch("best_of_columns", (-(-n // WARPS), wide), B.data.ptr, *sides, np.int32(tile.bn), near[1].data.ptr)
+        given = order.data.ptr, *(x.data.ptr for x in near), np.int32(both)
+        operands = B.data.ptr, A.data.ptr, width, slack, floor, *given
+        rows = X.data.ptr, width, np.int32(n), np.int32(n)
+        self._multiply(rows, operands, (lists, most, tight.data.ptr))
         return tight
+
+    def _order(self, D: Array, pitch: int) -> Any:
+        """All vertices, near ones one after the other: groups are cut in half until they are a warp."""
+        import cupy
+
+        order, groups, halve = cupy.arange(self.n).astype(self.index), 1, self._pairs.get_function("halve")
+        while self.n > WARP * groups:
+            size = 1 << (-(-self.n // groups) - 1).bit_length()
+            given = D.data.ptr, pitch, np.int32(self.n), np.int32(groups), np.int32(size), order.data.ptr
+            shared = 16 + (4 + self.index.itemsize) * size
+            compile.allow_shared(halve, shared)
+            halve((groups,), (SORTERS,), given, shared)
+            groups *= 2
+        return order
 
     @property
     def _doubt(self) -> float:
@@ -421,13 +539,13 @@ class Adjoint:
 
     @property
     def _tile(self) -> Tile:
-        return WIDE if self.dtype.itemsize == 8 else NARROW
+        return tile_of(self.dtype)
 
     @cached_property
     def _pairs(self) -> Any:
-        nonnegative = self.count > 0 and bool(self._weights.min() >= 0)
+        nonnegative = self.count > 0 and self._extremes[0] >= 0
         given = self.semiring, self.dtype, self.index, nonnegative
-        return _pairs(*given, gpu.current())
+        return _pairs(*given, self._tile, gpu.current())
 
     @cached_property
     def _matrix(self) -> Any:
@@ -435,9 +553,9 @@ class Adjoint:
         import cupy
 
         width = -(-self.n * self.dtype.itemsize // 16) * 16 // self.dtype.itemsize
-        A = cupy.full((self.n, width), dtypes.zero(self.semiring, self.dtype), self.dtype)
-        given = *(x.data.ptr for x in (self._tails, self._heads, self._weights)), self.count, width, A.data.ptr
-        self._pairs.get_function("spread")((-(-self.count // THREADS),), (THREADS,), given)
+        A = cupy.empty((self.n, width), self.dtype)
+        given = *(x.data.ptr for x in (self._starts, self._heads, self._weights)), width, A.data.ptr
+        self._pairs.get_function("spread")((self.n,), (THREADS,), given)
         return A
 
     def _sum(self, blocks: int, before: tuple[Any, ...], after: tuple[Any, ...], most: np.float64) -> None:
@@ -449,7 +567,7 @@ class Adjoint:
         """Whether lengths of both signs cancel, so that a small sum may have been rounded as large ones are."""
         if not (self.rounds and self.semiring.lengths):
             return False
-        worse = self.count > 0 and bool(self._weights.min() < dtypes.one(self.semiring, self.dtype))
+        worse = self.count > 0 and self._extremes[0] < dtypes.one(self.semiring, self.dtype)
         return worse or self.semiring.add.selects == "greatest"
 
     def _shape(self) -> None:
@@ -505,19 +623,24 @@ def _function(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, e
     return _module(semiring, dtype, index, near, gpu.current()).get_function(entry)
 
 
+def tile_of(dtype: np.dtype) -> Tile:
+    """The tiles of pairs."""
+    return WIDE if dtype.itemsize == 8 else NARROW
+
+
 def pairs_text(semiring: Semiring, dtype: np.dtype, index: np.dtype, *, nonnegative: bool) -> str:
     """The translation unit of pairs.cu."""
     variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative) if dtype.name == "float32" else None
     if variant is not None and variant.cuda != "MinPlusNonnegative":
         variant = None
     integer = "unsigned short" if index.itemsize == 2 else "unsigned"
-    tile = (WIDE if dtype.itemsize == 8 else NARROW).text(aligned=True)
+    tile = tile_of(dtype).text(aligned=True)
     given = algebra.text(semiring, dtype, variant), tile, constants(semiring, dtype), f"using Index = {integer};\n"
     return compile.source("pairs.cu", *given)
 
 
 @lru_cache(maxsize=64)
-def _pairs(semiring: Semiring, dtype: np.dtype, index: np.dtype, nonnegative: bool, device: int) -> Any:
+def _pairs(semiring: Semiring, dtype: np.dtype, index: np.dtype, nonnegative: bool, tile: Tile, device: int) -> Any:
     with about(f"{semiring.name} in {dtype}"):
         text = pairs_text(semiring, dtype, index, nonnegative=nonnegative)
         return compile.functions(text, options=OPTIONS, name="pairs.cu")

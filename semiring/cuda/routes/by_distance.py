@@ -25,13 +25,15 @@ FINER = 8
 THREADS, WARPS, GROUP = 256, 8, 128
 
 
-def unit_of(weights: Array, *, least: bool) -> float:
-    """Of what weights are multiples, if they make walks worse and are no more than LEVELS of it; else 0."""
+def unit_of(weights: Array, ends: tuple[float, ...], *, least: bool) -> float:
+    """Of what weights are multiples, if they make walks worse and are no more than LEVELS of it; else 0.
+
+    `ends` are the least and the greatest.
+    """
     import cupy
 
     if not len(weights):
         return 0.0
-    ends = float(weights.min()), float(weights.max())
     nearest, farthest = sorted(map(abs, ends))
     if not (ends[0] > 0 if least else ends[1] < 0) or farthest > LEVELS * nearest:
         return 0.0
