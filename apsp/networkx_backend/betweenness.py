@@ -15,7 +15,7 @@ from semiring import min_plus
 from semiring.routes import adjoint
 from semiring.types import Label, Weight
 
-from ..flows import Scale, before, walked_back
+from ..flows import Scale, Sums, before, walked_back
 from .graphs import Arcs, Converted, arcs_or_none
 from .original import original
 
@@ -180,8 +180,7 @@ def _sums(arcs: Arcs, sources: np.ndarray | None, asked: np.ndarray | None = Non
     sums.finish()
     along = np.zeros(len(used))
     along[used] = sums.along
-    sums.along = along
-    return sums
+    return Sums(sums.through, sums.ending, along)
 
 
 def _by_edge(G: Converted, arcs: Arcs, along: np.ndarray, weight: Weight) -> dict[tuple[Label, ...], float]:

@@ -376,6 +376,8 @@ class Flowing(Routed):
             sums = self._adjoint(where, device)
             if device == "cuda":
                 sums.of_edges = edges
+            else:
+                sums.of_vertices = unit is not None
             watch = Watch(f"{where}: best paths from {len(sources)} vertices", len(sources), callback)
             for positions, D in self._rows(sources, device, sums.threads):
                 sums.add(D, positions, demand(positions, D))

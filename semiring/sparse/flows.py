@@ -53,21 +53,25 @@ def exact(lengths: np.ndarray, n: int, bits: int = 53) -> np.ndarray | None:
     array([ 2.,  5., 40.])
     >>> exact(np.array([0.1, 0.3]), 100)
     """
-    longest = float(np.abs(lengths).max(initial=0.0))
+    return _units(lengths, n, bits, float(np.abs(lengths).max(initial=0.0)), whole=False)
+
+
+def _units(lengths: np.ndarray, n: int, bits: int, longest: float, *, whole: bool) -> np.ndarray | None:
+    """The same, where the longest is known, and maybe that all are whole."""
     if not longest:
         return lengths
     unit = 0
-    if 2.0 * n * longest >= 2.0**bits or (lengths != np.floor(lengths)).any():
+    if 2.0 * n * longest >= 2.0**bits or not (whole or (lengths == np.floor(lengths)).all()):
         mantissa, exponent = np.frexp(lengths[lengths != 0])
         digits = np.ldexp(mantissa, 53).astype(np.int64)
         unit = int((exponent - 53 + np.log2(digits & -digits).astype(np.int64)).min())
     if 2.0 * n * longest >= np.ldexp(1.0, bits + unit):
         return None
-    whole = np.ldexp(lengths, -unit) if unit else lengths
-    common = np.gcd.reduce(whole[:CHECKED].astype(np.int64))
+    units = np.ldexp(lengths, -unit) if unit else lengths
+    common = np.gcd.reduce(units[:CHECKED].astype(np.int64))
     if common != 1:
-        common = np.gcd.reduce(whole.astype(np.int64))
-    return whole / float(common) if common != 1 else whole
+        common = np.gcd.reduce(units.astype(np.int64))
+    return units / float(common) if common != 1 else units
 
 
 def lengths_of(semiring: Semiring, weights: np.ndarray, n: int) -> tuple[np.ndarray, float] | None:
@@ -76,10 +80,12 @@ def lengths_of(semiring: Semiring, weights: np.ndarray, n: int) -> tuple[np.ndar
     if lengths is None or lengths.logarithmic or not len(weights) or not semiring.lengths:
         return None
     own = lengths.of_entries(weights, dtypes.zero(semiring, weights.dtype))
-    if not np.abs(own).max() < 2.0**53:  # NaN neither
+    longest = float(np.abs(own).max())
+    if not longest < 2.0**53:  # NaN neither
         return None
-    precision = np.finfo(weights.dtype if weights.dtype.kind == "f" else np.float64)
-    units = exact(own, n, precision.nmant + 1)
+    whole = weights.dtype.kind != "f"
+    precision = np.finfo(np.float64 if whole else weights.dtype)
+    units = _units(own, n, precision.nmant + 1, longest, whole=whole)
     if units is not None:
         return units, 0.0
     return None if own.min() < 0 else (own, float(precision.eps) ** SLACK)
@@ -102,7 +108,7 @@ def flows(E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndar
     without_trees = pendant.placed(E, tails, heads, lengths) if not slack else None
     if without_trees is None:
         known = E.analysis.on_devices.get("placed")  # those of the last call
-        if known is None or not all(map(np.array_equal, known[:2], (tails, heads))):
+        if known is None or not all(map(pendant.same, known[:2], (tails, heads))):
             known = E.analysis.on_devices["placed"] = (
                 tails,
                 heads,

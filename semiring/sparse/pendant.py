@@ -96,7 +96,7 @@ class Core:
 
     def placed(self, tails: np.ndarray, heads: np.ndarray) -> Placed:
         """Where these arcs are; it remembers those of the last call."""
-        if self._placed is None or not all(map(np.array_equal, self._placed[0], (tails, heads))):
+        if self._placed is None or not all(map(same, self._placed[0], (tails, heads))):
             inner, ends = np.empty(len(tails), np.int32), np.empty((2, len(tails)), np.int32)
             up, down = np.full((2, len(self.parent)), -1, np.int32)
             of = (x.astype(np.int32) for x in (tails, heads))
@@ -158,6 +158,11 @@ class Flows:
             out[there.inner] = self.inner.carried
         out[there.up], out[there.down] = self.sums
         return out
+
+
+def same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether arrays are equal: mostly they are one."""
+    return a is b or np.array_equal(a, b)
 
 
 def placed(E: Elimination, tails: np.ndarray, heads: np.ndarray, lengths: np.ndarray) -> tuple[Core, Placed] | None:

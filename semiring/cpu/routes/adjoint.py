@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import graphlib
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -133,21 +133,56 @@ def try_together(
 
 
 @kernel
-def listed(lane: int, tails: Any, heads: Any, hits: Any, V: Any, waiting: Any, into: Any) -> None:
-    """V[j].into ← a list of the arcs into j that may be tight for a lane; waiting[k] ← how many leave k."""
+def listed(kind: Any, d: Any, lane: int, tails: Any, heads: Any, hits: Any, V: Any, waiting: Any, into: Any) -> Any:
+    """V[j].into ← a list of the arcs into j that may be tight for a lane; waiting[k] ← how many leave k.
+
+    Returns how many they are if each leads to a vertex of its own that is reached, from a nearer one: they form trees.
+    Else −1.
+    """
     for j in range(len(V)):
-        V[j].into, waiting[j] = NONE, 0
-    c = np.uint32(0)
+        V[j].owed, V[j].into, waiting[j] = 0.0, NONE, 0
+    c, trees = np.uint32(0), True
     for begin in range(0, len(heads), WORD):
         word = _of_lane(np.intp(hits.ctypes.data) + begin * hits.itemsize, lane)
         while word != 0:
             e = begin + np.intp(_lowest(word))
             word &= word - np.uint64(1)
             j, k = heads[e], tails[e]
+            if trees:
+                trees = (V[j].into == NONE) & (d[j] != zero(kind)) & better(kind, d[k], d[j])
             into[c].arc, into[c].tail, into[c].next = e, k, V[j].into
             V[j].into = c
             waiting[k] += _ONE
             c += _ONE
+    return np.intp(c) if trees else -1
+
+
+@kernel
+def tree(
+    kind: Any, d: Any, s: int, asked: Any, through: Any, ending: Any, along: Any, V: Any, waiting: Any, order: Any,
+    into: Any,
+) -> None:  # fmt: skip
+    """Add what one source sends, asked[j] to vertex j, where the arcs that may be tight form a tree."""
+    known, done, of_vertices = np.uint32(0), np.uint32(0), len(through) > 0
+    for j in range(len(d)):
+        order[known] = j
+        known += np.uint32((waiting[j] == 0) & (d[j] != zero(kind)))
+    while order[done] != s:
+        j = order[done]
+        done += _ONE
+        total, q, c = V[j].owed, asked[j], V[j].into
+        if of_vertices:
+            through[j] += total
+            ending[j] += q
+        total += q
+        k = into[c].tail
+        along[into[c].arc] += total
+        V[k].owed += total
+        waiting[k] -= _ONE
+        order[known] = k  # without a branch, which could not be predicted
+        known += np.uint32(waiting[k] == 0)
+    if of_vertices:
+        ending[s] += V[s].owed
 
 
 @kernel
@@ -219,24 +254,20 @@ def search(kind: Any, s: int, starts: Any, heads: Any, weights: Any, x: Any, que
 
 @kernel
 def settle(
-    kind: Any, d: Any, s: int, lane: int, starts: Any, tails: Any, heads: Any, weights: Any, again: Any, bound: Any,
-    hits: Any, V: Any, waiting: Any, order: Any, into: Any,
+    kind: Any, d: Any, s: int, reached: int, lane: int, starts: Any, tails: Any, heads: Any, weights: Any, again: Any,
+    bound: Any, hits: Any, V: Any, waiting: Any, order: Any, into: Any,
 ) -> Any:  # fmt: skip
     """`tight_order` of all vertices that s reaches: how many; −1 where there is none of all, and lists are whole."""
-    reached = 0
-    for j in range(len(d)):
-        reached += d[j] != zero(kind)
-    listed(lane, tails, heads, hits, V, waiting, into)
     if tight_order(kind, d, s, weights, V, waiting, order, into) == reached:
         return reached
     if inexact(kind):
         search(kind, s, starts, heads, weights, again, order, waiting)
         none = one(kind) - one(kind)
         try_alone(kind, again, lane, tails, heads, weights, none, none, bound, hits)
-        listed(lane, tails, heads, hits, V, waiting, into)
+        listed(kind, d, lane, tails, heads, hits, V, waiting, into)
         if tight_order(kind, d, s, weights, V, waiting, order, into) == reached:
             return reached
-    listed(lane, tails, heads, hits, V, waiting, into)
+    listed(kind, d, lane, tails, heads, hits, V, waiting, into)
     return -1
 
 
@@ -249,11 +280,13 @@ def hand_back(
 
     Where shared `evenly`, a vertex that asks for nothing is served by all its tight arcs alike.
     """
+    of_vertices = len(through) > 0
     for i in range(known - 1):
         j = order[i]
         total, q, c = V[j].owed, asked[j], V[j].into
-        through[j] += total
-        ending[j] += q
+        if of_vertices:
+            through[j] += total
+            ending[j] += q
         total += q
         if into[c].next == NONE:
             along[into[c].arc] += total
@@ -276,7 +309,8 @@ def hand_back(
             V[k].owed += share
             c = into[c].next
     s = order[known - 1]
-    ending[s] += V[s].owed
+    if of_vertices:
+        ending[s] += V[s].owed
     return True
 
 
@@ -316,8 +350,15 @@ def sums(
             try_alone(kind, D[r], 0, tails, heads, weights, slack, floor, bound, hits)
         elif lane == 0:
             try_together(kind, D, r, min(r + LANES, end), starts, heads, weights, slack, floor, near, worst, hits)
+        d, s, reached, asked = D[r], sources[r], 0, demand[r if len(demand) > 1 else 0]
+        for j in range(len(d)):
+            reached += d[j] != zero(kind)
+        many = listed(kind, d, lane, tails, heads, hits, V, waiting, into)
+        if many + 1 == reached and V[s].into == NONE and not len(C):
+            tree(kind, d, s, asked, through, ending, along, V, waiting, order, into)
+            continue
         known = settle(
-            kind, D[r], sources[r], lane, starts, tails, heads, weights, again, bound, hits, V, waiting, order, into
+            kind, d, s, reached, lane, starts, tails, heads, weights, again, bound, hits, V, waiting, order, into
         )
         state[0] = known
         if known < 0:
@@ -325,7 +366,6 @@ def sums(
         if len(C):
             held = count(known, C[r], state, V, order, into)
         else:
-            asked = demand[r if len(demand) > 1 else 0]
             held = hand_back(known, asked, evenly, through, ending, along, state, V, order, into)
         if not held:
             return -2 - r
@@ -358,14 +398,17 @@ class Adjoint:
 
     Attributes
     ----------
+    of_vertices : bool
+        Whether sums of vertices are wanted, as they are by default. Set before rows are added.
     through, ending : float64 arrays, shape (n,)
-        What passes each vertex, and what begins or ends there.
+        Empty if not `of_vertices`.
     along : float64 array, one entry an edge
     """
 
     def __init__(
         self, semiring: Semiring, dtype: np.dtype, edges: Edges, threads: int, names: Sequence[Any], where: str
     ) -> None:
+        self.of_vertices = True
         self.semiring, self.threads, self.names, self.where = semiring, threads, names, where
         self.kind, (starts, heads, weights) = choose(semiring, dtype, False), edges
         self.n, self._rows = len(starts) - 1, 0
@@ -375,13 +418,30 @@ class Adjoint:
         self.weights = np.ascontiguousarray(weights, dtype)
         each = 2 * LANES * self._side * dtype.itemsize + 56 * self.n + (INTO.itemsize + 2) * len(heads)
         require(threads * each, where=where, hint="Let fewer threads do it: SEMIRING_NUM_THREADS=1.")
-        self._total = self._sums()
-        self.through, self.ending, self.along = self._total
-        self._open = self._sums()  # of sources that do not make a chunk yet
+        self._open: Any = None  # sums of sources that do not make a chunk yet
         self._spare: list[Any] = []
         self._workspaces: dict[int, Any] = {}
         worse = bool(len(weights)) and (weights.min() < dtypes.one(semiring, dtype))
         self._cancels = rounds(self.kind) and semiring.lengths and (worse or semiring.add.selects == "greatest")
+
+    @cached_property
+    def _total(self) -> tuple[np.ndarray, ...]:
+        return self._sums()
+
+    @property
+    def through(self) -> np.ndarray:
+        """What passes each vertex, float64."""
+        return self._total[0]
+
+    @property
+    def ending(self) -> np.ndarray:
+        """What begins or ends at each."""
+        return self._total[1]
+
+    @property
+    def along(self) -> np.ndarray:
+        """What each edge carries."""
+        return self._total[2]
 
     def add(self, D: np.ndarray, sources: np.ndarray, demand: np.ndarray, *, evenly: bool = False) -> None:
         """Add what these rows of D send: to vertex j demand[r, j] of row r, or demand[0, j] of each.
@@ -395,6 +455,8 @@ class Adjoint:
         DomainError
             If D is not the closure, or best paths are more than a float64 counts.
         """
+        if self._open is None:
+            self._open = self._sums()
         ends = [*range(CHUNK - self._rows % CHUNK, len(D), CHUNK), len(D)] if len(D) else []
         pieces = list(zip([0, *ends], ends, strict=False))
         parts = [self._open, *(self._spare.pop() if self._spare else self._sums() for _ in pieces[1:])]
@@ -416,7 +478,8 @@ class Adjoint:
 
     def finish(self) -> None:
         """Add the sources of the last chunk, and let go of what was only needed for that."""
-        self._join(self._open)
+        if self._open is not None:
+            self._join(self._open)
         self._spare.clear()
         self._workspaces.clear()
 
@@ -448,7 +511,8 @@ class Adjoint:
         return listed["tail"], listed["arc"]
 
     def _sums(self) -> tuple[np.ndarray, ...]:
-        return np.zeros(self.n), np.zeros(self.n), np.zeros(len(self.heads))
+        vertices = self.n if self.of_vertices else 0
+        return np.zeros(vertices), np.zeros(vertices), np.zeros(len(self.heads))
 
     def _join(self, part: Any) -> None:
         """The total, and the sums of a chunk, which begin again."""
