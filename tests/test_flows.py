@@ -643,6 +643,19 @@ def test_rows_that_are_no_closure_are_refused(dtype, entry, wrong):
         sums.add(d[None], np.array([0]), np.ones((1, 3)))
 
 
+@pytest.mark.parametrize(
+    ("d", "arcs"),
+    [([0, 3, 7, 5], [(0, 1, 3), (0, 2, 7), (1, 2, 4)]), ([0, 5, 5, 5], [(1, 2, 0), (2, 1, 0), (2, 3, 0)])],
+    ids=["two ways to one", "a circle"],
+)
+def test_as_many_arcs_as_a_tree_has_are_none(d, arcs):
+    tails, heads, weights = np.array(arcs).T
+    edges = np.searchsorted(tails, np.arange(5)), heads, weights.astype(float)
+    sums = adjoint(min_plus, np.dtype(float), edges, where="flows", names="ABCD")
+    with pytest.raises(DomainError, match="must be the closure"):
+        sums.add(np.array([d], float), np.array([0]), np.ones((1, 4)))
+
+
 def test_best_walks_that_go_in_circles_cannot_be_counted():
     for name in ("bottleneck", "boolean", "plus_times"):
         r = shortest_paths([("A", "B", 1)], name)
