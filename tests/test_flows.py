@@ -645,8 +645,12 @@ def test_rows_that_are_no_closure_are_refused(dtype, entry, wrong):
 
 @pytest.mark.parametrize(
     ("d", "arcs"),
-    [([0, 3, 7, 5], [(0, 1, 3), (0, 2, 7), (1, 2, 4)]), ([0, 5, 5, 5], [(1, 2, 0), (2, 1, 0), (2, 3, 0)])],
-    ids=["two ways to one", "a circle"],
+    [
+        ([0, 3, 7, 5], [(0, 1, 3), (0, 2, 7), (1, 2, 4)]),
+        ([0, 5, 5, 5], [(1, 2, 0), (2, 1, 0), (2, 3, 0)]),
+        ([np.inf] * 4, [(0, 1, 3), (2, 1, 4)]),
+    ],
+    ids=["two ways to one", "a circle", "nothing"],
 )
 def test_as_many_arcs_as_a_tree_has_are_none(d, arcs):
     tails, heads, weights = np.array(arcs).T
