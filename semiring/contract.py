@@ -74,8 +74,9 @@ class Backend(ABC):
         Whether closures are faster on a copy with another leading dimension, which `aligned` then makes.
     looks_ahead : bool
         Whether verbs can run concurrently with others: `concurrent_queue` returns a queue.
-    mirrors : bool
-        Whether closures of symmetric matrices may take less than others: `mirrored` says of which.
+    mirrors : int
+        From how many vertices on closures of symmetric matrices may take less than others, of which `mirrored` says; 0:
+        never.
     """
 
     device: str
@@ -89,7 +90,7 @@ class Backend(ABC):
     knows_workspaces: bool = False
     aligns: bool = False
     looks_ahead: bool = False
-    mirrors: bool = False
+    mirrors: int = 0
 
     # Verbs that every backend has of its own.
 

@@ -40,7 +40,7 @@ class Observed:
 
     def __getattr__(self, name: str) -> Any:
         if name == "mirrors" and self._dry:  # there are no entries
-            return False
+            return 0
         if name not in VERBS:
             return getattr(self._ops, name)
         if name == "eliminate" and self._apart:

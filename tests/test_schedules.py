@@ -13,7 +13,7 @@ from reference import Reference
 
 from apsp import closure, schedules
 from apsp.schedules import blocks
-from semiring import AlgebraError, get
+from semiring import AlgebraError, DivergenceError, dtypes, get
 from semiring.backend import Backend, bind
 from semiring.observed import Clock, Observed, Progress, Traffic
 
@@ -158,3 +158,56 @@ def test_what_a_schedule_holds_is_what_its_verbs_hold(name, n, block, monkeypatc
         monkeypatch.setattr(ops, verb, instead)
     schedules.get(name)(np.broadcast_to(0.0, (n, n)), ops, block=block)
     assert max(held) == schedules.get(name).workspace(n, ops, block=block)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("min_plus", "float32"), ("min_plus", "int16"), ("max_min", "float64")])
+@pytest.mark.parametrize("n", [512, 700])
+def test_half_of_the_products_of_a_symmetric_matrix_on_a_cpu(name, dtype, n, monkeypatch):
+    """SciPy's distances where sums are exact, in a view of rows of any pitch; rounded ones are the same both ways."""
+    from scipy.sparse.csgraph import dijkstra
+
+    s, rng = get(name), np.random.default_rng(n)
+    ops, zero = bind(s, np.dtype(dtype), threads=2), dtypes.zero(s, np.dtype(dtype))
+    weights = np.where(rng.random((n, n)) < 0.02, rng.integers(1, 99, (n, n)), 0)
+    weights = np.tril(weights, -1) + np.tril(weights, -1).T
+    around = np.full((n, n + 5), 7, dtype)
+    A = around[:, 2:-3]
+    A[...] = np.where(weights == 0, zero, weights)
+    monkeypatch.setattr(ops, "mirrors", 512)
+    verbs = []
+    for verb in ("eliminate", "eliminate_mirrored"):
+        run = getattr(ops, verb)
+        monkeypatch.setattr(ops, verb, lambda *X, run=run, verb=verb: verbs.append(verb) or run(*X))
+    one_way = A.copy()
+    one_way[n - 1, n - 2], one_way[n - 2, n - 1] = zero, 1
+    expected = A.copy()
+    schedules.get("recursive").closure(A, ops, block=ops.pivot)
+    assert set(verbs) == {"eliminate_mirrored"}
+    assert (around[:, :2] == 7).all()
+    assert (around[:, -3:] == 7).all()
+    if name == "min_plus":
+        there = dijkstra(weights)
+        np.testing.assert_array_equal(A, np.where(np.isinf(there), zero, there).astype(dtype))
+    else:
+        schedules.get("iterative").closure(expected, ops, block=ops.pivot)
+        np.testing.assert_array_equal(A, expected)
+    verbs.clear()
+    schedules.get("recursive").closure(one_way, ops, block=ops.pivot)
+    assert set(verbs) == {"eliminate"}
+    if dtype == "float32":
+        rounded = np.where(weights == 0, np.inf, np.tril(rng.random((n, n)), -1)).astype(dtype)
+        rounded = np.where(np.tri(n) > 0, rounded, rounded.T)
+        expected = dijkstra(np.where(weights == 0, 0, rounded.astype(float)))
+        schedules.get("recursive").closure(rounded, ops, block=ops.pivot)
+        np.testing.assert_array_equal(rounded, rounded.T)
+        np.testing.assert_allclose(rounded, expected, rtol=1e-5)
+
+
+def test_edges_that_gain_both_ways_are_found(monkeypatch):
+    """A symmetric matrix with an edge below 0 has a cycle below 0."""
+    monkeypatch.setattr("semiring.cpu.dense.backend.CpuBackend.mirrors", 512)
+    A = np.full((600, 600), np.inf)
+    A[np.arange(599), np.arange(1, 600)] = A[np.arange(1, 600), np.arange(599)] = 1
+    A[3, 4] = A[4, 3] = -1
+    with pytest.raises(DivergenceError):
+        closure(A)

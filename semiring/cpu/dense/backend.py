@@ -190,6 +190,7 @@ class CpuBackend(Backend):
     knows_workspaces = True
     pivot = 256
     cutover = 256
+    mirrors = 2048
 
     def __init__(self, kind: Kind, threads: int, access: str = "rows") -> None:
         self.kind, self.threads, self.access = kind, threads, access
@@ -294,18 +295,78 @@ class CpuBackend(Backend):
         """Bᵀ with contiguous rows."""
         if B.T.flags.c_contiguous:
             return B.T
-        B = np.ascontiguousarray(B)
-        m, n = B.shape
-        new, size = self.empty((n, m)), self._size
-        source, target = _layout(B), _layout(new)
+        new = self.empty(B.shape[::-1])
+        self._turn(new, np.ascontiguousarray(B))
+        return new
+
+    def _turn(self, X: np.ndarray, Y: np.ndarray) -> None:
+        """X ← Yᵀ, of matrices apart from each other."""
+        target, source, size = _layout(X), _layout(Y), self._size
+        if not X.size or target.col != size or source.col != size:
+            X[...] = Y.T
+            return
 
         def part(_: int, i: int, count: int) -> None:
+            # fmt: off
             self._code.transpose.call(
-                raw(size), count, n, source.address + i * source.row, source.row, target.address + i * size, target.row
+                raw(size), count, source.n, source.address + i * source.row, source.row,
+                target.address + i * size, target.row,
             )
+            # fmt: on
 
-        run(part, _parts(m, STEP, max(STEP, CALL // n)), self._crew(m * n))
-        return new
+        run(part, _parts(source.m, STEP, max(STEP, CALL // source.n)), self._crew(X.size))
+
+    def eliminate_mirrored(self, D: np.ndarray, R: np.ndarray, C: np.ndarray, rest: Any) -> None:
+        """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← Rᵀ, where C is Rᵀ and D and rest are symmetric."""
+        self.left_mul(D, R)
+        self._gemm_below(rest, C, R)
+        self.mirror(rest)
+        self._turn(C, R)
+
+    def _gemm_below(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
+        """C ← C ⊕ A ⊗ B, C square, as far as its diagonal; and some of what is beyond."""
+        n = len(C)
+        if n <= self.pivot:
+            self.gemm(C, A, B)
+            return
+        h = n // 2
+        self._gemm_below(C[:h, :h], A[:h], B[:, :h])
+        self.gemm(C[h:, :h], A[h:], B[:, :h])
+        self._gemm_below(C[h:, h:], A[h:], B[:, h:])
+
+    def mirrored(self, A: np.ndarray) -> bool:
+        """Whether A is symmetric, ⊗ commutes and ⊕ selects."""
+        step, differs = self.pivot, False
+        if not self.semiring.mul.commutes or self.semiring.add.selects is None:
+            return False
+
+        def part(_: int, i: int, rows: int) -> None:
+            nonlocal differs
+            for j in range(0, i + 1, step):
+                if differs or not np.array_equal(A[i : i + rows, j : j + step], A[j : j + step, i : i + rows].T):
+                    differs = True
+                    return
+
+        part(0, 0, min(step, len(A)))  # most matrices differ at once
+        if not differs:
+            run(part, _parts(len(A), step, step), self._crew(A.size))
+        return not differs
+
+    def mirror(self, A: np.ndarray) -> None:
+        """A[i,j] ← A[j,i] for i < j."""
+        whole, size = _layout(A), self._size
+
+        def part(_: int, start: int, rows: int) -> None:
+            stop = start + rows
+            if whole.col == size:
+                below, right = whole.address + start * whole.row, whole.address + start * size
+                self._code.transpose.call(raw(size), rows, start, below, whole.row, right, whole.row)
+            else:
+                A[:start, start:stop] = A[start:stop, :start].T
+            corner = A[start:stop, start:stop]
+            np.copyto(corner, corner.T.copy(), where=~np.tri(rows, dtype=np.bool_))
+
+        run(part, _parts(len(A), self.pivot, self.pivot), self._crew(A.size))
 
     def left_mul(self, D: np.ndarray, R: np.ndarray) -> None:
         """R ← D ⊗ R; D is square and must not overlap R."""

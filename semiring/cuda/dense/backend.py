@@ -39,7 +39,7 @@ class CudaBackend(Launches, Backend):
     grain: int = 1
     aligns: bool = True
     looks_ahead: bool = True
-    mirrors: bool = True
+    mirrors: int = 1
     _stars: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
