@@ -846,6 +846,25 @@ class TestSumsOverBestPaths:
         with pytest.raises(DivergenceError, match="costs nothing"):
             found()
 
+    def test_layers_that_cost_nothing(self, cp):
+        """All are as far as the source, and more than a block takes at a time have several best paths."""
+        from semiring.cuda.routes import adjoint
+
+        layers = np.arange(1, 3), np.arange(3, 103), np.arange(103, 203)
+        pairs = [(np.array([0]), layers[0]), *pairwise(layers)]
+        tails = np.concatenate([np.repeat(a, len(b)) for a, b in pairs])
+        heads = np.concatenate([np.tile(b, len(a)) for a, b in pairs])
+        n, D = 203, np.full((1, 203), 0, np.float32)
+        arcs = np.searchsorted(tails, np.arange(n + 1)), heads, np.zeros(len(tails), np.float32)
+        sums = adjoint.Adjoint(get("min_plus"), np.dtype(np.float32), arcs, 1, range(n), "flows")
+        sums.add(cp.asarray(D), np.array([0]), cp.asarray(np.ones((1, n))))
+        sums.finish()
+        assert "_on_host" not in vars(sums)
+        entering, leaving = sums.of_vertices()
+        want = np.repeat([101.0, 2.0, 1.0], [2, 100, 100])
+        np.testing.assert_allclose(entering[1:], want, rtol=1e-12)
+        np.testing.assert_allclose(leaving, [202, *(want - 1)], rtol=1e-12, atol=1e-12)
+
     def test_two_that_are_one(self, cp):
         """A cycle that costs nothing, which no others tell of."""
         from semiring.cuda.routes import adjoint

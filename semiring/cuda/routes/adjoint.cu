@@ -460,7 +460,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
             Index *from = rank, *to = others;  // vertices with several arcs that are not settled, and those after a round
             // Some at a time, near ones first: those that others wait for.
             if (left > workers && !stuck) {
-                const float per = counted / __uint_as_float(farthest);
+                const float per = counted / max(__uint_as_float(farthest), 1e-30f);
                 const auto shelf = [&](int e) { return min(int(away(W(d[rank[e]])) * per), counted - 1); };
                 for (int l = threadIdx.x; l <= counted; l += workers) tally[l] = 0;
                 __syncthreads();
