@@ -139,7 +139,12 @@ class Backend(ABC):
         self.eliminate(D, R, C, rest)
 
     def mirrored(self, A: Array) -> bool:
-        """Whether A is symmetric, and its closure takes less by `eliminate_mirrored`, with `mirror` where it ends."""
+        """Whether ⊗ commutes, ⊕ selects and A is symmetric: it may be closed by `eliminate_mirrored` and `mirror`."""
+        s = self.semiring
+        return s.mul.commutes and s.add.selects is not None and self.symmetric(A)
+
+    def symmetric(self, A: Array) -> bool:
+        """Whether A is known to be symmetric, bit for bit."""
         return False
 
     def mirror(self, A: Array) -> None:

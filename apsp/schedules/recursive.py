@@ -27,7 +27,8 @@ def closure(A: Array, ops: Backend, *, block: int, mirrored: bool | None = None)
     """
     n = len(A)
     if n > max(block, ops.cutover):
-        mirrored = 0 < ops.mirrors <= n and ops.mirrored(A) if mirrored is None else mirrored
+        if mirrored is None:
+            mirrored = 0 < ops.mirrors <= n and ops.mirrored(A)
         eliminate = ops.eliminate_mirrored if mirrored else ops.eliminate
         A11, A12, A21, A22 = quadrants(A, half(n, block))
         closure(A11, ops, block=block, mirrored=mirrored)  # A11 ← A11*

@@ -44,8 +44,12 @@ SUBTREES = 64, 4096
 ELIMINATED, ALONE = 10, 4
 
 
-def exact(lengths: np.ndarray, n: int, bits: int = 53) -> np.ndarray | None:
+def exact(
+    lengths: np.ndarray, n: int, bits: int = 53, longest: float | None = None, *, whole: bool = False
+) -> np.ndarray | None:
     """Lengths in a unit in which those of all walks that elimination meets are integers of so many bits; else None.
+
+    `longest` and `whole`, that all are integers, where they are known.
 
     Examples
     --------
@@ -53,11 +57,8 @@ def exact(lengths: np.ndarray, n: int, bits: int = 53) -> np.ndarray | None:
     array([ 2.,  5., 40.])
     >>> exact(np.array([0.1, 0.3]), 100)
     """
-    return _units(lengths, n, bits, float(np.abs(lengths).max(initial=0.0)), whole=False)
-
-
-def _units(lengths: np.ndarray, n: int, bits: int, longest: float, *, whole: bool) -> np.ndarray | None:
-    """The same, where the longest is known, and maybe that all are whole."""
+    if longest is None:
+        longest = float(np.abs(lengths).max(initial=0.0))
     if not longest:
         return lengths
     unit = 0
@@ -85,7 +86,7 @@ def lengths_of(semiring: Semiring, weights: np.ndarray, n: int) -> tuple[np.ndar
         return None
     whole = weights.dtype.kind != "f"
     precision = np.finfo(np.float64 if whole else weights.dtype)
-    units = _units(own, n, precision.nmant + 1, longest, whole=whole)
+    units = exact(own, n, precision.nmant + 1, longest, whole=whole)
     if units is not None:
         return units, 0.0
     return None if own.min() < 0 else (own, float(precision.eps) ** SLACK)

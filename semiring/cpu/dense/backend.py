@@ -334,11 +334,9 @@ class CpuBackend(Backend):
         self.gemm(C[h:, :h], A[h:], B[:, :h])
         self._gemm_below(C[h:, h:], A[h:], B[:, h:])
 
-    def mirrored(self, A: np.ndarray) -> bool:
-        """Whether A is symmetric, ⊗ commutes and ⊕ selects."""
+    def symmetric(self, A: np.ndarray) -> bool:
+        """Whether A is symmetric."""
         step, differs = self.pivot, False
-        if not self.semiring.mul.commutes or self.semiring.add.selects is None:
-            return False
 
         def part(_: int, i: int, rows: int) -> None:
             nonlocal differs
@@ -354,19 +352,11 @@ class CpuBackend(Backend):
 
     def mirror(self, A: np.ndarray) -> None:
         """A[i,j] ← A[j,i] for i < j."""
-        whole, size = _layout(A), self._size
-
-        def part(_: int, start: int, rows: int) -> None:
-            stop = start + rows
-            if whole.col == size:
-                below, right = whole.address + start * whole.row, whole.address + start * size
-                self._code.transpose.call(raw(size), rows, start, below, whole.row, right, whole.row)
-            else:
-                A[:start, start:stop] = A[start:stop, :start].T
-            corner = A[start:stop, start:stop]
-            np.copyto(corner, corner.T.copy(), where=~np.tri(rows, dtype=np.bool_))
-
-        run(part, _parts(len(A), self.pivot, self.pivot), self._crew(A.size))
+        for start, size in _parts(len(A), self.pivot, self.pivot):
+            rows = slice(start, start + size)
+            self._turn(A[:start, rows], A[rows, :start])
+            corner = A[rows, rows]
+            np.copyto(corner, corner.T.copy(), where=~np.tri(size, dtype=np.bool_))
 
     def left_mul(self, D: np.ndarray, R: np.ndarray) -> None:
         """R ← D ⊗ R; D is square and must not overlap R."""

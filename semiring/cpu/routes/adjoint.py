@@ -133,52 +133,36 @@ def try_together(
 
 
 @kernel
-def trees(kind: Any, d: Any, lane: int, tails: Any, heads: Any, hits: Any, V: Any, waiting: Any) -> Any:
-    """V[j].into ← the arc into j that may be tight for a lane; waiting[k] ← how many leave k; how many there are.
+def listed(kind: Any, d: Any, lane: int, tails: Any, heads: Any, hits: Any, V: Any, waiting: Any, into: Any) -> Any:
+    """V[j].into ← a list of the arcs into j that may be tight for a lane; waiting[k] ← how many leave k.
 
-    −1 unless each leads to a vertex of its own that is reached, from a nearer one.
+    Returns how many they are if each leads to a vertex of its own that is reached, from a nearer one: they form trees.
+    Else −1.
     """
     for j in range(len(V)):
         V[j].owed, V[j].into, waiting[j] = 0.0, NONE, 0
-    count = 0
+    c, trees = np.uint32(0), True
     for begin in range(0, len(heads), WORD):
         word = _of_lane(np.intp(hits.ctypes.data) + begin * hits.itemsize, lane)
         while word != 0:
             e = begin + np.intp(_lowest(word))
             word &= word - np.uint64(1)
             j, k = heads[e], tails[e]
-            if V[j].into != NONE or d[j] == zero(kind) or not better(kind, d[k], d[j]):
-                return -1
-            V[j].into = e
-            waiting[k] += _ONE
-            count += 1
-    return count
-
-
-@kernel
-def listed(lane: int, tails: Any, heads: Any, hits: Any, V: Any, waiting: Any, into: Any) -> None:
-    """V[j].into ← a list of the arcs into j that may be tight for a lane; waiting[k] ← how many leave k."""
-    for j in range(len(V)):
-        V[j].into, waiting[j] = NONE, 0
-    c = np.uint32(0)
-    for begin in range(0, len(heads), WORD):
-        word = _of_lane(np.intp(hits.ctypes.data) + begin * hits.itemsize, lane)
-        while word != 0:
-            e = begin + np.intp(_lowest(word))
-            word &= word - np.uint64(1)
-            j, k = heads[e], tails[e]
+            if trees:
+                trees = (V[j].into == NONE) & (d[j] != zero(kind)) & better(kind, d[k], d[j])
             into[c].arc, into[c].tail, into[c].next = e, k, V[j].into
             V[j].into = c
             waiting[k] += _ONE
             c += _ONE
+    return np.intp(c) if trees else -1
 
 
 @kernel
 def tree(
-    kind: Any, d: Any, s: int, tails: Any, asked: Any, through: Any, ending: Any, along: Any, V: Any, waiting: Any,
-    order: Any,
+    kind: Any, d: Any, s: int, asked: Any, through: Any, ending: Any, along: Any, V: Any, waiting: Any, order: Any,
+    into: Any,
 ) -> None:  # fmt: skip
-    """Add what one source sends, asked[j] to vertex j, where the arcs that may be tight form a tree; see `trees`."""
+    """Add what one source sends, asked[j] to vertex j, where the arcs that may be tight form a tree."""
     known, done, of_vertices = np.uint32(0), np.uint32(0), len(through) > 0
     for j in range(len(d)):
         order[known] = j
@@ -186,13 +170,13 @@ def tree(
     while order[done] != s:
         j = order[done]
         done += _ONE
-        total, q, e = V[j].owed, asked[j], V[j].into
+        total, q, c = V[j].owed, asked[j], V[j].into
         if of_vertices:
             through[j] += total
             ending[j] += q
         total += q
-        k = tails[e]
-        along[e] += total
+        k = into[c].tail
+        along[into[c].arc] += total
         V[k].owed += total
         waiting[k] -= _ONE
         order[known] = k  # without a branch, which could not be predicted
@@ -274,17 +258,16 @@ def settle(
     bound: Any, hits: Any, V: Any, waiting: Any, order: Any, into: Any,
 ) -> Any:  # fmt: skip
     """`tight_order` of all vertices that s reaches: how many; −1 where there is none of all, and lists are whole."""
-    listed(lane, tails, heads, hits, V, waiting, into)
     if tight_order(kind, d, s, weights, V, waiting, order, into) == reached:
         return reached
     if inexact(kind):
         search(kind, s, starts, heads, weights, again, order, waiting)
         none = one(kind) - one(kind)
         try_alone(kind, again, lane, tails, heads, weights, none, none, bound, hits)
-        listed(lane, tails, heads, hits, V, waiting, into)
+        listed(kind, d, lane, tails, heads, hits, V, waiting, into)
         if tight_order(kind, d, s, weights, V, waiting, order, into) == reached:
             return reached
-    listed(lane, tails, heads, hits, V, waiting, into)
+    listed(kind, d, lane, tails, heads, hits, V, waiting, into)
     return -1
 
 
@@ -370,9 +353,9 @@ def sums(
         d, s, reached, asked = D[r], sources[r], 0, demand[r if len(demand) > 1 else 0]
         for j in range(len(d)):
             reached += d[j] != zero(kind)
-        many = -1 if len(C) else trees(kind, d, lane, tails, heads, hits, V, waiting)
-        if many >= 0 and many + 1 == reached and V[s].into == NONE:
-            tree(kind, d, s, tails, asked, through, ending, along, V, waiting, order)
+        many = listed(kind, d, lane, tails, heads, hits, V, waiting, into)
+        if many >= 0 and many + 1 == reached and V[s].into == NONE and not len(C):
+            tree(kind, d, s, asked, through, ending, along, V, waiting, order, into)
             continue
         known = settle(
             kind, d, s, reached, lane, starts, tails, heads, weights, again, bound, hits, V, waiting, order, into

@@ -156,16 +156,15 @@ class CudaBackend(Launches, Backend):
 
     def eliminate_mirrored(self, D: Array, R: Array, C: Array, rest: Any) -> None:
         """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← Rᵀ, where C is Rᵀ and D and rest are symmetric."""
-        operands = [matrix.view(X) for X in (D, R, C, rest)]
-        if None in operands or not rest.size:
-            self.eliminate(D, R, C, rest)
+        d, r, c, x = (matrix.view(X) for X in (D, R, C, rest))
+        if d and r and c and x and rest.size:
+            panels.eliminate_mirrored(self, d, r, c, x)
         else:
-            panels.eliminate_mirrored(self, *operands)  # type: ignore[arg-type] # none of them is None
+            self.eliminate(D, R, C, rest)
 
-    def mirrored(self, A: Array) -> bool:
-        """Whether A is symmetric, ⊗ commutes, ⊕ selects and no length is negative; waits for the device."""
-        right = self.nonnegative and self.semiring.mul.commutes and self.semiring.add.selects is not None
-        seen = matrix.view(A) if right and not gpu.capturing() else None
+    def symmetric(self, A: Array) -> bool:
+        """Whether A is symmetric, and no length negative; waits for the device."""
+        seen = matrix.view(A) if self.nonnegative and not gpu.capturing() else None
         return seen is not None and mirror.symmetric(seen, self.dtype.itemsize)
 
     def mirror(self, A: Array) -> None:

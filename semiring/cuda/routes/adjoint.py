@@ -307,47 +307,32 @@ class Adjoint:
 
     def of_vertices(self) -> tuple[np.ndarray, np.ndarray]:
         """What arrives at each vertex along arcs, and what leaves it."""
+        entering, leaving = self._by_level.of_vertices() if "_by_level" in vars(self) else np.zeros((2, self.n))
+        if "_closed" in vars(self):
+            into, out = self._of_closed()
+            entering, leaving = entering + into, leaving + out
+        if "_on_host" in vars(self):
+            into, out = (np.bincount(x.get(), self._on_host.along, self.n) for x in (self._heads, self._tails))
+            entering, leaving = entering + into, leaving + out
+        if "_by_distance" in vars(self):
+            entering = entering + self._by_distance.entering.get()
+            leaving = leaving + self._by_distance.leaving.get()
+        return entering, leaving
+
+    def _of_closed(self) -> Any:
+        """The same of sums that were added up as integers."""
         import cupy
 
-        if "_closed" in vars(self) and (self._apart_heads or not self.of_edges):
-            return self._of_table()
-        sums = cupy.zeros((2, self.n))
-        if "_closed" in vars(self):
-            along = self._along_others
-            into, _, order = self._listed
-            for out, starts, places in zip(sums, (into, self._starts), (order.data.ptr, 0), strict=True):
-                given = along.data.ptr, starts.data.ptr, places, np.int32(self.n), out.data.ptr
-                self._function("sum_lists")((max(1, -(-self.n // WARPS)),), (THREADS,), given)
-        entering, leaving = sums.get()
-        if "_closed" not in vars(self):
-            entering, leaving = self._of_others()
-        if "_by_distance" in vars(self):
-            entering = entering + self._by_distance.entering.get()
-            leaving = leaving + self._by_distance.leaving.get()
-        return entering, leaving
-
-    def _of_table(self) -> tuple[np.ndarray, np.ndarray]:
-        """The same where heads have a place for every tail, or sums are of vertices."""
-        entering, leaving = self._of_others()
-        if self.of_edges:
+        if not self.of_edges:
+            return self._closed.reshape(2, self.n).get()
+        if self._apart_heads:
             table = self._closed.reshape(self.n, self.n)
-            into, out = table.sum(axis=1).get(), table.sum(axis=0).get()
-        else:
-            into, out = self._closed.reshape(2, self.n).get()
-        entering, leaving = entering + into, leaving + out
-        if "_by_distance" in vars(self):
-            entering = entering + self._by_distance.entering.get()
-            leaving = leaving + self._by_distance.leaving.get()
-        return entering, leaving
-
-    def _of_others(self) -> tuple[np.ndarray, np.ndarray]:
-        """What came level by level, and from the host."""
-        entering, leaving = self._by_level.of_vertices() if "_by_level" in vars(self) else np.zeros((2, self.n))
-        if "_on_host" in vars(self):
-            ends, along = (self._heads.get(), self._tails.get()), self._on_host.along
-            into, out = (np.bincount(of, along, self.n) for of in ends)
-            entering, leaving = entering + into, leaving + out
-        return entering, leaving
+            return table.sum(axis=1).get(), table.sum(axis=0).get()
+        sums, (into, _, order) = cupy.zeros((2, self.n)), self._listed
+        for out, starts, places in zip(sums, (into, self._starts), (order.data.ptr, 0), strict=True):
+            given = self._closed.data.ptr, starts.data.ptr, places, np.int32(self.n), out.data.ptr
+            self._function("sum_lists")((max(1, -(-self.n // WARPS)),), (THREADS,), given)
+        return sums.get()
 
     def counts(self, D: Array, sources: np.ndarray, out: np.ndarray) -> None:
         """out ← the number of best paths from each source to every vertex, int64; errors as of `add`."""
