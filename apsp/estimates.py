@@ -61,8 +61,9 @@ _GPU_WORDS, _GPU_LEVEL = 1e12, 1e-5
 #: longer than fewer do; seconds to find the best arcs of each vertex of a matrix, an entry; how much longer searches
 #: take whose entries are compared with a matrix, and that are resumed.
 _GPU_RELAXED, GPU_BATCHES, _GPU_BUSY, _THINNED_ON_GPU, _RESUMED = 1.4e11, 264, 2048, 12e-12, 1.6
-#: Pairs of bits a second on a GPU; seconds until a few entries of a matrix are on the host.
-_GPU_BITS, LOOKED_ON_GPU = 5e15, 3e-5
+#: Pairs of bits a second on a GPU; seconds that a product takes in addition, and a level; until a few entries of a
+#: matrix are on the host.
+_GPU_BITS, _GPU_PRODUCT, _GPU_COUNTED, LOOKED_ON_GPU = 5e15, 5e-5, 1e-4, 3e-5
 #: Seconds to find the arcs of a matrix, an entry.
 _LISTED = 10e-9
 #: Seconds to make the matrix of a list of arcs, an arc; and of closing that, in addition.
@@ -115,8 +116,8 @@ _HALF, _FULLER = 16, 0.2
 _SHALLOW, _NEAR_ALL, _PATH = 1.5, 4, 4.0
 #: Seconds to find whether an entry of a matrix is among the best of its row.
 _THINNED = 3e-9
-#: Seconds that a level of hop counts takes an entry of a matrix, besides the product.
-_LEVEL_ENTRY = 2e-9
+#: Seconds that an entry of a matrix takes whose levels are counted: each level, besides its products, and in addition.
+_LEVEL_ENTRY, _LEVELS_ENTRY = 1e-9, 5.5e-9
 #: Seconds of NetworkX: a vertex or an arc of one search, roughly, and a triple of Floyd–Warshall. Of its backend here:
 #: any call, an arc that is converted, and a pair that is returned.
 _NX_SEARCHED, _NX_TRIPLE, _NX_CALL, _NX_CONVERTED, _NX_PAIR = 4e-7, 8e-8, 5e-4, 4e-7, 6e-8
@@ -526,19 +527,23 @@ def essential_on_gpu(n: int, arcs: int, itemsize: int) -> Estimate:
     return Estimate("essential", arcs * n, held, seconds, seconds, 0.0)
 
 
-def levels(n: int, depth: int, itemsize: int, *, threads: int = 1) -> Estimate:
-    """Hop counts of a dense matrix by products of bits, of a graph of so many levels from one vertex."""
-    products = 1.5 * depth + 1
-    pairs = int(products * n**3)
-    seconds = pairs / (_RATES["cpu"]["bool"] * threads) + products * n * n * _LEVEL_ENTRY
-    return Estimate("levels", pairs, n * n * (itemsize + 1) + n * n // 2, seconds, seconds, 0.0)
+def levels(n: int, count: int, products: int, itemsize: int, *, threads: int = 1) -> Estimate:
+    """So many levels of a dense matrix by products of bits, of which all but one are written."""
+    entry = _LEVELS_ENTRY + count * _LEVEL_ENTRY
+    seconds = products * n**3 / (_RATES["cpu"]["bool"] * threads) + n * n * entry
+    return Estimate("levels", products * n**3, n * n * (itemsize + 2) + _bits(n, count), seconds, seconds, 0.0)
 
 
-def levels_on_gpu(n: int, depth: int, itemsize: int) -> Estimate:
+def levels_on_gpu(n: int, count: int, products: int, itemsize: int) -> Estimate:
     """The same on a GPU, packed and written there."""
-    pairs = int((1.5 * depth + 1) * n**3) if depth else 0
-    seconds = _LAUNCHES / 4 + pairs / _GPU_BITS + (2 + depth / 8) * n * n * itemsize / _GPU_WRITTEN
-    return Estimate("levels", pairs, 3 * n * n // 8, seconds, seconds, 0.0)
+    launched = _LAUNCHES / 8 + products * _GPU_PRODUCT + count * _GPU_COUNTED
+    seconds = launched + products * n**3 / _GPU_BITS + (2 + count / 2) * n * n * itemsize / _GPU_WRITTEN
+    return Estimate("levels", products * n**3, _bits(n, count), seconds, seconds, 0.0)
+
+
+def _bits(n: int, count: int) -> int:
+    """Bytes of so many levels, and of a product's workspace."""
+    return (count + 1) * n * n // 8
 
 
 def networkx(n: int, arcs: int, lines: int, *, matrix: bool) -> tuple[float, float]:

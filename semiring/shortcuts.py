@@ -1,4 +1,4 @@
-"""What closes some dense matrices on a GPU in less than n³: few arcs that matter, or arcs that all weigh the same."""
+"""What closes some dense matrices in less than n³: few arcs that matter on a GPU, or distances of few units."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .algebra import Semiring
 from .types import Array
 
 if TYPE_CHECKING:
-    from .cuda.bits.levels import Levels
     from .cuda.sparse.thinning import Listed
+    from .levels import Levels
 
 
 def best_arcs(A: Array, semiring: Semiring, count: int, rows: np.ndarray | None = None) -> Listed:
@@ -22,7 +22,11 @@ def best_arcs(A: Array, semiring: Semiring, count: int, rows: np.ndarray | None 
 
 
 def levels(A: Array, semiring: Semiring) -> Levels:
-    """A CuPy matrix whose hops are counted by products of bits; see `semiring.cuda.bits.levels.Levels`."""
-    from .cuda.bits.levels import Levels
+    """A matrix that products of bits close where its distances are few multiples of a unit; see `semiring.levels`."""
+    if isinstance(A, np.ndarray):
+        from .cpu.bits.levels import LevelsOnHost
 
-    return Levels(A, semiring)
+        return LevelsOnHost(A, semiring)
+    from .cuda.bits.levels import LevelsOnGpu
+
+    return LevelsOnGpu(A, semiring)

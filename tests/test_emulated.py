@@ -1272,33 +1272,53 @@ class TestDense:
         assert thinning.Listed(cp.asarray(heavy), get("min_plus"), 9).thinned() is None
 
     @pytest.mark.parametrize(("name", "dtype"), [KINDS[0], pytest.param(*KINDS[1], marks=pytest.mark.release)])
-    def test_hops_by_bits(self, cp, name, dtype, monkeypatch):
+    def test_levels_by_bits(self, cp, name, dtype, monkeypatch):
         import scipy.sparse as sp
-        from scipy.sparse.csgraph import shortest_path
+        from scipy.sparse.csgraph import dijkstra
 
-        from semiring.cuda.bits import levels, product
+        from semiring.backend import bind
+        from semiring.cuda.bits import product
+        from semiring.cuda.bits.levels import LevelsOnGpu
 
         monkeypatch.setattr(product, "default", lambda device: "logic")
         rng, zero = np.random.default_rng(0), dtypes.zero(get(name), np.dtype(dtype))
-        for n, arcs, w in ((130, 400, 3), (97, 3000, 1), (64, 70, 2)):
+        sign, ops = 1 if name == "min_plus" else -1, bind(get("lor_land"), np.dtype(bool), device="cuda")
+        for n, arcs, weights in (
+            (130, 400, [3]),
+            (97, 3000, [1]),
+            (64, 70, [2]),
+            (70, 3000, range(1, 40)),
+            (99, 900, [4, 6]),
+        ):
             A = np.full((n, n), zero, dtype)
-            A.flat[rng.choice(n * n, arcs, replace=False)] = w if name == "min_plus" else -w
+            A.flat[rng.choice(n * n, arcs, replace=False)] = sign * rng.choice(weights, arcs)
+            A[0, 1:3] = sign * weights[0], sign * weights[-1]
             joined = (A != zero) & ~np.eye(n, dtype=bool)
-            want = w * shortest_path(sp.csr_array(joined.astype(float)), unweighted=True)
-            X = cp.asarray(A.copy())
-            found = levels.Levels(X, get(name))
-            weight, bits, count = found.pack()
-            assert abs(int(weight)) == w
-            assert count == (joined | np.eye(n, dtype=bool)).sum()
-            assert found.depth(bits, 3, 200) == want[3][np.isfinite(want[3])].max() / w
-            assert found.close(bits, weight, X, 200)
+            want = dijkstra(sp.csr_array(np.where(joined, abs(A.astype(float)), 0)))
+            X, reports = cp.asarray(A.copy()), []
+            found = LevelsOnGpu(X, get(name))
+            unit = np.gcd.reduce(weights)
+            assert found.unit == sign * unit
+            assert found.widest == abs(A[joined].astype(int)).max() / unit
+            exact = len(weights) == 1 or want[3].max() < 20
+            assert (found.depth(3, 90) * unit == want[3][np.isfinite(want[3])].max()) or not exact
+            out = cp.asarray(np.full((n, n), 7, dtype))
+            assert LevelsOnGpu(X, get(name)).close(ops, out, reports.append, 100)
+            assert reports[-1] == np.isfinite(want).sum()
+            np.testing.assert_array_equal(lengths(out, zero), want)
+            np.testing.assert_array_equal(X.get(), A)
+            assert found.close(ops, X, reports.append, 100)
             np.testing.assert_array_equal(lengths(X, zero), want)
             if n == 130:  # what is left open has the same closure
                 X = cp.asarray(A.copy())
-                assert not levels.Levels(X, get(name)).close(bits, weight, X, 3)
-                np.testing.assert_array_equal(lengths(X, zero), np.where(want > 3 * w, np.inf, want))
-            A[tuple(np.argwhere(joined)[-1])] *= 2
-            assert levels.Levels(cp.asarray(A), get(name)).pack()[0] is None
+                assert not LevelsOnGpu(X, get(name)).close(ops, X, reports.append, 2)
+                np.testing.assert_array_equal(lengths(X, zero), np.where(want > 9, np.inf, want))
+            last = tuple(np.argwhere(joined)[-1])
+            for other in (unit + 1 if unit > 1 else 0, unit * 1000 + 1):
+                A[last] = sign * other
+                found = LevelsOnGpu(cp.asarray(A), get(name))
+                assert (found.unit is None) == (other < 1000)
+                assert found.widest == (0 if other < 1000 else np.inf)
 
 
 class TestSurvey:

@@ -506,11 +506,30 @@ def test_closures_of_hops_by_bits(cp, dtype, arcs):
     cp.testing.assert_array_equal(X, D)
 
 
-def test_more_levels_than_bits_are_worth(cp, monkeypatch):
-    """Of a graph of twenty layers three levels are counted. The rest is closed in place."""
-    from apsp.engines import levels
+@pytest.mark.parametrize("dtype", ["int16", "int32", "float32", "float64"])
+@pytest.mark.parametrize(("weights", "share"), [(range(1, 100), 1.0), ((2, 3), 0.05), ((2, 4, 9, 2001), 0.4)])
+def test_closures_of_few_units_by_bits(cp, dtype, weights, share):
+    rng, n = np.random.default_rng(0), 4201
+    zero = semiring.dtypes.zero(get("min_plus"), np.dtype(dtype))
+    A = np.where(rng.random((n, n)) < share, rng.choice(weights, (n, n)), zero).astype(dtype)
+    A[0, 1:3] = weights[0], weights[1]
+    joined = np.where(A != zero, A, 0).astype(float)
+    np.fill_diagonal(joined, 0)
+    want = dijkstra(sp.csr_array(joined), indices=[0, 5, n - 1])
+    X = cp.asarray(A)
+    if dtype != "int16":  # of which the closure takes half the time
+        assert apsp.plan(X, null_value=None).engine == "levels"
+    D = apsp.shortest_paths(apsp.as_graph(X, null_value=None), engine="levels", device="cuda", dtype=dtype).distances
+    np.testing.assert_array_equal(distances(D)[[0, 5, n - 1]], want)
+    cp.testing.assert_array_equal(X, A)
+    cp.testing.assert_array_equal(D, apsp.closure(X, null_value=None, schedule="blocked"))
+    assert apsp.closure(X, null_value=None, overwrite=True) is X
+    cp.testing.assert_array_equal(X, D)
 
-    monkeypatch.setattr(levels, "MOST", 3)
+
+def test_more_levels_than_bits_are_worth(cp, monkeypatch):
+    """Of a graph of twenty layers four levels are counted. The rest is closed in place."""
+    monkeypatch.setattr("semiring.levels.MOST", 3)
     layer = np.arange(2600) // 130
     A = np.where(layer[:, None] + 1 == layer, np.float32(1), np.float32(np.inf))
     want = apsp.closure(A, schedule="blocked")

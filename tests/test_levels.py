@@ -1,4 +1,4 @@
-"""Hop counts of dense matrices by products of bits: against SciPy's breadth-first search."""
+"""Dense matrices whose distances are few multiples of a unit, by products of bits: against SciPy's searches."""
 
 from __future__ import annotations
 
@@ -66,24 +66,134 @@ def test_negated_lengths_and_paths():
     assert len(r.path(u, v)) == 1 - r.distance(u, v)
 
 
-@pytest.mark.parametrize("name", ["two weights", "a zero weight", "one differs", "deep", "int16 too long", "small"])
-def test_what_is_no_question_of_hops_is_refused(name):
+def distances(A, rows=slice(None, None, 37)):
+    """SciPy's, of lengths above 0; ∞ where there is no path."""
+    zero = np.iinfo(A.dtype).max if A.dtype.kind == "i" else np.inf
+    B = np.where(zero == A, 0, A).astype(float)
+    np.fill_diagonal(B, 0)
+    return csgraph.dijkstra(scipy.sparse.csr_array(B), indices=np.arange(len(A))[rows])
+
+
+def same(found, expected):
+    """Infinity is the greatest integer."""
+    if found.dtype.kind == "i":
+        expected = np.where(np.isinf(expected), np.iinfo(found.dtype).max, expected)
+    np.testing.assert_array_equal(found, expected)
+
+
+#: (n, share of pairs that are arcs, weights, what each is multiplied with)
+WEIGHTED = [
+    (1024, 1.0, range(1, 100), 1),
+    (1031, 0.3, range(1, 4), 1),
+    (1100, 0.05, (1, 2, 5), 1),
+    (1024, 0.02, (2, 3), 1),  # of which none is the unit
+    (1057, 0.5, (2, 4, 7, 500), 0.25),
+    (1024, 0.9, (10, 25, 35, 1000), 1),
+    (1090, 0.004, (1, 2), 3),  # some are not reached
+]
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "float32", "float64"])
+@pytest.mark.parametrize(("n", "share", "weights", "unit"), WEIGHTED)
+def test_weights_of_few_units_are_scipys(dtype, n, share, weights, unit):
+    zero = np.iinfo(dtype).max if np.dtype(dtype).kind == "i" else np.inf
+    if zero != np.inf and unit % 1:
+        unit *= 8
+    A = np.where(rng.random((n, n)) < share, rng.choice(np.array(weights) * unit, (n, n)), zero).astype(dtype)
+    A[0, 1:4] = np.array(weights[:3] if len(weights) > 2 else [*weights, weights[0]]) * unit
+    before = A.copy()
+    r = shortest_paths(as_graph(A, null_value=None), dtype=dtype, engine="levels")
+    assert r.plan.schedule == "bits"
+    same(r.distances[::37], distances(A))
+    np.testing.assert_array_equal(A, before)
+    with np.errstate(over="ignore"):
+        negated = np.where(zero == A, -np.inf if zero == np.inf else np.iinfo(dtype).min, -A).astype(dtype)
+    found = shortest_paths(as_graph(negated, null_value=None), "max_plus", dtype=dtype, engine="levels").distances
+    unreached = found == (-np.inf if zero == np.inf else np.iinfo(dtype).min)
+    np.testing.assert_array_equal(np.where(unreached, zero, -found), r.distances)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_arcs_longer_than_any_distance_need_be_no_multiples(dtype):
+    A = rng.integers(1, 50, (1024, 1024)).astype(dtype)
+    A[rng.random(A.shape) < 0.2] = 1000.5 if dtype == "float64" else 100_003
+    r = shortest_paths(A, engine="levels")
+    same(r.distances[::37], distances(A))
+
+
+def test_more_units_than_are_counted_are_closed_otherwise(monkeypatch):
+    """All vertices are near the first; a line of others is not near one another."""
+    from apsp.engines import levels
+
+    monkeypatch.setattr(levels, "SPARE", 0)
+    n = 1030
+    A = np.full((n, n), 90, np.int32)
+    A[0], A[1, 2] = 1, 1
+    assert plan(A, engine="levels").schedule == "bits"
+    same(shortest_paths(A, engine="levels").distances[::37], distances(A))
+
+
+def test_parts_where_no_level_would_be_the_last_are_refused():
+    A = rng.integers(1, 200, (1024, 1024)).astype(np.float64)
+    A[:500, 500:] = A[500:, :500] = np.inf
+    with pytest.raises(AlgebraError, match="distances few of them"):
+        shortest_paths(as_graph(A, null_value=None), engine="levels")
+    assert plan(A, null_value=None).engine != "levels"
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 9])
+def test_small_matrices_are_scipys(n):
+    """Far smaller than are asked for: every pair of weights, islands, ends, and few products."""
+    from semiring import get
+    from semiring.backend import bind
+    from semiring.cpu.bits.levels import LevelsOnHost
+
+    ops = bind(get("lor_land"), np.dtype(bool))
+    for seed in range(60):
+        draw = np.random.default_rng(seed)
+        weights = draw.choice(np.arange(1, 9), draw.integers(1, 4), replace=False) * draw.choice([1, 0.5, 3])
+        A = np.where(draw.random((n, n)) < draw.choice([0.3, 0.6, 1.0]), draw.choice(weights, (n, n)), np.inf)
+        found, out = LevelsOnHost(A, get("min_plus")), np.full((n, n), np.nan)
+        want = distances(A, slice(None))
+        if found.unit is None:  # no arc of the first row, or its unit is not that of the others
+            assert np.isinf(A[~np.eye(n, dtype=bool)]).all() or len(weights) > 1
+            continue
+        products = seed % 7 if seed % 2 else 100
+        joined = []
+        if found.close(ops, out, joined.append, products):
+            np.testing.assert_array_equal(out, want)
+            assert joined[-1] == np.isfinite(want).sum()
+        else:
+            assert products < 7
+            assert np.isnan(out).all()
+        assert found.depth(0, 40) >= want[0][np.isfinite(want[0])].max() / found.unit
+
+
+@pytest.mark.parametrize(
+    "name", ["no unit", "none later", "a zero weight", "less later", "deep", "int16 too long", "rounded sums", "small"]
+)
+def test_what_has_no_few_units_is_refused(name):
     n = 1024
     A = matrix(n, 50_000, "float64")
-    if name == "two weights":
-        A[A == 1] = rng.integers(1, 3, 50_000)
+    if name == "no unit":
+        A = rng.random((n, n))
+    elif name == "none later":
+        A[n - 1, 3] = 2.5
     elif name == "a zero weight":
-        A[A == 1] = 0
-    elif name == "one differs":
-        A[n - 1, 3] = 2
+        A[n - 1, 3] = 0
+    elif name == "less later":
+        A[n - 1, 3] = 0.5
     elif name == "deep":
         A = np.full((n, n), np.inf)
         A[np.arange(n - 1), np.arange(1, n)] = 1
     elif name == "int16 too long":
-        A = matrix(n, 50_000, "int16", 40)
+        A = matrix(n, 50_000, "int16", 400)
+    elif name == "rounded sums":
+        A *= 0.1
+        A[n - 1, 3] = 0.2
     else:
         A = A[:900, :900]
-    with pytest.raises(AlgebraError, match="all entries off the diagonal are alike"):
+    with pytest.raises(AlgebraError, match="multiples of one, and distances few"):
         shortest_paths(as_graph(A, null_value=None), engine="levels", dtype=A.dtype)
 
 

@@ -8,7 +8,7 @@
 | scipy       | `Searches`: SciPy's Dijkstra, Johnson and breadth-first search            | the edges            |
 | searches    | `Relaxed`: searches by weight from 32 vertices at a time                  | the edges            |
 | essential   | `Dense`: the best arcs of each vertex searched, all others compared       | the matrix           |
-| levels      | `Dense`: hop counts by products of bits, one a level                      | the matrix           |
+| levels      | `Dense`: few distances, by products of bits                               | the matrix           |
 | united      | `Packed`: reachability by strongly connected components, in bits          | a bit a pair of them |
 | streamed    | the dense closure within limits of memory, in checkpoints or on disk      | the matrix, or none  |
 | ranks       | the dense closure over several ranks                                      | a part each          |

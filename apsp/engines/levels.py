@@ -1,7 +1,6 @@
-"""Dense matrices whose arcs all weigh the same: hop counts by Boolean products of packed bits, one a level.
+"""Dense matrices whose distances are few multiples of a unit, as hops are: Boolean products of packed bits, by level.
 
-With R₁ = I ∨ A the pairs that one arc joins, Rₖ₊₁ = Rₖ R₁ are those that k + 1 arcs join, and what Rₖ₊₁ has and Rₖ has
-not is k + 1 hops away. A product of bits does a hundred times as many pairs a second as one of numbers.
+A product of bits does a hundred times as many pairs a second as one of numbers; see `semiring.levels`.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring import BitMatrix, dtypes, shortcuts
+from semiring import shortcuts
 from semiring.backend import bind
 from semiring.catalog import lor_land
 from semiring.types import Array
@@ -18,6 +17,7 @@ from semiring.types import Array
 from .. import estimates
 from ..estimates import Estimate
 from ..problem import on_device_of
+from ..solve import solve
 from .base import Engine, Kind, offer
 from .essential import filled, filled_on_gpu, in_place, lengths_of_matrix
 
@@ -25,103 +25,63 @@ if TYPE_CHECKING:
     from ..plans import Plan
     from ..question import Question
 
-#: Entries that are looked at a time.
-CHUNK = 1 << 20
-#: Levels of one vertex from which on they are too many; of a matrix, before it is closed otherwise. Vertices from which
-#: on bits are faster on a GPU; where two arcs lead to each so many times, two levels are all, but in graphs of parts.
-DEEP, MOST, LARGE_ON_GPU, MANY_WALKS = 24, 100, 2500, 30
+#: Levels of one vertex beyond which they are too many; vertices from which on bits are faster on a GPU, and for each
+#: product there; where two arcs lead to each vertex so many times and all weigh the same, two levels are all, but in
+#: graphs of parts.
+DEEP, LARGE_ON_GPU, EACH_ON_GPU, MANY_WALKS = 24, 2500, 100, 30
+#: Products besides twice those expected, until a matrix is closed otherwise.
+SPARE = 10
 
 
-def weight(question: Question) -> Any:
-    """What all arcs weigh, as a scalar of the dtype; None where they differ, or where a level more may not fit."""
+def levels_of(question: Question) -> Any:
+    """The matrix as `semiring.levels.Levels`, whose lengths are multiples of a unit; None where they are not."""
     lengths = question.once(lengths_of_matrix)
     if lengths is None or (question.device == "cuda" and question.n < LARGE_ON_GPU):
         return None
-    n, on_host = question.n, isinstance(question.problem.matrix, np.ndarray)
-    w = _weight_on_host(question) if on_host else _weight_on_gpu(question)
-    if w is None or not lengths.sign * w > 0:
-        return None
-    return w if w.dtype.kind == "f" or n * abs(int(w)) < np.iinfo(w.dtype).max else None
-
-
-def _weight_on_gpu(question: Question) -> Any:
-    """What all arcs weigh; None where they differ, of which the first few tell most."""
-    with on_device_of(question.problem.matrix):
-        alike = question.once(on_gpu).first_weight() is not None
-        return question.once(packed_on_gpu)[0] if alike else None
-
-
-def _weight_on_host(question: Question) -> Any:
-    """The same."""
-    A, n, zero = question.problem.matrix, question.n, dtypes.zero(question.semiring, question.dtype)
-    step, w = max(1, CHUNK // n), None
-    for start in range(0, n, step):
-        part = A[start : start + step]
-        arcs = part != zero
-        rows = np.arange(len(part))
-        arcs[rows, start + rows] = False
-        if w is None and arcs.any():
-            w = part[arcs][0]
-        if w is not None and (arcs & (part != w)).any():
-            return None
-    return w
-
-
-def on_gpu(question: Question) -> Any:
-    """The matrix there, and what is done with it."""
-    return shortcuts.levels(question.problem.matrix, question.semiring)
-
-
-def packed_on_gpu(question: Question) -> tuple[Any, Array, int]:
-    """What all its arcs weigh, its arcs as bits there, and how many these are."""
-    found: tuple[Any, Array, int] = question.once(on_gpu).pack()
-    return found
+    A = question.problem.matrix
+    with on_device_of(A):
+        found = shortcuts.levels(A, question.semiring)
+        return found if found.unit is not None and lengths.sign * found.unit > 0 else None
 
 
 def depth(question: Question) -> int:
-    """Levels of a search from a vertex of most arcs; on a GPU from the first, and 2 where arcs are many."""
-    A, w = question.problem.matrix, question.once(weight)
-    if not isinstance(A, np.ndarray):
-        _, arcs, count = question.once(packed_on_gpu)
-        if (count / question.n) ** 2 >= MANY_WALKS * question.n:
-            return 2
-        with on_device_of(A):
-            return int(question.once(on_gpu).depth(arcs, 0, DEEP))
-    start = int((A[:: max(1, question.n // 64)] == w).sum(axis=1).argmax()) * max(1, question.n // 64)
-    seen = np.zeros(question.n, bool)
-    seen[start] = True
-    front, level = np.array([start]), 0
-    while len(front) and level <= DEEP:
-        reached = np.zeros(question.n, bool)
-        for k in range(0, len(front), 64):
-            reached |= (A[front[k : k + 64]] == w).any(axis=0)
-            if (reached | seen).all():
-                break
-        front = np.flatnonzero(reached & ~seen)
-        seen |= reached
-        level += bool(len(front))
-    return level
+    """Levels of a search from a vertex; more than DEEP if they take too many products."""
+    found, most = question.once(levels_of), DEEP
+    if found.widest == 1 and (found.joined / question.n) ** 2 >= MANY_WALKS * question.n:
+        return 2
+    while question.device == "cuda" and found.products(most) * EACH_ON_GPU > question.n:
+        most -= 1
+    with on_device_of(question.problem.matrix):
+        levels = int(found.depth(0, most))
+    return levels if levels <= most else DEEP + 1
 
 
 def _refuses(question: Question) -> str:
-    if question.once(weight) is not None and question.once(depth) <= DEEP:
+    if question.once(levels_of) is not None and question.once(depth) <= DEEP:
         return ""
-    return "counts hops in matrices of which all entries off the diagonal are alike and few levels deep"
+    return "closes matrices of which all lengths are multiples of one, and distances few of them"
 
 
 def _looks(question: Question) -> float:
-    if question.device == "cuda":  # entries are looked at only if they may be alike
+    if question.device == "cuda":  # entries are looked at only if they may be such
         suits = question.n >= LARGE_ON_GPU and question.once(lengths_of_matrix) is not None
         return estimates.LOOKED_ON_GPU if suits else np.inf
-    return 0.0 if question.once(weight) is not None else np.inf
+    return 0.0 if question.once(levels_of) is not None else np.inf
+
+
+def expected(question: Question) -> tuple[int, int]:
+    """Levels, of which other vertices have more than one where they are narrow, and their products."""
+    deep, found = question.once(depth), question.once(levels_of)
+    levels = deep + deep // 2 if found.widest == 1 else deep
+    return levels, found.products(levels)
 
 
 def _estimate(question: Question) -> Estimate:
     n, size, deep = question.n, question.dtype.itemsize, question.once(depth)
     if question.device == "cuda":
-        taken = estimates.levels_on_gpu(n, deep, size)
+        taken = estimates.levels_on_gpu(n, *expected(question), size)
     else:
-        taken = estimates.levels(n, deep, size, threads=question.threads)
+        taken = estimates.levels(n, *expected(question), size, threads=question.threads)
     return offer(question, taken, "bits", f", {deep} levels from one vertex", in_place=in_place(question))
 
 
@@ -129,40 +89,30 @@ def _open(question: Question, plan: Plan) -> Engine:
     return filled(question, lambda: (_counted_on_gpu if question.device == "cuda" else _counted)(question))
 
 
-def _counted_on_gpu(question: Question) -> Array:
-    n, report, (w, arcs, _) = question.n, question.wants.callback, question.once(packed_on_gpu)
+def _close(question: Question, out: Array) -> bool:
+    """Whether few levels were all; `out` is where the distances are."""
+    n, report = question.n, question.wants.callback
+    ops = bind(lor_land, np.dtype(bool), device=question.device, **question.wants.options)
 
     def progress(joined: int) -> None:
         if report:
             report(joined, n * n)
 
-    return filled_on_gpu(question, lambda D: question.once(on_gpu).close(arcs, w, D, MOST, progress))
+    most = 2 * expected(question)[1] + SPARE
+    complete = bool(question.once(levels_of).close(ops, out, progress, most))
+    if complete:
+        progress(n * n)
+    return complete
+
+
+def _counted_on_gpu(question: Question) -> Array:
+    return filled_on_gpu(question, lambda D: _close(question, D))
 
 
 def _counted(question: Question) -> Array:
-    ops = bind(lor_land, np.dtype(bool), **question.wants.options)
-    problem, s, n, w = question.problem, question.semiring, question.n, question.once(weight)
-    A, report = problem.matrix, question.wants.callback
-    joined = A == w
-    D = np.where(joined, w, dtypes.zero(s, A.dtype))
-    np.fill_diagonal(D, dtypes.one(s, A.dtype))
-    np.fill_diagonal(joined, True)
-    R = arcs = BitMatrix.from_bool(joined)
-    hops = w
-    while True:
-        more = BitMatrix.zeros((n, n))
-        ops.gemm(more, R, arcs)
-        new = R ^ more
-        if not new.any():
-            break
-        hops = s.mul.vectorized(hops, w)
-        np.copyto(D, hops, where=new.to_bool(joined))
-        R = more
-        if report:
-            report(R.counts(), n * n)
-    if report:
-        report(n * n, n * n)
-    return D
+    A = question.problem.matrix
+    D = np.empty(A.shape, A.dtype)
+    return D if _close(question, D) else solve(question.problem, question.wants).matrix
 
 
 ENGINE = Kind(
@@ -175,4 +125,5 @@ ENGINE = Kind(
     matrices=True,
     large=True,
     compiles="bits",
+    share=0.1,
 )

@@ -1,24 +1,35 @@
-// Hop counts of matrices whose arcs all weigh the same, on packed bits. Weights are keys, see keys.inl.
+// Levels of matrices whose distances are few multiples of a unit, on packed bits. Weights are keys, see keys.inl.
 #include "keys.inl"
 
 using Word = unsigned long long;
 
 constexpr int threads = 256, warps = threads / 32, ahead = 4;  // words of a warp that are loaded together
+constexpr int rows_of_block = 32;
 constexpr unsigned every = ~0u;
 
-// Row i of X ← a bit for each arc of row i of A, and one for i itself. seen[0] ← the least key of an arc between two vertices,
-// its bits turned round, seen[1] ← the greatest, where they were less; to seen[2] is added how many bits are set. A warp makes
-// a word.
+// Whether x is a multiple of the unit; both are exact in double.
+__device__ inline bool is_multiple(double x, double unit) {
+    return fma(rint(x / unit), unit, -x) == 0;
+}
+
+// Row i of X ← a bit for each arc of row i of A of that length, and where there is a unit for i itself; to seen[0] is added
+// how many they are. With a unit also seen[1] ← the least key of an arc between two vertices, its bits turned round, seen[2]
+// ← the greatest, where they were less, seen[3] ← 1 where an arc of up to `most` units is no multiple. A warp makes a word.
 extern "C" __global__ __launch_bounds__(threads) void pack_arcs(
-    const Entry* A, long long lda, int n, int words, Word* X, long long ldx, Word* seen, Entry absent) {
-    __shared__ Word found[3][warps];
+    const Entry* A, long long lda, int n, int words, Word* X, long long ldx, Word* seen, Entry length, double unit, int most,
+    Entry absent) {
+    __shared__ Word found[4][warps];
     const int i = blockIdx.x, lane = threadIdx.x % 32;
-    Word least = ~0ull, most = 0;
+    const Key wanted = key_of(length, absent), farthest = Key(bits_of(Weight(most * unit)));
+    Word least = ~0ull, greatest_key = 0, other = 0;
     int own = 0;
     auto see = [&](int j, Entry entry) {
         const Key key = j != i ? key_of(entry, absent) : nothing;
-        if (key != nothing) least = min(least, Word(key)), most = max(most, Word(key));
-        return __ballot_sync(every, j == i || key != nothing);
+        if (unit && key != nothing) {
+            least = min(least, Word(key)), greatest_key = max(greatest_key, Word(key));
+            if (key != wanted && key <= farthest && !is_multiple(double(value_of(key, Weight())), unit)) other = 1;
+        }
+        return __ballot_sync(every, j == i ? unit != 0 : key == wanted);
     };
     for (int first = threadIdx.x / 32; first < words; first += ahead * warps) {
         Entry part[2 * ahead];  // all are on their way before the first is looked at
@@ -39,57 +50,63 @@ extern "C" __global__ __launch_bounds__(threads) void pack_arcs(
 #pragma unroll
     for (int by = 16; by; by /= 2) {
         least = min(least, __shfl_xor_sync(every, least, by));
-        most = max(most, __shfl_xor_sync(every, most, by));
+        greatest_key = max(greatest_key, __shfl_xor_sync(every, greatest_key, by));
+        other |= __shfl_xor_sync(every, other, by);
     }
-    if (lane == 0) found[0][threadIdx.x / 32] = least, found[1][threadIdx.x / 32] = most, found[2][threadIdx.x / 32] = own;
+    const int warp = threadIdx.x / 32;
+    if (lane == 0) found[0][warp] = own, found[1][warp] = least, found[2][warp] = greatest_key, found[3][warp] = other;
     __syncthreads();
     if (threadIdx.x) return;
     Word bits = 0;
-    for (int warp = 0; warp < warps; ++warp) {
-        least = min(least, found[0][warp]), most = max(most, found[1][warp]);
-        bits += found[2][warp];
+    for (int w = 0; w < warps; ++w) {
+        bits += found[0][w];
+        least = min(least, found[1][w]), greatest_key = max(greatest_key, found[2][w]), other |= found[3][w];
     }
-    if (~least > seen[0]) atomicMax(seen, ~least);
-    if (most > seen[1]) atomicMax(seen + 1, most);
-    atomicAdd(seen + 2, bits);
+    if (bits) atomicAdd(seen, bits);
+    if (!unit) return;
+    if (~least > seen[1]) atomicMax(seen + 1, ~least);
+    if (greatest_key > seen[2]) atomicMax(seen + 2, greatest_key);
+    if (other) seen[3] = 1;
 }
 
-// next ← the rows of X, whose bits are set in `front`, together. A thread takes a word of 256 of them.
-extern "C" __global__ __launch_bounds__(threads) void unite_rows(
-    const Word* X, long long ldx, int n, int words, const Word* front, Word* next) {
-    const int w = threads * blockIdx.x + threadIdx.x;
-    Word found = 0;
-    if (w < words)
-        for (int i = threads * blockIdx.y; i < min(n, threads * int(blockIdx.y + 1)); ++i)
-            if (front[i / 64] >> i % 64 & 1) found |= X[i * ldx + w];
-    if (found) atomicOr(next + w, found);
+// best[j] ← the least key of an arc from one of these vertices to j, its bits turned round, if that is more. A thread takes j,
+// and as many of them as a block does.
+extern "C" __global__ __launch_bounds__(threads) void nearest(
+    const Entry* A, long long lda, int n, const int* rows, int count, Key* best, Entry absent) {
+    const int j = threads * blockIdx.x + threadIdx.x;
+    if (j >= n) return;
+    Key least = nothing;
+#pragma unroll 8
+    for (int k = rows_of_block * blockIdx.y; k < min(count, rows_of_block * int(blockIdx.y + 1)); ++k)
+        least = min(least, key_of(A[rows[k] * lda + j], absent));
+    if (Key(~least) > best[j]) atomicMax(best + j, Key(~least));
 }
 
-// D[i, j] ← `hops` where `more` has a bit that `fewer` has not; at first all other entries too: `one_hop` where fewer has it,
-// `one` on the diagonal, else `absent`. To counts are added how many they are, and all bits of `more`.
-extern "C" __global__ __launch_bounds__(threads) void write_hops(
-    const Word* more, const Word* fewer, long long ld, int n, int words, Entry* D, long long ldd, Entry hops, int at_first,
-    Entry one_hop, Entry one, Entry absent, Word* counts) {
-    __shared__ unsigned added, all;
+// D[i, j] ← `length` where `more` has a bit that `fewer` has not; at first all other entries too: `unit` where fewer has it,
+// `one` on the diagonal, else what A has where it has longer arcs, or `absent`. To count are added all bits of `more`.
+extern "C" __global__ __launch_bounds__(threads) void write_level(
+    const Word* more, const Word* fewer, long long ld, int n, int words, Entry* D, long long ldd, Entry length, int at_first,
+    const Entry* A, long long lda, int has_longer, Entry unit, Entry one, Entry absent, Word* count) {
+    __shared__ unsigned all;
     const int i = blockIdx.x, lane = threadIdx.x % 32;
-    if (threadIdx.x == 0) added = all = 0;
+    if (threadIdx.x == 0) all = 0;
     __syncthreads();
-    unsigned new_bits = 0, bits = 0;
+    unsigned bits = 0;
 #pragma unroll 4
     for (int w = threadIdx.x / 32; w < words; w += warps) {
         const Word m = more[i * ld + w], f = fewer[i * ld + w];
-        new_bits += __popcll(m & ~f), bits += __popcll(m);
+        bits += __popcll(m);
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const int b = lane + 32 * half, j = 64 * w + b;
             const bool is_new = m >> b & ~f >> b & 1;
-            if (j < n && (at_first || is_new))
-                __stcs(D + i * ldd + j, is_new ? hops : i == j ? one : f >> b & 1 ? one_hop : absent);
+            if (j >= n || !(at_first || is_new)) continue;
+            const bool is_known = is_new || f >> b & 1;
+            const Entry other = is_known || !has_longer ? absent : A[i * lda + j];
+            __stcs(D + i * ldd + j, is_new ? length : i == j ? one : is_known ? unit : other);
         }
     }
-    if (lane == 0) atomicAdd(&added, new_bits), atomicAdd(&all, bits);
+    if (lane == 0) atomicAdd(&all, bits);
     __syncthreads();
-    if (threadIdx.x) return;
-    atomicAdd(counts, Word(added));
-    atomicAdd(counts + 1, Word(all));
+    if (threadIdx.x == 0) atomicAdd(count, Word(all));
 }

@@ -1,23 +1,28 @@
-"""Hop counts on the GPU of matrices whose arcs all weigh the same: Boolean products of packed bits; see levels.cu."""
+"""Levels of matrices on the GPU whose distances are few multiples of a unit, by products of bits; see levels.cu."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import dtypes
 from ...algebra import Semiring
+from ...levels import FIRST, MOST, Levels
 from ...types import Array
 from .. import compile, gpu
 from ..sparse.searches import Form
 from . import words
+from .product import Bits
 
-#: Threads of a block, as in levels.cu; entries that are looked at before all.
-THREADS, FIRST = 256, 1024
-_NAMES = "pack_arcs", "unite_rows", "write_hops"
+if TYPE_CHECKING:
+    from ...bits import BitMatrix
+    from ...contract import Backend
+
+#: Threads of a block, and rows that one takes the nearest of, as in levels.cu.
+THREADS, ROWS = 256, 32
+_NAMES = "pack_arcs", "nearest", "write_level"
 
 
 def form_of(semiring: Semiring, dtype: np.dtype) -> Form:
@@ -37,99 +42,94 @@ def kernels(form: Form, device: int) -> dict[str, Any]:
     return {name: module.get_function(name) for name in _NAMES}
 
 
-class Levels:
-    """A matrix on the current device.
+class LevelsOnGpu(Levels):
+    """A CuPy matrix, on the current device."""
 
-    Parameters
-    ----------
-    A : CuPy array, shape (n, n)
-        Its rows are contiguous.
-    semiring : Semiring
-        One over lengths, of which none is negative.
-    """
+    followed = 1024
 
     def __init__(self, A: Array, semiring: Semiring) -> None:
-        self.A, self.semiring, self.n, self.dtype = A, semiring, len(A), A.dtype
-        self.absent = dtypes.zero(semiring, A.dtype)
-        self.one = dtypes.one(semiring, A.dtype)
-        self._lda = np.int64(A.strides[0] // A.itemsize)
+        super().__init__(A, semiring)
+        self._matrix = A.data.ptr, np.int64(A.strides[0] // A.itemsize), np.int32(self.n)
+        self._form = form_of(semiring, self.dtype)
 
     @cached_property
     def kernels(self) -> dict[str, Any]:
         """Compiled once a matrix looks as if they were of use."""
-        return kernels(form_of(self.semiring, self.dtype), gpu.current())
+        return kernels(self._form, gpu.current())
 
-    def first_weight(self) -> Any:
-        """What some arcs of the first vertex to others weigh; None where they differ, or where there are none."""
-        first = self.A[0, 1 : 1 + FIRST].get()
-        some = first[first != self.absent]
-        return some[0] if some.size and (some == some[0]).all() else None
+    def _some(self) -> np.ndarray:
+        some: np.ndarray = self.A[0, 1 : 1 + FIRST].get()
+        return some
 
-    def pack(self) -> tuple[Any, Array, int]:
-        """What all arcs between two vertices weigh, or None; a bit for each arc and vertex; how many those are."""
-        import cupy
+    def _look(self, unit: Any) -> float:
+        self._first = words.zeros((self.n, self.n))
+        self.joined, least, greatest, other = self._packed(words.bits_of(self._first, self.n), unit, unit, MOST)
+        if other or not greatest:
+            return 0
+        least, greatest = self._units(
+            np.array([~least & (1 << 64) - 1, greatest], np.uint64).astype(self._form.key), unit
+        )
+        return 0 if least < 1 else greatest if greatest <= MOST else math.inf
 
-        packed, found = words.zeros((self.n, self.n)), cupy.zeros(3, np.uint64)
-        X, matrix = words.bits_of(packed, self.n), (self.A.data.ptr, self._lda, np.int32(self.n))
-        arguments = *matrix, np.int32(X.words), X.address, X.ld, found.data.ptr, self.absent
-        self.kernels["pack_arcs"]((self.n,), (THREADS,), arguments)
-        least, most, bits = found.get().tolist()
-        if ~least & (1 << 64) - 1 != most:
-            return None, packed, bits
-        form = form_of(self.semiring, self.dtype)
-        length = np.array([most], form.key).view(form.weights)[0]
-        return self.dtype.type(-length if form.greatest else length), packed, bits
+    def _packed(self, X: Bits, length: Any, unit: Any = 0, most: int = 0) -> list[int]:
+        """X ← arcs of a length, and with `unit` the diagonal.
 
-    def depth(self, arcs: Array, vertex: int, most: int) -> int:
-        """Levels of a search from a vertex, if they are no more than `most`; else one more."""
-        import cupy
-
-        X = words.bits_of(arcs, self.n)
-        front = np.zeros(X.words, np.uint64)
-        front[vertex // 64] = 1 << vertex % 64
-        seen, level = front, 0
-        while front.any() and level <= most:
-            ends = cupy.asarray(front), cupy.zeros(X.words, np.uint64)
-            grid = -(-X.words // THREADS), -(-self.n // THREADS)
-            arguments = X.address, X.ld, np.int32(self.n), np.int32(X.words), *(x.data.ptr for x in ends)
-            self.kernels["unite_rows"](grid, (THREADS,), arguments)
-            front = ends[1].get() & ~seen
-            seen = seen | front
-            level += bool(front.any())
-        return level
-
-    def close(
-        self, arcs: Array, weight: Any, out: Array, most: int, report: Callable[[int], object] | None = None
-    ) -> bool:
-        """out ← what the fewest hops between two vertices weigh; `out` may be A, whose `arcs` are packed.
-
-        Returns
-        -------
-        bool
-            Whether these are all; else there are more than `most` levels, and `out` has the same closure as A.
+        Returns how many bits; with `unit` ~ the least key, the greatest, and whether there are others.
         """
         import cupy
 
-        n, mul = self.n, self.semiring.mul.ufunc
-        assert mul is not None
-        products, reached, hops = words.Products(), arcs, weight
-        total = n * n
-        for level in range(2, most + 1):
-            more = words.zeros((n, n))
-            C, A, B = (words.bits_of(x, n) for x in (more, reached, arcs))
-            products.accumulate(C, A, B)
-            hops = mul(hops, weight)
-            counts = cupy.zeros(2, np.uint64)
-            sizes = np.int64(C.ld), np.int32(n), np.int32(C.words)
-            ends = out.data.ptr, np.int64(out.strides[0] // out.itemsize), self.dtype.type(hops)
-            values = np.int32(level == 2), weight, self.one, self.absent
-            self.kernels["write_hops"](
-                (n,), (THREADS,), (C.address, A.address, *sizes, *ends, *values, counts.data.ptr)
-            )
-            added, joined = counts.get().tolist()
-            if report:
-                report(joined)
-            if not added or joined == total:
-                return True
-            reached = more
-        return False
+        seen, sizes = cupy.zeros(4, np.uint64), (np.float64(abs(float(unit))), np.int32(most), self.absent)
+        arguments = *self._matrix, np.int32(X.words), X.address, X.ld, seen.data.ptr, self.dtype.type(length), *sizes
+        self.kernels["pack_arcs"]((self.n,), (THREADS,), arguments)
+        found: list[int] = seen.get().tolist()
+        return found
+
+    def _units(self, keys: np.ndarray, unit: Any) -> np.ndarray:
+        """Keys as multiples of a unit; ∞ for nothing."""
+        lengths = keys.view(self._form.weights)
+        units: np.ndarray = lengths / abs(float(unit))
+        if lengths.dtype.kind == "i":
+            units[lengths == np.iinfo(lengths.dtype).max] = math.inf
+        return units
+
+    def _nearest(self, front: np.ndarray) -> np.ndarray:
+        import cupy
+
+        rows, keys = cupy.asarray(front.astype(np.int32)), cupy.zeros(self.n, self._form.key)
+        grid = -(-self.n // THREADS), -(-len(front) // ROWS)
+        self.kernels["nearest"](
+            grid, (THREADS,), (*self._matrix, rows.data.ptr, np.int32(len(front)), keys.data.ptr, self.absent)
+        )
+        return self._units(~keys.get(), self.unit)
+
+    def _pack(self, level: int, ops: Backend) -> tuple[BitMatrix, bool]:
+        arcs: BitMatrix = ops.empty((self.n, self.n))
+        X = words.bits_of(arcs.words, self.n)
+        if level == 1:
+            words.copy_bits(X, words.bits_of(self._first, self.n))
+            return arcs, True
+        return arcs, self._packed(X, level * self.unit)[0] > 0
+
+    def _begin(self, joined: BitMatrix) -> int:
+        self._written = False
+        return self.joined
+
+    def _write(self, more: BitMatrix, fewer: BitMatrix, length: Any, out: Array) -> int:
+        import cupy
+
+        count = cupy.zeros(1, np.uint64)
+        m, f = (words.bits_of(x.words, self.n) for x in (more, fewer))
+        ends = out.data.ptr, np.int64(out.strides[0] // out.itemsize), length
+        # The first time all other entries are written, too: those of arcs, unless there are no more.
+        others = np.int32(not self._written), *self._matrix[:2], np.int32(self.widest > 1)
+        values = self.unit, self.one, self.absent, count.data.ptr
+        self.kernels["write_level"](
+            (self.n,),
+            (THREADS,),
+            (m.address, f.address, m.ld, np.int32(self.n), np.int32(m.words), *ends, *others, *values),
+        )
+        self._written = True
+        return int(count.get()[0])
+
+    def _end(self, out: Array) -> None:
+        """All is written."""

@@ -1,0 +1,80 @@
+"""Levels of matrices on the CPU whose distances are few multiples of a unit, by products of bits and NumPy."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...levels import FIRST, MOST, Levels
+from ...types import Array
+
+if TYPE_CHECKING:
+    from ...bits import BitMatrix
+    from ...contract import Backend
+
+#: Entries that are looked at or written at a time, a cache full.
+CHUNK = 1 << 16
+
+
+class LevelsOnHost(Levels):
+    """A NumPy matrix. How many levels a pair is in says how far apart it is."""
+
+    def _some(self) -> np.ndarray:
+        some = self.A[0, 1 : 1 + FIRST]
+        if (some == self.absent).all():
+            part = self.A[: max(1, CHUNK // self.n)].copy()
+            np.fill_diagonal(part, self.absent)
+            some = part[part != self.absent][:FIRST]
+        return some
+
+    def _look(self, unit: Any) -> float:
+        step, widest = max(1, CHUNK // self.n), 1.0
+        for start in range(0, self.n, step):
+            part = self.A[start : start + step]
+            rows = np.arange(len(part))
+            units = np.divide(part, unit, dtype=np.float64)
+            units[rows, start + rows] = 1
+            multiples = np.rint(units)
+            multiples *= unit
+            farther = units > MOST
+            fine = (multiples == part) | farther
+            fine[rows, start + rows] = True
+            if units.min() < 1 or not fine.all():
+                return 0
+            if farther.any():
+                widest = math.inf if (farther & (part != self.absent)).any() else widest
+                units = np.where(farther, 1, units)
+            widest = max(widest, units.max())
+        return widest
+
+    def _nearest(self, front: np.ndarray) -> np.ndarray:
+        rows = self.A[front]
+        best = rows.min(axis=0) if self.semiring.add.selects == "least" else rows.max(axis=0)
+        return np.where(best == self.absent, math.inf, np.divide(best, self.unit, dtype=np.float64))
+
+    def _pack(self, level: int, ops: Backend) -> tuple[BitMatrix, bool]:
+        arcs = self.A == self.dtype.type(level * self.unit)
+        if level == 1:
+            np.fill_diagonal(arcs, True)
+        packed = ops.upload(arcs)
+        return packed, packed.any()
+
+    def _begin(self, joined: BitMatrix) -> int:
+        self._found = joined.to_bool()
+        self._levels = self._found.astype(np.uint8)
+        self._values = [self.one, self.unit]
+        return int(joined.counts())
+
+    def _write(self, more: BitMatrix, fewer: BitMatrix, length: Any, out: Array) -> int:
+        self._levels += more.to_bool(self._found).view(np.uint8)
+        self._values.append(length)
+        return int(more.counts())
+
+    def _end(self, out: Array) -> None:
+        np.fill_diagonal(self._levels, len(self._values))
+        table = np.array([self.absent, *self._values[:0:-1], self.one], self.dtype)
+        step = max(1, CHUNK // self.n)
+        for k in range(0, self.n, step):
+            np.take(table, self._levels[k : k + step], out=out[k : k + step], mode="clip")
