@@ -779,7 +779,7 @@ MUTANTS = [
     Mutant(
         "tree-with-ties",
         "semiring/cpu/routes/adjoint.py",
-        "(V[j].into == NONE) & (d[j] != zero(kind))",
+        "(above[j] == NONE) & (d[j] != zero(kind))",
         "(d[j] != zero(kind))",
         "tests/test_flows.py::test_as_many_arcs_as_a_tree_has_are_none",
         "A vertex with two best arcs counts as one of a tree.",
@@ -787,8 +787,8 @@ MUTANTS = [
     Mutant(
         "tree-of-what-is-not-reached",
         "semiring/cpu/routes/adjoint.py",
-        "(V[j].into == NONE) & (d[j] != zero(kind))",
-        "(V[j].into == NONE)",
+        "(above[j] == NONE) & (d[j] != zero(kind))",
+        "(above[j] == NONE)",
         "tests/test_flows.py::test_rows_that_are_no_closure_are_refused",
         "An arc to a vertex without a distance makes up for one that is missing.",
     ),
@@ -799,6 +799,22 @@ MUTANTS = [
         "",
         "tests/test_flows.py::test_as_many_arcs_as_a_tree_has_are_none",
         "Both ways of an edge that weighs next to nothing are a tree.",
+    ),
+    Mutant(
+        "tree-with-an-arc-too-few",
+        "semiring/cpu/routes/adjoint.py",
+        "return nearer & (arcs + 1 == reached)",
+        "return nearer",
+        "tests/test_flows.py::test_rows_that_are_no_closure_are_refused",
+        "A vertex that no arc leads to is one of a tree.",
+    ),
+    Mutant(
+        "tree-of-nine-arcs",
+        "semiring/cpu/routes/adjoint.py",
+        "        while here < arcs:\n",
+        "        if here < arcs:\n",
+        "tests/test_flows.py",
+        "Arcs of a word beyond the first eight are others.",
     ),
     Mutant(
         "csr-blocked-of-the-row-before",

@@ -39,6 +39,8 @@ from .equality import SLACK, better, emit_better, inexact, larger, limit, rounds
 CHUNK = 64
 #: Sources for which arcs are tried together, and arcs whose bits for one of these are looked at together.
 LANES, WORD = 16, 64
+#: Arcs that are listed at a time.
+AHEAD = 8
 #: Vertices up to which that is done: what is known of more takes far more memory than caches have.
 TOGETHER = 1 << 16
 #: A call takes at most about this many steps, so that Ctrl-C is handled.
@@ -95,8 +97,14 @@ def _of_lane(typing: Any, address: Any, lane: Any) -> Any:
 
 @intrinsic
 def _lowest(typing: Any, bits: Any) -> Any:
-    """The position of the lowest bit that is set."""
-    return types.uint64(types.uint64), lambda c, builder, s, args: builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+    """The position of the lowest bit that is set; 64 if none is."""
+    return types.uint64(types.uint64), lambda c, builder, s, args: builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+
+@intrinsic
+def _ones(typing: Any, bits: Any) -> Any:
+    """How many bits are set."""
+    return types.uint64(types.uint64), lambda c, builder, s, args: builder.ctpop(args[0])
 
 
 @kernel
@@ -133,34 +141,43 @@ def try_together(
 
 
 @kernel
-def listed(kind: Any, d: Any, lane: int, tails: Any, heads: Any, hits: Any, V: Any, waiting: Any, into: Any) -> Any:
-    """V[j].into ← a list of the arcs into j that may be tight for a lane; waiting[k] ← how many leave k.
+def planted(
+    kind: Any, d: Any, s: int, lane: int, tails: Any, heads: Any, hits: Any, above: Any, owed: Any, waiting: Any,
+    found: Any,
+) -> Any:  # fmt: skip
+    """above[j] ← the arc into j that may be tight for a lane, waiting[k] ← how many leave k; owed ← 0.
 
-    Returns how many they are if each leads to a vertex of its own that is reached, from a nearer one: they form trees.
-    Else −1.
+    Returns whether each vertex that is reached has one, from a nearer vertex, and others none: they form a tree.
     """
-    for j in range(len(V)):
-        V[j].owed, V[j].into, waiting[j] = 0.0, NONE, 0
-    c, trees = np.uint32(0), True
+    reached, nearer = 0, True
+    arcs = np.intp(0)
+    for j in range(len(d)):
+        above[j], owed[j], waiting[j] = NONE, 0.0, 0
+        reached += d[j] != zero(kind)
+    above[s] = 0
     for begin in range(0, len(heads), WORD):
         word = _of_lane(np.intp(hits.ctypes.data) + begin * hits.itemsize, lane)
-        while word != 0:
-            e = begin + np.intp(_lowest(word))
-            word &= word - np.uint64(1)
-            j, k = heads[e], tails[e]
-            if trees:
-                trees = (V[j].into == NONE) & (d[j] != zero(kind)) & better(kind, d[k], d[j])
-            into[c].arc, into[c].tail, into[c].next = e, k, V[j].into
-            V[j].into = c
-            waiting[k] += _ONE
-            c += _ONE
-    return np.intp(c) if trees else -1
+        here, arcs = arcs, arcs + np.intp(_ones(word))
+        if arcs > reached:
+            return False
+        while here < arcs:
+            for i in range(AHEAD):  # some of them for nothing: how many there are could not be predicted
+                found[here + i] = np.uint32(begin + np.intp(_lowest(word)))
+                word &= word - np.uint64(1)
+            here += AHEAD
+    for i in range(arcs):
+        e = found[i]
+        j, k = heads[e], tails[e]
+        nearer &= (above[j] == NONE) & (d[j] != zero(kind)) & better(kind, d[k], d[j])
+        above[j] = e
+        waiting[k] += _ONE
+    return nearer & (arcs + 1 == reached)
 
 
 @kernel
 def tree(
-    kind: Any, d: Any, s: int, asked: Any, through: Any, ending: Any, along: Any, V: Any, waiting: Any, order: Any,
-    into: Any,
+    kind: Any, d: Any, s: int, tails: Any, asked: Any, through: Any, ending: Any, along: Any, above: Any, owed: Any,
+    waiting: Any, order: Any,
 ) -> None:  # fmt: skip
     """Add what one source sends, asked[j] to vertex j, where the arcs that may be tight form a tree."""
     known, done, of_vertices = np.uint32(0), np.uint32(0), len(through) > 0
@@ -170,19 +187,37 @@ def tree(
     while order[done] != s:
         j = order[done]
         done += _ONE
-        total, q, c = V[j].owed, asked[j], V[j].into
+        total, q, e = owed[j], asked[j], above[j]
         if of_vertices:
             through[j] += total
             ending[j] += q
         total += q
-        k = into[c].tail
-        along[into[c].arc] += total
-        V[k].owed += total
+        k = tails[e]
+        along[e] += total
+        owed[k] += total
         waiting[k] -= _ONE
         order[known] = k  # without a branch, which could not be predicted
         known += np.uint32(waiting[k] == 0)
     if of_vertices:
-        ending[s] += V[s].owed
+        ending[s] += owed[s]
+
+
+@kernel
+def listed(lane: int, tails: Any, heads: Any, hits: Any, V: Any, waiting: Any, into: Any) -> None:
+    """V[j].into ← a list of the arcs into j that may be tight for a lane; waiting[k] ← how many leave k."""
+    for j in range(len(V)):
+        V[j].owed, V[j].into, waiting[j] = 0.0, NONE, 0
+    c = np.uint32(0)
+    for begin in range(0, len(heads), WORD):
+        word = _of_lane(np.intp(hits.ctypes.data) + begin * hits.itemsize, lane)
+        while word != 0:
+            e = begin + np.intp(_lowest(word))
+            word &= word - np.uint64(1)
+            j, k = heads[e], tails[e]
+            into[c].arc, into[c].tail, into[c].next = e, k, V[j].into
+            V[j].into = c
+            waiting[k] += _ONE
+            c += _ONE
 
 
 @kernel
@@ -264,10 +299,10 @@ def settle(
         search(kind, s, starts, heads, weights, again, order, waiting)
         none = one(kind) - one(kind)
         try_alone(kind, again, lane, tails, heads, weights, none, none, bound, hits)
-        listed(kind, d, lane, tails, heads, hits, V, waiting, into)
+        listed(lane, tails, heads, hits, V, waiting, into)
         if tight_order(kind, d, s, weights, V, waiting, order, into) == reached:
             return reached
-    listed(kind, d, lane, tails, heads, hits, V, waiting, into)
+    listed(lane, tails, heads, hits, V, waiting, into)
     return -1
 
 
@@ -336,7 +371,8 @@ def count(known: int, counts: Any, state: Any, V: Any, order: Any, into: Any) ->
 def sums(
     kind: Any, D: Any, sources: Any, starts: Any, tails: Any, heads: Any, weights: Any, slack: Any, floor: Any,
     demand: Any, evenly: bool, through: Any, ending: Any, along: Any, C: Any, state: Any, near: Any, worst: Any,
-    again: Any, bound: Any, hits: Any, V: Any, waiting: Any, order: Any, into: Any, begin: int, end: int,
+    again: Any, bound: Any, hits: Any, above: Any, owed: Any, V: Any, waiting: Any, order: Any, into: Any, begin: int,
+    end: int,
 ) -> int:  # fmt: skip
     """Add what rows begin … end send through vertices, to ends, and along arcs; or, where C has rows, count paths.
 
@@ -351,12 +387,12 @@ def sums(
         elif lane == 0:
             try_together(kind, D, r, min(r + LANES, end), starts, heads, weights, slack, floor, near, worst, hits)
         d, s, reached, asked = D[r], sources[r], 0, demand[r if len(demand) > 1 else 0]
+        if not len(C) and planted(kind, d, s, lane, tails, heads, hits, above, owed, waiting, order):
+            tree(kind, d, s, tails, asked, through, ending, along, above, owed, waiting, order)
+            continue
         for j in range(len(d)):
             reached += d[j] != zero(kind)
-        many = listed(kind, d, lane, tails, heads, hits, V, waiting, into)
-        if many >= 0 and many + 1 == reached and V[s].into == NONE and not len(C):
-            tree(kind, d, s, asked, through, ending, along, V, waiting, order, into)
-            continue
+        listed(lane, tails, heads, hits, V, waiting, into)
         known = settle(
             kind, d, s, reached, lane, starts, tails, heads, weights, again, bound, hits, V, waiting, order, into
         )
@@ -375,7 +411,7 @@ def sums(
 #: What stands for the counts where sums are added, and for the sums where paths are counted.
 _NO_COUNTS = np.empty((0, 0), np.int64)
 _NO_SUMS = np.empty((1, 0)), False, np.empty(0), np.empty(0), np.empty(0)
-_SIGNATURE = "AuwuuaxxFtfffLlAAaah0uu1ii"
+_SIGNATURE = "AuwuuaxxFtfffLlAAaahuf0uu1ii"
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -416,7 +452,7 @@ class Adjoint:
         self.starts, self.heads = starts.astype(np.uint64), heads.astype(np.uint32)
         self.tails = np.repeat(np.arange(self.n, dtype=np.uint32), np.diff(starts))
         self.weights = np.ascontiguousarray(weights, dtype)
-        each = 2 * LANES * self._side * dtype.itemsize + 56 * self.n + (INTO.itemsize + 2) * len(heads)
+        each = 2 * LANES * self._side * dtype.itemsize + 68 * self.n + (INTO.itemsize + 2) * len(heads)
         require(threads * each, where=where, hint="Let fewer threads do it: SEMIRING_NUM_THREADS=1.")
         self._open: Any = None  # sums of sources that do not make a chunk yet
         self._spare: list[Any] = []
@@ -497,12 +533,12 @@ class Adjoint:
         out = np.empty((1, self.n), np.int64)
         if self._code()(*self._input(D, sources), *_NO_SUMS, out, *space, 0, 1) == 0:
             self._refuse(d, source, space)
-        tails, arcs = self._arcs_into(space[8][: space[0][0] - 1], space)
+        tails, arcs = self._arcs_into(space[10][: space[0][0] - 1], space)
         return tails, self.heads[arcs]
 
     def _arcs_into(self, vertices: np.ndarray, space: Any) -> tuple[np.ndarray, np.ndarray]:
         """The tails of the arcs that a workspace lists for some vertices, and which arcs."""
-        V, _, _, into = space[6:]
+        V, _, _, into = space[8:]
         found, left = [np.empty(0, np.uint32)], V["into"][vertices]
         while len(left := left[left != NONE]):
             found.append(left)
@@ -535,8 +571,9 @@ class Adjoint:
         if worker not in self._workspaces:
             n, m, dtype = self.n, len(self.heads), self.weights.dtype
             panels = *np.empty((2, self._side, LANES), dtype), *np.empty((2, n), dtype), np.zeros(m + WORD, np.uint16)
-            vertices = np.empty(n, vertex_of(dtype.name)), *np.empty((2, n + 1), np.uint32), np.empty(m, INTO)
-            self._workspaces[worker] = np.zeros(2, np.int64), *panels, *vertices
+            trees = np.empty(n, np.uint32), np.empty(n)
+            vertices = np.empty(n, vertex_of(dtype.name)), *np.empty((2, n + 1 + AHEAD), np.uint32), np.empty(m, INTO)
+            self._workspaces[worker] = np.zeros(2, np.int64), *panels, *trees, *vertices
         return self._workspaces[worker]
 
     def _call(
