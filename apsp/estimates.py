@@ -517,7 +517,7 @@ def essential(n: int, arcs: int, itemsize: int, relaxed: float, *, threads: int 
     """A closure by searches through so many arcs of a matrix, from which a few relax so many; the others compared."""
     found = lanes(n, arcs, n, 0, itemsize, relaxed, threads=threads)
     seconds = 2 * thinning(n) + found.seconds
-    return Estimate("essential", found.pairs + n * n, found.bytes + n * n * itemsize, seconds, seconds, 0.0)
+    return Estimate("essential", found.pairs + n * n, found.bytes, seconds, seconds, 0.0)
 
 
 def essential_on_gpu(n: int, arcs: int, itemsize: int) -> Estimate:
@@ -527,11 +527,11 @@ def essential_on_gpu(n: int, arcs: int, itemsize: int) -> Estimate:
     return Estimate("essential", arcs * n, held, seconds, seconds, 0.0)
 
 
-def levels(n: int, count: int, products: int, itemsize: int, *, threads: int = 1) -> Estimate:
+def levels(n: int, count: int, products: int, *, threads: int = 1) -> Estimate:
     """So many levels of a dense matrix by products of bits, of which all but one are written."""
     entry = _LEVELS_ENTRY + count * _LEVEL_ENTRY
     seconds = products * n**3 / (_RATES["cpu"]["bool"] * threads) + n * n * entry
-    return Estimate("levels", products * n**3, n * n * (itemsize + 2) + _bits(n, count), seconds, seconds, 0.0)
+    return Estimate("levels", products * n**3, 2 * n * n + _bits(n, count), seconds, seconds, 0.0)
 
 
 def levels_on_gpu(n: int, count: int, products: int, itemsize: int) -> Estimate:

@@ -56,7 +56,7 @@ def matrix(case: dict[str, Any], n: int) -> np.ndarray:
         elif case["semiring"] == "plus_times":
             row[:] = rng.random(n) / (2 * n)
         else:
-            row[:] = rng.integers(1, 1000, n)
+            row[:] = rng.integers(1, case.get("longest", 1000), n)
     if case.get("negative"):
         A[..., 0, -1] = -1
     return A
@@ -146,7 +146,7 @@ def stored(case: dict[str, Any], n: int, measure: bool, **options: Any) -> tuple
 
 
 def measured(case: dict[str, Any]) -> tuple[int, int]:
-    warm(case, 700)
+    warm(case, case.get("warm", 700))
     return run(case, case["n"], measure=True)
 
 
@@ -154,7 +154,8 @@ def warm(case: dict[str, Any], n: int) -> None:
     """The same on something small: in a thread, whose workspace goes with it; in small blocks, so that every kernel
     has its turn."""
     listed = case["call"] == "closure" and "degree" in case  # a block would have its matrix closed
-    blocks = {} if listed or case.get("engine", "dense") != "dense" else {"block": 64}
+    dense = case.get("engine", "dense") == "dense" and "longest" not in case  # whose distances are few
+    blocks = {"block": 64} if dense and not listed else {}
     small = {**blocks, **case, **({"threads": 1} if "threads" in case else {})}
     thread = threading.Thread(target=run, args=(small, n, False))
     thread.start()

@@ -107,6 +107,7 @@ works = {
     "hub labels": lambda: semiring.Elimination.from_arrays([0], [1], np.ones(1, np.int32), 2).hub_labels(),
     "hops": lambda: apsp.shortest_paths(graph, unweighted=True, engine="hops"),
     "bits": lambda: apsp.closure(np.eye(300, dtype=bool), "boolean"),
+    "levels": lambda: apsp.shortest_paths(np.ones((1024, 1024)), engine="levels"),
 }
 assert not loaded
 for name, work in works.items():
@@ -115,7 +116,7 @@ for name, work in works.items():
         continue
     work()
     kind = kinds.choose(get("min_plus"), np.dtype("int32"), True)
-    known = inventory.called_by(name, None if name == "bits" else kind)
+    known = inventory.called_by(name, None if name in ("bits", "levels") else kind)
     print(name, len(known) > 0, sorted(set(known) - set(loaded)), flush=True)
     os._exit(0)
 """
@@ -124,7 +125,7 @@ for name, work in works.items():
 @posix
 def test_the_inventory_names_kernels_that_are_called():
     """Else what is compiled would stay missing for ever."""
-    works = ("closure", "elimination", "hub labels", "hops", "bits")
+    works = ("closure", "elimination", "hub labels", "hops", "bits", "levels")
     assert python(NAMED).splitlines() == [f"{work} True []" for work in works]
 
 

@@ -26,7 +26,7 @@ def cp():
 
 
 def weights(cp, *shape):
-    return cp.asarray(np.random.default_rng(0).integers(1, 100, shape).astype(np.float32))
+    return cp.asarray(np.random.default_rng(0).uniform(1, 100, shape).astype(np.float32))
 
 
 def asks(call):

@@ -102,7 +102,7 @@ def test_first_computations_ask_for_what_is_shipped(monkeypatch):
         rng = np.random.default_rng(1)
         for n in (40, 200, 1000, 2500):
             for dtype in ("float32", "int32"):
-                apsp.closure(cp.asarray(rng.integers(1, 99, (n, n)).astype(dtype)), overwrite=True)
+                apsp.closure(cp.asarray(rng.integers(1 << 19, 1 << 20, (n, n)).astype(dtype)), overwrite=True)
         A = cp.asarray(rng.random((500, 500)))
         semiring.matmul(A, A)
         semiring.matmul(A, A, "max_min")

@@ -31,6 +31,7 @@ needs_peaks = pytest.mark.skipif(
 #: What several cases have in common.
 ASKED: dict[str, Any] = {"call": "shortest_paths", "dtype": "float64"}
 HOPS: dict[str, Any] = {**ASKED, "dtype": "int32", "degree": 8, "engine": "hops", "unweighted": True}
+LEVELS: dict[str, Any] = {**ASKED, "engine": "levels", "longest": 50, "warm": 1100}
 RANKS: dict[str, Any] = {**ASKED, "ranks": 4, "threads": 1}
 
 #: Where more than two threads compute, the matrix is counted too: on a busy machine some of them may come too late to
@@ -82,6 +83,10 @@ CASES: dict[str, dict[str, Any]] = {
         **ASKED, "n": 1000, "degree": 8, "negative": True, "engine": "dense", "paths": True,
     },
     "paths=True of a matrix": {**ASKED, "dtype": "float32", "n": 1200, "paths": True},
+    "few distances": {**LEVELS, "dtype": "float32", "n": 2600},
+    "few distances, more levels": {**LEVELS, "dtype": "float64", "n": 2600, "longest": 500},
+    "few distances, closed": {"call": "closure", "dtype": "float32", "n": 2600, "longest": 50, "warm": 1100},
+    "few distances, paths=True": {**LEVELS, "dtype": "int32", "n": 1500, "paths": True},
     "paths=True of some sources": {**ASKED, "n": 1500, "degree": 8, "engine": "dense", "sources": 0.3, "paths": True},
     "elimination": {**ASKED, "n": 1100, "degree": 8, "engine": "elimination"},
     "elimination, some sources": {**ASKED, "n": 3000, "degree": 2, "engine": "elimination", "sources": 0.3},

@@ -343,6 +343,7 @@ def offer(
     panels: int = 0,
     block: int = BLOCK,
     in_place: bool = False,
+    table: int = 0,
 ) -> Estimate:
     """An estimate with its plan, of an engine that makes no matrix; with what is made of its distances at once.
 
@@ -360,17 +361,24 @@ def offer(
         Rows found together.
     in_place : bool
         Whether all entries are written where a matrix is.
+    table : int
+        Bytes of all entries, where they are a table beside a matrix: all else is let go before predecessors are found.
     """
     wants, size, made, routes = question.wants, question.dtype.itemsize, 0, 0
     if wants.stored:
         made += rows_held(question.n, size)
+    elif table:
+        made += 0 if in_place else table
     elif wants.table and not question.columns and not in_place:
         made += question.entries * size + panels
     if wants.paths:
         part = question.entries if wants.partial else 0
-        routes = estimates.predecessors(question.n, size, len(question.arcs[0]), table=False, block=block) + 4 * part
+        arcs = 0 if table else len(question.arcs[0])
+        routes = estimates.predecessors(question.n, size, arcs, table=table > 0, matrix=False, block=block) + 4 * part
     on_host = question.device != "cpu"  # which has the predecessors in any case
-    taken = estimate.bytes + made + (0 if on_host else routes)
+    taken = estimate.bytes + made
+    if not on_host:
+        taken = max(taken, table + routes) if table else taken + routes
     plan = Plan(
         n=question.n,
         semiring=question.semiring.name,

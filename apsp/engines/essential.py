@@ -206,7 +206,7 @@ def _estimate(question: Question) -> Estimate:
     else:
         taken = estimates.essential(n, found.arcs, size, found.relaxed, threads=question.threads)
     note = f", essential arcs: {found.matter:.0f} a vertex of {n - 1:,}"
-    return offer(question, taken, "label-correcting", note, in_place=in_place(question))
+    return offer(question, taken, "label-correcting", note, in_place=in_place(question), table=n * n * size)
 
 
 def in_place(question: Question) -> bool:

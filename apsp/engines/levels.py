@@ -81,8 +81,10 @@ def _estimate(question: Question) -> Estimate:
     if question.device == "cuda":
         taken = estimates.levels_on_gpu(n, *expected(question), size)
     else:
-        taken = estimates.levels(n, *expected(question), size, threads=question.threads)
-    return offer(question, taken, "bits", f", {deep} levels from one vertex", in_place=in_place(question))
+        taken = estimates.levels(n, *expected(question), threads=question.threads)
+    return offer(
+        question, taken, "bits", f", {deep} levels from one vertex", in_place=in_place(question), table=n * n * size
+    )
 
 
 def _open(question: Question, plan: Plan) -> Engine:
@@ -124,6 +126,6 @@ ENGINE = Kind(
     devices=("cpu", "cuda"),
     matrices=True,
     large=True,
-    compiles="bits",
+    compiles="levels",
     share=0.1,
 )

@@ -70,6 +70,7 @@ _CALLED = {
     "hops": {"sparse.search.levels": 0.4},
     "searches": {"sparse.relaxation.search.{searched}.32": 0.5},
     "bits": {"bits.closure.close_block": 0.4},
+    "levels": {"bits.rows.pack_rows": 0.3, "bits.rows.unpack_rows": 0.1, "bits.rows.count_rows": 0.1},
 }
 #: What most of such work calls besides, or asks for later.
 _BESIDES = {
@@ -121,6 +122,7 @@ _BESIDES = {
         "bits.closure.update_column": 0.2,
         "bits.rows.unpack_rows": 0.1,
     },
+    "levels": {"bits.gemm.multiply_block": 1.6},
 }
 
 

@@ -55,15 +55,16 @@ class LevelsOnHost(Levels):
         return np.where(best == self.absent, math.inf, np.divide(best, self.unit, dtype=np.float64))
 
     def _pack(self, level: int, ops: Backend) -> tuple[BitMatrix, bool]:
-        arcs = self.A == self.dtype.type(level * self.unit)
         if level == 1:
-            np.fill_diagonal(arcs, True)
-        packed = ops.upload(arcs)
+            self._found = np.empty(self.A.shape, bool)
+        np.equal(self.A, self.dtype.type(level * self.unit), out=self._found)
+        if level == 1:
+            np.fill_diagonal(self._found, True)
+        packed = ops.upload(self._found)
         return packed, packed.any()
 
     def _begin(self, joined: BitMatrix) -> int:
-        self._found = joined.to_bool()
-        self._levels = self._found.astype(np.uint8)
+        self._levels = self._found.astype(np.uint8)  # as the first level was packed
         self._values = [self.one, self.unit]
         return int(joined.counts())
 

@@ -103,12 +103,11 @@ class LevelsOnGpu(Levels):
         return self._units(~keys.get(), self.unit)
 
     def _pack(self, level: int, ops: Backend) -> tuple[BitMatrix, bool]:
-        arcs: BitMatrix = ops.empty((self.n, self.n))
-        X = words.bits_of(arcs.words, self.n)
         if level == 1:
-            words.copy_bits(X, words.bits_of(self._first, self.n))
-            return arcs, True
-        return arcs, self._packed(X, level * self.unit)[0] > 0
+            first: BitMatrix = ops.empty((0, 0))._of(self._first, (self.n, self.n))
+            return first, True
+        arcs: BitMatrix = ops.empty((self.n, self.n))
+        return arcs, self._packed(words.bits_of(arcs.words, self.n), level * self.unit)[0] > 0
 
     def _begin(self, joined: BitMatrix) -> int:
         self._written = False
