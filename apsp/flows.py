@@ -77,11 +77,14 @@ class Arcs:
                 out[tuple(ends.astype(np.int64) for ends in (self.tails, self.edges[1]))] = xp.asarray(along)
             return out
         assert graph.rows is not None
-        both = np.append(host(along), 0.0)[self.place]
+        carried = host(along) if len(along) else np.zeros(1)
+        both = carried.take(self.place, mode="clip")  # where there is no place, there is no share
         both *= self.share
         out = both[: len(graph.rows)]
-        if not graph.directed:
-            out[graph.rows != graph.cols] += both[len(graph.rows) :]
+        if graph.directed:
+            return out
+        back = both[len(graph.rows) :]  # of all but loops
+        out[... if len(back) == len(out) else graph.rows != graph.cols] += back
         return out
 
 
@@ -105,30 +108,27 @@ class Sums:
 
 @dataclass(frozen=True)
 class Balance:
-    """The same from what arcs carry, and what arrives at each vertex to stay: what goes in, goes on or stays.
+    """The same from what arcs carry, how many sources reach each vertex, and what it asks of each.
 
-    Sums of vertices are found where they are asked for.
+    What goes in goes on or stays; sums of vertices are found where they are asked for.
     """
 
     arcs: Arcs
     along: np.ndarray
-    arriving: np.ndarray
+    reached: np.ndarray
+    asked: np.ndarray | float
 
     @cached_property
-    def _sums(self) -> Sums:
-        ends = self.arcs.edges[1], self.arcs.tails
-        into, out = (np.bincount(x, self.along, len(self.arriving)) for x in ends)
-        return Sums.between(into, out, self.arriving, self.along)
-
-    @property
     def through(self) -> np.ndarray:
         """What passes each vertex."""
-        return self._sums.through
+        into = np.bincount(self.arcs.edges[1], self.along, len(self.reached))
+        return np.asarray(np.maximum(into - self.reached * self.asked, 0.0))  # but for rounding
 
-    @property
+    @cached_property
     def ending(self) -> np.ndarray:
         """What begins or ends there."""
-        return self._sums.ending
+        out = np.bincount(self.arcs.tails, self.along, len(self.reached))
+        return np.asarray(self.reached * self.asked + np.maximum(out - self.through, 0.0))
 
 
 @dataclass(frozen=True)

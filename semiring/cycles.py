@@ -68,9 +68,12 @@ class Lengths:
     def of_entries(self, entries: Any, absent: Any) -> Any:
         """Lengths, as float64, of an array (NumPy or CuPy) in which `absent` marks what is no edge."""
         with np.errstate(divide="ignore"):
-            x = entries.astype(np.float64)
-            lengths = self.sign * (np.log(x) if self.logarithmic else x)
-        lengths[entries == absent] = math.inf
+            lengths = entries.astype(np.float64)
+            lengths = np.log(lengths) if self.logarithmic else lengths
+            lengths = -lengths if self.sign < 0 else lengths
+        missing = entries == absent
+        if missing.any():
+            lengths[missing] = math.inf
         return lengths
 
     def to_entries(self, lengths: Any) -> Any:

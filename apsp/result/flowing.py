@@ -252,9 +252,13 @@ class Flowing(Routed):
         """
         drawn, sums = self._between("betweenness", sources, seed, callback, edges=False)
         scale = self._scale(normalized, endpoints, None if sources is None else len(drawn))
-        factor = np.full(self.graph.n, scale.other)
-        factor[drawn] = scale.source
-        found = (sums.through + sums.ending if endpoints else sums.through) * factor
+        found = sums.through + sums.ending if endpoints else sums.through
+        if scale.source == scale.other:
+            found = found * scale.other
+        else:
+            factor = np.full(self.graph.n, scale.other)
+            factor[drawn] = scale.source
+            found = found * factor
         return dict(zip(self.labels, found.tolist(), strict=True))
 
     def edge_betweenness(
@@ -328,8 +332,10 @@ class Flowing(Routed):
                 f"{where}: sources must be a number from 1 to {k}, the sources of this result, got {count!r}."
             )
         drawn = every if count is None else np.sort(np.random.default_rng(seed).choice(every, count, replace=False))
-        unit = np.zeros((1, self.graph.n))
-        unit[:, self._in_graph(self.targets, np.arange(m))] = 1.0
+        unit = np.ones((1, self.graph.n))
+        if self.targets is not self.labels:
+            unit[:] = 0.0
+            unit[:, self._in_graph(self.targets, np.arange(m))] = 1.0
         limited = self.engine.limit is not None
         sums = self._swept(where, drawn, unit[0], callback) or self._summed(
             where, drawn, lambda _, D: unit * self._reached(D) if limited else unit, callback, unit[0], edges=edges
@@ -355,7 +361,7 @@ class Flowing(Routed):
         if found is None:
             return None
         along, reached = found
-        return Balance(self._arcs, along, reached * (1.0 if callable(asked) else asked))
+        return Balance(self._arcs, along, reached, 1.0 if callable(asked) else asked)
 
     def _summed(
         self,

@@ -81,7 +81,7 @@ def lengths_of(semiring: Semiring, weights: np.ndarray, n: int) -> tuple[np.ndar
     if lengths is None or lengths.logarithmic or not len(weights) or not semiring.lengths:
         return None
     own = lengths.of_entries(weights, dtypes.zero(semiring, weights.dtype))
-    longest = float(np.abs(own).max())
+    longest = max(float(own.max()), -float(own.min()))
     if not longest < 2.0**53:  # NaN neither
         return None
     whole = weights.dtype.kind != "f"
@@ -117,8 +117,7 @@ def flows(E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndar
             )
         arcs = known[2]
         return E.on_device.flows(E.analysis, arcs, np.ascontiguousarray(lengths[arcs.arc]), slack)
-    core, there = without_trees
-    lengths = np.ascontiguousarray(lengths[there.inner])
+    core, there, lengths = without_trees
     inner = E.on_device.flows(core.analysis, there.arcs, lengths, slack) if len(lengths) else None
     return pendant.Flows(core, there, inner)
 

@@ -153,10 +153,9 @@ class Flows:
     def along(self) -> np.ndarray:
         """What each arc carries, float64; they are in the order given."""
         there = self.placed
+        carried = self.inner.carried if self.inner is not None else np.empty(0)
         out = np.empty(len(there.inner) + 2 * len(self.core.removed))
-        if self.inner is not None:
-            out[there.inner] = self.inner.carried
-        out[there.up], out[there.down] = self.sums
+        pendant.put(carried, there.inner, there.up, there.down, self.sums, out)
         return out
 
 
@@ -165,12 +164,18 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
     return a is b or np.array_equal(a, b)
 
 
-def placed(E: Elimination, tails: np.ndarray, heads: np.ndarray, lengths: np.ndarray) -> tuple[Core, Placed] | None:
-    """The core of an elimination's graph and where these arcs are; None where it has none or lacks arcs."""
+def placed(
+    E: Elimination, tails: np.ndarray, heads: np.ndarray, lengths: np.ndarray
+) -> tuple[Core, Placed, np.ndarray] | None:
+    """The core of an elimination's graph, where these arcs are, and lengths of those of the core, in the order there.
+
+    None where the graph has none or lacks arcs.
+    """
     core, weights = Core.of(E.analysis), E.weights_by_front
     if core is None or (weights == dtypes.zero(E.semiring, weights.dtype)).any():
         return None
     there = core.placed(tails, heads)
-    if not there.complete or (lengths[there.up] + lengths[there.down] <= 0).any():
+    own = np.empty(len(there.inner))
+    if not there.complete or not pendant.taken(lengths, there.inner, there.up, there.down, own):
         return None
-    return core, there
+    return core, there, own

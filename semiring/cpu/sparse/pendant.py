@@ -97,3 +97,23 @@ def carry(
             used[count], times[count] = k, many[v]
             count += 1
     return count
+
+
+@kernel
+def taken(lengths: Any, inner: Any, up: Any, down: Any, out: Any) -> bool:
+    """out ← lengths of the arcs of the core; whether both ways along each edge of trees together are longer than 0."""
+    for k in range(len(inner)):
+        out[k] = lengths[inner[k]]
+    longer = True
+    for k in range(len(up)):
+        longer &= lengths[up[k]] + lengths[down[k]] > 0
+    return longer
+
+
+@kernel
+def put(carried: Any, inner: Any, up: Any, down: Any, sums: Any, out: Any) -> None:
+    """out[e] ← what arc e carries: of the core, and up and down trees."""
+    for k in range(len(inner)):
+        out[inner[k]] = carried[k]
+    for k in range(len(up)):
+        out[up[k]], out[down[k]] = sums[0, k], sums[1, k]

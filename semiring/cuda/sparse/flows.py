@@ -158,7 +158,10 @@ class Flows:
             if (self.missing != missing).any():  # of each column, those before it alone have told
                 self.missing = missing + cupy.asarray(unreached(self.S, self.arcs))
         self.count += len(sources)
-        self.sources[sources] += 1
+        if every:
+            self.sources += 1
+        else:
+            self.sources[sources] += 1
         farthest, most = self.greatest.get().tolist()
         if self.kind == "float" and max(farthest, most) >= EXACT:
             self._use("double")
