@@ -128,7 +128,7 @@ class Flows:
 
     def __init__(self, core: Core, placed: Placed, inner: Any) -> None:
         self.core, self.placed, self.inner = core, placed, inner
-        self.suitable = inner is None or inner.suitable
+        self.suitable = True  # whether the core is, `add` asks: till then the device works on it
         self.sums = np.zeros((2, len(core.removed)))
         self.ends = np.zeros(len(core.parent), np.int64)
 

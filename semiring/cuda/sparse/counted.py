@@ -57,7 +57,8 @@ class Numbers:
     def symmetric(self) -> bool:
         """Whether every arc weighs the same both ways: so do all entries of F."""
         pairs = (self.arrays[f"lower{name}"] == self.arrays[f"upper{name}"] for name in ("", "_numbers", "_kept"))
-        return all(bool(same.all()) for same in pairs)
+        lengths, numbers, kept = (same.all() for same in pairs)
+        return bool(lengths & numbers & kept)  # the device is waited for once
 
     def of(self, side: str) -> tuple[Any, Any, Any]:
         """Which entries of F are distances, their lengths and numbers: of "lower", or "upper"."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,19 +74,27 @@ class Flows:
         self, analysis: Analysis, arcs: Arcs, lengths: np.ndarray, slack: float, shape: Shape | None = None
     ) -> None:
         self.number, self.S = gpu.current(), analysis.structure
-        self.suitable, self.slack, self.arcs = False, slack, arcs
+        self.slack, self.arcs, self._not_negative = slack, arcs, bool(lengths.min(initial=0.0) >= 0)
         shape = (shape or Shape.of(slack)).within(gpu.most_shared(self.number))
         trees, key = analysis.on_devices, ("flows", self.number, shape, slack > 0)
         if key not in trees:
             trees[key] = Layout(self.S, shape, classes=not slack)
         self.layout = trees[key]
         self.numbers = Numbers(self.layout, arcs, lengths, slack)
+
+    @cached_property
+    def suitable(self) -> bool:
+        """Whether no cycle costs nothing. Waits for the elimination, beside which the host prepares other things."""
+        return self._begin()
+
+    @on_device
+    def _begin(self) -> bool:
         longest, free = self.numbers.greatest.get().tolist()
         if free:
-            return
-        short = not self.slack and lengths.min() >= 0 and longest < EXACT and float(self.numbers.most) < EXACT
+            return False
+        short = not self.slack and self._not_negative and longest < EXACT and float(self.numbers.most) < EXACT
         self._use("float" if short else "double")
-        self.suitable = True
+        return True
 
     def _use(self, kind: str) -> None:
         """Compute in these numbers, from the beginning."""
@@ -125,15 +133,19 @@ class Flows:
         if callable(asked) or (times is not None and (times != np.rint(times)).any()):
             return False
         times = np.ones(len(sources)) if times is None else times
-        half = mutual(sources, asked, times) and self.numbers.symmetric
+        alike = mutual(sources, asked, times)
+        every = len(sources) == self.S.n and bool((sources == np.arange(self.S.n)).all())
+        order = self.S.permutation if every else np.argsort(self.S.position[sources])
+        columns, times = np.arange(self.S.n) if every else self.S.position[sources[order]], times[order]
+        asks = np.ascontiguousarray(asked[self.S.permutation], np.float64)
+        if not self.suitable:
+            return False
+        half = alike and self.numbers.symmetric
         before, missing, count = (self.below, self.beyond), self.missing.copy(), self.count
         known = [x.copy() for x in (*before, self.missing, self.sources)] if count else None
         if half:
             self.below, self.beyond = (cupy.zeros(len(sums)) for sums in before)
-        every = len(sources) == self.S.n and bool((sources == np.arange(self.S.n)).all())
-        order = self.S.permutation if every else np.argsort(self.S.position[sources])
-        columns, times = np.arange(self.S.n) if every else self.S.position[sources[order]], times[order]
-        wanted = cupy.asarray(np.ascontiguousarray(asked[self.S.permutation], np.float64))
+        wanted = cupy.asarray(asks)
         unit, start, line = WARP * self.layout.shape.each, 0, self._line()
         require(line * unit, "cuda", where="flows", hint=HINT)
         most, free = LANES, (available("cuda") or 1 << 30) * SHARE
