@@ -527,23 +527,18 @@ def essential_on_gpu(n: int, arcs: int, itemsize: int) -> Estimate:
     return Estimate("essential", arcs * n, held, seconds, seconds, 0.0)
 
 
-def levels(n: int, count: int, products: int, *, threads: int = 1) -> Estimate:
-    """So many levels of a dense matrix by products of bits, of which all but one are written."""
+def levels(n: int, count: int, products: int, held: int, *, threads: int = 1) -> Estimate:
+    """So many levels of a dense matrix by products of bits, of which so many bytes are held."""
     entry = _LEVELS_ENTRY + count * _LEVEL_ENTRY
     seconds = products * n**3 / (_RATES["cpu"]["bool"] * threads) + n * n * entry
-    return Estimate("levels", products * n**3, 2 * n * n + _bits(n, count), seconds, seconds, 0.0)
+    return Estimate("levels", products * n**3, 2 * n * n + held, seconds, seconds, 0.0)
 
 
-def levels_on_gpu(n: int, count: int, products: int, itemsize: int) -> Estimate:
+def levels_on_gpu(n: int, count: int, products: int, held: int, itemsize: int) -> Estimate:
     """The same on a GPU, packed and written there."""
     launched = _LAUNCHES / 8 + products * _GPU_PRODUCT + count * _GPU_COUNTED
     seconds = launched + products * n**3 / _GPU_BITS + (2 + count / 2) * n * n * itemsize / _GPU_WRITTEN
-    return Estimate("levels", products * n**3, _bits(n, count), seconds, seconds, 0.0)
-
-
-def _bits(n: int, count: int) -> int:
-    """Bytes of so many levels, and of a product's workspace."""
-    return (count + 1) * n * n // 8
+    return Estimate("levels", products * n**3, held, seconds, seconds, 0.0)
 
 
 def networkx(n: int, arcs: int, lines: int, *, matrix: bool) -> tuple[float, float]:

@@ -93,6 +93,10 @@ class Levels(ABC):
         """Products until so many levels are known."""
         return int(sum(min(level - 1, self.widest) for level in range(2, levels + 1)))
 
+    def held(self, levels: int) -> int:
+        """Bytes of the bits of so many levels and one more, as far as they are held at a time, and of a transpose."""
+        return math.ceil((min(levels + 1, 2 * self.widest + 1) + 1) * self.n**2 / 8)
+
     def close(self, ops: Backend, out: Array, report: Callable[[int], object], most: int) -> bool:
         """out ← A*, in so many products at most, or MOST; on a GPU `out` may be A.
 

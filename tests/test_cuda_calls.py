@@ -69,6 +69,44 @@ def test_a_plan_counts_what_a_closure_holds_there(cp, n):
         assert there.most == pytest.approx(apsp.plan(A, **given).beside_bytes, rel=0.1), given
 
 
+@pytest.mark.parametrize(("longest", "levels"), [(1000, 10), (20, 3)])
+def test_a_plan_counts_what_levels_hold_there(cp, longest, levels, monkeypatch):
+    """What the device would have found is told by the host: so many levels, all pairs in the last."""
+    from semiring.cpu.bits.levels import LevelsOnHost
+    from semiring.cuda.bits import product
+    from semiring.cuda.bits.levels import LevelsOnGpu
+
+    n, there = 4000, fake_cupy.there
+    A = np.random.default_rng(1).integers(1, longest, (n, n)).astype(np.float32)
+    host, packed, left = LevelsOnHost(A, semiring.min_plus), LevelsOnGpu._packed, [0]
+    host.followed = LevelsOnGpu.followed
+    assert host.unit == 1
+    least, greatest = (int(np.float32(x).view(np.uint32)) for x in (1, longest - 1))
+
+    def look(self, *given):
+        packed(self, *given)
+        return [n, ~least & (1 << 64) - 1, greatest, 0]
+
+    def write(self, more, fewer, length, out):
+        left[0] -= 1
+        return n * n if left[0] == 0 else left[0]
+
+    monkeypatch.setattr(product, "default", lambda device: "mma")
+    monkeypatch.setattr(cp, "zeros", lambda shape, dtype: cp.asarray(np.zeros(shape, dtype)), raising=False)
+    monkeypatch.setattr(LevelsOnGpu, "_packed", look)
+    monkeypatch.setattr(LevelsOnGpu, "_nearest", lambda self, front: host._nearest(front))
+    monkeypatch.setattr(LevelsOnGpu, "_write", write)
+    X = cp.asarray(A)
+    for given in ({}, {"overwrite": True}):
+        p = apsp.plan(X, **given)
+        assert p.engine == "levels"
+        there.begin()
+        left[0] = levels - 1
+        apsp.closure(X, **given)
+        assert left[0] == 0
+        assert there.most == pytest.approx(p.beside_bytes, rel=0.1), given
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     "graph",

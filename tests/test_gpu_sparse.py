@@ -496,7 +496,7 @@ def test_closures_of_hops_by_bits(cp, dtype, arcs):
     joined = (A != zero) & ~np.eye(n, dtype=bool)
     want = 3 * dijkstra(sp.csr_array(joined.astype(float)), unweighted=True, indices=[0, 5, n - 1])
     X = cp.asarray(A)
-    if dtype != "int16":  # of which the closure takes half the time
+    if dtype != "int16" and arcs > 100_000:  # of which the closure takes half the time, and of many levels no more
         p = apsp.plan(X, null_value=None)
         assert (p.engine, p.schedule) == ("levels", "bits")
     D = apsp.shortest_paths(apsp.as_graph(X, null_value=None), engine="levels", device="cuda", dtype=dtype).distances

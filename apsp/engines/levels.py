@@ -69,22 +69,21 @@ def _looks(question: Question) -> float:
     return 0.0 if question.once(levels_of) is not None else np.inf
 
 
-def expected(question: Question) -> tuple[int, int]:
-    """Levels, of which other vertices have more than one where they are narrow, and their products."""
+def expected(question: Question) -> int:
+    """Levels, of which other vertices have more than one where they are narrow."""
     deep, found = question.once(depth), question.once(levels_of)
-    levels = deep + deep // 2 if found.widest == 1 else deep
-    return levels, found.products(levels)
+    return deep + deep // 2 if found.widest == 1 else deep
 
 
 def _estimate(question: Question) -> Estimate:
-    n, size, deep = question.n, question.dtype.itemsize, question.once(depth)
+    n, size, count, found = question.n, question.dtype.itemsize, expected(question), question.once(levels_of)
+    told = n, count, found.products(count), found.held(count)
     if question.device == "cuda":
-        taken = estimates.levels_on_gpu(n, *expected(question), size)
+        taken = estimates.levels_on_gpu(*told, size)
     else:
-        taken = estimates.levels(n, *expected(question), threads=question.threads)
-    return offer(
-        question, taken, "bits", f", {deep} levels from one vertex", in_place=in_place(question), table=n * n * size
-    )
+        taken = estimates.levels(*told, threads=question.threads)
+    note = f", {question.once(depth)} levels from one vertex"
+    return offer(question, taken, "bits", note, in_place=in_place(question), table=n * n * size)
 
 
 def _open(question: Question, plan: Plan) -> Engine:
@@ -100,8 +99,8 @@ def _close(question: Question, out: Array) -> bool:
         if report:
             report(joined, n * n)
 
-    most = 2 * expected(question)[1] + SPARE
-    complete = bool(question.once(levels_of).close(ops, out, progress, most))
+    found = question.once(levels_of)
+    complete = bool(found.close(ops, out, progress, 2 * found.products(expected(question)) + SPARE))
     if complete:
         progress(n * n)
     return complete
