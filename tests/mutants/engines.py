@@ -94,8 +94,8 @@ MUTANTS = [
     Mutant(
         "levels-multiples-on-a-gpu",
         "semiring/cuda/bits/levels.cu",
-        "return fma(rint(x / unit), unit, -x) == 0;",
-        "return rint(x / unit) >= 1;",
+        "return fma(rint(x * inverse), unit, -x) == 0;",
+        "return rint(x * inverse) >= 1;",
         "tests/test_emulated.py::TestDense::test_levels_by_bits",
         "Arcs are rounded to units there.",
     ),

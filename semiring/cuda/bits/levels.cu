@@ -7,27 +7,29 @@ constexpr int threads = 256, warps = threads / 32, ahead = 4;  // words of a war
 constexpr int rows_of_block = 32;
 constexpr unsigned every = ~0u;
 
-// Whether x is a multiple of the unit; both are exact in double.
-__device__ inline bool is_multiple(double x, double unit) {
-    return fma(rint(x / unit), unit, -x) == 0;
+// Whether x is a multiple of the unit, by few; both are exact in double. A division would take twice as many registers.
+__device__ inline bool is_multiple(double x, double unit, double inverse) {
+    return fma(rint(x * inverse), unit, -x) == 0;
 }
 
 // Row i of X ← a bit for each arc of row i of A of that length, and where there is a unit for i itself; to seen[0] is added
 // how many they are. With a unit also seen[1] ← the least key of an arc between two vertices, its bits turned round, seen[2]
 // ← the greatest, where they were less, seen[3] ← 1 where an arc of up to `most` units is no multiple. A warp makes a word.
 extern "C" __global__ __launch_bounds__(threads) void pack_arcs(
-    const Entry* A, long long lda, int n, int words, Word* X, long long ldx, Word* seen, Entry length, double unit, int most,
-    Entry absent) {
+    const Entry* A, long long lda, int n, int words, Word* X, long long ldx, Word* seen, Entry length, double unit,
+    double inverse, int most, Entry absent) {
     __shared__ Word found[4][warps];
     const int i = blockIdx.x, lane = threadIdx.x % 32;
     const Key wanted = key_of(length, absent), farthest = Key(bits_of(Weight(most * unit)));
-    Word least = ~0ull, greatest_key = 0, other = 0;
+    Key nearest_key = ~Key(0), greatest_key = 0;
     int own = 0;
+    bool any_other = false;
     auto see = [&](int j, Entry entry) {
         const Key key = j != i ? key_of(entry, absent) : nothing;
         if (unit && key != nothing) {
-            least = min(least, Word(key)), greatest_key = max(greatest_key, Word(key));
-            if (key != wanted && key <= farthest && !is_multiple(double(value_of(key, Weight())), unit)) other = 1;
+            nearest_key = min(nearest_key, key), greatest_key = max(greatest_key, key);
+            if (key != wanted && key <= farthest)
+                any_other |= !is_multiple(double(value_of(key, Weight())), unit, inverse);
         }
         return __ballot_sync(every, j == i ? unit != 0 : key == wanted);
     };
@@ -47,25 +49,26 @@ extern "C" __global__ __launch_bounds__(threads) void pack_arcs(
         }
     }
     // One thread of a block tells what it found: those of all would wait for one another.
+    Word least = nearest_key == ~Key(0) ? ~0ull : nearest_key, most_units = greatest_key;
 #pragma unroll
     for (int by = 16; by; by /= 2) {
         least = min(least, __shfl_xor_sync(every, least, by));
-        greatest_key = max(greatest_key, __shfl_xor_sync(every, greatest_key, by));
-        other |= __shfl_xor_sync(every, other, by);
+        most_units = max(most_units, __shfl_xor_sync(every, most_units, by));
     }
+    const bool other_here = __any_sync(every, any_other);
     const int warp = threadIdx.x / 32;
-    if (lane == 0) found[0][warp] = own, found[1][warp] = least, found[2][warp] = greatest_key, found[3][warp] = other;
+    if (lane == 0) found[0][warp] = own, found[1][warp] = least, found[2][warp] = most_units, found[3][warp] = other_here;
     __syncthreads();
     if (threadIdx.x) return;
-    Word bits = 0;
+    Word bits = 0, other = 0;
     for (int w = 0; w < warps; ++w) {
-        bits += found[0][w];
-        least = min(least, found[1][w]), greatest_key = max(greatest_key, found[2][w]), other |= found[3][w];
+        bits += found[0][w], other |= found[3][w];
+        least = min(least, found[1][w]), most_units = max(most_units, found[2][w]);
     }
     if (bits) atomicAdd(seen, bits);
     if (!unit) return;
     if (~least > seen[1]) atomicMax(seen + 1, ~least);
-    if (greatest_key > seen[2]) atomicMax(seen + 2, greatest_key);
+    if (most_units > seen[2]) atomicMax(seen + 2, most_units);
     if (other) seen[3] = 1;
 }
 

@@ -78,7 +78,8 @@ class LevelsOnGpu(Levels):
         """
         import cupy
 
-        seen, sizes = cupy.zeros(4, np.uint64), (np.float64(abs(float(unit))), np.int32(most), self.absent)
+        seen, size = cupy.zeros(4, np.uint64), abs(float(unit))
+        sizes = np.float64(size), np.float64(1 / size if size else 0), np.int32(most), self.absent
         arguments = *self._matrix, np.int32(X.words), X.address, X.ld, seen.data.ptr, self.dtype.type(length), *sizes
         self.kernels["pack_arcs"]((self.n,), (THREADS,), arguments)
         found: list[int] = seen.get().tolist()
