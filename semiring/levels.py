@@ -42,6 +42,8 @@ class Levels(ABC):
 
     Attributes
     ----------
+    start : int
+        The vertex from which levels are counted first.
     followed : int
         From how many vertices of a level arcs are followed to find how many levels there are.
     widest : int or float
@@ -57,7 +59,7 @@ class Levels(ABC):
         self.absent = dtypes.zero(semiring, A.dtype)
         self.one = dtypes.one(semiring, A.dtype)
         self.widest: float = 0
-        self.joined = 0
+        self.joined = self.start = 0
 
     @cached_property
     def unit(self) -> Any:
@@ -69,13 +71,13 @@ class Levels(ABC):
         self.widest = self._look(unit)
         return unit if self.widest == 1 or (self.widest > 1 and _exact(unit)) else None
 
-    def depth(self, vertex: int, most: int) -> int:
-        """Levels of a search from a vertex; one more than `most` if they are more, or nothing would tell that all are.
+    def depth(self, most: int) -> int:
+        """Levels of a search from `start`; one more than `most` if they are more, or nothing would tell that all are.
 
         Of each level, arcs from so many vertices are followed that there may seem to be more; see `followed`.
         """
         reached = np.full(self.n, math.inf)
-        reached[vertex] = farthest = 0
+        reached[self.start] = farthest = 0
         for level in range(most + 1):
             front = np.flatnonzero(reached == level)[: self.followed]
             if len(front):

@@ -133,6 +133,16 @@ def test_more_units_than_are_counted_are_closed_otherwise(monkeypatch):
     same(shortest_paths(A, engine="levels").distances[::37], distances(A))
 
 
+def test_levels_are_counted_from_a_vertex_that_many_arcs_leave():
+    """From the first it takes one, from others forty."""
+    A = matrix(1100, 0, "float64")
+    layer = np.arange(1100) // 27
+    A[layer[:, None] + 1 == layer] = 1
+    A[0] = np.inf
+    A[0, -1] = 1
+    assert plan(A, null_value=None).engine != "levels"
+
+
 def test_parts_where_no_level_would_be_the_last_are_refused():
     A = rng.integers(1, 200, (1024, 1024)).astype(np.float64)
     A[:500, 500:] = A[500:, :500] = np.inf
@@ -166,7 +176,8 @@ def test_small_matrices_are_scipys(n):
         else:
             assert products < 7
             assert np.isnan(out).all()
-        assert found.depth(0, 40) >= want[0][np.isfinite(want[0])].max() / found.unit
+        from_start = want[found.start]
+        assert found.depth(40) >= from_start[np.isfinite(from_start)].max() / found.unit
 
 
 @pytest.mark.parametrize(

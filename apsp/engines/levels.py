@@ -52,7 +52,7 @@ def depth(question: Question) -> int:
     while question.device == "cuda" and found.products(most) * EACH_ON_GPU > question.n:
         most -= 1
     with on_device_of(question.problem.matrix):
-        levels = int(found.depth(0, most))
+        levels = int(found.depth(most))
     return levels if levels <= most else DEEP + 1
 
 

@@ -68,6 +68,22 @@ MUTANTS = [
         "Parts that do not reach each other are counted to no end.",
     ),
     Mutant(
+        "levels-from-the-first",
+        "semiring/cpu/bits/levels.py",
+        "self.start = int(few[arcs.sum(axis=1).argmax()])",
+        "self.start = 0",
+        "tests/test_levels.py::test_levels_are_counted_from_a_vertex_that_many_arcs_leave",
+        "A vertex from which little is reached tells of few levels.",
+    ),
+    Mutant(
+        "levels-held-too-few",
+        "semiring/levels.py",
+        "(min(levels + 1, 2 * self.widest + 1) + 1)",
+        "(min(levels - 1, 2 * self.widest + 1) + 1)",
+        "tests/test_cuda_calls.py::test_a_plan_counts_what_levels_hold_there",
+        "Two levels more are held than a plan says.",
+    ),
+    Mutant(
         "levels-zero",
         "semiring/cpu/bits/levels.py",
         "if units.min() < 1 or not fine.all():",
