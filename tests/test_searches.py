@@ -95,7 +95,7 @@ def test_a_csr_matrix_is_searched_through_as_a_list_of_its_entries(name, dtype):
     S = Searches(A, name)
     A.indices[:] = 0
     A.indptr[1:-1] = 0
-    for searches in (S, S if name == "max_min" else pickle.loads(pickle.dumps(S))):  # ranks are not pickled
+    for searches in (S, pickle.loads(pickle.dumps(S))):
         assert searches.dtype == np.dtype(dtype)
         np.testing.assert_array_equal(np.concatenate([D for _, D in searches.rows(range(3))]), expected[:3])
         np.testing.assert_array_equal(searches.to_dense(), expected)
@@ -106,6 +106,13 @@ def test_a_csr_matrix_is_searched_through_as_a_list_of_its_entries(name, dtype):
     A.indices[3] = n
     with pytest.raises(ShapeError, match="consistent"):
         Searches(A, name)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_a_pickle_keeps_potentials(dtype):
+    tails, heads, weights = np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3]), np.array([5, -2, 3, 7], dtype)
+    S = Searches((tails, heads), n=5, weights=weights)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(S)).to_dense(), star(5, tails, heads, weights, "min_plus"))
 
 
 @pytest.mark.parametrize(

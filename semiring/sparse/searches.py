@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ class _Form(NamedTuple):
 
     semiring: Semiring
     weights: np.ndarray
-    restore: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    restore: _Shifted | _Placed | None = None
     shift: np.ndarray | None = None
     known: np.ndarray | None = None
 
@@ -204,16 +204,8 @@ class Searches:
         old = int(lengths.sign) * values.astype(np.int64) if exact else lengths.of_entries(values, np.nan)
         new = np.maximum(old + (h[self._tails] - h[self._heads]), 0)
         work = get("min_plus")
-        none, zero = dtypes.zero(work, new.dtype), dtypes.zero(s, dtype)
-
-        def restore(D: np.ndarray, sources: np.ndarray) -> np.ndarray:
-            reached = D != none
-            moved = np.where(reached, D, 0) - (h[sources, None] - h)  # ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)
-            with np.errstate(over="ignore"):
-                entries = (int(lengths.sign) * moved if exact else lengths.to_entries(moved)).astype(dtype)
-            return np.where(reached, entries, zero)
-
-        return _Form(work, new, restore, shift=h)
+        ends = dtypes.zero(work, new.dtype), dtypes.zero(s, dtype)
+        return _Form(work, new, _Shifted(lengths, h, exact, *ends), shift=h)
 
     @property
     def _arcs(self) -> Weighted:
@@ -641,6 +633,32 @@ class Searches:
         return search.relaxed, int((D != dtypes.zero(self._form.semiring, D.dtype)).sum())
 
 
+class _Shifted(NamedTuple):
+    """Entries from lengths that potentials made non-negative: ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)."""
+
+    lengths: Lengths
+    h: np.ndarray
+    exact: bool
+    none: Any
+    zero: Any
+
+    def __call__(self, D: np.ndarray, sources: np.ndarray) -> np.ndarray:
+        reached = D != self.none
+        moved = np.where(reached, D, 0) - (self.h[sources, None] - self.h)
+        with np.errstate(over="ignore"):
+            entries = int(self.lengths.sign) * moved if self.exact else self.lengths.to_entries(moved)
+            return np.where(reached, entries.astype(self.zero.dtype), self.zero)
+
+
+class _Placed(NamedTuple):
+    """Entries from their places in a table, of which the last stands for no path, whatever its place."""
+
+    table: np.ndarray
+
+    def __call__(self, D: np.ndarray, sources: np.ndarray) -> np.ndarray:
+        return np.asarray(self.table[np.clip(D, -1, len(self.table) - 2) + 1])
+
+
 def _ranked(values: np.ndarray, semiring: Semiring) -> _Form:
     """Where ⊕ and ⊗ compare and nothing else: (min, max) of places in the order of all weights, best first."""
     known, rank = np.unique(values, return_inverse=True)
@@ -648,12 +666,7 @@ def _ranked(values: np.ndarray, semiring: Semiring) -> _Form:
         known, rank = known[::-1], len(known) - 1 - rank
     ends = [np.array([value(semiring, values.dtype)], values.dtype) for value in (dtypes.one, dtypes.zero)]
     table = np.concatenate([ends[0], known, ends[1]])
-    return _Form(
-        get("min_max"),
-        rank.astype(np.int32).reshape(-1),
-        lambda D, sources: table[np.clip(D, -1, len(known)) + 1],
-        known=table,
-    )
+    return _Form(get("min_max"), rank.astype(np.int32).reshape(-1), _Placed(table), known=table)
 
 
 class _Graph(NamedTuple):

@@ -142,7 +142,7 @@ MUTANTS = [
     Mutant(
         "potentials-not-taken-back",
         "semiring/sparse/searches.py",
-        "moved = np.where(reached, D, 0) - (h[sources, None] - h)",
+        "moved = np.where(reached, D, 0) - (self.h[sources, None] - self.h)",
         "moved = np.where(reached, D, 0)",
         "tests/test_searches.py::test_negative_arcs",
         "Lengths are those of the non-negative arcs.",
