@@ -803,8 +803,8 @@ MUTANTS = [
     Mutant(
         "tree-with-an-arc-too-few",
         "semiring/cpu/routes/adjoint.py",
-        "return nearer & (arcs + 1 == reached)",
-        "return nearer",
+        "one_each = arcs + 1 == reached and not len(C)",
+        "one_each = not len(C)",
         "tests/test_flows.py::test_rows_that_are_no_closure_are_refused",
         "A vertex that no arc leads to is one of a tree.",
     ),

@@ -141,37 +141,40 @@ def try_together(
 
 
 @kernel
-def planted(
-    kind: Any, d: Any, s: int, lane: int, tails: Any, heads: Any, hits: Any, above: Any, owed: Any, waiting: Any,
-    found: Any,
-) -> Any:  # fmt: skip
-    """above[j] ← the arc into j that may be tight for a lane, waiting[k] ← how many leave k; owed ← 0.
-
-    Returns whether each vertex that is reached has one, from a nearer vertex, and others none: they form a tree.
-    """
-    reached, nearer = 0, True
+def flattened(lane: int, count: int, hits: Any, found: Any) -> Any:
+    """found ← the arcs that may be tight for a lane, ascending, and what lies behind them; how many they are."""
     arcs = np.intp(0)
-    for j in range(len(d)):
-        above[j], owed[j], waiting[j] = NONE, 0.0, 0
-        reached += d[j] != zero(kind)
-    above[s] = 0
-    for begin in range(0, len(heads), WORD):
+    for begin in range(0, count, WORD):
         word = _of_lane(np.intp(hits.ctypes.data) + begin * hits.itemsize, lane)
         here, arcs = arcs, arcs + np.intp(_ones(word))
-        if arcs > reached:
-            return False
         while here < arcs:
             for i in range(AHEAD):  # some of them for nothing: how many there are could not be predicted
                 found[here + i] = np.uint32(begin + np.intp(_lowest(word)))
                 word &= word - np.uint64(1)
             here += AHEAD
+    return arcs
+
+
+@kernel
+def planted(
+    kind: Any, d: Any, s: int, arcs: int, tails: Any, heads: Any, found: Any, above: Any, owed: Any, waiting: Any
+) -> bool:
+    """above[j] ← the arc into j that may be tight, waiting[k] ← how many leave k; owed ← 0.
+
+    Arcs are one fewer than vertices are reached. Returns whether each leads to another of those, from a nearer one, and
+    none to the source: then they form a tree.
+    """
+    nearer = True
+    for j in range(len(d)):
+        above[j], owed[j], waiting[j] = NONE, 0.0, 0
+    above[s] = 0
     for i in range(arcs):
         e = found[i]
         j, k = heads[e], tails[e]
         nearer &= (above[j] == NONE) & (d[j] != zero(kind)) & better(kind, d[k], d[j])
         above[j] = e
         waiting[k] += _ONE
-    return nearer & (arcs + 1 == reached)
+    return nearer
 
 
 @kernel
@@ -203,21 +206,16 @@ def tree(
 
 
 @kernel
-def listed(lane: int, tails: Any, heads: Any, hits: Any, V: Any, waiting: Any, into: Any) -> None:
-    """V[j].into ← a list of the arcs into j that may be tight for a lane; waiting[k] ← how many leave k."""
+def listed(arcs: int, tails: Any, heads: Any, found: Any, V: Any, waiting: Any, into: Any) -> None:
+    """V[j].into ← a list of the arcs found that lead into j; waiting[k] ← how many leave k."""
     for j in range(len(V)):
         V[j].owed, V[j].into, waiting[j] = 0.0, NONE, 0
-    c = np.uint32(0)
-    for begin in range(0, len(heads), WORD):
-        word = _of_lane(np.intp(hits.ctypes.data) + begin * hits.itemsize, lane)
-        while word != 0:
-            e = begin + np.intp(_lowest(word))
-            word &= word - np.uint64(1)
-            j, k = heads[e], tails[e]
-            into[c].arc, into[c].tail, into[c].next = e, k, V[j].into
-            V[j].into = c
-            waiting[k] += _ONE
-            c += _ONE
+    for c in range(arcs):
+        e = found[c]
+        j, k = heads[e], tails[e]
+        into[c].arc, into[c].tail, into[c].next = e, k, V[j].into
+        V[j].into = np.uint32(c)
+        waiting[k] += _ONE
 
 
 @kernel
@@ -289,20 +287,22 @@ def search(kind: Any, s: int, starts: Any, heads: Any, weights: Any, x: Any, que
 
 @kernel
 def settle(
-    kind: Any, d: Any, s: int, reached: int, lane: int, starts: Any, tails: Any, heads: Any, weights: Any, again: Any,
-    bound: Any, hits: Any, V: Any, waiting: Any, order: Any, into: Any,
+    kind: Any, d: Any, s: int, reached: int, lane: int, arcs: int, starts: Any, tails: Any, heads: Any, weights: Any,
+    again: Any, bound: Any, hits: Any, found: Any, V: Any, waiting: Any, order: Any, into: Any,
 ) -> Any:  # fmt: skip
     """`tight_order` of all vertices that s reaches: how many; −1 where there is none of all, and lists are whole."""
+    listed(arcs, tails, heads, found, V, waiting, into)
     if tight_order(kind, d, s, weights, V, waiting, order, into) == reached:
         return reached
     if inexact(kind):
         search(kind, s, starts, heads, weights, again, order, waiting)
         none = one(kind) - one(kind)
         try_alone(kind, again, lane, tails, heads, weights, none, none, bound, hits)
-        listed(lane, tails, heads, hits, V, waiting, into)
+        arcs = flattened(lane, len(heads), hits, found)
+        listed(arcs, tails, heads, found, V, waiting, into)
         if tight_order(kind, d, s, weights, V, waiting, order, into) == reached:
             return reached
-    listed(lane, tails, heads, hits, V, waiting, into)
+    listed(arcs, tails, heads, found, V, waiting, into)
     return -1
 
 
@@ -371,8 +371,8 @@ def count(known: int, counts: Any, state: Any, V: Any, order: Any, into: Any) ->
 def sums(
     kind: Any, D: Any, sources: Any, starts: Any, tails: Any, heads: Any, weights: Any, slack: Any, floor: Any,
     demand: Any, evenly: bool, through: Any, ending: Any, along: Any, C: Any, state: Any, near: Any, worst: Any,
-    again: Any, bound: Any, hits: Any, above: Any, owed: Any, V: Any, waiting: Any, order: Any, into: Any, begin: int,
-    end: int,
+    again: Any, bound: Any, hits: Any, found: Any, above: Any, owed: Any, V: Any, waiting: Any, order: Any, into: Any,
+    begin: int, end: int,
 ) -> int:  # fmt: skip
     """Add what rows begin … end send through vertices, to ends, and along arcs; or, where C has rows, count paths.
 
@@ -387,15 +387,17 @@ def sums(
         elif lane == 0:
             try_together(kind, D, r, min(r + LANES, end), starts, heads, weights, slack, floor, near, worst, hits)
         d, s, reached, asked = D[r], sources[r], 0, demand[r if len(demand) > 1 else 0]
-        if not len(C) and planted(kind, d, s, lane, tails, heads, hits, above, owed, waiting, order):
-            tree(kind, d, s, tails, asked, through, ending, along, above, owed, waiting, order)
-            continue
         for j in range(len(d)):
             reached += d[j] != zero(kind)
-        listed(lane, tails, heads, hits, V, waiting, into)
+        arcs = flattened(lane, len(heads), hits, found)
+        one_each = arcs + 1 == reached and not len(C)
+        if one_each and planted(kind, d, s, arcs, tails, heads, found, above, owed, waiting):
+            tree(kind, d, s, tails, asked, through, ending, along, above, owed, waiting, order)
+            continue
         known = settle(
-            kind, d, s, reached, lane, starts, tails, heads, weights, again, bound, hits, V, waiting, order, into
-        )
+            kind, d, s, reached, lane, arcs, starts, tails, heads, weights, again, bound, hits, found, V, waiting,
+            order, into,
+        )  # fmt: skip
         state[0] = known
         if known < 0:
             return r
@@ -411,7 +413,7 @@ def sums(
 #: What stands for the counts where sums are added, and for the sums where paths are counted.
 _NO_COUNTS = np.empty((0, 0), np.int64)
 _NO_SUMS = np.empty((1, 0)), False, np.empty(0), np.empty(0), np.empty(0)
-_SIGNATURE = "AuwuuaxxFtfffLlAAaahuf0uu1ii"
+_SIGNATURE = "AuwuuaxxFtfffLlAAaahuuf0uu1ii"
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -452,7 +454,7 @@ class Adjoint:
         self.starts, self.heads = starts.astype(np.uint64), heads.astype(np.uint32)
         self.tails = np.repeat(np.arange(self.n, dtype=np.uint32), np.diff(starts))
         self.weights = np.ascontiguousarray(weights, dtype)
-        each = 2 * LANES * self._side * dtype.itemsize + 68 * self.n + (INTO.itemsize + 2) * len(heads)
+        each = 2 * LANES * self._side * dtype.itemsize + 68 * self.n + (INTO.itemsize + 6) * len(heads)
         require(threads * each, where=where, hint="Let fewer threads do it: SEMIRING_NUM_THREADS=1.")
         self._open: Any = None  # sums of sources that do not make a chunk yet
         self._spare: list[Any] = []
@@ -533,12 +535,12 @@ class Adjoint:
         out = np.empty((1, self.n), np.int64)
         if self._code()(*self._input(D, sources), *_NO_SUMS, out, *space, 0, 1) == 0:
             self._refuse(d, source, space)
-        tails, arcs = self._arcs_into(space[10][: space[0][0] - 1], space)
+        tails, arcs = self._arcs_into(space[11][: space[0][0] - 1], space)
         return tails, self.heads[arcs]
 
     def _arcs_into(self, vertices: np.ndarray, space: Any) -> tuple[np.ndarray, np.ndarray]:
         """The tails of the arcs that a workspace lists for some vertices, and which arcs."""
-        V, _, _, into = space[8:]
+        V, _, _, into = space[9:]
         found, left = [np.empty(0, np.uint32)], V["into"][vertices]
         while len(left := left[left != NONE]):
             found.append(left)
@@ -571,8 +573,8 @@ class Adjoint:
         if worker not in self._workspaces:
             n, m, dtype = self.n, len(self.heads), self.weights.dtype
             panels = *np.empty((2, self._side, LANES), dtype), *np.empty((2, n), dtype), np.zeros(m + WORD, np.uint16)
-            trees = np.empty(n, np.uint32), np.empty(n)
-            vertices = np.empty(n, vertex_of(dtype.name)), *np.empty((2, n + 1 + AHEAD), np.uint32), np.empty(m, INTO)
+            trees = np.empty(m + AHEAD, np.uint32), np.empty(n, np.uint32), np.empty(n)
+            vertices = np.empty(n, vertex_of(dtype.name)), *np.empty((2, n + 1), np.uint32), np.empty(m, INTO)
             self._workspaces[worker] = np.zeros(2, np.int64), *panels, *trees, *vertices
         return self._workspaces[worker]
 
