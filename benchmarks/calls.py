@@ -74,8 +74,12 @@ def bar(share: float) -> str:
 
 
 def edges(*shape: int, least: int = 1, dtype: str = "float32") -> np.ndarray:
-    """Whole numbers as weights, so that sums are exact. Negative ones close no cycle: they lead to later vertices."""
-    weights = np.random.default_rng(shape[-1]).integers(1, 100, shape)
+    """Whole numbers as weights, so that sums are exact. Negative ones close no cycle: they lead to later vertices.
+
+    Those that are not negative are too many and too long to be closed by counting units.
+    """
+    lightest = 1 if least < 0 else 5000
+    weights = np.random.default_rng(shape[-1]).integers(lightest, lightest + 99, shape)
     if least < 0:
         weights += np.triu(np.random.default_rng(1).integers(least - 99, 1, shape), 1)
         weights = np.where(np.tri(*shape[-2:], -1, dtype=bool), (100 - least) * shape[-1], weights)
