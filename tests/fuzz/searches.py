@@ -1,4 +1,4 @@
-"""Searches by weight, matrices of which few arcs are said to matter, and hop counts on bits: held to plain loops.
+"""Searches by weight, matrices of which few arcs are said to matter, and few distances on bits: held to plain loops.
 
 Of the large matrices a look at a few vertices tells little: halves that one heavy arc joins, a vertex whose worst arc
 is its only way out.
@@ -90,9 +90,11 @@ def _large(draw: Draw) -> None:
     dtype = np.dtype(draw.pick(("float64", "float32", "int32", "int64")))
     A = rng.integers(1, 30001, (n, n)).astype(float)
     A[rng.random((n, n)) > draw.pick((1.0, 0.3, 0.02))] = np.inf
+    worst = 40000.0
     if engine == "levels":
-        A[np.isfinite(A)] = 1.0
-    worst = 1.0 if engine == "levels" else 40000.0
+        units = draw.pick(((1,), (1, 2, 5), (2, 3), tuple(range(1, 100)), (3, 3000), (4, 6, 101)))
+        joined, worst = np.isfinite(A), float(units[-1])
+        A[joined] = rng.choice(np.array(units, float), np.count_nonzero(joined))
     cut, special = n // 2 + draw.below(200), draw.below(n)
     trap = draw.pick(("halves", "way out", "nothing"))
     if trap == "halves":  # joined by one arc, the worst of its vertex
@@ -114,7 +116,7 @@ def _large(draw: Draw) -> None:
     np.testing.assert_array_equal(closure(given, null_value=None)[few], expected)
     try:
         r = shortest_paths(as_graph(given, null_value=None), dtype=dtype, engine=engine)
-    except AlgebraError:  # too many arcs matter, or weights differ
+    except AlgebraError:  # too many arcs matter, or distances are many
         return
     np.testing.assert_array_equal(r.distances[few], expected)
 
