@@ -367,9 +367,9 @@ def offer(
     wants, size, made, routes = question.wants, question.dtype.itemsize, 0, 0
     if wants.stored:
         made += rows_held(question.n, size)
-    elif table:
+    if table:
         made += 0 if in_place else table
-    elif wants.table and not question.columns and not in_place:
+    elif wants.table and not (question.columns or in_place or wants.stored):
         made += question.entries * size + panels
     if wants.paths:
         part = question.entries if wants.partial else 0
