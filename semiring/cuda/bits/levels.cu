@@ -49,26 +49,26 @@ extern "C" __global__ __launch_bounds__(threads) void pack_arcs(
         }
     }
     // One thread of a block tells what it found: those of all would wait for one another.
-    Word least = nearest_key == ~Key(0) ? ~0ull : nearest_key, most_units = greatest_key;
+    Word least = nearest_key == ~Key(0) ? ~0ull : nearest_key, farthest_seen = greatest_key;
 #pragma unroll
     for (int by = 16; by; by /= 2) {
         least = min(least, __shfl_xor_sync(every, least, by));
-        most_units = max(most_units, __shfl_xor_sync(every, most_units, by));
+        farthest_seen = max(farthest_seen, __shfl_xor_sync(every, farthest_seen, by));
     }
     const bool other_here = __any_sync(every, any_other);
     const int warp = threadIdx.x / 32;
-    if (lane == 0) found[0][warp] = own, found[1][warp] = least, found[2][warp] = most_units, found[3][warp] = other_here;
+    if (lane == 0) found[0][warp] = own, found[1][warp] = least, found[2][warp] = farthest_seen, found[3][warp] = other_here;
     __syncthreads();
     if (threadIdx.x) return;
     Word bits = 0, other = 0;
     for (int w = 0; w < warps; ++w) {
         bits += found[0][w], other |= found[3][w];
-        least = min(least, found[1][w]), most_units = max(most_units, found[2][w]);
+        least = min(least, found[1][w]), farthest_seen = max(farthest_seen, found[2][w]);
     }
     if (bits) atomicAdd(seen, bits);
     if (!unit) return;
     if (~least > seen[1]) atomicMax(seen + 1, ~least);
-    if (most_units > seen[2]) atomicMax(seen + 2, most_units);
+    if (farthest_seen > seen[2]) atomicMax(seen + 2, farthest_seen);
     if (other) seen[3] = 1;
 }
 
