@@ -332,10 +332,18 @@ MUTANTS = [
     Mutant(
         "offer-table",
         "apsp/engines/base.py",
-        "    elif wants.table and not question.columns and not in_place:\n",
+        "    elif wants.table and not (question.columns or in_place or wants.stored):\n",
         "    elif question.columns and not wants.table:\n",
         TABLE,
         "A table is not counted.",
+    ),
+    Mutant(
+        "offer-table-beside",
+        "apsp/engines/base.py",
+        "        made += 0 if in_place else table\n",
+        "        made += 0\n",
+        "tests/test_memory.py::test_what_is_promised_is_what_is_held",
+        "A table beside a matrix is not counted.",
     ),
     Mutant(
         "entries-by-line",
