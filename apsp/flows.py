@@ -102,8 +102,8 @@ class Sums:
     @classmethod
     def between(cls, into: np.ndarray, out: np.ndarray, arriving: np.ndarray, along: Array | None) -> Sums:
         """From what arcs bring to each vertex, and what they take from it."""
-        through = np.maximum(into - arriving, 0.0)  # but for rounding
-        return cls(through, arriving + np.maximum(out - through, 0.0), along)
+        through = _through(into, arriving)
+        return cls(through, _ending(out, through, arriving), along)
 
 
 @dataclass(frozen=True)
@@ -122,13 +122,23 @@ class Balance:
     def through(self) -> np.ndarray:
         """What passes each vertex."""
         into = np.bincount(self.arcs.edges[1], self.along, len(self.reached))
-        return np.asarray(np.maximum(into - self.reached * self.asked, 0.0))  # but for rounding
+        return _through(into, self.reached * self.asked)
 
     @cached_property
     def ending(self) -> np.ndarray:
         """What begins or ends there."""
         out = np.bincount(self.arcs.tails, self.along, len(self.reached))
-        return np.asarray(self.reached * self.asked + np.maximum(out - self.through, 0.0))
+        return _ending(out, self.through, self.reached * self.asked)
+
+
+def _through(into: np.ndarray, arriving: np.ndarray) -> np.ndarray:
+    """What passes each vertex, of what arcs bring to it: never less than nothing, as by rounding."""
+    return np.asarray(np.maximum(into - arriving, 0.0))
+
+
+def _ending(out: np.ndarray, through: np.ndarray, arriving: np.ndarray) -> np.ndarray:
+    """What ends at each vertex, and what begins there of what arcs take from it."""
+    return np.asarray(arriving + np.maximum(out - through, 0.0))
 
 
 @dataclass(frozen=True)

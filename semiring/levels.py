@@ -19,6 +19,7 @@ import numpy as np
 from . import dtypes
 from .algebra import Semiring
 from .types import Array
+from .units import exact
 
 if TYPE_CHECKING:
     from .bits import BitMatrix
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 #: Products after which a matrix is closed otherwise, and so the units of the longest distance that is found.
 MOST = 100
-#: Arcs that are looked at before all others.
-FIRST = 1024
 
 
 class Levels(ABC):
@@ -182,16 +181,10 @@ def common_unit(lengths: np.ndarray) -> Any:
         return None
     if (lengths == lengths[0]).all():
         return lengths[0]
-    near = np.append(sizes[sizes <= MOST * float(least)][:MOST], least)
-    if near.dtype.kind == "f":  # as integers, of which the least has all its digits
-        exponent = np.frexp(np.float64(least))[1] - 53
-        whole = np.gcd.reduce(np.ldexp(near.astype(np.float64), -exponent).astype(np.int64))
-        unit = np.ldexp(np.float64(whole), exponent)
-    else:
-        unit = np.gcd.reduce(near)
-    if unit * float(MOST) < least:
+    units = exact(np.append(sizes[sizes <= MOST * float(least)][:MOST], least).astype(np.float64), 1)
+    if units is None or units.min() > MOST:
         return None
-    return lengths.dtype.type(unit) * lengths.dtype.type(np.sign(lengths[0]))
+    return lengths.dtype.type(least / units.min() * np.sign(lengths[0]))
 
 
 def _fits(unit: Any) -> bool:

@@ -360,7 +360,7 @@ def offer(
     block : int
         Rows found together.
     in_place : bool
-        Whether all entries are written where a matrix is.
+        Whether a table is written where a matrix is.
     table : int
         Bytes of all entries, where they are a table beside a matrix: all else is let go before predecessors are found.
     """
@@ -369,7 +369,7 @@ def offer(
         made += rows_held(question.n, size)
     if table:
         made += 0 if in_place else table
-    elif wants.table and not (question.columns or in_place or wants.stored):
+    elif wants.table and not (question.columns or wants.stored):
         made += question.entries * size + panels
     if wants.paths:
         part = question.entries if wants.partial else 0

@@ -332,7 +332,7 @@ MUTANTS = [
     Mutant(
         "offer-table",
         "apsp/engines/base.py",
-        "    elif wants.table and not (question.columns or in_place or wants.stored):\n",
+        "    elif wants.table and not (question.columns or wants.stored):\n",
         "    elif question.columns and not wants.table:\n",
         TABLE,
         "A table is not counted.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...algebra import Semiring
-from ...levels import FIRST, MOST, Levels
+from ...levels import MOST, Levels
 from ...types import Array
 from .. import compile, gpu
 from ..sparse.searches import Form
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ...bits import BitMatrix
     from ...contract import Backend
 
-#: Threads of a block, and rows that one takes the nearest of, as in levels.cu.
-THREADS, ROWS = 256, 32
+#: Threads of a block, and rows that one takes the nearest of, as in levels.cu; arcs that are looked at before others.
+THREADS, ROWS, FIRST = 256, 32, 1024
 _NAMES = "pack_arcs", "nearest", "write_level"
 
 

@@ -83,12 +83,9 @@ class Flows:
         self.numbers = Numbers(self.layout, arcs, lengths, slack)
 
     @cached_property
+    @on_device
     def suitable(self) -> bool:
         """Whether no cycle costs nothing. Waits for the elimination, beside which the host prepares other things."""
-        return self._begin()
-
-    @on_device
-    def _begin(self) -> bool:
         longest, free = self.numbers.greatest.get().tolist()
         if free:
             return False
