@@ -599,6 +599,26 @@ def test_ties_of_floats_are_those_of_sums_from_the_source_on():
         assert shortest_paths(graph, engine=name).counts[0, 3] == 2
 
 
+@pytest.mark.parametrize("unit", [1.0, 0.25])
+def test_ties_of_floats_share_by_paths(unit):
+    G = nx.grid_2d_graph(6, 7)
+    rng = np.random.default_rng(0)
+    for u, v in G.edges:
+        G[u][v]["weight"] = unit * float(rng.integers(1, 3))
+    r = shortest_paths(G, dtype="float32")
+    assert r.betweenness() == pytest.approx(nx.betweenness_centrality(G, weight="weight"), rel=1e-12)
+
+
+def test_whole_numbers_whose_sums_are_rounded():
+    """2²⁴ + 1 + 1 is 2²⁴ in float32, from the source on."""
+    arcs, most = [(0, 1), (0, 3), (1, 2), (2, 3)], 2.0**24
+    edges = np.array([0, 2, 3, 4, 4]), np.array([v for _, v in arcs]), np.array([most, most + 2, 1, 1], np.float32)
+    counts = np.empty((1, 4), np.int64)
+    sums = adjoint(min_plus, np.dtype(np.float32), edges, where="counts")
+    sums.counts(np.array([[0, most, most, most + 2]], np.float32), np.array([0]), counts)
+    assert counts.tolist() == [[1, 1, 1, 1]]
+
+
 def test_edges_that_weigh_less_than_the_doubt_of_a_distance():
     """Both ways of such an edge may be tight, as far as the distances tell."""
     n = 30
@@ -647,14 +667,14 @@ def test_rows_that_are_no_closure_are_refused(dtype, entry, wrong):
     ("d", "arcs"),
     [
         ([0, 3, 7, 5], [(0, 1, 3), (0, 2, 7), (1, 2, 4)]),
-        ([0, 5, 5, 5], [(1, 2, 0), (2, 1, 0), (2, 3, 0)]),
+        ([0, 5, 5, 5.5], [(1, 2, 0), (2, 1, 0), (2, 3, 0.5)]),
         ([np.inf] * 4, [(0, 1, 3), (2, 1, 4)]),
     ],
     ids=["two ways to one", "a circle", "nothing"],
 )
 def test_as_many_arcs_as_a_tree_has_are_none(d, arcs):
-    tails, heads, weights = np.array(arcs).T
-    edges = np.searchsorted(tails, np.arange(5)), heads, weights.astype(float)
+    tails, heads, weights = np.array(arcs, float).T
+    edges = np.searchsorted(tails, np.arange(5)), heads.astype(int), weights
     sums = adjoint(min_plus, np.dtype(float), edges, where="flows", names="ABCD")
     with pytest.raises(DomainError, match="must be the closure"):
         sums.add(np.array([d], float), np.array([0]), np.ones((1, 4)))

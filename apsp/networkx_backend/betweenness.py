@@ -89,7 +89,7 @@ def all_shortest_paths(
     if arcs is None or source not in G or target not in G:
         return original("all_shortest_paths", G, source, target, weight, method)
     start, end = _positions(G, [source, target]).tolist()
-    d = arcs.distances(np.array([start]))[0]
+    d = arcs.distances(np.array([start]), arcs.dtype)[0]
     if d[end] == np.inf:
         return original("all_shortest_paths", G, source, target, weight, method)
     tight = _adjoint(arcs, "all_shortest_paths").tight(d, start)
@@ -105,7 +105,7 @@ def all_pairs_all_shortest_paths(
         yield from original("all_pairs_all_shortest_paths", G, weight, method)
         return
     sums, nodes = _adjoint(arcs, "all_pairs_all_shortest_paths"), G.nodes
-    for positions, D in arcs.blocks():
+    for positions, D in arcs.blocks(dtype=arcs.dtype):
         for start, d in zip(positions.tolist(), D, strict=True):
             nearer, paths = before(sums.tight(d, start), arcs.n), {start: [[nodes[start]]]}
             order = np.argsort(d, kind="stable")[: np.count_nonzero(d < np.inf)]
@@ -163,14 +163,14 @@ def _scale(G: Converted, normalized: bool, endpoints: bool, sources: np.ndarray 
 
 def _adjoint(arcs: Arcs, where: str, used: np.ndarray | slice = slice(None)) -> Any:
     starts = np.searchsorted(arcs.tails[used], np.arange(arcs.n + 1))
-    return adjoint(min_plus, np.dtype(np.float64), (starts, arcs.heads[used], arcs.weights[used]), where=where)
+    return adjoint(min_plus, arcs.dtype, (starts, arcs.heads[used], arcs.weights[used]), where=where)
 
 
 def _sums(arcs: Arcs, sources: np.ndarray | None, asked: np.ndarray | None = None, *, evenly: bool = False) -> Any:
     """What paths from these sources, or all, to the vertices asked, or all, send through vertices and along arcs."""
     sums, asked = None, np.ones((1, arcs.n)) if asked is None else asked
     used = np.ones(len(arcs.tails), np.bool_)
-    for positions, D in arcs.blocks(sources):
+    for positions, D in arcs.blocks(sources, arcs.dtype):
         if sums is None:
             if sources is None and len(D) == arcs.n:  # a shortest path takes no arc that is longer than its distance
                 used = arcs.weights <= D[arcs.tails, arcs.heads] * (1 + _SLACK)

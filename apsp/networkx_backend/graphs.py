@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 import networkx as nx
@@ -119,22 +120,28 @@ class Arcs:
         weights = self.weights.astype(dtype, copy=False)
         return Network(self.n, dtype, tails=self.tails, heads=self.heads, weights=weights)
 
-    def distances(self, sources: np.ndarray | None = None) -> np.ndarray:
-        """All rows of distances, or some; float64, but found in float32 where that holds all sums of integers."""
-        exact = self.integral and float(np.abs(self.weights).max(initial=0)) * self.n < _SHORT
-        network = self.network(np.dtype(np.float32) if exact else FLOAT)
-        return distances(network, sources, Options()).astype(FLOAT, copy=False)
+    @cached_property
+    def dtype(self) -> np.dtype:
+        """The shortest floats in which distances are found: float32 where that holds all sums of integers."""
+        short = self.integral and float(np.abs(self.weights).max(initial=0)) * self.n < _SHORT
+        return np.dtype(np.float32) if short else FLOAT
 
-    def blocks(self, sources: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def distances(self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT) -> np.ndarray:
+        """All rows of distances, or some."""
+        return distances(self.network(self.dtype), sources, Options()).astype(dtype, copy=False)
+
+    def blocks(
+        self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """(positions, rows) of distances, in order, as many at a time as take 256 MiB."""
         step = max(1, BLOCK // max(8 * self.n, 1))
         if sources is None and step >= self.n:
-            yield np.arange(self.n), self.distances()
+            yield np.arange(self.n), self.distances(dtype=dtype)
             return
         wanted = np.arange(self.n) if sources is None else sources
         for start in range(0, len(wanted), step):
             part = wanted[start : start + step]
-            yield part, self.distances(part)
+            yield part, self.distances(part, dtype)
 
     def numbers(self, D: np.ndarray) -> list[Scalar]:
         """The distances as Python numbers, integers as int; those must not have inf."""

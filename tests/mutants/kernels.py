@@ -677,7 +677,7 @@ MUTANTS = [
         "semiring/cpu/routes/adjoint.py",
         "paths += V[k].paths",
         "paths = V[k].paths",
-        "tests/test_flows.py::test_counts_and_flows_of_graphs_of_many_edges[min_plus-int32]",
+        "tests/test_flows.py::test_ties_of_floats_share_by_paths[0.25]",
         "Ties share by edges, and not by paths.",
     ),
     Mutant(
@@ -723,7 +723,7 @@ MUTANTS = [
     Mutant(
         "adjoint-never-searches",
         "semiring/cpu/routes/adjoint.py",
-        "    if inexact(kind):\n        search(",
+        "    if inexact(kind) and slack != 0:\n        search(",
         "    if False:\n        search(",
         "tests/test_flows.py::test_edges_that_weigh_less_than_the_doubt_of_a_distance",
         "Both ways of an edge that weighs next to nothing are taken for a cycle.",
@@ -735,6 +735,30 @@ MUTANTS = [
         "            if True:\n",
         "tests/test_flows.py::test_ties_of_floats_are_those_of_sums_from_the_source_on",
         "What only may be tight counts as tight.",
+    ),
+    Mutant(
+        "adjoint-all-floats-are-whole",
+        "semiring/cpu/routes/adjoint.py",
+        "and bool((w == np.floor(w)).all())",
+        "",
+        "tests/test_flows.py::test_edges_that_weigh_less_than_the_doubt_of_a_distance",
+        "Sums of floats that were rounded count as exact.",
+    ),
+    Mutant(
+        "adjoint-whole-however-large",
+        "semiring/cpu/routes/adjoint.py",
+        "most < 2.0 ** (np.finfo(w.dtype).nmant + 1)",
+        "most < np.inf",
+        "tests/test_flows.py::test_whole_numbers_whose_sums_are_rounded",
+        "Sums of integers that floats do not hold count as exact.",
+    ),
+    Mutant(
+        "adjoint-ties-of-whole-numbers-not-counted",
+        "semiring/cpu/routes/adjoint.py",
+        "paths += V[into[c].tail].paths",
+        "paths = V[into[c].tail].paths",
+        "tests/test_flows.py::test_counts_and_flows_of_graphs_of_many_edges[min_plus-int32]",
+        "Ties share by edges, and not by paths, where nothing is rounded.",
     ),
     Mutant(
         "adjoint-wraps",

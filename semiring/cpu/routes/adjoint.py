@@ -9,7 +9,7 @@ algorithm for betweenness centrality"):
 Where ⊗ rounds, D need not be the sum along any path, so it only says which arcs may be tight, `SLACK` being the doubt.
 What is compared are sums along arcs from the source on, x(j) = ⊕ x(k) ⊗ w(k,j): those of Dijkstra's algorithm, bit for
 bit, and so are the ties. Where arcs that may be tight form a cycle, since they weigh less than the doubt, x is searched
-for (Bellman 1958, Ford, Moore) and has no doubt.
+for (Bellman 1958, Ford, Moore) and has no doubt. Floats that are whole numbers, with sums that they hold, have none.
 """
 
 from __future__ import annotations
@@ -219,7 +219,9 @@ def listed(arcs: int, tails: Any, heads: Any, found: Any, V: Any, waiting: Any, 
 
 
 @kernel
-def tight_order(kind: Any, d: Any, s: int, weights: Any, V: Any, waiting: Any, order: Any, into: Any) -> Any:
+def tight_order(
+    kind: Any, d: Any, s: int, weights: Any, slack: Any, V: Any, waiting: Any, order: Any, into: Any
+) -> Any:
     """order ← the vertices that s reaches, heads of tight arcs before tails; how many, but for those before a cycle.
 
     Lists of arcs that may be tight become those of arcs that are, for which x(k) ⊗ w = x(j). −1 where one is empty.
@@ -244,6 +246,12 @@ def tight_order(kind: Any, d: Any, s: int, weights: Any, V: Any, waiting: Any, o
         x, paths, kept, c = zero(kind), 0.0, NONE, V[j].into
         if c == NONE:
             return -1
+        if slack == 0:  # nothing was rounded: all are tight
+            while c != NONE:
+                paths += V[into[c].tail].paths
+                c = into[c].next
+            V[j].paths = paths
+            continue
         while c != NONE:
             k, after = into[c].tail, into[c].next
             y = times(kind, V[k].x, weights[into[c].arc])
@@ -253,7 +261,7 @@ def tight_order(kind: Any, d: Any, s: int, weights: Any, V: Any, waiting: Any, o
                 paths += V[k].paths
                 into[c].next, kept = kept, c
             c = after
-        V[j].x, V[j].paths, V[j].owed, V[j].into = x, paths, 0.0, kept
+        V[j].x, V[j].paths, V[j].into = x, paths, kept
     return np.intp(known)
 
 
@@ -288,19 +296,19 @@ def search(kind: Any, s: int, starts: Any, heads: Any, weights: Any, x: Any, que
 @kernel
 def settle(
     kind: Any, d: Any, s: int, reached: int, lane: int, arcs: int, starts: Any, tails: Any, heads: Any, weights: Any,
-    again: Any, bound: Any, hits: Any, found: Any, V: Any, waiting: Any, order: Any, into: Any,
+    slack: Any, again: Any, bound: Any, hits: Any, found: Any, V: Any, waiting: Any, order: Any, into: Any,
 ) -> Any:  # fmt: skip
     """`tight_order` of all vertices that s reaches: how many; −1 where there is none of all, and lists are whole."""
     listed(arcs, tails, heads, found, V, waiting, into)
-    if tight_order(kind, d, s, weights, V, waiting, order, into) == reached:
+    if tight_order(kind, d, s, weights, slack, V, waiting, order, into) == reached:
         return reached
-    if inexact(kind):
+    if inexact(kind) and slack != 0:
         search(kind, s, starts, heads, weights, again, order, waiting)
         none = one(kind) - one(kind)
         try_alone(kind, again, lane, tails, heads, weights, none, none, bound, hits)
         arcs = flattened(lane, len(heads), hits, found)
         listed(arcs, tails, heads, found, V, waiting, into)
-        if tight_order(kind, d, s, weights, V, waiting, order, into) == reached:
+        if tight_order(kind, d, s, weights, slack, V, waiting, order, into) == reached:
             return reached
     listed(arcs, tails, heads, found, V, waiting, into)
     return -1
@@ -395,8 +403,8 @@ def sums(
             tree(kind, d, s, tails, asked, through, ending, along, above, owed, waiting, order)
             continue
         known = settle(
-            kind, d, s, reached, lane, arcs, starts, tails, heads, weights, again, bound, hits, found, V, waiting,
-            order, into,
+            kind, d, s, reached, lane, arcs, starts, tails, heads, weights, slack, again, bound, hits, found, V,
+            waiting, order, into,
         )  # fmt: skip
         state[0] = known
         if known < 0:
@@ -460,7 +468,14 @@ class Adjoint:
         self._spare: list[Any] = []
         self._workspaces: dict[int, Any] = {}
         worse = bool(len(weights)) and (weights.min() < dtypes.one(semiring, dtype))
+        self._slack = float(np.finfo(dtype).eps) ** SLACK if rounds(self.kind) and not self._whole(semiring) else 0.0
         self._cancels = rounds(self.kind) and semiring.lengths and (worse or semiring.add.selects == "greatest")
+
+    def _whole(self, semiring: Semiring) -> bool:
+        """Whether sums along walks are integers that floats hold, so that nothing is rounded."""
+        w = self.weights
+        most = float(np.abs(w).max(initial=0)) * self.n
+        return semiring.lengths and most < 2.0 ** (np.finfo(w.dtype).nmant + 1) and bool((w == np.floor(w)).all())
 
     @cached_property
     def _total(self) -> tuple[np.ndarray, ...]:
@@ -560,11 +575,10 @@ class Adjoint:
 
     def _input(self, D: np.ndarray, sources: np.ndarray) -> tuple[Any, ...]:
         scalar = np.dtype(self.kind.dtype).type
-        slack = float(np.finfo(self.kind.dtype).eps) ** SLACK if rounds(self.kind) else 0
         # Where lengths of both signs cancel, a small sum may have been rounded as large ones are.
         floor = dtypes.largest_finite(D) if self._cancels else 0
         rows = np.ascontiguousarray(D), sources.astype(np.uint32)
-        return *rows, self.starts, self.tails, self.heads, self.weights, scalar(slack), scalar(floor)
+        return *rows, self.starts, self.tails, self.heads, self.weights, scalar(self._slack), scalar(floor)
 
     def _code(self) -> Any:
         return compiled(sums, self.kind, _SIGNATURE, vertex_of(self.kind.dtype), INTO)
