@@ -509,7 +509,7 @@ def test_the_sweep_run_backwards_is_the_processors(kind, each, stack, program, c
         parts = on_gpu(E, tails, heads, weights, shape)
         assert parts.add(rng.permutation(n), np.ones(n), done.append)
         np.testing.assert_allclose(parts.along(), every.along(), rtol=1e-12, atol=1e-12)
-        assert parts.numbers.symmetric == (kind in ("streets", "both ways", "islands"))
+        assert parts.numbers.told.symmetric == (kind in ("streets", "both ways", "islands"))
         for columns in (sources, sources[::-1]):
             parts = on_gpu(E, tails, heads, weights, shape)
             assert parts.add(columns, asked, done.append)
@@ -624,6 +624,21 @@ def test_sums_on_a_gpu_go_on_where_later_sources_need_wider_numbers(emulated_ker
         assert F.ends.tolist() == list(range(41))
 
 
+def test_sums_of_many_paths_are_of_doubles(emulated_kernels):
+    steps = np.arange(0, 78, 3)  # two ways through each
+    tails = np.concatenate((steps, steps, steps + 1, steps + 2))
+    heads = np.concatenate((steps + 1, steps + 2, steps + 3, steps + 3))
+    weights = np.ones(len(tails), np.int64)
+    order = np.roll(np.arange(79), -1)  # the first vertex last
+    E = semiring.Elimination.from_arrays(tails, heads, weights, 79, "min_plus", order=order)
+    _, below, _, beyond = swept.Flows(E, tails, heads, weights).F
+    with emulated.installed(emulated_kernels, dense=False):
+        F = on_gpu(E, tails, heads, weights)
+        assert F.numbers.told.most == max(below.max(), beyond.max()) > 2**24
+        assert F.suitable
+        assert F.kind == "double"
+
+
 @pytest.mark.parametrize("kind", ["rooms", "lattice"])
 def test_blocks_that_have_a_front_together(kind, emulated_kernels, monkeypatch):
     with emulated.installed(emulated_kernels, dense=False):
@@ -700,7 +715,7 @@ def test_trees_that_hang_at_a_graph_are_not_swept(seed, emulated_kernels, monkey
         device = semiring.Elimination.from_arrays(tails, heads, weights, n, "min_plus", device="cuda")
         want, got = swept.Flows(E, tails, heads, weights, 1), swept.flows(device, tails, heads, weights)
         assert len(got.core.removed) > n // 4
-        assert got.inner.numbers.symmetric == (seed == 3)
+        assert got.inner.numbers.told.symmetric == (seed == 3)
         some, done = np.sort(rng.choice(n, n // 2, replace=False)), []
         for sources, asked in ((np.arange(n), np.ones(n)), (some, rng.random(n))):  # sums go on
             for sums in (want, got):

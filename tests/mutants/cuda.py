@@ -753,6 +753,22 @@ MUTANTS = [
         "Rows that are as good as others and come after them are not owed to.",
     ),
     Mutant(
+        "one-way-counts-as-both",
+        "semiring/cuda/sparse/counted.cu",
+        "    if (differ) t.told[3] = 1;\n",
+        "",
+        "tests/test_sparse_emulated.py::test_the_sweep_run_backwards_is_the_processors",
+        "Half of all pairs stand for the others though arcs weigh less one way.",
+    ),
+    Mutant(
+        "walks-are-never-many",
+        "semiring/cuda/sparse/counted.cu",
+        "    keep_greatest(t.told + 2, most);\n",
+        "",
+        "tests/test_sparse_emulated.py::test_sums_of_many_paths_are_of_doubles",
+        "More walks than float32 counts exactly are counted by it.",
+    ),
+    Mutant(
         "teams-do-not-wait",
         "semiring/cuda/sparse/counted.cu",
         "while (now < round * size)",

@@ -18,11 +18,14 @@ struct Tables {
     double *lower, *lower_numbers, *upper, *upper_numbers;
     unsigned char *lower_kept, *upper_kept;
     double *lower_sums, *upper_sums, *carried;
-    double* greatest;  // of distances; and 1 where a cycle costs nothing
+    double* told;  // the longest distance; 1 where a cycle costs nothing; the most walks; 1 where arcs differ by direction
 };
 
 constexpr int panel = 4;  // columns that are eliminated together
 
+__device__ inline void keep_greatest(double* most, double x) {
+    if (x > __ldcg(most)) atomicMax(reinterpret_cast<unsigned long long*>(most), (unsigned long long)__double_as_longlong(x));
+}
 __device__ inline double number_of(double a, double p, double b, double q) {
     return (a <= b * scale ? p : 0.0) + (b <= a * scale ? q : 0.0);
 }
@@ -85,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(1024) eliminate(const Tables* table
         const double through = length[i * (long long)m + c] + length[c * (long long)m + j];
         if (through == double(INFINITY)) return;
         if (i == j) {
-            if (through <= 0) t.greatest[1] = 1;
+            if (through <= 0) t.told[1] = 1;
             return;
         }
         n = number_of(x, n, through, number[i * (long long)m + c] * number[c * (long long)m + j]);
@@ -111,14 +114,20 @@ extern "C" __global__ void __launch_bounds__(1024) eliminate(const Tables* table
         }
         team.sync();
     }
+    double most = 0;
+    bool differ = false;
     for (int c = 0; c < w; ++c) {
         const long long to = column(f, c);
         for (int i = c + 1 + start; i < m; i += step) {
             const long long low = i * (long long)m + c, up = c * (long long)m + i;
             t.lower[to + i] = length[low], t.lower_numbers[to + i] = number[low];
             t.upper[to + i] = length[up], t.upper_numbers[to + i] = number[up];
+            most = max(most, max(number[low], number[up]));
+            differ |= length[low] != length[up] || number[low] != number[up];
         }
     }
+    keep_greatest(t.told + 2, most);
+    if (differ) t.told[3] = 1;
 }
 
 // X_RR ← that of the parent, where rows and columns may change places.
@@ -186,7 +195,7 @@ extern "C" __global__ void __launch_bounds__(1024) keep(const Tables* tables, co
                 (down ? t.lower_kept : t.upper_kept)[at + j] = own <= least * scale && least < double(INFINITY);
             });
     }
-    if (longest > __ldcg(t.greatest)) atomicMax(reinterpret_cast<unsigned long long*>(t.greatest), (unsigned long long)__double_as_longlong(longest));
+    keep_greatest(t.told, longest);
 }
 
 // carried[a] ← what arc a carries, parents first. `lengths` are F again, `numbers` what is owed to it; and the transposes.

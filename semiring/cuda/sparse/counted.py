@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,27 @@ def text(slack: float) -> str:
     return compile.source("counted.cu", f"constexpr double scale = {1.0 + slack!r};\n")
 
 
+class Told(NamedTuple):
+    """What elimination met.
+
+    Attributes
+    ----------
+    longest : float
+        Of the distances between vertices of a front.
+    free : bool
+        Whether a cycle costs nothing.
+    most : float
+        The most walks that an entry of F counts.
+    symmetric : bool
+        Whether all entries of F are the same both ways, as where every arc is.
+    """
+
+    longest: float
+    free: bool
+    most: float
+    symmetric: bool
+
+
 class Numbers:
     """Lengths and numbers of best walks of each entry of F, on the current device; and elimination run backwards."""
 
@@ -41,24 +62,22 @@ class Numbers:
         doubles = {name: cupy.empty(total) for name in ("lengths", "numbers", "lengths_across", "numbers_across")}
         doubles |= {name: cupy.empty(entries) for name in ("lower", "lower_numbers", "upper", "upper_numbers")}
         flags = {name: cupy.empty(entries, np.uint8) for name in ("lower_kept", "upper_kept")}
-        self.greatest, self.carried = cupy.zeros(2), cupy.zeros(len(lengths))
+        self._told, self.carried = cupy.zeros(4), cupy.zeros(len(lengths))
         self.arrays = {
             "fronts": fronts, "local": layout.local,
             "arc_row": rows, "arc_col": columns, "weights": cupy.asarray(lengths),
             **doubles, **flags, "lower_sums": self.carried, "upper_sums": self.carried, "carried": self.carried,
-            "greatest": self.greatest,
+            "told": self._told,
         }  # fmt: skip
         self.kernels = kernels(slack, gpu.current())
         self._run("eliminate", deepest=True)
         self._run("keep")
-        self.most = max(self.arrays[f"{side}_numbers"].max() for side in ("lower", "upper")) if entries else 0
 
     @cached_property
-    def symmetric(self) -> bool:
-        """Whether every arc weighs the same both ways: so do all entries of F."""
-        pairs = (self.arrays[f"lower{name}"] == self.arrays[f"upper{name}"] for name in ("", "_numbers", "_kept"))
-        lengths, numbers, kept = (same.all() for same in pairs)
-        return bool(lengths & numbers & kept)  # the device is waited for once
+    def told(self) -> Told:
+        """Of the whole of F. Waits for the device."""
+        longest, free, most, differ = self._told.get().tolist()
+        return Told(longest, bool(free), most, not differ)
 
     def of(self, side: str) -> tuple[Any, Any, Any]:
         """Which entries of F are distances, their lengths and numbers: of "lower", or "upper"."""

@@ -86,10 +86,10 @@ class Flows:
     @on_device
     def suitable(self) -> bool:
         """Whether no cycle costs nothing. Waits for the elimination, beside which the host prepares other things."""
-        longest, free = self.numbers.greatest.get().tolist()
-        if free:
+        told = self.numbers.told
+        if told.free:
             return False
-        short = not self.slack and self._not_negative and longest < EXACT and float(self.numbers.most) < EXACT
+        short = not self.slack and self._not_negative and max(told.longest, told.most) < EXACT
         self._use("float" if short else "double")
         return True
 
@@ -137,7 +137,7 @@ class Flows:
         asks = np.ascontiguousarray(asked[self.S.permutation], np.float64)
         if not self.suitable:
             return False
-        half = alike and self.numbers.symmetric
+        half = alike and self.numbers.told.symmetric
         before, missing, count = (self.below, self.beyond), self.missing.copy(), self.count
         known = [x.copy() for x in (*before, self.missing, self.sources)] if count else None
         if half:
@@ -186,11 +186,9 @@ class Flows:
         layout, lists, found, wide = self.layout, self.lists, self.kernels, WARP * self.layout.shape.each
         groups = -(-len(columns) // wide)
         lanes = groups * wide
-        starts = np.full(lanes, -1, np.int32)
-        starts[: len(columns)] = columns
-        parts = PartLanes(self, columns, half=half)
-        parts.begin(starts, times)
-        starts, pitch, halved = cupy.asarray(starts), np.int32(lanes), np.int32(half)
+        of_lanes = np.full(lanes, -1, np.int32)
+        of_lanes[: len(columns)] = columns
+        starts, pitch, halved = cupy.asarray(of_lanes), np.int32(lanes), np.int32(half)
         z, owed = cupy.empty((layout.height, lanes, 2), self.dtype), cupy.empty((layout.height + 1, lanes))
         path, missing = cupy.empty((max(layout.height, 1), lanes), np.int32), cupy.zeros(layout.n, np.int32)
         climbing = addresses(lists.climb_entries, lists.climb_numbers, lists.climb_begin)
@@ -205,6 +203,8 @@ class Flows:
         found["climb"]((blocks,), each, (*climbing, *on_path, pitch))
         for nodes in reversed(layout.levels):
             launch("climb_level", nodes, blocks, *climbed, *paths, owed.data.ptr, pitch)
+        parts = PartLanes(self, columns, half=half)  # while the device climbs
+        parts.begin(of_lanes, times)
         for tier, levels in enumerate(layout.swept):
             parts.reach(tier)
             given = *swept, *places, parts.table.data.ptr, z.data.ptr, pitch, *ends, halved
