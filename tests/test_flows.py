@@ -619,6 +619,31 @@ def test_whole_numbers_whose_sums_are_rounded():
     assert counts.tolist() == [[1, 1, 1, 1]]
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_whole_distances_that_are_few_and_many(sign):
+    """Vertices are sorted by them if they are few: of long weights they are not."""
+    G = nx.gnp_random_graph(60, 0.1, seed=2, directed=True)
+    for far in (3, 1000):
+        weights = np.random.default_rng(far).integers(1, far, G.number_of_edges())
+        for (u, v), w in zip(G.edges, weights.tolist(), strict=True):
+            G[u][v]["weight"] = w
+        want = nx.betweenness_centrality(G, weight="weight")
+        for dtype in ("int32", "int64", "float32", "float64"):
+            # Shortest walks are the longest of what is less than nothing.
+            graph = Graph.from_arrays(*np.array(G.edges).T, weights * sign, n=60)
+            r = shortest_paths(graph, "min_plus" if sign > 0 else "max_plus", dtype=dtype, engine="dense")
+            assert r.betweenness() == pytest.approx(want, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [9, 1 << 16, (1 << 16) + 1, 1 << 20])
+def test_arcs_are_sorted_by_their_heads(n):
+    from semiring.cpu.routes.adjoint import _sorted
+
+    keys = np.random.default_rng(n).integers(0, n, 5000)
+    keys[:3] = n - 1, 0, n - 1
+    np.testing.assert_array_equal(_sorted(keys, n), np.argsort(keys, kind="stable"))
+
+
 def test_edges_that_weigh_less_than_the_doubt_of_a_distance():
     """Both ways of such an edge may be tight, as far as the distances tell."""
     n = 30

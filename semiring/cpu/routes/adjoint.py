@@ -17,7 +17,7 @@ from __future__ import annotations
 import graphlib
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -43,12 +43,12 @@ LANES, WORD = 16, 64
 AHEAD = 8
 #: Vertices up to which that is done: what is known of more takes far more memory than caches have.
 TOGETHER = 1 << 16
+#: Distances that are whole are sorted by counting, if they are less than so many times the vertices.
+FAR = 4
 #: A call takes at most about this many steps, so that Ctrl-C is handled.
 CALL = 1 << 26
 #: No arc.
 NONE = np.uint32(2**32 - 1)
-#: An arc that may be tight: the arc, its tail, and the next one into the same vertex.
-INTO = np.dtype([("arc", np.uint32), ("tail", np.uint32), ("next", np.uint32)])
 
 _ONE = np.uint32(1)
 
@@ -57,10 +57,11 @@ _ONE = np.uint32(1)
 def vertex_of(dtype: str) -> np.dtype:
     """What is known of a vertex j, for it is read together.
 
-    `x` and `paths`: x(j) and σ(j). `owed`: what later vertices ask of it. `into`: the first of the tight arcs into it,
-    in a list of INTO.
+    `x` and `paths`: x(j) and σ(j). `owed`: what later vertices ask of it. `begin` and `end`: where the tight arcs into
+    it are in the list of those found.
     """
-    return np.dtype([("x", dtype), ("paths", np.float64), ("owed", np.float64), ("into", np.uint32)], align=True)
+    ends = ("begin", np.uint32), ("end", np.uint32)
+    return np.dtype([("x", dtype), ("paths", np.float64), ("owed", np.float64), *ends], align=True)
 
 
 @intrinsic
@@ -123,7 +124,7 @@ def try_alone(
 
 @kernel
 def try_together(
-    kind: Any, D: Any, begin: int, end: int, starts: Any, heads: Any, weights: Any, slack: Any, floor: Any, near: Any,
+    kind: Any, D: Any, begin: int, end: int, begins: Any, tails: Any, weights: Any, slack: Any, floor: Any, near: Any,
     worst: Any, hits: Any,
 ) -> None:  # fmt: skip
     """hits[e] ← a bit for each of rows begin … end, at most LANES; near[j] and worst[j] have an entry for each."""
@@ -135,9 +136,9 @@ def try_together(
         for r in range(LANES):
             worst[j, r] = limit(kind, near[j, r], larger(kind, near[j, r], floor), slack)
     here, limits, row = np.intp(near.ctypes.data), np.intp(worst.ctypes.data), LANES * near.itemsize
-    for k in range(n):
-        for e in range(starts[k], starts[k + 1]):
-            hits[e] = _tight(kind, here + k * row, limits + np.intp(heads[e]) * row, weights[e])
+    for j in range(n):
+        for e in range(begins[j], begins[j + 1]):
+            hits[e] = _tight(kind, here + np.intp(tails[e]) * row, limits + j * row, weights[e])
 
 
 @kernel
@@ -153,6 +154,28 @@ def flattened(lane: int, count: int, hits: Any, found: Any) -> Any:
                 word &= word - np.uint64(1)
             here += AHEAD
     return arcs
+
+
+@kernel
+def into(
+    lane: int, hits: Any, begins: Any, tails: Any, arcs: int, found: Any, origins: Any, words: Any, before: Any, V: Any
+) -> None:
+    """V[j].begin … V[j].end ← where the arcs found are that lead into j, origins ← their tails; V[j].owed ← 0.
+
+    words, before : workspace: a bit for each arc, and how many are found before each word
+    """
+    for c in range(arcs):
+        origins[c] = tails[found[c]]
+    last = np.uint32(0)
+    for w in range(len(words)):
+        words[w], before[w] = _of_lane(np.intp(hits.ctypes.data) + w * WORD * hits.itemsize, lane), last
+        last += np.uint32(_ones(words[w]))
+    last = np.uint32(0)
+    for j in range(len(V)):
+        stop = begins[j + 1]
+        at, above = np.intp(stop // np.uint64(WORD)), stop % np.uint64(WORD)
+        first, last = last, before[at] + np.uint32(_ones(words[at] & ((np.uint64(1) << above) - np.uint64(1))))
+        V[j].begin, V[j].end, V[j].owed = first, last, 0.0
 
 
 @kernel
@@ -206,67 +229,96 @@ def tree(
 
 
 @kernel
-def listed(arcs: int, tails: Any, heads: Any, found: Any, V: Any, waiting: Any, into: Any) -> None:
-    """V[j].into ← a list of the arcs found that lead into j; waiting[k] ← how many leave k."""
-    for j in range(len(V)):
-        V[j].owed, V[j].into, waiting[j] = 0.0, NONE, 0
-    for c in range(arcs):
-        e = found[c]
-        j, k = heads[e], tails[e]
-        into[c].arc, into[c].tail, into[c].next = e, k, V[j].into
-        V[j].into = np.uint32(c)
-        waiting[k] += _ONE
+def farthest_first(kind: Any, d: Any, tally: Any, order: Any) -> Any:
+    """order ← the vertices that are reached, by whole distances; how many, or 0 if `tally` has too few entries."""
+    far: Any = 0
+    for j in range(len(d)):
+        far = max(far, abs(np.intp(d[j])) if d[j] != zero(kind) else 0)
+    if far >= len(tally):
+        return np.intp(0)
+    for x in range(far + 1):
+        tally[x] = 0
+    for j in range(len(d)):
+        if d[j] != zero(kind):
+            tally[far - abs(np.intp(d[j]))] += _ONE
+    known = np.uint32(0)
+    for x in range(far + 1):
+        tally[x], known = known, known + tally[x]
+    for j in range(len(d)):
+        if d[j] != zero(kind):
+            x = far - abs(np.intp(d[j]))
+            order[tally[x]] = j
+            tally[x] += _ONE
+    return np.intp(known)
 
 
 @kernel
-def tight_order(
-    kind: Any, d: Any, s: int, weights: Any, slack: Any, V: Any, waiting: Any, order: Any, into: Any
-) -> Any:
-    """order ← the vertices that s reaches, heads of tight arcs before tails; how many, but for those before a cycle.
-
-    Lists of arcs that may be tight become those of arcs that are, for which x(k) ⊗ w = x(j). −1 where one is empty.
-    """
+def heads_first(kind: Any, d: Any, arcs: int, origins: Any, V: Any, waiting: Any, order: Any) -> Any:
+    """order ← the vertices that are reached, heads of arcs before tails; how many, but for those before a cycle."""
+    for j in range(len(d)):
+        waiting[j] = 0
+    for c in range(arcs):
+        waiting[origins[c]] += _ONE
     known = done = np.uint32(0)
     for j in range(len(d)):
         order[known] = j
         known += np.uint32((waiting[j] == 0) & (d[j] != zero(kind)))
     while done < known:
-        c = V[order[done]].into
+        j = order[done]
         done += _ONE
-        while c != NONE:
-            k, c = into[c].tail, into[c].next
+        for c in range(V[j].begin, V[j].end):
+            k = origins[c]
             waiting[k] -= _ONE
             order[known] = k  # without a branch, which could not be predicted
             known += np.uint32(waiting[k] == 0)
-    if known == 0 or order[known - 1] != s:
-        return np.intp(known) - 1
-    V[s].x, V[s].paths, V[s].owed = one(kind), 1.0, 0.0
-    for i in range(np.intp(known) - 2, -1, -1):
-        j = order[i]
-        x, paths, kept, c = zero(kind), 0.0, NONE, V[j].into
-        if c == NONE:
-            return -1
-        if slack == 0:  # nothing was rounded: all are tight
-            while c != NONE:
-                paths += V[into[c].tail].paths
-                c = into[c].next
-            V[j].paths = paths
-            continue
-        while c != NONE:
-            k, after = into[c].tail, into[c].next
-            y = times(kind, V[k].x, weights[into[c].arc])
-            if better(kind, y, x):
-                x, paths, kept = y, 0.0, NONE
-            if y == x:
-                paths += V[k].paths
-                into[c].next, kept = kept, c
-            c = after
-        V[j].x, V[j].paths, V[j].into = x, paths, kept
     return np.intp(known)
 
 
 @kernel
-def search(kind: Any, s: int, starts: Any, heads: Any, weights: Any, x: Any, queue: Any, waiting: Any) -> None:
+def tight_order(
+    kind: Any, d: Any, s: int, arcs: Any, weights: Any, slack: Any, found: Any, origins: Any, V: Any, waiting: Any,
+    order: Any, tally: Any,
+) -> Any:  # fmt: skip
+    """order ← the vertices that s reaches, heads of tight arcs before tails; how many, but for those before a cycle.
+
+    Of the arcs found, those that may be tight, V keeps those that are, for which x(k) ⊗ w = x(j). −1 where none leads
+    to a vertex. `tally` has entries if distances are whole and increase along walks, or decrease.
+    """
+    known = farthest_first(kind, d, tally, order) if len(tally) else np.intp(0)
+    if known == 0:
+        known = heads_first(kind, d, arcs, origins, V, waiting, order)
+    if known == 0 or order[known - 1] != s:
+        return known - 1
+    V[s].x, V[s].paths, V[s].owed = one(kind), 1.0, 0.0
+    arcs -= np.intp(V[s].end - V[s].begin)
+    for i in range(known - 2, -1, -1):
+        j = order[i]
+        arcs -= np.intp(V[j].end - V[j].begin)
+        x, paths, kept = zero(kind), 0.0, V[j].begin
+        if kept == V[j].end:
+            return -1
+        if slack == 0:  # nothing was rounded: all are tight
+            for c in range(kept, V[j].end):
+                paths += V[origins[c]].paths
+            V[j].paths = paths
+            continue
+        for c in range(kept, V[j].end):
+            e, k = found[c], origins[c]
+            y = times(kind, V[k].x, weights[e])
+            if better(kind, y, x):
+                x, paths, kept = y, 0.0, V[j].begin
+            if y == x:
+                paths += V[k].paths
+                found[kept], origins[kept] = e, k
+                kept += _ONE
+        V[j].x, V[j].paths, V[j].end = x, paths, kept
+    return -1 if arcs else known  # if one leads to what is not reached
+
+
+@kernel
+def search(
+    kind: Any, s: int, starts: Any, leaving: Any, heads: Any, weights: Any, x: Any, queue: Any, waiting: Any
+) -> None:
     """x ← the best of the sums along walks from s, each added up from s on; n rounds at most."""
     n = len(x)
     for j in range(n):
@@ -279,7 +331,8 @@ def search(kind: Any, s: int, starts: Any, heads: Any, weights: Any, x: Any, que
             head = head + 1 if head + 1 < n else 0
             size -= 1
             waiting[k] = 0
-            for e in range(starts[k], starts[k + _ONE]):
+            for i in range(starts[k], starts[k + _ONE]):
+                e = leaving[i]
                 j = heads[e]
                 y = times(kind, x[k], weights[e])
                 if better(kind, y, x[j]):
@@ -295,29 +348,31 @@ def search(kind: Any, s: int, starts: Any, heads: Any, weights: Any, x: Any, que
 
 @kernel
 def settle(
-    kind: Any, d: Any, s: int, reached: int, lane: int, arcs: int, starts: Any, tails: Any, heads: Any, weights: Any,
-    slack: Any, again: Any, bound: Any, hits: Any, found: Any, V: Any, waiting: Any, order: Any, into: Any,
+    kind: Any, d: Any, s: int, reached: int, lane: int, arcs: int, starts: Any, leaving: Any, begins: Any, tails: Any,
+    heads: Any, weights: Any, slack: Any, again: Any, bound: Any, hits: Any, found: Any, origins: Any, words: Any,
+    before: Any, V: Any, waiting: Any, order: Any, tally: Any,
 ) -> Any:  # fmt: skip
-    """`tight_order` of all vertices that s reaches: how many; −1 where there is none of all, and lists are whole."""
-    listed(arcs, tails, heads, found, V, waiting, into)
-    if tight_order(kind, d, s, weights, slack, V, waiting, order, into) == reached:
+    """`tight_order` of all vertices that s reaches: how many; −1 where there is none, and V has all that was found."""
+    into(lane, hits, begins, tails, arcs, found, origins, words, before, V)
+    if tight_order(kind, d, s, arcs, weights, slack, found, origins, V, waiting, order, tally) == reached:
         return reached
     if inexact(kind) and slack != 0:
-        search(kind, s, starts, heads, weights, again, order, waiting)
+        search(kind, s, starts, leaving, heads, weights, again, order, waiting)
         none = one(kind) - one(kind)
         try_alone(kind, again, lane, tails, heads, weights, none, none, bound, hits)
         arcs = flattened(lane, len(heads), hits, found)
-        listed(arcs, tails, heads, found, V, waiting, into)
-        if tight_order(kind, d, s, weights, slack, V, waiting, order, into) == reached:
+        into(lane, hits, begins, tails, arcs, found, origins, words, before, V)
+        if tight_order(kind, d, s, arcs, weights, slack, found, origins, V, waiting, order, tally) == reached:
             return reached
-    listed(arcs, tails, heads, found, V, waiting, into)
+    arcs = flattened(lane, len(heads), hits, found)
+    into(lane, hits, begins, tails, arcs, found, origins, words, before, V)
     return -1
 
 
 @kernel
 def hand_back(
-    known: int, asked: Any, evenly: bool, through: Any, ending: Any, along: Any, state: Any, V: Any, order: Any,
-    into: Any,
+    known: int, asked: Any, evenly: bool, through: Any, ending: Any, along: Any, state: Any, found: Any, origins: Any,
+    V: Any, order: Any,
 ) -> bool:  # fmt: skip
     """Add what one source sends, asked[j] to vertex j; False if a float64 does not hold the paths to vertex state[1].
 
@@ -326,31 +381,26 @@ def hand_back(
     of_vertices = len(through) > 0
     for i in range(known - 1):
         j = order[i]
-        total, q, c = V[j].owed, asked[j], V[j].into
+        total, q, begin, end = V[j].owed, asked[j], V[j].begin, V[j].end
         if of_vertices:
             through[j] += total
             ending[j] += q
         total += q
-        if into[c].next == NONE:
-            along[into[c].arc] += total
-            V[into[c].tail].owed += total
+        if end - begin == 1:
+            along[found[begin]] += total
+            V[origins[begin]].owed += total
             continue
         alike, parts = evenly and q == 0.0, V[j].paths
         if parts == np.inf:
             state[1] = j
             return False
         if alike:
-            parts = 0.0
-            while c != NONE:
-                parts += 1.0
-                c = into[c].next
-            c = V[j].into
-        while c != NONE:
-            k = into[c].tail
+            parts = np.float64(end - begin)
+        for c in range(begin, end):
+            k = origins[c]
             share = total / parts * (1.0 if alike else V[k].paths)
-            along[into[c].arc] += share
+            along[found[c]] += share
             V[k].owed += share
-            c = into[c].next
     s = order[known - 1]
     if of_vertices:
         ending[s] += V[s].owed
@@ -358,34 +408,32 @@ def hand_back(
 
 
 @kernel
-def count(known: int, counts: Any, state: Any, V: Any, order: Any, into: Any) -> bool:
+def count(known: int, counts: Any, state: Any, origins: Any, V: Any, order: Any) -> bool:
     """counts[j] ← the best paths of one source to j; False where an int64 does not hold those to vertex state[1]."""
     for j in range(len(counts)):
         counts[j] = 0
     counts[order[known - 1]] = 1
     for i in range(known - 2, -1, -1):
         j = order[i]
-        c = V[j].into
-        while c != NONE:
-            counts[j] += counts[into[c].tail]
+        for c in range(V[j].begin, V[j].end):
+            counts[j] += counts[origins[c]]
             if counts[j] < 0:
                 state[1] = j
                 return False
-            c = into[c].next
     return True
 
 
 @kernel
 def sums(
-    kind: Any, D: Any, sources: Any, starts: Any, tails: Any, heads: Any, weights: Any, slack: Any, floor: Any,
-    demand: Any, evenly: bool, through: Any, ending: Any, along: Any, C: Any, state: Any, near: Any, worst: Any,
-    again: Any, bound: Any, hits: Any, found: Any, above: Any, owed: Any, V: Any, waiting: Any, order: Any, into: Any,
-    begin: int, end: int,
+    kind: Any, D: Any, sources: Any, starts: Any, leaving: Any, begins: Any, tails: Any, heads: Any, weights: Any,
+    slack: Any, floor: Any, demand: Any, evenly: bool, through: Any, ending: Any, along: Any, C: Any, state: Any,
+    near: Any, worst: Any, again: Any, bound: Any, hits: Any, found: Any, origins: Any, words: Any, before: Any,
+    above: Any, owed: Any, V: Any, waiting: Any, order: Any, tally: Any, begin: int, end: int,
 ) -> int:  # fmt: skip
     """Add what rows begin … end send through vertices, to ends, and along arcs; or, where C has rows, count paths.
 
-    `demand` has a row for each source, or one for all. Returns a row that has no order; −2 − row of one with too many
-    best paths; else −1.
+    `demand` has a row for each source, or one for all. Arcs are by head; `leaving` has them by tail, from starts[k] on.
+    Returns a row that has no order; −2 − row of one with too many best paths; else −1.
     """
     together = len(near) > 0
     for r in range(begin, end):
@@ -393,7 +441,7 @@ def sums(
         if not together:
             try_alone(kind, D[r], 0, tails, heads, weights, slack, floor, bound, hits)
         elif lane == 0:
-            try_together(kind, D, r, min(r + LANES, end), starts, heads, weights, slack, floor, near, worst, hits)
+            try_together(kind, D, r, min(r + LANES, end), begins, tails, weights, slack, floor, near, worst, hits)
         d, s, reached, asked = D[r], sources[r], 0, demand[r if len(demand) > 1 else 0]
         for j in range(len(d)):
             reached += d[j] != zero(kind)
@@ -403,16 +451,16 @@ def sums(
             tree(kind, d, s, tails, asked, through, ending, along, above, owed, waiting, order)
             continue
         known = settle(
-            kind, d, s, reached, lane, arcs, starts, tails, heads, weights, slack, again, bound, hits, found, V,
-            waiting, order, into,
+            kind, d, s, reached, lane, arcs, starts, leaving, begins, tails, heads, weights, slack, again, bound, hits,
+            found, origins, words, before, V, waiting, order, tally,
         )  # fmt: skip
         state[0] = known
         if known < 0:
             return r
         if len(C):
-            held = count(known, C[r], state, V, order, into)
+            held = count(known, C[r], state, origins, V, order)
         else:
-            held = hand_back(known, asked, evenly, through, ending, along, state, V, order, into)
+            held = hand_back(known, asked, evenly, through, ending, along, state, found, origins, V, order)
         if not held:
             return -2 - r
     return -1
@@ -421,8 +469,37 @@ def sums(
 #: What stands for the counts where sums are added, and for the sums where paths are counted.
 _NO_COUNTS = np.empty((0, 0), np.int64)
 _NO_SUMS = np.empty((1, 0)), False, np.empty(0), np.empty(0), np.empty(0)
-_SIGNATURE = "AuwuuaxxFtfffLlAAaahuuf0uu1ii"
+_SIGNATURE = "AuwuwuuaxxFtfffLlAAaahuuwuuf0uuuii"
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _sorted(keys: np.ndarray, n: int) -> np.ndarray:
+    """The order of integers below n, equal ones as they come: by halves of 32 bits, which takes no comparisons."""
+    order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
+    if n > 1 << 16:
+        order = order[np.argsort((keys[order] >> 16).astype(np.uint16), kind="stable")]
+    return order
+
+
+class Space(NamedTuple):
+    """What a thread works in, as `sums` takes it."""
+
+    state: np.ndarray
+    near: np.ndarray
+    worst: np.ndarray
+    again: np.ndarray
+    bound: np.ndarray
+    hits: np.ndarray
+    found: np.ndarray
+    origins: np.ndarray
+    words: np.ndarray
+    before: np.ndarray
+    above: np.ndarray
+    owed: np.ndarray
+    vertices: np.ndarray
+    waiting: np.ndarray
+    order: np.ndarray
+    tally: np.ndarray
 
 
 class Adjoint:
@@ -459,16 +536,23 @@ class Adjoint:
         self.kind, (starts, heads, weights) = choose(semiring, dtype, False), edges
         self.n, self._rows = len(starts) - 1, 0
         self._side = self.n if self.kind.vector and self.n <= TOGETHER else 0
-        self.starts, self.heads = starts.astype(np.uint64), heads.astype(np.uint32)
-        self.tails = np.repeat(np.arange(self.n, dtype=np.uint32), np.diff(starts))
-        self.weights = np.ascontiguousarray(weights, dtype)
-        each = 2 * LANES * self._side * dtype.itemsize + 68 * self.n + (INTO.itemsize + 6) * len(heads)
+        by_head = _sorted(heads, self.n)
+        self.heads, self.weights = heads[by_head].astype(np.uint32), weights[by_head].astype(dtype, copy=False)
+        self.tails = np.repeat(np.arange(self.n, dtype=np.uint32), np.diff(starts))[by_head]
+        self._place = np.empty(len(heads), np.uint32)  # of each arc, as they came
+        self._place[by_head] = np.arange(len(heads))
+        self._starts, self._begins = starts.astype(np.uint64), np.zeros(self.n + 1, np.uint64)
+        np.cumsum(np.bincount(heads, minlength=self.n), out=self._begins[1:])
+        each = 2 * LANES * self._side * dtype.itemsize + (68 + 4 * FAR) * self.n + 11 * len(heads)
         require(threads * each, where=where, hint="Let fewer threads do it: SEMIRING_NUM_THREADS=1.")
         self._open: Any = None  # sums of sources that do not make a chunk yet
         self._spare: list[Any] = []
-        self._workspaces: dict[int, Any] = {}
+        self._workspaces: dict[int, Space] = {}
         worse = bool(len(weights)) and (weights.min() < dtypes.one(semiring, dtype))
         self._slack = float(np.finfo(dtype).eps) ** SLACK if rounds(self.kind) and not self._whole(semiring) else 0.0
+        # Whether distances are whole, and increase along best walks, or decrease along them.
+        away = len(weights) and (weights.min() > 0 if semiring.add.selects == "least" else weights.max() < 0)
+        self._away = semiring.lengths and not self._slack and bool(away)
         self._cancels = rounds(self.kind) and semiring.lengths and (worse or semiring.add.selects == "greatest")
 
     def _whole(self, semiring: Semiring) -> bool:
@@ -494,7 +578,8 @@ class Adjoint:
     @property
     def along(self) -> np.ndarray:
         """What each edge carries."""
-        return self._total[2]
+        along: np.ndarray = self._total[2][self._place]
+        return along
 
     def add(self, D: np.ndarray, sources: np.ndarray, demand: np.ndarray, *, evenly: bool = False) -> None:
         """Add what these rows of D send: to vertex j demand[r, j] of row r, or demand[0, j] of each.
@@ -550,18 +635,15 @@ class Adjoint:
         out = np.empty((1, self.n), np.int64)
         if self._code()(*self._input(D, sources), *_NO_SUMS, out, *space, 0, 1) == 0:
             self._refuse(d, source, space)
-        tails, arcs = self._arcs_into(space[11][: space[0][0] - 1], space)
+        tails, arcs = self._arcs_into(space.order[: space.state[0] - 1], space)
         return tails, self.heads[arcs]
 
-    def _arcs_into(self, vertices: np.ndarray, space: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _arcs_into(self, vertices: np.ndarray, space: Space) -> tuple[np.ndarray, np.ndarray]:
         """The tails of the arcs that a workspace lists for some vertices, and which arcs."""
-        V, _, _, into = space[9:]
-        found, left = [np.empty(0, np.uint32)], V["into"][vertices]
-        while len(left := left[left != NONE]):
-            found.append(left)
-            left = into["next"][left]
-        listed = into[np.concatenate(found)]
-        return listed["tail"], listed["arc"]
+        of = space.vertices[vertices]
+        listed = [space.found[begin:end] for begin, end in zip(of["begin"].tolist(), of["end"].tolist(), strict=True)]
+        arcs = np.concatenate([np.empty(0, np.uint32), *listed])
+        return self.tails[arcs], arcs
 
     def _sums(self) -> tuple[np.ndarray, ...]:
         vertices = self.n if self.of_vertices else 0
@@ -578,18 +660,27 @@ class Adjoint:
         # Where lengths of both signs cancel, a small sum may have been rounded as large ones are.
         floor = dtypes.largest_finite(D) if self._cancels else 0
         rows = np.ascontiguousarray(D), sources.astype(np.uint32)
-        return *rows, self.starts, self.tails, self.heads, self.weights, scalar(self._slack), scalar(floor)
+        arcs = self._starts, self._place, self._begins, self.tails, self.heads, self.weights
+        return *rows, *arcs, scalar(self._slack), scalar(floor)
 
     def _code(self) -> Any:
-        return compiled(sums, self.kind, _SIGNATURE, vertex_of(self.kind.dtype), INTO)
+        return compiled(sums, self.kind, _SIGNATURE, vertex_of(self.kind.dtype))
 
-    def _workspace(self, worker: int) -> Any:
+    def _workspace(self, worker: int) -> Space:
         if worker not in self._workspaces:
             n, m, dtype = self.n, len(self.heads), self.weights.dtype
-            panels = *np.empty((2, self._side, LANES), dtype), *np.empty((2, n), dtype), np.zeros(m + WORD, np.uint16)
-            trees = np.empty(m + AHEAD, np.uint32), np.empty(n, np.uint32), np.empty(n)
-            vertices = np.empty(n, vertex_of(dtype.name)), *np.empty((2, n + 1), np.uint32), np.empty(m, INTO)
-            self._workspaces[worker] = np.zeros(2, np.int64), *panels, *trees, *vertices
+            panels = (
+                *np.empty((2, self._side, LANES), dtype),
+                *np.empty((2, n), dtype),
+                np.zeros(m + WORD, np.uint16),
+            )
+            found, words = (np.empty(m + AHEAD, np.uint32), np.empty(m, np.uint32)), m // WORD + 1
+            told = np.empty(words, np.uint64), np.empty(words, np.uint32)
+            trees, vertices = (np.empty(n, np.uint32), np.empty(n)), np.empty(n, vertex_of(dtype.name))
+            orders = *np.empty((2, n + 1), np.uint32), np.empty(FAR * n if self._away else 0, np.uint32)
+            self._workspaces[worker] = Space._make(
+                (np.zeros(2, np.int64), *panels, *found, *told, *trees, vertices, *orders)
+            )
         return self._workspaces[worker]
 
     def _call(
@@ -607,7 +698,7 @@ class Adjoint:
         for first in range(begin, end, step):
             row = call(*arguments, *space, first, min(first + step, end))
             if row < -1:
-                source, target = (self.names[int(v)] for v in (sources[-2 - row], space[0][1]))
+                source, target = (self.names[int(v)] for v in (sources[-2 - row], space.state[1]))
                 limit = "2⁶³ − 1" if counted else "1.8e308, which float64 holds"
                 raise DomainError(
                     f"{self.where}: the best paths from {source!r} to {target!r} must be at most {limit}, got more. "
@@ -616,7 +707,7 @@ class Adjoint:
             if row >= 0:
                 self._refuse(D[row], int(sources[row]), space)
 
-    def _refuse(self, d: np.ndarray, source: int, space: Any) -> None:
+    def _refuse(self, d: np.ndarray, source: int, space: Space) -> None:
         """Name a cycle of tight arcs, or a vertex whose distance none attains.
 
         Raises
