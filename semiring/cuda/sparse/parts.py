@@ -37,7 +37,7 @@ class Shape:
     warps: int = 2
     stack: int = 32
     program: int = 16 << 10
-    cuts: tuple[int, ...] = (1 << 18, 1 << 16, 1 << 14, 1 << 12, 1 << 10)
+    cuts: tuple[int, ...] = (1 << 18, 1 << 16, 1 << 13, 1 << 11)
 
     @classmethod
     def of(cls, slack: float) -> Shape:
