@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -186,6 +186,7 @@ class Trees:
         if engine.shape != (graph.n, graph.n):
             raise ShapeError(f"routes: distances of all {graph.n} vertices are needed, got a table {engine.shape}.")
         self.graph, self.semiring, self.engine = graph, semiring, engine
+        self._largest: float | None = None  # of the distances that are finite
 
     @property
     def complete(self) -> bool:
@@ -301,15 +302,16 @@ class Trees:
         """Which of these edges are as good as their distances, within rounding; all where no table is in memory."""
         if not self.engine.in_memory:
             return np.ones(len(tails), np.bool_)
-        slack = self._slack([host(self.engine.table())])
-        return _as_good(weights, self.engine.entries(tails, heads), slack, self.semiring)
+        return _as_good(weights, self.engine.entries(tails, heads), self._slack(self.graph.n), self.semiring)
 
-    def _slack(self, parts: Iterable[np.ndarray]) -> float:
-        """How much worse an edge may be than its distance, for rounding alone."""
+    def _slack(self, step: int) -> float:
+        """How much worse an edge may be than its distance, for rounding alone: found once, by so many rows."""
         if self.engine.dtype.kind != "f" or self.semiring.mul.selects:
             return 0.0
-        largest = max((dtypes.largest_finite(D) for D in parts), default=0.0)
-        return DOUBT * float(np.finfo(self.engine.dtype).eps) * largest
+        if self._largest is None:
+            parts = self.engine.rows(np.arange(self.graph.n), step)
+            self._largest = max((dtypes.largest_finite(host(D)) for _, D in parts), default=0.0)
+        return DOUBT * float(np.finfo(self.engine.dtype).eps) * self._largest
 
     def _essential(self, A: Any, together: int) -> Edges:
         """Tails, heads and weights of the edges of a matrix that are as good as their distances, within rounding.
@@ -321,7 +323,7 @@ class Trees:
         """
         zero, every = dtypes.zero(self.semiring, A.dtype), np.arange(self.graph.n)
         step = height(4 * A.shape[1] * A.dtype.itemsize, together)  # four arrays at a time
-        slack = self._slack(host(D) for _, D in self.engine.rows(every, step))
+        slack = self._slack(step)
         found: list[Edges] = []
         for sources, rows in self.engine.rows(every, step):
             part, D = host(A[int(sources[0]) : int(sources[-1]) + 1]), host(rows)
