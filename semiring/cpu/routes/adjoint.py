@@ -640,9 +640,9 @@ class Adjoint:
 
     def _arcs_into(self, vertices: np.ndarray, space: Space) -> tuple[np.ndarray, np.ndarray]:
         """The tails of the arcs that a workspace lists for some vertices, and which arcs."""
-        of = space.vertices[vertices]
-        listed = [space.found[begin:end] for begin, end in zip(of["begin"].tolist(), of["end"].tolist(), strict=True)]
-        arcs = np.concatenate([np.empty(0, np.uint32), *listed])
+        begin, end = (space.vertices[name][vertices].astype(np.int64) for name in ("begin", "end"))
+        count = end - begin
+        arcs = space.found[np.repeat(end - np.cumsum(count), count) + np.arange(count.sum())]
         return self.tails[arcs], arcs
 
     def _sums(self) -> tuple[np.ndarray, ...]:
@@ -669,18 +669,16 @@ class Adjoint:
     def _workspace(self, worker: int) -> Space:
         if worker not in self._workspaces:
             n, m, dtype = self.n, len(self.heads), self.weights.dtype
-            panels = (
-                *np.empty((2, self._side, LANES), dtype),
-                *np.empty((2, n), dtype),
-                np.zeros(m + WORD, np.uint16),
-            )
-            found, words = (np.empty(m + AHEAD, np.uint32), np.empty(m, np.uint32)), m // WORD + 1
-            told = np.empty(words, np.uint64), np.empty(words, np.uint32)
-            trees, vertices = (np.empty(n, np.uint32), np.empty(n)), np.empty(n, vertex_of(dtype.name))
-            orders = *np.empty((2, n + 1), np.uint32), np.empty(FAR * n if self._away else 0, np.uint32)
-            self._workspaces[worker] = Space._make(
-                (np.zeros(2, np.int64), *panels, *found, *told, *trees, vertices, *orders)
-            )
+            words = m // WORD + 1
+            near, worst = np.empty((2, self._side, LANES), dtype)
+            again, bound = np.empty((2, n), dtype)
+            waiting, order = np.empty((2, n + 1), np.uint32)
+            self._workspaces[worker] = Space(
+                np.zeros(2, np.int64), near, worst, again, bound, np.zeros(m + WORD, np.uint16),
+                np.empty(m + AHEAD, np.uint32), np.empty(m, np.uint32), np.empty(words, np.uint64),
+                np.empty(words, np.uint32), np.empty(n, np.uint32), np.empty(n), np.empty(n, vertex_of(dtype.name)),
+                waiting, order, np.empty(FAR * n if self._away else 0, np.uint32),
+            )  # fmt: skip
         return self._workspaces[worker]
 
     def _call(
