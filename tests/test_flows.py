@@ -502,6 +502,17 @@ def test_negative_edges():
         np.testing.assert_allclose(r.edge_betweenness(), plain.edge_betweenness(), rtol=1e-13)
 
 
+@pytest.mark.parametrize("n", [37, 48])
+def test_small_sums_of_large_lengths_of_both_signs(n):
+    """What is left of them is as doubtful as they are."""
+    rng = np.random.default_rng(n)
+    tails, heads = np.nonzero(rng.random((n, n)) < 0.3)
+    weights, height = rng.random(len(tails)) + 0.1, 1e6 * rng.random(n)
+    high = weights + height[heads] - height[tails]
+    r, plain = (shortest_paths(Graph.from_arrays(tails, heads, w, n=n), engine="dense") for w in (high, weights))
+    np.testing.assert_allclose(r.edge_betweenness(), plain.edge_betweenness(), rtol=1e-12)
+
+
 def test_what_was_saved_answers_too(tmp_path):
     r = shortest_paths(random("integers", directed=True))
     r.save(tmp_path / "d.npz")

@@ -721,6 +721,14 @@ MUTANTS = [
         "The last of the sources that are tried together has another's distances.",
     ),
     Mutant(
+        "adjoint-lanes-of-others",
+        "semiring/cpu/routes/adjoint.py",
+        'emit(builder, "smin", I64(r), last)',
+        'emit(builder, "smin", I64(r // 2), last)',
+        "tests/test_flows.py::test_counts_and_flows_of_graphs_of_many_edges[min_plus-int32]",
+        "Half of the sources that are tried together have another's distances.",
+    ),
+    Mutant(
         "adjoint-never-searches",
         "semiring/cpu/routes/adjoint.py",
         "    if inexact(kind) and slack != 0:\n        search(",

@@ -31,9 +31,9 @@ from ...memory import require
 from ..intrinsics import kernel, one, times, zero
 from ..kinds import choose
 from ..pool import run
-from ..vectors import I64, Vectors, multiply, splat
+from ..vectors import I64, Vectors, emit, multiply, splat, transposed
 from .code import compiled
-from .equality import SLACK, better, emit_better, inexact, larger, limit, rounds
+from .equality import SLACK, better, emit_better, emit_limit, emit_size, inexact, larger, limit, rounds
 
 #: Sources whose sums are added up before they join those of others: the same for any number of threads.
 CHUNK = 64
@@ -79,6 +79,33 @@ def _tight(typing: Any, kind: Any, near: Any, worst: Any, w: Any) -> Any:
         return builder.zext(builder.bitcast(tight, ir.IntType(LANES)), I64)
 
     return types.uint64(kind, types.intp, types.intp, kind.scalar), codegen
+
+
+@intrinsic
+def _turned(
+    typing: Any, kind: Any, rows: Any, source: Any, row: Any, slack: Any, floor: Any, near: Any, worst: Any
+) -> Any:
+    """LANES columns of so many rows, `row` bytes apart, each column in one piece; and the worst that counts as equal.
+
+    The last row stands for those beyond it.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, rows, source, row, slack, floor, near, worst = args
+        if not kind.vector:
+            return context.get_dummy_value()
+        v, last, lines = Vectors(builder, kind, lanes=LANES), builder.sub(rows, I64(1)), []
+        for r in range(LANES):
+            at = emit(builder, "smin", I64(r), last)
+            lines.append(v.load(builder.add(source, builder.mul(at, row))))
+        doubt = (v.splat(slack), emit_size(builder, v.splat(floor))) if rounds(kind) else None
+        for j, line in enumerate(transposed(builder, lines)):
+            size = emit(builder, "fmax", emit_size(builder, line), doubt[1]) if doubt else None
+            v.store(line, near, j * LANES * kind.itemsize)
+            v.store(emit_limit(builder, kind, line, size, doubt and doubt[0]), worst, j * LANES * kind.itemsize)
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 3, kind.scalar, kind.scalar, types.intp, types.intp), codegen
 
 
 @intrinsic
@@ -129,13 +156,14 @@ def try_together(
 ) -> None:  # fmt: skip
     """hits[e] ← a bit for each of rows begin … end, at most LANES; near[j] and worst[j] have an entry for each."""
     n, rows = D.shape[1], end - begin
-    for j in range(n):
+    here, limits, row = np.intp(near.ctypes.data), np.intp(worst.ctypes.data), LANES * near.itemsize
+    source, wide = np.intp(D.ctypes.data) + begin * n * D.itemsize, n * D.itemsize
+    for j in range(0, n // LANES * LANES, LANES):
+        _turned(kind, rows, source + j * D.itemsize, wide, slack, floor, here + j * row, limits + j * row)
+    for j in range(n // LANES * LANES, n):
         for r in range(LANES):
             near[j, r] = D[begin + min(r, rows - 1), j]
-    for j in range(n):
-        for r in range(LANES):
             worst[j, r] = limit(kind, near[j, r], larger(kind, near[j, r], floor), slack)
-    here, limits, row = np.intp(near.ctypes.data), np.intp(worst.ctypes.data), LANES * near.itemsize
     for j in range(n):
         for e in range(begins[j], begins[j + 1]):
             hits[e] = _tight(kind, here + np.intp(tails[e]) * row, limits + j * row, weights[e])

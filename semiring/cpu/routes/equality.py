@@ -48,21 +48,29 @@ def inexact(typing: Any, kind: Any) -> Any:
     return types.boolean(kind), lambda context, builder, signature, args: ir.Constant(ir.IntType(1), rounds(kind))
 
 
+def emit_size(builder: Any, x: Any) -> Any:
+    """|x| of floats, scalars or vectors."""
+    none = ir.Constant(x.type, None)
+    return builder.select(builder.fcmp_ordered("<", x, none), builder.fsub(none, x), x)
+
+
+def emit_limit(builder: Any, kind: Any, d: Any, size: Any, slack: Any) -> Any:
+    """d, where ⊗ rounds worse by slack · size and a last digit: on scalars or vectors."""
+    if not rounds(kind):
+        return d
+    digit = float(np.finfo(kind.dtype).smallest_subnormal)
+    last = ir.Constant(d.type, [digit] * d.type.count if isinstance(d.type, ir.VectorType) else digit)
+    away = builder.fadd(builder.fmul(slack, size), last)
+    return (builder.fadd if semiring_of(kind).add.selects == "least" else builder.fsub)(d, away)
+
+
 @intrinsic
 def limit(typing: Any, kind: Any, d: Any, scale: Any, slack: Any) -> Any:
     """The worst entry that counts as d: d itself where ⊗ is exact, else slack · |scale| and a last digit away."""
-    least = semiring_of(kind).add.selects == "least"
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         _, d, scale, slack = args
-        if not rounds(kind):
-            return d
-        none = ir.Constant(d.type, 0.0)
-        size = builder.select(builder.fcmp_ordered("<", scale, none), builder.fsub(none, scale), scale)
-        away = builder.fadd(
-            builder.fmul(slack, size), ir.Constant(d.type, float(np.finfo(kind.dtype).smallest_subnormal))
-        )
-        return (builder.fadd if least else builder.fsub)(d, away)
+        return emit_limit(builder, kind, d, emit_size(builder, scale) if rounds(kind) else None, slack)
 
     return kind.scalar(kind, kind.scalar, kind.scalar, kind.scalar), codegen
 
