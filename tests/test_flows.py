@@ -648,11 +648,13 @@ def test_whole_distances_that_are_few_and_many(sign):
 
 @pytest.mark.parametrize("n", [9, 1 << 16, (1 << 16) + 1, 1 << 20])
 def test_arcs_are_sorted_by_their_heads(n):
-    from semiring.cpu.routes.adjoint import _sorted
+    from semiring.cpu.csr.backend import arranged
 
-    keys = np.random.default_rng(n).integers(0, n, 5000)
+    keys = np.random.default_rng(n).integers(0, n, 5000, dtype=np.int32)
     keys[:3] = n - 1, 0, n - 1
-    np.testing.assert_array_equal(_sorted(keys, n), np.argsort(keys, kind="stable"))
+    begins, order = arranged(keys, n)
+    np.testing.assert_array_equal(order, np.argsort(keys, kind="stable"))
+    np.testing.assert_array_equal(begins, np.searchsorted(keys[order], np.arange(n + 1)))
 
 
 def test_edges_that_weigh_less_than_the_doubt_of_a_distance():

@@ -785,14 +785,6 @@ MUTANTS = [
         "Vertices are taken in another order than their distances.",
     ),
     Mutant(
-        "adjoint-heads-by-their-low-half",
-        "semiring/cpu/routes/adjoint.py",
-        "    if n > 1 << 16:\n        order",
-        "    if False:\n        order",
-        "tests/test_flows.py::test_arcs_are_sorted_by_their_heads",
-        "Of many vertices, arcs into one are not together.",
-    ),
-    Mutant(
         "adjoint-wraps",
         "semiring/cpu/routes/adjoint.py",
         "            if counts[j] < 0:\n",

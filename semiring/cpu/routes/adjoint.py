@@ -28,6 +28,7 @@ from ... import dtypes
 from ...algebra import Semiring
 from ...errors import DivergenceError, DomainError
 from ...memory import require
+from ..csr.backend import arranged
 from ..intrinsics import kernel, one, times, zero
 from ..kinds import choose
 from ..pool import run
@@ -190,7 +191,8 @@ def into(
 ) -> None:
     """V[j].begin … V[j].end ← where the arcs found are that lead into j, origins ← their tails; V[j].owed ← 0.
 
-    words, before : workspace: a bit for each arc, and how many are found before each word
+    words, before : workspace: a bit for each arc, and how many are found before each word; how many lead into a vertex
+    could not be predicted, so that going through them takes a tenth longer where ties are many
     """
     for c in range(arcs):
         origins[c] = tails[found[c]]
@@ -204,6 +206,16 @@ def into(
         at, above = np.intp(stop // np.uint64(WORD)), stop % np.uint64(WORD)
         first, last = last, before[at] + np.uint32(_ones(words[at] & ((np.uint64(1) << above) - np.uint64(1))))
         V[j].begin, V[j].end, V[j].owed = first, last, 0.0
+
+
+@kernel
+def left_by_none(kind: Any, d: Any, waiting: Any, order: Any) -> Any:
+    """order ← the vertices that are reached and for which nothing waits, ascending; how many they are."""
+    known = np.uint32(0)
+    for j in range(len(d)):
+        order[known] = j
+        known += np.uint32((waiting[j] == 0) & (d[j] != zero(kind)))
+    return known
 
 
 @kernel
@@ -234,10 +246,7 @@ def tree(
     waiting: Any, order: Any,
 ) -> None:  # fmt: skip
     """Add what one source sends, asked[j] to vertex j, where the arcs that may be tight form a tree."""
-    known, done, of_vertices = np.uint32(0), np.uint32(0), len(through) > 0
-    for j in range(len(d)):
-        order[known] = j
-        known += np.uint32((waiting[j] == 0) & (d[j] != zero(kind)))
+    known, done, of_vertices = left_by_none(kind, d, waiting, order), np.uint32(0), len(through) > 0
     while order[done] != s:
         j = order[done]
         done += _ONE
@@ -287,10 +296,7 @@ def heads_first(kind: Any, d: Any, arcs: int, origins: Any, V: Any, waiting: Any
         waiting[j] = 0
     for c in range(arcs):
         waiting[origins[c]] += _ONE
-    known = done = np.uint32(0)
-    for j in range(len(d)):
-        order[known] = j
-        known += np.uint32((waiting[j] == 0) & (d[j] != zero(kind)))
+    known, done = left_by_none(kind, d, waiting, order), np.uint32(0)
     while done < known:
         j = order[done]
         done += _ONE
@@ -501,14 +507,6 @@ _SIGNATURE = "AuwuwuuaxxFtfffLlAAaahuuwuuf0uuuii"
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def _sorted(keys: np.ndarray, n: int) -> np.ndarray:
-    """The order of integers below n, equal ones as they come: by halves of 32 bits, which takes no comparisons."""
-    order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
-    if n > 1 << 16:
-        order = order[np.argsort((keys[order] >> 16).astype(np.uint16), kind="stable")]
-    return order
-
-
 class Space(NamedTuple):
     """What a thread works in, as `sums` takes it."""
 
@@ -564,13 +562,12 @@ class Adjoint:
         self.kind, (starts, heads, weights) = choose(semiring, dtype, False), edges
         self.n, self._rows = len(starts) - 1, 0
         self._side = self.n if self.kind.vector and self.n <= TOGETHER else 0
-        by_head = _sorted(heads, self.n)
+        begins, by_head = arranged(np.ascontiguousarray(heads, np.int32), self.n)
         self.heads, self.weights = heads[by_head].astype(np.uint32), weights[by_head].astype(dtype, copy=False)
         self.tails = np.repeat(np.arange(self.n, dtype=np.uint32), np.diff(starts))[by_head]
         self._place = np.empty(len(heads), np.uint32)  # of each arc, as they came
         self._place[by_head] = np.arange(len(heads))
-        self._starts, self._begins = starts.astype(np.uint64), np.zeros(self.n + 1, np.uint64)
-        np.cumsum(np.bincount(heads, minlength=self.n), out=self._begins[1:])
+        self._starts, self._begins = (x.astype(np.uint64) for x in (starts, begins))
         each = 2 * LANES * self._side * dtype.itemsize + (68 + 4 * FAR) * self.n + 11 * len(heads)
         require(threads * each, where=where, hint="Let fewer threads do it: SEMIRING_NUM_THREADS=1.")
         self._open: Any = None  # sums of sources that do not make a chunk yet
