@@ -142,7 +142,8 @@ def closure(
     DivergenceError
         If the closure does not exist; in min-plus `NegativeCycleError`, which names a cycle.
     ShapeError, DTypeError, DomainError
-        If A is not square, is not defined on this semiring, or holds NaN or values outside it.
+        If A is not square, is not defined on this semiring, or holds NaN or values outside it; or if integers of both
+        signs do not hold a walk, see Notes.
     ValueError
         If arguments do not go together.
     MemoryNeeded
@@ -163,11 +164,12 @@ def closure(
 
     Notes
     -----
-    Integers saturate at the dtype's maximum, which stands for ∞. With edges of both signs a distance that fits is
-    missed where a part of its walk does not, and a longer walk may stand for it: take a wider dtype, or
-    `shortest_paths`, which refuses what does not fit. A cycle of m edges that only rounding makes negative, by no more
-    than 2√m · eps times the largest sum along a part of it, is none; where its sums are exact, the sign decides. In
-    (+, ×) there is no limit where rounding cannot tell the spectral radius from 1.
+    Integers saturate at the dtype's maximum, which stands for ∞; a distance that fits is exact. With edges of both
+    signs it might be lost to a part of its walk that does not fit: the closure is then computed again in int32 or
+    int64, for which memory is asked anew; of int64, in place, over several ranks and within limits it is refused. A
+    cycle of m edges that only rounding makes negative, by no more than 2√m · eps times the largest sum along a part of
+    it, is none; where its sums are exact, the sign decides. In (+, ×) there is no limit where rounding cannot tell the
+    spectral radius from 1.
 
     O(n³): a dense matrix takes n³ pairs, each one ⊕ with one ⊗, and next to its n² entries a workspace that `plan`
     counts in bytes; squaring takes log₂ n times as many. The recursion is D'Alberto and Nicolau 2007, section 3, and

@@ -18,6 +18,7 @@ from semiring.product import common
 from semiring.survey import survey
 from semiring.types import DType
 
+from .convergence.divergence import may_diverge
 from .graph.entries import over
 from .graph.nulls import warn_of_ambiguous
 from .reading.options import NullValue, nulls_of
@@ -97,7 +98,9 @@ def closed_together(
             batch = xp.full((len(chosen), m, m), dtypes.zero(s, arrays[0].dtype), arrays[0].dtype)
             for A, i in zip(batch, chosen, strict=True):
                 A[: sizes[i], : sizes[i]] = arrays[i]
-            for D, i in zip(close(batch, overwrite=True, null_value=None), chosen, strict=True):
+            # What may have no closure, or is computed in a wider dtype, must still be there then.
+            kept = s.idempotent and any(may_diverge(s, survey(X, s, where="closure"), m) for X in arrays)
+            for D, i in zip(close(batch, overwrite=not kept, null_value=None), chosen, strict=True):
                 found[i] = taken[i].give_back(D[: sizes[i], : sizes[i]].copy(), where="closure")
     return found
 

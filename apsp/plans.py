@@ -46,7 +46,8 @@ class Plan:
         the workspace, copies (of an A in another dtype; of an A that may diverge, to name a cycle; of a result from
         packed bits), and what is computed from the closure at once (predecessors; rows and columns that are stored; of
         an elimination the table that `closure` returns). Powers or partial sums of a matrix over a semiring that is not
-        idempotent, if only they show whether the closure exists, are not included: they have a check of their own.
+        idempotent, if only they show whether the closure exists, are not included: they have a check of their own. So
+        has a second closure, of integers that saturate, in a wider dtype.
         Over ranks on the host that of all ranks of a machine; over GPUs, that of the fullest.
     engine : str
         "dense", "elimination", "searches", "scipy", "hops", "essential", "levels" or "united"; "streamed" for a dense

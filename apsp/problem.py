@@ -25,7 +25,7 @@ from semiring.survey import Survey, fast, survey, united
 from semiring.types import Array, DType
 
 from . import estimates
-from .convergence import divergence
+from .convergence import divergence, saturation
 from .graph import Graph
 from .graph.entries import over
 from .graph.nulls import Nulls
@@ -97,6 +97,16 @@ class Problem:
     def may_diverge(self) -> bool:
         """Whether such entries can make a closure that does not exist."""
         return divergence.may_diverge(self.semiring, self.seen, self.n)
+
+    @cached_property
+    def may_saturate(self) -> bool:
+        """Whether a walk can weigh more than such integers hold."""
+        return saturation.possible(dtypes.parts(self.matrix), self.dtype, self.semiring, self.n)
+
+    @cached_property
+    def may_lose(self) -> bool:
+        """Whether a distance can be lost to a part of its walk that integers do not hold."""
+        return saturation.mixed(self.seen, self.dtype, self.semiring) and self.may_saturate
 
     @property
     def preserved(self) -> bool:

@@ -18,14 +18,15 @@ from semiring.catalog import min_plus
 from semiring.compiling import clock, uncounted
 from semiring.cycles import restore, reweight
 from semiring.devices import module
-from semiring.errors import DivergenceError
+from semiring.errors import DivergenceError, DomainError, MemoryNeeded
 from semiring.memory import require
 from semiring.observed import Callback, Clock, Observed, Observer, Progress
 from semiring.potentials import potentials_of
+from semiring.survey import survey
 from semiring.types import Array
 
 from . import schedules
-from .convergence import settle
+from .convergence import saturation, settle
 from .plans import Plan
 from .problem import HINT, ROUTES, Memory, Problem, location
 from .wants import Request
@@ -66,7 +67,7 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
             return solved
     if not problem.may_diverge:
         return _follow(problem, ops, plan, request)
-    overwritten = problem.memory is Memory.OVERWRITE
+    overwritten, loses = problem.memory is Memory.OVERWRITE, request.table and problem.may_lose
     potential = settle.precaution(A, s, problem.seen, overwrite=overwritten)
     try:
         solved = _follow(problem, ops, plan, request, potential)
@@ -80,7 +81,36 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
     if potential is not None:
         del solved
         solved = _follow(problem, ops, plan, request, potential)
-    return solved
+    return _exact(problem, solved, request) if loses else solved
+
+
+def _exact(problem: Problem, solved: Solved, request: Request) -> Solved:
+    """The closure of integers of both signs; in a wider dtype, if any have saturated on their way.
+
+    Raises
+    ------
+    DomainError
+        If there is no wider one, or the matrix is overwritten, or there is no memory for it.
+    """
+    s, D, A = problem.semiring, solved.matrix, problem.matrix
+    try:
+        saturation.refuse_in_matrix(D, s, where=getattr(request, "where", "closure"))
+        return solved
+    except DomainError as error:
+        if problem.memory is Memory.OVERWRITE:
+            raise settle.lost(error) from None
+        wide = saturation.wider(A.dtype, s, problem.n)
+        if wide is None:
+            raise
+        try:
+            require(problem.n**2 * wide.itemsize, problem.device, where="closure", hint=HINT)
+            widened = saturation.widened(A, wide, s)
+            seen = survey(widened, s, where="closure")
+            found = _solve_one(replace(problem, matrix=widened, memory=Memory.OWNED, seen=seen), request, None)
+        except MemoryNeeded:
+            raise error from None
+    saturation.narrowed(found.matrix, D)
+    return replace(solved, seconds=solved.seconds + found.seconds)
 
 
 def _require(problem: Problem, plan: Plan, request: Request) -> None:
@@ -223,10 +253,9 @@ def _one_by_one(problem: Problem, request: Request) -> Any:
         part = replace(problem.part(index), origin=None)
         try:
             closed = solve(part, replace(request, callback=report)).matrix
-        except DivergenceError as error:
+        except (DivergenceError, DomainError) as error:
             before = ", those before it are closed" if overwritten and index else ""
-            message = f"{error} It is matrix {index} of the batch{before}."
-            raise type(error)(message, error.vertex, error.cycle) from None
+            raise settle.noted(error, f" It is matrix {index} of the batch{before}.") from None
         if closed is not part.matrix:
             part.matrix[...] = closed
         del closed  # before the next one is made

@@ -28,6 +28,8 @@ class Request:
         The backend's own: `threads` on the CPU, `per_thread` on a GPU.
     paths : bool
         Whether predecessors are found at once, along with the distances.
+    table : bool
+        Whether the matrix is the answer: of integers that saturate on the way, it is then computed in a wider dtype.
     """
 
     schedule: str = "auto"
@@ -36,6 +38,7 @@ class Request:
     timed: bool = False
     options: dict[str, Any] = field(default_factory=dict)
     paths: bool = False
+    table: bool = True
 
     @classmethod
     def of(cls, *, threads: int | None = None, per_thread: int | None = None, **request: Any) -> Self:

@@ -243,8 +243,13 @@ def test_integers_saturate_and_never_wrap(dtype):
     assert D[0, 1] == info.max - 1
     B = A.copy()
     B[0, 1], B[1, 2], B[2, 3] = info.min + 5, -10, 100
+    if dtype == "int64":  # 0 → 3 fits, and would be lost
+        with pytest.raises(DomainError, match="from 0 to 2 that goes beyond"):
+            closure(B)
+        return
     D = closure(B)
     assert D[0, 2] == info.min
+    assert D[0, 3] == info.min + 95
     assert D[3, 0] == info.max
 
 

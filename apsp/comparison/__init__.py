@@ -19,6 +19,7 @@ from semiring.catalog import get
 from semiring.random import random_matrix
 from semiring.types import Array, DType
 
+from ..convergence import saturation
 from ..generate import cycle, random_graph
 from ..large.sources import matrix_or_graph
 from ..log import Parts
@@ -121,7 +122,10 @@ def compare(
         problem = question.problem
         question.report_zeros(problem.seen)
         if problem.may_diverge:
-            solve(replace(problem, memory=Memory.READ_ONLY), Request())  # raises if the closure does not exist
+            # Raises if the closure does not exist.
+            solved = solve(replace(problem, memory=Memory.READ_ONLY), Request(table=False))
+            if problem.may_lose:  # schedules would differ
+                saturation.refuse_in_matrix(solved.matrix, s, where="compare")
         predicted = measure.predicted(found, len(problem.matrix), s, problem.dtype, limit)
         report = Parts("compare", predicted, callback)
         rows = measure.rows(problem.matrix, s, found, known={}, limit=limit, report=report)

@@ -18,6 +18,7 @@ from semiring.survey import fast
 from semiring.verbs import Verb
 
 from .. import schedules
+from ..convergence import saturation
 from ..display import notebook, output
 from ..display.terminal import aligned
 from ..plans import make_plan
@@ -281,7 +282,10 @@ def closure_and_steps(question: Question) -> tuple[Array, Steps]:
     ops = question.problem.bind(question.wants)
     original = np.array(matrix if isinstance(matrix, np.ndarray) else ops.download(matrix))
     closed = question.in_kind(answer(question).engine.storage)  # raises if there is none; may overwrite the matrix
-    return closed, _record(question, original)
+    wide = saturation.wider(original.dtype, question.semiring, len(original)) if question.problem.may_lose else None
+    return closed, _record(
+        question, original if wide is None else saturation.widened(original, wide, question.semiring)
+    )
 
 
 def _record(question: Question, original: np.ndarray) -> Steps:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.cycles import Lengths
-from semiring.errors import DivergenceError
+from semiring.errors import SemiringError
 from semiring.memory import require
 from semiring.survey import Survey
 from semiring.types import Array
 
 from . import divergence, series
+
+E = TypeVar("E", bound=SemiringError)
 
 
 def precaution(A: Array, semiring: Semiring, survey: Survey, *, overwrite: bool) -> np.ndarray | None:
@@ -73,10 +77,15 @@ def settle(D: Array, A: Array, semiring: Semiring, survey: Survey) -> np.ndarray
     return None
 
 
-def lost(error: DivergenceError) -> DivergenceError:
+def lost(error: E) -> E:
     """The same error, with a note that the matrix is already overwritten."""
-    message = f"{error} With overwrite=True the entries of A are lost by now; leave it out to keep them."
-    return type(error)(message, error.vertex, error.cycle)
+    return noted(error, " With overwrite=True the entries of A are lost by now; leave it out to keep them.")
+
+
+def noted(error: E, note: str) -> E:
+    """The same error, with a note at its end."""
+    error.args = (f"{error}{note}", *error.args[1:])
+    return error
 
 
 def reflexive(D: Array, semiring: Semiring) -> None:

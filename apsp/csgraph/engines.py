@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse.csgraph as scipys
 
+from semiring import dtypes
 from semiring.backend import bind
 from semiring.catalog import min_plus
 from semiring.compiling import clock
@@ -18,9 +19,9 @@ from semiring.devices import host
 from semiring.memory import require
 from semiring.observed import Callback
 
+from ..convergence.saturation import possible
 from ..engines.base import Engine
 from ..engines.elimination import spent
-from ..engines.saturation import possible
 from ..engines.structures import STRUCTURES
 from ..question import FEW, Question
 from ..road import answer
@@ -74,7 +75,8 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
         if searched < SHORT and options.engine == "auto":
             return scipys.dijkstra(network.csr, indices=sources).astype(network.dtype, copy=False)
     # Integers that may saturate: every distance is looked at, as `shortest_paths` does.
-    exact = possible(network.weights if network.dense is None else network.dense, min_plus, network.n)
+    weights = network.weights if network.dense is None else network.dense
+    exact = possible(dtypes.parts(weights), weights.dtype, min_plus, network.n)
     many = network.dense is not None and network.has_many_arcs
     closed = sources is None and (few or many) and not cold
     matrix = not exact and (

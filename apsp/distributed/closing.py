@@ -7,16 +7,17 @@ from concurrent.futures import Future
 
 import numpy as np
 
+from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.bits import BitMatrix
 from semiring.cycles import restore, reweight
 from semiring.distributed import World
-from semiring.errors import DivergenceError, DTypeError, ShapeError
+from semiring.errors import DivergenceError, DomainError, DTypeError, ShapeError
 from semiring.observed import Callback
 from semiring.survey import Survey
 from semiring.types import Array
 
-from ..convergence import divergence, settle
+from ..convergence import divergence, saturation, settle
 from .matrix import DistributedMatrix
 
 
@@ -60,6 +61,8 @@ def close(
     seen = M.seen
     on_survey(seen)
     diverges = divergence.may_diverge(semiring, seen, M.n)
+    loses = diverges and saturation.mixed(seen, A.dtype, semiring)
+    loses = loses and saturation.possible(dtypes.parts(A), A.dtype, semiring, M.n)
     potential = settle.precaution(A, semiring, seen, overwrite=overwrite) if diverges else None
     D, ready = (A, None) if overwrite or (owned and not diverges) else _allocate_result(M, A)
     if potential is None:
@@ -71,7 +74,9 @@ def close(
             return D
         try:
             potential = settle.settle(D, None if overwrite else A, semiring, seen)
-        except DivergenceError as error:
+            if loses:
+                saturation.refuse_in_matrix(D, semiring, where="closure")
+        except (DivergenceError, DomainError) as error:
             raise settle.lost(error) if overwrite else error from None
     if potential is None:
         return D

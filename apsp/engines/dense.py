@@ -20,7 +20,7 @@ from ..problem import Memory, Problem
 from ..solve import solve
 from .base import BLOCK, Engine, Kind
 from .packed import closed_uncondensed, plan_of_all
-from .saturation import possible, refuse_saturated
+from .saturation import refuse_saturated
 
 if TYPE_CHECKING:
     from ..question import Question
@@ -148,11 +148,11 @@ def _open(question: Question, plan: Plan) -> Engine:
     problem = question.problem
     if problem.seen.ambiguous:
         question.report_zeros(problem.seen)
-    far = not question.wants.table and possible(problem.matrix, question.semiring, question.n)
+    far = problem.dtype.kind == "i" and not question.wants.table and problem.may_saturate
     solved = solve(problem, question.wants, None if question.listed else plan)
     engine = Dense(solved.matrix, solved.seconds)
     if far:
-        refuse_saturated(engine, question.graph, question.semiring)
+        refuse_saturated(engine, question.graph.labels, question.semiring)
     return engine
 
 

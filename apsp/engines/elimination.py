@@ -22,10 +22,10 @@ from semiring.sparse.order import even
 from semiring.types import Array, Blocks
 
 from .. import estimates
+from ..convergence import saturation
 from ..estimates import Estimate
 from ..graph import Graph
 from ..graph.reweighted import weights_of
-from . import saturation
 from .base import Changed, Edges, Engine, Kind, offer
 from .bounds import Bounds
 from .structures import STRUCTURES

@@ -20,7 +20,7 @@ from ..plans import Plan
 from ..problem import ROUTES, Memory
 from .base import Engine, Kind
 from .dense import Dense
-from .saturation import refuse_where_far
+from .saturation import refuse_after
 from .stored import Stored
 
 if TYPE_CHECKING:
@@ -131,8 +131,7 @@ def _open(question: Question, plan: Plan) -> Engine:
         return Dense(D, clock() - begun)
     found = solving.closed(question.source, s, wants, ranks, question.report_zeros)
     engine: Engine = Dense(found) if isinstance(found, np.ndarray) else Stored(found)
-    if not wants.table:
-        refuse_where_far(engine, question.graph, s)
+    refuse_after(question, engine, question.once(_windows))
     engine.seconds = getattr(found, "seconds", clock() - begun)
     return engine
 

@@ -13,11 +13,11 @@ import numpy as np
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.devices import module, on_device
-from semiring.errors import DomainError
 from semiring.sparse.cycles import Weighted
 from semiring.types import Array
 
 from .. import estimates
+from ..convergence.saturation import too_far
 from ..estimates import Estimate
 from ..plans import Plan
 from .base import BLOCK, Engine, Kind, offer
@@ -184,10 +184,7 @@ def narrowed(
         k, q = np.argwhere(wrong)[0].tolist()
         ends = [labels[int(i[k])], labels[q if j is None else int(j[q])]]
         u, v = ends[::-1] if backwards else ends
-        raise DomainError(
-            f"shortest_paths: every distance must fit {dtype}, got {int(D[k, q])} from {u!r} to {v!r}. "
-            "Say dtype='float64', which rounds, or a wider integer."
-        )
+        raise too_far(f"{int(D[k, q])} from {u!r} to {v!r}", dtype, where="shortest_paths")
     with on_device(D):
         out = module(D).full(D.shape, dtypes.zero(semiring, dtype), dtype)
     out[reached] = D[reached]

@@ -24,7 +24,7 @@ from ..saving.tiles import HELD, TILES, rows_as_store
 from . import dense
 from .base import BLOCK, Engine, Kind
 from .dense import Dense
-from .saturation import refuse_where_far
+from .saturation import refuse_after
 from .stored import Stored
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def _open(question: Question, plan: Plan) -> Engine:
     else:
         D = large.close(wants.callback)
     engine: Engine = Dense(D) if isinstance(D, np.ndarray) else Stored(D)
-    if not large.ordinary and not wants.table:
-        refuse_where_far(engine, question.graph, question.semiring, wants.limits.memory)
+    if not large.ordinary:
+        refuse_after(question, engine, large.source)
     engine.seconds = clock() - begun
     return engine
 

@@ -1,12 +1,13 @@
 """Integers near the ends of their dtype, by every engine and question, held to Python's integers.
 
-A distance is exact, or a DomainError names a pair whose distance the dtype does not hold; closures saturate, and never
-wrap.
+A distance is exact, or a DomainError names a pair whose distance the dtype does not hold; tables of `closure` are exact
+where the dtype holds a distance, and saturate where it does not.
 """
 
 from __future__ import annotations
 
 import re
+import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,10 +18,11 @@ import numpy as np
 import scipy.sparse as sp
 
 import semiring
-from apsp import closure, shortest_paths
+from apsp import closure, schedules, shortest_paths
 from apsp import question as asked
 from apsp.graph import Graph
 from apsp.result import Result
+from semiring.distributed import world
 from semiring.errors import DivergenceError, DomainError, DTypeError
 
 from . import oracle
@@ -69,7 +71,7 @@ def case(draw: Draw) -> None:
     few = draw.pick((asked.FEW, 0))
     draw.note(few=few)
     with mock.patch.object(asked, "FEW", few):
-        draw.pick((_paths, _paths, _paths, _update, _closure))(draw)
+        draw.pick((_paths, _paths, _closure, _update, _closure))(draw)
 
 
 def _lengths(draw: Draw, dtype: np.dtype) -> Lengths:
@@ -297,42 +299,79 @@ def _update(draw: Draw) -> None:
 
 
 def _closure(draw: Draw) -> None:
-    """A closure saturates: at ∞ where all lengths lead away from 0, and never to what beats the truth."""
+    """A table is exact, its ends what they stand for or what lies beyond them; int64 of both signs may be refused."""
     dtype = np.dtype(draw.pick(INTEGERS))
     g = _lengths(draw, dtype)
     s, info = g.semiring, np.iinfo(dtype)
     zero = info.max if s.zero == np.inf else info.min
-    kind = draw.pick(("dense", "Graph", "coo"))
-    if kind == "dense":
-        source: Any = np.full((g.n, g.n), zero, dtype)
+    kinds = ("dense", "Graph", "coo", "batch", "in place", "steps", "windows", "checkpoint", "ranks")
+    kind = draw.pick(kinds if _device == "cpu" else kinds[:5])
+    if (
+        draw.chance(10) and kind not in ("Graph", "coo") and s.mul.saturating and g.n <= 10 and g.edges
+    ):  # the other end is a number
+        u, v, _ = g.edges[0]
+        g.edges[0] = u, v, info.max + info.min - zero
+        W = np.full((g.n, g.n), np.inf, object)
         for u, v, w in g.edges:
-            source[u, v] = w
-    else:
-        source = g.graph(dtype.name)
-        if kind == "coo":
-            source = sp.coo_array((source.weights, (source.rows, source.cols)), shape=(g.n, g.n))
-    draw.note(dtype=dtype.name, kind=kind)
+            W[u, v] = w if zero > 0 else -w
+        best = oracle.shortest(W)
+        g.best = best if best is None or zero > 0 else -best
+    source: Any = np.full((g.n, g.n), zero, dtype)
+    for u, v, w in g.edges:
+        source[u, v] = w
+    schedule = draw.pick(("auto", "auto", *schedules.names()))
+    draw.note(dtype=dtype.name, kind=kind, schedule=schedule, edges=g.edges, best=g.best)
     try:
-        D = closure(source, s, dtype=dtype, device=None if _device == "cpu" else _device)
-    except DivergenceError:  # walks that saturate may seem to be cycles without a limit
-        assert g.best is None or g.beyond(dtype).any(), "the closure exists, and was refused"
+        D = host(_table(source, kind, schedule, g, dtype))
+    except DivergenceError:
+        assert g.best is None, "the closure exists, and was refused"
         return
-    D = host(D)
+    except DomainError as error:
+        wide = dtype.itemsize == 8 or kind in ("in place", "windows", "checkpoint", "ranks")
+        assert wide, f"a table that a wider dtype holds was refused: {error}"
+        assert kind != "in place" or "are lost" in str(error)
+        assert len({w < 0 for _, _, w in g.edges if w}) == 2
+        assert g.best is None or (g.beyond(dtype) | (g.best == info.max + info.min - zero)).any(), error
+        return
     assert D.dtype == dtype
-    if g.best is None:
-        assert any(w < 0 for _, _, w in g.edges) and any(w > 0 for _, _, w in g.edges)
-        signs = {w < 0 for _, _, w in g.edges if w}
-        assert len(signs) == 2, "the closure does not exist, and was given"
-        return
+    assert g.best is not None, "the closure does not exist, and was given"
     gone = np.abs(g.best) == np.inf
     exact = np.where(
         gone, np.where(g.best > 0, info.max, info.min), np.clip(np.where(gone, 0, g.best), info.min, info.max)
     )
-    exact = exact.astype(dtype)
-    away = {(w > 0) == (s.name == "min_plus") for _, _, w in g.edges if w}
-    if not g.beyond(dtype).any() or away <= {True}:
-        np.testing.assert_array_equal(D, exact)
+    np.testing.assert_array_equal(D, exact.astype(dtype))
+
+
+def _table(source: np.ndarray, kind: str, schedule: str, g: Lengths, dtype: np.dtype) -> Any:
+    """The closure, asked for in one of the ways there are."""
+    options: dict[str, Any] = {"dtype": dtype, "device": None if _device == "cpu" else _device}
+    options |= {"null_value": None, "schedule": schedule}
+    before = source.copy()
+    if kind == "batch":
+        D = closure(np.stack([np.full_like(source, source.dtype.type(0)), source]), g.semiring, **options)[1]
+    elif kind == "in place":
+        return closure(source, g.semiring, overwrite=True, **options)
+    elif kind == "steps":
+        if g.n > 32:
+            return closure(source, g.semiring, **options)
+        D, steps = closure(source, g.semiring, steps=True, **options)
+        info, last = np.iinfo(dtype), steps[len(steps) - 1].matrix
+        if schedule != "squaring":
+            np.testing.assert_array_equal(np.clip(last, info.min, info.max), D)
+    elif kind in ("windows", "checkpoint"):
+        with tempfile.TemporaryDirectory() as folder:
+            place = {"output": f"{folder}/d"} if kind == "windows" else {"checkpoint": f"{folder}/c"}
+            options |= {"schedule": "auto", "memory": "1 MiB" if kind == "windows" and g.n >= 300 else None}
+            D = np.asarray(closure(source, g.semiring, threads=1, **options, **place)[:])
+    elif kind == "ranks":
+        options = {"dtype": dtype, "null_value": None}
+        D = closure(source, g.semiring, gpus=world(ranks=2), **options)
+    elif kind == "dense":
+        D = closure(source, g.semiring, **options)
     else:
-        assert not ((D > exact) if s.name == "max_plus" else (D < exact)).any(), (
-            "a sum wrapped, or beats the best there is"
-        )
+        graph: Any = g.graph(dtype.name)
+        if kind == "coo":
+            graph = sp.coo_array((graph.weights, (graph.rows, graph.cols)), shape=(g.n, g.n))
+        return closure(graph, g.semiring, **{k: v for k, v in options.items() if k != "null_value"})
+    np.testing.assert_array_equal(source, before)
+    return D

@@ -302,9 +302,9 @@ MUTANTS = [
     ),
     Mutant(
         "bounded-from-below",
-        "apsp/engines/saturation.py",
-        "(block == info.min) | (block == info.max)",
-        "(block == info.max)",
+        "apsp/convergence/saturation.py",
+        "(found == info.min) | (found == info.max)",
+        "(found == info.max)",
         "tests/test_engines.py::test_a_distance_beyond_the_integers_is_refused_by_elimination_too",
         "A distance below the integers is answered.",
     ),

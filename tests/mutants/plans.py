@@ -311,7 +311,7 @@ MUTANTS = [
     ),
     Mutant(
         "message-saturated",
-        "apsp/engines/saturation.py",
+        "apsp/convergence/saturation.py",
         "u, v = labels[int(sources[bad[k]])], labels[int(j)]",
         "u, v = labels[int(j)], labels[int(sources[bad[k]])]",
         "tests/test_engines.py::test_a_distance_beyond_the_integers_is_refused_by_elimination_too",

@@ -1,0 +1,151 @@
+"""Closures of integers of both signs near the ends of their dtype: exact as Python's integers are, or refused."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+
+from apsp import closure, compare, schedules, shortest_paths
+from semiring.distributed import world
+from semiring.errors import DivergenceError, DomainError, MemoryNeeded
+
+#: 0 → 2 → 1 → 3 weighs 30,361, of which 2 → 1 → 3 is beyond int16.
+EDGES = {(0, 2): -3917, (1, 2): -13987, (1, 3): 14197, (2, 1): 20081, (3, 2): -21827}
+
+
+def matrix(edges, n, dtype, s="min_plus"):
+    info = np.iinfo(dtype)
+    A = np.full((n, n), info.max if s == "min_plus" else info.min, dtype)
+    for (u, v), w in edges.items():
+        A[u, v] = w if s == "min_plus" else -w
+    return A
+
+
+def best(edges, n):
+    """All distances by Python's integers; None at a negative cycle."""
+    D = [[0 if u == v else edges.get((u, v), math.inf) for v in range(n)] for u in range(n)]
+    if any(edges.get((u, u), 0) < 0 for u in range(n)):
+        return None
+    for k in range(n):
+        for u in range(n):
+            for v in range(n):
+                D[u][v] = min(D[u][v], D[u][k] + D[k][v])
+        if any(D[u][u] < 0 for u in range(n)):
+            return None
+    return D
+
+
+def stored(D, dtype, s):
+    """Those distances as the dtype holds them: an end is what lies beyond it, or no path."""
+    info, sign = np.iinfo(dtype), 1 if s == "min_plus" else -1
+    return np.array([[int(max(info.min, min(info.max, sign * x))) for x in row] for row in D], dtype)
+
+
+def hostile(rng, dtype, n):
+    """Edges of both signs: any, or those of lengths that potentials make non-negative."""
+    info = np.iinfo(dtype)
+    draw = partial(rng.integers, dtype=np.int64)
+    h = draw(-(info.max // 2), info.max // 2, n).tolist() if rng.random() < 0.7 else [0] * n
+    low = 0 if any(h) else -info.max
+    edges = {}
+    for u, v in np.argwhere(rng.random((n, n)) < rng.choice([0.3, 0.6, 1.0])).tolist():
+        w = int(draw(low, info.max)) // int(draw(1, 5)) + h[u] - h[v]
+        edges[u, v] = max(-info.max, min(info.max - 1, w))
+    return edges
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
+@pytest.mark.parametrize("s", ["min_plus", "max_plus"])
+def test_a_distance_that_fits_is_exact(dtype, s):
+    rng, given = np.random.default_rng(7), 0
+    for index in range(250):
+        n = int(rng.integers(2, 9))
+        edges = EDGES if not index and dtype == "int16" else hostile(rng, dtype, n)
+        n = 4 if edges is EDGES else n
+        A, expected = matrix(edges, n, dtype, s), best(edges, n)
+        before = A.copy()
+        try:
+            D = closure(A, s, null_value=None, schedule=("auto", *schedules.names())[index % 6])
+        except DivergenceError:
+            assert expected is None
+        except DomainError:
+            assert dtype == "int64"
+            assert expected is None or any(abs(x) >= 2**63 - 1 for row in expected for x in row if x < math.inf)
+        else:
+            assert expected is not None, edges
+            np.testing.assert_array_equal(D, stored(expected, dtype, s), err_msg=str(edges))
+            given += 1
+        np.testing.assert_array_equal(A, before)
+    assert given > 100
+
+
+def test_batches_steps_and_lists_of_matrices():
+    A, D = matrix(EDGES, 4, "int16"), stored(best(EDGES, 4), "int16", "min_plus")
+    calm = np.zeros((4, 4), "int16")
+    np.testing.assert_array_equal(closure(np.stack([calm, A]), null_value=None), [calm, D])
+    np.testing.assert_array_equal(closure([calm[:2, :2], A], null_value=None)[1], D)
+    with pytest.raises(DivergenceError) as raised:
+        closure([calm, calm - 1], null_value=None)
+    assert "overwrite" not in str(raised.value)
+    found, steps = closure(A, null_value=None, steps=True)
+    np.testing.assert_array_equal(found, D)
+    np.testing.assert_array_equal(steps[len(steps) - 1].matrix[0], D[0])
+
+
+def test_a_number_at_the_other_end_is_a_number():
+    A = matrix({(0, 1): -(2**15), (1, 2): 5}, 3, "int16")
+    assert closure(A, null_value=None)[0].tolist() == [0, -(2**15), -(2**15) + 5]
+
+
+def test_what_is_refused_says_so_and_its_way_out_works(monkeypatch, tmp_path):
+    """In place, in several parts, within limits, where no wider dtype fits, or there is none."""
+    A, D = matrix(EDGES, 4, "int16"), stored(best(EDGES, 4), "int16", "min_plus")
+    says = r"closure: every distance must fit int16, got a walk from 0 to 3 that goes beyond ±32767\. Say dtype='int64'"
+    apart = [
+        {"gpus": world(ranks=2)},
+        {"checkpoint": tmp_path / "ck"},
+        {"gpus": world(ranks=2), "output": tmp_path / "d"},
+    ]
+    for options in apart:
+        with pytest.raises(DomainError, match=says):
+            closure(A, null_value=None, **options)
+    with pytest.raises(DomainError, match=f"{says}.*are lost by now"):
+        closure(A.copy(), null_value=None, overwrite=True)
+    with pytest.raises(
+        DomainError, match=f"{says}.*are lost by now.*matrix 1 of the batch, those before it are closed"
+    ):
+        closure(np.stack([A * 0, A]), null_value=None, overwrite=True)
+    with pytest.raises(DomainError, match=says.replace("closure:", "compare:")):
+        compare(A, null_value=None, devices=["cpu"])
+    for way in ("int64", "float64"):
+        assert closure(A, null_value=None, dtype=way)[0, 3] == D[0, 3] == 30361
+    monkeypatch.setattr("apsp.solve.require", partial(_refuse_a_second_matrix, A.size * 4))
+    with pytest.raises(DomainError, match=says):
+        closure(A, null_value=None)
+
+
+def _refuse_a_second_matrix(least, needed, *device, **texts):
+    if needed == least:
+        raise MemoryNeeded("no")
+
+
+def test_integers_of_64_bits_are_refused_and_floats_are_a_way_out():
+    top = 2**63 - 1
+    A = matrix({(0, 1): 2**62 + 1, (1, 2): 2**62 + 3, (2, 3): -(2**62) - 7}, 4, "int64")
+    for call in (closure, shortest_paths):
+        with pytest.raises(
+            DomainError, match=r"from 0 to 2 that goes beyond .*Pass weights as floats, which round; a missing"
+        ):
+            call(A, null_value=None)
+    assert closure(np.where(top == A, np.inf, A))[0, 3] == 2.0**62
+
+
+def test_one_sign_saturates_as_ever():
+    """Where all lengths lead away from 0, nothing comes back from an end: it stands for what lies beyond."""
+    for dtype in ("int16", "int64"):
+        top = np.iinfo(dtype).max
+        A = matrix({(0, 1): top - 1, (1, 2): 7}, 3, dtype)
+        assert closure(A)[0].tolist() == [0, top - 1, top]
+        B = matrix({(0, 1): top - 1, (1, 2): 7}, 3, dtype, "max_plus")
+        assert closure(B, "max_plus", null_value=None)[0].tolist() == [0, 1 - top, -top - 1]
