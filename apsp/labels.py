@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -316,6 +317,9 @@ def number_ends(tails: Sequence[Label], heads: Sequence[Label]) -> tuple[Labels,
     except TypeError as error:
         raise VertexError(f"Graph: labels must be hashable (integers, strings, tuples, …), got {error}.") from None
     names = list(met)
+    strange = next((name for name in names if isinstance(name, float) and not math.isfinite(name)), None)
+    if strange is not None:
+        raise VertexError(f"Graph: a vertex must be a name or a finite number, got {strange}. Leave its edges out.")
     try:
         names.sort()
     except TypeError:

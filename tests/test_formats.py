@@ -210,6 +210,7 @@ class TestReading:
             "pajek": "\n".join(nx.generate_pajek(nx.path_graph(2))),
             "dimacs": "c hello\np sp 2 1\na 1 2 3\n",
             "plain": "2 1\n0 1 5\n",
+            "matrix": "# matrix of 2 rows and 2 columns\n0 1\n1 0\n",
             "matrixmarket": "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n",
             "npy": npy(np.eye(2)),
             "npz": npz(matrix=np.eye(2)),
@@ -259,7 +260,7 @@ class TestReading:
             "source;target;weight\na;b;3\n": ("a", "b"),
             "p sp 2 1\na 1 2 3\n": (1, 2),
             "2 1\n0 1 5\n": (0, 1),
-            "5 7\n7 9\n": (5, 7, 9),
+            "5 7\n7 9\n5 9\n": (5, 7, 9),
             "a b 3\n--END--\n": ("a", "b"),
             "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n": (1, 2),
         }
@@ -279,7 +280,7 @@ class TestReading:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert read(put(tmp_path / "h.txt", "# c\n5 0\n")).edge_count == 1
-            assert read(put(tmp_path / "h.txt", "5 0\n1 2\n")).edge_count == 2
+            assert read(put(tmp_path / "h.txt", "5 0\n1 2\n3 4\n")).edge_count == 3
             assert read(put(tmp_path / "h.snap", "5 0\n")).edge_count == 1
 
     def test_snap_says_whether_edges_lead_both_ways(self, tmp_path):

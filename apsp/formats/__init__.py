@@ -11,12 +11,13 @@
 | npy          | .npy            | 0 … n − 1        | the matrix         |
 | npz          | .npz            | stored, if any   | matrix or edges    |
 | plain        | .plain          | 0 … n − 1        | yes                |
+| matrix       | .matrix         | 0 … n − 1        | bare numbers       |
 | metis        | .graph          | 1 … n            | positive integers, if any |
 | geojson      | .geojson        | properties, or coordinates | a property |
 | graphml, gml, pajek | .graphml .gml .net | names   | an attribute       |
 | graph6       | .g6             | 0 … n − 1        | no                 |
 
-Those of the last three rows are not written; graphml, gml and graph6 are read by NetworkX. Any may be gzipped
+`matrix` and the last three rows are not written; graphml, gml and graph6 are read by NetworkX. Any may be gzipped
 (`roads.gr.gz`). A name that says nothing (`.txt`) makes `read` look at the content, which cannot tell metis. Metis and
 graph6 know no directions.
 
@@ -40,7 +41,7 @@ from ..reading.files import Source, open_for_writing, plain_lines
 from ..reading.options import BY_RULE, Columns, NullValue, Reading, Weight, nulls_of, positional
 from ..registry import records
 from ..saving import recognised
-from . import csv, edgelist, plain, snap
+from . import csv, edgelist, matrix, plain, snap
 from .base import Format, fitted
 
 __all__ = ["Format", "check_output", "formats", "names", "read", "write", "written"]
@@ -122,7 +123,8 @@ def read(
     format : str, optional
         One of `names()`; by default the suffix decides (that before `.gz`), and then the content. A list of edges whose
         first line may as well count vertices and edges is read as edges, with a warning. A text that looks like no
-        other, with commas, semicolons or tabs, is CSV.
+        other, with commas, semicolons or tabs, is CSV. A square table of numbers is a matrix; where it may as well list
+        edges, `format="matrix"` or `columns` say what it is.
     directed : bool, optional
         Whether edges lead one way only; by default what the file says, and where it cannot, they do.
     weight : str, int or None, optional
@@ -177,21 +179,26 @@ def read(
     array([295])
     """
     positional(columns)  # refuses what is malformed
-    reading, nulls = Reading(weight, columns), nulls_of(null_value)
+    return read_as(path, Reading(weight, columns, format, nulls_of(null_value), directed), **options)
+
+
+def read_as(path: str | os.PathLike[str] | IO[Any], reading: Reading, **options: Any) -> Graph:
+    """`read`, of what the caller said as one record."""
     if isinstance(path, (str, os.PathLike)):
         stored = recognised(path)
         if stored is not None and stored.read is not None:
-            return stored.read(path).having(nulls=nulls)
+            return stored.read(path).having(nulls=reading.nulls)
     source = Source(path)
-    chosen = _named(format) if format is not None else _seen(source, reading)
-    if directed and not chosen.directions:
+    chosen = _named(reading.format) if reading.format is not None else _seen(source, reading)
+    if reading.directed and not chosen.directions:
         raise ValueError(
             f"{source.path}: directed=True is for formats that know directions, and this file is {chosen.name}, where "
             "each edge leads both ways. Leave it out."
         )
     graph = chosen.read(source, **_options(source, chosen, reading, options))
     name = graph.name or source.name
-    return graph.having(directed=directed, weighted=weight is not None, nulls=nulls, name=name)
+    weighted = reading.weight is not None
+    return graph.having(directed=reading.directed, weighted=weighted, nulls=reading.nulls, name=name)
 
 
 def _options(source: Source, chosen: Format, reading: Reading, options: dict[str, Any]) -> dict[str, Any]:
@@ -303,8 +310,11 @@ def _by_suffix(path: str | os.PathLike[str]) -> Format | None:
 
 
 def _seen(source: Source, reading: Reading) -> Format:
-    """The format that the suffix says, unless lines of names say another; else that of the content."""
-    chosen = _by_suffix(source.path) or _by_content(source, reading)
+    """The format that the suffix says, unless lines of numbers or names say another; else that of the content."""
+    chosen = _by_suffix(source.path)
+    if (chosen is None or chosen.name == "csv") and matrix.is_bare(source, reading):
+        return formats()["matrix"]
+    chosen = chosen or _by_content(source, reading)
     return formats()["edgelist"] if _lists_names(source, chosen) else chosen
 
 

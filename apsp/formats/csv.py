@@ -20,6 +20,7 @@ from semiring.errors import FormatError
 from ..graph import Graph
 from ..reading.files import Source, csv_rows
 from ..reading.options import ANYHOW, Reading, names_ends, positional
+from . import matrix
 from .base import Format, edge_lines, named_edges, write_lines
 from .tables import Table, of_rows, separated
 from .tokens import integral, show
@@ -44,7 +45,9 @@ def has_separator(head: bytes) -> bool:
 
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
-    """Edges by the header's columns, or by those that the caller chooses."""
+    """Edges by the header's columns, or by those that the caller chooses; a square table of numbers is a matrix."""
+    if matrix.is_bare(source, reading):
+        return matrix.read(source)
     text = source.text
     start = len(text) - len(text.lstrip("\n"))
     first = text[start:].split("\n", 1)[0]
@@ -92,8 +95,8 @@ def _graph(table: Table, reading: Reading) -> Graph:
     """
     declared = reading.columns is not None or reading.named
     ends = list(table.names[:1]) != [""] and names_ends(table.names)
-    matrix = None if declared or ends else table.matrix()
-    return table.edges(reading) if matrix is None else matrix
+    labelled = None if declared or ends else table.matrix()
+    return table.edges(reading) if labelled is None else labelled
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:

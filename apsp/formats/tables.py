@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,8 @@ import numpy as np
 from ..graph import Graph
 from ..labels import Labels, number_ends
 from ..reading.files import Source
-from ..reading.options import BY_RULE, Chosen, Reading, choose, names_ends, positional
-from .tokens import as_number, integral, numbers, seconds, show
+from ..reading.options import BY_RULE, Chosen, Reading, choose, is_numeral, names_ends, positional
+from .tokens import as_number, entries, integral, numbers, seconds, show
 
 #: Bytes that `str.split` takes for blanks, as far as they are ASCII.
 _BLANK = np.zeros(256, dtype=bool)
@@ -83,6 +85,7 @@ class Table:
         if all(map(integral, ends)):
             labels, rows, cols = number_ends(*(list(map(int, fields)) for fields in ends))
         else:
+            self._require_vertices(chosen[:2], ends)
             labels, rows, cols = number_ends(*map(self.unquoted, ends))
         if guessed:
             self._require_no_edge(chosen, labels, refuse)
@@ -99,7 +102,7 @@ class Table:
             If the rows come in another order than the columns, or an entry is no number.
         """
         names, rows = [str(name) for name in self.names[1:]], list(self.unquoted(self.column(0)))
-        if not names or len({*names}) < len(names) or sorted(rows) != sorted(names):
+        if not names or len({*names}) < len(names) or sorted(rows) != sorted(names) or is_numeral(str(self.names[0])):
             return None
         if rows != names:
             first = next(index for index, name in enumerate(names) if rows[index] != name)
@@ -110,7 +113,7 @@ class Table:
             )
         n = len(names)
         tokens = [token for index in range(1, n + 1) for token in self.unquoted(self.column(index))]
-        values, wrong = numbers(tokens)
+        values, wrong = entries(tokens)
         if wrong is not None:
             column, row = divmod(wrong.index, n)
             problem = (
@@ -119,6 +122,18 @@ class Table:
             raise self.source.error(problem, self.line(row))
         labels = Labels(map(int, names)) if integral(names) else Labels(names)
         return Graph.from_matrix(np.ascontiguousarray(values.reshape(n, n).T), labels=labels)
+
+    def _require_vertices(self, columns: Sequence[int], ends: Sequence[Sequence[str]]) -> None:
+        """Refuse numbers that are no vertices: inf and nan; without a header fractions too, as a matrix has them."""
+        if not all(map(is_numeral, chain.from_iterable(ends))):
+            return
+        for index in columns:
+            for row, field in enumerate(self.column(index)):
+                value = float(field)
+                if not math.isfinite(value) or (self.header is None and not value.is_integer()):
+                    raise self.source.error(
+                        f"a vertex must be a name or an integer, got {show(field)}.", self.line(row)
+                    )
 
     def _require_no_number(self, ends: Sequence[int], refuse: Callable[[str], Exception]) -> None:
         """Refuse a first line that is as likely an edge, `u v 3`, as a header."""

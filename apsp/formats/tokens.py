@@ -80,6 +80,13 @@ def numbers(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
     return found, None
 
 
+def entries(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
+    """`numbers`, or truth values where all are such, as tables are written."""
+    if tokens and {*tokens} <= {"True", "False"}:
+        return np.array([token == "True" for token in tokens]), None
+    return numbers(tokens)
+
+
 def _at_once(tokens: Sequence[str], joined: str) -> np.ndarray | None:
     """All tokens as numbers, whether these say what was written or not; None where one is no number."""
     if "_" in joined or not joined.isascii():

@@ -165,7 +165,7 @@ def as_graph(
     if columns is not None:
         positional(columns)  # refuses what is malformed
     nulls = None if null_value is BY_RULE else nulls_of(null_value)
-    reading = Reading(None if unweighted else weight, columns, format, nulls)
+    reading = Reading(None if unweighted else weight, columns, format, nulls, directed)
     kind = _kind_of(source, reading)
     if weight is not BY_RULE or unweighted or columns is not None or format is not None:
         _check(kind, reading)

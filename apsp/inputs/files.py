@@ -7,7 +7,7 @@ from typing import Any
 
 from semiring.tiles import TileStore
 
-from ..formats import read
+from ..formats import read_as
 from ..graph import Graph
 from ..reading.options import Reading
 from .base import Kind
@@ -21,7 +21,7 @@ def recognises(source: Any, reading: Reading) -> bool:
 def convert(source: Any, reading: Reading) -> Graph:
     """As the suffix or the content says."""
     source = source.path if isinstance(source, TileStore) else source
-    return read(source, weight=reading.weight, columns=reading.columns, format=reading.format)
+    return read_as(source, reading)
 
 
 KIND = Kind(

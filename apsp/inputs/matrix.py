@@ -11,7 +11,7 @@ from semiring.types import Array
 
 from ..graph import Graph
 from ..graph.entries import present
-from ..reading.options import Reading
+from ..reading.options import EDGE, Reading
 from .base import Kind
 
 
@@ -33,10 +33,6 @@ def convert(source: Any, reading: Reading) -> Graph:
             "Graph.from_matrix(A) for the matrix, Graph.from_edges(A) for the edges."
         )
     return graph
-
-
-#: What a row is, where as many rows may be a matrix or edges.
-EDGE = {2: "(u, v)", 3: "(u, v, weight)"}
 
 
 def may_be_edges(A: Array) -> bool:

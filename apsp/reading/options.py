@@ -43,6 +43,8 @@ def names_ends(names: Iterable[Any]) -> bool:
     return not plain.isdisjoint(SOURCES) and not plain.isdisjoint(TARGETS)
 
 
+#: A row, where as many rows of numbers as columns may be a matrix or edges.
+EDGE = {2: "(u, v)", 3: "(u, v, weight)"}
 #: Columns that hold codes, and no weights.
 CODES = ("transfer_type", "pathway_mode", "is_bidirectional")
 #: Tables of a timetable (GTFS) that list no edges, by the columns that identify them, and what a row is.
@@ -57,12 +59,13 @@ TIMETABLE = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a source: which columns or attributes say what, a file's format, entries that are no edges."""
+    """How to read a source: which columns or attributes say what, a file's format, what else it means."""
 
     weight: Weight = BY_RULE
     columns: Columns | None = None
     format: str | None = None
     nulls: Nulls = None
+    directed: bool | None = None
 
     @property
     def named(self) -> bool:
@@ -240,6 +243,14 @@ def is_number(value: Any) -> bool:
     return _is_numeric(type(value))
 
 
+def is_numeral(text: str) -> bool:
+    """Whether a text is written as a number, NaN and infinities among them."""
+    try:
+        return "_" not in text and float(text) is not None
+    except ValueError:
+        return False
+
+
 def _is_numeric(kind: type) -> bool:
     return issubclass(kind, (Real, Decimal)) and not issubclass(kind, bool)
 
@@ -252,6 +263,12 @@ def _by_name(
     for telling, (table, way) in TIMETABLE.items():
         if not found and set(telling) <= set(plain):
             raise refuse(f"a row must be an edge, got {table}: {listed}. {way}.")
+    if not found and len(names) > 1 and all(map(is_numeral, plain)):
+        raise refuse(
+            f"a table of numbers must be a square matrix, or edges below a header, got {listed} and as many rows as "
+            "make neither. Say columns=(0, 1, 2) if it lists edges (in a shell: --columns 0,1,2); read a frame without "
+            "its header, as by pandas.read_csv(…, header=None)."
+        )
     if len(found) != 1:
         what = "none is" if not found else "more than one is"
         raise refuse(

@@ -1,4 +1,4 @@
-"""Tables as bare numbers, a row a line with blanks between: for `diff`, `numpy.loadtxt` and other programs."""
+"""Tables as numbers, a row a line with blanks between, below a comment: for `diff`, `numpy.loadtxt`, `apsp.read`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from .base import Arrays, Store, StrPath, Table
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write the entries alone, inf for no path."""
+    """Write what it is, as `apsp.formats.matrix` reads it, and the entries alone, inf for no path."""
     s = table.semiring
     with writing(path) as file, io.TextIOWrapper(file, "utf-8", newline="\n") as text:
+        text.write("# matrix of {} rows and {} columns\n".format(*table.shape))
         for part in table.streamed():
             for entries in part:
                 numbers = entries.tolist() if s is None else output.row(entries, s)

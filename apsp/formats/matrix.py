@@ -1,0 +1,121 @@
+"""Bare matrices: a row a line, numbers alone, apart by blanks, commas, semicolons or tabs; `inf` is no edge.
+
+A square table of numbers is a matrix where it can be nothing else; two or three lines that begin with two integers may
+be edges as well, which is a question. A first comment `# matrix of 3 rows and 3 columns`, as we write it, answers it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..graph import Graph
+from ..reading.files import Source, plain_lines
+from ..reading.options import EDGE, Reading, is_numeral
+from .base import Format
+from .npy import matrix
+from .tokens import EXACT, entries, integral, show
+
+_WRITTEN = re.compile(rb"\s*# matrix of \d+ rows and \d+ columns[ \t]*\n")
+#: A comment that says that edges follow, as SNAP and `snap` write it.
+_EDGES = re.compile(rb"^[ \t]*#.*(edges:|directed graph|fromnodeid)", re.MULTILINE | re.IGNORECASE)
+
+
+def sniff(head: bytes) -> bool:
+    """The comment that is written first."""
+    return _WRITTEN.match(head) is not None
+
+
+def is_bare(source: Source, reading: Reading) -> bool:
+    """Whether a text is a square table of numbers, and so a matrix.
+
+    Raises
+    ------
+    FormatError
+        With the options that decide, if it may as well be edges, or have names in its first row and column.
+    """
+    head = plain_lines(source.head())
+    if reading.columns is not None or reading.named or b"\0" in head:
+        return False
+    lines = [line for line in head.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")]
+    first = _fields(lines[0].decode("latin-1")) if lines else []
+    if sniff(head) or len(first) < 2 or not all(map(is_numeral, first[:-1])) or len(lines) > len(first) + 1:
+        return sniff(head)  # the last line, or field, may be cut off
+    rows = [row for _, row in _rows(source)]
+    n = len(rows)
+    if n != len(rows[0]):
+        return False
+    call = f"Say apsp.read({str(source.path)!r}, format='matrix') for the"
+    if n in EDGE:
+        if _EDGES.search(head) or not all(len(row) == n and all(map(is_numeral, row)) for row in rows):
+            return False
+        if reading.nulls is None and all(integral(row[:2]) for row in rows):
+            columns = tuple(range(n))
+            raise source.error(
+                f"{n} rows of {n} numbers may be a matrix or edges {EDGE[n]}. {call} matrix, columns={columns} for "
+                f"edges (in a shell: --format matrix, --columns {','.join(map(str, columns))})."
+            )
+    names = rows[0][1:]
+    alike = bool(_separator(lines[0].decode("latin-1"))) and names == [row[0] for row in rows[1:]] and integral(names)
+    if reading.nulls is None and alike and (np.diff(list(map(int, names))) == 1).all():
+        raise source.error(
+            f"{n} rows of {n} numbers, whose first row and column count alike, may be a matrix of {n} vertices, or of "
+            f"{n - 1} with names. {call} first (in a shell: --format matrix); leave the file's first field empty for "
+            "the other."
+        )
+    return True
+
+
+def read(source: Source) -> Graph:
+    """The matrix: int64 where all entries are integers, else float64; or truth values."""
+    rows: list[np.ndarray] = []
+    large = None
+    for line, row in _rows(source):
+        if rows and len(row) != len(rows[0]):
+            raise source.error(f"a row must have the {len(rows[0])} numbers of the first, got {len(row)}.", line)
+        found, wrong = entries(row)
+        if wrong is not None:
+            more = " A missing edge is inf." if wrong.need == "a number" else ""
+            raise source.error(f"an entry must be {wrong.need}, got {show(row[wrong.index])}.{more}", line)
+        rows.append(found)
+        if large is None and found.dtype.kind == "i" and (beyond := np.abs(found) > EXACT).any():
+            large = line, row[int(np.argmax(beyond))]
+    kinds = {row.dtype.kind for row in rows}
+    if "b" in kinds and len(kinds) > 1:
+        raise source.error("entries must be numbers or truth values, got both.")
+    if len(kinds) > 1 and large is not None:
+        need = "an integer that 64 bits hold exactly beside the others"
+        raise source.error(f"an entry must be {need}, got {show(large[1])}.", large[0])
+    if rows and len(rows) != len(rows[0]):
+        raise source.error(f"a matrix must be square, got {len(rows)} rows of {len(rows[0])} numbers.")
+    return matrix(source, np.array(rows).reshape(len(rows), len(rows)))
+
+
+def _rows(source: Source) -> Iterator[tuple[int, list[str]]]:
+    """The fields of each line that is neither blank nor a comment, and its number."""
+    between: str | None = ""
+    for line, text in enumerate(source.lines.decode("latin-1").split("\n"), 1):
+        if text.strip() and not text.lstrip().startswith("#"):
+            between = _separator(text) if between == "" else between
+            yield line, [field.strip() for field in text.split(between)]
+
+
+def _fields(text: str) -> list[str]:
+    return [field.strip() for field in text.split(_separator(text))]
+
+
+def _separator(text: str) -> str | None:
+    """The sign between fields, as of a CSV; None for blanks."""
+    return max(",;\t", key=text.strip().count) if any(sign in text.strip() for sign in ",;\t") else None
+
+
+FORMAT = Format(
+    "matrix",
+    (".matrix",),
+    "numbers alone, a row a line: a square matrix, inf where there is no edge (read only)",
+    sniff,
+    read,
+    None,
+)
