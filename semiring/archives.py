@@ -7,7 +7,7 @@ import math
 import os
 import zipfile
 from collections.abc import Collection
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 import numpy as np
 from numpy.lib import format as npy
@@ -53,11 +53,37 @@ def load_arrays(
         except MemoryError:
             raise
         except Exception as error:  # whatever the damaged bytes lead to
-            if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # a wrong offset is invalid
-                raise
-            problem = f"{what} that `save` wrote is required, got a damaged file or another: {error}."
             where = path if isinstance(path, (str, os.PathLike)) else getattr(path, "name", path)
-            raise FormatError(where, None, problem) from error
+            _refuse(where, f"{what} that `save` wrote", error)
+
+
+def map_array(path: str | os.PathLike[str], what: str) -> np.ndarray:
+    """The array of an `.npy` file, mapped: nothing of it is read.
+
+    Parameters
+    ----------
+    path : path
+    what : str
+        What the file is to be, for the error: "the matrix of a graph".
+
+    Raises
+    ------
+    FormatError
+        If it is none, or one that claims more than the file holds.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        return npy.open_memmap(path, mode="r")
+    except Exception as error:  # as above, and of a parser that has no memory for brackets without end
+        _refuse(path, what, error)
+
+
+def _refuse(path: str | os.PathLike[str] | IO[bytes], what: str, error: Exception) -> NoReturn:
+    if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # a wrong offset is invalid
+        raise error
+    problem = f"{what} is required, got a damaged file or another: {error}."
+    raise FormatError(path, None, problem) from error
 
 
 #: Deflating makes a byte of 1032 at most.

@@ -472,24 +472,40 @@ def test_damaged_labels_are_refused(streets, tmp_path, damage):
 
 def test_numbers_of_the_tree_that_contradict_each_other_are_refused():
     H = Elimination.from_arrays([0, 1, 2, 3], [1, 2, 3, 4], [5, 7, 1, 1], 5).hub_labels()
-    for change in ({1: 0}, {2: 0}, {1: 6, 2: 8}, {0: -1}, {3: 0}):
+    lowest = int(H.places[0, 1] & -H.places[0, 1])
+    for change in ({1: 0}, {2: 0}, {1: 6, 2: 8}, {0: -1}, {3: 0}, {2: -lowest}, {1: -lowest, 2: -lowest}):
         places = H.places.copy()
         for column, value in change.items():
             places[0, column] = value
         with pytest.raises(ValueError, match="must lie within the labels, and numbers in the tree"):
             HubLabels.of_arrays(H.semiring, H.out, H.into, places, H.base)
+    for below in (-1, -(2**63)):
+        with pytest.raises(ValueError, match="must lie within the labels, and numbers in the tree"):
+            HubLabels.of_arrays(H.semiring, H.out, H.into, H.places, np.append(H.base[:-1], below))
     for arrays in ((H.out, H.into[1:], H.places, H.base), (H.out.astype(bool), H.into.astype(bool), H.places, H.base)):
         with pytest.raises(ValueError, match="labels must be of one length, in a dtype of min_plus"):
             HubLabels.of_arrays(H.semiring, *arrays)
-    apart, swapped = np.repeat(H.base, 2)[::2], H.base.astype(">i8")
-    for places, base in (
-        (H.places[:, :3], H.base),
-        (H.places, apart),
-        (H.places, swapped),
-        (H.places.T.copy().T, H.base),
-    ):
+    for places, base in ((H.places[:, :3], H.base), (H.places, H.base.astype(np.int32)), (H.places, H.base[None])):
         with pytest.raises(ValueError, match=r"places must be of shape \(n, 4\)"):
             HubLabels.of_arrays(H.semiring, H.out, H.into, places, base)
+    with pytest.raises(AlgebraError, match=r"HubLabels.of_arrays: hub labels need a ⊕ .*logaddexp of log_plus"):
+        HubLabels.of_arrays(get("log_plus"), H.out, H.into, H.places, H.base)
+
+
+def laid_out(x: np.ndarray) -> list[np.ndarray]:
+    """An array in the other order of bytes, apart from its neighbours, in columns, at an odd address."""
+    odd = np.frombuffer(b" " + x.tobytes(), np.uint8)[1:].view(x.dtype).reshape(x.shape)
+    return [x.astype(x.dtype.newbyteorder("S")), np.repeat(x, 2, axis=-1)[..., ::2], x.T.copy().T, odd]
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "float64"])
+def test_labels_of_any_order_of_bytes_and_any_strides_are_right(streets, dtype):
+    graph, expected = streets
+    H = shortest_paths(graph, hub_labels=True, dtype=dtype).engine.hubs
+    for arrays in zip(*(laid_out(x) for x in (H.out, H.into, H.places, H.base)), strict=True):
+        again = HubLabels.of_arrays(H.semiring, *arrays)
+        np.testing.assert_array_equal(table(again), expected)
+        assert again.entry(4, 300) == expected[4, 300]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")

@@ -12,6 +12,7 @@ import numpy as np
 
 from semiring import catalog, dtypes
 from semiring.algebra import Semiring
+from semiring.archives import map_array
 from semiring.bits import BitMatrix
 from semiring.conversion import conform
 from semiring.errors import FormatError
@@ -229,7 +230,7 @@ def together(matrix: Array) -> int:
 
 def _opened(path: str | os.PathLike[str]) -> Any:
     """A store, or a mapped file."""
-    return TileStore(path) if is_store(path) else np.load(path, mmap_mode="r", allow_pickle=False)
+    return TileStore(path) if is_store(path) else map_array(path, "the matrix of a graph")
 
 
 def _identity(path: str, matrix: Array) -> str:

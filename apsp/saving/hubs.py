@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from semiring.archives import load_arrays
-from semiring.errors import FormatError
+from semiring.archives import load_arrays, map_array
 from semiring.files import writing, writing_folder
 from semiring.tiles import folder
 
@@ -69,11 +68,7 @@ def load(path: StrPath) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """
     parts = load_arrays(Path(path) / ARCHIVE, "what belongs to hub labels of a Result")
     for name in LABELS:
-        file = Path(path) / f"{name}.npy"
-        try:
-            parts[f"hub_{name}"] = np.load(file, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise FormatError(file, None, f"hub labels that `save` wrote are required, got {error}.") from error
+        parts[f"hub_{name}"] = map_array(Path(path) / f"{name}.npy", "hub labels that `save` wrote")
     return np.empty((0, 0)), parts
 
 

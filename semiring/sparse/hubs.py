@@ -203,6 +203,8 @@ class HubLabels:
         ------
         ValueError
             If they do not go together.
+        AlgebraError
+            If the semiring has no hub labels.
 
         See Also
         --------
@@ -210,7 +212,8 @@ class HubLabels:
 
         Notes
         -----
-        The tables that find labels are checked, O(n); labels are not read.
+        The tables that find labels are checked, O(n); labels are not read, but copied where their bytes are not in
+        this machine's order.
 
         Examples
         --------
@@ -220,16 +223,22 @@ class HubLabels:
         >>> int(again.entry(0, 2))
         12
         """
+        require_hubs(semiring, where="HubLabels.of_arrays")
+        # Kernels read addresses: whatever came becomes native, contiguous and aligned.
+        out, into, places, base = (
+            np.require(x, x.dtype.newbyteorder("="), ("C", "A")) for x in (out, into, places, base)
+        )
         tables = places.dtype == base.dtype == np.int64 and (places.ndim, base.ndim) == (2, 1)
-        if not tables or places.shape[1] != 4 or not all(x.flags.c_contiguous for x in (out, into, places, base)):
+        if not tables or places.shape[1] != 4:
             raise ValueError(f"hub labels: places must be of shape (n, 4), in int64, got {places.shape}")
         if (out.dtype, out.shape, out.ndim) != (into.dtype, into.shape, 1) or out.dtype.name not in semiring.dtypes:
             raise ValueError(f"hub labels: labels must be of one length, in a dtype of {semiring}, got {out.dtype}")
         start, number, above, length = places.T
         within = (start >= 0) & (length > 0) & (start <= out.size - _padded(length, out.dtype))
         # With these, the number of each ancestor that is looked up is below the power of two that base has items.
-        known = (number > 0) & (number < len(base)) & (above < len(base)) & (number & -number == above & -above)
-        if len(base) & (len(base) - 1) or not (within & known).all():
+        known = (0 < number) & (number < len(base)) & (0 < above) & (above < len(base))
+        known &= number & -number == above & -above
+        if len(base) & (len(base) - 1) or not (within & known).all() or (base < 0).any():
             raise ValueError("hub labels: places must lie within the labels, and numbers in the tree")
         return cls(semiring, out, into, places, base, threads=default_threads())
 

@@ -8,6 +8,7 @@ case that never ends or takes memory out of proportion.
 |---|---|
 | files | graphs written in every format and read back; files damaged in every way |
 | archives | .npy, .npz and saved results: bits flipped, arrays exchanged for crafted ones |
+| stores | hub labels, tiles, packed bits, Zarr, checkpoints: bits flipped, parts exchanged for crafted ones |
 | algebra | closures, products, powers, factorisations: every semiring, dtype, memory layout and schedule |
 | sparse | sparse matrices eliminated: every kind of ⊕ and ⊗, order and query |
 | graphs | every kind of input and label; distances, paths and reachability |
@@ -36,7 +37,7 @@ if str(ROOT / "tests") not in sys.path:
 #: Each with its share of the time: a process takes much longer than a product.
 TARGETS = {
     **dict.fromkeys(("csgraph", "attributes", "zeros", "sparse"), 1),
-    **dict.fromkeys(("saturation", "kills", "files", "archives", "graphs", "searches", "changes"), 2),
+    **dict.fromkeys(("saturation", "kills", "files", "archives", "stores", "graphs", "searches", "changes"), 2),
     **dict.fromkeys(("algebra", "processes"), 3),
 }
 #: Those that a GPU can compute.

@@ -53,9 +53,9 @@ def case(draw: Draw) -> None:
         MADE[kind](draw, path)
         change = draw.pick(("none", "craft", "bytes"))
         if change == "bytes":
-            path.write_bytes(_flip(draw, path.read_bytes()))
+            path.write_bytes(flipped(draw, path.read_bytes()))
         elif change == "craft":
-            _craft(draw, path)
+            craft(draw, path)
         size = path.stat().st_size
         try:
             with within(seconds=30, memory=96 * MIB + 64 * size):
@@ -158,7 +158,7 @@ USED: dict[str, Callable[[Path], None]] = {
 }
 
 
-def _flip(draw: Draw, data: bytes) -> bytes:
+def flipped(draw: Draw, data: bytes) -> bytes:
     """Some bits turned, the end cut off, or a stretch repeated."""
     kind = draw.pick(("bits", "truncate", "repeat"))
     at = draw.below(len(data) + 1)
@@ -173,37 +173,43 @@ def _flip(draw: Draw, data: bytes) -> bytes:
     return bytes(turned)
 
 
-def _craft(draw: Draw, path: Path) -> None:
-    """Arrays exchanged for others in a sound archive; of a lone .npy, a header that lies."""
+def craft(draw: Draw, path: Path) -> bool:
+    """Arrays exchanged for others in a sound archive, or in a lone .npy; whether they hold the same numbers."""
     if path.suffix == ".npy":
-        array = np.load(path, allow_pickle=False)
-        path.write_bytes(_npy(*_crafted(draw, array), lie=draw))
-        return
+        array, how = crafted(draw, np.load(path, allow_pickle=False))
+        draw.note(how=how)
+        path.write_bytes(npy_of(array, how, lie=draw))
+        return how == "order"
     with np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
-    parts = {name: _npy(array) for name, array in arrays.items()}
+    parts = {name: npy_of(array) for name, array in arrays.items()}
+    same = True
     for _ in range(draw.between(1, 3)):
         name = draw.pick(sorted(arrays))
-        array, what = _crafted(draw, arrays[name])
+        array, what = crafted(draw, arrays[name])
         draw.note(**{f"{name} ({what})": array})
-        parts[name] = _npy(array, what, lie=draw)
+        parts[name] = npy_of(array, what, lie=draw)
+        same &= what == "order"
         if draw.chance(5):
             del parts[name]
+            same = False
         if not parts:
             break
         arrays = {key: arrays[key] for key in parts}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if draw.chance(50) else zipfile.ZIP_STORED) as archive:
         for name, data in parts.items():
             archive.writestr(f"{name}.npy", data)
+    return same
 
 
-def _crafted(draw: Draw, array: np.ndarray) -> tuple[np.ndarray, str]:
+def crafted(draw: Draw, array: np.ndarray) -> tuple[np.ndarray, str]:
     """Another array in place of this one, and what was done."""
-    how = draw.pick(("value", "longer", "shorter", "dtype", "axis", "scalar", "zeros"))
+    how = draw.pick(("value", "longer", "shorter", "dtype", "axis", "scalar", "zeros", "order", "value", "value"))
     if how == "value" and array.size and array.dtype.kind in "iufb":
         array = array.copy()
         with np.errstate(all="ignore"):
-            array.flat[draw.below(array.size)] = np.array(draw.pick(VALUES)).astype(array.dtype)
+            for _ in range(draw.between(1, 3)):
+                array.flat[draw.below(array.size)] = np.array(draw.pick(VALUES)).astype(array.dtype)
     elif how == "longer":
         array = np.concatenate([array.ravel()] * 2)[: array.size + draw.between(1, 9)]
     elif how == "shorter":
@@ -216,6 +222,8 @@ def _crafted(draw: Draw, array: np.ndarray) -> tuple[np.ndarray, str]:
                 how = "nothing"
     elif how == "axis":
         array = array[None]
+    elif how == "order":
+        array = reordered(array)
     elif how == "scalar":
         array = np.array(draw.pick(VALUES))
     else:
@@ -223,12 +231,17 @@ def _crafted(draw: Draw, array: np.ndarray) -> tuple[np.ndarray, str]:
     return array, how
 
 
-def _npy(array: np.ndarray, what: str = "", lie: Draw | None = None) -> bytes:
+def reordered(array: np.ndarray) -> np.ndarray:
+    """The same numbers in the other order of bytes, and column by column."""
+    return np.asarray(array.astype(array.dtype.newbyteorder("S")), order="F")
+
+
+def npy_of(array: np.ndarray, what: str = "", lie: Draw | None = None) -> bytes:
     """An array as `.npy`; at times with a header that promises another shape or dtype."""
     file = io.BytesIO()
     np.lib.format.write_array(file, array, allow_pickle=False)
     data = file.getvalue()
-    if lie is None or not lie.chance(15):
+    if lie is None or what == "order" or not lie.chance(15):
         return data
     header: dict[str, Any] = {"descr": array.dtype.str, "fortran_order": lie.chance(50), "shape": array.shape}
     if lie.chance(70):

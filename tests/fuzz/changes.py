@@ -1,20 +1,23 @@
 """Results after any sequence of changed weights, with hub labels and without: held to plain loops over the arcs.
 
 Hub labels that followed the changes are held to fresh ones, bit for bit; those of earlier results stay as they were.
+Between two changes results and labels may be pickled, or saved and loaded, and answer and follow as before.
 """
 
 from __future__ import annotations
 
+import pickle
+import tempfile
 import warnings
 from typing import Any
 
 import numpy as np
 
 import semiring
-from apsp import Graph, shortest_paths
+from apsp import Graph, Result, shortest_paths
 from semiring import dtypes
 from semiring.errors import DivergenceError
-from semiring.sparse import changes, hubs
+from semiring.sparse import HubLabels, changes, hubs
 
 from .draw import Draw
 from .searches import WEIGHTS, star
@@ -64,6 +67,10 @@ def case(draw: Draw) -> None:
                 if followed is not None:
                     np.testing.assert_array_equal(_bits(followed.out), _bits(made.out))
                     np.testing.assert_array_equal(_bits(followed.into), _bits(made.into))
+            every = np.arange(n)
+            np.testing.assert_array_equal(_again(draw, H).entries(every[:, None], every), expected)
+        if draw.chance(30):
+            r = _carried(draw, r)
         us, vs = rng.integers(0, n, (2, 20))
         np.testing.assert_array_equal(r.distance(us, vs), told[us, vs])
         u, v = draw.below(n), draw.below(n)
@@ -86,6 +93,22 @@ def case(draw: Draw) -> None:
             r = r.update({(int(tails[k]), int(heads[k])): w for k, w in zip(few, new.tolist(), strict=True)})
         else:
             r = r.update(weights)
+
+
+def _again(draw: Draw, H: Any) -> Any:
+    """Hub labels, or what becomes of them in another process."""
+    if draw.chance(50):
+        return pickle.loads(pickle.dumps(H))
+    return HubLabels.of_arrays(H.semiring, H.out, H.into, H.places, H.base) if draw.chance(50) else H
+
+
+def _carried(draw: Draw, r: Any) -> Any:
+    """The same result, pickled, or saved as hub labels where it has them."""
+    if r.engine.hubs is None or r.engine.potential is not None or draw.chance(50):
+        return pickle.loads(pickle.dumps(r))
+    with tempfile.TemporaryDirectory() as folder:
+        r.save(f"{folder}/r.hubs")
+        return Result.load(f"{folder}/r.hubs")
 
 
 def _bits(x: np.ndarray) -> np.ndarray:
