@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from functools import partial
 
 import cases
 import emulated
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from test_sparse_products import RELATED, csr, entries, multiplied, table
 
 import semiring
-from semiring.csr.matrix import CSR, take_in
+from semiring.csr.matrix import CSR, stacked, take_in
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux"
@@ -113,6 +115,23 @@ def test_products_with_dense_operands(name, on_gpu, monkeypatch):
         cases.same(case, np.asarray(Y), cases.product(case, X.T, dense.T).T)
     with pytest.raises(semiring.DeviceError, match="threads"):
         backend.gather(sent(A), emulated.asarray(X), Y, case.semiring, mirrored=True, threads=2, where="test")
+
+
+def test_two_entries_of_a_position_are_summed_beside_a_matrix_that_has_none(on_gpu, monkeypatch):
+    """Where sums are in turn, lanes take several entries of a row at once: of one position none may be two."""
+    from semiring.cuda.csr import backend
+
+    A = sp.csr_array(np.eye(3))
+    B = sp.csr_array((np.array([1.0, 2.0, 4.0]), [1, 1, 0], [0, 2, 2, 3]), shape=(3, 3))
+    assert A.has_canonical_format
+
+    def gather(groups, unit, sums, s, **options):
+        sums[:, 0] = [groups.data[i:j].sum() for i, j in zip(groups.starts, groups.starts[1:], strict=False)]
+
+    monkeypatch.setattr(backend, "gather", gather)
+    both = backend.summed(stacked(replace(sent(A), source=A), sent(B)), semiring.get("plus_times"), "test")
+    assert np.asarray(both.data).tolist() == [1, 1, 1, 3, 4]
+    assert np.asarray(both.indices).tolist() == [0, 1, 2, 1, 0]
 
 
 @pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
