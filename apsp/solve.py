@@ -22,6 +22,7 @@ from semiring.errors import DivergenceError, DomainError, MemoryNeeded
 from semiring.memory import require
 from semiring.observed import Callback, Clock, Observed, Observer, Progress
 from semiring.potentials import potentials_of
+from semiring.saturation import narrowed, widened, wider
 from semiring.survey import survey
 from semiring.types import Array
 
@@ -99,17 +100,16 @@ def _exact(problem: Problem, solved: Solved, request: Request) -> Solved:
     except DomainError as error:
         if problem.memory is Memory.OVERWRITE:
             raise settle.lost(error) from None
-        wide = saturation.wider(A.dtype, s, problem.n)
+        wide = wider(problem.n << 8 * A.dtype.itemsize, s)
         if wide is None:
             raise
         try:
-            require(problem.n**2 * wide.itemsize, problem.device, where="closure", hint=HINT)
-            widened = saturation.widened(A, wide, s)
-            seen = survey(widened, s, where="closure")
-            found = _solve_one(replace(problem, matrix=widened, memory=Memory.OWNED, seen=seen), request, None)
+            matrix = widened(A, wide, s)
+            seen = survey(matrix, s, where="closure")
+            found = _solve_one(replace(problem, matrix=matrix, memory=Memory.OWNED, seen=seen), request, None)
         except MemoryNeeded:
             raise error from None
-    saturation.narrowed(found.matrix, D)
+    narrowed(found.matrix, D.dtype, D)
     return replace(solved, seconds=solved.seconds + found.seconds)
 
 

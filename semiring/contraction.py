@@ -21,6 +21,7 @@ from .devices import module
 from .elementwise import Arrays
 from .errors import SemiringError, ShapeError
 from .product import common, sent
+from .saturation import holding, narrowed, widened
 from .survey import survey
 from .types import Array, DType
 
@@ -320,6 +321,11 @@ def evaluated(
     memory.require(plan.bytes, place, where="einsum", hint=HINT)
     for X in arrays:
         survey(X, s, where="einsum")
+    wide = holding(arrays, s, where="einsum")
+    if wide != arrays[0].dtype:
+        exact = [widened(X, wide, s) for X in arrays]
+        found = evaluated(subscripts, exact, s, order=order, device=device, threads=threads)
+        return narrowed(found, arrays[0].dtype, out)
     arrays = arrays if place == home else [sent(X, place) for X in arrays]
     result = contracted(plan, arrays, Arrays(s, threads))
     result = result if place == home else sent(result, home)

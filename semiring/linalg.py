@@ -23,6 +23,7 @@ from .devices import diagonal, module, on_device
 from .errors import DTypeError, ShapeError
 from .gradients import TIES, asked_by, ties_error
 from .product import multiplied, sent
+from .saturation import holding, narrowed, widened
 from .survey import survey
 from .types import Array, DType
 
@@ -114,6 +115,8 @@ def matmul(
     m · k · n pairs, each one ⊕ with one ⊗, for each matrix of a batch; m · n entries of the product, in new memory even
     where `out` came. Over the Boolean semiring and bits see `BitMatrix`. Of sparse operands, the pairs of stored
     entries that meet, and memory for the entries of the product (docs/sparse-products.md).
+    Integers saturate: what has in one product is ∞, or the other end, in the next. `einsum` and `power` of several
+    factors are exact where the result fits; of products one after the other, say a wider dtype.
     Witnesses take up to twice the time, or a tenth more of integers on a GPU whose sums and k together have at most 31
     bits.
 
@@ -308,7 +311,8 @@ def power(
 
     Notes
     -----
-    At most 2 log₂ k products of n³ pairs, and three matrices of n² entries at once.
+    At most 2 log₂ k products of n³ pairs, and three matrices of n² entries at once. Integers of both signs that may
+    saturate on the way are multiplied in a wider dtype; of int64 they are a DomainError.
 
     Examples
     --------
@@ -329,9 +333,12 @@ def power(
     with on_device(taken.array):
         array = conform(taken.array, s, dtype, where="power")
         survey(array, s, where="power")
+        own, wide = array.dtype, holding([array], s, where="power", times=int(k))
+        array = array if wide == own else widened(array, wide, s)
         home, where = device_of(array), device_of(array, device)
         result = _power(array if where == home else sent(array, where), int(k), s, where, threads)
-        return taken.give_back(result if where == home else sent(result, home), where="power")
+        result = result if where == home else sent(result, home)
+        return taken.give_back(result if wide == own else narrowed(result, own), where="power")
 
 
 def _power(A: Array, k: int, s: Semiring, device: str, threads: int | None) -> Any:

@@ -21,6 +21,7 @@ from .devices import module, on_device
 from .errors import ShapeError
 from .gradients import TIES, asked_by, ties_error
 from .product import common
+from .saturation import holding, narrowed, widened
 from .types import Array, DType
 
 
@@ -92,7 +93,8 @@ def einsum(
     Notes
     -----
     Each step is a product of matrices wherever an index is summed over; pairs and bytes are those that `einsum_path`
-    prints.
+    prints. Integers saturate; three operands or more, of both signs, that may saturate on the way are multiplied in a
+    wider dtype, which takes memory for copies of them, so that what fits is exact; of int64 they are a DomainError.
 
     Examples
     --------
@@ -269,7 +271,7 @@ def prod(A: Array, semiring: str | Semiring = "min_plus", *, axis: int = -1, thr
 
     Notes
     -----
-    log₂ n steps, each of pairs of neighbours: rounding errors grow with the logarithm.
+    log₂ n steps, each of pairs of neighbours: rounding errors grow with the logarithm. Integers as in `einsum`.
 
     Examples
     --------
@@ -278,8 +280,16 @@ def prod(A: Array, semiring: str | Semiring = "min_plus", *, axis: int = -1, thr
     array([4, 7])
     """
     s = get(semiring)
-    X = A if hasattr(A, "ndim") else np.asarray(A)
+    X: Any = A if hasattr(A, "ndim") else np.asarray(A)
     axis = _axis(axis, X.ndim, "prod")
+    if X.shape[axis] > 2 and not asked_by(X):
+        taken = take_in(X, where="prod")
+        with on_device(taken.array):
+            (array,) = common([taken.array], s, None, where="prod")
+            wide = holding([array], s, where="prod", times=X.shape[axis])
+            if wide != array.dtype:
+                exact = prod(widened(array, wide, s), s, axis=axis, threads=threads)
+                return taken.give_back(narrowed(exact, array.dtype), where="prod")
     letters = string.ascii_letters[: X.ndim]
     kept = letters[:axis] + letters[axis + 1 :]
 

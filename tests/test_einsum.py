@@ -13,6 +13,7 @@ import cases
 import numpy as np
 import pytest
 from processes import ROOT
+from scipy.sparse import csr_array
 
 import semiring
 from semiring import DomainError, DTypeError, MemoryNeeded, SemiringError, ShapeError, einsum, einsum_path, get
@@ -121,6 +122,67 @@ def test_integers_saturate_and_zero_absorbs():
         y = np.array([-5, 7, top, -7, 3], dtype)
         assert einsum("i,i->i", x, y).tolist() == [top, top, top, low, low + 4]
         assert einsum("i,i->i", -x, -y, semiring="max_plus").tolist()[1:3] == [low, -top + 5]
+
+
+def chained(X, s):
+    """The product of matrices by Python's integers, as their dtype holds it: an end is what lies beyond, or no sum."""
+    info, n = np.iinfo(X[0].dtype), len(X[0])
+    zero, best = (info.max, min) if s == "min_plus" else (info.min, max)
+    numbers = [A.tolist() for A in X]
+    D = [[zero] * n for _ in range(n)]
+    for walk in itertools.product(range(n), repeat=len(X) + 1):
+        legs = [A[i][j] for A, (i, j) in zip(numbers, itertools.pairwise(walk), strict=True)]
+        if zero not in legs:
+            old = D[walk[0]][walk[-1]]
+            D[walk[0]][walk[-1]] = sum(legs) if old == zero else best(old, sum(legs))
+    return np.array([[max(info.min, min(info.max, x)) for x in row] for row in D], X[0].dtype)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32"])
+@pytest.mark.parametrize("s", ["min_plus", "max_plus"])
+def test_integers_of_both_signs_that_saturate_on_the_way_are_exact(dtype, s):
+    """In int16 −20000 − 20000 saturates, and + 20000 fits: of einsum, prod and power, dense and sparse."""
+    rng, top = np.random.default_rng(5), np.iinfo(dtype).max
+    zero = np.iinfo(dtype).max if s == "min_plus" else np.iinfo(dtype).min
+    X = [rng.integers(-top, top, (3, 3)).astype(dtype) for _ in range(3)]
+    X[0][0, 1] = X[1][2] = zero
+    expected = chained(X, s)
+    for order in ([(0, 1), (0, 1)], [(1, 2), (0, 1)]):
+        out = np.empty_like(expected)
+        assert einsum("ab,bc,cd->ad", *X, semiring=s, order=order, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+        stored = csr_array((X[2].ravel(), np.tile(np.arange(3), 3), [0, 3, 6, 9]), shape=(3, 3))
+        np.testing.assert_array_equal(einsum("ab,bc,cd->ad", *X[:2], stored, semiring=s, order=order), expected)
+    x = (np.array([-20000, -20000, 20000]) * (top // 32767)).astype(dtype)
+    assert semiring.prod(x, s) == semiring.prod(x[:, None], s, axis=0)[0] == x[0]
+    assert einsum("a,a,a->a", *x[:, None], semiring=s, order=[(0, 1), (0, 1)]).tolist() == [x[0]]
+    for k in (3, 4):
+        held = chained([X[0]] * k, s)
+        np.testing.assert_array_equal(semiring.power(X[0], k, s), held)
+        rows, columns = (X[0] != zero).nonzero()
+        sparse = csr_array((X[0][rows, columns], (rows, columns)), shape=(3, 3))
+        found = semiring.power(sparse, k, s)
+        found = found if isinstance(found, np.ndarray) else found.toarray()
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found[held != zero], held[held != zero])
+
+
+def test_integers_of_64_bits_of_both_signs_are_refused_where_they_may_not_fit():
+    x = np.array([-(2**62), -(2**62) - 1, 2**62])
+    A = np.diag(x)
+    for call in (
+        lambda x: semiring.prod(x),
+        lambda x: einsum("a,a,a->a", x, x, x, order=[(0, 1), (0, 1)]),
+        lambda x: semiring.power(np.diag(x), 3),
+        lambda x: semiring.power(csr_array(np.diag(x)), 3),
+        lambda x: einsum("ab,bc,cd->ad", csr_array(A), np.diag(x), A, order=[(0, 1), (0, 1)]),
+    ):
+        with pytest.raises(
+            DomainError, match=r"of both signs must .* fit int64, got entries of which 3 .* Pass floats"
+        ):
+            call(x)
+    assert semiring.prod(x.astype(float)) == -(2.0**62)
+    assert semiring.prod(-np.abs(x)) == -(2**63)  # of one sign, what is beyond an end stays there
 
 
 def test_ellipses_and_axes_of_size_one():

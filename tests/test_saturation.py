@@ -120,14 +120,13 @@ def test_what_is_refused_says_so_and_its_way_out_works(monkeypatch, tmp_path):
         compare(A, null_value=None, devices=["cpu"])
     for way in ("int64", "float64"):
         assert closure(A, null_value=None, dtype=way)[0, 3] == D[0, 3] == 30361
-    monkeypatch.setattr("apsp.solve.require", partial(_refuse_a_second_matrix, A.size * 4))
+    monkeypatch.setattr("apsp.solve.widened", _does_not_fit)
     with pytest.raises(DomainError, match=says):
         closure(A, null_value=None)
 
 
-def _refuse_a_second_matrix(least, needed, *device, **texts):
-    if needed == least:
-        raise MemoryNeeded("no")
+def _does_not_fit(*arguments):
+    raise MemoryNeeded("a second matrix must fit")
 
 
 def test_integers_of_64_bits_are_refused_and_floats_are_a_way_out():
@@ -135,7 +134,7 @@ def test_integers_of_64_bits_are_refused_and_floats_are_a_way_out():
     A = matrix({(0, 1): 2**62 + 1, (1, 2): 2**62 + 3, (2, 3): -(2**62) - 7}, 4, "int64")
     for call in (closure, shortest_paths):
         with pytest.raises(
-            DomainError, match=r"from 0 to 2 that goes beyond .*Pass weights as floats, which round; a missing"
+            DomainError, match=r"from 0 to 2 that goes beyond .*Pass floats, which round; a missing edge is then inf"
         ):
             call(A, null_value=None)
     assert closure(np.where(top == A, np.inf, A))[0, 3] == 2.0**62

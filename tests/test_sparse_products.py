@@ -317,6 +317,37 @@ def test_out_must_fit():
         semiring.matmul(A, np.eye(3), "plus_times", out=np.zeros((3, 4)))
 
 
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_out_forgets_what_was_known_of_its_rows(accumulate):
+    """SciPy remembers whether rows are sorted, and whether positions are distinct: of `out` what they were before."""
+    rng, seen = np.random.default_rng(3), set()
+    for index in range(12):
+        n = (3, 6, 20)[index % 3]
+        A = sp.random_array((n, n), density=0.4, format="csr", rng=rng) if index % 2 else sp.eye_array(n, format="csr")
+        out = sp.csr_array(np.tri(n)) if index % 4 else sp.csr_array((np.ones(2), [1, 0], [0] + [2] * n), (n, n))
+        assert (out.has_sorted_indices, out.has_canonical_format) == ((True, True) if index % 4 else (False, False))
+        expected = A.toarray() @ A.toarray() + (out.toarray() if accumulate else 0)
+        assert semiring.matmul(A, A, "plus_times", out=out, accumulate=accumulate) is out
+        rows = np.repeat(np.arange(n), np.diff(out.indptr))
+        ordered = bool((np.diff(out.indices.astype(np.int64) + n * rows) > 0).all())
+        assert (out.has_sorted_indices, out.has_canonical_format) == (ordered, ordered)
+        seen.add(ordered)
+        np.testing.assert_allclose((out @ np.eye(n)), expected)
+        out.sort_indices()
+        assert (np.diff(out.indices.astype(np.int64) + n * rows) > 0).all()
+        np.testing.assert_allclose(out[:, [1]].toarray(), expected[:, [1]])
+    assert seen == {True, False}
+
+
+def test_out_may_be_an_operand_or_share_its_arrays():
+    for accumulate in (False, True):
+        A = sp.csr_array(np.triu(np.arange(1.0, 10).reshape(3, 3)))
+        dense, twin = A.toarray(), sp.csr_array((A.data, A.indices, A.indptr), shape=A.shape)
+        semiring.matmul(A, A, "plus_times", out=A, accumulate=accumulate)
+        np.testing.assert_allclose(A.toarray(), dense @ dense + accumulate * dense)
+        np.testing.assert_array_equal(twin.toarray(), dense)
+
+
 def test_what_is_no_matrix_over_the_semiring_is_refused():
     A = sp.csr_array(np.eye(3))
     with pytest.raises(ShapeError, match="inner sizes"):
@@ -462,6 +493,13 @@ def test_einsum_of_sparse_operands(case):
         assert sp.issparse(found) == (kinds == "ss" or subscripts == "ij->ji"), subscripts
         expected = by_loops(subscripts, [X for _, X in made])
         cases.same(case, filled(found) if sp.issparse(found) else np.asarray(found), expected)
+
+
+def test_einsum_looks_at_operands_that_no_product_takes():
+    A, nan = sp.csr_array([[1.0, 0.0], [2.0, 3.0]]), sp.csr_array([[np.nan, 0.0], [2.0, 3.0]])
+    for subscripts, operands in (("ij,k->", (A, [np.nan, 1])), ("ij,k->k", (A, [np.nan, 1])), ("ij->ji", (nan,))):
+        with pytest.raises(semiring.DomainError, match="got nan"):
+            semiring.einsum(subscripts, *operands)
 
 
 def test_einsum_of_sparse_operands_is_of_matrices_alone():

@@ -14,11 +14,11 @@ from semiring.backend import bind
 from semiring.catalog import get
 from semiring.errors import ShapeError
 from semiring.observed import Observed
+from semiring.saturation import widened, wider
 from semiring.survey import fast
 from semiring.verbs import Verb
 
 from .. import schedules
-from ..convergence import saturation
 from ..display import notebook, output
 from ..display.terminal import aligned
 from ..plans import make_plan
@@ -282,10 +282,9 @@ def closure_and_steps(question: Question) -> tuple[Array, Steps]:
     ops = question.problem.bind(question.wants)
     original = np.array(matrix if isinstance(matrix, np.ndarray) else ops.download(matrix))
     closed = question.in_kind(answer(question).engine.storage)  # raises if there is none; may overwrite the matrix
-    wide = saturation.wider(original.dtype, question.semiring, len(original)) if question.problem.may_lose else None
-    return closed, _record(
-        question, original if wide is None else saturation.widened(original, wide, question.semiring)
-    )
+    s, lost = question.semiring, question.problem.may_lose
+    wide = wider(len(original) << 8 * original.dtype.itemsize, s) if lost else None
+    return closed, _record(question, original if wide is None else widened(original, wide, s))
 
 
 def _record(question: Question, original: np.ndarray) -> Steps:

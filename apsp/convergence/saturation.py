@@ -17,6 +17,7 @@ from semiring.bits import BitMatrix
 from semiring.devices import host, module
 from semiring.errors import DomainError
 from semiring.memory import require
+from semiring.saturation import FLOATS, extremes
 from semiring.survey import Survey
 from semiring.types import Array
 
@@ -32,44 +33,13 @@ def possible(weights: Iterable[Array], dtype: np.dtype, s: Semiring, n: int) -> 
     """Whether a walk of n edges can weigh more than the integers hold; the weights are given in parts."""
     if dtype.kind != "i" or not s.mul.saturating:
         return False
-    zero = dtypes.zero(s, dtype)
-    return n * max((_largest(part, zero) for part in weights), default=0) >= np.iinfo(dtype).max
+    most = max((max(-low, high) for low, high in (extremes(part, s) for part in weights)), default=0)
+    return n * most >= np.iinfo(dtype).max
 
 
 def mixed(seen: Survey, dtype: np.dtype, s: Semiring) -> bool:
     """Whether integers may be of both signs, so that what has saturated can become a number again that is wrong."""
     return dtype.kind == "i" and s.add.selects is not None and seen.least < 0 < seen.greatest
-
-
-def wider(dtype: np.dtype, s: Semiring, n: int) -> np.dtype | None:
-    """The first dtype of the semiring that holds the sum of any n of such integers."""
-    most = n * np.iinfo(dtype).max + n
-    return next((t for t in dtypes.of(s) if t.kind == "i" and most < np.iinfo(t).max), None)
-
-
-def widened(A: Array, dtype: np.dtype, s: Semiring) -> Array:
-    """The same integers in a dtype that holds more, the semiring's zero as its zero there."""
-    out, zero = module(A).empty(A.shape, dtype), dtypes.zero(s, A.dtype)
-    for part in dtypes.chunks(A.shape):
-        out[part] = A[part]
-        out[part][A[part] == zero] = dtypes.zero(s, dtype)
-    return out
-
-
-def narrowed(D: Array, out: Array) -> None:
-    """out ← D, what it does not hold as its ends."""
-    info = np.iinfo(out.dtype)
-    for part in dtypes.chunks(D.shape):
-        out[part] = D[part].clip(info.min, info.max)
-
-
-def _largest(part: Array, zero: Any) -> int:
-    """The largest |entry| that is not the semiring's zero."""
-    low, high = (int(part.min()), int(part.max())) if part.size else (0, 0)
-    if zero in (low, high):
-        rest = part[part != zero]
-        low, high = (int(rest.min()), int(rest.max())) if rest.size else (0, 0)
-    return max(-low, high)
 
 
 def refuse(
@@ -118,8 +88,7 @@ def refuse(
 
 def too_far(got: str, dtype: np.dtype, *, where: str) -> DomainError:
     """The error that names a walk which integers do not hold."""
-    way = "Pass weights as floats, which round; a missing edge of a matrix is then infinite."
-    way = "Say dtype='int64', or dtype='float64', which rounds." if dtype.itemsize < 8 else way
+    way = "Say dtype='int64', or dtype='float64', which rounds." if dtype.itemsize < 8 else FLOATS
     return DomainError(f"{where}: every distance must fit {dtype}, got {got}. {way}")
 
 

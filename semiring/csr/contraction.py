@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..algebra import Semiring
 from ..arrays import take_in
 from ..contraction import contracted, planned
 from ..conversion import conform
 from ..elementwise import Arrays
 from ..errors import ShapeError
+from ..saturation import holding, narrowed, widened
+from ..survey import survey
 from ..types import DType
 from .matrix import common_dtype, is_sparse
+from .matrix import take_in as take_in_sparse
 from .parts import reduce, transpose
 from .products import multiplied
 
@@ -128,11 +133,37 @@ def evaluated(
         raise ShapeError("einsum: out must be left out where operands are sparse, got one. Use matmul with out=.")
     taken = [X if is_sparse(X) else take_in(X, where="einsum").array for X in operands]
     dtype = common_dtype(s, dtype, *taken, where="einsum")
-    live = [Operand(X) if is_sparse(X) else conform(X, s, dtype, where="einsum") for X in taken]
+    entries = [_stored(X, s, dtype) if is_sparse(X) else conform(X, s, dtype, where="einsum") for X in taken]
+    for X, data in zip(taken, entries, strict=True):
+        survey(data, s, where="einsum: the stored entries of a sparse matrix" if is_sparse(X) else "einsum")
+    own, wide = entries[0].dtype, holding(entries, s, where="einsum")
+    if wide != own:
+        exact = [_with(X, s, wide, own) if is_sparse(X) else widened(entries[k], wide, s) for k, X in enumerate(taken)]
+        options: dict[str, Any] = {"dtype": wide, "device": device, "threads": threads}
+        found = evaluated(subscripts, exact, s, order=order, out=None, **options)
+        if not is_sparse(found):
+            return narrowed(found, own)
+        found.data = narrowed(found.data, own)
+        return found
+    live = [Operand(X) if is_sparse(X) else Y for X, Y in zip(taken, entries, strict=True)]
     library = Mixed(s, threads, dtype, device)
     plan = planned(subscripts, [X.shape for X in live], s, dtype or bool, order)
     result = contracted(plan, live, library)
     return result.matrix if isinstance(result, Operand) else result
+
+
+def _stored(X: Any, s: Semiring, dtype: DType) -> Any:
+    """The entries of a sparse matrix, in the dtype to compute in."""
+    rows = X.format in ("csr", "csc") and len(X.indptr)
+    data = X.data[: int(X.indptr[-1])] if rows else take_in_sparse(X, where="einsum").data
+    return conform(data, s, dtype, where="einsum: the entries of a sparse matrix")
+
+
+def _with(X: Any, s: Semiring, wide: np.dtype, own: np.dtype) -> Any:
+    """A sparse matrix in a wider dtype."""
+    X = X.copy()
+    X.data = widened(conform(X.data, s, own, where="einsum: the entries of a sparse matrix"), wide, s)
+    return X
 
 
 def _refuse(came: str) -> ShapeError:

@@ -16,6 +16,7 @@ from ..backend import device_of
 from ..conversion import conform
 from ..devices import module, on_device
 from ..errors import DTypeError, ShapeError
+from ..saturation import holding, narrowed, widened
 from ..signals import load
 from ..survey import survey
 from ..types import Array, DType
@@ -101,7 +102,10 @@ def powered(A: Any, k: int, s: Semiring, dtype: DType, device: str | None, threa
     taken = take_in(A, where="power")
     with on_device(taken.data):
         dtype = common_dtype(s, dtype, taken.data, where="power")
-        base: Any = taken.conformed(s, dtype, where="power").sent(device_of(taken.data, device))
+        base: Any = taken.conformed(s, dtype, where="power")
+        own, wide = base.data.dtype, holding([base.data], s, where="power", times=k)
+        base = base if wide == own else replace(base, data=widened(base.data, wide, s))
+        base = base.sent(device_of(taken.data, device))
         result, n = None, taken.shape[0]
         if k < 2:
             xp = module(base.data)
@@ -118,7 +122,9 @@ def powered(A: Any, k: int, s: Semiring, dtype: DType, device: str | None, threa
             if k:
                 base = _power_step(base, base, s, threads, f"A^{exponent}")
         if isinstance(result, CSR):
+            result = result if wide == own else replace(result, data=narrowed(result.data, own))
             return result.sent("cuda" if taken.on_gpu else "cpu").give_back(where="power")
+        result = result if wide == own else narrowed(result, own)
         here = "cpu" if isinstance(result, np.ndarray) else "cuda"
         home = "cuda" if taken.on_gpu else "cpu"
         return result if here == home else product.sent(result, home)

@@ -11,6 +11,8 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
 from typing import Any
 from unittest import mock
 
@@ -71,7 +73,7 @@ def case(draw: Draw) -> None:
     few = draw.pick((asked.FEW, 0))
     draw.note(few=few)
     with mock.patch.object(asked, "FEW", few):
-        draw.pick((_paths, _paths, _closure, _update, _closure))(draw)
+        draw.pick((_paths, _paths, _closure, _update, _closure, _factors))(draw)
 
 
 def _lengths(draw: Draw, dtype: np.dtype) -> Lengths:
@@ -340,6 +342,68 @@ def _closure(draw: Draw) -> None:
         gone, np.where(g.best > 0, info.max, info.min), np.clip(np.where(gone, 0, g.best), info.min, info.max)
     )
     np.testing.assert_array_equal(D, exact.astype(dtype))
+
+
+def _factors(draw: Draw) -> None:
+    """⊗ of several factors: products in a row, one by one entry, and powers, dense or sparse."""
+    dtype = np.dtype(draw.pick(INTEGERS))
+    s = semiring.get(draw.pick(("min_plus", "max_plus")))
+    kind, k = draw.pick(("einsum", "sparse", "prod", "power", "sparse power", "out")), draw.pick((3, 2, 4, 7, 1))
+    info, rng, n = np.iinfo(dtype), draw.rng(), draw.pick((2, 3, 5) if "sparse" in kind else (2, 3, 5, 1))
+    zero, add = (info.max, min) if s.zero == np.inf else (info.min, max)
+    sizes = np.array([0, 1, info.max // 3, info.max // 2, info.max // 2 + 1, info.max - 2, info.max - 1], object)
+
+    def matrix() -> np.ndarray:
+        X = rng.choice(sizes, (n, n)) * rng.choice(np.array([1, 1, -1], object), (n, n))
+        return np.where(rng.random((n, n)) < 0.2, zero, X).astype(dtype)
+
+    def joined(X: list[list[Any]], Y: list[list[Any]]) -> list[list[Any]]:
+        best = float(s.zero)
+        return [[reduce(add, (a + b for a, b in zip(row, column, strict=True)), best)
+                 for column in zip(*Y, strict=True)] for row in X]  # fmt: skip
+
+    powers, k = "power" in kind, min(k, 4) if kind in ("einsum", "sparse", "out") else k
+    X = [matrix() for _ in range(1 if powers else k)]
+    draw.note(dtype=dtype.name, semiring=s.name, kind=kind, k=k, X=X)
+    numbers = [
+        [[float(s.zero) if x == zero else x for x in row] for row in A.tolist()] for A in X * (k if powers else 1)
+    ]
+    text = ",".join(a + b for a, b in pairwise("abcdefgh"[: k + 1])) + f"->a{'abcdefgh'[k]}"
+    try:
+        if kind == "prod":
+            D = semiring.prod(np.stack(X), s, axis=0)
+            exact: Any = [[sum(A[u][v] for A in numbers) for v in range(n)] for u in range(n)]
+        else:
+            exact = reduce(joined, numbers)
+            if powers:
+                A = X[0] if kind == "power" else _stored(X[0], zero)
+                D = semiring.power(A, k, s)
+            elif kind == "out":
+                D = semiring.einsum(text, *X, semiring=s, out=np.empty((n, n), dtype))
+            else:
+                where = draw.below(k) if kind == "sparse" else -1
+                D = semiring.einsum(text, *(_stored(A, zero) if i == where else A for i, A in enumerate(X)), semiring=s)
+    except DomainError as error:
+        assert dtype.itemsize == 8
+        assert "of both signs" in str(error)
+        return
+    D = D if isinstance(D, np.ndarray) else _filled(D, zero)
+    held = [[zero if x == float(s.zero) else max(info.min, min(info.max, x)) for x in row] for row in exact]
+    assert D.dtype == dtype
+    np.testing.assert_array_equal(D, np.array(held, dtype))
+
+
+def _stored(A: np.ndarray, zero: int) -> sp.csr_array:
+    """A sparse matrix of the entries that are not the semiring's zero."""
+    rows, columns = np.nonzero(A != zero)
+    return sp.csr_array((A[rows, columns], (rows, columns)), shape=A.shape)
+
+
+def _filled(A: Any, zero: int) -> np.ndarray:
+    """As an array, absent entries the semiring's zero."""
+    A, D = A.tocoo(), np.full(A.shape, zero, A.dtype)
+    D[A.row, A.col] = A.data
+    return D
 
 
 def _table(source: np.ndarray, kind: str, schedule: str, g: Lengths, dtype: np.dtype) -> Any:

@@ -1,0 +1,97 @@
+"""Integers that saturate on the way: of both signs, ⊗ of several may leave the dtype and come back to a wrong number.
+
+Such products are computed in a dtype that holds them, and what the first one does not hold is an end of it again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import dtypes, memory
+from .algebra import Semiring
+from .devices import module
+from .errors import DomainError
+from .types import Array
+
+#: The way out where no integer is wide enough.
+FLOATS = "Pass floats, which round; a missing edge is then infinite."
+
+
+def extremes(A: Array, s: Semiring) -> tuple[int, int]:
+    """The least and the greatest of integers, and of 0, without the semiring's zero."""
+    least = greatest = 0
+    zero = dtypes.zero(s, A.dtype)
+    for part in (A[index] for index in _chunks(A)):
+        low, high = (int(part.min()), int(part.max())) if part.size else (0, 0)
+        if zero in (low, high):
+            rest = part[part != zero]
+            low, high = (int(rest.min()), int(rest.max())) if rest.size else (0, 0)
+        least, greatest = min(least, low), max(greatest, high)
+    return least, greatest
+
+
+def wider(most: int, s: Semiring) -> np.dtype | None:
+    """The first integer dtype of the semiring that holds numbers up to ±most besides its ends; None without one."""
+    return next((t for t in dtypes.of(s) if t.kind == "i" and most < np.iinfo(t).max), None)
+
+
+def holding(factors: Sequence[Array], s: Semiring, *, where: str, times: int = 1) -> np.dtype:
+    """The dtype in which ⊗ of an entry of each factor, `times` over, is exact or beyond its end.
+
+    Of two entries, or of one sign, it is their own: what is beyond an end stays there.
+
+    Raises
+    ------
+    DomainError
+        If none is wide enough.
+    """
+    dtype: np.dtype = factors[0].dtype
+    if dtype.kind != "i" or not s.mul.saturating or len(factors) * times < 3:
+        return dtype
+    ends = [extremes(X, s) for X in factors]
+    if min(low for low, _ in ends) == 0 or (s.mul.ufunc is np.add and max(high for _, high in ends) == 0):
+        return dtype
+    sizes = [max(-low, high) for low, high in ends]
+    most = sum(sizes) * times if s.mul.ufunc is np.add else math.prod(sizes) ** min(times, 64)
+    if most < np.iinfo(dtype).max:
+        return dtype
+    found = wider(most, s)
+    if found is None:
+        raise DomainError(
+            f"{where}: integers of both signs must have products over {s.name} that fit {dtype}, got entries of which "
+            f"{len(factors) * times} may reach ±{most:.3g}. {FLOATS}"
+        )
+    return found
+
+
+def widened(A: Array, dtype: np.dtype, s: Semiring) -> Any:
+    """The same integers in a dtype that holds more, the semiring's zero as its zero there."""
+    memory.require(
+        A.size * dtype.itemsize,
+        "cpu" if isinstance(A, np.ndarray) else "cuda",
+        where=f"integers that may saturate: a copy in {dtype}",
+        hint=f"Pass {dtype}, or fewer at a time.",
+    )
+    out, zero = module(A).empty(A.shape, dtype), dtypes.zero(s, A.dtype)
+    for index in _chunks(A):
+        part = A[index].astype(dtype)
+        part[A[index] == zero] = dtypes.zero(s, dtype)
+        out[index] = part
+    return out
+
+
+def narrowed(D: Array, dtype: np.dtype, out: Any = None) -> Any:
+    """The same integers in a dtype that holds fewer, what it does not hold as its ends: in `out`, or new memory."""
+    info = np.iinfo(dtype)
+    out = module(D).empty(D.shape, dtype) if out is None else out
+    for index in _chunks(D):
+        out[index] = D[index].clip(info.min, info.max)
+    return out
+
+
+def _chunks(A: Array) -> Iterable[Any]:
+    return dtypes.chunks(A.shape) if A.ndim else [(None,)]
