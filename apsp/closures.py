@@ -101,8 +101,8 @@ def closure(
         Every edge weighs 1, and a matrix of bool is a graph: see `as_graph`.
     null_value : number or None, optional
         An entry that is no edge, other than the semiring's zero: 0 for adjacency matrices as NetworkX and SciPy write
-        them; None where all others are edges, zeros too. Without it they are, and a matrix in which nothing else marks
-        missing edges gets a warning: numbers of which none is negative or infinite, with zeros off the diagonal.
+        them; None where all others are edges, zeros too. Without it they are, and a dense matrix of numbers with zeros
+        off the diagonal, where no entry is infinite, gets a warning.
     gpus : int, sequence of int or World, optional
         Spread one matrix on the host over so many GPUs of this machine, over those of these numbers, or over the ranks
         of an `apsp.distributed.world`; each fetches its own part. `schedule` and `device` play no part then.

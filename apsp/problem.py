@@ -280,7 +280,7 @@ def matrix_of(graph: Graph, s: Semiring, dtype: DType, request: Request, *, wher
     for _, _, weights in graph.pieces(s, target):
         looks.append(survey(weights, s, where=where, first=(edges,)))
         edges += len(weights)
-    seen = united(looks, s, target)
+    seen = united(looks)
     # A plan needs the shape of the matrix and the survey of the weights, not the matrix.
     shape_only = np.broadcast_to(np.zeros((), target), (n, n))
     host = replace(request, options={k: v for k, v in request.options.items() if k == "threads"})

@@ -54,7 +54,7 @@ def predecessors(
         CPU threads; all available by default.
     null_value : number or None, optional
         What D is the closure with, as in `closure`: 0 where zeros of A are no edges, None where they are. It must be
-        said of a matrix of numbers, none of them negative or infinite, that has zeros off the diagonal.
+        said of a matrix of numbers with zeros off the diagonal, where no entry is infinite.
 
     Returns
     -------

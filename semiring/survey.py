@@ -23,13 +23,15 @@ class Survey(NamedTuple):
     """What one look at the entries found: the least and greatest, and whether none is below 0.
 
     The semiring's zero does not count towards `nonnegative`: −∞ marks a missing edge in max-plus. `ambiguous` is
-    whether nothing says what zeros are: one stands off the diagonal, and no entry is negative or infinite.
+    whether nothing says what zeros are: one stands off the diagonal, where no entry is the semiring's zero; `declared`
+    whether such an entry says it. The diagonal and the signs of entries say nothing.
     """
 
     least: float
     greatest: float
     nonnegative: bool
     ambiguous: bool = False
+    declared: bool = False
 
 
 def survey(
@@ -66,12 +68,26 @@ def survey(
     return _survey_on_device((A,), semiring, where, first, null_undeclared)()[0]
 
 
-def united(looks: Iterable[Survey], semiring: Semiring, dtype: np.dtype) -> Survey:
+def united(looks: Iterable[Survey]) -> Survey:
     """What looks at the parts of something found, as one."""
     parts = list(looks)
     least, greatest = min((x.least for x in parts), default=0), max((x.greatest for x in parts), default=0)
-    nonnegative, zeros = all(x.nonnegative for x in parts), any(x.ambiguous for x in parts)
-    return Survey(least, greatest, nonnegative, zeros and _may_be_ambiguous(least, greatest, semiring, dtype))
+    nonnegative, declared = all(x.nonnegative for x in parts), any(x.declared for x in parts)
+    return Survey(least, greatest, nonnegative, not declared and any(x.ambiguous for x in parts), declared)
+
+
+def off_diagonal(A: Array, value: float, first: tuple[int, ...] = (), counted: int | None = None) -> bool:
+    """Whether an entry of A off the diagonal is `value`, of which there are `counted`, where that is known.
+
+    A is a matrix, a batch of them or a part of one that begins at `first`.
+    """
+    row, column = (*first, 0, 0)[:2]
+    on, found = A.diagonal(row - column, -2, -1), counted or 0
+    for part in parts(A) if counted is None else ():
+        found += _count(part, value)
+        if found > on.size:
+            return True
+    return found > on.size or bool(found and found > _count(on, value))
 
 
 def surveys(arrays: Sequence[Any], semiring: Semiring, *, where: str) -> Callable[[], list[Survey]]:
@@ -106,33 +122,35 @@ def _survey_of(
     """What a look on the device found, if it belongs to the semiring."""
     _check_domain(A, math.nan if seen.nan else seen.least, seen.greatest, semiring, where, first)
     risky = semiring.zero == -math.inf and seen.minus_zero
-    ambiguous = null_undeclared and _may_be_ambiguous(seen.least, seen.greatest, semiring, A.dtype)
-    ambiguous = ambiguous and bool(seen.zeros > _zeros_on_diagonal(A, first))
-    return Survey(seen.least, seen.greatest, not (seen.negative or risky), ambiguous)
+    null = _null(A, seen.least, seen.greatest, semiring, first, seen.zeros, seen.missing) if null_undeclared else ()
+    return Survey(seen.least, seen.greatest, not (seen.negative or risky), *null)
 
 
-def _may_be_ambiguous(least: float, greatest: float, semiring: Semiring, dtype: np.dtype) -> bool:
-    """Whether a zero off the diagonal would be all that could tell of missing edges: no entry is infinite or negative.
+def _null(
+    A: Array,
+    least: float,
+    greatest: float,
+    semiring: Semiring,
+    first: tuple[int, ...],
+    zeros: int | None = None,
+    missing: int | None = None,
+) -> tuple[bool, bool]:
+    """`ambiguous` and `declared` of A, where nobody has said which entries are no edges; its zeros and those missing.
 
-    An integer dtype's end stands for ∞. Where 0 is the semiring's zero, it is no edge.
+    Entries are counted only where the least and the greatest leave the question open.
     """
-    if least != 0 or semiring.zero == 0:
-        return False
-    return bool(greatest < (np.iinfo(dtype).max if dtype.kind == "i" else math.inf))
+    if semiring.zero == 0:
+        return False, False  # which is no edge
+    none = zero(semiring, A.dtype) if A.dtype.kind == "i" else semiring.zero
+    declared = bool(least <= none <= greatest) and off_diagonal(A, none, first, missing)
+    return not declared and least <= 0 <= greatest and off_diagonal(A, 0, first, zeros), declared
 
 
-def _zeros_on_diagonal(A: Array, first: tuple[int, ...]) -> int:
-    """How many there are in A, matrices or a part of one that begins at `first`."""
-    row, column = (*first, 0, 0)[:2]
-    on = A.diagonal(row - column, -2, -1)
-    return _zeros(on)
-
-
-def _zeros(A: Array) -> int:
-    """How many zeros; few entries are counted without an array of truth values."""
-    if isinstance(A, np.ndarray) and A.size <= _FEW:
+def _count(A: Array, value: float) -> int:
+    """How many entries are `value`; of few entries zeros are counted without an array of truth values."""
+    if value == 0 and isinstance(A, np.ndarray) and A.size <= _FEW:
         return int(A.size - np.count_nonzero(A))
-    return int((A == 0).sum())
+    return int((A == value).sum())
 
 
 def _check_domain(
@@ -164,10 +182,9 @@ def _survey_on_host(
     if nonnegative and semiring.zero == -math.inf and A.dtype.kind == "f":
         # −0 is not below 0, but its bit pattern is below that of −∞, which the variants of max-plus rely on.
         nonnegative = all(not bool((np.signbit(part) & (part == 0)).any()) for part in parts(A))
-    # Zeros are counted only where nothing but their places is left to tell.
-    ambiguous = null_undeclared and _may_be_ambiguous(least, greatest, semiring, A.dtype)
-    ambiguous = ambiguous and sum(map(_zeros, parts(A))) > _zeros_on_diagonal(A, first)
-    return Survey(least, greatest, nonnegative, ambiguous)
+    return Survey(
+        least, greatest, nonnegative, *(_null(A, least, greatest, semiring, first) if null_undeclared else ())
+    )
 
 
 def fast(seen: Survey, semiring: Semiring, dtype: np.dtype, edges: int) -> bool:

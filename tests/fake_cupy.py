@@ -164,7 +164,7 @@ class Event:
         asked["wait"] += 1
 
 
-class Pinned(ctypes.c_byte * 256):
+class Pinned(ctypes.c_byte * 320):
     """Memory that a device could write to."""
 
     @property
@@ -209,10 +209,10 @@ class Function:
             for k in range(grid[1]):
                 address, count = args[2 * k : 2 * k + 2]
                 entries = np.frombuffer((ctypes.c_float * count).from_address(address), np.float32)
-                record = (ctypes.c_byte * 24).from_address(args[6] + 24 * k)
+                record = (ctypes.c_byte * 32).from_address(args[6] + 32 * k)
                 flags = np.isnan(entries).any() | (entries < 0).any() << 1
-                seen = (entries.min(), entries.max(), flags, 0, (entries == 0).sum())
-                record[:] = np.array([seen], "f4, f4, i4, i4, i8").view(np.int8).tolist()
+                seen = (entries.min(), entries.max(), flags, 0, (entries == 0).sum(), np.isposinf(entries).sum())
+                record[:] = np.array([seen], "f4, f4, i4, i4, i8, i8").view(np.int8).tolist()
 
 
 class Module:

@@ -1346,6 +1346,7 @@ class TestSurvey:
                     X[...] = rng.integers(0, 3, len(X)).astype(dtype)
                     (first,) = survey.survey([X], zero)()
                     assert (first.zeros, second.zeros) == (np.count_nonzero(np.asarray(X) == 0), 0)
+                    assert (first.missing, second.missing) == (0, 1)
                     if np.dtype(dtype).kind == "f":
                         X[place], Y[place] = np.nan, -0.0
                         first, second = survey.survey([X, Y], zero)()

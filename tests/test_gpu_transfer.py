@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import apsp
-from semiring import DomainError, NegativeCycleError, get
+from semiring import DomainError, NegativeCycleError, dtypes, get
 from semiring.backend import cuda_available
 from semiring.survey import survey, surveys
 
@@ -118,8 +118,13 @@ def test_a_survey_counts_zeros_off_the_diagonal(cp):
                     place,
                 )
             assert here.ambiguous is (shape != (1, 1))
-            A[..., 0, 0] = -1
-            assert not survey(cp.asarray(A), s, where="x", first=first, null_undeclared=True).ambiguous
+            A[..., -1, 0] = -1
+            for place in ((..., 0, 0), (..., 0, -1)):
+                A[place] = dtypes.zero(s, A.dtype)
+                here = survey(A, s, where="x", first=first, null_undeclared=True)
+                assert survey(cp.asarray(A), s, where="x", first=first, null_undeclared=True) == here
+                off = first != () or (place[-1] != 0 and shape != (1, 1))  # on the diagonal it says nothing
+                assert here.declared is off
 
 
 def test_several_arrays_are_looked_at_together(cp):

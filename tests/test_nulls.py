@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import warnings
 
@@ -13,7 +14,18 @@ from scipy import sparse
 from scipy.sparse.csgraph import floyd_warshall
 
 import apsp
-from apsp import AmbiguityWarning, DomainError, Result, ShapeError, as_graph, closure, plan, shortest_paths
+from apsp import (
+    AmbiguityWarning,
+    DivergenceError,
+    DomainError,
+    DTypeError,
+    Result,
+    ShapeError,
+    as_graph,
+    closure,
+    plan,
+    shortest_paths,
+)
 from apsp.cli import main
 from apsp.distributed import DistributedMatrix, world
 from apsp.formats import read, write
@@ -51,9 +63,19 @@ def random_adjacency(n=23, dtype=float):
         (np.zeros((4, 1, 1)), "min_plus", False),
         (np.where(PATH, PATH, INF), "min_plus", False),
         ([[0, INF], [0, 0.0]], "min_plus", False),
+        ([[INF, 5, 0], [0, INF, 2], [0, 0, INF]], "min_plus", True),  # on the diagonal infinities say nothing
+        (np.array([[2**31 - 1, 5], [0, 2**31 - 1]], "i4"), "min_plus", True),
+        ([[-INF, 5], [0, 1]], "max_plus", True),
+        ([[INF, 5], [3, INF]], "min_plus", False),  # and there is nothing to say
+        ([[0, INF], [0, 1.0]], "bottleneck", True),  # its one: an edge of any width
+        (np.stack([np.diag([INF, INF]), np.array([[0, INF], [1, 1]])]), "min_plus", False),
         (np.array([[0, 2**31 - 1], [0, 0]], "i4"), "min_plus", False),  # which stands for ∞
         ([[0, -INF], [0, 0.0]], "max_plus", False),
-        ([[0, -1], [0, 0]], "min_plus", False),
+        ([[0, -1], [0, 0]], "min_plus", True),  # nor do negative entries
+        ([[0, -1], [0, INF]], "min_plus", True),
+        ([[0, -1], [-2, 0]], "min_plus", False),
+        ([[0.0, -0.5], [0, 0]], "log_plus", True),
+        ([[0, -1], [INF, 0]], "min_plus", False),
         (PATH / 8, "reliability", False),  # 0 is its zero
         (PATH != 0, "boolean", False),
     ],
@@ -67,17 +89,17 @@ def test_what_is_ambiguous(entries, semiring, ambiguous):
 def test_parts_tell_what_the_matrix_does():
     s = get("min_plus")
     rng = np.random.default_rng(0)
-    for case in range(60):
+    for case in range(200):
         A = rng.integers(0 if case % 3 else 1, 3, (5, 5))
         np.fill_diagonal(A, rng.integers(0, 2, 5))
-        if case % 5 == 0:
+        for _ in range(case % 5):
             A[rng.integers(5), rng.integers(5)] = rng.choice([-1, np.iinfo(A.dtype).max])
         cuts = [(slice(i, i + 2), slice(j, j + 3)) for i in (0, 2, 4) for j in (0, 3)]
         looks = [survey(A[c], s, where="x", first=(c[0].start, c[1].start), null_undeclared=True) for c in cuts]
         off = A[~np.eye(5, dtype=bool)]
-        expected = bool((off == 0).any() and A.min() >= 0 and A.max() < np.iinfo(A.dtype).max)
-        assert united(looks, s, A.dtype) == survey(A, s, where="x", null_undeclared=True)
-        assert united(looks, s, A.dtype).ambiguous is expected, A
+        expected = bool((off == 0).any() and off.max() < np.iinfo(A.dtype).max)
+        assert united(looks) == survey(A, s, where="x", null_undeclared=True)
+        assert united(looks).ambiguous is expected, A
 
 
 READERS = {
@@ -144,11 +166,77 @@ def test_any_number_may_stand_for_no_edge():
             shortest_paths(A, null_value=wrong)
 
 
-def test_what_has_no_entries_without_edges_refuses_the_word():
-    for graph in ([(0, 1, 0)], nx.path_graph(3), sparse.csr_array(PATH), {0: {1: 0}}):
-        with pytest.raises(ShapeError, match="null_value must come with a dense matrix, got a list of edges"):
-            shortest_paths(graph, null_value=0)
-        assert shortest_paths(graph).distance(0, 1) in (0, 1, 4)
+HOLES = {
+    "∞ on the diagonal": np.array([[INF, 5, 0, 0], [0, INF, 2, 0], [0, 0, INF, 1], [0, 0, 0, INF]]),
+    "one ∞ on the diagonal": np.array([[0, 5, 0, 0], [0, 0, 2, 0], [0, 0, INF, 1], [0, 0, 0, 0]]),
+    "a negative entry": np.array([[0, -1.0, 0, 0], [0, 0, 2, 0], [0, 0, 0, 1], [0, 0, 0, 0]]),
+}
+#: All whose table is of shortest paths.
+SHORTEST = ("shortest_paths", "engine", "limited", "spread", "a graph")
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_the_diagonal_and_signs_decide_nothing(hole, tmp_path):
+    A = HOLES[hole]
+    apart = floyd_warshall(np.where(np.isinf(A), 0, A))
+    sources = {"frame": pytest.importorskip("pandas").DataFrame(A, list("abcd"), list("abcd"))}
+    np.save(tmp_path / "A.npy", A)
+    TileStore.create(tmp_path / "A.tiles", A.shape, A.dtype, block=2).put(A)
+    sources |= {name: tmp_path / name for name in ("A.npy", "A.tiles")}
+    for name in (*READERS, *sources):
+        ask, source = READERS.get(name, shortest_paths), sources.get(name, A)
+        if (name == "longest" and A.max() == INF) or (name in ("predecessors", "next_hops") and A.min() < 0):
+            continue  # outside of the semiring; no closure to ask of
+        with pytest.raises(DomainError, match=BOTH_WAYS_OUT):
+            ask(source)
+        found = ask(source, null_value=0)
+        if name in SHORTEST or name in sources:
+            np.testing.assert_array_equal(np.asarray(found.distances), apart, name)
+    with pytest.warns(AmbiguityWarning, match=BOTH_WAYS_OUT), contextlib.suppress(DivergenceError):
+        assert not closure(A).any()
+
+
+@pytest.mark.parametrize("unweighted", [shortest_paths, apsp.transitive_closure])
+def test_an_infinite_diagonal_makes_no_edges_of_zeros(unweighted):
+    said = {"unweighted": True} if unweighted is shortest_paths else {}
+    for A in (np.array([[INF, 1, 0], [0, INF, 1], [0, 0, INF]]), HOLES["∞ on the diagonal"]):
+        with pytest.raises(DTypeError, match=r"Say which entries are edges, for instance A < np.inf or A != 0"):
+            unweighted(A, **said)
+        r = unweighted(A, null_value=0, **said)
+        assert not np.asarray(r.reachable if said else r.to_bool())[2, 0]
+    complete = np.array([[INF, 5, 3], [2, INF, 1], [7, 1, INF]])  # in which no zero may be none
+    for A in (complete, np.where(np.isinf(complete), 0, complete)):
+        r = unweighted(A, **said)
+        assert np.asarray(r.reachable if said else r.to_bool()).all()
+
+
+def test_edges_of_that_weight_are_none_where_it_is_said():
+    stored = sparse.csr_array(([4.0, 0.0, 7.0], ([0, 0, 1], [1, 2, 2])), shape=(3, 3))
+    twice = sparse.coo_array(([3.0, -3.0], ([0, 0], [1, 1])), shape=(3, 3))  # two edges, whose sum is no weight
+    listed = [(0, 1, 4), (0, 2, 0), (1, 2, 7)]
+    G = nx.DiGraph()
+    G.add_weighted_edges_from(listed)
+    sources = (stored, stored.tocoo(), stored.astype("i4"), listed, G, {0: {1: 4, 2: 0}, 1: {2: 7}}, as_graph(stored))
+    for graph in sources:
+        assert shortest_paths(graph).distance(0, 2) == shortest_paths(graph, null_value=None).distance(0, 2) == 0
+        assert shortest_paths(graph, null_value=0).distance(0, 2) == 11
+        assert as_graph(graph, null_value=0).edge_count == 2
+        assert closure(graph, null_value=0)[0, 2] == closure(as_graph(graph), null_value=0)[0, 2] == 11
+        assert apsp.transitive_closure(graph, null_value=0).counts().sum() == 3
+        assert shortest_paths(graph, null_value=7).distance(0, 2) == 0
+    assert shortest_paths(stored, null_value=0, unweighted=True).distance(0, 2) == 2
+    assert as_graph(stored, null_value=0, directed=False).arc_count == 4
+    assert as_graph(twice, null_value=0).edge_count == 2
+    assert shortest_paths(nx.path_graph(3), null_value=0).distance(0, 2) == 2
+    assert stored.nnz == 3
+
+
+def test_a_word_that_would_be_ignored_is_refused(tmp_path):
+    assert as_graph([(0, 1, 0)], null_value=0, unweighted=True).edge_count == 0
+    for graph in (nx.path_graph(3), {0: {1: 0}}):
+        with pytest.raises(ShapeError, match=r"null_value=0 must come with a matrix or with weights.* Leave it out"):
+            shortest_paths(graph, null_value=0, unweighted=True)
+        assert shortest_paths(graph, unweighted=True).distance(0, 1) == 1
     with pytest.raises(ValueError, match=r"overwrite=True must work on the matrix as it is, got null_value=0"):
         closure(PATH.copy(), overwrite=True, null_value=0)
     with pytest.raises(ValueError, match="null_value= must come with a graph"):

@@ -65,7 +65,7 @@ columns = (
         "--null-value",
         type=NULL_VALUE,
         metavar="NUMBER|none",
-        help="Of a dense matrix: the entry that is no edge, such as 0; none if zeros are edges.",
+        help="The entry that is no edge, such as 0; none if zeros are edges.",
     ),
 )
 reading = combined(

@@ -487,7 +487,7 @@ class DistributedMatrix:
             arguments: dict[str, Any] = {"where": "DistributedMatrix", "first": first, "null_undeclared": True}
             return survey(part, self.semiring, **arguments) if part.size else None
 
-        return united([seen for seen in self._allgather(survey_part) if seen], self.semiring, self.dtype)
+        return united([seen for seen in self._allgather(survey_part) if seen])
 
     def __repr__(self) -> str:
         where = {"cpu": "on the host", "cuda": "on GPUs"}[self.world.device]

@@ -137,7 +137,7 @@ def read(
         source, from, src, start, tail, origin, u or from_stop_id, and target, to, dst, dest, destination, end, head, v
         or to_stop_id. Of (FROM, TO) alone, `weight` and its rule find the third.
     null_value : number or None, optional
-        Of a dense matrix, as in `as_graph`: 0 where its zeros are no edges, None where they are.
+        As in `as_graph`: 0 where zeros are no edges, None where they are.
     **options
         A format's own: `base=1` for plain files that count from 1.
 

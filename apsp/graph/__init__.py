@@ -63,8 +63,8 @@ class Graph:
     name : str
         For tables and messages; no more.
     unit : bool
-        Whether each edge of `dense` weighs 1, whatever its entry. An edge is a True entry, or a finite one; a matrix
-        of numbers without infinities must hold zeros and ones, and the ones are edges.
+        Whether each edge of `dense` weighs 1, whatever its entry. An edge is a True entry, or a finite one; a matrix of
+        numbers with zeros off the diagonal, where none is infinite, must hold zeros and ones, and the ones are edges.
     nulls : tuple of number, or None
         Entries of `dense` that are no edges other than the semiring's zero: (0,) after `null_value=0`, () after
         `null_value=None`; None where nothing was said.
@@ -299,7 +299,7 @@ class Graph:
         weighted : bool
             If False, every edge weighs 1.
         nulls : tuple of number, or None
-            Of a dense matrix, entries that are no edges.
+            Entries of a dense matrix, or weights of a list of edges, that are no edges.
         name : str
         places : array of shape (n, 2), mapping, or GeoPandas frame of points, optional
             Where the vertices are, (longitude, latitude) or (x, y): in their order, or by label (a frame's index). Of a
@@ -313,8 +313,8 @@ class Graph:
         Raises
         ------
         ShapeError
-            If a dense matrix is to be undirected, or a list of edges to have entries that are none; or places are not
-            two numbers a vertex.
+            If a dense matrix is to be undirected, or nulls come with edges whose weights are not read; or places are
+            not two numbers a vertex.
         DTypeError, DomainError
             If places are no numbers, or infinite.
         VertexError
@@ -326,7 +326,7 @@ class Graph:
 
         Notes
         -----
-        O(1), and O(n) for places: edges and labels are shared with this graph.
+        O(1), O(n) for places, O(m) for nulls of a list: edges and labels are shared with this graph.
 
         Examples
         --------
@@ -334,10 +334,13 @@ class Graph:
         >>> g.having(directed=False, name="roads")
         Graph(n=3, directed=False, name='roads')
         """
-        if self.dense is None and nulls is not None:
+        edges: Any = slice(None)
+        if self.dense is None and nulls and self.weights is not None:
+            edges = self.weights != nulls[0]
+        elif self.dense is None and nulls and not weighted:
             raise ShapeError(
-                "Graph: null_value must come with a dense matrix, got a list of edges, in which nothing else stands. "
-                "Leave it out."
+                f"Graph: null_value={nulls[0]} must come with a matrix or with weights, got a list of edges "
+                "whose weights are not read. Leave it out."
             )
         if self.dense is not None and directed is False:
             raise ShapeError(
@@ -347,9 +350,11 @@ class Graph:
         return replace(
             self,
             directed=self.directed if directed is None else directed,
-            weights=self.weights if weighted else None,
+            rows=None if self.rows is None else self.rows[edges],
+            cols=None if self.cols is None else self.cols[edges],
+            weights=self.weights[edges] if weighted and self.weights is not None else None,
             unit=self.unit or (not weighted and self.dense is not None),
-            nulls=self.nulls if nulls is None else nulls,
+            nulls=self.nulls if nulls is None or self.dense is None else nulls,
             name=name or self.name,
             places=self.places if places is None else as_places(places, self.labels),
         )

@@ -93,7 +93,7 @@ class Compressed(Graph):
         places: Any = None,
     ) -> Graph:
         """As of any graph, listed; itself if nothing else is known of it."""
-        if directed is not False and weighted and nulls is None and not name and places is None:
+        if directed is not False and weighted and not nulls and not name and places is None:
             return self
         make, edges = self.__reduce__()
         listed: Graph = make(*edges)

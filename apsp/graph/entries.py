@@ -12,6 +12,7 @@ from semiring.conversion import conform
 from semiring.cycles import Lengths
 from semiring.devices import module
 from semiring.errors import DomainError
+from semiring.survey import off_diagonal
 from semiring.types import Array, DType
 
 from .nulls import Nulls, without_nulls
@@ -31,12 +32,17 @@ def over(
 
 
 def finite_entries(A: Array, nulls: Nulls = None) -> Array:
-    """Which entries of a matrix, or of a batch, are edges; A itself where nothing says so: no null, no infinity."""
+    """Which entries of a matrix, or of a batch, are edges; A itself where zeros may be, and nothing says so.
+
+    Infinities of the diagonal say nothing, as in `semiring.survey`; zeros there alone are no edges.
+    """
     if A.dtype.kind == "b":
         return A
     parts = list(dtypes.chunks(A.shape))
-    if nulls is None and all(bool(present(A[part]).all()) for part in parts):
-        return A
+    if nulls is None and not any(off_diagonal(A, end) for end in _infinities(A.dtype)):
+        if off_diagonal(A, 0):
+            return A
+        nulls = (0,)
     where = "cpu" if isinstance(A, np.ndarray) else "cuda"
     memory.require(A.size, where, where="Graph.matrix", hint="Pass a matrix of bool.")
     mask = module(A).empty(A.shape, bool)
@@ -85,9 +91,15 @@ def present(A: Array, nulls: Nulls = None) -> Array:
         return present(A) & (A != nulls[0])
     if A.dtype.kind == "f":
         return abs(A) != np.inf
-    info = np.iinfo(A.dtype)
-    # An integer dtype's own ends stand for its infinities; an unsigned one has none.
-    return (A != info.max) & (A != info.min) if A.dtype.kind == "i" else module(A).ones(A.shape, dtype=bool)
+    ends = _infinities(A.dtype)
+    return (A != ends[0]) & (A != ends[1]) if ends else module(A).ones(A.shape, dtype=bool)
+
+
+def _infinities(dtype: np.dtype) -> tuple[float, ...]:
+    """The infinities of a dtype of numbers: an integer dtype's own ends stand for them; an unsigned one has none."""
+    if dtype.kind == "f":
+        return np.inf, -np.inf
+    return (np.iinfo(dtype).max, np.iinfo(dtype).min) if dtype.kind == "i" else ()
 
 
 def listed(A: Array, s: Semiring) -> Edges:

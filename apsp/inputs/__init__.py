@@ -114,11 +114,12 @@ def as_graph(
         Whether edges lead one way only; by default what the source says, and where it says nothing, they do.
     unweighted : bool
         The same as `weight=None`: every edge weighs 1. The edges of a matrix are its True or its finite entries; of one
-        of numbers without infinities, which must be zeros and ones, the ones.
+        of numbers with zeros off the diagonal, where none is infinite, the ones, and all others must be zeros.
     null_value : number or None, optional
-        Dense matrices: an entry that is no edge, other than the semiring's zero: 0 for adjacency matrices as NetworkX
-        and SciPy write them; None where all others are edges, zeros too. Path functions require it where nothing else
-        marks missing edges: in a matrix of numbers, none of them negative or infinite, with zeros off the diagonal.
+        An entry of a matrix that is no edge, other than the semiring's zero: 0 for adjacency matrices as NetworkX and
+        SciPy write them; None where all others are edges, zeros too. Path functions require it of a dense matrix of
+        numbers with zeros off the diagonal, where no entry is infinite. Stored zeros of a sparse matrix, and edges of
+        weight 0, are edges unless it is 0.
     format : str, optional
         Files: as in `apsp.read`.
     name : str

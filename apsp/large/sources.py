@@ -142,7 +142,7 @@ class Source:
                 seen.append(survey(part, self.semiring, where="closure", first=first, null_undeclared=undeclared))
                 crc = zlib.crc32(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data, crc)
             del part  # before the next is read
-        return united(seen, self.semiring, self.dtype), crc
+        return united(seen), crc
 
 
 def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> np.ndarray:

@@ -5,14 +5,14 @@
 struct Record {
     T least, greatest;
     int flags;  // 1: not a number; 2: below 0 and not `zero`; 4: a negative zero
-    long long zeros;  // how many entries are 0
+    long long zeros, missing;  // how many entries are 0, and `zero`
 };
 
 __device__ inline void unite(Record& mine, const Record& other) {
     mine.least = other.least < mine.least ? other.least : mine.least;
     mine.greatest = other.greatest > mine.greatest ? other.greatest : mine.greatest;
     mine.flags |= other.flags;
-    mine.zeros += other.zeros;
+    mine.zeros += other.zeros, mine.missing += other.missing;
 }
 
 // The threads' records as one, for thread 0 to read.
@@ -35,9 +35,9 @@ extern "C" __global__ void __launch_bounds__(256)
     result += blockIdx.y, records += blockIdx.y * gridDim.x, done += blockIdx.y;
     constexpr int each = 16 / sizeof(T);
     struct alignas(16) Part { T item[each]; };
-    Record mine = {A[0], A[0], 0, 0};
+    Record mine = {A[0], A[0], 0, 0, 0};
     const auto look = [&](T a) {
-        unite(mine, {a, a, (a != a) | (a < 0 && a != zero()) << 1 | negative_zero(a) << 2, a == 0});
+        unite(mine, {a, a, (a != a) | (a < 0 && a != zero()) << 1 | negative_zero(a) << 2, a == 0, a == zero()});
     };
     const long long first = blockIdx.x * 256ll + threadIdx.x, grid_stride = gridDim.x * 256ll;
     const bool aligned = reinterpret_cast<unsigned long long>(A) % 16 == 0;
@@ -59,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(256)
     __syncthreads();
     if (!last) return;
     __threadfence();
-    mine.zeros = 0;  // this block's are in its record
+    mine.zeros = mine.missing = 0;  // this block's are in its record
     for (int i = threadIdx.x; i < gridDim.x; i += 256) unite(mine, records[i]);
     const Record& total = united(mine);
     if (threadIdx.x == 0) *result = total;

@@ -14,7 +14,10 @@ from . import algebra, compile, gpu
 
 
 class Seen(NamedTuple):
-    """The result of a pass over the entries; `negative` leaves out the semiring's zero, `zeros` counts entries 0."""
+    """The result of a pass over the entries; `negative` leaves out the semiring's zero.
+
+    `zeros` counts entries 0, `missing` those that are the semiring's zero.
+    """
 
     least: Any
     greatest: Any
@@ -22,6 +25,7 @@ class Seen(NamedTuple):
     negative: bool
     minus_zero: bool
     zeros: int
+    missing: int
 
 
 #: Thread blocks of a pass, enough for any device, and arrays of a pass.
@@ -57,7 +61,10 @@ def survey(arrays: Sequence[Array], zero: np.generic) -> Callable[[], list[Seen]
     def found() -> list[Seen]:
         scratch.event.synchronize()
         records = scratch.host[: len(contiguous) * size].view(record).tolist()
-        return [Seen(least, greatest, bool(f & 1), bool(f & 2), bool(f & 4), z) for least, greatest, f, z in records]
+        return [
+            Seen(least, greatest, bool(f & 1), bool(f & 2), bool(f & 4), *counts)
+            for least, greatest, f, *counts in records
+        ]
 
     return found
 
@@ -77,7 +84,7 @@ class Scratch(NamedTuple):
 
 
 #: The most bytes of a record, and the most arrays of a call.
-RECORD, ARRAYS = 32, 8
+RECORD, ARRAYS = 40, 8
 
 _own = threading.local()
 
@@ -117,5 +124,5 @@ __device__ inline int negative_zero(T a) {{ return {minus_zero}; }}
 def _function(dtype: np.dtype, zero: Any, device: int) -> tuple[Any, np.dtype]:
     """The kernel, and what it finds in memory."""
     function = compile.functions(text(dtype.name, zero), name="survey.cu").get_function("survey")
-    fields = [("least", dtype), ("greatest", dtype), ("flags", np.int32), ("zeros", np.int64)]
+    fields = [("least", dtype), ("greatest", dtype), ("flags", np.int32), ("zeros", np.int64), ("missing", np.int64)]
     return function, np.dtype(fields, align=True)

@@ -35,10 +35,11 @@ def case(draw: Draw) -> None:
     A = _matrix(draw, s)
     nulls: dict[str, Any] = draw.pick(({}, {}, {"null_value": 0}, {"null_value": None}, {"null_value": 3}))
     infinity = np.iinfo(A.dtype).max if A.dtype.kind == "i" else math.inf
+    missing = s.zero if A.dtype.kind != "i" else infinity if s.zero > 0 else np.iinfo(A.dtype).min
     apart = ~np.eye(len(A), dtype=bool)
     ambiguous = (
         not nulls and s.zero != 0 and A.dtype.kind != "b"
-        and bool((A[apart] == 0).any() and (A >= 0).all() and (A < infinity).all())
+        and bool((A[apart] == 0).any() and not (A[apart] == missing).any())
     )  # fmt: skip
     draw.note(semiring=s.name, A=A, nulls=nulls, ambiguous=ambiguous)
     W = _lengths(A, s, infinity, nulls.get("null_value"))
@@ -58,14 +59,16 @@ def _matrix(draw: Draw, s: semiring.Semiring) -> np.ndarray:
         A[np.arange(n), np.arange(n)] = 0
     if dtype == "bool":
         return A
-    telling = draw.pick((None, None, "infinite", "negative"))
+    telling = draw.pick((None, None, "infinite", "infinite diagonal", "negative"))
     where = rng.random((n, n)) < 0.2
-    if telling == "infinite":
+    if telling == "infinite diagonal":
+        where = (rng.random(n) < 0.7)[:, None] & np.eye(n, dtype=bool)
+    if telling in ("infinite", "infinite diagonal"):
         low = s.zero == -math.inf
         info = np.iinfo(dtype) if A.dtype.kind == "i" else None
         A[where] = (info.min if low else info.max) if info else s.zero
     elif telling == "negative" and A.dtype.kind != "b":
-        A[where] = -3 if s.name == "max_plus" else A[where]
+        A[where] = -3 if s.name == "max_plus" else A[where] if draw.chance(50) else -1
         if s.name in ("max_min", "min_max"):
             A[where] = -2
     if s.name == "max_plus" and draw.chance(70):  # no cycle
@@ -87,8 +90,9 @@ def _lengths(A: np.ndarray, s: semiring.Semiring, infinity: float, null: float |
 
 def _expected(s: semiring.Semiring, W: np.ndarray) -> np.ndarray | None:
     """The closure by loops; None where there is none."""
-    if s.name == "max_plus":
-        units = np.where(np.isinf(W), oracle.FAR, -np.where(np.isinf(W), 0, W)).astype(np.int64)
+    if s.name in ("min_plus", "max_plus"):
+        sign = 1 if s.name == "min_plus" else -1
+        units = np.where(np.isinf(W), oracle.FAR, sign * np.where(np.isinf(W), 0, W)).astype(np.int64)
         if oracle.shortest(units) is None:
             return None
     found: np.ndarray = cases.closure(cases.Case(s, np.dtype(float)), W)
