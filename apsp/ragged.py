@@ -19,6 +19,7 @@ from semiring.types import Array
 
 from .closures import closure
 from .inputs import as_graph
+from .inputs.indices import refuse_ambiguous
 from .routes import next_hops
 
 #: What stands for no path in int16 while hops are counted.
@@ -37,7 +38,8 @@ def hops(graphs: Any, *, unreachable: int = -1, limit: int | None = None, paths:
         A bool array of shape (B, n, n), NumPy, CuPy, PyTorch or of any library: entry (b, i, j) is an edge from i to j.
         A batch of PyTorch Geometric. Or a list of graphs of different sizes, each what `shortest_paths` takes, its
         weights without meaning: edge lists, matrices, graphs of NetworkX, PyTorch Geometric's `Data`; or all of them
-        edge_index arrays, integers of shape (2, m), whose vertices are as many as the largest number says.
+        edge_index arrays, integers of shape (2, m), whose vertices are as many as the largest number says. One of shape
+        (2, 2) may be a matrix too, and is refused unless it is [[0, 1], [1, 0]], which is the same graph either way.
     unreachable : int
         What stands where there is no path, and where a graph has no such vertex: −1 as in DGL, 510 as in Graphormer.
     limit : int, optional
@@ -184,10 +186,11 @@ def _indices(graphs: Sequence[Any]) -> tuple[Taken, Any, Any] | None:
     counts = np.array([shape[1] for shape in shapes])
     with on_device(kind.array):
         xp, ends = module(kind.array), host(kind.array)
-        sizes = np.zeros(len(graphs), np.int64)
+        sizes, starts = np.zeros(len(graphs), np.int64), np.cumsum(counts) - counts
+        for start in starts[counts == 2].tolist():
+            refuse_ambiguous(ends[:, start : start + 2], where="hops")
         if ends.shape[1]:
-            starts = (np.cumsum(counts) - counts)[counts > 0]
-            sizes[counts > 0] = np.maximum.reduceat(ends.max(axis=0), starts) + 1
+            sizes[counts > 0] = np.maximum.reduceat(ends.max(axis=0), starts[counts > 0]) + 1
         which = xp.asarray(np.repeat(np.arange(len(graphs)), counts))
         rows, cols = kind.array
         return kind, *_scattered(which, rows, cols, sizes)

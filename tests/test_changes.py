@@ -541,3 +541,18 @@ def test_hub_labels_follow_changes():
         now = np.where(result.graph.weights == 2**63 - 1, np.inf, result.graph.weights)
         A = csr_array((now[np.isfinite(now)], (tails[np.isfinite(now)], heads[np.isfinite(now)])), shape=(n, n))
         np.testing.assert_array_equal(np.asarray(result), dijkstra(A))
+
+
+def test_an_undirected_edge_has_one_weight():
+    for directed, pairs in ((False, [("a", "b", 1), ("b", "c", 1)]), (True, [("a", "b", 1), ("b", "a", 1)])):
+        r = shortest_paths(pairs, directed=directed)
+        both = {("a", "b"): 5, ("b", "a"): 7}
+        if directed:
+            assert (r.update(both).distance("a", "b"), r.update(both).distance("b", "a")) == (5, 7)
+            continue
+        for first in (both, {("b", "a"): 7, ("b", "c"): 1.5, ("a", "b"): 5}):
+            with pytest.raises(
+                ShapeError, match=r"one weight, .* got [57] for .* and [57] for .*Leave one of them out"
+            ):
+                r.update(first)
+        assert r.update({("a", "b"): 5, ("b", "a"): 5}).distance("c", "a") == 6

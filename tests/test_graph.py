@@ -86,7 +86,8 @@ class TestMatrices:
         np.testing.assert_array_equal(as_graph(ints).matrix("boolean"), np.array(expected, bool))
         np.testing.assert_array_equal(Graph.from_matrix(np.array(expected)).matrix("boolean"), np.array(expected, bool))
         with pytest.raises(DTypeError):
-            as_graph([[0, 2], [3, 0]]).matrix("boolean")
+            as_graph([[0, 2], [0, 3]]).matrix("boolean")
+        assert as_graph([[0, 2], [3, 0]]).matrix("boolean").tolist() == [[False, True], [True, False]]
         with pytest.raises(DomainError, match=r"NaN at \(1, 0\)"):
             as_graph(np.array([[0, INF], [np.nan, 0]])).matrix("boolean")
 
@@ -582,10 +583,10 @@ EXPORTED = {
     "parallel": Graph.from_edges([("a", "b", 3), ("a", "b", 0), ("b", "a", 2)]),
     "both ways": Graph.from_edges([("a", "b", 3), ("b", "a", 2)], directed=False),
     "hops": Graph.from_edges([((0, 1), 7), (7, "x")]),
-    "matrix": Graph.from_matrix(np.array([[INF, 0.0], [2.5, INF]]), labels=["a", "b"]),
+    "matrix": Graph.from_matrix(np.array([[INF, 0.0, INF], [2.5, INF, INF], [INF] * 3]), labels="abc"),
     "integers": Graph.from_matrix(np.array([[2**31 - 1, 7], [0, 2**31 - 1]], np.int32)),
     "bool": Graph.from_matrix(np.array([[False, True], [True, True]])),
-    "unit": as_graph(np.array([[INF, 0.0], [2.5, INF]]), weight=None),
+    "unit": as_graph(np.array([[INF, 0.0], [2.5, INF]]), weight=None, null_value=None),
     "empty": Graph.from_edges([]),
     "no edges": Graph.from_edges([], labels=["a", "b"]),
 }
@@ -610,7 +611,7 @@ class TestExported:
         if not boolean:
             np.testing.assert_array_equal(as_dense(as_graph(graph.to_scipy()), boolean), dense)
             expected = bellman_ford(A) if graph.n else dense
-            np.testing.assert_array_equal(expected, closure(dense) if graph.n else dense)
+            np.testing.assert_array_equal(expected, closure(dense, null_value=None) if graph.n else dense)
 
     def test_to_networkx_and_back(self, name):
         graph = EXPORTED[name]

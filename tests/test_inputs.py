@@ -535,7 +535,7 @@ class TestUnweighted:
 
     def test_of_a_matrix_that_does_not_say_what_is_an_edge(self):
         with pytest.raises(DTypeError, match=r"A < np\.inf or A != 0"):
-            closure(np.array([[0, 2], [3, 0]]), unweighted=True)
+            closure(np.array([[0, 2], [0, 3]]), unweighted=True)
         with pytest.raises(DomainError, match=r"NaN at \(0, 1\)"):
             closure(np.array([[INF, np.nan], [3, 0]]), unweighted=True)
 

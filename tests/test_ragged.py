@@ -76,6 +76,37 @@ def test_lists_are_padded():
     np.testing.assert_array_equal(hops([empty, np.array([[0, 1, 2], [1, 2, 0]])])[0], np.full((3, 3), -1))
 
 
+def test_two_rows_of_two_integers_are_one_graph_or_refused():
+    three, both = np.array([[0, 1, 2], [1, 2, 0]]), np.array([[0, 1], [1, 0]])
+    wanted = [[0, 1, -1], [1, 0, -1], [-1, -1, -1]]
+    for graphs in (
+        [three, both],
+        [both, three],
+        [three, (both, None)],
+        [three, both == 1],
+        [three, both.astype(float)],
+    ):
+        assert hops(graphs)[0 if graphs[0] is both else 1].tolist() == wanted
+    assert hops([both, both])[1].tolist() == [[0, 1], [1, 0]]
+    for ends in ([[1, 1], [0, 1]], [[1, 0], [0, 1]], [[0, 0], [1, 1]], [[0, 1], [1, 2]], [[0, 0], [0, 0]]):
+        for graphs in ([three, np.array(ends)], [np.array(ends), three, both], [np.array(ends)]):
+            with pytest.raises(ShapeError, match=r"\(2, 2\) may be .* Pass A == 1 for a matrix, \(edge_index, None\)"):
+                hops(graphs)
+        edges = hops([three, (np.array(ends), None)])[1]  # the ways out
+        assert (edges == 1).sum() == len({(u, v) for u, v in zip(*ends, strict=True) if u != v})
+        assert (hops([three, np.array(ends) == 1])[1] == 1).sum() == (ends[0][1] == 1) + (ends[1][0] == 1)
+
+
+def test_floats_are_a_matrix():
+    A = np.array([[0, 2.5, 1], [1, 0, 3], [4, 1, 0]])  # a complete one: no entry may be none
+    np.testing.assert_array_equal(hops([A, A[:2, :2]])[0], 1 - np.eye(3))
+    np.testing.assert_array_equal(hops([A > 2, (A == 2.5).astype(float)])[1], [[0, 1, -1], [-1, 0, -1], [-1, -1, 0]])
+    A[0, 1] = 0
+    with pytest.raises(DTypeError, match=r"Say which entries are edges, for instance A < np\.inf or A != 0"):
+        hops([A])
+    assert hops([A != 0])[0, 0, 1] == 2
+
+
 def test_paths_are_shortest_and_lead_from_edge_to_edge():
     M = batch(5, 12, seed=3, density=0.15)
     H, heads = hops(M, paths=4, limit=6)
@@ -101,7 +132,7 @@ def test_what_hops_refuses():
     with pytest.raises(DTypeError, match=r"list of graphs, or a bool array of shape \(B, n, n\), got shape \(2, 2\)"):
         hops(np.eye(2))
     with pytest.raises(ShapeError, match=r"\(2, 2\) may be"):
-        hops([np.array([[0, 1], [1, 0]])])
+        hops([np.array([[0, 0], [1, 0]])])
     with pytest.raises(VertexError, match="got -1 → 0 in graph 1 of 2 vertices"):
         hops([np.array([[0, 1, 2], [1, 2, 0]]), np.array([[-1, 0, 1], [0, 1, 0]])])
     with pytest.raises(ShapeError, match=r"at most 32,767 vertices.*shortest_paths"):
@@ -174,7 +205,7 @@ def test_tensors_go_in_and_come_out():
 
 
 def test_indices_of_unsigned_numbers():
-    path, arc = np.array([[0, 1], [1, 2]]), np.array([[1], [0]])
+    path, arc = np.array([[0, 1, 0], [1, 2, 1]]), np.array([[1], [0]])
     expected = [[[0, 1, 2], [-1, 0, 1], [-1, -1, 0]], [[0, -1, -1], [1, 0, -1], [-1, -1, -1]]]
     for first, second in (("u8", "u8"), ("u8", "i8"), ("u1", "i1")):
         assert hops([path.astype(first), arc.astype(second)]).tolist() == expected

@@ -17,11 +17,16 @@ from semiring import acyclic
 PATTERNS = ("a (b|c)* d", "a", "(a|b)+ c?", "a* b*", "(a b)* | d+", ". c .", "(a? b)+ (c|d a)*", "((a|b) c*)*")
 
 
+def arcs_of(machine):
+    """(state, state) of each step."""
+    return [(p, q) for q, before in enumerate(machine.before, 1) for p in before.tolist()]
+
+
 def accepts(machine, word):
     """Whether the automaton takes a word: its states one letter after the other."""
-    states = {0}
+    states, arcs = {0}, arcs_of(machine)
     for letter in word:
-        states = {q for p, q in machine.arcs if p in states and machine.steps[q - 1].label in (letter, None)}
+        states = {q for p, q in arcs if p in states and machine.steps[q - 1].label in (letter, None)}
     return bool(states & machine.accepting)
 
 
@@ -33,11 +38,36 @@ def test_automata_accept_what_pythons_expressions_match(pattern):
             assert accepts(machine, word) == bool(expression.fullmatch("".join(word))), word
 
 
+@pytest.mark.parametrize(
+    ("pattern", "word"),
+    [
+        ("(" * 5000 + "a" + ")" * 5000, "a"),
+        ("(" * 5000 + "a" + ")*" * 5000, "aaa"),
+        ("(a? " * 500 + ")" * 500, "aa"),
+        ("a? " * 700, "aa"),
+        ("(" + "a?|" * 500 + "b)+", "ba"),
+    ],
+    ids=["brackets", "stars in stars", "nested", "in a row", "either"],
+)
+def test_long_patterns(pattern, word):
+    """Neither brackets in brackets nor parts that may be empty limit a pattern."""
+    machine = automaton(pattern)
+    assert accepts(machine, word)
+    assert not accepts(machine, word + "d")
+    r = reachable([(0, 1, "a"), (1, 2, "b"), (1, 0, "a")], f"{pattern} b")
+    assert r.reaches(0, 2)
+    assert not r.reaches(2, 0)
+    with pytest.raises(ValueError, match="bracket"):
+        automaton(f"{pattern} )")
+    with pytest.raises(ValueError, match="a closing bracket"):
+        automaton(f"({pattern}")
+
+
 def product_graph(edges, machine):
     """The product as NetworkX's graph."""
     G = nx.DiGraph()
     for u, v, label in edges:
-        for p, q in machine.arcs:
+        for p, q in arcs_of(machine):
             step = machine.steps[q - 1]
             if step.label in (label, None):
                 G.add_edge((p, v) if step.backwards else (p, u), (q, u) if step.backwards else (q, v))
@@ -104,6 +134,9 @@ def test_graphs_of_every_kind():
     assert m.descendants(0) == [3]
     assert m.reaches([0, 1], 3).tolist() == [True, False]
     assert reachable({name: A.toarray() == 0 for name, A in matrices.items()}, "a").matrix.shape == (4, 4)
+    one, other = (np.eye(3, k=k) for k in (1, 2))
+    same = reachable({1: one, "1": sp.csr_array(other)}, "1")  # labels are text: both hold edges of one
+    assert same.matrix.to_bool().tolist() == ((one + other) > 0).tolist()
     U = nx.Graph([(0, 1, {"label": "a"})])
     assert reachable(U, "a a").descendants(0) == [0]
     assert reachable([], ".*").counts().tolist() == []

@@ -27,14 +27,25 @@ def recognises(source: Any, reading: Reading) -> bool:
 def convert(source: Any, reading: Reading) -> Graph:
     """Vertices are as many as the largest number says."""
     if reading.weight is None and _shape(source) == (2, 2):
-        raise ShapeError(
-            "as_graph: unweighted integers of shape (2, 2) may be the matrix of two vertices or the ends of two edges. "
-            "Pass A == 1 for a matrix, (edge_index, None) for edges."
-        )
+        refuse_ambiguous(_host(source), where="as_graph")
     index, weights = source if isinstance(source, (tuple, list)) else (source, reading.weight)
     if reading.weight is not BY_RULE and isinstance(source, (tuple, list)):
         weights = reading.weight
     return from_indices(index, weights)
+
+
+def refuse_ambiguous(ends: np.ndarray, *, where: str) -> None:
+    """Refuse two rows of two integers where they are not the same graph as a matrix and as the ends of two edges.
+
+    Raises
+    ------
+    ShapeError
+    """
+    if not np.array_equal(ends, [[0, 1], [1, 0]]):
+        raise ShapeError(
+            f"{where}: unweighted integers of shape (2, 2) may be the matrix of two vertices or the ends of two edges, "
+            f"got {ends.tolist()}. Pass A == 1 for a matrix, (edge_index, None) for edges."
+        )
 
 
 def from_indices(index: Any, weights: Any, *, n: int | None = None) -> Graph:

@@ -13,6 +13,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 _TOKEN = re.compile(r"""\s*(?:([|*+?()/^.])|"([^"]*)"|'([^']*)'|([\w:-]+)|(\S))""")
 
 
@@ -31,21 +33,25 @@ class Automaton:
     ----------
     steps : tuple of Step
         What leads to states 1, 2, …
-    arcs : frozenset of (state, state)
+    before : tuple of int64 arrays
+        From which states each of these steps leads there, ascending.
     accepting : frozenset of states
         In which walks match.
     """
 
     steps: tuple[Step, ...]
-    arcs: frozenset[tuple[int, int]]
+    before: tuple[np.ndarray, ...]
     accepting: frozenset[int]
 
 
 class _Part(NamedTuple):
-    """A part of a pattern: the states that may come first and last in it, and whether it matches the empty walk."""
+    """A part of a pattern: the states that may come first and last in it, and whether it matches the empty walk.
 
-    first: frozenset[int]
-    last: frozenset[int]
+    A set of states is an integer, of which bit p tells of state p.
+    """
+
+    first: int
+    last: int
     empty: bool
 
 
@@ -66,7 +72,7 @@ def automaton(pattern: str) -> Automaton:
 
 
 class _Reader:
-    """Recursive descent; a token is (kind, text, position)."""
+    """One pass over the tokens, (kind, text, position), with a stack of the brackets that are open."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -78,64 +84,76 @@ class _Reader:
                 raise self._error(found.start(5), "a label, a quoted one, or one of | * + ? ( ) ^ . /")
             self.tokens.append((sign or "label", text, found.start()))
         self.tokens.append(("end", "", len(pattern)))
+        self.tokens.reverse()
         self.steps: list[Step] = []
-        self.arcs: set[tuple[int, int]] = set()
+        #: From which states the step to each state leads there; none to state 0.
+        self.before = [0]
 
     def read(self) -> Automaton:
-        everything = self._pattern()
+        outer: list[tuple[_Part | None, _Part | None]] = []
+        either: _Part | None = None  # the sequences before "|" in these brackets
+        sequence: _Part | None = None
+        while True:
+            kind, text, place = self.tokens.pop()
+            if kind == "(":
+                outer.append((either, sequence))
+                either = sequence = None
+                continue
+            part = self._label(kind, text, place)
+            while True:
+                part = self._repeated(part)
+                sequence = part if sequence is None else self._after(sequence, part)
+                if self._next() != ")" or not outer:
+                    break
+                self.tokens.pop()
+                part = _united(either, sequence)
+                either, sequence = outer.pop()
+            if self._next() in (")", "end"):
+                break
+            if self._next() == "|":
+                either, sequence = _united(either, sequence), None
+            if self._next() in ("|", "/"):
+                self.tokens.pop()
+        if outer:
+            raise self._error(self.tokens[-1][2], "a closing bracket")
         if self._next() != "end":
-            raise self._error(self.tokens[0][2], "the end, or an opening bracket before this one")
-        self.arcs |= {(0, p) for p in everything.first}
-        accepting = everything.last | (frozenset({0}) if everything.empty else frozenset())
-        return Automaton(tuple(self.steps), frozenset(self.arcs), accepting)
+            raise self._error(self.tokens[-1][2], "the end, or an opening bracket before this one")
+        everything = _united(either, sequence)
+        self._lead(1, everything.first)
+        accepting = frozenset(_states(everything.last | everything.empty).tolist())
+        return Automaton(tuple(self.steps), tuple(map(_states, self.before[1:])), accepting)
 
     def _next(self) -> str:
-        return self.tokens[0][0]
+        return self.tokens[-1][0]
 
-    def _pattern(self) -> _Part:
-        found = self._sequence()
-        while self._next() == "|":
-            self.tokens.pop(0)
-            other = self._sequence()
-            found = _Part(found.first | other.first, found.last | other.last, found.empty or other.empty)
-        return found
+    def _lead(self, last: int, first: int) -> None:
+        """Steps to the states `first` also lead there from the states `last`."""
+        for q in _states(first).tolist():
+            self.before[q] |= last
 
-    def _sequence(self) -> _Part:
-        found = self._part()
-        while self._next() in ("label", "^", ".", "(", "/"):
-            if self._next() == "/":
-                self.tokens.pop(0)
-            after = self._part()
-            self.arcs |= {(p, q) for p in found.last for q in after.first}
-            found = _Part(
-                found.first | (after.first if found.empty else frozenset()),
-                after.last | (found.last if after.empty else frozenset()),
-                found.empty and after.empty,
-            )
-        return found
+    def _after(self, found: _Part, after: _Part) -> _Part:
+        """Both, one after the other."""
+        self._lead(found.last, after.first)
+        first, last = found.first | after.first * found.empty, after.last | found.last * after.empty
+        return _Part(first, last, found.empty and after.empty)
 
-    def _part(self) -> _Part:
-        kind, text, place = self.tokens.pop(0)
-        if kind == "(":
-            found = self._pattern()
-            if self._next() != ")":
-                raise self._error(self.tokens[0][2], "a closing bracket")
-            self.tokens.pop(0)
-        elif kind in ("label", ".", "^"):
-            backwards = kind == "^"
-            if backwards:
-                kind, text, place = self.tokens.pop(0)
-            if kind not in ("label", "."):
-                raise self._error(place, "a label after ^")
-            self.steps.append(Step(text if kind == "label" else None, backwards))
-            state = frozenset({len(self.steps)})
-            found = _Part(state, state, False)
-        else:
-            raise self._error(place, "a label or an opening bracket")
+    def _label(self, kind: str, text: str, place: int) -> _Part:
+        """A label, or any, perhaps backwards: a new state."""
+        backwards = kind == "^"
+        if backwards:
+            kind, text, place = self.tokens.pop()
+        if kind not in ("label", "."):
+            raise self._error(place, "a label after ^" if backwards else "a label or an opening bracket")
+        self.steps.append(Step(text if kind == "label" else None, backwards))
+        self.before.append(0)
+        return _Part(1 << len(self.steps), 1 << len(self.steps), False)
+
+    def _repeated(self, found: _Part) -> _Part:
+        """The part with the signs behind it."""
         while self._next() in ("*", "+", "?"):
-            sign = self.tokens.pop(0)[0]
+            sign = self.tokens.pop()[0]
             if sign != "?":
-                self.arcs |= {(p, q) for p in found.last for q in found.first}
+                self._lead(found.last, found.first)
             found = found._replace(empty=found.empty or sign != "+")
         return found
 
@@ -145,3 +163,14 @@ class _Reader:
             f"reachable: pattern {self.pattern!r} must have {required} at {place}, got {rest}. "
             'Such as "a (b|c)* d"; quote labels that are no words.'
         )
+
+
+def _united(either: _Part | None, sequence: _Part) -> _Part:
+    """One or the other."""
+    return sequence if either is None else _Part(*(x | y for x, y in zip(either, sequence, strict=True)))
+
+
+def _states(bits: int) -> np.ndarray:
+    """The states in a set, ascending."""
+    raw = np.frombuffer(bits.to_bytes(bits.bit_length() // 8 + 1, "little"), np.uint8)
+    return np.flatnonzero(np.unpackbits(raw, bitorder="little"))

@@ -323,12 +323,11 @@ def reachable(
 def product_arcs(machine: Automaton, arcs: _Arcs, n: int) -> tuple[np.ndarray, np.ndarray]:
     """The arcs of the product: vertex (state, v) is state · n + v."""
     tails, heads = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for p, q in sorted(machine.arcs):
-        step = machine.steps[q - 1]
+    for q, (step, before) in enumerate(zip(machine.steps, machine.before, strict=True), 1):
         for name in [step.label] if step.label is not None else list(arcs):
             left, right = arcs[name][::-1] if step.backwards else arcs[name]
-            tails.append(p * n + left)
-            heads.append(q * n + right)
+            tails.append(np.add.outer(before * n, left).ravel())
+            heads.append(np.tile(q * n + right, len(before)))
     return np.concatenate(tails), np.concatenate(heads)
 
 
@@ -388,7 +387,7 @@ def _of_matrices(matrices: Mapping[Any, Any]) -> tuple[Labels, _Arcs]:
     shapes = {tuple(np.shape(A) or A.shape) for A in matrices.values()}
     if len(shapes) != 1 or len(shape := shapes.pop()) != 2 or shape[0] != shape[1]:
         raise ShapeError(f"reachable: all matrices must be square and of one size, got {sorted(map(str, shapes))}.")
-    arcs = {}
+    parts: dict[str, list[tuple[Any, Any]]] = {}
     for name, A in matrices.items():
         coo = A.tocoo() if hasattr(A, "tocoo") else None
         if coo is None:
@@ -396,5 +395,6 @@ def _of_matrices(matrices: Mapping[Any, Any]) -> tuple[Labels, _Arcs]:
         else:
             kept = host(coo.data) if coo.data.dtype.kind == "b" else slice(None)
             rows, columns = host(coo.row)[kept], host(coo.col)[kept]
-        arcs[str(name)] = np.asarray(rows, np.int64), np.asarray(columns, np.int64)
-    return Labels(range(shape[0])), arcs
+        parts.setdefault(str(name), []).append((rows, columns))
+    arcs = {name: np.concatenate(ends, axis=1, dtype=np.int64) for name, ends in parts.items()}
+    return Labels(range(shape[0])), {name: (ends[0], ends[1]) for name, ends in arcs.items()}

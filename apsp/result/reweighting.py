@@ -26,7 +26,7 @@ def reweighted(graph: Graph, weights: Any) -> Graph:
     Raises
     ------
     ShapeError
-        If the graph is a matrix, or there is not one weight an edge.
+        If the graph is a matrix, or there is not one weight an edge, undirected ones both ways.
     VertexError
         If no edge leads from u to v.
     DTypeError, DomainError
@@ -76,6 +76,12 @@ def _changes(graph: Graph, weights: Mapping[Any, Any]) -> tuple[np.ndarray, np.n
     for pair in ends:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise VertexError(f"update: a mapping must lead from edges (u, v) to weights, got the key {pair!r}.")
+        back = weights[pair] if graph.directed else weights.get(pair[::-1], weights[pair])
+        if back != weights[pair] and back == back:  # a NaN is refused as such
+            raise ShapeError(
+                f"update: an edge must have one weight, which leads both ways here, got {weights[pair]!r} for {pair!r} "
+                f"and {back!r} for {pair[::-1]!r}. Leave one of them out."
+            )
     tails, heads = (graph.labels.positions([pair[side] for pair in ends]) for side in (0, 1))
     values = list(weights.values())
     new = numbers(values)
