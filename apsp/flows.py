@@ -189,6 +189,7 @@ class Demand:
         ShapeError, DomainError, VertexError
         """
         none, shape = np.empty(0, np.int64), (len(sources), len(targets))
+        demand = np.asarray(demand) if isinstance(demand, memoryview) else demand
         if isinstance(demand, np.ndarray) or is_plain(demand):
             if demand.shape != shape:
                 raise ShapeError(

@@ -66,7 +66,7 @@ def choose(question: Question) -> Plan:
         spread = bounded = False
     if wants.engine == "auto" and not wants.ordered:
         listed = question.listed or question.picks or wants.packed
-        shape = getattr(getattr(question.source, "dense", question.source), "shape", (0,))  # of a matrix
+        shape = getattr(getattr(question.source, "dense", question.source), "shape", ()) or (0,)  # of a matrix
         kinds = engines.kinds(gpus=spread, limits=bounded, listed=listed, large=shape[-1] >= engines.MANY)
         little = _at_once(question, kinds) if len(kinds) > 1 else None
         found, reason = [little] if little else _offers(question, kinds), "the least predicted"

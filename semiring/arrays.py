@@ -148,6 +148,18 @@ def take_in(source: Any, *, where: str) -> Taken:
     return Taken(array, source, made)
 
 
+def with_axes(source: Any, *, where: str) -> Any:
+    """The source where it is an array of any library; NumPy's of nested sequences, numbers and buffers.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        As `take_in`.
+    """
+    is_array = hasattr(source, "ndim") and not isinstance(source, memoryview)
+    return source if is_array else from_sequence(source, where=where)
+
+
 def in_kind_of(*taken: Taken, where: str) -> Taken:
     """The operand as which a result goes back: any of them, as long as all are of one library and on one device.
 

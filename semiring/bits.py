@@ -16,6 +16,7 @@ import numpy as np
 from . import memory
 from .archives import load_arrays
 from .arrays import check_out, checked_sparse, refuse_masked
+from .conversion import from_sequence
 from .errors import DeviceError, DTypeError, FormatError, ShapeError
 from .files import writing
 from .signals import load
@@ -194,7 +195,7 @@ class BitMatrix:
         """
         refuse_masked(array, where="BitMatrix.from_bool")
         if not hasattr(array, "__cuda_array_interface__"):
-            array = np.asarray(array)
+            array = from_sequence(array, where="BitMatrix.from_bool")
         if array.dtype != np.dtype(bool):
             raise DTypeError(
                 f"BitMatrix.from_bool: the array must be bool, got {array.dtype}. Say which entries are set: A != 0."

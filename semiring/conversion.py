@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -35,14 +36,23 @@ def from_sequence(source: Any, *, where: str) -> np.ndarray:
         array = np.asarray(source)
     except OverflowError:
         array = np.asarray(source, dtype=object)
-    except ValueError as error:
-        raise ShapeError(f"{where}: rows must be equally long, got {error}.") from None
-    large = array.dtype.kind == "f" and bool((np.isfinite(array) & (np.abs(array) >= _EXACT)).any())
-    if array.dtype.kind == "O" or (large and isinstance(source, (list, tuple))):
+    except ValueError:
+        lengths = ", ".join(map(str, sorted(_lengths(source))))
+        raise ShapeError(f"{where}: rows must be equally long, got lengths {lengths}.") from None
+    rounded = isinstance(source, (list, tuple)) and array.dtype.kind == "f"
+    rounded = rounded and bool((np.isfinite(array) & (np.abs(array) >= _EXACT)).any())
+    if array.dtype.kind == "O" or rounded:
         objects = np.asarray(source, dtype=object)
         if all(isinstance(value, (int, float, np.integer, np.floating)) for value in objects.flat):
             return exact(objects, where=where)
     return array
+
+
+def _lengths(rows: Any) -> set[int]:
+    """The lengths of rows that are not equally long, or of the rows in them; a number's is 0."""
+    while len(found := {len(row) if isinstance(row, Sized) else 0 for row in rows}) == 1 and found != {0}:
+        rows = [x for row in rows for x in row]
+    return found
 
 
 def exact(values: np.ndarray, *, where: str) -> np.ndarray:

@@ -54,7 +54,7 @@ class Arrays:
         if X.dtype.kind == "i" and mul.saturating:
             return _saturating(X, Y, self.semiring)
         if mul.ufunc is not None:
-            return getattr(module(X), mul.ufunc.__name__)(X, Y)
+            return module(X).asarray(getattr(module(X), mul.ufunc.__name__)(X, Y))  # NumPy's of no axes is a scalar
         return _one_by_one(X, Y, self.semiring)
 
     def total(self, X: Array, axes: Sequence[int]) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import dtypes
 from .algebra import Semiring
-from .arrays import in_kind_of, output_of, take_in
+from .arrays import in_kind_of, output_of, take_in, with_axes
 from .catalog import get
 from .contraction import Contraction, evaluated, planned
 from .csr.matrix import is_sparse
@@ -182,7 +182,10 @@ def einsum_path(
     found = {dtypes.plain(X.dtype) if "bfloat16" not in str(X.dtype) else np.dtype(np.float32)
              for X in operands if hasattr(X, "dtype")}  # fmt: skip
     natural = np.result_type(*found) if found else None
-    shapes = [X.shape if hasattr(X, "shape") else X if isinstance(X, tuple) else np.shape(X) for X in operands]
+    shapes = [
+        X.shape if hasattr(X, "shape") else X if isinstance(X, tuple) else with_axes(X, where="einsum_path").shape
+        for X in operands
+    ]
     return planned(subscripts, shapes, s, dtypes.resolve(s, dtype, natural, where="einsum_path"), order)
 
 
@@ -234,7 +237,8 @@ def sum(
     >>> semiring.sum([[3, 1], [2, 5]], "min_plus", axis=1)
     array([1, 2])
     """
-    ndim = np.ndim(A)
+    A = with_axes(A, where="sum")
+    ndim = A.ndim
     axes = {_axis(k, ndim, "sum") for k in (range(ndim) if axis is None else axis if np.iterable(axis) else (axis,))}
     letters = string.ascii_letters[:ndim]
     kept = "".join(x for k, x in enumerate(letters) if k not in axes)
@@ -280,7 +284,7 @@ def prod(A: Array, semiring: str | Semiring = "min_plus", *, axis: int = -1, thr
     array([4, 7])
     """
     s = get(semiring)
-    X: Any = A if hasattr(A, "ndim") else np.asarray(A)
+    X = with_axes(A, where="prod")
     axis = _axis(axis, X.ndim, "prod")
     if X.shape[axis] > 2 and not asked_by(X):
         taken = take_in(X, where="prod")
@@ -353,7 +357,7 @@ def outer(x: Array, y: Array, semiring: str | Semiring = "min_plus", *, threads:
            [3, 7]])
     """
     for operand in (x, y):
-        if not np.ndim(operand):
+        if not with_axes(operand, where="outer").ndim:
             raise ShapeError(f"outer: both operands must be vectors, or arrays of them, got {operand!r}. Pass [x].")
     return einsum("...i,...j->...ij", x, y, semiring=semiring, threads=threads)
 

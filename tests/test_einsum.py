@@ -230,6 +230,12 @@ def test_out_which_may_be_an_operand():
         ("ij->ii", [(2, 3)], "different ones of the operands'"),
         ("i...->i", [(2, 3)], "must have '...' where operands have"),
         ("ij,jk->ik", [(2, 3), (4, 5)], "of one size, or 1, got 3 and 4 of 'j'"),
+        ("ij,jk->ik", [(2, 5), (3, 4)], "of one size, or 1, got 5 and 3 of 'j'"),  # the later one is shorter
+        ("ij,jk,kl->il", [(2, 3), (3, 5), (4, 2)], "of one size, or 1, got 5 and 4 of 'k'"),
+        ("i,i->i", [(5,), (3,)], "of one size, or 1, got 5 and 3 of 'i'"),
+        ("...,...->...", [(2, 5), (3,)], "of one size, or 1, got 5 and 3"),
+        ("ii->i", [(5, 3)], "of one size, or 1, got 5 and 3 of 'i'"),
+        ("i,j,ij->", [(1,), (4,), (2, 3)], "of one size, or 1, got 4 and 3 of 'j'"),
         (3, [(2, 3)], "subscripts must be a text"),
         (["ij,jk->ik"], [(2, 3)], "subscripts must be a text"),
     ],
@@ -489,6 +495,56 @@ def test_scalars_of_several_dtypes_and_outside_the_semiring():
         einsum(",->", np.nan, 2.5)
     with pytest.raises(ShapeError, match="prod: axis"):
         semiring.prod(3)
+
+
+@pytest.mark.parametrize("name", ["min_plus", "plus_times", "log_plus", "boolean"])
+def test_a_result_without_axes_is_an_array_of_none(name):
+    s, x = get(name), [True] if name == "boolean" else [1.0]
+    for subscripts, operands in (
+        ("->", [x[0]]),
+        ("i->", [x]),
+        (",->", [x[0], x[0]]),
+        ("i,i->", [x, x]),
+        (",,->", [x[0]] * 3),
+        ("i,j,,->", [x, x, x[0], x[0]]),
+        ("i,i,i->", [x] * 3),
+    ):
+        found = einsum(subscripts, *operands, semiring=s)
+        assert (type(found), found.shape) == (np.ndarray, ()), subscripts
+        assert found == reduce(s.mul.python, [x[0]] * len(operands)), subscripts
+    for integers in (np.int32, np.int64) if name == "min_plus" else ():
+        found = einsum("i,j,,->", *(np.asarray(y, integers) for y in ([2], [3], 4, 5)), semiring=s)
+        assert (type(found), found.dtype, int(found)) == (np.ndarray, integers, reduce(s.mul.python, [2, 3, 4, 5]))
+    for found in (semiring.sum(x, s), semiring.prod(x, s), semiring.matmul(x, x, s)):
+        assert (type(found), found.shape) == (np.ndarray, ())
+
+
+#: All that take a nested list.
+LISTS = {
+    "sum": semiring.sum,
+    "prod": semiring.prod,
+    "outer": lambda A: semiring.outer(A, A),
+    "einsum": lambda A: einsum("ij->i", A),
+    "einsum_path": lambda A: einsum_path("ij->i", A),
+    "matmul": lambda A: semiring.matmul(A, A),
+    "BitMatrix.from_bool": semiring.BitMatrix.from_bool,
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_rows_that_are_not_equally_long_are_counted(name):
+    for rows, lengths in (([[1.0, 2.0], [3.0]], "1, 2"), ([[1, 2], 3], "0, 2"), ([[[1], [2]], [[3], []]], "0, 1")):
+        with pytest.raises(ShapeError, match=rf"^{name}: rows must be equally long, got lengths {lengths}\.$"):
+            LISTS[name](rows)
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_memoryviews_are_arrays(name):
+    A = np.array([[True, False], [False, True]]) if "Bit" in name else np.array([[1.0, 2], [3, 4]])
+    found, expected = LISTS[name](memoryview(A)), LISTS[name](A)
+    np.testing.assert_array_equal(
+        *(x.to_bool() if "Bit" in name else x.shape if "path" in name else x for x in (found, expected))
+    )
 
 
 def test_an_order_is_numpys_own_or_refused():

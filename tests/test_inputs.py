@@ -20,6 +20,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import floyd_warshall
 
+import apsp
 from apsp import (
     Graph,
     as_graph,
@@ -1132,3 +1133,58 @@ def test_a_csr_matrix_that_was_read_knows_no_more_than_before():
     shortest_paths(A, sources=[0])
     csgraph.dijkstra(A, indices=[0])
     assert set(vars(A)) == before
+
+
+def test_a_function_of_other_arguments_is_refused():
+    """Before it is called, with the arguments that it would get; rustworkx's own functions take one."""
+    for name in ("rustworkx", "networkx"):
+        source = GRAPHS[name][0]()
+        for wrong in (lambda e: e, lambda u, v: 1, lambda *, data: 1, float):
+            with pytest.raises(ValueError, match=r"weight must take u, v and the edge's data .*lambda u, v, data"):
+                as_graph(source, weight=wrong)
+        for right in (lambda u, v, data: 3, lambda *edge: 3, lambda u, v=0, data=0, more=1: 3):
+            assert set(as_graph(source, weight=right).weights.tolist()) == {3}
+
+
+#: All that take a matrix, in a module or a folder of their own.
+MATRICES = {
+    "closure": closure,
+    "plan": apsp.plan,
+    "shortest_paths": shortest_paths,
+    "transitive_closure": lambda A: transitive_closure(A, semiring="min_plus"),
+    "negative_cycle": negative_cycle,
+    "as_graph": as_graph,
+    "Graph.from_matrix": Graph.from_matrix,
+    "hops": lambda A: apsp.hops([A]),
+    "compare": apsp.compare,
+    "predecessors": lambda A: apsp.predecessors(A, closure(np.asarray(A))),
+    "csgraph.shortest_path": apsp.csgraph.shortest_path,
+    "csgraph.csgraph_from_dense": apsp.csgraph.csgraph_from_dense,
+    "reachable": lambda A: apsp.reachable({"a": A}, "a"),
+    "flows": lambda A: shortest_paths(np.array([[1.0, 2], [3, 4]])).flows(A),
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_memoryviews_are_matrices(name):
+    A = np.array([[1.0, 2], [3, 4]])
+    found, expected = MATRICES[name](memoryview(A)), MATRICES[name](A)
+    for table in ("distances", "dense", "toarray", "matrix"):
+        if hasattr(found, table):
+            found, expected = (getattr(x, table) for x in (found, expected))
+            found, expected = (x() if callable(x) else x for x in (found, expected))
+    if isinstance(found, np.ndarray):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", [name for name in MATRICES if name not in ("flows", "predecessors")])
+def test_what_is_no_matrix_is_refused_in_our_words(name):
+    with pytest.raises(ShapeError, match=r"rows must be equally long, got lengths 1, 2\."):
+        MATRICES[name]([[1.0, 2.0], [3.0]])
+    with pytest.raises(ShapeError, match=r"must be square|not square|got shape \(\)|got \['\(\)'\]"):
+        MATRICES[name](np.array(0.0))
+
+
+def test_a_memoryview_has_no_tasks():
+    with pytest.raises(DTypeError, match="durations must be a mapping"):
+        apsp.critical_path(memoryview(np.eye(2)))

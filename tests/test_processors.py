@@ -129,3 +129,18 @@ def test_a_process_heeds_the_variables():
     code = "from semiring.backend import bind; import semiring; print(bind(semiring.get('min_plus'), 'int32').threads)"
     assert python(code, env={"SEMIRING_NUM_THREADS": "", "OMP_NUM_THREADS": "1"}) == "1\n"
     assert python(code, env={"SEMIRING_NUM_THREADS": "3", "OMP_NUM_THREADS": "1"}) == "3\n"
+
+
+def test_numba_is_not_started_with_no_threads():
+    """It would raise "Number of threads specified must be > 0" wherever it is imported first."""
+    code = """
+import numpy as np, pytest, semiring, apsp
+for call in (lambda: apsp.closure(np.eye(2)), lambda: semiring.matmul(np.eye(2), np.eye(2))):
+    for _ in range(2):
+        with pytest.raises(semiring.DeviceError, match="NUMBA_NUM_THREADS must be a positive integer, got .* Unset it"):
+            call()
+print("refused")
+"""
+    for nonsense in ("0", "-2", " 00 "):
+        assert python(code, env={"NUMBA_NUM_THREADS": nonsense}) == "refused\n"
+    assert python("import apsp; print(apsp.closure([[0, 1], [2, 0]])[1, 0])", env={"NUMBA_NUM_THREADS": " 2"}) == "2\n"

@@ -17,7 +17,7 @@ import scipy.sparse
 from semiring import dtypes
 from semiring.arrays import checked_sparse, refuse_padding
 from semiring.catalog import min_plus
-from semiring.conversion import conform
+from semiring.conversion import conform, from_sequence
 from semiring.errors import DomainError, DTypeError, ShapeError
 from semiring.memory import require
 from semiring.types import Array, DType, Scalar
@@ -226,7 +226,7 @@ def network(
 
 
 def _dense(csgraph: Array, target: np.dtype, overwrite: bool, where: str) -> Network:
-    array = np.asarray(csgraph)
+    array = from_sequence(csgraph, where=where)
     _require_square(array.shape, where)
     array = _numbers(array, where)
     absent = array == 0

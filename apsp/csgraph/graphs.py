@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from semiring.conversion import from_sequence
 from semiring.errors import DTypeError
 from semiring.memory import require
 from semiring.types import Array
@@ -53,7 +54,7 @@ def csgraph_from_dense(
     2
     """
     where = "csgraph_from_dense"
-    array = np.asarray(graph)
+    array = from_sequence(graph, where=where)
     _require_square(array.shape, where)
     values = _numbers(array, where).astype(FLOAT, copy=False)
     if null_value is not None and np.isnan(null_value):

@@ -26,6 +26,7 @@ from __future__ import annotations
 import os
 from functools import cache
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -263,3 +264,13 @@ def _check(kind: Kind, reading: Reading) -> None:
             f"{reading.weight if isinstance(reading.weight, (str, int)) else ''}".rstrip()
             + "."
         )
+    if callable(reading.weight):
+        try:
+            signature(reading.weight).bind(None, None, None)
+        except TypeError:
+            raise ValueError(
+                f"as_graph: weight must take u, v and the edge's data for {kind.description}, got a function of "
+                f"{signature(reading.weight)}. Say weight=lambda u, v, data: …."
+            ) from None
+        except ValueError:  # a function of C, which has no signature
+            pass

@@ -15,7 +15,11 @@ def recognises(source: Any, reading: Reading) -> bool:
     if isinstance(source, (list, tuple, set, frozenset)):
         return any(isinstance(item, tuple) for item in source) or isinstance(source, (set, frozenset))
     arrays = ("__array__", "__dlpack__", "__cuda_array_interface__")
-    return isinstance(source, Iterable) and not any(hasattr(source, sign) for sign in arrays)
+    return (
+        isinstance(source, Iterable)
+        and not isinstance(source, memoryview)
+        and not any(hasattr(source, sign) for sign in arrays)
+    )
 
 
 KIND = Kind("edges as tuples", recognises, lambda source, reading: Graph.from_edges(source))

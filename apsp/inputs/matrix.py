@@ -17,7 +17,7 @@ from .base import Kind
 
 def recognises(source: Any, reading: Reading) -> bool:
     """An array, or a list."""
-    if isinstance(source, (np.ndarray, list, tuple)):
+    if isinstance(source, (np.ndarray, list, tuple, memoryview)):
         return True
     signs = ("__array__", "__dlpack__", "__cuda_array_interface__")
     return any(hasattr(source, sign) for sign in signs)

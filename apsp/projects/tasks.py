@@ -86,7 +86,7 @@ def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Duration], 
         return _named(columns)
     if callable(getattr(source, "items", None)):  # a mapping, or a Series
         rows = [(task, *(cell if isinstance(cell, tuple) else (cell,))) for task, cell in source.items()]
-    elif isinstance(source, Iterable) and not isinstance(source, (str, bytes)):
+    elif isinstance(source, Iterable) and not isinstance(source, (str, bytes, memoryview)):
         rows = list(source)
     else:
         raise DTypeError(_wanted(f"got {type(source).__name__}"))

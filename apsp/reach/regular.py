@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from semiring.acyclic import unite_targets
-from semiring.arrays import take_in
+from semiring.arrays import take_in, with_axes
 from semiring.bits import BitMatrix
 from semiring.devices import host
 from semiring.errors import NoPathError, ShapeError
@@ -384,7 +384,9 @@ def _labelled(source: Any, attribute: str) -> tuple[Labels, _Arcs]:
 
 
 def _of_matrices(matrices: Mapping[Any, Any]) -> tuple[Labels, _Arcs]:
-    shapes = {tuple(np.shape(A) or A.shape) for A in matrices.values()}
+    shapes = {
+        tuple(A.shape if hasattr(A, "shape") else with_axes(A, where="reachable").shape) for A in matrices.values()
+    }
     if len(shapes) != 1 or len(shape := shapes.pop()) != 2 or shape[0] != shape[1]:
         raise ShapeError(f"reachable: all matrices must be square and of one size, got {sorted(map(str, shapes))}.")
     parts: dict[str, list[tuple[Any, Any]]] = {}

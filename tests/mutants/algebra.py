@@ -325,6 +325,14 @@ MUTANTS = [
         "An axis of size 1 is taken for one that is as long as the others'.",
     ),
     Mutant(
+        "einsum-a-shorter-later-operand",
+        "semiring/contraction.py",
+        "elif n not in (1, sizes[x]):",
+        "elif n > sizes[x]:",
+        "tests/test_einsum.py::test_subscripts_that_do_not_fit_are_refused",
+        "An index that is shorter in a later operand is taken for one of the first's length.",
+    ),
+    Mutant(
         "einsum-alone-on-the-right",
         "semiring/contraction.py",
         "for a, b in ((x, y), (y, x)))",
