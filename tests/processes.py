@@ -29,7 +29,7 @@ def start(
     return subprocess.Popen(
         [sys.executable, "-c", _HEEDING + code, *map(str, arguments)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path, **(env or {})},
+        env={**os.environ, "PYTHONPATH": path, "PYTHONFAULTHANDLER": "1", **(env or {})},  # an abort says where
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1059,6 +1059,52 @@ def test_signals_leave_no_half_written_file(six, tmp_path, signals, code, messag
     assert (tmp_path / "out.npy").read_text() == "precious"
 
 
+#: A process of the command, struck when that has ended: by the end itself, an exit function, or Python's taking down.
+_ENDED = """
+import atexit, os, signal, sys
+from apsp import __main__, cli
+moment, numbers = sys.argv[1], [getattr(signal, name) for name in sys.argv[2:]]
+if len(numbers) > 1:
+    signal.signal(numbers[0], signal.SIG_IGN)
+def strike():
+    for number in numbers:
+        os.kill(os.getpid(), number)
+class Late:
+    def __del__(self):
+        strike()
+def main(**_):
+    print("written", flush=True)
+    if moment == "exit function":
+        atexit.register(strike)
+    elif moment == "taking down":
+        sys.late = Late()
+    else:
+        strike()
+    sys.exit(1)
+cli.main = main
+__main__.run()
+"""
+
+
+@pytest.mark.busy
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("moment", "signals", "code"),
+    [
+        ("end", ["SIGINT"], 130),
+        ("exit function", ["SIGINT"], 130),
+        ("exit function", ["SIGTERM"], 143),
+        ("exit function", ["SIGHUP"], 129),
+        ("exit function", ["SIGHUP", "SIGTERM"], 143),  # as under nohup
+        ("taking down", ["SIGINT"], 1),
+        ("taking down", ["SIGTERM"], 1),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, list) else None,
+)
+def test_a_signal_after_the_command_does_not_kill_it(moment, signals, code):
+    assert finish(start(_ENDED, moment, *signals)) == (code, "written\n", "")
+
+
 @pytest.mark.busy
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_a_library_leaves_signals_alone_and_the_command_puts_them_back(six):

@@ -7,7 +7,7 @@ import threading
 from collections import deque
 
 import pytest
-from processes import PATIENCE
+from processes import PATIENCE, python
 
 from semiring.cpu import pool
 
@@ -107,7 +107,7 @@ def test_no_more_threads_than_the_system_lets_be(monkeypatch):
     def refuse(*_, **__):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(pool, "_workers", 0)
+    monkeypatch.setattr(pool, "_workers", [])
     monkeypatch.setattr(pool, "_regions", queue.SimpleQueue())
     monkeypatch.setattr(threading.Thread, "start", refuse)
     assert works()
@@ -118,3 +118,35 @@ def works() -> bool:
     ran: list[int] = []
     pool.run(lambda worker, k: ran.append(k), [(k,) for k in range(9)], 2)
     return sorted(ran) == list(range(9))
+
+
+def test_workers_end_before_the_interpreter_does():
+    """One that is woken while Python takes itself down is unwound out of compiled code, which aborts."""
+    code = """
+import atexit, threading
+@atexit.register
+def check():
+    print([x.name for x in threading.enumerate() if x.name.startswith("semiring")])
+    ran = []
+    pool.run(lambda worker, k: ran.append(k), [(k,) for k in range(9)], 4)
+    print(sorted(ran))
+from semiring.cpu import pool
+pool.run(lambda worker, k: None, [(k,) for k in range(9)], 4)
+print(sum(x.name.startswith("semiring") for x in threading.enumerate()))
+"""
+    assert python(code).splitlines() == ["3", "[]", str([*range(9)])]
+
+
+def test_a_worker_that_does_not_end_keeps_no_process_waiting():
+    code = """
+import threading, time
+from semiring.cpu import pool
+begun = threading.Event()
+def job(worker, k):
+    begun.set()
+    time.sleep(3600)
+threading.Thread(target=pool.run, args=(job, [(0,), (1,), (2,)], 3), daemon=True).start()
+begun.wait()
+print("left")
+"""
+    assert python(code) == "left\n"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import os
 import pickle
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -177,6 +180,34 @@ def test_reachability_that_is_cut_short_leaves_what_was_there(tmp_path, monkeypa
         again = Reachability.load(tmp_path / "r")
         assert (again.reaches(0, n), again.reaches(n, 0)) == (True, False)
         assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["replaced", "new"])
+def test_a_full_disk_leaves_nothing_of_zarr(tmp_path, monkeypatch, there):
+    """Zarr writes tiles side by side, and goes on with others after one has failed."""
+    stores = pytest.importorskip("zarr.storage")
+    monkeypatch.setattr("apsp.saving.zarr.TILE", 16)
+    r, place, whole = shortest_paths(ROAD), tmp_path / "d.zarr", stores.LocalStore.set
+    if there:
+        r.save(place)
+    before, tiles = sorted(x.name for x in tmp_path.iterdir()), []
+
+    async def full(store, key, value, *more):
+        if "/c/" in key:
+            tiles.append(key)
+            if len(tiles) == 3:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), key)
+            await asyncio.sleep(0.1)
+        await whole(store, key, value, *more)
+
+    monkeypatch.setattr(stores.LocalStore, "set", full)
+    with pytest.raises(OSError, match="No space left"):
+        r.save(place)
+    time.sleep(0.5)
+    assert len(tiles) > 3
+    assert sorted(x.name for x in tmp_path.iterdir()) == before
+    if there:
+        assert Result.load(place).distance(0, 1) == r.distance(0, 1)
 
 
 def test_a_tile_that_zarr_would_read_as_its_fill_value_is_missed(tmp_path, monkeypatch):

@@ -6,11 +6,14 @@ the other arrays of a `Result`, as in an `.npz`.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import io
 import json
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,7 +62,7 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
     sides = {"sources": encode(table.rows, path), "targets": encode(table.columns, path)}
-    with writing_folder(path) as folder:
+    with writing_folder(path) as folder, _others_awaited():
         group = zarr.open_group(store=str(folder), mode="w", zarr_format=3)
         tile = tuple(max(1, min(TILE, size)) for size in table.shape)
         tiles = group.create_array(
@@ -94,6 +97,21 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
             content = np.frombuffer(buffer.getvalue(), np.uint8)
             named = {"dimension_names": ("result_npz_bytes",), "compressors": [Crc32cCodec()]}
             group.create_array("result_npz", data=content, **named)
+
+
+@contextmanager
+def _others_awaited() -> Iterator[None]:
+    """On an error, wait for the tiles that Zarr goes on writing on its thread, which would make the directory again."""
+    from zarr.core.sync import sync
+
+    async def wait() -> None:
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
+
+    try:
+        yield
+    except BaseException:
+        sync(wait())
+        raise
 
 
 @dataclass(frozen=True)

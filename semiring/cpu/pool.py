@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -53,8 +55,8 @@ class _ParallelRegion:
         self._work = _nothing  # a late worker finds nothing to do, and keeps nothing alive
 
 
-_regions: SimpleQueue[_ParallelRegion] = SimpleQueue()
-_workers = 0
+_regions: SimpleQueue[_ParallelRegion | None] = SimpleQueue()
+_workers: list[threading.Thread] = []
 _lock = threading.Lock()
 
 
@@ -109,25 +111,37 @@ def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int
 
 def _start_workers(count: int) -> None:
     """Start threads until there are at least that many workers, or as many as the system allows."""
-    global _workers
-    if _workers < count:
+    if len(_workers) < count:
         with _lock, suppress(RuntimeError):
-            while _workers < count:
-                threading.Thread(target=_serve, args=(_regions,), name=f"semiring-{_workers}", daemon=True).start()
-                _workers += 1
+            while len(_workers) < count:
+                name = f"semiring-{len(_workers)}"
+                worker = threading.Thread(target=_serve, args=(_regions,), name=name, daemon=True)
+                worker.start()
+                _workers.append(worker)
 
 
-def _serve(regions: SimpleQueue[_ParallelRegion]) -> None:
-    while True:
-        region = regions.get()
+def _serve(regions: SimpleQueue[_ParallelRegion | None]) -> None:
+    while (region := regions.get()) is not None:
         region.join()
         del region  # keep nothing alive while waiting
 
 
+@atexit.register
+def _stop() -> None:
+    """End the workers before the interpreter does, which would unwind them out of compiled code and abort."""
+    regions, workers = _regions, _workers
+    _forget()
+    for _ in workers:
+        regions.put(None)
+    deadline = time.monotonic() + 1
+    for worker in workers:
+        worker.join(max(0.0, deadline - time.monotonic()))
+
+
 def _forget() -> None:
-    """Threads do not survive a fork; the child starts its own."""
+    """Threads do not survive a fork; the child starts its own, as does work in an exit function."""
     global _regions, _workers, _lock
-    _regions, _workers, _lock = SimpleQueue(), 0, threading.Lock()
+    _regions, _workers, _lock = SimpleQueue(), [], threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
