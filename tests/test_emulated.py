@@ -957,6 +957,12 @@ class TestSumsOverBestPaths:
         assert "_on_host" not in vars(found)
         np.testing.assert_array_equal(found.along.get(), [3, 4, 1, 3])
         np.testing.assert_array_equal(found.arrivals, [0, 2, 2, 3])
+        arcs = [(0, 1, 1), (1, 2, 1e-20), (2, 1, 1e-20), (2, 3, 1)]  # which the host tells apart
+        D = [[0, 1, 1, 2], [inf, 0, 1e-20, 1], [inf, 1e-20, 0, 1], [inf, inf, inf, 0]]
+        found = sums(arcs, D)
+        assert "_on_host" in vars(found)
+        np.testing.assert_array_equal(found.along.get(), [3, 4, 1, 3])
+        np.testing.assert_array_equal(found.arrivals, [0, 2, 2, 3])
         D = [[0, 1, 1, 2], [inf, 0, 0, 1], [inf, 0, 0, 1], [inf, inf, inf, 0]]
         with pytest.raises(DivergenceError, match="costs nothing, 'b' → 'c'"):
             sums([(0, 1, 1), (1, 2, 0), (2, 1, 0), (2, 3, 1)], D)

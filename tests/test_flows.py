@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from fractions import Fraction
 from itertools import pairwise
 
 import networkx as nx
@@ -370,6 +371,64 @@ def test_beyond_a_limit_there_is_no_path():
     np.testing.assert_allclose(near.edge_betweenness(normalized=False), r.flows(reached * 1.0), rtol=1e-13)
 
 
+def within(graph: Graph, limit: float, sources: list[int], targets: list[int]):
+    """Counts, what vertices and edges carry of a unit for each pair, and paths of the last: NetworkX's predecessors."""
+    G = graph.to_networkx()
+    n, weight = graph.n, "weight" if graph.weights is not None else None
+    through, carried = np.zeros(n), dict.fromkeys(map(tuple, ends_of(graph)), 0.0)
+    counts = np.zeros((len(sources), len(targets)), np.int64)
+    for i, s in enumerate(sources):
+        before, lengths = nx.dijkstra_predecessor_and_distance(G, s, limit, weight)
+
+        def walked(v, s=s, before=before):
+            return [[s]] if v == s else [[*path, v] for k in before[v] for path in walked(k)]
+
+        for j, t in enumerate(targets):
+            found = walked(t) if t in lengths else []
+            counts[i, j] = len(found)
+            for path in found:
+                through[path[1:-1]] += 1 / len(found)
+                for u, v in pairwise(path):
+                    carried[(u, v) if (u, v) in carried else (v, u)] += 1 / len(found)
+    return counts, through, np.array(list(carried.values())), found
+
+
+@pytest.mark.parametrize("kind", ["unit", "integers", "floats"])
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("some", [True, False], ids=["some", "all"])
+def test_sums_within_a_limit_whatever_finds_the_distances(kind, directed, some):
+    """Searches go no further: what arcs lead to from what they reach may be missing from their rows."""
+    graph, rng = random(kind, directed=directed, m=90), np.random.default_rng(3)
+    every = list(range(graph.n))
+    sources, targets = (rng.permutation(graph.n)[:9].tolist(), [*range(5, 38), 2]) if some else (every, every)
+    limit = {"unit": 3, "integers": 9, "floats": 0.8}[kind]
+    counts, through, carried, paths = within(graph, limit, sources, targets)
+    assert 0 < (counts == 0).sum() < counts.size
+    asked = {"sources": sources, "targets": targets} if some else {}
+    for engine in ("dense", "elimination", "searches", "scipy", *(["hops"] if kind == "unit" else [])):
+        for threads in (1, 3):
+            r = shortest_paths(graph, limit=limit, engine=engine, threads=threads, **asked)
+            np.testing.assert_array_equal(r.counts, counts)
+            found = r.betweenness(normalized=False)
+            np.testing.assert_allclose(list(found.values()), through / (1 if directed else 2), rtol=1e-12)
+            edges = carried / (1 if directed else 2)
+            np.testing.assert_allclose(r.edge_betweenness(normalized=False), edges, rtol=1e-12)
+            flows = r.flows(np.ones(counts.shape), unreachable="drop")
+            np.testing.assert_allclose(flows, carried, rtol=1e-12)
+            if paths:
+                assert sorted(r.all_paths(sources[-1], targets[-1])) == sorted(paths)
+            with pytest.raises(NoPathError):
+                r.flows(np.ones(counts.shape))
+
+
+def test_sums_within_a_limit_near_weights_that_are_lost_in_rounding():
+    """Both ways of such an edge may be tight, and the row has to be searched for, no further than the limit."""
+    graph = Graph.from_arrays(range(5), range(1, 6), [1.0, 1e-15, 1e-20, 1.0, 1.0], directed=False)
+    r = shortest_paths(graph, limit=2.5, engine="searches")
+    np.testing.assert_array_equal(r.counts, [[1] * 5 + [0], *[[1] * 6] * 4, [0] + [1] * 5])
+    assert r.edge_betweenness(normalized=False).tolist() == [4, 7, 8, 7, 4]
+
+
 # Paths, one by one
 
 
@@ -666,6 +725,52 @@ def test_edges_that_weigh_less_than_the_doubt_of_a_distance():
         G[u][v]["weight"] = float(rng.choice([1e-15, 3e-16, 0.75]))
     r = shortest_paths(G)
     assert r.betweenness() == pytest.approx(nx.betweenness_centrality(G, weight="weight"), rel=1e-12)
+
+
+SCALES = {
+    "short": (np.float64, [1.0, 1e-20]),
+    "shorter still": (np.float64, [1.0, 1e-20, 1e-40, 1e-60]),
+    "penalties": (np.float64, [1e20, 1.0, 1e-20]),
+    "float32": (np.float32, [2.0**24, 1.0, 2.0**-24]),
+}
+
+
+@pytest.mark.parametrize("name", SCALES)
+@pytest.mark.parametrize("greatest", [False, True], ids=["min_plus", "max_plus"])
+def test_edges_too_short_to_change_a_distance(name, greatest):
+    """NetworkX's values in fractions: in floats it counts what leads back to a vertex, too."""
+    dtype, scales = SCALES[name]
+    for seed in range(3):
+        rng, n = np.random.default_rng(seed), 24
+        G = nx.gnm_random_graph(n, 40, seed=seed)
+        tails, heads = np.array(G.edges).T
+        weights = ((1 + rng.random(len(tails))) * rng.choice(scales, len(tails))).astype(dtype)
+        for (u, v), w in zip(G.edges, weights.tolist(), strict=True):
+            G[u][v]["weight"] = Fraction(w)
+        vertices, edges = (
+            nx.betweenness_centrality(G, weight="weight"),
+            nx.edge_betweenness_centrality(G, weight="weight"),
+        )
+        graph = Graph.from_arrays(tails, heads, -weights if greatest else weights, n=n, directed=False)
+        for engine in ("dense", *(["elimination", "searches"] if not greatest else [])):
+            r = shortest_paths(graph, "max_plus" if greatest else "min_plus", engine=engine)
+            assert r.betweenness() == pytest.approx(vertices, rel=1e-12)
+            np.testing.assert_allclose(r.edge_betweenness(), of_networkx(G, graph, edges), rtol=1e-12)
+            assert set(r.counts.ravel().tolist()) <= {0, 1}
+        u, v = max(((u, v) for u in G for v in G if nx.has_path(G, u, v)), key=lambda p: len(r.path(*p)))
+        assert list(r.all_paths(u, v)) == list(nx.all_shortest_paths(G, u, v, weight="weight"))
+
+
+def test_ties_among_edges_too_short_to_change_a_distance():
+    """Two ways around a square that is far away, and a cycle that costs nothing beside it."""
+    square = [("s", "a", 1.0), ("a", "b", 1e-20), ("a", "c", 1e-20), ("b", "d", 1e-20), ("c", "d", 1e-20)]
+    r = shortest_paths(square, directed=False)
+    assert dict(zip(r.labels, r.counts[r.sources.position("s")].tolist(), strict=True)) == {
+        **dict.fromkeys("abcs", 1), "d": 2,
+    }  # fmt: skip
+    assert r.flows({("s", "d"): 4.0}).tolist() == [4, 2, 2, 2, 2]
+    with pytest.raises(DivergenceError, match="'b' → 'd' → 'b'"):
+        shortest_paths([*square, ("b", "d", 0.0)], directed=False).flows({("s", "d"): 4.0})
 
 
 def test_a_cycle_that_costs_nothing_is_named():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import defaultdict
@@ -153,6 +154,32 @@ def test_floats_that_tie_only_in_some_order_of_sums():
                 f(H, weight="weight") for f, H in ((getattr(backend, name), converted(G)), (getattr(nx, name), G))
             )
             assert ours == pytest.approx(theirs, rel=1e-11, abs=1e-15)
+
+
+def test_edges_too_short_to_change_a_distance():
+    """NetworkX's values in fractions: in floats it counts what leads back to a vertex, too."""
+    rng = np.random.default_rng(0)
+    for scales in ((1.0, 1e-20, 1e-40), (1e20, 1.0)):
+        G = nx.gnm_random_graph(25, 45, seed=1)
+        for u, v in G.edges:
+            G[u][v]["weight"] = float((1 + rng.random()) * rng.choice(scales))
+        exact = nx.Graph([(u, v, {"weight": Fraction(w)}) for u, v, w in G.edges(data="weight")])
+        H, ends = converted(G), ([3, 1, 8], [20, 4, 8, 9])
+        for name, given in {
+            "betweenness_centrality": (),
+            "edge_betweenness_centrality": (),
+            "betweenness_centrality_subset": ends,
+            "edge_betweenness_centrality_subset": ends,
+        }.items():
+            ours, theirs = (f(X, *given, weight="weight") for f, X in (
+                (getattr(backend, name), H), (getattr(nx, name), exact)))  # fmt: skip
+            assert {key if key in theirs else key[::-1]: x for key, x in ours.items()} == pytest.approx(
+                theirs, rel=1e-12
+            )
+        theirs = dict(nx.all_pairs_all_shortest_paths(exact, weight="weight"))
+        assert dict(backend.all_pairs_all_shortest_paths(H, weight="weight")) == theirs
+        for u, v in itertools.product(ends[0], theirs[3]):
+            assert list(backend.all_shortest_paths(H, u, v, weight="weight")) == theirs[u][v]
 
 
 @pytest.mark.parametrize("weight", [None, "weight", "length"])

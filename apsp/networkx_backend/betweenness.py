@@ -107,11 +107,10 @@ def all_pairs_all_shortest_paths(
     sums, nodes = _adjoint(arcs, "all_pairs_all_shortest_paths"), G.nodes
     for positions, D in arcs.blocks(dtype=arcs.dtype):
         for start, d in zip(positions.tolist(), D, strict=True):
-            nearer, paths = before(sums.tight(d, start), arcs.n), {start: [[nodes[start]]]}
-            order = np.argsort(d, kind="stable")[: np.count_nonzero(d < np.inf)]
-            for j in order.tolist():
-                if j != start:
-                    paths[j] = [[*path, nodes[j]] for k in nearer(j) for path in paths[k]]
+            tight, paths = sums.tight(d, start), {start: [[nodes[start]]]}
+            nearer = before(tight, arcs.n)
+            for j in dict.fromkeys(tight[1][::-1].tolist()):  # the heads of arcs after their tails
+                paths[j] = [[*path, nodes[j]] for k in nearer(j) for path in paths[k]]
             yield nodes[start], {nodes[j]: found for j, found in paths.items()}
 
 

@@ -427,7 +427,9 @@ class Flowing(Routed):
         threads = getattr(self.engine.all_pairs, "threads", None)
         require_countable(self.semiring, where=where)  # before edges are listed
         edges, names = self._arcs_of(device).edges, self.labels
-        return adjoint(self.semiring, self.dtype, edges, where=where, names=names, threads=threads, device=device)
+        sums = adjoint(self.semiring, self.dtype, edges, where=where, names=names, threads=threads, device=device)
+        sums.cut = self.engine.limit is not None  # searches go no further
+        return sums
 
     def _carried(self, sums: Any) -> Any:
         """What each edge carries; of a matrix whose table is on a GPU, on that device."""

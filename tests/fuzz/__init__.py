@@ -17,6 +17,7 @@ case that never ends or takes memory out of proportion.
 | zeros | dense matrices with zeros: edges, none, or refused |
 | saturation | integers near the ends of their dtype, by every engine and question |
 | searches | searches by weight, matrices of which few arcs matter, hop counts on bits |
+| flows | sums over best paths, within limits and of edges of any scale, by each engine |
 | changes | graphs whose weights change again and again, with hub labels and without; flows |
 | kills | writers of files and directories killed at any step, and two at once |
 | processes | the command `apsp`: arguments, signals, closed and full outputs, pipes |
@@ -37,7 +38,9 @@ if str(ROOT / "tests") not in sys.path:
 #: Each with its share of the time: a process takes much longer than a product.
 TARGETS = {
     **dict.fromkeys(("csgraph", "attributes", "zeros", "sparse"), 1),
-    **dict.fromkeys(("saturation", "kills", "files", "archives", "stores", "graphs", "searches", "changes"), 2),
+    **dict.fromkeys(
+        ("saturation", "kills", "files", "archives", "stores", "graphs", "searches", "changes", "flows"), 2
+    ),
     **dict.fromkeys(("algebra", "processes"), 3),
 }
 #: Those that a GPU can compute.

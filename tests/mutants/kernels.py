@@ -731,10 +731,26 @@ MUTANTS = [
     Mutant(
         "adjoint-never-searches",
         "semiring/cpu/routes/adjoint.py",
-        "    if inexact(kind) and slack != 0:\n        search(",
-        "    if False:\n        search(",
+        "range(3 if inexact(kind) and slack != 0 else 1)",
+        "range(1)",
         "tests/test_flows.py::test_edges_that_weigh_less_than_the_doubt_of_a_distance",
         "Both ways of an edge that weighs next to nothing are taken for a cycle.",
+    ),
+    Mutant(
+        "adjoint-refines-once",
+        "semiring/cpu/routes/adjoint.py",
+        "                level[e], dropped = 0, True\n",
+        "                level[e] = 0\n",
+        "tests/test_flows.py::test_edges_too_short_to_change_a_distance[min_plus-shorter still]",
+        "What is lost beside edges that are lost themselves is a cycle that costs nothing.",
+    ),
+    Mutant(
+        "adjoint-searches-beyond-the-limit",
+        "semiring/cpu/routes/adjoint.py",
+        "origins[e] = (not cut) | (d[heads[e]] != zero(kind))",
+        "origins[e] = True",
+        "tests/test_flows.py::test_sums_within_a_limit_near_weights_that_are_lost_in_rounding",
+        "Rows that have to be searched for reach what the limit leaves out.",
     ),
     Mutant(
         "adjoint-keeps-worse-arcs",

@@ -9,7 +9,8 @@ algorithm for betweenness centrality"):
 Where ⊗ rounds, D need not be the sum along any path, so it only says which arcs may be tight, `SLACK` being the doubt.
 What is compared are sums along arcs from the source on, x(j) = ⊕ x(k) ⊗ w(k,j): those of Dijkstra's algorithm, bit for
 bit, and so are the ties. Where arcs that may be tight form a cycle, since they weigh less than the doubt, x is searched
-for (Bellman 1958, Ford, Moore) and has no doubt. Floats that are whole numbers, with sums that they hold, have none.
+for (Bellman 1958, Ford, Moore) and has no doubt. Where they still do, since x(k) ⊗ w = x(k), what is as far from the
+source is told apart by sums along such arcs alone. Floats that are whole numbers, with sums that they hold, have none.
 """
 
 from __future__ import annotations
@@ -138,22 +139,23 @@ def _ones(typing: Any, bits: Any) -> Any:
 
 @kernel
 def try_alone(
-    kind: Any, d: Any, lane: int, tails: Any, heads: Any, weights: Any, slack: Any, floor: Any, bound: Any, hits: Any
-) -> None:
-    """The bit of a lane of hits[e] ← whether arc e may be tight for one source."""
+    kind: Any, d: Any, lane: int, tails: Any, heads: Any, weights: Any, slack: Any, floor: Any, cut: bool, bound: Any,
+    hits: Any,
+) -> None:  # fmt: skip
+    """The bit of a lane of hits[e] ← whether arc e may be tight for a source; if `cut`, none to what is not reached."""
     for j in range(len(d)):
         bound[j] = limit(kind, d[j], larger(kind, d[j], floor), slack)
     bit = np.uint16(1 << lane)
     for e in range(len(heads)):
         y = times(kind, d[tails[e]], weights[e])
-        hit = (y != zero(kind)) & (not better(kind, bound[heads[e]], y))
+        hit = (y != zero(kind)) & (not better(kind, bound[heads[e]], y)) & ((not cut) | (d[heads[e]] != zero(kind)))
         hits[e] = (hits[e] & ~bit) | (bit * np.uint16(hit))  # without a branch, which could not be predicted
 
 
 @kernel
 def try_together(
-    kind: Any, D: Any, begin: int, end: int, begins: Any, tails: Any, weights: Any, slack: Any, floor: Any, near: Any,
-    worst: Any, hits: Any,
+    kind: Any, D: Any, begin: int, end: int, begins: Any, tails: Any, weights: Any, slack: Any, floor: Any, cut: bool,
+    near: Any, worst: Any, hits: Any,
 ) -> None:  # fmt: skip
     """hits[e] ← a bit for each of rows begin … end, at most LANES; near[j] and worst[j] have an entry for each."""
     n, rows = D.shape[1], end - begin
@@ -166,8 +168,12 @@ def try_together(
             near[j, r] = D[begin + min(r, rows - 1), j]
             worst[j, r] = limit(kind, near[j, r], larger(kind, near[j, r], floor), slack)
     for j in range(n):
+        lanes = np.uint64((1 << LANES) - 1)
+        if cut:
+            for r in range(LANES):
+                lanes ^= np.uint64(near[j, r] == zero(kind)) << np.uint64(r)
         for e in range(begins[j], begins[j + 1]):
-            hits[e] = _tight(kind, here + np.intp(tails[e]) * row, limits + j * row, weights[e])
+            hits[e] = _tight(kind, here + np.intp(tails[e]) * row, limits + j * row, weights[e]) & lanes
 
 
 @kernel
@@ -351,14 +357,14 @@ def tight_order(
 
 @kernel
 def search(
-    kind: Any, s: int, starts: Any, leaving: Any, heads: Any, weights: Any, x: Any, queue: Any, waiting: Any
+    kind: Any, starts: Any, leaving: Any, heads: Any, weights: Any, used: Any, x: Any, queue: Any, waiting: Any
 ) -> None:
-    """x ← the best of the sums along walks from s, each added up from s on; n rounds at most."""
-    n = len(x)
+    """x ← the best of the sums along walks of arcs in use, each added up from what x has; n rounds at most."""
+    n, head, size = len(x), 0, 0
     for j in range(n):
-        x[j], waiting[j] = zero(kind), 0
-    x[s], queue[0], waiting[s] = one(kind), s, 1
-    head, size = 0, 1
+        waiting[j] = x[j] != zero(kind)
+        queue[size] = j
+        size += waiting[j]
     for _ in range(n):
         for _ in range(size):
             k = queue[head]
@@ -369,7 +375,7 @@ def search(
                 e = leaving[i]
                 j = heads[e]
                 y = times(kind, x[k], weights[e])
-                if better(kind, y, x[j]):
+                if used[e] and better(kind, y, x[j]):
                     x[j] = y
                     if waiting[j] == 0:
                         waiting[j] = 1
@@ -381,20 +387,56 @@ def search(
 
 
 @kernel
+def refine(
+    kind: Any, s: int, lane: int, starts: Any, leaving: Any, tails: Any, heads: Any, weights: Any, x: Any, hits: Any,
+    level: Any, queue: Any, waiting: Any,
+) -> None:  # fmt: skip
+    """Of tight arcs that are lost in rounding, x(k) ⊗ w = x(k), keep those of best walks within what is as far.
+
+    Such walks begin where another arc leads, or at s, and are added up from there; so are those that are as good again.
+    x is overwritten; level[e] says whether arc e is tight, and its ends are as far.
+    """
+    bit, dropped = np.uint16(1 << lane), True
+    for e in range(len(heads)):
+        level[e] = (hits[e] & bit) != 0
+    while dropped:
+        dropped = False
+        for e in range(len(heads)):
+            level[e] &= np.uint32(x[tails[e]] == x[heads[e]])
+        for j in range(len(x)):
+            x[j] = zero(kind)
+        x[s] = one(kind)
+        for e in range(len(heads)):
+            if hits[e] & bit and not level[e]:
+                x[heads[e]] = one(kind)
+        search(kind, starts, leaving, heads, weights, level, x, queue, waiting)
+        for e in range(len(heads)):
+            if level[e] and times(kind, x[tails[e]], weights[e]) != x[heads[e]]:
+                hits[e] &= ~bit
+                level[e], dropped = 0, True
+
+
+@kernel
 def settle(
     kind: Any, d: Any, s: int, reached: int, lane: int, arcs: int, starts: Any, leaving: Any, begins: Any, tails: Any,
-    heads: Any, weights: Any, slack: Any, again: Any, bound: Any, hits: Any, found: Any, origins: Any, words: Any,
-    before: Any, V: Any, waiting: Any, order: Any, tally: Any,
+    heads: Any, weights: Any, slack: Any, cut: bool, again: Any, bound: Any, hits: Any, found: Any, origins: Any,
+    words: Any, before: Any, V: Any, waiting: Any, order: Any, tally: Any,
 ) -> Any:  # fmt: skip
     """`tight_order` of all vertices that s reaches: how many; −1 where there is none, and V has all that was found."""
-    into(lane, hits, begins, tails, arcs, found, origins, words, before, V)
-    if tight_order(kind, d, s, arcs, weights, slack, found, origins, V, waiting, order, tally) == reached:
-        return reached
-    if inexact(kind) and slack != 0:
-        search(kind, s, starts, leaving, heads, weights, again, order, waiting)
-        none = one(kind) - one(kind)
-        try_alone(kind, again, lane, tails, heads, weights, none, none, bound, hits)
-        arcs = flattened(lane, len(heads), hits, found)
+    none = one(kind) - one(kind)
+    for attempt in range(3 if inexact(kind) and slack != 0 else 1):
+        if attempt == 1:
+            for e in range(len(heads)):
+                origins[e] = (not cut) | (d[heads[e]] != zero(kind))
+            for j in range(len(d)):
+                again[j] = zero(kind)
+            again[s] = one(kind)
+            search(kind, starts, leaving, heads, weights, origins, again, order, waiting)
+            try_alone(kind, again, lane, tails, heads, weights, none, none, cut, bound, hits)
+        elif attempt == 2:
+            refine(kind, s, lane, starts, leaving, tails, heads, weights, again, hits, origins, order, waiting)
+        if attempt:
+            arcs = flattened(lane, len(heads), hits, found)
         into(lane, hits, begins, tails, arcs, found, origins, words, before, V)
         if tight_order(kind, d, s, arcs, weights, slack, found, origins, V, waiting, order, tally) == reached:
             return reached
@@ -460,9 +502,9 @@ def count(known: int, counts: Any, state: Any, origins: Any, V: Any, order: Any)
 @kernel
 def sums(
     kind: Any, D: Any, sources: Any, starts: Any, leaving: Any, begins: Any, tails: Any, heads: Any, weights: Any,
-    slack: Any, floor: Any, demand: Any, evenly: bool, through: Any, ending: Any, along: Any, C: Any, state: Any,
-    near: Any, worst: Any, again: Any, bound: Any, hits: Any, found: Any, origins: Any, words: Any, before: Any,
-    above: Any, owed: Any, V: Any, waiting: Any, order: Any, tally: Any, begin: int, end: int,
+    slack: Any, floor: Any, cut: bool, demand: Any, evenly: bool, through: Any, ending: Any, along: Any, C: Any,
+    state: Any, near: Any, worst: Any, again: Any, bound: Any, hits: Any, found: Any, origins: Any, words: Any,
+    before: Any, above: Any, owed: Any, V: Any, waiting: Any, order: Any, tally: Any, begin: int, end: int,
 ) -> int:  # fmt: skip
     """Add what rows begin … end send through vertices, to ends, and along arcs; or, where C has rows, count paths.
 
@@ -473,9 +515,10 @@ def sums(
     for r in range(begin, end):
         lane = (r - begin) % LANES if together else 0
         if not together:
-            try_alone(kind, D[r], 0, tails, heads, weights, slack, floor, bound, hits)
+            try_alone(kind, D[r], 0, tails, heads, weights, slack, floor, cut, bound, hits)
         elif lane == 0:
-            try_together(kind, D, r, min(r + LANES, end), begins, tails, weights, slack, floor, near, worst, hits)
+            rows = r, min(r + LANES, end)
+            try_together(kind, D, *rows, begins, tails, weights, slack, floor, cut, near, worst, hits)
         d, s, reached, asked = D[r], sources[r], 0, demand[r if len(demand) > 1 else 0]
         for j in range(len(d)):
             reached += d[j] != zero(kind)
@@ -485,8 +528,8 @@ def sums(
             tree(kind, d, s, tails, asked, through, ending, along, above, owed, waiting, order)
             continue
         known = settle(
-            kind, d, s, reached, lane, arcs, starts, leaving, begins, tails, heads, weights, slack, again, bound, hits,
-            found, origins, words, before, V, waiting, order, tally,
+            kind, d, s, reached, lane, arcs, starts, leaving, begins, tails, heads, weights, slack, cut, again, bound,
+            hits, found, origins, words, before, V, waiting, order, tally,
         )  # fmt: skip
         state[0] = known
         if known < 0:
@@ -503,7 +546,7 @@ def sums(
 #: What stands for the counts where sums are added, and for the sums where paths are counted.
 _NO_COUNTS = np.empty((0, 0), np.int64)
 _NO_SUMS = np.empty((1, 0)), False, np.empty(0), np.empty(0), np.empty(0)
-_SIGNATURE = "AuwuwuuaxxFtfffLlAAaahuuwuuf0uuuii"
+_SIGNATURE = "AuwuwuuaxxtFtfffLlAAaahuuwuuf0uuuii"
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -549,6 +592,9 @@ class Adjoint:
     ----------
     of_vertices : bool
         Whether sums of vertices are wanted, as they are by default. Set before rows are added.
+    cut : bool
+        Whether rows lack what lies beyond a limit, so that arcs may lead from what they have to what they lack. Set
+        before rows are added.
     through, ending : float64 arrays, shape (n,)
         Empty if not `of_vertices`.
     along : float64 array, one entry an edge
@@ -557,7 +603,7 @@ class Adjoint:
     def __init__(
         self, semiring: Semiring, dtype: np.dtype, edges: Edges, threads: int, names: Sequence[Any], where: str
     ) -> None:
-        self.of_vertices = True
+        self.of_vertices, self.cut = True, False
         self.semiring, self.threads, self.names, self.where = semiring, threads, names, where
         self.kind, (starts, heads, weights) = choose(semiring, dtype, False), edges
         self.n, self._rows = len(starts) - 1, 0
@@ -655,7 +701,7 @@ class Adjoint:
         run(lambda worker, *ends: self._call(worker, D, sources, arguments, *ends), pieces, self.threads)
 
     def tight(self, d: np.ndarray, source: int) -> tuple[np.ndarray, np.ndarray]:
-        """The tails and heads of all tight arcs for one source, by tail; errors as of `add`."""
+        """Tails and heads of tight arcs for one source, into a vertex after those out of it; errors as of `add`."""
         D, sources, space = d[None], np.array([source]), self._workspace(0)
         out = np.empty((1, self.n), np.int64)
         if self._code()(*self._input(D, sources), *_NO_SUMS, out, *space, 0, 1) == 0:
@@ -686,7 +732,7 @@ class Adjoint:
         floor = dtypes.largest_finite(D) if self._cancels else 0
         rows = np.ascontiguousarray(D), sources.astype(np.uint32)
         arcs = self._starts, self._place, self._begins, self.tails, self.heads, self.weights
-        return *rows, *arcs, scalar(self._slack), scalar(floor)
+        return *rows, *arcs, scalar(self._slack), scalar(floor), self.cut
 
     def _code(self) -> Any:
         return compiled(sums, self.kind, _SIGNATURE, vertex_of(self.kind.dtype))
