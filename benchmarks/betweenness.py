@@ -160,16 +160,16 @@ if __name__ == "__main__":
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     args = begin(parser)
     if args.device == "cuda":
-        on_gpu("road-like", apsp.road_like(10_000 if args.quick else 131_000, seed=0))
+        on_gpu("road-like", apsp.road_like(2000 if args.quick else 131_000, seed=0))
         if not args.quick:
             on_gpu("road-like", apsp.road_like(1_000_000, seed=0), check=False)
     else:
         for dtype in ("float64", "float32", "int32"):
-            flows(512 if args.quick else 2048, dtype)
-        size = 100 if args.quick else 400
+            flows(128 if args.quick else 2048, dtype)
+        size = 40 if args.quick else 400
         networkx(f"complete, n = {size}", nx.complete_graph(size))
         networkx(f"a tenth of all pairs, n = {size}", nx.gnp_random_graph(size, 0.1, seed=1))
         networkx(f"4 edges a vertex, n = {size}", nx.gnm_random_graph(size, 4 * size, seed=1))
-        igraph(2000 if args.quick else 20_000, 8, 50 if args.quick else 500)
+        igraph(500 if args.quick else 20_000, 8, 20 if args.quick else 500)
     if args.data is not None:
         roads(args.data / "osm-luxembourg" / "luxembourg.gr.gz", args.device)

@@ -1,7 +1,7 @@
 """What does a user of `closure` on a CPU get: beside SciPy, by each schedule, at the first call, in memory?
 
     python benchmarks/closures.py            # everything, about five minutes
-    python benchmarks/closures.py --quick    # smaller sizes, under a minute
+    python benchmarks/closures.py --quick    # smaller sizes, half a minute
 
 Every result is checked before it is timed. Seconds on a shared machine are noise; the ratios are taken within one run.
 """
@@ -95,9 +95,9 @@ def memory(n: int) -> None:
 def main() -> None:
     quick = begin(arguments(__doc__)).quick
     against_scipy(1024 if quick else 2048)
-    schedules(2048 if quick else 4096)
+    schedules(1024 if quick else 4096)
     first_calls()
-    memory(4096)
+    memory(2048 if quick else 4096)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """How many times as fast as SciPy's are the same calls of `apsp.csgraph`?
 
     python benchmarks/csgraph.py            # a few minutes
-    python benchmarks/csgraph.py --quick    # graphs of up to 1,000 vertices
+    python benchmarks/csgraph.py --quick    # graphs of up to 500 vertices
 
 Both in one process, turn by turn. Results are compared before anything is timed. Times are the best of several, ratios
 SciPy's time over ours.
@@ -26,7 +26,7 @@ SIZES = (30, 64, 128, 256, 512, 1000, 2000, 4000)
 DEGREES = (2, 6, 16, 64)
 
 
-def best(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float = 0.5) -> tuple[float, float]:
+def best(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) -> tuple[float, float]:
     """The least time of each, in turns."""
     times: tuple[list[float], list[float]] = ([], [])
     end = time.perf_counter() + seconds
@@ -56,7 +56,7 @@ def roads(n: int) -> Any:
     return scipy.sparse.coo_array((np.tile(weights, 2), ends), shape=(g.n, g.n)).tocsr()
 
 
-def ladder(sizes: tuple[int, ...]) -> None:
+def ladder(sizes: tuple[int, ...], seconds: float) -> None:
     """`shortest_path` with method 'auto', from few edges to all."""
     least = np.inf
     for n in sizes:
@@ -66,34 +66,35 @@ def ladder(sizes: tuple[int, ...]) -> None:
             A = random(n, degree)
             for kind, G in (("sparse", A), ("dense", A.toarray())):
                 np.testing.assert_allclose(csgraph.shortest_path(G), scipys.shortest_path(G), rtol=1e-12)
-                pair = best(lambda G=G: csgraph.shortest_path(G), lambda G=G: scipys.shortest_path(G))
+                pair = best(lambda G=G: csgraph.shortest_path(G), lambda G=G: scipys.shortest_path(G), seconds)
                 least = min(least, told(f"shortest_path, n = {n}, degree {degree}, {kind}", *pair))
     print(f"least ratio: {least:.2f}")
 
 
-def rows(n: int, sources: int) -> None:
+def rows(n: int, sources: int, seconds: float) -> None:
     """`dijkstra` from some stops, of a network seen before."""
     A, indices = roads(n), np.random.default_rng(2).choice(n, sources, replace=False)
     for _ in range(9):  # questions about one pattern, until its structure is known
         D = csgraph.dijkstra(A, indices=indices)
     np.testing.assert_allclose(D, scipys.dijkstra(A, indices=indices), rtol=1e-12)
-    pair = best(lambda: csgraph.dijkstra(A, indices=indices), lambda: scipys.dijkstra(A, indices=indices), 2)
+    pair = best(lambda: csgraph.dijkstra(A, indices=indices), lambda: scipys.dijkstra(A, indices=indices), seconds)
     told(f"dijkstra, {sources} of {n} stops, seen before", *pair)
 
 
-def country(n: int) -> None:
+def country(n: int, seconds: float) -> None:
     """All pairs of roads; SciPy's time is that of 100 sources, scaled."""
     A, some = roads(n), np.random.default_rng(3).choice(n, 100, replace=False)
     np.testing.assert_allclose(csgraph.shortest_path(A)[some], scipys.dijkstra(A, indices=some), rtol=1e-12)
-    ours, theirs = best(lambda: csgraph.shortest_path(A), lambda: scipys.dijkstra(A, indices=some), 8)
+    ours, theirs = best(lambda: csgraph.shortest_path(A), lambda: scipys.dijkstra(A, indices=some), seconds)
     told(f"shortest_path, {n} road-like vertices", ours, theirs * n / 100)
 
 
 def main() -> None:
     quick = begin(arguments(__doc__)).quick
-    country(2000 if quick else 10_000)
-    rows(1000 if quick else 5000, 100)
-    ladder(SIZES[:6] if quick else SIZES)
+    seconds = 0.0 if quick else 1.0
+    country(500 if quick else 10_000, 8 * seconds)
+    rows(500 if quick else 5000, 100, 2 * seconds)
+    ladder(SIZES[:2] if quick else SIZES, 0.5 * seconds)
 
 
 if __name__ == "__main__":

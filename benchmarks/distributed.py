@@ -156,7 +156,7 @@ def memory(made: Any) -> str:
     from apsp.distributed import plans
     from semiring.memory import shown
 
-    planned = [f(made.layout, made._ops[0]) for f in (plans.part_bytes, plans.panel_bytes)]
+    planned = made._ops[0].matrix_bytes(*made.layout.largest), plans.panel_bytes(made.layout, made._ops[0])
     held = cupy.get_default_memory_pool().total_bytes()
     free, _ = cupy.cuda.runtime.memGetInfo()
     return f"{' + '.join(shown(x) for x in planned)} planned a card, {shown(held)} held, {shown(free)} free"
@@ -390,7 +390,7 @@ def check(args: argparse.Namespace) -> None:
 
 def cpu(args: argparse.Namespace) -> None:
     """Ranks of one thread on the host against one of them."""
-    n = 4096
+    n = 512 if args.quick else 4096
     A = np.random.default_rng(0).integers(1, 100, (n, n)).astype(np.float32)
     best = {}
     results = set()

@@ -102,7 +102,7 @@ def searches(n: int) -> None:
 if __name__ == "__main__":
     parser = arguments(__doc__)
     parser.add_argument("--only", default="", help="families whose name contains this")
-    args = begin(parser)
+    args = begin(parser, gpu=True)
     for name, made in families(1024 if args.quick else 8192):
         if args.only in name:
             matrix(name, made())

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from common import arguments, begin, best
+from common import arguments, begin, best, missing
 
 # isort: split
 from apsp import closure
@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--device", choices=["cpu", "cuda"], help="by default both, where there are both")
     args = begin(parser)
     if torch is None:
-        parser.error("this benchmark must have PyTorch, found none. `python -m benchmarks` lists all.")
+        missing("PyTorch")
     n = 512 if args.quick else 2048
     print(f"closures of n = {n}, products of {n // 2}; float32, PyTorch {torch.__version__}; milliseconds\n")
     print("| device | of | closure or product | forward | backward | backward / it | all that gradients add / it |")

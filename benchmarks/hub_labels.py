@@ -2,7 +2,7 @@
 
     python benchmarks/hub_labels.py                 # Luxembourg, a road-like graph, a Delaunay triangulation; 2 minutes
     python benchmarks/hub_labels.py --data DIR      # DIR has osm-luxembourg/; else ../shared/data
-    python benchmarks/hub_labels.py --quick         # generated graphs of 20,000 vertices
+    python benchmarks/hub_labels.py --quick         # generated graphs of 2,000 vertices
     python benchmarks/hub_labels.py --device cuda   # made and asked on a GPU, and the nearest of 50; 1 minute
 
 Pairs are checked against SciPy's Dijkstra before anything is timed, and every pair of a batch against `E.entries`,
@@ -226,8 +226,10 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where labels are made and asked")
     options = begin(parser, gpu="cuda" in sys.argv)
     began = time.perf_counter()
+    if options.quick:
+        globals().update(BATCH=10**4, CLIMBS=1000, SIDE=100, CHANGES=10)
     if options.device == "cuda":
-        measure_nearest_on_gpu(20_000 if options.quick else 100_000)
+        measure_nearest_on_gpu(2000 if options.quick else 100_000)
     for name, arcs in graphs(options.data, options.quick):
         if name.startswith(("Luxembourg", "road-like", "Delaunay")) and "10⁶" not in name and options.only in name:
             (measure if options.device == "cpu" else measure_on_gpu)(name, arcs())

@@ -63,10 +63,10 @@ def rome(path: Path) -> Any:
     return G
 
 
-def imports() -> None:
+def imports(times: int) -> None:
     """The least of many `import networkx`, in turns with the backend and without."""
     found: dict[bool, list[float]] = {False: [], True: []}
-    for _ in range(20):
+    for _ in range(times):
         for hidden, into in found.items():
             into.append(1e3 * float(process(IMPORT.replace("HIDDEN", str(hidden)))))
     with_it, without = (min(times) for times in found.values())
@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     args = begin(parser)
     warnings.simplefilter("ignore")
-    n = 100 if args.quick else 400
+    n = 40 if args.quick else 400
     G, D = weighted(n, 4 * n), weighted(n, 4 * n, directed=True)
     for name in (
         *("all_pairs_dijkstra_path_length", "all_pairs_dijkstra_path", "all_pairs_bellman_ford_path_length"),
@@ -90,7 +90,7 @@ def main() -> None:
     compare("floyd_warshall", weighted(n, 20 * n), f"n = {n}, degree 40")
     if args.data:
         compare("all_pairs_dijkstra_path_length", rome(args.data / "dimacs" / "rome99.gr"), "rome99")
-    imports()
+    imports(2 if args.quick else 20)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What do predecessors and paths cost beside the closure, on a CPU or on a GPU?
 
     python benchmarks/routes.py              # n = 2048, the best of 5
-    python benchmarks/routes.py --quick      # n = 512
+    python benchmarks/routes.py --quick      # n = 128
     python benchmarks/routes.py --paths      # and the paths: n = 400 as lists, a million of 8,192 vertices as arrays
     python benchmarks/routes.py --device cuda   # n = 8192 on a GPU, by device events; every path is walked first
 
@@ -52,7 +52,7 @@ def main() -> None:
 
         routes_gpu.measure(1024 if args.quick else 8192, repeats)
         return
-    n = 512 if args.quick else 2048
+    n = 128 if args.quick else 2048
     print(f"n = {n}, float32, the best of {repeats}\n")
     print("| graph | closure, s | predecessors, s | both / closure |\n|---|---|---|---|")
     for semiring in ("min_plus", "max_min"):

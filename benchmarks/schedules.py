@@ -47,12 +47,12 @@ def ceiling() -> float | None:
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--sizes", help="by default 512,1024,2048,4096,8192,16384; with --quick 256,512")
+    parser.add_argument("--sizes", help="by default 512,1024,2048,4096,8192,16384; with --quick 64,128")
     parser.add_argument("--limit", type=float, default=20.0, help="skip what would take more seconds a run")
     parser.add_argument("--cpu-limit", type=int, default=4096, help="the largest n that the CPU takes part in")
     parser.add_argument("--output", type=Path, help="where to write, without a suffix")
     options = parser.parse_args()
-    sizes = options.sizes or ("256,512" if options.quick else "512,1024,2048,4096,8192,16384")
+    sizes = options.sizes or ("64,128" if options.quick else "512,1024,2048,4096,8192,16384")
     s, devices = get("min_plus"), ["cpu", "cuda"] if cuda_available() else ["cpu"]
     peak, rows = ceiling(), []
     found = measure.contenders(None, devices, None)

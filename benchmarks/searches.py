@@ -1,7 +1,7 @@
 """Is the engine that is chosen the right one, on 60 graphs, from one source to all, and how far is SciPy from that?
 
     python benchmarks/searches.py --data DIR              # DIR holds dimacs, osm-luxembourg, openflights and snap
-    python benchmarks/searches.py --quick                 # graphs of up to 1,000 vertices
+    python benchmarks/searches.py --quick                 # graphs of up to 300 vertices
     python benchmarks/searches.py --only "grid|tree" --sources 1 4
     python benchmarks/searches.py --jobs 4 --record FILE --within 500   # on four cores; what FILE has is not run again
     python benchmarks/searches.py --batch                 # a batch of searches alone, on one thread and on two
@@ -526,13 +526,13 @@ def main() -> None:
     if args.batch:
         batch()
         return
-    limit = min(args.limit, 2.0) if args.quick else args.limit
+    limit = min(args.limit, 0.05) if args.quick else args.limit
     cells = []
     if args.record and args.record.exists():
         cells = [Cell(**json.loads(line)) for line in args.record.read_text(encoding="utf-8").splitlines()]
     there = {(cell.graph, cell.sources) for cell in cells}
     sized = [
-        (n, name) for name, n, _ in graphs(args.data) if re.search(args.only, name) and (n <= 1000 or not args.quick)
+        (n, name) for name, n, _ in graphs(args.data) if re.search(args.only, name) and (n <= 300 or not args.quick)
     ]
     if args.jobs > 1:  # what takes longest first, all rows apart from some
         sized.sort(reverse=True)

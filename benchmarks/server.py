@@ -2,7 +2,7 @@
 
     python benchmarks/server.py                     # Luxembourg: 10⁶ pairs and 10⁴ changes; a few minutes
     python benchmarks/server.py --data DIR          # DIR has osm-luxembourg/; else ../shared/data
-    python benchmarks/server.py --quick             # a tenth of it, on a generated graph of 20,000 vertices
+    python benchmarks/server.py --quick             # little of it, on a generated graph of 2,000 vertices
 
 Every thread changes one road of the present result, doubled, closed, or as it was, and asks for a hundred pairs by
 name. A pair after each change is looked up in the elimination of the same result, too, which climbs from both ends; at
@@ -102,9 +102,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=THREADS, help="that ask and change")
     parser.add_argument("--changes", type=int, default=CHANGES, help="how many, with a hundred pairs each")
     options = begin(parser)
-    graph = apsp.road_like(20_000, seed=0) if options.quick else options.data / "osm-luxembourg/luxembourg.gr.gz"
+    graph = apsp.road_like(2000, seed=0) if options.quick else options.data / "osm-luxembourg/luxembourg.gr.gz"
     r = apsp.shortest_paths(graph, threads=1, hub_labels=True, engine="elimination")
-    server, changes = Server(r), (options.changes // 10 if options.quick else options.changes) // options.threads
+    server, changes = Server(r), (options.changes // 50 if options.quick else options.changes) // options.threads
     took, looked = np.ones((2, options.threads, changes, EACH))  # all of it resident before anything is measured
     began, spent = time.perf_counter(), time.process_time()
     workers = [threading.Thread(target=server.work, args=(k, took[k], looked[k])) for k in range(options.threads)]

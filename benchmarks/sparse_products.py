@@ -63,8 +63,8 @@ def matrices(data: Path, quick: bool) -> dict[str, Any]:
     if data.is_dir():
         found["wiki-Vote"] = of(snap(data / "snap/wiki-Vote.txt"))
         found["Luxembourg"] = of(dimacs(data / "osm-luxembourg/luxembourg.gr.gz"))
-    found["stencil"] = stencil(30 if quick else 100)
-    found["attachment"] = attached(20_000 if quick else 200_000, 5)
+    found["stencil"] = stencil(10 if quick else 100)
+    found["attachment"] = attached(1000 if quick else 200_000, 5)
     for A in found.values():
         A.sort_indices()
     return found
@@ -126,8 +126,8 @@ def on_cpu(data: Path, quick: bool) -> None:
         print(
             f"{columns} dense columns, min_plus, 2 threads: {1e3 * took:.1f} ms, {scipys / took:.1f} × SciPy's (+, ×)"
         )
-    regular(1000, True)
-    regular(10_000 if quick else 100_000, False)
+    regular(100 if quick else 1000, True)
+    regular(1000 if quick else 100_000, False)
 
 
 def regular(n: int, compared: bool) -> None:

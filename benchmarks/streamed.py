@@ -130,7 +130,7 @@ def wrong_entries(D: np.ndarray, A: Iterator[tuple[int, Any]], ops: Backend, cou
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--n", type=int, help="by default 4096, with --quick 2048")
+    parser.add_argument("--n", type=int, help="by default 4096, with --quick 1024")
     parser.add_argument("--dtype", default="float32", choices=["float32", "float64"])
     parser.add_argument("--memory", type=parsed, help="what it streams through, by default a quarter of it")
     parser.add_argument("--block", type=int, help="the pivot block; by default the largest that fits")
@@ -141,7 +141,7 @@ def main() -> None:
     parser.add_argument("--in-core", type=int, help="vertices of the matrix in core, by default as many; 0: none")
     parser.add_argument("--same", action="store_true", help="compare with the same schedule in core, bit for bit")
     args = begin(parser)
-    s, n = semiring.get("min_plus"), args.n or (2048 if args.quick else 4096)
+    s, n = semiring.get("min_plus"), args.n or (1024 if args.quick else 4096)
     args.memory = args.memory or n * n * np.dtype(args.dtype).itemsize // 4
     ops = bind(s, args.dtype, device=args.device, nonnegative=True)
     cut: Any = fit(n, ops, args.memory, block=args.block) if args.panels else streaming.fit(n, ops, args.memory)

@@ -49,3 +49,81 @@ def test_an_unknown_name_is_refused_with_those_that_there_are():
     assert done.returncode == 1
     assert "must be one of betweenness, bits" in done.stderr
     assert "got 'speed'" in done.stderr
+
+
+#: What files import of ours, wherever that stands, and what they name of these modules: a line for what is not there.
+NAMES = """
+import ast, importlib, pathlib, sys
+sys.path[:0] = ["benchmarks", "tests"]
+import fake_cupy
+
+files = sorted(pathlib.Path("benchmarks").glob("*.py"))
+OURS = {"semiring", "apsp", *(path.stem for path in files)}
+
+def look(name, attribute):
+    module = importlib.import_module(name)
+    return getattr(module, attribute) if hasattr(module, attribute) else importlib.import_module(f"{name}.{attribute}")
+
+def names(scope, modules):
+    # What a function, or the top level of a file, imports and then asks of modules: node, module, attribute.
+    inside = list(ast.walk(scope) if isinstance(scope, ast.FunctionDef) else scope.body)
+    for node in inside:
+        if isinstance(node, ast.ImportFrom):
+            for x in node.names if node.module.partition(".")[0] in OURS else ():
+                yield node, node.module, x.name
+                modules[x.asname or x.name] = f"{node.module}.{x.name}"
+        elif isinstance(node, ast.Import):
+            modules |= {x.asname or x.name: x.name for x in node.names if x.name.partition(".")[0] in OURS}
+    if isinstance(scope, ast.FunctionDef):  # a variable may be called as a module
+        stored = {x.id for x in inside if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
+        modules = {bound: name for bound, name in modules.items() if bound not in stored}
+    for node in inside if isinstance(scope, ast.FunctionDef) else ():
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if (name := modules.get(node.value.id)) in sys.modules:
+                yield node, name, node.attr
+
+with fake_cupy.installed():
+    for path in files:
+        tree, top = ast.parse(path.read_text(encoding="utf-8")), {}
+        homes = tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))
+        for scope in [tree, *(node for home in homes for node in home.body if isinstance(node, ast.FunctionDef))]:
+            for node, name, attribute in names(scope, top if scope is tree else dict(top)):
+                try:
+                    look(name, attribute)
+                except ImportError as error:  # others need not be installed
+                    if error.name is None or error.name.partition(".")[0] in OURS:
+                        print(f"{path}:{node.lineno}: {error}")
+"""
+
+
+def test_what_benchmarks_ask_of_modules_is_there():
+    """That runs on several GPUs too, which nobody has at hand."""
+    done = subprocess.run([sys.executable, "-c", NAMES], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+
+
+def test_all_that_can_run_here_does(tmp_path, monkeypatch):
+    """A name alone is tried, one that fails is no success, one that needs what is not here is none to fail."""
+    sys.path.insert(0, str(ROOT))
+    from benchmarks import __main__ as runner
+
+    monkeypatch.setattr(runner, "HERE", tmp_path / "benchmarks")
+    monkeypatch.setattr(runner, "LOGS", tmp_path / "out" / "benchmarks")
+    (tmp_path / "benchmarks").mkdir()
+    ends = {"right": "print(1)", "without": f"raise SystemExit({runner.UNAVAILABLE})", "asks": "1/0  # quick=False"}
+    for name, text in ends.items():
+        (tmp_path / "benchmarks" / f"{name}.py").write_text(f'"""Does it?"""\n{text}\n')
+    assert runner.run_all(["--quick"]) == 0
+    assert [path.name[:5] for path in runner.LOGS.iterdir()] == ["right"]
+    (tmp_path / "benchmarks" / "wrong.py").write_text('"""Is it?"""\n1/0\n')
+    assert runner.run_all([]) == 1
+
+
+def test_times_of_several_gpus_are_a_table(tmp_path):
+    (tmp_path / "found.txt").write_text(
+        "float32  n =  16384 block  1024  4 GPUs      79.04 ms   55.64 T/s   one     270.86 ms    3.43 ×\n"
+    )
+    run = [sys.executable, "benchmarks/scaling.py", str(tmp_path / "found.txt")]
+    shown = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "| n | 1 GPU | 4 GPUs |" in shown
+    assert "3.43" in shown

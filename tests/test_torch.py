@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -260,3 +261,14 @@ def test_what_is_refused():
     for lengths in (torch.tensor([5]), torch.tensor([0, 5]), torch.tensor([5, 6])):
         with pytest.raises(ShapeError, match="lengths must be 2 integers from 1 to 5"):
             chains.marginals(unary, M, lengths=lengths)
+
+
+def test_learned_costs(monkeypatch, capsys):
+    """The example, with fewer streets: guesses come nearer to what is hidden."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "examples")
+    import learned_costs
+
+    monkeypatch.setattr("sys.argv", ["learned_costs.py", "--side", "4", "--trips", "400", "--steps", "100"])
+    learned_costs.main()
+    first, last = (float(line.split("streets")[1]) for line in capsys.readouterr().out.splitlines())
+    assert last < 0.8 * first
