@@ -34,7 +34,7 @@ from numba.core.serialize import dumps
 import semiring.cpu
 from semiring import catalog, trust
 from semiring.cpu.compile import Kernel, OnDisk, kernel, sealed
-from semiring.cpu.features import LEVELS, level, levels
+from semiring.cpu.features import LEVELS, level, levels, processor
 from semiring.cpu.kinds import Kind, choose
 from semiring.cpu.processors import default_threads
 from semiring.cpu.sparse.relaxation import Lanes
@@ -49,7 +49,7 @@ def build(folder: Path, target: str, *, here: bool) -> None:
     """The machine code of all kernels for a level, chosen as `here`, or as on all processors of the level."""
     zen: Choices = ((ZEN, False), (ZEN, True))
     choices: Choices = ((_processor(target), False),)
-    if here and llvmlite.binding.get_host_cpu_name().startswith(ZEN):
+    if here and processor().startswith(ZEN):
         choices = zen
     elif not here and "avx2" in LEVELS[target]:
         choices += zen
@@ -86,16 +86,21 @@ def _processor(target: str) -> str:
 
 def compiled(line: str, target: str, folder: Path, choices: Choices) -> dict[Path, bool]:
     """The files of a line of the list, and whether they were made, by a process whose environment names the level."""
-    called, (name, _, signature) = not line.startswith("&"), line.lstrip("&").partition("(")
-    module, _, function = name.rpartition(".")
-    part = getattr(importlib.import_module(f"{semiring.cpu.__name__}.{module}"), function).py_func
     files = {}
     for config.CPU_NAME, _nonnegative.value in choices:
-        entry, wanted = kernel(part, called=called), eval(f"({signature}", _SPELLING)
-        entry._cache = Shipped(part, called, folder, target)
+        entry, wanted = named(line)
+        entry._cache = Shipped(entry.py_func, not line.startswith("&"), folder, target)
         entry.compile(wanted)
         files.setdefault(entry._cache.place(wanted), entry._cache.made)
     return files
+
+
+def named(line: str) -> tuple[Kernel, Any]:
+    """The kernel of a line of the list, which has not been compiled yet, and the types of its arguments."""
+    name, _, signature = line.lstrip("&").partition("(")
+    module, _, function = name.rpartition(".")
+    part = getattr(importlib.import_module(f"{semiring.cpu.__name__}.{module}"), function).py_func
+    return kernel(part, on_disk=False, called=not line.startswith("&")), eval(f"({signature}", _SPELLING)
 
 
 class _nonnegative:

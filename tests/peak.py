@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from apsp.csgraph.conversion import network
 from apsp.csgraph.routes import bytes_needed
 from apsp.distributed import world
 from semiring import BitMatrix
+from semiring.cpu.bits.words import LARGE
 from semiring.tiles import TileStore
 
 #: Semirings, dtypes and whether an edge is negative, as most cases have them.
@@ -151,13 +153,17 @@ def measured(case: dict[str, Any]) -> tuple[int, int]:
 
 
 def warm(case: dict[str, Any], n: int) -> None:
-    """The same on something small: in a thread, whose workspace goes with it; in small blocks, so that every kernel
-    has its turn."""
+    """The same on something small: in a thread, in small blocks, so that every kernel has its turn."""
     listed = case["call"] == "closure" and "degree" in case  # a block would have its matrix closed
     dense = case.get("engine", "dense") == "dense" and "longest" not in case  # whose distances are few
     blocks = {"block": 64} if dense and not listed else {}
     small = {**blocks, **case, **({"threads": 1} if "threads" in case else {})}
-    thread = threading.Thread(target=run, args=(small, n, False))
+    in_a_thread(lambda: run(small, n, False))
+
+
+def in_a_thread(call: Callable[[], Any]) -> None:
+    """The call in a thread of its own, whose workspace ends with it."""
+    thread = threading.Thread(target=call)
     thread.start()
     thread.join()
 
@@ -168,6 +174,8 @@ def main() -> None:
     for semiring, dtype, negative in COMMON:  # what is loaded here, all children have
         case = {"call": "closure", "semiring": semiring, "dtype": dtype, "threads": 1, "negative": negative}
         warm(case, 200)
+    bits = BitMatrix.zeros((LARGE, LARGE))
+    in_a_thread(lambda: bits @ bits)  # without AVX-512, large products have a kernel of their own
     numba.njit(lambda: 0)()  # loads what numba compiles with, which no longer comes with machine code from disk
     for line in sys.stdin:
         child = os.fork()

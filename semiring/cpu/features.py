@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 from functools import cache
 
+from llvmlite import binding
 from numba.core import config
 from numba.core.codegen import get_host_cpu_features
 
@@ -29,6 +30,11 @@ def features() -> frozenset[str]:
     named = get_host_cpu_features() if config.CPU_FEATURES is None else config.CPU_FEATURES
     always = _ARM if arm() else frozenset()
     return always | {feature[1:] for feature in named.split(",") if feature.startswith("+")}
+
+
+def processor() -> str:
+    """LLVM's name of the processor that numba compiles for: $NUMBA_CPU_NAME if it is set, else the host's."""
+    return str(config.CPU_NAME or binding.get_host_cpu_name())
 
 
 def levels() -> list[str]:

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from . import generic
 from .kinds import left_size
-from .vectors import I32, I64, Vectors, emit, loop, multiply, scalar_zero, short_at, splat
+from .vectors import I32, I64, Vectors, emit, loop, multiply, opaque, scalar_zero, short_at, splat
 
 #: Depth of the panels that are multiplied at a time; a row of a packed A panel holds that many entries. B's panel,
 #: DEPTH × columns, stays in the nearest caches.
@@ -473,7 +473,7 @@ def tile_with_witness(
             held = v.load(indices[i], j * kind.lanes * 4, type=short, align=4)
             changed = builder.select(_differ(builder, total, old), builder.add(found, first), held)
             pointer = builder.inttoptr(builder.add(indices[i], I64(j * kind.lanes * 4)), short.as_pointer())
-            builder.store(changed, pointer).align = 4
+            builder.store(opaque(builder, changed), pointer).align = 4
         return context.get_dummy_value()
 
     return types.none(kind, *(types.intp,) * 8), codegen

@@ -12,13 +12,13 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import binding, ir
-from numba.core import config, types
+from llvmlite import ir
+from numba.core import types
 from numba.extending import NativeValue, models, register_model, unbox
 
 from .. import catalog, dtypes
 from ..algebra import Semiring
-from .features import registers, vector_bytes
+from .features import processor, registers, vector_bytes
 
 
 class Tile(NamedTuple):
@@ -44,8 +44,7 @@ def integer_minimum(itemsize: int) -> bool:
     AMD's Zen has more ports for it, and others than those that add floats; elsewhere it has fewer, and at eight bytes
     costs two instructions, or without AVX-512 three.
     """
-    name = config.CPU_NAME or binding.get_host_cpu_name()
-    return name.startswith("znver") and (itemsize == 4 or vector_bytes() == 64)
+    return processor().startswith("znver") and (itemsize == 4 or vector_bytes() == 64)
 
 
 def left_size(size: int) -> int:

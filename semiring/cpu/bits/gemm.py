@@ -14,6 +14,7 @@ from llvmlite import ir
 from numba.extending import intrinsic
 
 from ..compile import inner, kernel
+from ..vectors import shuffle
 from .planes import (
     INDICES,
     PLANES,
@@ -39,7 +40,6 @@ from .vectors import (
     code,
     load,
     look_up,
-    shuffle,
     splat,
     store,
     words_at,

@@ -17,6 +17,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ..features import arm, features
+from ..vectors import shuffle
 
 I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
 BYTES, WORDS = ir.VectorType(I8, 64), ir.VectorType(I64, 8)  # one row of either: 64 bytes, 8 words
@@ -60,10 +61,6 @@ def load(b: Any, address: Any, vector: Any, offset: int = 0) -> Any:
 
 def store(b: Any, value: Any, address: Any, offset: int = 0) -> None:
     b.store(value, pointer(b, address, value.type, offset), align=1)
-
-
-def shuffle(b: Any, x: Any, y: Any, lanes: list[int]) -> Any:
-    return b.shuffle_vector(x, y, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
 
 
 def splat(b: Any, scalar: Any, lanes: int) -> Any:

@@ -12,7 +12,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from ..intrinsics import kernel, one, times, zero
-from ..vectors import I32, I64, Vectors, emit, loop
+from ..vectors import I32, I64, Vectors, emit, loop, opaque
 from .equality import better, emit_better, inexact, limit, rounds, tight
 
 #: No predecessor, as SciPy marks it; and none yet.
@@ -136,7 +136,7 @@ def step(
                 taken = builder.and_(emit_better(builder, kind, near, wanted), again)
                 if rounds(kind):
                     v.store(builder.select(taken, total, least_yet), builder.add(others[1], offset))
-                builder.store(builder.select(taken, number, before), place, align=4)
+                builder.store(opaque(builder, builder.select(taken, number, before)), place, align=4)
         return context.get_dummy_value()
 
     return types.none(

@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 
 from ..intrinsics import kernel
 from ..kinds import without_value
-from ..vectors import I32, I64, short_at
+from ..vectors import I32, I64, opaque, short_at
 
 #: Sources of a word.
 BITS = 64
@@ -140,7 +140,7 @@ def _settle(typing: Any, width: Any, following: Any, seen: Any, u: Any, out: Any
                 before = builder.load(address)
                 before.align = size
                 mask = builder.bitcast(bits, ir.VectorType(ir.IntType(1), BITS))
-                builder.store(builder.select(mask, hops, before), address).align = size
+                builder.store(opaque(builder, builder.select(mask, hops, before)), address).align = size
         return context.get_dummy_value()
 
     return types.none(width, *(types.intp,) * 5), codegen
