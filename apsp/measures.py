@@ -18,7 +18,7 @@ from semiring.algebra import Semiring
 from semiring.arrays import take_in
 from semiring.catalog import min_plus
 from semiring.devices import module, on_device
-from semiring.errors import AlgebraError, DTypeError, NoPathError, ShapeError
+from semiring.errors import AlgebraError, DomainError, DTypeError, NoPathError, ShapeError
 from semiring.types import Array, Blocks, Label, Scalar
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def closeness(D: Array, *, wf_improved: bool = True) -> Array:
 
     The mean is over the r vertices that reach it, itself among them; with `wf_improved` scaled by (r − 1) / (n − 1)
     (Wasserman and Faust 1994), as in NetworkX's `closeness_centrality`. 0 if no other vertex reaches it, or the sum is
-    0 or beyond float64; inf if the reciprocal is beyond float64.
+    0, negative or beyond float64; inf if the reciprocal is beyond float64.
 
     Examples
     --------
@@ -94,6 +94,11 @@ def global_efficiency(D: Array) -> float:
     """The mean of 1 / distance over pairs of different vertices; no path and a distance of 0 count as 0.
 
     The mean is right also where reciprocals of single distances are beyond float64.
+
+    Raises
+    ------
+    DomainError
+        If a distance is negative.
     """
     return _totals(D).mean("inverse")
 
@@ -110,6 +115,8 @@ class Totals:
         The sum of the distances to each vertex, and the number of vertices that reach it, itself among them.
     total, inverse : Fraction
         The sum of all distances, and of the reciprocals of those above 0; either may be beyond float64.
+    least : float
+        The least distance, or 0.
     apart : (int, int), optional
         Two vertices without a path.
     """
@@ -119,6 +126,7 @@ class Totals:
     reaching: Array
     total: Fraction
     inverse: Fraction
+    least: float
     apart: tuple[int, int] | None
 
     @property
@@ -130,7 +138,7 @@ class Totals:
     def of(cls, blocks: Blocks, n: int, dtype: np.dtype) -> Totals:
         """The totals of blocks of rows, (positions, entries)."""
         farthest: Array = None
-        total = inverse = Fraction(0)
+        total, inverse, least = Fraction(0), Fraction(0), 0.0
         apart, zero = None, dtypes.zero(min_plus, dtype)
         for rows, D in blocks:
             xp = module(D)
@@ -148,9 +156,10 @@ class Totals:
                 reaching += path.sum(axis=0)
                 total += _sum(xp, lengths)
                 inverse += _sum(xp, lengths, inverse=True)
+                least = min(least, float(lengths.min()))
         if farthest is None:
-            return cls(np.zeros(0, dtype), np.zeros(0), np.zeros(0, np.int64), total, inverse, None)
-        return cls(farthest, inward, reaching, total, inverse, apart)
+            return cls(np.zeros(0, dtype), np.zeros(0), np.zeros(0, np.int64), total, inverse, least, None)
+        return cls(farthest, inward, reaching, total, inverse, least, apart)
 
     def connected(self, where: str, names: tuple[Labels, Labels] | None = None) -> Totals:
         """Itself, if there is a vertex, and each reaches every other; else an error that names two vertices."""
@@ -166,6 +175,8 @@ class Totals:
 
     def mean(self, which: str) -> float:
         """The sum `which` over the number of pairs of different vertices."""
+        if which == "inverse" and self.least < 0:
+            raise negative_error("global_efficiency", self.least)
         try:
             return float(getattr(self, which) / max(self.n * (self.n - 1), 1))
         except OverflowError:
@@ -178,6 +189,14 @@ class Totals:
         with np.errstate(over="ignore"):
             values = xp.where(reached, others / xp.where(reached, self.inward, 1.0), 0.0)
         return values * others / (self.n - 1) if wf_improved and self.n > 1 else values
+
+
+def negative_error(where: str, least: float) -> DomainError:
+    """The error of reciprocals of distances of which some are negative."""
+    return DomainError(
+        f"{where}: 1 / distance must be of distances of at least 0, got {least:g}. Leave negative weights out, or take "
+        "the distances themselves: reduce('total'), average_path_length()."
+    )
 
 
 def _sum(xp: Any, lengths: Array, *, inverse: bool = False) -> Fraction:
@@ -474,6 +493,9 @@ class Measured:
         ------
         AlgebraError, ShapeError
             If the semiring has no lengths, or this result is a part.
+
+        DomainError
+            If a distance is negative: its reciprocal is no efficiency.
 
         See Also
         --------

@@ -148,6 +148,46 @@ class Lengths:
         return length, length >= -(0.0 if exact else twice * rate * part)
 
 
+@dataclass(frozen=True)
+class Tolerance:
+    """Which cycles are none although they are negative: all sums are rounded, and weights may have been before.
+
+    Parameters
+    ----------
+    lengths : Lengths
+    most : float, optional
+        A cycle is negative whose length is less than −most. Without it, where m edges have P for the largest |sum| of
+        lengths along a part of the cycle, one less than −2√m · eps · P, and than −2√m · min(eps, √eps · P): the
+        logarithm of a rounded factor is off by eps, however small it is. Integers and products are as in
+        `Lengths.rounding`.
+    """
+
+    lengths: Lengths
+    most: float | None = None
+
+    def rounding(self, edges: Any) -> tuple[float, bool]:
+        """`Lengths.rounding` with this tolerance."""
+        length, rounding = self.lengths.rounding(edges)
+        if self.most is not None:
+            return length, length >= -self.most
+        if rounding or self.lengths.logarithmic or edges.dtype.kind == "i":
+            return length, rounding
+        part = float(np.ptp(np.concatenate([[0.0], edges.astype(np.float64).cumsum()])))
+        return length, length >= -2 * math.sqrt(len(edges)) * float(self._rounded(part, edges.dtype))
+
+    def slack(self, length: Any, dtype: DType, n: int) -> Any:
+        """What may be added to each length of a graph of n vertices, time and again, until no such cycle is left."""
+        base, rate = self.lengths.slack(dtype, 1.0)
+        granted = base + rate * np.abs(length)
+        if self.most is not None:
+            return granted + self.most / n
+        return granted if self.lengths.logarithmic or not rate else self._rounded(np.abs(length), dtype)
+
+    def _rounded(self, size: Any, dtype: DType) -> Any:
+        eps = float(np.finfo(dtype).eps)
+        return np.maximum(eps * size, np.minimum(eps, math.sqrt(eps) * size))
+
+
 def searchable(semiring: Semiring) -> bool:
     """Whether searches find the best walks of a semiring, by vector instructions."""
     if semiring.add.selects is None or not (semiring.add.simd and semiring.mul.simd):

@@ -13,7 +13,7 @@ import pytest
 
 import apsp
 from apsp import Graph, negative_cycle, shortest_paths
-from semiring.errors import AlgebraError, NoPathError, ShapeError, VertexError
+from semiring.errors import AlgebraError, DomainError, NoPathError, ShapeError, VertexError
 
 NONE = -9999
 ENGINES = ("dense", "elimination")
@@ -211,6 +211,38 @@ class TestNegativeCycle:
         assert negative_cycle([("x", "x", -1)]) == ["x"]
         assert negative_cycle([("a", "b", 0.1), ("b", "c", 0.7), ("c", "a", -0.8)]) is None
 
+    @pytest.mark.parametrize("scale", [1e-6, 0.05, 1, 4])
+    def test_logarithms_of_consistent_rates_have_none(self, scale):
+        """A matrix and a list, of two currencies and of many; a true gain beside them is found."""
+        rng = np.random.default_rng(1)
+        for _ in range(300):
+            worth = np.exp(rng.normal(0, scale, 2))
+            ab, ba = -math.log(worth[0] / worth[1]), -math.log(worth[1] / worth[0])
+            assert negative_cycle([("a", "b", ab), ("b", "a", ba)]) is None
+        worth = np.exp(rng.normal(0, scale, 30))
+        L = -np.log(worth[:, None] / worth)
+        for gain, tolerance, found in ((0, None, False), (1e-9, None, True), (1e-9, 1e-8, False), (1e-9, 1e-10, True)):
+            A = L.copy()
+            A[1, 2] -= gain
+            for graph in (A, [(i, j, A[i, j]) for i, j in np.ndindex(A.shape)]):
+                options = {"null_value": None} if graph is A else {}
+                cycle = negative_cycle(graph, tolerance=tolerance, **options)
+                assert (cycle is not None) is found
+                assert not cycle or (1, 2) in itertools.pairwise([*cycle, cycle[0]])
+        assert negative_cycle(L, tolerance=0, null_value=None)
+
+    def test_a_tolerance_is_a_length(self):
+        edges = [("a", "b", 3), ("b", "a", -4), ("b", "c", 1)]
+        assert negative_cycle(edges) == negative_cycle(edges, tolerance=0.5) == ["a", "b"]
+        assert negative_cycle(edges, tolerance=1) is None
+        assert negative_cycle([("a", "b", 2.0), ("b", "a", 0.6)], "max_times", tolerance=math.log(1.3)) is None
+        assert negative_cycle([("a", "b", 2.0), ("b", "a", 0.6)], "max_times", tolerance=0.1) == ["a", "b"]
+        assert negative_cycle([("a", "b", 1e-20), ("b", "a", -2e-20)]) == ["a", "b"]
+        assert negative_cycle([("a", "b", 1e6), ("b", "a", -1e6 - 2**-20)]) == ["a", "b"]
+        for wrong in (-1, math.nan, math.inf, "1"):
+            with pytest.raises(ValueError, match=r"tolerance must be a number of at least 0, got .*Leave it out"):
+                negative_cycle(edges, tolerance=wrong)
+
     def test_other_lengths(self):
         assert negative_cycle([("a", "b", 2.0), ("b", "a", 1.0)], "viterbi") == ["a", "b"]
         with pytest.raises(AlgebraError):
@@ -219,6 +251,20 @@ class TestNegativeCycle:
 
 class TestMeasures:
     NAMES = ("diameter", "radius", "center", "periphery", "eccentricity")
+
+    def test_reciprocals_of_negative_distances_are_refused(self):
+        edges, D = [("a", "b", -2), ("b", "c", 3)], np.array([[0, -2.0], [np.inf, 0]])
+        for engine in ("dense", "elimination"):
+            r = shortest_paths(edges, engine=engine)
+            for ask in (
+                r.global_efficiency,
+                lambda r=r: r.reduce("harmonic"),
+                lambda: apsp.measures.global_efficiency(D),
+            ):
+                with pytest.raises(DomainError, match=r"of at least 0, got -2\. Leave negative weights out"):
+                    ask()
+            assert r.reduce("total").tolist() == [-1, 3, 0]
+        assert shortest_paths([("a", "b", 5)], "max_plus").reduce("harmonic").tolist() == [0, 0.2]
 
     @pytest.mark.parametrize("engine", ENGINES)
     @pytest.mark.parametrize("directed", [False, True])

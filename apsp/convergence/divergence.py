@@ -16,7 +16,7 @@ import numpy as np
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.catalog import get
-from semiring.cycles import Lengths, cycle_error, search
+from semiring.cycles import Lengths, Tolerance, cycle_error, search
 from semiring.errors import DivergenceError, NegativeCycleError
 from semiring.sparse.cycles import Weighted
 from semiring.survey import Survey, survey
@@ -76,6 +76,7 @@ def negative_cycle(
     graph: Any,
     semiring: str | Semiring = "min_plus",
     *,
+    tolerance: float | None = None,
     weight: Weight = BY_RULE,
     columns: Columns | None = None,
     directed: bool | None = None,
@@ -92,6 +93,10 @@ def negative_cycle(
         What `shortest_paths` takes.
     semiring : str or Semiring
         One with lengths: where ⊕ keeps the greatest, a cycle of positive weight; over products, one that beats 1.
+    tolerance : float, optional
+        A cycle is negative that weighs less than −tolerance, over products in logarithms: 0 for all of them. By default
+        what m edges are off by where weights are rounded too, 2√m · eps · P, with P the largest |sum| along a part of
+        the cycle, and 2√m · eps if that is less than 1; of integers 0, of products that of `closure`.
     weight, columns, directed, unweighted, null_value, format, name
         How the graph is read: as in `as_graph`.
 
@@ -106,15 +111,20 @@ def negative_cycle(
         If the semiring has no lengths.
     DomainError
         If zeros of a matrix may be edges or none: see `null_value` of `as_graph`.
+    ValueError
+        If the tolerance is no number of at least 0.
 
     See Also
     --------
-    closure, shortest_paths : What raises `NegativeCycleError`, with the same cycle.
+    closure, shortest_paths : What raises `NegativeCycleError`, with the same cycle, at times of one within tolerance:
+        where a cycle's sums are exact, the sign decides there.
 
     Notes
     -----
     Bellman–Ford (Cherkassky and Goldberg 1999, "Negative-cycle detection algorithms") on the graph's edges, or on its
-    matrix where it came as one; a cycle that only rounding makes negative is none, as in `closure`.
+    matrix where it came as one. Where a cycle is within tolerance, all edges are made longer by a little, and then by
+    twice as much, until none is negative: a negative cycle may be overlooked beside a longer one within tolerance that
+    weighs as much per edge.
 
     O(n m) relaxations at worst for n vertices and m edges, n² of a matrix, and far fewer as a rule; O(n + m) memory.
 
@@ -124,9 +134,15 @@ def negative_cycle(
     ['A', 'B', 'C']
     >>> negative_cycle([("A", "B", 2), ("B", "A", -2)]) is None
     True
+    >>> negative_cycle([("A", "B", 0.5), ("B", "A", -0.51)], tolerance=0.02) is None
+    True
     """
     s = get(semiring)
-    Lengths.required(s)
+    if tolerance is not None and not (isinstance(tolerance, (int, float, np.number)) and 0 <= tolerance < math.inf):
+        raise ValueError(
+            f"negative_cycle: tolerance must be a number of at least 0, got {tolerance!r}. Leave it out for rounding."
+        )
+    judge = Tolerance(Lengths.required(s), tolerance)
     parsed = as_graph(
         graph,
         weight=weight,
@@ -141,12 +157,17 @@ def negative_cycle(
         if parsed.dense is None:
             arcs = parsed.edges(s)
             survey(arcs[2], s, where="negative_cycle")
-            Weighted(*arcs, parsed.n, s).potentials(where="negative_cycle")
+            Weighted(*arcs, parsed.n, s).potentials(where="negative_cycle", tolerance=judge)
         else:
             A = parsed.matrix(s)
             seen = survey(A, s, where="negative_cycle", null_undeclared=parsed.null_undeclared)
             refuse_ambiguous(seen, s, where="negative_cycle")
-            potentials(A if isinstance(A, np.ndarray) else A.get(), s)
+            A = A if isinstance(A, np.ndarray) else A.get()
+            cycle, _ = search(A, s)
+            if cycle and judge.rounding(A[cycle, [*cycle[1:], cycle[0]]])[1]:
+                Weighted(*parsed.edges(s), parsed.n, s).potentials(where="negative_cycle", tolerance=judge)
+            elif cycle:
+                return [parsed.labels[v] for v in cycle]
     except DivergenceError as error:
         return [parsed.labels[v] for v in error.cycle]
     return None

@@ -314,6 +314,8 @@ class Distances:
             If it is no such name or function.
         AlgebraError
             If the name is made of lengths, and the semiring has none.
+        DomainError
+            If it is "harmonic", and a distance is negative.
         ShapeError
             If it is made of the distances from all vertices, and this result has those from some.
 

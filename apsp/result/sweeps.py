@@ -19,6 +19,7 @@ from semiring.types import Array, DType
 from ..display import output
 from ..engines import Engine
 from ..log import Watch
+from ..measures import negative_error
 
 #: Rows of a panel that are reduced side by side.
 _FOLD = 16
@@ -81,11 +82,13 @@ def _closeness(panel: Array, s: Semiring) -> Array:
 
 
 def _harmonic(panel: Array, s: Semiring) -> Array:
-    """Σ 1 / d over other vertices at a distance other than 0."""
+    """Σ 1 / d over other vertices at a distance other than 0, of which none may be negative."""
     zero = dtypes.zero(s, panel.dtype)
 
     def of(rows: Array) -> Array:
         finite = (rows != zero) & (rows != 0)
+        if bool((rows[finite] < 0).any()):
+            raise negative_error("reduce: harmonic", float(rows[finite].min()))
         if not isinstance(rows, np.ndarray):
             return np.where(finite, 1.0 / np.where(finite, rows, 1).astype(np.float64), 0.0).sum(axis=0)
         with np.errstate(over="ignore"):

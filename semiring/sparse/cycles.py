@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from ..algebra import Semiring
-from ..cycles import Lengths, cycle_error
+from ..cycles import Lengths, Tolerance, cycle_error
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class Weighted:
         lengths = Lengths.required(self.semiring).sign * self.weights[finite].astype(np.float64)
         return self.tails[finite], self.heads[finite], lengths
 
-    def potentials(self, *, where: str) -> np.ndarray:
+    def potentials(self, *, where: str, tolerance: Tolerance | None = None) -> np.ndarray:
         """h with ℓ(u, v) + h(u) − h(v) ≥ 0 for every arc, but for rounding; or the error of a cycle that has none.
 
         A cycle of negative length is judged by its own arcs, by `Lengths.rounding`. If it is rounding, every arc is
-        granted one rounding, then twice as much, until no cycle is negative.
+        granted one rounding, then twice as much, until no cycle is negative. Or both by a tolerance.
 
         Raises
         ------
@@ -87,13 +87,13 @@ class Weighted:
         if dtype.kind == "i" and not lengths.logarithmic and largest * (self.n + 1) < 2.0**62:
             length = int(lengths.sign) * weights.astype(np.int64)  # exactly
         base, rate = lengths.slack(dtype, 1.0)
-        slack = base + rate * np.abs(length)
-        allowed = 0.0
+        slack = base + rate * np.abs(length) if tolerance is None else tolerance.slack(length, dtype, self.n)
+        judge, allowed = (tolerance or lengths).rounding, 0.0
         while True:
             cycle, potential = search(tails, heads, length + allowed * slack if allowed else length, self.n)
             if not cycle:
                 return potential
-            total, rounding = lengths.rounding(weights[cycle])
+            total, rounding = judge(weights[cycle])
             if not rounding or allowed > 2 * self.n:
                 raise cycle_error(tails[cycle].tolist(), total, self.semiring, where=where)
             allowed = max(1.0, 2 * allowed)
