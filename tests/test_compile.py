@@ -245,7 +245,7 @@ def test_nowhere_to_keep_it_is_said_once(folder, tmp_path, monkeypatch, caplog):
 
 @posix
 @pytest.mark.parametrize("which", ["file", "folder"])
-@pytest.mark.parametrize("how", ["others", "group", "owner"])
+@pytest.mark.parametrize("how", ["others", "others alone", "group", "owner"])
 def test_what_others_could_have_written_is_not_read(folder, tmp_path, monkeypatch, caplog, which, how):
     """Nor written there: the next folder takes it, and the log says once why."""
     recompiled()
@@ -255,7 +255,7 @@ def test_what_others_could_have_written_is_not_read(folder, tmp_path, monkeypatc
             pytest.skip("only root may give files away")
         os.chown(path, 12345, -1)
     else:
-        path.chmod(0o777 if how == "others" else 0o775)
+        path.chmod({"others": 0o777, "others alone": 0o757, "group": 0o775}[how])
         monkeypatch.setattr(trust, "_private", lambda gid, uid: False)
     monkeypatch.setattr(compiling.pickle, "loads", lambda data: pytest.fail("it was unpickled"))
     monkeypatch.setattr(compiling, "folders", lambda: (folder, tmp_path / "next"))

@@ -319,6 +319,25 @@ def test_new_weights_bring_new_labels(streets):
     assert shortest_paths(graph, engine="elimination").update(weights).engine.hubs is None
 
 
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
+def test_pickled_labels_of_negative_arcs_answer_as_before(dtype):
+    """Steps for lengths that are none would take −7 for a large number."""
+    walk = np.array([5, -7, 1, -1])
+    H = Elimination.from_arrays([0, 1, 2, 3], [1, 2, 3, 4], walk, 5, dtype=dtype).hub_labels()
+    top = np.iinfo(dtype).max
+    expected = [[walk[i:j].sum() if i <= j else top for j in range(5)] for i in range(5)]
+    np.testing.assert_array_equal(table(pickle.loads(pickle.dumps(H))), expected)
+
+
+def test_labels_that_do_not_fit_on_their_disk_are_refused_before_any_is_written(streets, tmp_path, monkeypatch):
+    r = shortest_paths(streets[0], hub_labels=True)
+    size = 2 * r.engine.hubs.out.nbytes
+    monkeypatch.setattr("semiring.tiles.folder.shutil.disk_usage", lambda place: SimpleNamespace(free=size))
+    with pytest.raises(OSError, match="must fit on its disk"):
+        r.save(tmp_path / "s.hubs")  # the tables take some, too
+    assert not list(tmp_path.iterdir())
+
+
 def test_labels_of_a_pickled_result_are_made_again(streets):
     graph, expected = streets
     again = pickle.loads(pickle.dumps(shortest_paths(graph, hub_labels=True)))
@@ -482,6 +501,8 @@ def test_numbers_of_the_tree_that_contradict_each_other_are_refused():
     for below in (-1, -(2**63)):
         with pytest.raises(ValueError, match="must lie within the labels, and numbers in the tree"):
             HubLabels.of_arrays(H.semiring, H.out, H.into, H.places, np.append(H.base[:-1], below))
+    with pytest.raises(ValueError, match="must lie within the labels"):
+        HubLabels.of_arrays(H.semiring, H.out[:-1], H.into[:-1], H.places, H.base)  # vectors are read to their ends
     for arrays in ((H.out, H.into[1:], H.places, H.base), (H.out.astype(bool), H.into.astype(bool), H.places, H.base)):
         with pytest.raises(ValueError, match="labels must be of one length, in a dtype of min_plus"):
             HubLabels.of_arrays(H.semiring, *arrays)

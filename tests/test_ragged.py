@@ -73,7 +73,10 @@ def test_lists_are_padded():
     assert hops([]).shape == (0, 0, 0)
     assert hops(np.zeros((3, 0, 0), bool)).shape == (3, 0, 0)
     empty = np.empty((2, 0), int)
-    np.testing.assert_array_equal(hops([empty, np.array([[0, 1, 2], [1, 2, 0]])])[0], np.full((3, 3), -1))
+    ring, none = np.array([[0, 1, 2], [1, 2, 0]]), np.full((3, 3), -1)
+    around = [[0, 1, 2], [2, 0, 1], [1, 2, 0]]
+    for order in ([empty, ring], [ring, empty, empty, ring], [empty, empty, ring, empty]):
+        np.testing.assert_array_equal(hops(order), [around if x is ring else none for x in order])
 
 
 def test_two_rows_of_two_integers_are_one_graph_or_refused():
@@ -118,6 +121,16 @@ def test_paths_are_shortest_and_lead_from_edge_to_edge():
         assert all(M[b, u, v] for u, v in zip([i, *went], went, strict=False))
         if 0 < H[b, i, j] <= 4:
             assert went[-1] == j
+
+
+def test_an_edge_into_another_graph_of_a_batch_is_refused():
+    """As PyTorch Geometric's batch has them: one list of edges, and where each graph begins."""
+    ends, ptr = np.array([[0, 1, 2, 3], [1, 0, 3, 4]]), np.array([0, 2, 5])
+    assert hops(SimpleNamespace(edge_index=ends, ptr=ptr))[1].tolist() == [[0, 1, 2], [-1, 0, 1], [-1, -1, 0]]
+    for edge, wrong in (([1, 2], "1 → 2 in graph 0 of 2"), ([2, 1], "0 → -1 in graph 1 of 3")):
+        beside = np.column_stack([ends, edge])
+        with pytest.raises(VertexError, match=f"got {wrong} vertices"):
+            hops(SimpleNamespace(edge_index=beside, ptr=ptr))
 
 
 def test_a_large_sparse_graph_is_searched(monkeypatch):

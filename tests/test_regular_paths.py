@@ -134,6 +134,8 @@ def test_graphs_of_every_kind():
     assert m.descendants(0) == [3]
     assert m.reaches([0, 1], 3).tolist() == [True, False]
     assert reachable({name: A.toarray() == 0 for name, A in matrices.items()}, "a").matrix.shape == (4, 4)
+    some = sp.csr_array(([True, False, True], [1, 2, 2], [0, 2, 3, 3]), shape=(3, 3))  # a stored False is no edge
+    assert reachable({"a": some}, "a").matrix.to_bool().tolist() == some.toarray().tolist()
     one, other = (np.eye(3, k=k) for k in (1, 2))
     same = reachable({1: one, "1": sp.csr_array(other)}, "1")  # labels are text: both hold edges of one
     assert same.matrix.to_bool().tolist() == ((one + other) > 0).tolist()
