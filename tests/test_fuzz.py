@@ -146,6 +146,7 @@ class Wrong:
         ("csgraph", "csgraph.dijkstra"), ("csgraph", "csgraph.shortest_path"), ("csgraph", "csgraph.bellman_ford"),
         ("attributes", "shortest_paths"), ("zeros", "shortest_paths"), ("zeros", "closure"),
         ("saturation", "shortest_paths"), ("saturation", "closure"), ("searches", "closure"),
+        ("products", "semiring.matmul"),
     ],
 )  # fmt: skip
 def test_wrong_numbers_would_be_found(target, function, monkeypatch):

@@ -15,6 +15,7 @@ case that never ends or takes memory out of proportion.
 | csgraph | dense, masked and sparse matrices for the functions that are SciPy's, held to SciPy itself |
 | attributes | graphs whose edges carry several attributes: which of them is the weight |
 | zeros | dense matrices with zeros: edges, none, or refused |
+| products | sparse products with masks and `out`, whatever SciPy remembers of its rows |
 | saturation | integers near the ends of their dtype, by every engine and question |
 | searches | searches by weight, matrices of which few arcs matter, hop counts on bits |
 | flows | sums over best paths, within limits and of edges of any scale, by each engine |
@@ -37,7 +38,7 @@ if str(ROOT / "tests") not in sys.path:
 
 #: Each with its share of the time: a process takes much longer than a product.
 TARGETS = {
-    **dict.fromkeys(("csgraph", "attributes", "zeros", "sparse"), 1),
+    **dict.fromkeys(("csgraph", "attributes", "zeros", "sparse", "products"), 1),
     **dict.fromkeys(
         ("saturation", "kills", "files", "archives", "stores", "graphs", "searches", "changes", "flows"), 2
     ),
