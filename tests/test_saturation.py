@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+import semiring
 from apsp import closure, compare, schedules, shortest_paths
 from semiring.distributed import world
 from semiring.errors import DivergenceError, DomainError, MemoryNeeded
@@ -148,3 +149,54 @@ def test_one_sign_saturates_as_ever():
         assert closure(A)[0].tolist() == [0, top - 1, top]
         B = matrix({(0, 1): top - 1, (1, 2): 7}, 3, dtype, "max_plus")
         assert closure(B, "max_plus", null_value=None)[0].tolist() == [0, 1 - top, -top - 1]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("s", ["min_plus", "max_plus"])
+def test_on_a_gpu_a_distance_that_fits_is_exact(s):
+    """In its memory and out of it, alone and in batches, through the host; and factors of both signs."""
+    import cupy as cp
+
+    rng = np.random.default_rng(7)
+    for dtype in ("int16", "int32", "int64"):
+        for index in range(60):
+            n = int(rng.integers(2, 9)) if index else 4
+            edges = EDGES if not index and dtype == "int16" else hostile(rng, dtype, n)
+            A, expected = matrix(edges, n, dtype, s), best(edges, n)
+            try:
+                if index % 3 == 2:
+                    D = closure(A, s, null_value=None, device="cuda")
+                else:
+                    stack = cp.asarray(A) if index % 3 else cp.asarray(np.stack([A * 0, A]))
+                    D = cp.asnumpy(closure(stack, s, null_value=None))
+                    D = D if index % 3 else D[1]
+            except DivergenceError:
+                assert expected is None
+            except DomainError:
+                assert dtype == "int64"
+            else:
+                np.testing.assert_array_equal(D, stored(expected, dtype, s), err_msg=str(edges))
+    A = cp.asarray(matrix(EDGES, 4, "int16"))
+    with pytest.raises(DomainError, match="are lost by now"):
+        closure(A, null_value=None, overwrite=True)
+    x = cp.asarray(np.array([[-20000], [-20000], [20000]], "int16"))
+    assert semiring.prod(x[:, 0]).item() == semiring.einsum("i,i,i->i", *x, order=[(0, 1), (0, 1)]).item() == -20000
+    assert semiring.power(cp.asarray(np.diag([-20000, 20000]).astype("int16")), 3).tolist()[1][1] == -20000
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_entries_of_a_position_are_summed_beside_a_matrix_that_has_none():
+    import cupy as cp
+    from cupyx.scipy.sparse import csr_matrix
+
+    A = csr_matrix(cp.eye(40))
+    assert A.has_canonical_format
+    B = csr_matrix((40, 40))
+    B.data, B.indices, B.indptr = (
+        cp.ones(3200),
+        cp.tile(cp.arange(40, dtype="i4"), 80),
+        cp.arange(0, 3201, 80, dtype="i4"),
+    )
+    C = semiring.add(A, B, "plus_times")
+    assert C.nnz == 1600
+    assert cp.asnumpy(C.toarray()).tolist() == (np.eye(40) + 2).tolist()
