@@ -81,13 +81,14 @@ def off_diagonal(A: Array, value: float, first: tuple[int, ...] = (), counted: i
 
     A is a matrix, a batch of them or a part of one that begins at `first`.
     """
+    on, found = math.prod(A.shape[:-2]) * min(A.shape[-2:]), counted or 0  # so many are on it at most
+    if counted is None:
+        for part in (A,) if A.size <= _FEW else parts(A):
+            found += _count(part, value)
+            if found > on:
+                return True
     row, column = (*first, 0, 0)[:2]
-    on, found = A.diagonal(row - column, -2, -1), counted or 0
-    for part in parts(A) if counted is None else ():
-        found += _count(part, value)
-        if found > on.size:
-            return True
-    return found > on.size or bool(found and found > _count(on, value))
+    return found > on or bool(found and found > _count(A.diagonal(row - column, -2, -1), value))
 
 
 def surveys(arrays: Sequence[Any], semiring: Semiring, *, where: str) -> Callable[[], list[Survey]]:
@@ -148,9 +149,10 @@ def _null(
 
 def _count(A: Array, value: float) -> int:
     """How many entries are `value`; of few entries zeros are counted without an array of truth values."""
-    if value == 0 and isinstance(A, np.ndarray) and A.size <= _FEW:
-        return int(A.size - np.count_nonzero(A))
-    return int((A == value).sum())
+    if not isinstance(A, np.ndarray):
+        return int((A == value).sum())
+    few = value == 0 and A.size <= _FEW
+    return int(A.size - np.count_nonzero(A) if few else np.count_nonzero(A == value))
 
 
 def _check_domain(

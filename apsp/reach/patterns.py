@@ -167,7 +167,9 @@ class _Reader:
 
 def _united(either: _Part | None, sequence: _Part) -> _Part:
     """One or the other."""
-    return sequence if either is None else _Part(*(x | y for x, y in zip(either, sequence, strict=True)))
+    if either is None:
+        return sequence
+    return _Part(either.first | sequence.first, either.last | sequence.last, either.empty or sequence.empty)
 
 
 def _states(bits: int) -> np.ndarray:

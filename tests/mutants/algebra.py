@@ -4,6 +4,14 @@ from . import Mutant
 
 MUTANTS = [
     Mutant(
+        "entries-without-axes-are-scalars",
+        "semiring/elementwise.py",
+        "return module(X).asarray(getattr(module(X), mul.ufunc.__name__)(X, Y))",
+        "return getattr(module(X), mul.ufunc.__name__)(X, Y)",
+        "tests/test_einsum.py::test_a_result_without_axes_is_an_array_of_none",
+        "Products of arrays of no axes are NumPy's scalars, and the next step looks for CuPy.",
+    ),
+    Mutant(
         "max-plus-one",
         "semiring/catalog.py",
         '    zero=-INF,\n    one=0,\n    aliases=("critical_path"',

@@ -4,6 +4,14 @@ from . import Mutant
 
 MUTANTS = [
     Mutant(
+        "zarr-leaves-writers",
+        "apsp/saving/zarr.py",
+        "        sync(wait())\n",
+        "        pass\n",
+        "tests/test_stores.py::test_a_full_disk_leaves_nothing_of_zarr",
+        "Zarr's threads write again into a directory that was removed.",
+    ),
+    Mutant(
         "ranks-last-round",
         "apsp/distributed/checkpoints.py",
         "if (due or done == self._n) and rows.start",
