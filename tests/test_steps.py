@@ -115,7 +115,7 @@ def test_what_does_not_go_together_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"got checkpoint='ck', gpus=2\. Leave steps"):
         apsp.closure(A, steps=True, checkpoint="ck", gpus=2)
     with pytest.raises(apsp.NegativeCycleError):
-        apsp.closure(np.array([[0, -1.0], [0, 0]]), steps=True)
+        apsp.closure(np.array([[0, -1.0], [0, 0]]), steps=True, null_value=None)
 
 
 def test_a_matrix_that_is_overwritten_is_recorded_before():
