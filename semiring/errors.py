@@ -25,10 +25,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from .escaping import one_line
+from .spelling import shortened
 
 
 class SemiringError(Exception):
     """Base class: `except SemiringError` catches whatever this project raises on purpose."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*(shortened(arg) if isinstance(arg, str) else arg for arg in args))
 
     def __reduce__(self) -> Any:
         """Pickled as it stands: what its class is made from need not be what it holds."""

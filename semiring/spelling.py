@@ -1,9 +1,42 @@
-"""What a name that nobody knows was probably meant to be."""
+"""Values and names in messages: abbreviated, and the known names that one probably was meant to be."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from reprlib import Repr
+from typing import Any
+
+import numpy as np
+
+#: Characters of a value, and of a whole message, at most.
+_VALUE, _MESSAGE = 200, 2000
+_ABBREVIATED = Repr()
+_ABBREVIATED.maxother = _VALUE
+_ABBREVIATED.maxstring = 60
+
+
+def came(value: Any) -> str:
+    """A value as an error shows it: its `repr` on one line, abbreviated where it is long.
+
+    Examples
+    --------
+    >>> came("A"), came([("A", "B", k) for k in range(10**5)])
+    ("'A'", "[('A', 'B', 0), ('A', 'B', 1), ('A', 'B', 2), ('A', 'B', 3), ('A', 'B', 4), ('A', 'B', 5), ...]")
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else f"{value[:59]}…")
+    try:
+        text = _ABBREVIATED.repr(value)
+    except Exception:  # an integer of too many digits; a class whose repr fails
+        text = f"<{type(value).__name__}>"
+    return shortened(" ".join(text.split()) if "\n" in text else text, _VALUE)
+
+
+def shortened(text: str, most: int = _MESSAGE) -> str:
+    """A text of at most so many characters: of a longer one, its beginning and its end."""
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[len(text) - most // 2 + 3 :]}"
 
 
 def did_you_mean(came: object, known: Iterable[str]) -> str:

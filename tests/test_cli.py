@@ -78,7 +78,7 @@ def six(tmp_path) -> Path:
 def two(tmp_path) -> Path:
     """Two parts, an edge each, and labels with a gap."""
     path = tmp_path / "two.csv"
-    path.write_text("source,target,weight,minutes\n10,20,0.1,7\n30,40,2.5,9\n")
+    path.write_text("source,target,weight,lanes\n10,20,0.1,7\n30,40,2.5,9\n")
     return path
 
 
@@ -167,7 +167,7 @@ def test_labels_are_text_and_floats_print_short(two):
 
 def test_undirected_and_weight_column(two):
     assert good("-q", "solve", two, "--from", "20", "--to", "10", "--undirected").startswith("distance 0.1\n")
-    assert good("-q", "solve", two, "--from", "10", "--to", "20", "--weight", "minutes").startswith("distance 7\n")
+    assert good("-q", "solve", two, "--from", "10", "--to", "20", "--weight", "lanes").startswith("distance 7\n")
 
 
 OWN = """

@@ -463,7 +463,7 @@ class TestAttributes:
         assert self.distance(made(self.STREETS), weight="length") == 11.0
         assert self.distance(made(self.STREETS), weight=None) == 1
 
-    @pytest.mark.parametrize("names", [("minutes",), ("edge_length", "minutes"), ("Length", "osmid"), ("weight", "id")])
+    @pytest.mark.parametrize("names", [("minutes",), ("edge_length", "lanes"), ("Length", "osmid"), ("weight", "id")])
     def test_the_only_one_of_numbers_or_the_one_that_is_called_so(self, made, names):
         edges = [(u, v, {names[0]: w, **dict.fromkeys(names[1:], 3)}) for u, v, w in (("A", "B", 4), ("B", "C", 7))]
         assert self.distance(made(edges)) == 11
@@ -472,7 +472,7 @@ class TestAttributes:
         ("names", "words"),
         [
             (
-                ("minutes", "osmid"),
+                ("lanes", "osmid"),
                 r"got '\w+', '\w+', and none is called weight, length, .*weight=None for unweighted",
             ),
             (("length", "weight"), r"got '\w+', '\w+', and more than one of them could be it. Say weight='"),

@@ -96,8 +96,14 @@ class TestGiven:
 class TestOSMnx:
     def test_a_street_network_as_it_comes(self):
         G = street_network()
-        g = as_graph(G)
-        assert g.weights.tolist() == [1444, 1600, 2224]  # called as weights are: length, and no other attribute
+        g = as_graph(G, weight="length")
+        assert g.weights.tolist() == [1444, 1600, 2224]
+        with pytest.raises(DTypeError, match=r"'travel_time'.*more than one of them could be it"):
+            as_graph(G)
+        for *_, data in G.edges(data=True):
+            del data["travel_time"]  # as OSMnx adds it on request
+        assert as_graph(G).weights.tolist() == [1444, 1600, 2224]  # no other is called as weights are
+        G = street_network()
         np.testing.assert_array_equal(g.places, list(XY.values()))
         assert shortest_paths(as_graph(G, weight="travel_time")).distance(33, 21) == 90.5 + 266.9
         assert as_graph(G, weight=lambda u, v, data: 1).places is not None
@@ -375,7 +381,7 @@ class TestGeoPandas:
         lines = [shapely.LineString([XY[u], XY[v]]) for u, v in ("ab", "bc")]
         columns = {"osmid": [5, [6, 8]], "length": [1444.0, 2224.0], "travel_time": [173.3, 266.9]}
         frame = geopandas.GeoDataFrame(columns, geometry=lines, index=index, crs="EPSG:4326")
-        g = as_graph(frame)
+        g = as_graph(frame, weight="length")
         assert g.weights.tolist() == [1444, 2224]
         assert g.places[g.index(33)].tolist() == list(XY["a"])
         assert shortest_paths(as_graph(frame, weight="travel_time")).distance(33, 21) == 173.3 + 266.9

@@ -35,7 +35,7 @@ def _read_by_options(file: str, options: dict[str, Any]) -> Graph:
     from .. import formats
 
     format, undirected, columns, weight, unweighted, null_value = (options.pop(name, None) for name in READING)
-    arguments: dict[str, Any] = {"format": format, "directed": False if undirected else None}
+    arguments: dict[str, Any] = {"format": format, "directed": None if undirected is None else not undirected}
     named = [] if columns is None else [column.strip() for column in columns.split(",")]
     by_position = all(column.isdecimal() for column in named)
     if columns is not None:

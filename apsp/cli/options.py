@@ -53,7 +53,9 @@ def combined(*several: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 columns = (
-    click.option("--undirected", is_flag=True, help="Edges lead both ways."),
+    click.option(
+        "--undirected/--directed", default=None, help="Edges lead both ways, or one way, whatever a file says."
+    ),
     click.option(
         "--columns",
         metavar="FROM,TO[,WEIGHT]",

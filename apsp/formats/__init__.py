@@ -126,12 +126,13 @@ def read(
         other, with commas, semicolons or tabs, is CSV. A square table of numbers is a matrix; where it may as well list
         edges, `format="matrix"` or `columns` say what it is.
     directed : bool, optional
-        Whether edges lead one way only; by default what the file says, and where it cannot, they do.
+        Whether edges lead one way only; by default what the file says (of a table, in a column such as Gephi's Type,
+        directed, oneway, is_bidirectional), and where it says nothing, they do.
     weight : str, int or None, optional
         The column that holds the weight, by name, or by position from 0; of GraphML and its like, the attribute. None
         makes every edge weigh 1. By default it is the only column other than the ends; of several, the one called
-        weight, length, cost, distance, dist, w, value, km or min_transfer_time. Where that does not settle it, nothing
-        is read.
+        weight, length, cost, distance, dist, w, value, km, miles, metres, minutes, hours, seconds, duration,
+        travel_time or min_transfer_time. Where that does not settle it, nothing is read.
     columns : (FROM, TO) or (FROM, TO, WEIGHT), optional
         The columns by name; or by position from 0, and then the file has no header. By default the ends are called
         source, from, src, start, tail, origin, u or from_stop_id, and target, to, dst, dest, destination, end, head, v

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..graph import Graph
 from ..labels import Labels, number_ends
+from ..reading.directions import direction_columns, turned
 from ..reading.files import Source
 from ..reading.options import BY_RULE, Chosen, Reading, choose, is_numeral, names_ends, positional
 from .tokens import as_number, entries, integral, numbers, seconds, show
@@ -68,7 +69,10 @@ class Table:
         def refuse(problem: str) -> Exception:
             return self.source.error(problem, self.header)
 
-        chosen = choose(self.names, reading, refuse, header=self.header is not None)
+        headed = self.header is not None
+        which = direction_columns(self.names, self._plain) if headed and not positional(reading.columns) else []
+        numeric = self._is_numeric
+        chosen = choose(self.names, reading, refuse, header=headed, passed=which, numeric=numeric)
         guessed = self.header is not None and reading.columns is None
         if guessed and not reading.named:
             self._require_no_number(chosen[:2], refuse)
@@ -91,7 +95,15 @@ class Table:
             self._require_no_edge(chosen, labels, refuse)
         if distinct is not None and not ends[1]:
             rows, cols = rows[distinct[1]]
-        return Graph.from_arrays(rows, cols, weights, labels=labels)
+        graph = Graph.from_arrays(rows, cols, weights, labels=labels)
+        columns = {self.names[index]: self._plain(index) for index in which}
+        return turned(graph, columns, reading, lambda problem, row: self.source.error(problem, self.line(row)))
+
+    def _plain(self, index: int) -> Sequence[str]:
+        return [field.strip("\0") for field in self.column(index)]
+
+    def _is_numeric(self, index: int) -> bool:
+        return all(is_numeral(field) or seconds([field]) is not None for field in self.column(index)[:1])
 
     def matrix(self) -> Graph | None:
         """The labelled matrix that a table is whose rows have the names of its columns; None where it is none.

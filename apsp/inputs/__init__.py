@@ -106,8 +106,8 @@ def as_graph(
         which an edge weighs 1; or, for NetworkX and rustworkx, a function `weight(u, v, data)` that returns a number,
         or None where there is no edge. An edge_index: the weights. None makes every edge weigh 1. By default it is the
         one column or attribute that holds numbers; of several, the one that is called weight, length, cost, distance,
-        dist, w, value or km. Where that does not settle it, nothing is read; where no attribute holds numbers, every
-        edge weighs 1.
+        dist, w, value, km, minutes or the like (`apsp.read`). Where that does not settle it, nothing is read; where no
+        attribute holds numbers, every edge weighs 1.
     columns : (FROM, TO) or (FROM, TO, WEIGHT), optional
         Files and tables: the columns, by name; or by position from 0, which also says that there is no header. Without
         it, see `apsp.read`.

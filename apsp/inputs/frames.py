@@ -16,6 +16,7 @@ from ..formats.tokens import seconds
 from ..graph import Graph
 from ..graph.edge_lists import numbers
 from ..labels import number_ends
+from ..reading.directions import direction_columns, turned
 from ..reading.options import ANYHOW, BY_RULE, Reading, choose, names_ends
 from .base import Kind
 
@@ -125,7 +126,8 @@ class _Table:
         def refuse(problem: str) -> FormatError:
             return FormatError(self.kind, None, problem)
 
-        chosen = choose(self.names, reading, refuse)
+        which = direction_columns(self.names, lambda index: self.columns[index].to_list())
+        chosen = choose(self.names, reading, refuse, passed=which, numeric=self._is_numeric)
         for end in chosen[:2]:
             self._require_complete(end, "a vertex must have a name")
         labels, rows, cols = number_ends(*(self.columns[end].to_list() for end in chosen[:2]))
@@ -133,18 +135,22 @@ class _Table:
         if chosen.weight is not None:
             column, name = self.columns[chosen.weight], self.names[chosen.weight]
             lasting = str(column.dtype).startswith("Duration")
-            texts = None if lasting or column.dtype.is_numeric() else _durations(column)
-            if texts is not None:
-                return Graph.from_arrays(rows, cols, texts, labels=labels)
-            if not (lasting or column.dtype.is_numeric()):
+            weights = None if lasting or column.dtype.is_numeric() else _durations(column)
+            if weights is None and not (lasting or column.dtype.is_numeric()):
                 way = "weight=None for unweighted edges" if reading.weight is BY_RULE else "another column"
                 raise refuse(
                     f"a weight must be a number, or a duration hh:mm:ss in every row, got the column {name!r} of "
                     f"{column.dtype}. Say {way}."
                 )
             self._require_complete(chosen.weight, "a weight must be a number")
-            weights = _numbers(column)
-        return Graph.from_arrays(rows, cols, weights, labels=labels)
+            weights = _numbers(column) if weights is None else weights
+        graph = Graph.from_arrays(rows, cols, weights, labels=labels)
+        columns = {self.names[index]: self.columns[index].to_list() for index in which}
+        return turned(graph, columns, reading, lambda problem, row: refuse(f"{problem} (row {row})"))
+
+    def _is_numeric(self, index: int) -> bool:
+        column = self.columns[index]
+        return column.dtype.is_numeric() or str(column.dtype).startswith("Duration") or _durations(column) is not None
 
     def _require_complete(self, index: int, requirement: str) -> None:
         column = self.columns[index]

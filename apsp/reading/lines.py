@@ -9,6 +9,7 @@ import numpy as np
 
 from ..graph import Graph
 from ..labels import number_pairs
+from .directions import direction_columns, turned
 from .options import BY_RULE, SOURCES, TARGETS, Reading, choose_attribute, kinds_of
 
 #: The first and the last coordinates of a line; None where there is none.
@@ -59,8 +60,11 @@ def from_lines(
             f"{labels[int(vertices[first])]!r}. Drop the geometry, and give places=."
         )
     weight = reading.weight
+    names = list(kinds_of(properties))
+    which = [names[k] for k in direction_columns(names, lambda k: [p.get(names[k]) for p in properties])]
     if weight is BY_RULE:
-        kinds = kinds_of({name: x for name, x in p.items() if name not in (named or ())} for p in properties)
+        passed = (*(named or ()), *which)
+        kinds = kinds_of({name: x for name, x in p.items() if name not in passed} for p in properties)
         weight = choose_attribute(kinds, refuse)
         if weight is None and properties:
             raise refuse(
@@ -75,6 +79,8 @@ def from_lines(
         raise refuse(f"a line must have a weight, got none under {weight!r} in feature {lacking}. Leave it out.")
     weights = None if weight is None else [p[weight] for p in properties]
     graph = Graph.from_arrays(rows, cols, weights, labels=labels)
+    columns = {name: [p.get(name) for p in properties] for name in which}
+    graph = turned(graph, columns, reading, lambda problem, row: refuse(f"{problem} (feature {row})"))
     return graph if np.isnan(places).all() else graph.having(places=places)
 
 

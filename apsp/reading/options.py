@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
@@ -10,6 +11,8 @@ from numbers import Real
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+
+from semiring.spelling import came
 
 from ..graph.nulls import Nulls
 
@@ -34,19 +37,26 @@ NullValue = float | _Undeclared | None
 
 SOURCES = ("source", "from", "src", "start", "tail", "origin", "u", "from_stop_id")
 TARGETS = ("target", "to", "dst", "dest", "destination", "end", "head", "v", "to_stop_id")
-WEIGHTS = ("weight", "length", "cost", "distance", "dist", "w", "value", "km", "min_transfer_time")
+WEIGHTS = (
+    *("weight", "length", "cost", "distance", "dist", "w", "value", "km", "min_transfer_time"),
+    *("minutes", "hours", "seconds", "travel_time", "duration", "miles", "metres", "meters"),
+)
+#: Words with which other names begin or end that could be weights as well.
+_RIVALS = frozenset(
+    (*WEIGHTS, *"time min mins minute hour hrs sec secs second m mi mile kilometres kilometers price toll fare".split())
+)
 
 
 def names_ends(names: Iterable[Any]) -> bool:
     """Whether one of the columns is called as where an edge leads from, and one as where it leads to."""
-    plain = {_plain(name) for name in names}
+    plain = {folded(name) for name in names}
     return not plain.isdisjoint(SOURCES) and not plain.isdisjoint(TARGETS)
 
 
 #: A row, where as many rows of numbers as columns may be a matrix or edges.
 EDGE = {2: "(u, v)", 3: "(u, v, weight)"}
 #: Columns that hold codes, and no weights.
-CODES = ("transfer_type", "pathway_mode", "is_bidirectional")
+CODES = ("transfer_type", "pathway_mode")
 #: Tables of a timetable (GTFS) that list no edges, by the columns that identify them, and what a row is.
 TIMETABLE = {
     ("trip_id", "stop_id", "stop_sequence"): (
@@ -121,12 +131,19 @@ def positional(columns: Columns | None) -> bool:
 
 
 def choose(
-    names: Sequence[Any], reading: Reading, refuse: Callable[[str], Exception], *, header: bool = True
+    names: Sequence[Any],
+    reading: Reading,
+    refuse: Callable[[str], Exception],
+    *,
+    header: bool = True,
+    passed: Sequence[int] = (),
+    numeric: Callable[[int], bool] = lambda index: True,
 ) -> Chosen:
     """Which columns say what.
 
     The ends are those that the caller names, or whose names say so. The weight is the one that the caller names; else
-    the only other column; of several, the one whose name says so. Nothing is guessed: two that qualify are an error.
+    the only other column; of several, the one whose name says so. Nothing is guessed: two that qualify are an error,
+    and so is a second one of numbers that could be a weight by its name, as `time` beside `length`.
 
     Parameters
     ----------
@@ -134,6 +151,10 @@ def choose(
         Of all columns; where there is no header, their positions.
     refuse : callable
         `refuse(problem)` makes the error to raise.
+    passed : sequence of int
+        Positions of columns that are no weights unless the caller names them.
+    numeric : callable
+        `numeric(index)`: whether a column holds numbers or durations.
 
     Raises
     ------
@@ -154,13 +175,8 @@ def choose(
         raise refuse(f"there must be a column for either end of an edge, got {listed}.")
     else:
         source, target = 0, 1
-    if header and declared is None and any(_plain(name) == "is_bidirectional" for name in names):
-        raise refuse(
-            f"edges of a table must all lead one way or all lead both, got {listed}, of which is_bidirectional says it "
-            "of each. Give those that lead both ways two rows, and drop the column."
-        )
     if source == target:
-        raise refuse(f"an edge must have a column for either end, got {_shown(names[source])} for both.")
+        raise refuse(f"an edge must have a column for either end, got {came(names[source])} for both.")
     wanted = declared[2] if declared is not None and len(declared) == 3 else reading.weight
     if wanted is None:
         return Chosen(source, target, None)
@@ -169,27 +185,35 @@ def choose(
             raise ValueError(f"weight must be the name or position of a column, or None, got {wanted!r}.")
         weight = _find(names, wanted, listed, refuse)
         if weight in (source, target):
-            raise refuse(f"the weight must have a column of its own, got {_shown(names[weight])}, an end of the edge.")
+            raise refuse(f"the weight must have a column of its own, got {came(names[weight])}, an end of the edge.")
         return Chosen(source, target, weight)
-    return Chosen(source, target, _weight(names, (source, target), listed, refuse))
+    others = [index for index in range(len(names)) if index not in (source, target, *passed)]
+    return Chosen(source, target, _weight(names, others, listed, refuse, numeric))
 
 
-def _weight(names: Sequence[Any], ends: tuple[int, int], listed: str, refuse: Callable[[str], Exception]) -> int | None:
-    others = [index for index in range(len(names)) if index not in ends]
-    if len(others) == 1 and _plain(names[others[0]]) in CODES:
+def _weight(
+    names: Sequence[Any],
+    others: Sequence[int],
+    listed: str,
+    refuse: Callable[[str], Exception],
+    numeric: Callable[[int], bool],
+) -> int | None:
+    if len(others) == 1 and folded(names[others[0]]) in CODES:
         raise refuse(
-            f"{_shown(names[others[0]])} says of which kind an edge is, and not what it weighs, got {listed}. "
+            f"{came(names[others[0]])} says of which kind an edge is, and not what it weighs, got {listed}. "
             "Say weight=None for unweighted edges (in a shell: --unweighted)."
         )
     if len(others) <= 1:
         return others[0] if others else None
-    telling = [index for index in others if _plain(names[index]) in WEIGHTS]
+    telling = [index for index in others if folded(names[index]) in WEIGHTS]
+    if len(telling) == 1:
+        telling += [k for k in others if k not in telling and _could_be_weight(names[k]) and numeric(k)]
     if len(telling) != 1:
         found = "none is called " + ", ".join(WEIGHTS) if not telling else "more than one of them could be it"
         example = names[telling[0] if telling else others[0]]
         raise refuse(
             f"which column holds the weight must be clear, got {listed}, and {found}. "
-            f"Say weight={_shown(example)}, or weight=None for unweighted edges (in a shell: --weight, --unweighted)."
+            f"Say weight={came(example)}, or weight=None for unweighted edges (in a shell: --weight, --unweighted)."
         )
     return telling[0]
 
@@ -210,12 +234,14 @@ def choose_attribute(kinds: Mapping[Any, Set[type]], refuse: Callable[[str], Exc
     """
     numeric = [name for name, found in kinds.items() if found - _NONE and all(map(_is_numeric, found - _NONE))]
     known = [name for name in numeric if _is_known(name)] or [name for name in kinds if _is_known(name)]
+    if len(known) == 1:
+        known += [name for name in numeric if name not in known and _could_be_weight(name)]
     candidates = known or numeric
     if len(candidates) > 1:
         found = "more than one of them could be it" if known else f"none is called {', '.join(WEIGHTS)}"
         raise refuse(
-            f"which attribute of the edges holds the weight must be clear, got {', '.join(map(_shown, numeric))}, and "
-            f"{found}. Say weight={_shown(candidates[0])}, or weight=None for unweighted edges (in a shell: --weight, "
+            f"which attribute of the edges holds the weight must be clear, got {', '.join(map(came, numeric))}, and "
+            f"{found}. Say weight={came(candidates[0])}, or weight=None for unweighted edges (in a shell: --weight, "
             "--unweighted)."
         )
     return candidates[0] if candidates else None
@@ -235,7 +261,13 @@ _NONE = frozenset((type(None),))
 
 def _is_known(name: Any) -> bool:
     """Whether an attribute is called as weights are: "length", or "edge_length"."""
-    return _plain(name).removeprefix("edge_") in WEIGHTS
+    return folded(name).removeprefix("edge_") in WEIGHTS
+
+
+def _could_be_weight(name: Any) -> bool:
+    """Whether a name begins or ends with a word for a weight: "travelTime", "toll_eur"."""
+    words = re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", str(name)).casefold())
+    return bool(words) and not _RIVALS.isdisjoint((words[0], words[-1]))
 
 
 def is_number(value: Any) -> bool:
@@ -258,7 +290,7 @@ def _is_numeric(kind: type) -> bool:
 def _by_name(
     names: Sequence[Any], known: Sequence[str], end: str, listed: str, refuse: Callable[[str], Exception]
 ) -> int:
-    plain = [_plain(name) for name in names]
+    plain = [folded(name) for name in names]
     found = [index for index, name in enumerate(plain) if name in known]
     for telling, (table, way) in TIMETABLE.items():
         if not found and set(telling) <= set(plain):
@@ -290,7 +322,7 @@ def _find(names: Sequence[Any], wanted: str | int, listed: str, refuse: Callable
             )
         return wanted
     exact = [index for index, name in enumerate(names) if name == wanted]
-    found = exact or [index for index, name in enumerate(names) if _plain(name) == _plain(wanted)]
+    found = exact or [index for index, name in enumerate(names) if folded(name) == folded(wanted)]
     if len(found) != 1:
         raise refuse(f"there must be one column {wanted!r}, got {listed}.")
     return found[0]
@@ -301,12 +333,9 @@ def _listed(names: Sequence[Any], header: bool) -> str:
     if not header:
         return f"{len(names)} column{'' if len(names) == 1 else 's'}"
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    return f"the columns {', '.join(map(_shown, names[:20]))}{more}"
+    return f"the columns {', '.join(map(came, names[:20]))}{more}"
 
 
-def _shown(name: Any) -> str:
-    return repr(f"{name[:59]}…" if isinstance(name, str) and len(name) > 60 else name)
-
-
-def _plain(name: Any) -> str:
+def folded(name: Any) -> str:
+    """A name as it is compared: in small letters, without blanks around it."""
     return str(name).strip().casefold()
