@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-#: Control characters, line separators, and what turns the direction of text around.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+#: Control characters, line separators, what turns the direction of text around, and surrogates, which UTF-8 has not.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def one_line(text: str) -> str:

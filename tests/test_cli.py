@@ -658,7 +658,7 @@ def test_bad_input_is_one_line_and_2(six, two, tmp_path):
     assert "got bool" in bad(2, "solve", two, "--dtype", "bool")
     for command in (("solve", two), ("plan", 9), ("compare", "--sizes", 4)):
         assert "got int32" in bad(2, *command, "--semiring", "plus_times", "--dtype", "int32")
-    assert "minutes" in bad(2, "solve", two, "--weight", "hours")
+    assert "lanes" in bad(2, "solve", two, "--weight", "hours")
     assert "csv" in bad(2, "solve", six, "--weight", "hours")
     assert "density" in bad(2, "generate", "random", 5, "--density", 200, "--output", tmp_path / "r.gr")
 

@@ -8,6 +8,7 @@ import io
 import os
 import stat
 import warnings
+import xml.etree.ElementTree
 from dataclasses import replace
 from pathlib import Path
 
@@ -1447,3 +1448,25 @@ class TestLabelledMatrices:
     def test_what_is_wrong_is_told(self, text, match):
         with pytest.raises(FormatError, match=match):
             read(io.StringIO(text), format="csv")
+
+
+def test_graphml_is_parsed_at_once_and_without_its_name_space_too(monkeypatch):
+    """In parts, expat would begin a long attribute anew with each: 32 MB took half a minute."""
+    long = "x" * (1 << 25)
+    text = (
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="w" for="edge" attr.name="weight" '
+        f'attr.type="int"/><graph edgedefault="directed"><node id="a"/><node id="b"/>'
+        f'<edge source="a" target="b" note="{long}"><data key="w">3</data></edge></graph></graphml>'
+    )
+    fed = []
+    parser = xml.etree.ElementTree.XMLParser
+
+    class Counting(parser):
+        def feed(self, data):
+            fed.append(len(data))
+            super().feed(data)
+
+    monkeypatch.setattr(xml.etree.ElementTree, "XMLParser", Counting)
+    for content in (text, text.replace(' xmlns="http://graphml.graphdrawing.org/xmlns"', "")):
+        assert read(io.BytesIO(content.encode())).weights.tolist() == [3]
+    assert len(fed) == 2

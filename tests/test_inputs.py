@@ -1188,3 +1188,41 @@ def test_what_is_no_matrix_is_refused_in_our_words(name):
 def test_a_memoryview_has_no_tasks():
     with pytest.raises(DTypeError, match="durations must be a mapping"):
         apsp.critical_path(memoryview(np.eye(2)))
+
+
+class Labelled:
+    """What xarray's DataArray shows of itself: an array, its dimensions, and coordinates along some of them."""
+
+    def __init__(self, values, **coords):
+        self.values, self.dims = np.asarray(values), ("from", "to")
+        self.coords = {name: Labelled.Coordinate(names) for name, names in coords.items()}
+
+    class Coordinate:
+        def __init__(self, names):
+            self.names = np.array(names)
+
+        def __array__(self, dtype=None, copy=None):
+            return self.names
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+
+def test_the_names_of_an_xarray_are_those_of_the_vertices():
+    A, names = [[0, 4.5], [2.5, 0]], ["x", "y"]
+    for along in ({"from": names, "to": names}, {"from": names}, {"to": names}):
+        r = shortest_paths(Labelled(A, **along))
+        assert r.graph.labels == ("x", "y")
+        assert r.distance("x", "y") == 4.5
+    assert as_graph(Labelled(A)).labels == (0, 1)
+    assert as_graph(Labelled(A, **{"from": [7, 9], "to": [7, 9]})).labels == (7, 9)
+    with pytest.raises(ShapeError, match=r"same names along both axes, got \['x', 'y'\] and \['y', 'x'\]"):
+        as_graph(Labelled(A, **{"from": names, "to": names[::-1]}))
+    np.testing.assert_array_equal(closure(Labelled(A, **{"from": names}), null_value=None), A)
+
+
+@pytest.mark.parametrize("edges", [[("a", "b", 3), ("b", "c")], [("a", "b"), ("b", "c", 3)]])
+def test_a_missing_weight_among_others_is_refused(edges):
+    for make in (as_graph, Graph.from_edges, shortest_paths):
+        with pytest.raises(ShapeError, match=r"all edges must have a weight or none, got \('\w', '\w'\) for edge [01]"):
+            make(edges)

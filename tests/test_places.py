@@ -7,6 +7,7 @@ import math
 import pickle
 import re
 import sys
+import warnings
 from html.parser import HTMLParser
 
 import networkx as nx
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from apsp import Graph, Result, as_graph, read, shortest_paths, write
-from semiring.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
+from semiring.errors import AmbiguityWarning, DomainError, DTypeError, FormatError, ShapeError, VertexError
 
 EDGES = [("a", "b", 3), ("b", "c", 4)]
 XY = {"a": (6.10, 49.60), "b": (6.12, 49.60), "c": (6.12, 49.62)}
@@ -465,3 +466,43 @@ class TestExplore:
     def test_what_cannot_be_shown_is_refused(self, places, arguments, error, words):
         with pytest.raises(error, match=words):
             shortest_paths(as_graph(EDGES, places=places)).explore(**arguments)
+
+
+class TestBeyond:
+    """Vertices without edges, and points far from all places."""
+
+    @pytest.mark.parametrize("source", [EDGES, {("a", "b"): 3, ("b", "c"): 4}, {"a": {"b": 3}, "b": {"c": 4}}])
+    def test_a_place_without_an_edge_is_a_vertex(self, source):
+        g = as_graph(source, places=XY | {"far": (6.5, 49.9)})
+        assert list(g.labels) == ["a", "b", "c", "far"]
+        assert g.places.tolist()[3] == [6.5, 49.9]
+        r = shortest_paths(g)
+        assert (r.distance("a", "c"), r.distance("a", "far"), r.distance("far", "far")) == (7, math.inf, 0)
+        assert g.nearest(6.49, 49.9) == "far"
+
+    def test_a_matrix_and_a_graph_have_their_vertices(self):
+        places = {0: (6.1, 49.6), 1: (6.2, 49.6), 9: (6.3, 49.7)}
+        assert as_graph(np.array([[0, 2.0], [1.5, 0]]), places=places).n == 2
+        assert as_graph(nx.DiGraph([(0, 1)]), places=places).n == 2
+
+    def test_swapped_coordinates_do_not_pass_without_a_word(self):
+        g = as_graph(EDGES, places=XY)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert g.nearest(6.13, 49.62) == "c"
+            assert as_graph(EDGES, places={"a": (6.1, 49.6)}).nearest(8, 50) == "a"  # one place has no extent
+            assert g.nearest(6.105, 49.59, planar=True) == "a"
+        with pytest.warns(AmbiguityWarning, match=r"got \(49.6, 6.1\), 6.*e\+06 m from the nearest. Swap them"):
+            g.nearest(49.6, 6.1)
+        with pytest.warns(AmbiguityWarning, match=r"within the extent.*got \(49.6, 6.1\), "):
+            g.nearest([6.11, 49.6], [49.6, 6.1], planar=True)
+
+
+@pytest.mark.parametrize("name", ["DATA", "TITLE of DATA", "\\1 \\g<0>", "caf\udce9"])
+def test_any_name_is_a_title(name, tmp_path):
+    g = as_graph(EDGES, places=XY, name=name)
+    r = shortest_paths(as_graph([("DATA", "b\udce9", 3)], places={"DATA": (1, 2), "b\udce9": (2, 3)}, name=name))
+    for each in (shortest_paths(g), r):
+        page = each.explore(save=tmp_path / "page.html")
+        assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
+        assert data_of(page.html)["title"] == name.replace("\udce9", "\\udce9")

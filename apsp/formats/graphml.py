@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from typing import IO, Any
 
@@ -21,7 +20,10 @@ def parse(networkx: Any, file: IO[bytes]) -> Any:
     count = len(re.findall(rb"<(?:[\w.-]+:)?graph[\s>]", data))
     if count > 1:
         raise ValueError(f"{count} graphs")
-    graph = networkx.read_graphml(io.BytesIO(data))
+    # At once, with the name space that some lack: of a file in parts, a long attribute is read again with each part.
+    graph = networkx.parse_graphml(
+        data.replace(b"<graphml>", b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns">')
+    )
     for *_, values in graph.edges(data=True):
         for name, default in graph.graph.get("edge_default", {}).items():
             values.setdefault(name, default)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import IO, Any
 
@@ -13,7 +13,7 @@ from ..labels import Labels
 from ..reading.files import Source
 from ..reading.from_networkx import from_networkx
 from ..reading.options import ANYHOW, Reading
-from .tokens import integral, show
+from .tokens import integral, numbers, seconds, show
 
 
 def reader(parse: Callable[[Any, IO[bytes]], Any], what: str) -> Callable[..., Graph]:
@@ -34,6 +34,8 @@ def reader(parse: Callable[[Any, IO[bytes]], Any], what: str) -> Callable[..., G
                 raise
             except Exception as error:  # a parser meets what its author did not think of
                 raise source.error(f"must be {what}, got {show(str(error) or repr(error), 200)}.") from error
+        _numbers_of(data for *_, data in found.edges(data=True))
+        _numbers_of(found.nodes.values(), ("x", "y"))
         try:
             graph = from_networkx(found, reading)
         except FormatError:
@@ -43,6 +45,22 @@ def reader(parse: Callable[[Any, IO[bytes]], Any], what: str) -> Callable[..., G
         return _numbered(graph)
 
     return read
+
+
+def _numbers_of(elements: Iterable[dict[Any, Any]], names: Iterable[Any] | None = None) -> None:
+    """Make numbers, in place, of attributes that are texts of numbers or durations in all elements, as in a CSV.
+
+    OSMnx saves all attributes as texts.
+    """
+    listed = list(elements)
+    for name in {name: 0 for data in listed for name in data} if names is None else names:
+        having = [data for data in listed if name in data]
+        texts = [data[name] for data in having]
+        if texts and all(isinstance(text, str) for text in texts):
+            values, wrong = numbers(texts)
+            found = values if wrong is None else seconds(texts)
+            for data, value in zip(having, texts if found is None else found.tolist(), strict=True):
+                data[name] = value
 
 
 def _numbered(graph: Graph) -> Graph:

@@ -240,7 +240,7 @@ class Graph:
         Parameters
         ----------
         edges : iterable of tuples, or array of shape (m, 2) or (m, 3)
-            Labels are any hashables; in an array, integers. An edge without a weight among others weighs 1.
+            Labels are any hashables; in an array, integers. All edges have a weight, or none.
         labels : iterable, optional
             All vertices, in the order wanted; needed for those without an edge. By default the labels that occur:
             sorted where they compare with each other, else in order of appearance.
@@ -252,7 +252,7 @@ class Graph:
         Raises
         ------
         ShapeError
-            If an edge is no pair or triple.
+            If an edge is no pair or triple, or some have a weight and others none.
         VertexError
             If an edge names a vertex that `labels` lacks.
         DomainError, DTypeError
@@ -386,6 +386,11 @@ class Graph:
             If a point or a place is not in degrees, without `planar`; or a point is NaN or infinite.
         ShapeError
             If there are not as many lon as lat, in one axis.
+
+        Warns
+        -----
+        AmbiguityWarning
+            If a point is further from the nearest vertex than the places are from one another: it may be swapped.
 
         See Also
         --------

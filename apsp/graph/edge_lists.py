@@ -11,6 +11,7 @@ import numpy as np
 from semiring.arrays import refuse_masked
 from semiring.conversion import exact, from_sequence
 from semiring.errors import DomainError, DTypeError, ShapeError
+from semiring.spelling import came
 
 from ..labels import Labels
 
@@ -20,10 +21,15 @@ def from_tuples(edges: Iterable[Any]) -> tuple[list[tuple[Any, Any]], list[Any] 
     listed = list(edges)
     for index, edge in enumerate(listed):
         if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) not in (2, 3):
-            raise ShapeError(f"Graph: edge {index} must be (u, v) or (u, v, weight), got {edge!r}.")
-    weighted = any(len(edge) == 3 for edge in listed)
-    weights = [edge[2] if len(edge) == 3 else 1 for edge in listed] if weighted else None
-    return [(edge[0], edge[1]) for edge in listed], weights
+            raise ShapeError(f"Graph: edge {index} must be (u, v) or (u, v, weight), got {came(edge)}.")
+    lengths = {len(edge) for edge in listed}
+    if len(lengths) > 1:
+        index = next(k for k, edge in enumerate(listed) if len(edge) == 2)
+        raise ShapeError(
+            f"Graph: all edges must have a weight or none, got {came(listed[index])} for edge {index}. "
+            "Give it a weight."
+        )
+    return [(edge[0], edge[1]) for edge in listed], [edge[2] for edge in listed] if 3 in lengths else None
 
 
 def from_array(edges: np.ndarray) -> tuple[list[tuple[Any, Any]], np.ndarray | None]:
@@ -81,9 +87,18 @@ def numbers(weights: Any) -> np.ndarray:
         # Exact fractions, decimals and NumPy scalars are numbers; None and text are not.
         for index, value in enumerate(array.flat):
             if not hasattr(value, "__float__"):
-                raise DTypeError(f"Graph: weights must be real numbers, got {value!r} on edge {index}.")
+                raise DTypeError(
+                    f"Graph: weights must be real numbers, got {came(value)} on edge {index}. Make numbers of them, "
+                    "as by float(…), or leave them out for unweighted edges."
+                )
         return exact(array, where=where)
-    raise DTypeError(f"Graph: weights must be real numbers that fit 64 bits, got dtype {array.dtype}.")
+    texts = (k for k, value in enumerate(weights) if isinstance(value, (str, bytes)))
+    text = next(texts, None) if array.ndim == 1 else None
+    got = f"dtype {array.dtype}" if text is None else f"{came(weights[text])} on edge {text}"
+    raise DTypeError(
+        f"Graph: weights must be real numbers that fit 64 bits, got {got}. Make numbers of them, as by float(…), or "
+        "leave them out for unweighted edges."
+    )
 
 
 def _seconds(durations: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ They are asked in this order, the most telling sign first; none of the libraries
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from inspect import signature
@@ -35,6 +36,7 @@ from semiring.errors import DTypeError
 
 from .. import formats
 from ..graph import Graph
+from ..labels import Labels
 from ..reading.options import ANYHOW, BY_RULE, Columns, NullValue, Reading, Weight, nulls_of, positional
 from ..reading.positions import places_of
 from .base import Kind
@@ -127,8 +129,9 @@ def as_graph(
         By default the source's own.
     places : path, mapping, array of shape (n, 2), or GeoPandas frame of points, optional
         Where the vertices are, as longitude and latitude or x and y: a file (DIMACS `.co`, points in `.geojson`, a
-        `.csv` with columns such as id, lon, lat), or by label, or in the order of the vertices. By default what the
-        source says: the node attributes `x` and `y` of NetworkX and OSMnx, the ends of lines.
+        `.csv` with columns such as id, lon, lat), or by label, or in the order of the vertices. Labels that a list of
+        edges does not name become vertices without edges; in a file, they are of no concern. By default
+        what the source says: the node attributes `x` and `y` of NetworkX and OSMnx, the ends of lines.
 
     Returns
     -------
@@ -172,6 +175,7 @@ def as_graph(
     if weight is not BY_RULE or unweighted or columns is not None or format is not None:
         _check(kind, reading)
     graph = kind.convert(source, reading)
+    graph = _with_placed(graph, places) if kind.lists else graph
     xy = None if places is None else places_of(places, graph.labels)
     return graph.having(
         directed=directed, weighted=reading.weight is not None, nulls=reading.nulls, name=name, places=xy
@@ -241,6 +245,17 @@ def is_array(source: Any) -> bool:
     (True, False)
     """
     return _kind_of(source, ANYHOW) is kinds()["matrix"]
+
+
+def _with_placed(graph: Graph, places: Any) -> Graph:
+    """The graph with the vertices that have a place and no edge, if any of its own has a place."""
+    places = getattr(places, "geometry", places)
+    if graph.rows is None or not callable(getattr(places, "items", None)):
+        return graph
+    more = [label for label, _ in places.items() if label not in graph.labels]
+    if not more or len(more) == len(places):
+        return graph
+    return replace(graph, n=graph.n + len(more), labels=Labels([*graph.labels, *more]))
 
 
 def _kind_of(source: Any, reading: Reading) -> Kind:

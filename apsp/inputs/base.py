@@ -30,6 +30,8 @@ class Kind:
         `accepts(weight)`: whether a weight other than None is one of these.
     arrays : bool
         Whether NumPy's own arrays may be it: others are not asked about them.
+    lists : bool
+        Whether it lists edges alone, so that a vertex without one is named elsewhere, as among places.
     """
 
     description: str
@@ -39,3 +41,4 @@ class Kind:
     weights: str = ""
     accepts: Callable[[Any], bool] = lambda weight: False
     arrays: bool = False
+    lists: bool = False

@@ -11,7 +11,7 @@ from semiring.errors import DTypeError, VertexError
 
 from ..graph import Graph
 from ..labels import Labels
-from ..reading.from_networkx import attribute
+from ..reading.from_networkx import attribute, require_numbers
 from ..reading.options import Reading, kinds_of
 from .base import Kind
 
@@ -27,7 +27,7 @@ def convert(source: Mapping[Any, Any], reading: Reading) -> Graph:
         except TypeError:
             raise VertexError(f"as_graph: vertices must be hashable, got {name!r} in a list of them.") from None
     rows, cols = (np.array([position[arc[side]] for arc in arcs], dtype=np.int64) for side in (0, 1))
-    weights = _weights([value for _, _, value in arcs], reading) if weighted and reading.weight is not None else None
+    weights = _weights(arcs, reading) if weighted and reading.weight is not None else None
     return Graph.from_arrays(rows, cols, weights, labels=Labels(position))
 
 
@@ -49,8 +49,9 @@ def _arcs(tail: Any, heads: Any, weighted: bool, source: Mapping[Any, Any]) -> I
     return ((tail, head, None) for head in heads)
 
 
-def _weights(values: list[Any], reading: Reading) -> list[Any] | None:
+def _weights(arcs: list[tuple[Any, Any, Any]], reading: Reading) -> list[Any] | None:
     """What stands there; of attributes, the one asked for, or by rule. None where no edge has any."""
+    values = [value for _, _, value in arcs]
     attributes = [isinstance(value, Mapping) for value in values]
     if not any(attributes):
         return values
@@ -61,7 +62,9 @@ def _weights(values: list[Any], reading: Reading) -> list[Any] | None:
             "as_graph: a dict of dicts must hold attributes, got the keys of a multigraph. Pass the graph."
         )
     name = attribute(reading, kinds_of(values))
-    return None if name is None else [value.get(name, 1) for value in values]
+    found = None if name is None else [value.get(name, 1) for value in values]
+    require_numbers(found, name, arcs)
+    return found
 
 
 KIND = Kind(
@@ -70,4 +73,5 @@ KIND = Kind(
     convert,
     weights="the name of an attribute",
     accepts=lambda weight: isinstance(weight, str),
+    lists=True,
 )

@@ -22,4 +22,4 @@ def recognises(source: Any, reading: Reading) -> bool:
     )
 
 
-KIND = Kind("edges as tuples", recognises, lambda source, reading: Graph.from_edges(source))
+KIND = Kind("edges as tuples", recognises, lambda source, reading: Graph.from_edges(source), lists=True)

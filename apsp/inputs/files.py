@@ -31,4 +31,5 @@ KIND = Kind(
     columns=True,
     weights="the name or position of a column, or the name of an attribute",
     accepts=lambda weight: isinstance(weight, (str, int)),
+    lists=True,
 )

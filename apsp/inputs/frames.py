@@ -11,6 +11,7 @@ from semiring import dtypes
 from semiring.catalog import min_plus
 from semiring.conversion import conform
 from semiring.errors import DTypeError, FormatError, ShapeError
+from semiring.spelling import came
 
 from ..formats.tokens import seconds
 from ..graph import Graph
@@ -138,9 +139,10 @@ class _Table:
             weights = None if lasting or column.dtype.is_numeric() else _durations(column)
             if weights is None and not (lasting or column.dtype.is_numeric()):
                 way = "weight=None for unweighted edges" if reading.weight is BY_RULE else "another column"
+                first = came(column.to_list()[0]) if len(column) else "none"
                 raise refuse(
-                    f"a weight must be a number, or a duration hh:mm:ss in every row, got the column {name!r} of "
-                    f"{column.dtype}. Say {way}."
+                    f"a weight must be a number, or a duration hh:mm:ss in every row, got {first} in row 0 of "
+                    f"the column {came(name)} of {column.dtype}. Make numbers of it, or say {way}."
                 )
             self._require_complete(chosen.weight, "a weight must be a number")
             weights = _numbers(column) if weights is None else weights
@@ -204,4 +206,5 @@ KIND = Kind(
     columns=True,
     weights="the name or position of a column",
     accepts=lambda weight: isinstance(weight, (str, int)),
+    lists=True,
 )

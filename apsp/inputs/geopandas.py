@@ -47,4 +47,5 @@ KIND = Kind(
     columns=True,
     weights="the name of a column",
     accepts=lambda weight: isinstance(weight, str),
+    lists=True,
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..graph import Graph
-from ..reading.from_networkx import attribute
+from ..reading.from_networkx import attribute, require_numbers
 from ..reading.options import BY_RULE, Reading
 from .base import Kind
 
@@ -25,6 +25,7 @@ def convert(source: Any, reading: Reading) -> Graph:
     weights = None if weight is None else attributes[weight]
     if weights is not None and reading.weight is BY_RULE:
         weights = [1 if value is None else value for value in weights]
+    require_numbers(weights, weight, [[v if labels is None else labels[v] for v in pair] for pair in ends.tolist()])
     graph_name = str(source["name"]) if "name" in source.attributes() else ""
     return Graph.from_arrays(
         ends[:, 0],

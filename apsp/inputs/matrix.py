@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import ShapeError
+from semiring.spelling import came
 from semiring.types import Array
 
 from ..graph import Graph
@@ -24,8 +25,8 @@ def recognises(source: Any, reading: Reading) -> bool:
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """The matrix; refused where it may as well be edges, unless it is declared which of its entries are none."""
-    graph = Graph.from_matrix(source)
+    """The matrix, named as an xarray is; refused where it may be edges, unless it is said which entries are none."""
+    graph = Graph.from_matrix(source, labels=_labels(source))
     if reading.nulls is None and not isinstance(source, (list, tuple)) and may_be_edges(graph.dense):
         rows = graph.n
         raise ShapeError(
@@ -33,6 +34,20 @@ def convert(source: Any, reading: Reading) -> Graph:
             "Graph.from_matrix(A) for the matrix, Graph.from_edges(A) for the edges."
         )
     return graph
+
+
+def _labels(source: Any) -> list[Any] | None:
+    """The names that an xarray has along both of its dimensions, or along one; None where it has none."""
+    coords, dims = getattr(source, "coords", None), getattr(source, "dims", ())
+    if coords is None or len(dims) != 2:
+        return None
+    rows, cols = (np.asarray(coords[name]).tolist() if name in coords else None for name in dims)
+    if rows is not None and cols is not None and rows != cols:
+        raise ShapeError(
+            f"as_graph: a matrix must have the same names along both axes, got {came(rows)} and {came(cols)}. "
+            "Pass source.values for one without names."
+        )
+    return cols if rows is None else rows
 
 
 def may_be_edges(A: Array) -> bool:

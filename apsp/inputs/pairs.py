@@ -41,4 +41,6 @@ def _is_series(source: Any) -> bool:
     return type(source).__module__.partition(".")[0] == "pandas" and type(source).__name__ == "Series"
 
 
-KIND = Kind("weights by pairs, as {(u, v): weight} or a pandas Series with two index levels", recognises, convert)
+KIND = Kind(
+    "weights by pairs, as {(u, v): weight} or a pandas Series with two index levels", recognises, convert, lists=True
+)

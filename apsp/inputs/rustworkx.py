@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..graph import Graph
-from ..reading.from_networkx import attribute
+from ..reading.from_networkx import attribute, require_numbers
 from ..reading.options import Reading, kinds_of
 from .base import Kind
 
@@ -35,6 +35,7 @@ def convert(source: Any, reading: Reading) -> Graph:
         name = attribute(reading, kinds_of(mappings))
         if name is not None or len(mappings) < sum(data is not None for data in payloads_of_edges):
             weights = [_weight(data, name) for data in payloads_of_edges]
+            require_numbers(weights, name, [(payloads[u], payloads[v]) if named else (u, v) for u, v, _ in arcs])
     rows, cols = (np.array([arc[side] for arc in arcs], dtype=np.int64) for side in (0, 1))
     labels = payloads if named and payloads else places
     return Graph.from_arrays(rows, cols, weights, n=len(places), labels=labels, directed=hasattr(source, "in_degree"))

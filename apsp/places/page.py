@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -72,8 +73,8 @@ def page(
     # In a script element nothing but `<` could end it, or begin a comment; JSON has another way to write it.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     source = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
-    head, tail = source.replace("TITLE", escape(data["title"])).split("DATA")
-    return Page(f"{head}{text}{tail}")
+    filled = {"TITLE": escape(data["title"]), "DATA": text}
+    return Page(re.sub("TITLE|DATA", lambda word: filled[word[0]], source))
 
 
 def _on_page(xy: np.ndarray, planar: bool) -> np.ndarray:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from semiring.errors import DomainError, ShapeError
+from semiring.errors import AmbiguityWarning, DomainError, ShapeError
 
+from ..log import warn
 from . import GIVE, RADIUS, require_degrees
 
 
@@ -45,7 +46,22 @@ class Snapping:
             raise DomainError("Graph.nearest: points must be finite, got NaN or inf. Leave such points out.")
         apart, found = self.tree.query(self._points(at))
         metres = apart if self.planar else 2 * RADIUS * np.arcsin(np.minimum(apart / 2, 1))
+        self._warn_of_strangers(at, np.asarray(metres))
         return np.asarray(self.placed[found]), np.asarray(metres)
+
+    def _warn_of_strangers(self, at: np.ndarray, apart: np.ndarray) -> None:
+        """Warn of a point further from all vertices than these are from one another."""
+        extent = np.linalg.norm(np.ptp(self.tree.data, axis=0)) * (1 if self.planar else RADIUS)
+        far = np.ravel(apart) > extent
+        if len(self.placed) > 1 and far.any():
+            point, distance = at.reshape(-1, 2)[far][0], np.ravel(apart)[far][0]
+            unit = "" if self.planar else " m"
+            warn(
+                f"Graph.nearest: a point must be within the extent of the places, {extent:.6g}{unit} across, got "
+                f"{tuple(point.tolist())}, {distance:.6g}{unit} from the nearest. Swap them if they are latitude and "
+                "longitude; distances=True tells how far each is.",
+                AmbiguityWarning,
+            )
 
     def _points(self, xy: np.ndarray) -> np.ndarray:
         if self.planar:

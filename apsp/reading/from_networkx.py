@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
 from semiring.errors import DTypeError
+from semiring.spelling import came
 from semiring.types import Weight
 
 from ..graph import Graph
@@ -42,6 +44,7 @@ def from_networkx(source: Any, reading: Reading = ANYHOW) -> Graph:
     rows, cols = (_integers([position[arc[side]] for arc in arcs]) for side in (0, 1))
     weight = attribute(reading, kinds_of(data for _, _, data in arcs)) if arcs else None
     values = None if weight is None else [data.get(weight, 1) for _, _, data in arcs]
+    require_numbers(values, weight, arcs)
     return Graph.from_arrays(rows, cols, values, labels=names, directed=directed, name=name).having(places=places)
 
 
@@ -73,6 +76,22 @@ def attribute(reading: Reading, kinds: Mapping[Any, Set[type]]) -> Any:
     if reading.named and reading.weight not in kinds:
         raise missing(reading.weight, sorted(map(str, kinds)))
     return reading.weight
+
+
+def require_numbers(values: Sequence[Any] | None, name: Any, ends: Sequence[Sequence[Any]]) -> None:
+    """Refuse what is no number, with the attribute `name` and the `ends` (u, v, …) of the edge that has it.
+
+    Raises
+    ------
+    DTypeError
+    """
+    for value, (u, v, *_) in zip(values, ends, strict=True) if values else ():
+        if not hasattr(value, "__float__") and not isinstance(value, timedelta):
+            raise DTypeError(
+                f"as_graph: weights must be real numbers, got {came(value)} under {came(name)} on the edge "
+                f"{came(u)} → {came(v)}. Make numbers of them, as by float(…), or say weight= another attribute, "
+                "weight=None for unweighted edges."
+            )
 
 
 def missing(weight: Weight, attributes: list[str]) -> DTypeError:

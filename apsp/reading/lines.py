@@ -10,6 +10,7 @@ import numpy as np
 from ..graph import Graph
 from ..labels import number_pairs
 from .directions import direction_columns, turned
+from .from_networkx import require_numbers
 from .options import BY_RULE, SOURCES, TARGETS, Reading, choose_attribute, kinds_of
 
 #: The first and the last coordinates of a line; None where there is none.
@@ -78,6 +79,7 @@ def from_lines(
     if lacking is not None:
         raise refuse(f"a line must have a weight, got none under {weight!r} in feature {lacking}. Leave it out.")
     weights = None if weight is None else [p[weight] for p in properties]
+    require_numbers(weights, weight, pairs)
     graph = Graph.from_arrays(rows, cols, weights, labels=labels)
     columns = {name: [p.get(name) for p in properties] for name in which}
     graph = turned(graph, columns, reading, lambda problem, row: refuse(f"{problem} (feature {row})"))
