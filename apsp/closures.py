@@ -13,6 +13,7 @@ from semiring.algebra import Semiring
 from semiring.catalog import get
 from semiring.gradients import TIES, ties_error
 from semiring.observed import Callback
+from semiring.spelling import came
 from semiring.tiles import TileStore
 from semiring.types import Array, DType
 
@@ -205,7 +206,7 @@ def closure(
         raise ties_error(ties, "closure")
     large = {"memory": memory, "checkpoint": checkpoint, "output": output, "gpus": gpus}
     if steps and large != dict.fromkeys(large):
-        got = ", ".join(f"{name}={value!r}" for name, value in large.items() if value is not None)
+        got = ", ".join(f"{name}={came(value)}" for name, value in large.items() if value is not None)
         raise ValueError(
             "closure: steps=True must be without memory=, checkpoint=, output= and gpus=, which are for large "
             f"matrices, got {got}. Leave steps out, or those."

@@ -14,6 +14,7 @@ from semiring.backend import device_of
 from semiring.devices import host, is_plain, module, on_device
 from semiring.errors import DomainError, ShapeError
 from semiring.memory import require
+from semiring.spelling import came
 from semiring.types import Array
 
 from .engines.base import Edges
@@ -233,13 +234,13 @@ def _columns(demand: Any) -> tuple[list[Any], list[Any], list[Any]]:
             )
         return named["origin"], named["destination"], named["trips"]
     if not isinstance(demand, Iterable):
-        raise ShapeError(f"flows: demand must be an array, a table, a mapping or triples, got {demand!r}.")
+        raise ShapeError(f"flows: demand must be an array, a table, a mapping or triples, got {came(demand)}.")
     listed = [(*pair, q) for pair, q in demand.items()] if isinstance(demand, Mapping) else list(demand)
     for k, triple in enumerate(listed):
         if not isinstance(triple, tuple | list) or len(triple) != 3:
             raise ShapeError(
                 f"flows: demand must be triples (origin, destination, trips), or lead from pairs to trips, got "
-                f"{triple!r} at {k}. A table of all pairs is an array."
+                f"{came(triple)} at {k}. A table of all pairs is an array."
             )
     return [u for u, _, _ in listed], [v for _, v, _ in listed], [q for _, _, q in listed]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from semiring.memory import require
+from semiring.spelling import came
 
 from .graph import Graph
 
@@ -372,19 +373,21 @@ def _weights(rng: np.random.Generator, size: int, weights: tuple[float, float] |
         return None
     low, high = weights
     if not (low <= high and math.isfinite(high - low)):
-        raise ValueError(f"random_graph: weights must be (low, high), finite, with low ≤ high, got {weights}.")
+        raise ValueError(f"random_graph: weights must be (low, high), finite, with low ≤ high, got {came(weights)}.")
     if not integer:
         return rng.uniform(low, high, size=size)
     if low != int(low) or high != int(high):
-        raise ValueError(f"random_graph: integer weights must have integer bounds, got {weights}. Pass integer=False.")
+        raise ValueError(
+            f"random_graph: integer weights must have integer bounds, got {came(weights)}. Pass integer=False."
+        )
     if not -(2**63) <= low <= high < 2**63:
-        raise ValueError(f"random_graph: integer weights must fit int64, got {weights}. Pass integer=False.")
+        raise ValueError(f"random_graph: integer weights must fit int64, got {came(weights)}. Pass integer=False.")
     return rng.integers(int(low), int(high), size=size, endpoint=True)
 
 
 def _require(what: str, name: str, size: int) -> None:
     if not (hasattr(size, "__index__") and size >= 0):
-        raise ValueError(f"{what}: {name} must be an integer of 0 or more, got {size!r}.")
+        raise ValueError(f"{what}: {name} must be an integer of 0 or more, got {came(size)}.")
 
 
 #: What making a graph of that many edges holds, in bytes an edge: ends, weights, and a second copy of the ends.
@@ -399,4 +402,4 @@ def _drawing(seed: int | np.random.Generator, where: str) -> np.random.Generator
     try:
         return np.random.default_rng(seed)
     except (ValueError, TypeError):
-        raise ValueError(f"{where}: seed must be an integer from 0 on, or a Generator, got {seed!r}.") from None
+        raise ValueError(f"{where}: seed must be an integer from 0 on, or a Generator, got {came(seed)}.") from None

@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from semiring.errors import ShapeError, VertexError
-from semiring.spelling import did_you_mean
+from semiring.spelling import came, did_you_mean
 from semiring.types import Label
 
 
@@ -135,7 +135,9 @@ class Labels(Sequence[Label]):
         """
         one = labels.item() if isinstance(labels, np.ndarray) and not labels.ndim else labels
         if isinstance(one, (str, bytes)) or not isinstance(one, Iterable):
-            raise TypeError(f"{where}: vertices must be a list or an array of labels, got {one!r}. Pass [{one!r}].")
+            raise TypeError(
+                f"{where}: vertices must be a list or an array of labels, got {came(one)}. Pass [{came(one)}]."
+            )
         if isinstance(labels, np.ndarray) and labels.ndim > 1:
             raise ShapeError(
                 f"{where}: vertices must be in a list or in an array of one axis, got shape {labels.shape}. "
@@ -165,7 +167,7 @@ class Labels(Sequence[Label]):
         if found is None:
             raise VertexError(self._unknown(text))
         if found < 0:
-            raise VertexError(f"{self._what}: a text must be one vertex, got {text!r}, as which two are written.")
+            raise VertexError(f"{self._what}: a text must be one vertex, got {came(text)}, as which two are written.")
         return found
 
     def find_text(self, text: str) -> int | None:
@@ -246,7 +248,7 @@ class Labels(Sequence[Label]):
                 f"{self._what}: labels must be hashable (integers, strings, tuples, …), got {error}."
             ) from None
         first = next(name for index, name in enumerate(self._names) if self._position[name] != index)
-        raise VertexError(f"{self._what}: labels must be distinct, got {first!r} twice.")
+        raise VertexError(f"{self._what}: labels must be distinct, got {came(first)} twice.")
 
 
 def _as_range(names: tuple[Label, ...]) -> range | tuple[Label, ...]:

@@ -19,6 +19,7 @@ from semiring.arrays import take_in
 from semiring.catalog import min_plus
 from semiring.devices import module, on_device
 from semiring.errors import AlgebraError, DomainError, DTypeError, NoPathError, ShapeError
+from semiring.spelling import came
 from semiring.types import Array, Blocks, Label, Scalar
 
 if TYPE_CHECKING:
@@ -168,8 +169,8 @@ class Totals:
         if self.apart is not None:
             u, v = self.apart if names is None else (side[x] for side, x in zip(names, self.apart, strict=True))
             raise NoPathError(
-                f"{where}: every vertex must reach every other one, got no path from {u!r} to {v!r}. Take the largest "
-                "(strongly) connected component, or global_efficiency and closeness, which allow for it."
+                f"{where}: every vertex must reach every other one, got no path from {came(u)} to {came(v)}. Take the "
+                "largest (strongly) connected component, or global_efficiency and closeness, which allow for it."
             )
         return self
 

@@ -15,6 +15,7 @@ from semiring.devices import module, on_device
 from semiring.gradients import asked_by
 from semiring.memory import require
 from semiring.product import common
+from semiring.spelling import came
 from semiring.survey import survey
 from semiring.types import DType
 
@@ -61,8 +62,8 @@ def closed_together(
     for name, value in others.items():
         if value is not None and value is not False:
             raise ValueError(
-                f"closure: {name} must be left out of a list of matrices, got {name}={value!r}. Pass one matrix at a "
-                "time, or an array of shape (batch, n, n)."
+                f"closure: {name} must be left out of a list of matrices, got {name}={came(value)}. Pass one matrix "
+                "at a time, or an array of shape (batch, n, n)."
             )
     s, nulls = get(semiring), nulls_of(null_value)
     work = {"schedule": schedule, "block": block, "device": device, "threads": threads, "per_thread": per_thread}

@@ -11,6 +11,7 @@ from semiring.compiling import Missing
 from semiring.dtypes import name as name_of
 from semiring.errors import AlgebraError, ShapeError
 from semiring.memory import shown
+from semiring.spelling import came
 
 from . import estimates, schedules
 from .display import notebook
@@ -193,7 +194,7 @@ def make_plan(
     if not 0 <= n <= _LARGEST:
         raise ShapeError(f"plan: the number of vertices must lie in 0 … {_LARGEST}, got {n}.")
     if block is not None and not (hasattr(block, "__index__") and block >= 1):
-        raise ValueError(f"plan: block must be an integer of at least 1, got {block!r}.")
+        raise ValueError(f"plan: block must be an integer of at least 1, got {came(block)}.")
     chosen = block or ops.pivot
     chosen = -(-chosen // ops.grain) * ops.grain
     if schedule == "auto":

@@ -21,6 +21,7 @@ from semiring.bits import BitMatrix
 from semiring.devices import on_device
 from semiring.errors import DTypeError, ShapeError
 from semiring.memory import require
+from semiring.spelling import came
 from semiring.survey import Survey, fast, survey, united
 from semiring.types import Array, DType
 
@@ -248,7 +249,7 @@ def pose_bits(A: BitMatrix, s: Semiring, dtype: DType, device: str | None, overw
         raise ShapeError(f"closure: A must be square, got a BitMatrix of shape {A.shape}.")
     home = location(A)
     if device not in (None, home):
-        raise DTypeError(f"closure: a BitMatrix is closed on its own device, {home}, got device={device!r}.")
+        raise DTypeError(f"closure: a BitMatrix is closed on its own device, {home}, got device={came(device)}.")
     return Problem(A, s, home, Memory.OVERWRITE if overwrite else Memory.READ_ONLY, Survey(0, 1, True))
 
 

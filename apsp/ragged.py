@@ -15,6 +15,7 @@ from semiring.devices import host, module, on_device, to_device
 from semiring.errors import DomainError, DTypeError, ShapeError, VertexError
 from semiring.memory import require
 from semiring.sparse import Hops
+from semiring.spelling import came
 from semiring.types import Array
 
 from .closures import closure
@@ -84,7 +85,7 @@ def hops(graphs: Any, *, unreachable: int = -1, limit: int | None = None, paths:
     """
     for name, value, low in (("unreachable", unreachable, -(2**15)), ("limit", limit, 0), ("paths", paths, 1)):
         if value is not None and not (isinstance(value, (int, np.integer)) and low <= value < 2**15):
-            raise DomainError(f"hops: {name} must be an integer from {low} to 32,767, got {value!r}.")
+            raise DomainError(f"hops: {name} must be an integer from {low} to 32,767, got {came(value)}.")
     kind, A, sizes = _adjacent(graphs)
     with on_device(A):
         xp, (count, n, _) = module(A), A.shape

@@ -19,7 +19,7 @@ import numpy as np
 from semiring.compiling import Missing, expected, uncounted
 from semiring.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
 from semiring.memory import LEAST, available, granted, require, shown
-from semiring.spelling import did_you_mean
+from semiring.spelling import came, did_you_mean
 
 from . import engines
 from .display import output
@@ -194,37 +194,40 @@ def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
     names = engines.names()
     if wants.engine not in ("auto", *names):
         hint = did_you_mean(wants.engine, names)
-        raise ValueError(f"{wants.where}: engine must be one of auto, {', '.join(names)}, got {wants.engine!r}.{hint}")
+        raise ValueError(
+            f"{wants.where}: engine must be one of auto, {', '.join(names)}, got {came(wants.engine)}.{hint}"
+        )
     if wants.engine == "auto":
         found = [k for k in kinds if k.orders]
     else:
         found = [k for k in kinds if wants.engine in (k.name, k.answers_to)]
     if not found and not question.is_graph:
         raise ValueError(
-            f"{wants.where}: engine={wants.engine!r} takes a graph, got a matrix. Pass a graph, or leave it out."
+            f"{wants.where}: engine={came(wants.engine)} takes a graph, got a matrix. Pass a graph, or leave it out."
         )
     if not found:
         able = " or ".join(f"engine={name!r}" for name in dict.fromkeys(k.answers_to or k.name for k in kinds))
         what = "memory=, checkpoint= and output= come" if wants.gpus is None else "gpus= comes"
         way = "Take another engine." if wants.gpus is None else "Leave gpus out: one device searches."
-        raise ValueError(f"{wants.where}: {what} with {able}, got engine={wants.engine!r}. {way}")
+        raise ValueError(f"{wants.where}: {what} with {able}, got engine={came(wants.engine)}. {way}")
     kind = found[0]
     if wants.hub_labels and kind.name != "elimination":
         raise ValueError(
             f"{wants.where}: hub_labels=True comes with engine='elimination' on one device, got engine="
-            f"{wants.engine!r}{'' if wants.gpus is None else ' with gpus='}. Leave one of them out."
+            f"{came(wants.engine)}{'' if wants.gpus is None else ' with gpus='}. Leave one of them out."
         )
     if wants.scheduled and not kind.schedules:
         raise ValueError(
-            f"{wants.where}: a schedule and a block are the dense closure's, got them with engine={kind.name!r}. "
+            f"{wants.where}: a schedule and a block are the dense closure's, got them with engine={came(kind.name)}. "
             "Leave one of them out."
         )
     if question.is_graph and question.device not in kind.devices:
         raise DeviceError(
-            f"{wants.where}: engine={kind.name!r} computes on the CPU, got device={wants.device!r}. Leave it out."
+            f"{wants.where}: engine={came(kind.name)} computes on the CPU, got device={came(wants.device)}. "
+            "Leave it out."
         )
     if why := kind.refuses(question):
-        raise AlgebraError(f"{wants.where}: engine={kind.name!r} {why}. Leave it out.")
+        raise AlgebraError(f"{wants.where}: engine={came(kind.name)} {why}. Leave it out.")
     return kind
 
 

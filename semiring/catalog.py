@@ -14,7 +14,7 @@ import numpy as np
 
 from .algebra import FLOATS, NUMBERS, Op, Semiring, Star, Variant
 from .errors import AlgebraError
-from .spelling import did_you_mean
+from .spelling import came, did_you_mean
 
 INF = math.inf
 
@@ -232,7 +232,8 @@ def get(semiring: str | Semiring) -> Semiring:
     except (KeyError, TypeError):
         known = ", ".join(f"{s.name} ({', '.join(s.aliases)})" if s.aliases else s.name for s in CATALOG)
         raise AlgebraError(
-            f"get: semiring must be a Semiring or one of {known}; got {semiring!r}.{did_you_mean(semiring, _names())} "
+            f"get: semiring must be a Semiring or one of {known}; got {came(semiring)}."
+            f"{did_you_mean(semiring, _names())} "
             "Your own is one declaration: see examples/own_semiring.py; semiring.load finds it in a file."
         ) from None
 
@@ -281,7 +282,7 @@ def load(place: str) -> Semiring:
     """
     path, name = _split(place)
     if not path.is_file():
-        raise FileNotFoundError(errno.ENOENT, f"a Python file with a semiring is needed, for {place!r}", str(path))
+        raise FileNotFoundError(errno.ENOENT, f"a Python file with a semiring is needed, for {came(place)}", str(path))
     found = _semirings_of(path)
     if name in found or (not name and len(found) == 1):
         return found[name] if name else next(iter(found.values()))

@@ -24,6 +24,7 @@ from .errors import DTypeError, ShapeError
 from .gradients import TIES, asked_by, ties_error
 from .product import multiplied, sent
 from .saturation import holding, narrowed, widened
+from .spelling import came
 from .survey import survey
 from .types import Array, DType
 
@@ -327,7 +328,7 @@ def power(
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ShapeError(f"power: A must be square, got shape {shape}.")
     if not isinstance(k, (int, np.integer)) or k < 0:
-        raise ValueError(f"power: k must be an integer of at least 0 (a semiring has no inverses), got {k!r}.")
+        raise ValueError(f"power: k must be an integer of at least 0 (a semiring has no inverses), got {came(k)}.")
     if taken is None:
         return sparse_power(A, int(k), s, dtype, device, threads)
     with on_device(taken.array):

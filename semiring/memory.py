@@ -12,6 +12,7 @@ from typing import Any
 
 from .cgroups import hierarchies, read_text
 from .errors import MemoryNeeded
+from .spelling import came
 
 #: Up to so many bytes free memory is not queried: the query takes longer than so small a computation.
 LEAST = 1 << 20
@@ -136,7 +137,7 @@ def parsed(text: str | int, name: str = "memory") -> int:
         return text
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgtp]?)(i?)b?)\s*", str(text).lower())
     if found is None:
-        raise ValueError(f'{name} must be a number of bytes such as "16GiB" or "500 MB", got {text!r}.')
+        raise ValueError(f'{name} must be a number of bytes such as "16GiB" or "500 MB", got {came(text)}.')
     number, unit, binary = found.groups()
     return int(float(number) * (1024 if binary else 1000) ** " kmgtp".index(unit or " "))
 

@@ -10,6 +10,7 @@ from . import dtypes
 from .algebra import Semiring
 from .catalog import get
 from .errors import AlgebraError, DTypeError
+from .spelling import came
 from .types import DType
 
 
@@ -67,7 +68,7 @@ def random_matrix(
     if dtype.name not in s.dtypes:
         raise DTypeError(f"random_matrix: {s.name} is defined on {', '.join(s.dtypes)}, got {dtype}.")
     if not 0 <= density <= 1:
-        raise ValueError(f"random_matrix: density must lie in 0 … 1, got {density!r}.")
+        raise ValueError(f"random_matrix: density must lie in 0 … 1, got {came(density)}.")
     entries = s.draw(rng, shape) if s.draw is not None else rng.choice(_harmless(s, dtype), shape)
     matrix: np.ndarray = np.asarray(entries).astype(dtype)
     if density < 1:

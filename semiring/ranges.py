@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .spelling import came
+
 
 def local(span: slice, within: slice) -> slice:
     """A range as one of what begins with `within`."""
@@ -76,8 +78,8 @@ def sliced(key: Any, size: int, *, where: str) -> slice:
     slice(6, 9, None)
     """
     if not isinstance(key, slice):
-        raise IndexError(f"{where}: a slice is required, got {key!r}.")
+        raise IndexError(f"{where}: a slice is required, got {came(key)}.")
     start, stop, step = key.indices(size)
     if step != 1:
-        raise IndexError(f"{where}: slices must have step 1, got {key!r}.")
+        raise IndexError(f"{where}: slices must have step 1, got {came(key)}.")
     return slice(start, max(start, stop))

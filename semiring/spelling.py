@@ -49,7 +49,7 @@ def did_you_mean(came: object, known: Iterable[str]) -> str:
     >>> did_you_mean("roof", ["min_plus"])
     ''
     """
-    names, text = list(known), str(came)
+    names, text = list(known), came if isinstance(came, str) and len(came) <= 60 else ""
     found = (get_close_matches(word, names) for word in dict.fromkeys((text, text.casefold())))
     close = next(filter(None, found), [])
     return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""

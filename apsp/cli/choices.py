@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from semiring.spelling import came
+
 if TYPE_CHECKING:
     from semiring.algebra import Semiring
 
@@ -36,7 +38,9 @@ class OneOf(click.ParamType):
             from semiring.spelling import did_you_mean
 
             hint = did_you_mean(value, known)
-            raise ValueError(f"{self.name} must be one of {', '.join(known)}, got {value!r}.{hint}")  # ends in one line
+            raise ValueError(
+                f"{self.name} must be one of {', '.join(known)}, got {came(value)}.{hint}"
+            )  # ends in one line
         return value
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
@@ -108,7 +112,7 @@ class NullValueType(click.ParamType):
                 return read(value)
             except ValueError:
                 continue
-        raise ValueError(f"--null-value must be a number, such as 0, or none, got {value!r}.")
+        raise ValueError(f"--null-value must be a number, such as 0, or none, got {came(value)}.")
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Common values with this prefix."""

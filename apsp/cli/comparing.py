@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from semiring.spelling import came
+
 from ..display.terminal import Meter, show_table
 from . import graphs
 from .answers import no_progress, quiet
@@ -99,7 +101,7 @@ def _sizes(sizes: str | None, from_n: int | None, to_n: int | None) -> list[int]
             found = []
         if not found or min(found) < 1 or from_n is not None or to_n is not None:
             raise click.UsageError(
-                f"compare: --sizes must be numbers such as 128,256,512, on their own, got {sizes!r}."
+                f"compare: --sizes must be numbers such as 128,256,512, on their own, got {came(sizes)}."
             )
         return found
     if from_n is None and to_n is None:

@@ -17,6 +17,7 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.catalog import get
 from semiring.random import random_matrix
+from semiring.spelling import came
 from semiring.types import Array, DType
 
 from ..convergence import saturation
@@ -207,7 +208,7 @@ def compare_sizes(
     """
     s = get(semiring)
     if graph not in ("random", "cycle"):
-        raise ValueError(f"compare: graph must be random or cycle, got {graph!r}.")
+        raise ValueError(f"compare: graph must be random or cycle, got {came(graph)}.")
     sizes = sorted(set(sizes))
     found = _contenders(schedules, kernels, devices, threads, block)
     rows: list[Row] = []

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from semiring.spelling import came
+
 from ..display.terminal import aligned
 from ..result.drawing import canvas
 
@@ -41,7 +43,7 @@ def text(comparison: Comparison) -> str:
 def plot(comparison: Comparison, ax: Any, quantity: str, *, save: str | Path | None, dpi: int) -> Any:
     """Draw a row's quantity over n; see `Comparison.plot`."""
     if quantity not in QUANTITIES:
-        raise ValueError(f"plot: quantity must be one of {', '.join(QUANTITIES)}, got {quantity!r}.")
+        raise ValueError(f"plot: quantity must be one of {', '.join(QUANTITIES)}, got {came(quantity)}.")
     with canvas(ax, save, size=(8, 5.5), dpi=dpi) as axes:
         for contender in dict.fromkeys(row.contender for row in comparison.rows):
             points = [

@@ -13,6 +13,7 @@ from semiring.algebra import Semiring
 from semiring.backend import Backend, bind, cuda_available, device_of
 from semiring.catalog import get
 from semiring.observed import Clock, Observed, Traffic
+from semiring.spelling import came
 from semiring.survey import fast, survey
 from semiring.types import Array, DType
 from semiring.verbs import VERBS
@@ -99,7 +100,7 @@ def _several(given: int | Sequence[int], name: str) -> list[int]:
     """One number or several, each at least 1."""
     numbers = list(given) if isinstance(given, Sequence) else [given]
     if not numbers or any(not hasattr(x, "__index__") or x < 1 for x in numbers):
-        raise ValueError(f"compare: {name} must be numbers of at least 1, got {given!r}.")
+        raise ValueError(f"compare: {name} must be numbers of at least 1, got {came(given)}.")
     return [int(x) for x in numbers]
 
 

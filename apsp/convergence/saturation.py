@@ -18,6 +18,7 @@ from semiring.devices import host, module
 from semiring.errors import DomainError
 from semiring.memory import require
 from semiring.saturation import FLOATS, extremes
+from semiring.spelling import came
 from semiring.survey import Survey
 from semiring.types import Array
 
@@ -83,7 +84,7 @@ def refuse(
         if wrong.any():
             k, j = np.argwhere(wrong)[0]
             u, v = labels[int(sources[bad[k]])], labels[int(j)]
-            raise too_far(f"a walk from {u!r} to {v!r} that goes beyond ±{info.max}", dtype, where=where)
+            raise too_far(f"a walk from {came(u)} to {came(v)} that goes beyond ±{info.max}", dtype, where=where)
 
 
 def too_far(got: str, dtype: np.dtype, *, where: str) -> DomainError:

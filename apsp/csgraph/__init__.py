@@ -22,6 +22,7 @@ import scipy.sparse.csgraph as _scipys
 from scipy.sparse.csgraph import NegativeCycleError
 
 from semiring.observed import Callback
+from semiring.spelling import came
 from semiring.types import Array, DType
 
 from .graphs import csgraph_from_dense, csgraph_from_masked, csgraph_to_dense
@@ -147,7 +148,7 @@ def shortest_path(
     (array([0., 2., 4.]), array([-9999,     0,     1], dtype=int32))
     """
     if method not in _METHODS:
-        raise ValueError(f"shortest_path: method must be one of {', '.join(_METHODS)}, got {method!r}.")
+        raise ValueError(f"shortest_path: method must be one of {', '.join(_METHODS)}, got {came(method)}.")
     if method == "FW" and indices is not None:
         raise ValueError("shortest_path: method 'FW' gives all rows, got indices. Leave them out, or the method.")
     # SciPy's own choice, which matters to it where zeros are not masked.

@@ -14,6 +14,7 @@ from semiring.devices import host
 from semiring.errors import DTypeError
 from semiring.memory import require
 from semiring.observed import Callback
+from semiring.spelling import came
 from semiring.types import Array, DType
 
 from .. import estimates, road
@@ -56,7 +57,7 @@ def answer(
     `dense` says whether SciPy would take Floyd–Warshall.
     """
     if device not in (None, "cpu", "cuda"):
-        raise errors.DeviceError(f"{where}: device must be 'cpu' or 'cuda', got {device!r}.")
+        raise errors.DeviceError(f"{where}: device must be 'cpu' or 'cuda', got {came(device)}.")
     plain = directed and not (return_predecessors or unweighted or min_only or callback) and device != "cuda"
     if plain and indices is not None and (D := _few(csgraph, indices, dtype, threads, where)) is not None:
         D[limit < D] = np.inf

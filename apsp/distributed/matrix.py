@@ -20,6 +20,7 @@ from semiring.errors import AlgebraError, DTypeError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
 from semiring.ranges import local, meet, sliced
+from semiring.spelling import came
 from semiring.survey import Survey, fast, survey, united
 from semiring.tiles import TileStore
 from semiring.types import Array, DType
@@ -499,7 +500,7 @@ class DistributedMatrix:
 
 def _pair(key: object) -> tuple[Any, Any]:
     if not isinstance(key, tuple) or len(key) != 2:
-        raise IndexError(f"DistributedMatrix: rows and columns are required, M[a:b, c:d], got {key!r}.")
+        raise IndexError(f"DistributedMatrix: rows and columns are required, M[a:b, c:d], got {came(key)}.")
     return key
 
 

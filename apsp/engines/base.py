@@ -12,6 +12,7 @@ import numpy as np
 from semiring.devices import host, to_device
 from semiring.memory import require
 from semiring.pickling import uncached
+from semiring.spelling import came
 from semiring.types import Array, Blocks
 
 from .. import estimates
@@ -257,7 +258,7 @@ class Engine(ABC):
         """
         if not self.stored:
             raise ValueError(
-                f"hub_labels: hub labels are those of engine='elimination', got engine={self.name!r}. Say "
+                f"hub_labels: hub labels are those of engine='elimination', got engine={came(self.name)}. Say "
                 "shortest_paths(graph, hub_labels=True)."
             )
 

@@ -11,6 +11,7 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.devices import host, module
 from semiring.errors import AlgebraError, DomainError, DTypeError
+from semiring.spelling import came
 from semiring.types import Array, Blocks
 
 from .base import BLOCK, Engine
@@ -174,4 +175,4 @@ def as_limit(limit: Any) -> float | int:
         return value
     if isinstance(limit, (float, np.floating)):
         raise DomainError("limit: it must be a number, got NaN. Leave the limit out.")
-    raise DTypeError(f"limit: it must be a number, got {limit!r}. Leave the limit out for none.")
+    raise DTypeError(f"limit: it must be a number, got {came(limit)}. Leave the limit out for none.")

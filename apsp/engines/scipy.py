@@ -14,6 +14,7 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.devices import module, on_device
 from semiring.sparse.cycles import Weighted
+from semiring.spelling import came
 from semiring.types import Array
 
 from .. import estimates
@@ -184,7 +185,7 @@ def narrowed(
         k, q = np.argwhere(wrong)[0].tolist()
         ends = [labels[int(i[k])], labels[q if j is None else int(j[q])]]
         u, v = ends[::-1] if backwards else ends
-        raise too_far(f"{int(D[k, q])} from {u!r} to {v!r}", dtype, where="shortest_paths")
+        raise too_far(f"{int(D[k, q])} from {came(u)} to {came(v)}", dtype, where="shortest_paths")
     with on_device(D):
         out = module(D).full(D.shape, dtypes.zero(semiring, dtype), dtype)
     out[reached] = D[reached]

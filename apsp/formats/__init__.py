@@ -33,7 +33,7 @@ from typing import IO, Any
 
 from semiring.errors import FormatError
 from semiring.files import check_writable
-from semiring.spelling import did_you_mean
+from semiring.spelling import came, did_you_mean
 
 from ..graph import Graph
 from ..log import warn
@@ -301,7 +301,7 @@ def _for_output(path: str | os.PathLike[str], format: str | None) -> Format:
 
 def _named(name: str) -> Format:
     if name not in names():
-        raise ValueError(f"format must be one of {', '.join(names())}, got {name!r}.{did_you_mean(name, names())}")
+        raise ValueError(f"format must be one of {', '.join(names())}, got {came(name)}.{did_you_mean(name, names())}")
     return formats()[name]
 
 

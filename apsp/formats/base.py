@@ -9,6 +9,7 @@ from typing import IO, Any
 import numpy as np
 
 from semiring.errors import FormatError
+from semiring.spelling import came
 from semiring.types import Label
 
 from ..graph import Graph
@@ -162,7 +163,7 @@ def _known(graph: Graph, format: Format) -> np.ndarray | None:
         u, v = (shown_label(graph.labels[int(ends[edge])]) for ends in (rows, cols))
         raise _unwritten(
             format.name,
-            f"{need}, as {format.name} files know no {known}, got {w[edge].item()!r} on {u} → {v}. {way_out}, or "
+            f"{need}, as {format.name} files know no {known}, got {came(w[edge].item())} on {u} → {v}. {way_out}, or "
             f"{_OTHERS.lower()}, which hold any number.",
         )
     return w.astype(np.int64) if format.weights else None
@@ -212,14 +213,16 @@ def named_edges(graph: Graph, format: str, *, forbidden: str = "\0", quotes: boo
         raise _unwritten(
             format,
             f"every vertex must have an edge, as {format} files list edges alone, got {graph.n - len(met)} "
-            f"without, {graph.labels[first]!r} first. Write dimacs, plain, matrixmarket or npz.",
+            f"without, {came(graph.labels[first])} first. Write dimacs, plain, matrixmarket or npz.",
         )
     labels = list(graph.labels)
     kinds = [_kind(label) for label in labels]
     odd = next((index for index, kind in enumerate(kinds) if kind is None or kind is not kinds[0]), None)
     if odd is not None:
         context = f" and {labels[0]!r}" if odd else ""
-        raise _unwritten(format, f"names must all be strings or all integers, got {labels[odd]!r}{context}. Write npz.")
+        raise _unwritten(
+            format, f"names must all be strings or all integers, got {came(labels[odd])}{context}. Write npz."
+        )
     wrong = next((label for label, kind in zip(labels, kinds, strict=True) if not _written(label, kind, forbidden)), "")
     if wrong != "":
         shown = show(ascii(wrong)) if isinstance(wrong, str) else shown_label(wrong)
@@ -227,7 +230,7 @@ def named_edges(graph: Graph, format: str, *, forbidden: str = "\0", quotes: boo
     names = [str(label) for label in labels]
     for name in () if quotes else names:
         if len(name.split()) != 1 or name != name.strip():
-            raise _unwritten(format, f"names must be free of blanks, got {name!r}. Write csv or npz.")
+            raise _unwritten(format, f"names must be free of blanks, got {came(name)}. Write csv or npz.")
     if names and not quotes and kinds[0] is str and integral(names):
         problem = f"names must not all be integers written as text, got {names[0]!r}"
         raise _unwritten(format, f"{problem}. Write csv or npz.")

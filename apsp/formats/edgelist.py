@@ -10,6 +10,7 @@ import re
 from typing import IO
 
 from semiring.errors import FormatError
+from semiring.spelling import came
 
 from ..graph import Graph
 from ..reading.files import Source
@@ -60,7 +61,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     arcs, names = named_edges(graph, "edgelist", forbidden="\0\ufeff#")
     lines = list(edge_lines(arcs, names))
     if lines and names_ends(lines[0].split()[:2]):
-        raise FormatError("edgelist", None, f"write: names must be no heading, got {lines[0]!r}. Write csv or npz.")
+        raise FormatError("edgelist", None, f"write: names must be no heading, got {came(lines[0])}. Write csv or npz.")
     write_lines(file, lines or ["# no edges"])
 
 

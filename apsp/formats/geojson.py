@@ -7,6 +7,8 @@ import math
 from itertools import pairwise
 from typing import Any
 
+from semiring.spelling import came
+
 from ..graph import Graph
 from ..reading.files import Source
 from ..reading.lines import Ends, from_lines
@@ -26,7 +28,7 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         lines = [_ends(feature["geometry"]) for feature in features]
         properties = [feature.get("properties") or {} for feature in features]
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise source.error(f"must be GeoJSON, a FeatureCollection of lines, got {error!r}.") from error
+        raise source.error(f"must be GeoJSON, a FeatureCollection of lines, got {came(error)}.") from error
     return from_lines(lines, properties, reading, source.error)
 
 

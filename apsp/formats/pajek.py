@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from semiring.spelling import came
+
 from ..graph import Graph
 from ..labels import Labels
 from ..reading.files import Source
@@ -111,7 +113,7 @@ class _Network:
         if self.attribute not in (None, "weight"):
             weight = dict(zip(fields[3::2], fields[4::2], strict=False)).get(str(self.attribute))
             if weight is None:
-                raise self.source.error(f"an edge must have the attribute {self.attribute!r}, got none.", line)
+                raise self.source.error(f"an edge must have the attribute {came(self.attribute)}, got none.", line)
         u, v = (self.position(end, line) for end in fields[:2])
         self.links.append(_Link(u, v, weight, both, line))
 

@@ -15,6 +15,7 @@ from typing import IO
 import numpy as np
 
 from semiring.errors import FormatError
+from semiring.spelling import came
 
 from ..graph import Graph
 from ..log import warn
@@ -99,7 +100,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     wrong = next((label for label in graph.labels if isinstance(label, str) or abs(label) > _MOST), None)
     if wrong is not None:
         raise FormatError(
-            "snap", None, f"write: vertices must be integers of 64 bits, got {wrong!r}. Write csv, named or npz."
+            "snap", None, f"write: vertices must be integers of 64 bits, got {came(wrong)}. Write csv, named or npz."
         )
     direction, columns = "Directed" if graph.directed else "Undirected", "# FromNodeId\tToNodeId"
     head = [f"# {direction} graph: {remark(graph.name)}".rstrip(": "), f"# Nodes: {graph.n} Edges: {len(arcs[0])}"]

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from semiring.spelling import came
+
 from ..graph import Graph
 from ..labels import Labels, number_ends
 from ..reading.directions import direction_columns, turned
@@ -154,7 +156,7 @@ class Table:
             name = self.names[others[0]]
             raise refuse(
                 f"the first line must be a header or an edge, got {show(' '.join(self.names))}. Say columns="
-                f"{(*ends, *others)} if it is an edge, weight={name!r} if not (in a shell: --columns, --weight)."
+                f"{(*ends, *others)} if it is an edge, weight={came(name)} if not (in a shell: --columns, --weight)."
             )
 
     def _require_no_edge(self, chosen: Chosen, labels: Labels, refuse: Callable[[str], Exception]) -> None:

@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import DTypeError
+from semiring.spelling import came
 
 from .. import formats
 from ..graph import Graph
@@ -166,7 +167,7 @@ def as_graph(
     1
     """
     if unweighted and weight is not BY_RULE and weight is not None:
-        raise ValueError(f"as_graph: unweighted=True must come without a weight, got weight={weight!r}.")
+        raise ValueError(f"as_graph: unweighted=True must come without a weight, got weight={came(weight)}.")
     if columns is not None:
         positional(columns)  # refuses what is malformed
     nulls = None if null_value is BY_RULE else nulls_of(null_value)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import DTypeError, VertexError
+from semiring.spelling import came
 
 from ..graph import Graph
 from ..labels import Labels
@@ -25,7 +26,7 @@ def convert(source: Mapping[Any, Any], reading: Reading) -> Graph:
         try:
             position.setdefault(name, len(position))
         except TypeError:
-            raise VertexError(f"as_graph: vertices must be hashable, got {name!r} in a list of them.") from None
+            raise VertexError(f"as_graph: vertices must be hashable, got {came(name)} in a list of them.") from None
     rows, cols = (np.array([position[arc[side]] for arc in arcs], dtype=np.int64) for side in (0, 1))
     weights = _weights(arcs, reading) if weighted and reading.weight is not None else None
     return Graph.from_arrays(rows, cols, weights, labels=Labels(position))
@@ -37,14 +38,14 @@ def _arcs(tail: Any, heads: Any, weighted: bool, source: Mapping[Any, Any]) -> I
     if isinstance(heads, (str, bytes, Mapping)) or not isinstance(heads, Iterable):
         raise DTypeError(
             "as_graph: a dict must be {u: {v: weight}}, {u: [v, …]} or {(u, v): weight}, "
-            f"got {type(heads).__name__} under {tail!r}."
+            f"got {type(heads).__name__} under {came(tail)}."
         )
     heads = list(heads)
     for head in heads:
         if isinstance(head, tuple) and head not in source:
             raise DTypeError(
-                f"as_graph: a list under a vertex must hold vertices, got {head!r} under {tail!r}. Weights go in as "
-                "{u: {v: weight}}; if it is a vertex, make it a key as well."
+                f"as_graph: a list under a vertex must hold vertices, got {came(head)} under {came(tail)}. "
+                "Weights go in as {u: {v: weight}}; if it is a vertex, make it a key as well."
             )
     return ((tail, head, None) for head in heads)
 

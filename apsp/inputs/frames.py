@@ -162,7 +162,7 @@ class _Table:
             raise FormatError(
                 self.kind,
                 None,
-                f"{requirement}, got none in row {row} of the column {self.names[index]!r}. Drop the row.",
+                f"{requirement}, got none in row {row} of the column {came(self.names[index])}. Drop the row.",
             )
 
 
@@ -196,7 +196,7 @@ def _durations(column: Any) -> np.ndarray | None:
 
 
 def _few(names: Sequence[Any]) -> str:
-    return ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+    return ", ".join(map(came, names[:5])) + (", …" if len(names) > 5 else "")
 
 
 KIND = Kind(

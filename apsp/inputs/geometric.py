@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from semiring.errors import DTypeError
+from semiring.spelling import came
 from semiring.types import Array
 
 from ..graph import Graph
@@ -30,7 +31,7 @@ def _weights(source: Any, reading: Reading) -> Any:
         found = getattr(source, weight, None)
         if found is None:
             raise DTypeError(
-                f"as_graph: weight must name what the Data holds, got {weight!r}. weight=None is unweighted."
+                f"as_graph: weight must name what the Data holds, got {came(weight)}. weight=None is unweighted."
             )
         return _one_column(found, weight)
     attributes = getattr(source, "edge_attr", None)

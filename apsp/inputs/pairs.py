@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import FormatError
+from semiring.spelling import came
 
 from ..graph import Graph
 from ..graph.edge_lists import numbers
@@ -20,7 +21,13 @@ def recognises(source: Any, reading: Reading) -> bool:
     """Keys that are pairs, of single values; an index of two levels, which no table has for its columns."""
     if isinstance(source, Mapping):
         pairs = all(isinstance(key, tuple) and len(key) == 2 for key in source)
-        return bool(source) and pairs and not any(isinstance(value, Iterable) for value in source.values())
+        return (
+            bool(source)
+            and pairs
+            and not any(
+                isinstance(value, Iterable) and not isinstance(value, (str, bytes)) for value in source.values()
+            )
+        )
     return _is_series(source) and getattr(source.index, "nlevels", 1) == 2
 
 
@@ -31,7 +38,9 @@ def convert(source: Any, reading: Reading) -> Graph:
     missing = source.isna() | source.index.to_frame(index=False).isna().any(axis=1).to_numpy()
     if missing.any():
         raise FormatError(
-            "pandas Series", None, f"an edge must have two ends and a weight, got {source[missing].to_dict()}. Drop it."
+            "pandas Series",
+            None,
+            f"an edge must have two ends and a weight, got {came(source[missing].to_dict())}. Drop it.",
         )
     labels, rows, cols = number_ends(*(source.index.get_level_values(level).tolist() for level in (0, 1)))
     return Graph.from_arrays(rows, cols, numbers(np.asarray(source)), labels=labels)

@@ -27,6 +27,7 @@ import numpy as np
 from semiring.backend import Backend
 from semiring.catalog import recorded_as
 from semiring.errors import FormatError, TileError
+from semiring.spelling import came
 from semiring.tiles import TileStore
 from semiring.tiles.folder import CLOSED, SOURCE, is_store
 from semiring.tiles.store import Inspection
@@ -89,8 +90,8 @@ def opened(
         raise FormatError(
             path,
             None,
-            f"a checkpoint of this closure is required, {n} × {n} over {s.name} in {source.dtype}, got {store!r} of "
-            "another. Remove the directory, or name a new one.",
+            f"a checkpoint of this closure is required, {n} × {n} over {s.name} in {source.dtype}, got {came(store)} "
+            "of another. Remove the directory, or name a new one.",
         )
     if not fit(store.block[0]):
         raise FormatError(path, None, f"tiles of {store.block[0]} rows are too large for this much memory. Give more.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from semiring.files import claimed
 from semiring.memory import parsed
+from semiring.spelling import came
 
 from ..saving.tiles import building
 from .checkpoints import EVERY
@@ -57,10 +58,10 @@ class Limits:
         """
         if every is not None and checkpoint is None:
             raise ValueError(
-                f"{where}: every={every!r} says how often a checkpoint is written: say checkpoint='ck/' as well."
+                f"{where}: every={came(every)} says how often a checkpoint is written: say checkpoint='ck/' as well."
             )
         if every is not None and (not isinstance(every, Real) or not every >= 0):
-            raise ValueError(f"{where}: every must be a number of seconds, 0 or more, got {every!r}.")
+            raise ValueError(f"{where}: every must be a number of seconds, 0 or more, got {came(every)}.")
         if memory is None and checkpoint is None and output is None:
             return None
         size = None if memory is None else parsed(memory, f"{where}: memory")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import DomainError, DTypeError, ShapeError, VertexError
+from semiring.spelling import came
 
 from ..labels import Labels
 
@@ -44,7 +45,8 @@ def as_places(source: Any, labels: Labels) -> np.ndarray:
             known = {labels.position(label): _pair(point) for label, point in source.items() if label in labels}
             if not known and len(labels):
                 raise VertexError(
-                    f"Graph: places must be of vertices, such as {labels[0]!r}, got a mapping with none of the labels."
+                    f"Graph: places must be of vertices, such as {came(labels[0])}, got a mapping with none of "
+                    "the labels."
                 )
             xy = np.full((len(labels), 2), np.nan)
             if known:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import DomainError, DTypeError, VertexError
+from semiring.spelling import came
 from semiring.types import Label, Scalar
 
 from ..inputs.frames import columns_of, is_table
@@ -95,7 +96,7 @@ def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Duration], 
         odd = next(
             row for row in rows if not isinstance(row, (tuple, list)) or len(row) not in ((2,) if separate else (2, 3))
         )
-        raise DTypeError(_wanted(f"got {odd!r}" + (" with dependencies=" if separate else "")))
+        raise DTypeError(_wanted(f"got {came(odd)}" + (" with dependencies=" if separate else "")))
     dependencies = [row[2] if len(row) == 3 else () for row in rows] if 3 in widths else None
     return [row[0] for row in rows], [row[1] for row in rows], dependencies
 
@@ -154,26 +155,29 @@ def _pairs(dependencies: Any) -> Iterable[tuple[Label, Label]]:
         return list(zip(*two_columns(columns_of(dependencies), "dependencies", "before, after"), strict=True))
     if not isinstance(dependencies, Iterable):
         raise DTypeError(
-            f"critical_path: dependencies must be a mapping, pairs or a table, got {dependencies!r}. Leave "
+            f"critical_path: dependencies must be a mapping, pairs or a table, got {came(dependencies)}. Leave "
             "them out for none."
         )
     if not isinstance(dependencies, Mapping):
         pairs = list(dependencies)
         for pair in pairs:
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise DTypeError(f"critical_path: dependencies must be pairs (before, after), got {pair!r}.")
+                raise DTypeError(f"critical_path: dependencies must be pairs (before, after), got {came(pair)}.")
         return pairs
     for task, before in dependencies.items():
         if isinstance(before, str) or not isinstance(before, Iterable):
             raise VertexError(
-                f"critical_path: what {task!r} waits for must be a list of tasks, got {before!r}. Write [{before!r}]."
+                f"critical_path: what {came(task)} waits for must be a list of tasks, got {came(before)}. "
+                f"Write [{came(before)}]."
             )
     return [(u, v) for v, before in dependencies.items() for u in before]
 
 
 def _position(tasks: Labels, task: Hashable) -> int:
     if task not in tasks:
-        raise VertexError(f"critical_path: every task must have a duration, got a dependency on {task!r} without one.")
+        raise VertexError(
+            f"critical_path: every task must have a duration, got a dependency on {came(task)} without one."
+        )
     return tasks.position(task)
 
 
@@ -185,9 +189,11 @@ def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], C
         kind = _identity
     for task, time in zip(names, times, strict=True):
         if not hasattr(time, "__float__") or getattr(time, "dtype", np.dtype(float)).kind not in "biuf":
-            raise DTypeError(f"critical_path: durations must be numbers, got {time!r} for {task!r}. Choose a unit.")
+            raise DTypeError(
+                f"critical_path: durations must be numbers, got {came(time)} for {came(task)}. Choose a unit."
+            )
         if not 0 <= time < math.inf:
-            raise DomainError(f"critical_path: durations must be finite and at least 0, got {time} for {task!r}.")
+            raise DomainError(f"critical_path: durations must be finite and at least 0, got {time} for {came(task)}.")
     return times, kind
 
 
@@ -202,7 +208,7 @@ def _nanoseconds(names: list[Label], times: list[Duration]) -> tuple[list[int], 
         if type(time) is not kind or time != time:
             raise DTypeError(
                 f"critical_path: durations must all be of one kind, {kind.__module__}.{kind.__qualname__}, got "
-                f"{time!r} for {task!r}."
+                f"{came(time)} for {came(task)}."
             )
     if kind is np.timedelta64:
         unit = np.result_type(*{time.dtype for time in times})
@@ -220,7 +226,7 @@ def _of_numpy(task: Label, time: np.timedelta64) -> int:
     unit, count = np.datetime_data(time.dtype)
     if unit not in _NANOSECONDS:
         raise DTypeError(
-            f"critical_path: a duration must have a unit from nanoseconds to weeks, got {time!r} for {task!r}."
+            f"critical_path: a duration must have a unit from nanoseconds to weeks, got {came(time)} for {came(task)}."
         )
     return int(time.astype(np.int64)) * count * _NANOSECONDS[unit]
 

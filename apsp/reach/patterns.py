@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from semiring.spelling import came
+
 _TOKEN = re.compile(r"""\s*(?:([|*+?()/^.])|"([^"]*)"|'([^']*)'|([\w:-]+)|(\S))""")
 
 
@@ -160,7 +162,7 @@ class _Reader:
     def _error(self, place: int, required: str) -> ValueError:
         rest = self.pattern[place : place + 20].strip() or "the end"
         return ValueError(
-            f"reachable: pattern {self.pattern!r} must have {required} at {place}, got {rest}. "
+            f"reachable: pattern {came(self.pattern)} must have {required} at {place}, got {rest}. "
             'Such as "a (b|c)* d"; quote labels that are no words.'
         )
 

@@ -17,6 +17,7 @@ from semiring.errors import FormatError, NoPathError
 from semiring.files import writing
 from semiring.memory import require
 from semiring.pickling import uncached
+from semiring.spelling import came
 from semiring.tiles import StoredBits, TileStore
 from semiring.tiles.folder import is_store
 from semiring.types import Label
@@ -197,7 +198,7 @@ class Reachability:
         """
         i, j = self.labels.position(u), self.labels.position(v)
         if not self.reaches(u, v):
-            raise NoPathError(f"path: {v!r} must be reachable from {u!r}, got no walk between them.")
+            raise NoPathError(f"path: {came(v)} must be reachable from {came(u)}, got no walk between them.")
         if self._walks is None:
             raise ValueError(
                 "path: the edges of the graph are needed, got an answer that was loaded, which has none. Ask "
@@ -308,7 +309,9 @@ class Reachability:
         (array([2, 1, 0]), array([0, 1, 2]))
         """
         if axis not in (0, 1):
-            raise ValueError(f"counts: axis must be 1 (how many each reaches) or 0 (how many reach it), got {axis!r}.")
+            raise ValueError(
+                f"counts: axis must be 1 (how many each reaches) or 0 (how many reach it), got {came(axis)}."
+            )
         c = self.condensation
         reached = self.closed.counts(axis=axis)
         large = np.flatnonzero(c.sizes > 1)
@@ -592,7 +595,9 @@ class Reachability:
                 float(parts["seconds"]),
             )
         except (LookupError, ValueError, TypeError) as error:
-            raise FormatError(path, None, f"a Reachability that `save` wrote is required, got {error!r}.") from error
+            raise FormatError(
+                path, None, f"a Reachability that `save` wrote is required, got {came(error)}."
+            ) from error
 
     @property
     def _bits(self) -> BitMatrix:
@@ -681,7 +686,7 @@ def _stored(store: TileStore, count: int) -> StoredBits:
     """
     bits = StoredBits(store)
     if bits.shape != (count, count):
-        raise ValueError(f"{bits!r} for {count} components")
+        raise ValueError(f"{came(bits)} for {count} components")
     return bits
 
 

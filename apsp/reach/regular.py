@@ -16,7 +16,7 @@ from semiring.bits import BitMatrix
 from semiring.devices import host
 from semiring.errors import NoPathError, ShapeError
 from semiring.memory import require
-from semiring.spelling import did_you_mean
+from semiring.spelling import came, did_you_mean
 from semiring.types import Label
 
 from ..engines.condensation import Condensation, condense
@@ -167,7 +167,7 @@ class RegularPaths:
         array([2, 1, 0])
         """
         if axis not in (0, 1):
-            raise ShapeError(f"counts: axis must be 0 or 1, got {axis!r}.")
+            raise ShapeError(f"counts: axis must be 0 or 1, got {came(axis)}.")
         return np.asarray(self.matrix.counts(axis))
 
     def path(self, u: Label, v: Label) -> list[tuple[Any, Any, str]]:
@@ -208,7 +208,9 @@ class RegularPaths:
         [('x', 'y', 'a'), ('y', 'z', '^a')]
         """
         if not self.reaches(u, v):
-            raise NoPathError(f"path: a walk that matches {self.pattern!r} must lead from {u!r} to {v!r}, got none.")
+            raise NoPathError(
+                f"path: a walk that matches {came(self.pattern)} must lead from {came(u)} to {came(v)}, got none."
+            )
         n, start, end = len(self.labels), self.labels.position(u), self.labels.position(v)
         ends = np.zeros(self._product.shape[0], bool)
         ends[[state * n + end for state in self._automaton.accepting]] = True
@@ -249,7 +251,7 @@ class RegularPaths:
         if len(missing):
             raise ShapeError(
                 f"reachable: walks must begin at one of the {len(self.sources)} sources, got "
-                f"{self.labels[int(missing[0])]!r}. Leave sources out to ask for all."
+                f"{came(self.labels[int(missing[0])])}. Leave sources out to ask for all."
             )
         return found
 
@@ -311,7 +313,7 @@ def reachable(
         if step.label is not None and step.label not in arcs:
             raise ValueError(
                 f"reachable: the pattern's labels must be among {', '.join(sorted(arcs)) or 'none'}, got "
-                f"{step.label!r}.{did_you_mean(step.label, arcs)}"
+                f"{came(step.label)}.{did_you_mean(step.label, arcs)}"
             )
     n = len(labels)
     chosen = np.arange(n) if sources is None else labels.positions(list(sources))
@@ -370,7 +372,9 @@ def _labelled(source: Any, attribute: str) -> tuple[Labels, _Arcs]:
         source = source.edges(data=attribute)
     edges = [tuple(edge) for edge in source]
     if wrong := next((edge for edge in edges if len(edge) != 3 or edge[2] is None), None):
-        raise ShapeError(f"reachable: edges must be (u, v, label), got {wrong!r}. Of a NetworkX graph say label='…'.")
+        raise ShapeError(
+            f"reachable: edges must be (u, v, label), got {came(wrong)}. Of a NetworkX graph say label='…'."
+        )
     names = list(dict.fromkeys([*vertices, *(x for u, v, _ in edges for x in (u, v))]))
     position = {name: k for k, name in enumerate(names)}
     lists: dict[str, list[tuple[int, int]]] = {}

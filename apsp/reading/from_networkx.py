@@ -96,9 +96,9 @@ def require_numbers(values: Sequence[Any] | None, name: Any, ends: Sequence[Sequ
 
 def missing(weight: Weight, attributes: list[str]) -> DTypeError:
     """The error of an attribute that no edge has."""
-    have = f"attributes {', '.join(map(repr, attributes[:20]))}" if attributes else "no attributes"
+    have = f"attributes {', '.join(map(came, attributes[:20]))}" if attributes else "no attributes"
     return DTypeError(
-        f"as_graph: some edge must have the attribute {weight!r} that weight names, got edges with {have}. "
+        f"as_graph: some edge must have the attribute {came(weight)} that weight names, got edges with {have}. "
         "Say weight=None for unweighted edges."
     )
 

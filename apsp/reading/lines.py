@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from semiring.spelling import came
+
 from ..graph import Graph
 from ..labels import number_pairs
 from .directions import direction_columns, turned
@@ -45,7 +47,7 @@ def from_lines(
         pairs = [ends for ends in lines if ends is not None]
     for k, pair in enumerate(pairs):
         if None in pair:
-            raise refuse(f"an edge must name both of its ends, got {pair} in feature {k}.")
+            raise refuse(f"an edge must name both of its ends, got {came(pair)} in feature {k}.")
     labels, rows, cols = number_pairs([(u, v) for u, v in pairs])
     placed = np.array([k for k, line in enumerate(lines) if line is not None], np.int64)
     points = np.array([lines[k] for k in placed.tolist()], np.float64).reshape(-1, 2)
@@ -58,7 +60,7 @@ def from_lines(
         both = f"{tuple(points[first].tolist())} and {tuple(places[vertices[first]].tolist())}"
         raise refuse(
             f"lines must begin and end at their vertices, each at one place, got {both} for "
-            f"{labels[int(vertices[first])]!r}. Drop the geometry, and give places=."
+            f"{came(labels[int(vertices[first])])}. Drop the geometry, and give places=."
         )
     weight = reading.weight
     names = list(kinds_of(properties))
@@ -69,15 +71,15 @@ def from_lines(
         weight = choose_attribute(kinds, refuse)
         if weight is None and properties:
             raise refuse(
-                f"a property of the lines must be the weight, got {', '.join(map(repr, kinds)) or 'none'}, of which "
-                "none holds numbers. Say weight=None for unweighted edges."
+                f"a property of the lines must be the weight, got {', '.join(map(came, [*kinds][:20])) or 'none'}, of "
+                "which none holds numbers. Say weight=None for unweighted edges."
             )
     elif weight is not None and not any(weight in p for p in properties):
-        have = ", ".join(map(repr, kinds_of(properties))) or "none"
-        raise refuse(f"some line must have the property {weight!r} that weight names, got {have}.")
+        have = ", ".join(map(came, [*kinds_of(properties)][:20])) or "none"
+        raise refuse(f"some line must have the property {came(weight)} that weight names, got {have}.")
     lacking = next((k for k, p in enumerate(properties) if weight is not None and p.get(weight) is None), None)
     if lacking is not None:
-        raise refuse(f"a line must have a weight, got none under {weight!r} in feature {lacking}. Leave it out.")
+        raise refuse(f"a line must have a weight, got none under {came(weight)} in feature {lacking}. Leave it out.")
     weights = None if weight is None else [p[weight] for p in properties]
     require_numbers(weights, weight, pairs)
     graph = Graph.from_arrays(rows, cols, weights, labels=labels)
@@ -94,11 +96,15 @@ def _ends_of(
     if reading.columns is not None:
         wanted = tuple(reading.columns)
         if len(wanted) != 2 or not set(wanted) <= set(names):
-            raise refuse(f"columns must be the names of two properties (FROM, TO), got {wanted} of {names}.")
+            raise refuse(
+                f"columns must be the names of two properties (FROM, TO), got {came(wanted)} of {came(names)}."
+            )
         return wanted[0], wanted[1]
     found = [[name for name in names if str(name).casefold() in known] for known in (SOURCES, TARGETS)]
     if not any(found):
         return None
     if list(map(len, found)) != [1, 1]:
-        raise refuse(f"one property must name where a line begins and one where it ends, got {found}. Say columns=.")
+        raise refuse(
+            f"one property must name where a line begins and one where it ends, got {came(found)}. Say columns=."
+        )
     return found[0][0], found[1][0]

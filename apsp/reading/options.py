@@ -100,7 +100,7 @@ def nulls_of(null_value: NullValue) -> Nulls:
     if null_value is None:
         return ()
     if isinstance(null_value, (bool, np.bool_)) or not isinstance(null_value, Real) or null_value != null_value:
-        raise ValueError(f"null_value must be a number, such as 0, or None, got {null_value!r}.")
+        raise ValueError(f"null_value must be a number, such as 0, or None, got {came(null_value)}.")
     return (null_value,)
 
 
@@ -123,10 +123,10 @@ def positional(columns: Columns | None) -> bool:
     if columns is None:
         return False
     if isinstance(columns, str) or not isinstance(columns, Sequence) or len(columns) not in (2, 3):
-        raise ValueError(f"columns must be (FROM, TO) or (FROM, TO, WEIGHT), got {columns!r}.")
+        raise ValueError(f"columns must be (FROM, TO) or (FROM, TO, WEIGHT), got {came(columns)}.")
     kinds = {type(column) for column in columns}
     if kinds not in ({str}, {int}) or any(isinstance(column, int) and column < 0 for column in columns):
-        raise ValueError(f"columns must all be names, or all positions from 0, got {columns!r}.")
+        raise ValueError(f"columns must all be names, or all positions from 0, got {came(columns)}.")
     return kinds == {int}
 
 
@@ -164,7 +164,9 @@ def choose(
     listed = _listed(names, header)
     declared = reading.columns
     if declared is not None and len(declared) == 3 and reading.weight is not BY_RULE:
-        raise ValueError(f"columns names a weight already, got weight={reading.weight!r} and {tuple(declared)!r}.")
+        raise ValueError(
+            f"columns names a weight already, got weight={came(reading.weight)} and {came(tuple(declared))}."
+        )
     if declared is not None:
         source, target = (_find(names, column, listed, refuse) for column in declared[:2])
     elif header:
@@ -182,7 +184,7 @@ def choose(
         return Chosen(source, target, None)
     if wanted is not BY_RULE:
         if not isinstance(wanted, (str, int)) or isinstance(wanted, bool):
-            raise ValueError(f"weight must be the name or position of a column, or None, got {wanted!r}.")
+            raise ValueError(f"weight must be the name or position of a column, or None, got {came(wanted)}.")
         weight = _find(names, wanted, listed, refuse)
         if weight in (source, target):
             raise refuse(f"the weight must have a column of its own, got {came(names[weight])}, an end of the edge.")
@@ -240,8 +242,8 @@ def choose_attribute(kinds: Mapping[Any, Set[type]], refuse: Callable[[str], Exc
     if len(candidates) > 1:
         found = "more than one of them could be it" if known else f"none is called {', '.join(WEIGHTS)}"
         raise refuse(
-            f"which attribute of the edges holds the weight must be clear, got {', '.join(map(came, numeric))}, and "
-            f"{found}. Say weight={came(candidates[0])}, or weight=None for unweighted edges (in a shell: --weight, "
+            f"which attribute of the edges holds the weight must be clear, got {', '.join(map(came, numeric[:20]))}, "
+            f"and {found}. Say weight={came(candidates[0])}, or weight=None for unweighted edges (in a shell: --weight, "
             "--unweighted)."
         )
     return candidates[0] if candidates else None
@@ -324,7 +326,7 @@ def _find(names: Sequence[Any], wanted: str | int, listed: str, refuse: Callable
     exact = [index for index, name in enumerate(names) if name == wanted]
     found = exact or [index for index, name in enumerate(names) if folded(name) == folded(wanted)]
     if len(found) != 1:
-        raise refuse(f"there must be one column {wanted!r}, got {listed}.")
+        raise refuse(f"there must be one column {came(wanted)}, got {listed}.")
     return found[0]
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import FormatError, VertexError
+from semiring.spelling import came
 
 from ..labels import Labels
 from ..places import as_places
@@ -49,17 +50,17 @@ def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
     suffix = os.path.splitext(str(path).lower().removesuffix(".gz"))[1]
     readers = {".co": _dimacs, ".geojson": _geojson, ".json": _geojson, ".csv": _columns}
     if suffix not in readers:
-        raise source.error(f"positions must be in a file {', '.join(readers)}, got the suffix {suffix!r}.")
+        raise source.error(f"positions must be in a file {', '.join(readers)}, got the suffix {came(suffix)}.")
     xy = np.full((len(labels), 2), np.nan)
     found = 0
     for name, x, y in readers[suffix](source):
         k = labels.find_text(str(name))
         if k is not None:
             if k < 0:
-                raise source.error(f"a position must be of one vertex, got {name!r}, as which two are written.")
+                raise source.error(f"a position must be of one vertex, got {came(name)}, as which two are written.")
             if not np.isnan(xy[k, 0]) and tuple(xy[k]) != (x, y):
                 raise source.error(
-                    f"a vertex must have one position, got {tuple(xy[k].tolist())} and {x, y} for {name!r}."
+                    f"a vertex must have one position, got {tuple(xy[k].tolist())} and {x, y} for {came(name)}."
                 )
             xy[k] = x, y
             found += 1
@@ -81,7 +82,7 @@ def _number(source: Source, text: Any, line: int | None, what: str = "a coordina
     except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not math.isfinite(value):
-        raise source.error(f"{what} must be a finite number, got {text!r}.", line)
+        raise source.error(f"{what} must be a finite number, got {came(text)}.", line)
     return value
 
 
@@ -101,7 +102,7 @@ def _geojson(source: Source) -> Iterator[tuple[Any, float, float]]:
         features = found["features"] if found.get("type") == "FeatureCollection" else [found]
         points = [f for f in features if (f.get("geometry") or {}).get("type") == "Point"]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise source.error(f"must be GeoJSON, a FeatureCollection of points, got {error!r}.") from error
+        raise source.error(f"must be GeoJSON, a FeatureCollection of points, got {came(error)}.") from error
     for k, point in enumerate(points):
         properties = point.get("properties")
         properties = properties if isinstance(properties, dict) else {}
@@ -206,7 +207,7 @@ def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
             continue
         position = _position(source, line, name, labels)
         if position in found:
-            raise source.error(f"a vertex must come once, got {name!r} in line {found[position]} too.", line)
+            raise source.error(f"a vertex must come once, got {came(name)} in line {found[position]} too.", line)
         found[position] = line
     if not found:
         raise source.error("must hold labels of vertices, got none.")

@@ -14,6 +14,7 @@ from semiring.algebra import Semiring
 from semiring.devices import host
 from semiring.errors import AlgebraError, FormatError
 from semiring.observed import Callback
+from semiring.spelling import came
 
 from ..engines import Engine
 from ..engines.dense import Dense
@@ -142,13 +143,14 @@ def load_result(
     except AlgebraError:
         raise
     except (LookupError, ValueError, TypeError) as error:
-        raise FormatError(path, None, f"a Result that `save` wrote is required, got {error!r}.") from error
+        raise FormatError(path, None, f"a Result that `save` wrote is required, got {came(error)}.") from error
 
 
 def _semiring_of(name: str, requested: str | Semiring | None, path: object) -> Semiring:
     if requested is None and name not in catalog.names():
         raise AlgebraError(
-            f"{path}: the semiring must be in the catalog, or given, got {name!r}. Say Result.load(path, semiring=…)."
+            f"{path}: the semiring must be in the catalog, or given, got {came(name)}. "
+            "Say Result.load(path, semiring=…)."
         )
     s = catalog.get(name if requested is None else requested)
     if name in catalog.names() and s.name != name:  # semirings of one's own may be called otherwise since

@@ -14,6 +14,7 @@ from semiring.devices import host, to_device
 from semiring.errors import NoPathError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
+from semiring.spelling import came
 from semiring.types import Array, Label
 
 from ..display import output
@@ -170,7 +171,7 @@ class Distances:
         require_paths(self.semiring)
         i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
         if self.engine.entry(i, j).item() == self.infinity and start != end:
-            raise NoPathError(f"path: {v!r} must be reachable from {u!r}, got no walk between them.")
+            raise NoPathError(f"path: {came(v)} must be reachable from {came(u)}, got no walk between them.")
         edges, engine = self._out_edges, self.engine.all_pairs
         found = None if edges is None else engine.path(start, end, edges)
         if found is None:
@@ -431,4 +432,4 @@ def require_block(block: Any, *, where: str) -> None:
     ShapeError
     """
     if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
-        raise ShapeError(f"{where}: block must be a positive integer, got {block!r}.")
+        raise ShapeError(f"{where}: block must be a positive integer, got {came(block)}.")

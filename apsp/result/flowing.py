@@ -15,6 +15,7 @@ from semiring.errors import NoPathError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
 from semiring.routes import adjoint, require_countable
+from semiring.spelling import came
 from semiring.types import Array, Label
 
 from ..engines.part import Limit
@@ -100,7 +101,7 @@ class Flowing(Routed):
         i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
         sums = self._adjoint("all_paths")
         if self.engine.entry(i, j).item() == self.infinity and start != end:
-            raise NoPathError(f"all_paths: {v!r} must be reachable from {u!r}, got no walk between them.")
+            raise NoPathError(f"all_paths: {came(v)} must be reachable from {came(u)}, got no walk between them.")
         tight = sums.tight(self.engine.all_pairs.row(start), start)
         paths = walked_back(start, end, before(tight, self.graph.n))
         return ([self.labels[x] for x in path] for path in paths)
@@ -157,7 +158,7 @@ class Flowing(Routed):
         array([100., 110.,   0.])
         """
         if unreachable not in ("raise", "drop"):
-            raise ValueError(f"flows: unreachable must be 'raise' or 'drop', got {unreachable!r}.")
+            raise ValueError(f"flows: unreachable must be 'raise' or 'drop', got {came(unreachable)}.")
         wanted, n = Demand.of(demand, self.sources, self.targets), self.graph.n
         sources, targets = wanted.sources, self._in_graph(self.targets, np.arange(self.engine.shape[1]))
         origins, every = self._in_graph(self.sources, sources), self.targets is self.labels
@@ -180,8 +181,8 @@ class Flowing(Routed):
                 i, j = (int(x[0]) for x in lost.nonzero())
                 u, v = self.labels[int(positions[i])], self.labels[j]
                 raise NoPathError(
-                    f"flows: where there is demand there must be a path, got {q[i, j]:g} from {u!r} to {v!r} and none. "
-                    "Pass unreachable='drop' to leave such pairs out."
+                    f"flows: where there is demand there must be a path, got {q[i, j]:g} from {came(u)} to {came(v)} "
+                    "and none. Pass unreachable='drop' to leave such pairs out."
                 )
             return xp.where(lost, 0.0, q)
 
@@ -329,7 +330,7 @@ class Flowing(Routed):
             return every, known
         if count is not None and (isinstance(count, bool) or not hasattr(count, "__index__") or not 0 < count <= k):
             raise ShapeError(
-                f"{where}: sources must be a number from 1 to {k}, the sources of this result, got {count!r}."
+                f"{where}: sources must be a number from 1 to {k}, the sources of this result, got {came(count)}."
             )
         drawn = every if count is None else np.sort(np.random.default_rng(seed).choice(every, count, replace=False))
         unit = np.ones((1, self.graph.n))

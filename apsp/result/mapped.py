@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from semiring.files import writing
+from semiring.spelling import came
 
 from ..graph.exported import listed
 from ..places import GIVE, geojson, page
@@ -85,7 +86,7 @@ class Mapped(Shown):
         if (limits is not None and values is None) or (buffer is not None and limits is None):
             raise ValueError("to_geojson: limits must come with values, and a buffer with limits, got one alone.")
         if limits is not None and (np.ndim(limits) != 1 or not np.isfinite(np.asarray(limits, float)).all()):
-            raise ValueError(f"to_geojson: limits must be a list of finite numbers, got {limits!r}.")
+            raise ValueError(f"to_geojson: limits must be a list of finite numbers, got {came(limits)}.")
         features = [] if path is None else [self._route(xy, path)]
         if values is not None:
             numbers = self._values(values)[1]
@@ -230,7 +231,7 @@ class Mapped(Shown):
         steps: list[int] = self.graph.labels.checked_positions(path, where=f"{where}: path").tolist()
         lost = [k for k in steps if np.isnan(xy[k, 0])]
         if lost or not steps:
-            got = f"{self.graph.labels[lost[0]]!r}, which has none" if lost else "a path without vertices"
+            got = f"{came(self.graph.labels[lost[0]])}, which has none" if lost else "a path without vertices"
             raise ValueError(f"{where}: the vertices of a path must have places, got {got}.")
         return steps
 

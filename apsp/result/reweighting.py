@@ -10,6 +10,7 @@ import numpy as np
 
 from semiring.errors import DTypeError, ShapeError, VertexError
 from semiring.ranges import positions
+from semiring.spelling import came
 
 from ..engines import Engine
 from ..graph import Graph
@@ -75,12 +76,12 @@ def _changes(graph: Graph, weights: Mapping[Any, Any]) -> tuple[np.ndarray, np.n
     ends = list(weights)
     for pair in ends:
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise VertexError(f"update: a mapping must lead from edges (u, v) to weights, got the key {pair!r}.")
+            raise VertexError(f"update: a mapping must lead from edges (u, v) to weights, got the key {came(pair)}.")
         back = weights[pair] if graph.directed else weights.get(pair[::-1], weights[pair])
         if back != weights[pair] and back == back:  # a NaN is refused as such
             raise ShapeError(
-                f"update: an edge must have one weight, which leads both ways here, got {weights[pair]!r} for {pair!r} "
-                f"and {back!r} for {pair[::-1]!r}. Leave one of them out."
+                f"update: an edge must have one weight, which leads both ways here, got {came(weights[pair])} for "
+                f"{came(pair)} and {came(back)} for {came(pair[::-1])}. Leave one of them out."
             )
     tails, heads = (graph.labels.positions([pair[side] for pair in ends]) for side in (0, 1))
     values = list(weights.values())
@@ -114,7 +115,9 @@ def _of_mapping(graph: Graph, weights: Mapping[Any, Any]) -> np.ndarray:
     count = last - first  # parallel edges all get the weight
     if (missing := count.sum(axis=1) == 0).any():
         missing_edge = ends[int(missing.argmax())]
-        raise VertexError(f"update: an edge must be one of the graph's, got {missing_edge!r}, which it does not have.")
+        raise VertexError(
+            f"update: an edge must be one of the graph's, got {came(missing_edge)}, which it does not have."
+        )
     count, first = count.ravel(), first.ravel()
     values = _as_floats(old) if new.dtype.kind == "f" else old.astype(np.result_type(old, new))
     values[order[positions(first, count)]] = np.repeat(np.repeat(new, len(ways)), count)

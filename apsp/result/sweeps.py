@@ -13,7 +13,7 @@ from semiring.algebra import Semiring
 from semiring.devices import host
 from semiring.errors import AlgebraError, ShapeError
 from semiring.observed import Callback
-from semiring.spelling import did_you_mean
+from semiring.spelling import came, did_you_mean
 from semiring.types import Array, DType
 
 from ..display import output
@@ -128,7 +128,7 @@ def reduce(
     """One number a row or a column of the table; see `Result.reduce`."""
     columns, of = _named(engine, s, what, axis) if isinstance(what, str) else _of_ufunc(engine, s, what, axis)
     if axis not in (None, 0, 1):
-        raise ShapeError(f"reduce: axis must be 0, the columns, or 1, the rows, got {axis!r}.")
+        raise ShapeError(f"reduce: axis must be 0, the columns, or 1, the rows, got {came(axis)}.")
     lines, entries = reversed(engine.shape) if columns else engine.shape
     out: np.ndarray | None = None
     done = 0
@@ -155,7 +155,7 @@ def _named(engine: Engine, s: Semiring, what: str, axis: int | None) -> tuple[bo
     if what not in REDUCTIONS:
         known = ", ".join(REDUCTIONS)
         raise ValueError(
-            f"reduce: what must be one of {known}, or a ufunc of two arguments, got {what!r}."
+            f"reduce: what must be one of {known}, or a ufunc of two arguments, got {came(what)}."
             f"{did_you_mean(what, REDUCTIONS)}"
         )
     chosen = REDUCTIONS[what]
@@ -184,7 +184,7 @@ def _of_ufunc(engine: Engine, s: Semiring, what: Any, axis: int | None) -> tuple
     if (getattr(what, "nin", 0), getattr(what, "nout", 0)) != (2, 1) or not hasattr(what, "reduce"):
         raise ValueError(
             f"reduce: what must be one of {', '.join(REDUCTIONS)}, or a ufunc of two arguments and one result, "
-            f"such as np.maximum, got {what!r}. Anything else is done block by block: for labels, D in rows()."
+            f"such as np.maximum, got {came(what)}. Anything else is done block by block: for labels, D in rows()."
         )
     if not isinstance(what, np.ufunc):  # numba compiles it for a dtype when it is called, not when it reduces
         what(*[output.numbers(np.empty(0, engine.dtype), s)] * 2)

@@ -14,6 +14,7 @@ from semiring.devices import host, module, on_device
 from semiring.errors import DomainError
 from semiring.routes import lengths, product
 from semiring.selection import require_selection
+from semiring.spelling import came
 from semiring.types import Array
 
 from ..routes import Trees
@@ -124,7 +125,7 @@ def _wrong(trees: Trees, claim: str, compared: _Comparison) -> Verification:
 def _drawn(n: int, rows: int | str | None, seed: int) -> np.ndarray:
     """The rows that are looked at, ascending."""
     if rows != "all" and rows is not None and (isinstance(rows, str) or not hasattr(rows, "__index__") or rows < 0):
-        raise ValueError(f"verify: rows must be an integer, or 'all', got {rows!r}.")
+        raise ValueError(f"verify: rows must be an integer, or 'all', got {came(rows)}.")
     count = n if rows == "all" else min(n, ROWS if rows is None else int(rows))
     return np.sort(np.random.default_rng(seed).choice(n, count, replace=False)) if count < n else np.arange(n)
 

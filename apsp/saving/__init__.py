@@ -24,6 +24,7 @@ import numpy as np
 
 from semiring.devices import host
 from semiring.files import check_replaceable, check_writable
+from semiring.spelling import came
 from semiring.types import Array, Label
 
 from ..registry import records
@@ -86,7 +87,7 @@ def check_output(path: StrPath, allowed: Sequence[str] | None = None) -> None:
     store, allowed = store_of(path), suffixes(folders=False) if allowed is None else allowed
     if suffix_of(path) not in allowed:
         name = Path(path).name
-        raise ValueError(f"save: the suffix must be one of {', '.join(allowed)}, got {name!r}.")
+        raise ValueError(f"save: the suffix must be one of {', '.join(allowed)}, got {came(name)}.")
     if store is not None and store.check is not None:
         store.check(path)
     (check_replaceable if store is not None and store.folder else check_writable)(Path(path))

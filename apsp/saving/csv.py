@@ -10,6 +10,7 @@ from typing import Any
 
 from semiring.errors import FormatError
 from semiring.files import writing
+from semiring.spelling import came
 from semiring.types import Label
 
 from ..display import output
@@ -62,7 +63,7 @@ def _texts(labels: Sequence[Label], path: StrPath) -> list[str]:
             raise FormatError(
                 path,
                 None,
-                f"save: labels must differ as text, got {first[name]!r} and {label!r}. Save an .npz instead.",
+                f"save: labels must differ as text, got {came(first[name])} and {came(label)}. Save an .npz instead.",
             )
         first[name] = label
     return names

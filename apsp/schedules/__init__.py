@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from semiring.spelling import did_you_mean
+from semiring.spelling import came, did_you_mean
 
 from ..registry import records
 from .base import Schedule
@@ -33,6 +33,6 @@ def get(name: str) -> Schedule:
     """
     if name not in names():
         hint = did_you_mean(name, ("auto", *names()))
-        raise ValueError(f'schedule must be "auto" or one of {", ".join(names())}, got {name!r}.{hint}')
+        raise ValueError(f'schedule must be "auto" or one of {", ".join(names())}, got {came(name)}.{hint}')
     schedule: Schedule = records(__name__, "SCHEDULE")[name]
     return schedule

@@ -11,6 +11,7 @@ from ..algebra import Semiring
 from ..contract import Backend
 from ..errors import DeviceError, DTypeError
 from ..signals import load
+from ..spelling import came
 from .processors import default_threads, describe
 
 __all__ = ["bind", "describe"]
@@ -54,7 +55,7 @@ def bind(
         raise DeviceError(f"bind: threads must be a positive integer, got {threads!r}. Leave it out for the default.")
     if access not in ("rows", "columns") or (access == "columns" and not semiring.mul.commutes):
         raise ValueError(
-            f"bind: access must be rows, or columns where ⊗ commutes, got {access!r} over {semiring.name}."
+            f"bind: access must be rows, or columns where ⊗ commutes, got {came(access)} over {semiring.name}."
         )
     return _bind(semiring, np.dtype(dtype).newbyteorder("="), bool(nonnegative), int(threads), access)
 

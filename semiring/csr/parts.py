@@ -10,6 +10,7 @@ from ..backend import device_of
 from ..catalog import get
 from ..devices import module, on_device
 from ..errors import DTypeError, ShapeError
+from ..spelling import came
 from ..types import DType
 from .matrix import CSR, common_dtype, is_sparse, take_in
 from .products import added, reduced
@@ -177,7 +178,7 @@ def reduce(
     """
     s = get(semiring)
     if isinstance(axis, bool) or axis not in (0, 1, None):
-        raise ValueError(f"reduce: axis must be 0, 1 or None, got {axis!r}.")
+        raise ValueError(f"reduce: axis must be 0, 1 or None, got {came(axis)}.")
     a = _taken(A, "reduce")
     with on_device(a.data):
         x = a.conformed(s, common_dtype(s, dtype, a.data, where="reduce"), where="reduce")

@@ -11,6 +11,7 @@ from .. import dtypes
 from ..algebra import Semiring
 from ..contract import Backend
 from ..errors import DTypeError
+from ..spelling import came
 from ..types import DType
 from .gpu import describe
 
@@ -70,9 +71,9 @@ def bind(
     if per_thread not in (1, 4):
         raise ValueError(f"bind: per_thread must be 1 or 4, got {per_thread}.")
     if tile not in ("tuned", "plain"):
-        raise ValueError(f'bind: tile must be "tuned" or "plain", got {tile!r}.')
+        raise ValueError(f'bind: tile must be "tuned" or "plain", got {came(tile)}.')
     if access not in ACCESS:
-        raise ValueError(f"bind: access must be one of {', '.join(ACCESS)}, got {access!r}.")
+        raise ValueError(f"bind: access must be one of {', '.join(ACCESS)}, got {came(access)}.")
     if access == "columns" and per_thread != 1:
         raise ValueError(f"bind: access='columns' goes with one element a thread, got per_thread={per_thread}.")
     if instructions is not None and not semiring.boolean:

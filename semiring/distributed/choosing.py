@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..backend import cuda_available, device_of
 from ..errors import DeviceError
+from ..spelling import came
 from .grid import Grid
 from .world import Threads, World
 
@@ -44,7 +45,9 @@ def world(
         If the grid has another number of ranks.
     """
     if (gpus is not None) + (ranks is not None) + mpi != 1:
-        raise ValueError(f"world: give one of gpus, ranks and mpi, got gpus={gpus!r}, ranks={ranks!r}, mpi={mpi!r}.")
+        raise ValueError(
+            f"world: give one of gpus, ranks and mpi, got gpus={came(gpus)}, ranks={came(ranks)}, mpi={came(mpi)}."
+        )
     shape = Grid.parse(grid) if isinstance(grid, str) else grid
     if mpi:
         from .processes import Processes

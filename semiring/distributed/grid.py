@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from ..errors import ShapeError
+from ..spelling import came
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Grid:
         """
         parts = text.lower().replace("×", "x").split("x")
         if len(parts) != 2 or not all(part.strip().isdecimal() for part in parts):
-            raise ValueError(f"grid: ROWSxCOLUMNS is required, such as 2x4, got {text!r}.")
+            raise ValueError(f"grid: ROWSxCOLUMNS is required, such as 2x4, got {came(text)}.")
         return cls(int(parts[0]), int(parts[1]))
 
     @property

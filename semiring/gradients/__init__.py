@@ -24,6 +24,7 @@ from ..elementwise import REDUCTIONS, logsumexp
 from ..errors import AlgebraError, DomainError, DTypeError
 from ..product import multiplied, product_shape
 from ..signals import load
+from ..spelling import came
 from ..types import Array
 
 #: How a gradient is divided where several paths are best.
@@ -65,7 +66,7 @@ def require(ties: str, others: dict[str, Any], where: str) -> None:
         if value is not None and value is not False:
             raise ValueError(
                 f"{where}: {name} must be left out where a tensor requires gradients or is traced, got "
-                f"{name}={value!r}. Convert the tensor first, or pass A.detach() for no gradient."
+                f"{name}={came(value)}. Convert the tensor first, or pass A.detach() for no gradient."
             )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import FormatError
 from ..files import check_writable, remove_unfinished, writing, writing_folder
 from ..memory import shown
+from ..spelling import came
 from .file import Layout
 
 #: The file that makes a directory a store.
@@ -134,12 +135,12 @@ def described(place: Path) -> tuple[Layout, dict[str, Any]]:
             raise ValueError("a checksum of something else")
         description = json.loads(text)
         if description["format"] != _FORMAT or description["version"] != _VERSION:
-            raise ValueError(f"{description['format']!r} of version {description['version']!r}")
+            raise ValueError(f"{came(description['format'])} of version {came(description['version'])}")
         (m, n), (a, b) = (_two(description, name, least) for name, least in (("shape", 0), ("block", 1)))
         dtype, attributes = np.dtype(description["dtype"]), description["attributes"]
         identity = bytes.fromhex(description["identity"])
         if dtype.kind not in "biufc" or dtype.name != description["dtype"] or len(identity) != 16:
-            raise ValueError(f"dtype {description['dtype']!r} and {len(identity)} bytes of identity")
+            raise ValueError(f"dtype {came(description['dtype'])} and {len(identity)} bytes of identity")
         if not isinstance(attributes, dict):
             raise ValueError(f"attributes in a {type(attributes).__name__}")
         return Layout((m, n), (a, b), dtype, identity), attributes
@@ -161,5 +162,5 @@ def _two(description: dict[str, Any], name: str, least: int) -> tuple[int, int]:
     found = description[name]
     right = isinstance(found, list) and len(found) == 2 and all(type(x) is int and least <= x < 1 << 62 for x in found)
     if not right:
-        raise ValueError(f"{name} {found!r}; two integers of {least} or more are required")
+        raise ValueError(f"{name} {came(found)}; two integers of {least} or more are required")
     return found[0], found[1]

@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import FormatError, ShapeError, TileError
 from ..files import sync_names
 from ..ranges import local, meet, sliced
+from ..spelling import came
 from ..types import DType
 from . import file
 from .file import Layout, Reader
@@ -533,7 +534,7 @@ class TileStore:
         """
         keys = key if isinstance(key, tuple) else (key,)
         if len(keys) > 2 or any(k is Ellipsis for k in keys):
-            raise IndexError(f"TileStore: rows and columns are required, got {key!r}.")
+            raise IndexError(f"TileStore: rows and columns are required, got {came(key)}.")
         r, c = (_ranged(k, n) for k, n in zip((*keys, slice(None))[:2], self.shape, strict=True))
         found = self.window(r, c)
         lost = tuple(0 if not isinstance(k, slice) else slice(None) for k in (*keys, slice(None))[:2])
@@ -611,7 +612,7 @@ def _ranged(key: Any, size: int) -> slice:
     try:
         index = key.__index__()
     except (AttributeError, TypeError):
-        raise IndexError(f"TileStore: an index or a slice is required, got {key!r}.") from None
+        raise IndexError(f"TileStore: an index or a slice is required, got {came(key)}.") from None
     if not -size <= index < size:
         raise IndexError(f"TileStore: an index must lie within {size}, got {key}.")
     return slice(index % size, index % size + 1)
