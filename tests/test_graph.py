@@ -225,8 +225,8 @@ class TestEdges:
             with pytest.raises(DomainError, match="integers"):
                 Graph.from_edges(wrong)
 
-    def test_missing_weights_are_one(self):
-        np.testing.assert_array_equal(as_graph([(0, 1, 7), (1, 0)]).edges()[2], [7, 1])
+    def test_unweighted_edges_weigh_one(self):
+        np.testing.assert_array_equal(as_graph([(0, 1), (1, 0)]).edges()[2], [1, 1])
         np.testing.assert_array_equal(as_graph([(0, 1, 7), (1, 0, 3)], weight=None).edges()[2], [1, 1])
 
     @pytest.mark.parametrize(

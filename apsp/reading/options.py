@@ -243,8 +243,8 @@ def choose_attribute(kinds: Mapping[Any, Set[type]], refuse: Callable[[str], Exc
         found = "more than one of them could be it" if known else f"none is called {', '.join(WEIGHTS)}"
         raise refuse(
             f"which attribute of the edges holds the weight must be clear, got {', '.join(map(came, numeric[:20]))}, "
-            f"and {found}. Say weight={came(candidates[0])}, or weight=None for unweighted edges (in a shell: --weight, "
-            "--unweighted)."
+            f"and {found}. Say weight={came(candidates[0])}, or weight=None for unweighted edges (in a shell: "
+            "--weight, --unweighted)."
         )
     return candidates[0] if candidates else None
 
