@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from semiring.arrays import refuse_masked
 from semiring.backend import device_of
 from semiring.devices import host, is_plain, module, on_device
 from semiring.errors import DomainError, ShapeError
@@ -192,6 +193,7 @@ class Demand:
         none, shape = np.empty(0, np.int64), (len(sources), len(targets))
         demand = np.asarray(demand) if isinstance(demand, memoryview) else demand
         if isinstance(demand, np.ndarray) or is_plain(demand):
+            refuse_masked(demand, where="flows", zero="0")
             if demand.shape != shape:
                 raise ShapeError(
                     f"flows: demand must have a row a source and a column a target, shape {shape}, got {demand.shape}. "
@@ -235,7 +237,7 @@ def _columns(demand: Any) -> tuple[list[Any], list[Any], list[Any]]:
         return named["origin"], named["destination"], named["trips"]
     if not isinstance(demand, Iterable):
         raise ShapeError(f"flows: demand must be an array, a table, a mapping or triples, got {came(demand)}.")
-    listed = [(*pair, q) for pair, q in demand.items()] if isinstance(demand, Mapping) else list(demand)
+    listed = [_triple(pair, q) for pair, q in demand.items()] if isinstance(demand, Mapping) else list(demand)
     for k, triple in enumerate(listed):
         if not isinstance(triple, tuple | list) or len(triple) != 3:
             raise ShapeError(
@@ -243,6 +245,11 @@ def _columns(demand: Any) -> tuple[list[Any], list[Any], list[Any]]:
                 f"{came(triple)} at {k}. A table of all pairs is an array."
             )
     return [u for u, _, _ in listed], [v for _, v, _ in listed], [q for _, _, q in listed]
+
+
+def _triple(pair: Any, trips: Any) -> tuple[Any, ...]:
+    """A pair with its trips; what is no pair as one, so that it is none of three."""
+    return (*pair, trips) if isinstance(pair, tuple) else (pair, trips)
 
 
 def _numbers(trips: Any) -> tuple[Array, Array]:
@@ -258,6 +265,11 @@ def _numbers(trips: Any) -> tuple[Array, Array]:
         sums = found.sum(axis=-1)
     if not bool(xp.isfinite(sums).all()) and not bool(xp.isfinite(found).all()):  # sums alone may overflow
         raise DomainError("flows: trips must be finite numbers, got NaN or an infinity. Leave such pairs out.")
+    if found.size and (least := float(found.min())) < 0:
+        raise DomainError(
+            f"flows: trips must be at least 0, got {least:g}. Ask for the flows of what is added and of what is taken "
+            "away, and subtract them."
+        )
     used = sums != 0
     if found.ndim > 1 and not bool(used.all()):
         used[~used] = (found[~used] != 0).any(axis=-1)

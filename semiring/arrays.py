@@ -98,15 +98,15 @@ class Taken(NamedTuple):
         return back
 
 
-def refuse_masked(source: Any, *, where: str) -> None:
-    """Refuse an array whose mask would be left out.
+def refuse_masked(source: Any, *, where: str, zero: str = "zero") -> None:
+    """Refuse an array whose mask would be left out; `zero` is what it may be filled with.
 
     Raises
     ------
     DTypeError
     """
     if isinstance(source, np.ma.MaskedArray):
-        raise DTypeError(f"{where}: a plain array is required, got a masked one. Fill it: A.filled(zero).")
+        raise DTypeError(f"{where}: a plain array is required, got a masked one. Fill it: A.filled({zero}).")
 
 
 def take_in(source: Any, *, where: str) -> Taken:

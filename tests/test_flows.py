@@ -18,6 +18,7 @@ from semiring.errors import (
     AlgebraError,
     DivergenceError,
     DomainError,
+    DTypeError,
     MemoryNeeded,
     NoPathError,
     ShapeError,
@@ -622,6 +623,21 @@ def test_demand_as_it_comes():
             r.flows(wrong)
     with pytest.raises(ValueError, match="unreachable must be"):
         r.flows([], unreachable="ignore")
+
+
+def test_demand_that_may_mean_something_else_is_refused():
+    """The mask of an array, a name for a pair, and what would go backwards."""
+    r = shortest_paths([("a", "b", 1), ("b", "c", 1)])
+    trips = np.ma.masked_array(np.ones((3, 3)), [[0, 1, 1], [0, 0, 0], [0, 0, 0]])
+    with pytest.raises(DTypeError, match=r"flows: a plain array is required, got a masked one. Fill it: A.filled\(0\)"):
+        r.flows(trips, unreachable="drop")
+    assert r.flows(trips.filled(0), unreachable="drop").tolist() == [0, 1]
+    for demand in ({"ab": 1}, {("a", "b"): 1, "bc": 1}, ["ab1"]):
+        with pytest.raises(ShapeError, match="or lead from pairs to trips, got"):
+            r.flows(demand)
+    for negative in ([("a", "b", 3), ("b", "c", -2)], {("a", "c"): -2.0}, np.diag([1.0, 1.0], 1) * -2):
+        with pytest.raises(DomainError, match="at least 0, got -2"):
+            r.flows(negative)
 
 
 def test_demand_without_a_path_is_refused_unless_it_is_dropped():

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import dtypes
 from ..algebra import Semiring
-from ..arrays import consistent
+from ..arrays import consistent, refuse_masked
 from ..backend import device_of
 from ..catalog import get
 from ..conversion import conform
@@ -148,6 +148,7 @@ class Searches:
             cols, own, self.n = A.indices, A.data, A.shape[0]
         else:
             rows, cols, own, self.n = stored(A, n, where=where)
+        refuse_masked(weights, where=where)
         values = np.asarray(own if weights is None else weights)
         if values.shape != (len(cols),):
             raise ShapeError(f"{where}: one weight an arc is required, ({len(cols)},), got shape {values.shape}.")
