@@ -76,6 +76,14 @@ def is_plain(array: Array) -> bool:
     return supported and array.dtype.kind in "biuf"
 
 
+def read_only(array: Array) -> Any:
+    """A view of an array that cannot be written to; of CuPy, which has none, the array itself."""
+    if isinstance(array, np.ndarray):
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
 def host(array: Array) -> np.ndarray:
     """A NumPy or CuPy array in main memory."""
     found: np.ndarray = array if isinstance(array, np.ndarray) else array.get()

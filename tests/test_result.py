@@ -10,7 +10,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from apsp import shortest_paths
+import semiring
+from apsp import closure, predecessors, reachable, shortest_paths, transitive_closure
 from apsp.cli.checksum import crc32, fletcher16
 from semiring import AlgebraError, DomainError, NegativeCycleError, NoPathError, Op, Semiring, VertexError
 
@@ -231,3 +232,55 @@ def test_a_long_checksum_is_the_loop():
         first = (first + byte) % 255
         second = (second + first) % 255
     assert fletcher16(data) == 256 * second + first
+
+
+@pytest.mark.parametrize("engine", ["dense", "elimination", "searches", "scipy"])
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+def test_what_a_result_hands_out_is_read_only_or_a_copy(engine, dtype):
+    """`distances` that were written to changed `distance`, and not `path`."""
+    edges = [("a", "b", 1), ("b", "c", 2), ("c", "a", 3), ("a", "d", 9)]
+    for options in ({}, {"sources": ["a", "c"], "targets": ["b", "c", "d"], "limit": 8}):
+        r = shortest_paths(edges, engine=engine, dtype=dtype, **options)
+
+        def answers(r=r):
+            return [
+                [r.distance(u, v) for u in r.sources for v in r.targets], r.table().tolist(), np.asarray(r).tolist(),
+                [r.path(r.sources[0], "c")], r.counts.tolist(), r.predecessors.tolist(), r.hops.tolist(),
+                r.next_hops.tolist(), list(r.paths()), r.betweenness(), r.edge_betweenness().tolist(),
+                r.nearest(["a"]).distance.tolist(),
+            ]  # fmt: skip
+
+        before = answers()
+        handed = [r.distances, r.counts, r.predecessors, r.hops, r.next_hops, *(D for _, D in r.rows())]
+        for D in handed:
+            with pytest.raises(ValueError, match="read-only"):
+                D[0, 1] = 7
+        copies = [r.table(), r.reachable, r.edge_betweenness(), np.array(r), r.nearest(["a"]).distance]
+        copies += [r.to_frame().to_numpy() if hasattr(r.to_frame(), "iloc") else r.table(), r.paths().vertices]
+        for A in [*copies, np.asarray(r)]:
+            if A.flags.writeable:
+                A[...] = 1
+        assert answers() == before
+    whole = shortest_paths(edges, engine=engine, dtype=dtype)
+    frame = whole.to_frame()
+    if hasattr(frame, "iloc"):
+        frame.iloc[0, 1] = 99
+        assert whole.distance("a", "b") == 1
+
+
+def test_read_only_distances_are_taken_as_any_others():
+    A = np.array([[0, 4, np.inf], [np.inf, 0, 1], [2, np.inf, 0]])
+    r = shortest_paths(A)
+    np.testing.assert_array_equal(predecessors(A, r.distances), r.predecessors)
+    np.testing.assert_array_equal(closure(r.distances), r.distances)
+    np.testing.assert_array_equal(semiring.matmul(r.distances, r.distances), r.distances)
+    with pytest.raises(ValueError, match="overwrite=True must have a writeable array"):
+        closure(r.distances, overwrite=True)
+    t = transitive_closure(A, null_value=None)
+    with pytest.raises(ValueError, match="read-only"):
+        t.matrix.words[0] = 0
+    assert t.matrix.to_bool().all()
+    assert np.asarray(semiring.matmul(t.matrix, t.matrix, "boolean")).all()
+    found = reachable({"x": t.to_bool()}, "x+")
+    with pytest.raises(ValueError, match="read-only"):
+        found.matrix.words[0] = 0

@@ -13,6 +13,7 @@ import numpy as np
 
 from semiring.archives import load_arrays
 from semiring.bits import BitMatrix
+from semiring.devices import read_only
 from semiring.errors import FormatError, NoPathError
 from semiring.files import writing
 from semiring.memory import require
@@ -98,7 +99,7 @@ class Reachability:
 
     @cached_property
     def matrix(self) -> BitMatrix:
-        """All pairs as an n × n BitMatrix, expanded from the components when first asked for.
+        """All pairs as an n × n BitMatrix, expanded from the components when first asked for; read-only on the host.
 
         Raises
         ------
@@ -115,6 +116,7 @@ class Reachability:
             full = expanded(self._bits, c)
         if not self.reflexive:
             full.set_diagonal(c.cyclic[c.component])
+        full.words = read_only(full.words)
         return full
 
     def reaches(self, u: Label, v: Label) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from semiring.acyclic import unite_targets
 from semiring.arrays import take_in, with_axes
 from semiring.bits import BitMatrix
-from semiring.devices import host
+from semiring.devices import host, read_only
 from semiring.errors import NoPathError, ShapeError
 from semiring.memory import require
 from semiring.spelling import came, did_you_mean
@@ -319,6 +319,7 @@ def reachable(
     chosen = np.arange(n) if sources is None else labels.positions(list(sources))
     require(len(chosen) * -(-n // 64) * 8, where="reachable", hint="Give fewer sources.")
     matrix = _matched(machine, arcs, n, np.asarray(chosen, np.int64))
+    matrix.words = read_only(matrix.words)
     return RegularPaths(pattern, labels, np.asarray(chosen, np.int64), matrix, machine, arcs)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.devices import host, to_device
+from semiring.devices import host, read_only, to_device
 from semiring.errors import NoPathError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
@@ -52,14 +52,14 @@ class Distances:
 
     @cached_property
     def distances(self) -> Array:
-        """The table of all distances, in the dtype computed in.
+        """The table of all distances, in the dtype computed in; on the host read-only: copy what you change.
 
         Raises
         ------
         MemoryNeeded
             If it is not in memory and does not fit; `rows` streams it.
         """
-        return self.engine.table()
+        return read_only(self.engine.table())
 
     @property
     def dtype(self) -> np.dtype:
@@ -251,8 +251,9 @@ class Distances:
         labels : list
             The sources of these rows.
         D : array, shape (len(labels), targets)
-            In the dtype of `distances`, with `infinity` for no path; CuPy where the distances are on a device. It may
-            be a view of what others see, or memory that is used again once you let go of it: copy what you change.
+            In the dtype of `distances`, with `infinity` for no path; CuPy where the distances are on a device. It is
+            read-only, but where it is CuPy's, and memory that may be used again once you let go of it: copy what you
+            keep or change.
 
         Raises
         ------
@@ -285,7 +286,8 @@ class Distances:
         wanted, engine = every[0] if i is None else i, self.engine
         if j is not None or bound is not None:
             engine = Part(engine, every[0], every[1] if j is None else j, bound)
-        return (([names[k] for k in positions.tolist()], D) for positions, D in engine.rows(wanted, block))
+        blocks = engine.rows(wanted, block)
+        return (([names[k] for k in positions.tolist()], read_only(D)) for positions, D in blocks)
 
     def reduce(self, what: str | np.ufunc, *, axis: int | None = None, callback: Callback | None = None) -> np.ndarray:
         """One number for each vertex, from all its distances, without a table of them.

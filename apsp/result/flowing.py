@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from semiring.backend import cuda_available
-from semiring.devices import host, module, on_device, to_device
+from semiring.devices import host, module, on_device, read_only, to_device
 from semiring.errors import NoPathError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
@@ -37,7 +37,7 @@ class Flowing(Routed):
     def counts(self) -> np.ndarray:
         """int64, of the shape of `distances`, on the host: how many best paths lead from each source to each target.
 
-        Paths are told apart by their vertices; 1 from a vertex to itself, 0 where there is no path.
+        Paths are told apart by their vertices; 1 from a vertex to itself, 0 where there is no path. Read-only.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class Flowing(Routed):
                 sums.counts(D, positions, rows)
                 out[done : done + len(positions)] = np.where(host(self._reached(D)), rows, 0)[:, targets]
                 done += len(positions)
-        return out
+        return read_only(out)
 
     def all_paths(self, u: Label, v: Label) -> Iterator[list[Any]]:
         """Every best path from u to v, as `path` gives one.
@@ -113,8 +113,9 @@ class Flowing(Routed):
         ----------
         demand : array, table, mapping, or list of triples
             How much goes from each source to each target: an array of the shape of `distances`, NumPy's or CuPy's; a
-            data frame with the columns origin, destination and trips; {(u, v): trips}; or (u, v, trips). Only sources
-            from which anything goes are searched from. What is to stay where it is uses no edge.
+            data frame with the columns origin, destination and trips; {(u, v): trips}; or (u, v, trips). Trips must
+            be finite and at least 0. Only sources from which anything goes are searched from. What is to stay where
+            it is uses no edge.
         unreachable : {"raise", "drop"}
             What becomes of demand between vertices without a path.
         callback : callable, optional
@@ -130,8 +131,8 @@ class Flowing(Routed):
         ------
         VertexError
             If demand names a vertex that is none of the sources or targets.
-        ShapeError, DomainError
-            If demand has another shape, or holds what is no finite number.
+        ShapeError, DTypeError, DomainError
+            If demand has another shape, is a masked array, or holds what is no finite number of at least 0.
         NoPathError
             If there is demand between two vertices and no path.
         AlgebraError

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from semiring import routes as found
-from semiring.devices import host, on_device
+from semiring.devices import host, on_device, read_only
 from semiring.errors import ShapeError
 from semiring.memory import require
 from semiring.selection import require_selection
@@ -42,14 +42,14 @@ class Routed(Distances):
         """int32, of the shape and on the device of `distances`: the vertex before j on a best path from i, by position.
 
         −9999 on the diagonal, and where there is no path: SciPy's convention. See `apsp.predecessors` for the choice
-        among equals, and for errors.
+        among equals, and for errors. Read-only, as `distances`.
         """
-        return self._trees.predecessors if self._all_pairs else self._part(self._trees.predecessors)
+        return self._handed_out(self._trees.predecessors)
 
     @cached_property
     def next_hops(self) -> Array:
         """int32, the same: the position of the vertex after i on a best path to j. See `apsp.next_hops`."""
-        return self._trees.next_hops if self._all_pairs else self._part(self._trees.next_hops)
+        return self._handed_out(self._trees.next_hops)
 
     @cached_property
     def hops(self) -> Array:
@@ -60,7 +60,7 @@ class Routed(Distances):
         P = self._trees.predecessors
         with on_device(P):
             H = found.hops(P)
-        return H if self._all_pairs else self._part(H)
+        return self._handed_out(H)
 
     def predecessor_rows(
         self, sources: Any = None, block: int | None = None
@@ -250,6 +250,10 @@ class Routed(Distances):
         if not self._all_pairs:
             raise ShapeError("verify: all vertices are needed, got a result of some sources and targets.")
         return verify(self._trees, rows, paths=paths, seed=seed)
+
+    def _handed_out(self, square: Array) -> Array:
+        """A table of all vertices, or the part of it that this result has; read-only."""
+        return read_only(square if self._all_pairs else self._part(square))
 
     def _part(self, square: Array) -> np.ndarray:
         """The rows and columns of this result, of a table of all vertices; nothing where it has no path."""

@@ -121,10 +121,9 @@ class Shown(Distances):
             names.checked_positions(names if wanted is None else wanted, where="to_frame")
             for names, wanted in ((self.sources, rows), (self.targets, cols))
         )
-        D = host(self.distances) if rows is None and cols is None else self.engine.block(i, j)
         sources, targets = [self.sources[k] for k in i.tolist()], [self.targets[k] for k in j.tolist()]
         make = frames.long if long else frames.wide
-        return make(output.numbers(D, self.semiring), sources, targets, self.frames)
+        return make(self.table(rows, cols), sources, targets, self.frames)
 
     def plot(
         self,
