@@ -24,7 +24,7 @@ from .large.sources import matrix_or_graph
 from .padding import closed_together, is_list_of_matrices
 from .question import Question
 from .reading.options import BY_RULE, NullValue, nulls_of
-from .repeated import ENTRIES, WANTS, remember, repeat
+from .repeated import ENTRIES, WANTS, on_current_device, remember, repeat
 from .road import answer
 from .wants import Wants
 
@@ -212,7 +212,8 @@ def closure(
             f"matrices, got {got}. Leave steps out, or those."
         )
     algebra = get(semiring)
-    plain = type(A) is np.ndarray and A.size <= ENTRIES and not steps and null_value is BY_RULE
+    small = A.size <= ENTRIES if type(A) is np.ndarray else on_current_device(A)
+    plain = small and not steps and null_value is BY_RULE
     plain = plain and work == PLAIN and storage == UNLIMITED
     if plain:
         question = Question(A, algebra, WANTS)

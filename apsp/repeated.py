@@ -1,4 +1,4 @@
-"""Small matrices in main memory: what was chosen for one is done with the next of which the same is known.
+"""Small matrices: what was chosen for one is done with the next of which the same is known.
 
 The road to so small a closure takes many times as long as the closure itself. What it chooses depends on the semiring,
 dtype, shape, and on what a survey finds; so the plan and the verbs are looked up by these. Each matrix is surveyed.
@@ -10,9 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from semiring.algebra import Semiring
 from semiring.backend import Backend
+from semiring.devices import UNCHANGED, is_plain, on_device
+from semiring.errors import DivergenceError
+from semiring.memory import granted
 from semiring.survey import fast, survey
 
+from .convergence import series
 from .convergence.divergence import may_diverge
 from .log import report_plan
 from .plans import Plan
@@ -20,8 +25,8 @@ from .question import Question
 from .solve import run
 from .wants import Wants
 
-#: So many entries at most: one pivot block, whatever the dtype, and no memory that would have to be asked for.
-ENTRIES = 1 << 14
+#: Entries in main memory, and on a GPU, at most: one pivot block.
+ENTRIES, ON_DEVICE = 1 << 14, 1 << 22
 #: Of so many shapes, dtypes and semirings decisions are kept.
 DECISIONS = 1024
 #: What is wanted of them.
@@ -39,31 +44,51 @@ class Decision(NamedTuple):
 _decisions: dict[tuple[Any, ...], dict[bool, Decision]] = {}
 
 
-def repeat(question: Question) -> np.ndarray | None:
+def on_current_device(A: Any) -> bool:
+    """Whether A is a small array of CuPy's own on the current device."""
+    return is_plain(A) and A.size <= ON_DEVICE and on_device(A) is UNCHANGED
+
+
+def repeat(question: Question) -> Any:
     """The closure of a small matrix as decided for an earlier one; None where nothing is, or it must be examined."""
     A, semiring = question.source, question.semiring
-    decided = _decisions.get((semiring, A.dtype, A.shape))
+    decided = _decisions.get(_key(A, semiring))
     if decided is None:
         return None
     n = len(A)
     seen = survey(A, semiring, where="closure", null_undeclared=True)
     decision = decided.get(fast(seen, semiring, A.dtype, n))
-    if decision is None or seen.ambiguous or may_diverge(semiring, seen, n):
+    examined = may_diverge(semiring, seen, n)
+    if decision is None or seen.ambiguous or (examined and semiring.idempotent):
         return None
-    report_plan(decision.plan)
-    D: np.ndarray = decision.ops.upload(A)
-    run(decision.plan, D, decision.ops, question.wants)
+    if type(A) is not np.ndarray and not granted(decision.plan.beside_bytes, "cuda"):
+        return None
+    try:
+        if examined:
+            series.precaution(A, semiring, seen)
+        report_plan(decision.plan)
+        D = decision.ops.upload(A)
+        run(decision.plan, D, decision.ops, question.wants)
+        if examined:
+            series.check(D, semiring, seen)
+    except DivergenceError:  # which the road explains
+        return None
     return D
 
 
 def remember(question: Question, plan: Plan) -> None:
     """Keep what was chosen for a matrix, where it was closed at once and as it is, in one pivot block."""
     problem = question.problem
-    if problem.matrix is not question.source or problem.batch or problem.may_diverge or not problem.is_on_device:
+    examined = problem.may_diverge and (problem.semiring.idempotent or problem.dtype.kind != "f")
+    if problem.matrix is not question.source or problem.batch or examined or not problem.is_on_device:
         return
     ops = problem.bind(question.wants)
     if plan.engine == "dense" and ops.grain == 1 and 0 < plan.n <= plan.block:
         if len(_decisions) >= DECISIONS:
             _decisions.clear()
-        decided = _decisions.setdefault((problem.semiring, problem.dtype, problem.matrix.shape), {})
+        decided = _decisions.setdefault(_key(problem.matrix, problem.semiring), {})
         decided[problem.nonnegative] = Decision(plan, ops)
+
+
+def _key(A: Any, semiring: Semiring) -> tuple[Any, ...]:
+    return semiring, A.dtype, A.shape, -1 if type(A) is np.ndarray else A.data.device_id

@@ -27,7 +27,7 @@ from semiring.survey import survey
 from semiring.types import Array
 
 from . import schedules
-from .convergence import saturation, settle
+from .convergence import saturation, series, settle
 from .plans import Plan
 from .problem import HINT, ROUTES, Memory, Problem, location
 from .wants import Request
@@ -211,15 +211,16 @@ def give_back(problem: Problem, D: Array, buffer: Any = None) -> Any:
 def _solve_batch(problem: Problem, request: Request) -> Solved:
     """The closures of (batch, n, n): together where the backend's verb is enough, else one after the other.
 
-    One after the other: what may diverge (each is then examined), schedules and blocks that were asked for, and truth
-    values, which go to the device one matrix at a time.
+    One after the other: what may diverge where ⊕ is idempotent, and in integers (each is then examined); schedules and
+    blocks that were asked for; and truth values, which go to the device one matrix at a time.
     """
     start = clock()
     ops = problem.bind(request)
     plan = problem.plan(ops, request)
     fixed = request.schedule != "auto" or request.block is not None
     require(plan.beside_bytes if problem.memory is Memory.READ_ONLY else 0, problem.device, where="closure", hint=HINT)
-    apart = problem.may_diverge or fixed or ops.grain > 1 or problem.n > ops.pivot
+    examined = problem.may_diverge and (problem.semiring.idempotent or problem.dtype.kind == "i")
+    apart = examined or fixed or ops.grain > 1 or problem.n > ops.pivot
     if apart or not problem.is_on_device or not problem.matrix.size:
         D = _one_by_one(problem, request)
     else:
@@ -231,10 +232,17 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
 
 def _close_batch(problem: Problem, ops: Backend, request: Request) -> Any:
     """All matrices by one verb."""
-    A = problem.matrix
+    A, s = problem.matrix, problem.semiring
+    if problem.may_diverge:
+        series.precaution(A, s, problem.seen)
     D = A if problem.memory is not Memory.READ_ONLY else ops.empty(A.shape)
     ops.closure_batch(A, schedules.get("blocked"), out=None if D is A else D)
     ops.synchronize()
+    if problem.may_diverge:
+        try:
+            series.check(D, s, problem.seen)
+        except DivergenceError as error:
+            raise settle.lost(error) if problem.memory is Memory.OVERWRITE else error from None
     if request.callback:
         pairs = len(A) * problem.n**3
         request.callback(pairs, pairs)

@@ -340,6 +340,11 @@ class Semiring:
         )
 
     @property
+    def order(self) -> int:
+        """1 where greater numbers weigh more, −1 where less: `zero` is the least weight."""
+        return 1 if self.zero < self.one else -1
+
+    @property
     def interval(self) -> str:
         """The domain in mathematical notation, for messages."""
         low, high = self.domain

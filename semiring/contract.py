@@ -303,6 +303,16 @@ class Backend(ABC):
         return max(bytes_of("left_mul", d, rest, d), bytes_of("gemm", rest, rest, d), bytes_of("right_mul", rest, d, d))
 
 
+def by_halves(A: Array, ops: Backend) -> None:
+    """A ← A* by the closures of its two halves."""
+    h = len(A) // 2
+    A11, A12, A21, A22 = A[:h, :h], A[:h, h:], A[h:, :h], A[h:, h:]
+    ops.closure(A11)
+    ops.eliminate(A11, A12, A21, A22)
+    ops.closure(A22)
+    ops.eliminate(A22, A21, A12, A11)
+
+
 class HostStopwatch:
     """Seconds of the host's clock, between two moments at which the backend has nothing left to do."""
 

@@ -11,7 +11,8 @@ from .types import Array
 
 #: What DLPack calls the places where we compute.
 CPU, CUDA, PINNED = 1, 2, 3
-_UNCHANGED: AbstractContextManager[Any] = nullcontext()
+#: A context that changes nothing.
+UNCHANGED: AbstractContextManager[Any] = nullcontext()
 #: What a computation on a GPU needs, as errors say.
 INSTALL = (
     "`pip install cupy-cuda13x nvidia-cuda-nvrtc nvidia-cuda-runtime` (for CUDA 12, "
@@ -50,12 +51,12 @@ def on_device(array: Array) -> AbstractContextManager[Any]:
     array : array of any library, BitMatrix, or None
     """
     if array is None or type(array) is np.ndarray:
-        return _UNCHANGED
+        return UNCHANGED
     if is_plain(array) and array.data.device_id == _current():
-        return _UNCHANGED
+        return UNCHANGED
     number = _gpu(getattr(array, "words", array))
     if number is None:
-        return _UNCHANGED
+        return UNCHANGED
     import cupy
 
     found: AbstractContextManager[Any] = cupy.cuda.Device(number)

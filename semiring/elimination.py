@@ -6,14 +6,11 @@ like Floyd–Warshall, is three nested loops over A[i,j], A[i,k], A[k,j], and ha
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 
 from .arrays import take_in
-from .backend import bind
-from .catalog import plus_times
 from .devices import diagonal, module, on_device
 from .errors import AlgebraError, DTypeError, ShapeError
 from .types import Array
@@ -76,55 +73,49 @@ def lu(A: Array) -> tuple[Any, Any]:
     xp = module(array)
     with on_device(array):
         F = xp.array(array, dtype=dtype, order="C")
-        _factor(F, 0)
+        if xp is np:
+            _factor(F, 0)
+        elif len(F):
+            from .cuda.dense.lu import factor
+
+            if failed := factor(F):
+                raise _pivot_error(*failed)
         L = xp.tril(F, -1)
         diagonal(L)[...] = 1
         return taken.give_back(L, where="lu"), taken.give_back(xp.triu(F), where="lu")
 
 
-def _factor(A: Array, row: int) -> None:
+def _factor(A: np.ndarray, row: int) -> None:
     """A ← L \\ U in place: L below the diagonal (its ones left out), U on and above it."""
+    from scipy.linalg import solve_triangular
+
     n = len(A)
     if n <= _BLOCK:
         return _eliminate(A, row)
     h = n // 2
     A11, A12, A21, A22 = A[:h, :h], A[:h, h:], A[h:, :h], A[h:, h:]
     _factor(A11, row)  # A11 = L11 U11
-    A12[...] = _solve(A11, A12, lower=True)  # U12 ← L11⁻¹ A12
-    A21[...] = _solve(A11.T, A21.T, lower=True, unit=False).T  # L21 ← A21 U11⁻¹, as U11ᵀ L21ᵀ = A21ᵀ
-    _subtract(A22, A21, A12)
+    A12[...] = solve_triangular(A11, A12, lower=True, unit_diagonal=True, check_finite=False)  # U12 ← L11⁻¹ A12
+    A21[...] = solve_triangular(A11.T, A21.T, lower=True, check_finite=False).T  # L21 ← A21 U11⁻¹: U11ᵀ L21ᵀ = A21ᵀ
+    A22 -= A21 @ A12
     _factor(A22, row + h)  # A22 − L21 U12 = L22 U22
     return None
 
 
-def _subtract(C: Array, A: Array, B: Array) -> None:
-    """C ← C − A B: on a CPU by NumPy's BLAS, on a GPU by the verbs, whose float32 products are on tensor cores."""
-    if isinstance(C, np.ndarray):
-        C -= A @ B
-    else:
-        bind(plus_times, C.dtype, device="cuda").gemm(C, -A, B)
-
-
-def _eliminate(A: Array, row: int) -> None:
-    """The base case: one pivot after the other, on the host where the matrix is tiny."""
-    host = A if isinstance(A, np.ndarray) else A.get()
-    scale = float(np.finfo(host.dtype).tiny)
+def _eliminate(A: np.ndarray, row: int) -> None:
+    """The base case: one pivot after the other."""
+    scale = float(np.finfo(A.dtype).tiny)
     with np.errstate(all="ignore"):
-        for k in range(len(host)):
-            pivot = float(host[k, k])
+        for k in range(len(A)):
+            pivot = float(A[k, k])
             if not np.isfinite(pivot) or abs(pivot) < scale:
-                raise AlgebraError(
-                    f"lu: no pivot may vanish without row exchanges, got {pivot:g} in row {row + k}. "
-                    "Use a diagonally dominant matrix, or scipy.linalg.lu, which pivots."
-                )
-            host[k + 1 :, k] /= host[k, k]
-            host[k + 1 :, k + 1 :] -= np.outer(host[k + 1 :, k], host[k, k + 1 :])
-    if host is not A:
-        A[...] = module(A).asarray(host)
+                raise _pivot_error(row + k, pivot)
+            A[k + 1 :, k] /= A[k, k]
+            A[k + 1 :, k + 1 :] -= np.outer(A[k + 1 :, k], A[k, k + 1 :])
 
 
-def _solve(T: Any, B: Array, *, lower: bool, unit: bool = True) -> Any:
-    """T⁻¹ B for a triangular T, by the platform's own solver."""
-    platform = "scipy.linalg" if isinstance(T, np.ndarray) else "cupyx.scipy.linalg"
-    solve = importlib.import_module(platform).solve_triangular
-    return solve(T, B, lower=lower, unit_diagonal=unit, check_finite=False)
+def _pivot_error(row: int, pivot: float) -> AlgebraError:
+    return AlgebraError(
+        f"lu: no pivot may vanish without row exchanges, got {pivot:g} in row {row}. "
+        "Use a diagonally dominant matrix, or scipy.linalg.lu, which pivots."
+    )

@@ -189,6 +189,16 @@ def _survey_on_host(
     )
 
 
+def extremes(A: Array) -> tuple[float, float]:
+    """The least and the greatest entry of an array that is not empty; NaN for both if one entry is NaN."""
+    if isinstance(A, np.ndarray):
+        return A.min().item(), A.max().item()
+    from .cuda.survey import survey as look
+
+    (seen,) = look((A,), A.dtype.type(0))()
+    return (math.nan, math.nan) if seen.nan else (seen.least, seen.greatest)
+
+
 def fast(seen: Survey, semiring: Semiring, dtype: np.dtype, edges: int) -> bool:
     """Whether the steps for non-negative weights are right on such entries, for walks of so many edges.
 

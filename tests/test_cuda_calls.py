@@ -12,7 +12,7 @@ import pytest
 
 import apsp
 import semiring
-from apsp import generate
+from apsp import generate, repeated
 from semiring import compiling, product
 from semiring.errors import DeviceError
 
@@ -20,9 +20,11 @@ from semiring.errors import DeviceError
 @pytest.fixture
 def cp():
     product._last.clear()
+    repeated._decisions.clear()
     with fake_cupy.installed():
         yield sys.modules["cupy"]
     product._last.clear()
+    repeated._decisions.clear()
 
 
 def weights(cp, *shape):

@@ -300,6 +300,33 @@ def test_an_error_that_comes_too_late_says_that_the_matrix_is_lost():
     assert "lost" not in str(refused(A, SILENT))
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", ["plus_times", "log_plus"])
+def test_batches_of_sums_are_judged_matrix_by_matrix(name, dtype):
+    rng, log = np.random.default_rng(3), name == "log_plus"
+    P = rng.random((6, 9, 9))
+    P[1] = np.triu(P[1], 1)  # acyclic
+    P[2, 4:, :4] = P[3, :4, 4:] = 0  # two components, one way and the other
+    P[1:] /= np.maximum(P[1:].sum(axis=2, keepdims=True), 1e-3)
+    P[0] /= 10  # rows of the first sum to less than 1 ...
+    P[1:, 0] *= 0.5
+    P[2:4, 8] *= 0.5  # ... of others one or two, so that components decide
+    with np.errstate(divide="ignore"):
+        A = (np.log(P) if log else P).astype(dtype)
+        expected = np.linalg.inv(np.eye(9) - P)
+        expected = np.log(np.where(expected > 1e-12, expected, 0)) if log else expected
+    np.testing.assert_allclose(closure(A, name), expected, rtol=1e-4, atol=1e-4)
+    for at, vertex in ((2, 8), (3, 0), (4, 0), (5, 0)):
+        bad = A.copy()
+        bad[at, vertex] += np.log(2) if log else bad[at, vertex]
+        for overwrite in (False, True):  # before anything is written
+            before = bad.copy()
+            with pytest.raises(DivergenceError, match=f"all rows.* It is matrix {at} of the batch") as caught:
+                closure(bad, name, overwrite=overwrite)
+            assert caught.value.vertex == (4 if at == 2 else 0)
+            np.testing.assert_array_equal(bad, before)
+
+
 def test_a_batch_says_which_matrix_diverges():
     A = np.zeros((3, 2, 2))
     A[1, 0, 1] = -1

@@ -13,6 +13,7 @@ import emulated
 import fake_cupy
 import numpy as np
 import pytest
+from test_logarithmic import closable, eliminated
 from test_routes import WHOLE, by_the_rule, entries, graph, walk
 from test_searches import WEIGHTS, star
 
@@ -363,6 +364,36 @@ class TestClosures:
             ops.closure(X)
             cases.same(case, np.array(X), cases.closure(case, A))
             assert kept()
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_of_logarithms_by_exponentials_or_pair_by_pair(self, cp, dtype, monkeypatch):
+        from semiring.cuda.dense import exponentials, sums
+
+        ops, exact = bound(cases.Case(get("log_plus"), np.dtype(dtype)), False), []
+        close = exponentials.close
+        monkeypatch.setattr(exponentials, "close", lambda *X: exact.append(close(*X)) or exact[-1])
+        acyclic = np.where(np.triu(np.ones((70, 70)), 1) > 0, -5.0, -np.inf)
+        short = np.full((70, 70), -np.inf)
+        short[0, 1] = short[1, 2] = -373  # whose product no float64 holds
+        for name, _, A in [*closable(70), ("acyclic", None, acyclic), ("two far arcs", None, short)]:
+            X, kept = window(cp, A.astype(dtype), 73)
+            with np.errstate(all="ignore"):
+                ops.closure(X)
+            unfit = {"vertices of other scales", "two far arcs", "∞"} | (
+                {"a loop of a weight near 1"} if dtype == "float64" else set()
+            )
+            assert exact.pop() == (name not in unfit), name
+            want = eliminated(A.astype(dtype))
+            np.testing.assert_array_equal(np.isfinite(X), np.isfinite(want), name)
+            finite = np.isfinite(want)
+            unit = np.finfo(dtype).eps * (1 << 16 if name in unfit else 16)  # pair by pair rounding is amplified
+            np.testing.assert_allclose(X[finite], want[finite], rtol=unit, atol=4 * unit, err_msg=name)
+            assert kept()
+        monkeypatch.setattr(sums, "PAIRWISE", 65)
+        A = np.where(np.roll(np.eye(130), 1, 0) > 0, -20.0, -np.inf)  # a ring, whose weights no float64 has: by halves
+        X = cp.asarray(A.astype(dtype))
+        ops.closure(X)
+        np.testing.assert_allclose(X, eliminated(A), rtol=1e-6, atol=1e-6)
 
     def test_of_many_by_a_block_each(self, cp):
         case = cases.Case(get("min_plus"), np.dtype("float32"))
@@ -1325,6 +1356,56 @@ class TestDense:
                 found = LevelsOnGpu(cp.asarray(A), get(name))
                 assert (found.unit is None) == (other < 1000)
                 assert found.widest == (0 if other < 1000 else np.inf)
+
+
+class TestFactors:
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_lu(self, cp, dtype):
+        from semiring.cuda.dense.lu import factor
+
+        rng = np.random.default_rng(0)
+        for n in (1, 2, 63, 64, 65, 129, 200):
+            A = rng.standard_normal((n, n)).astype(dtype) + n * np.eye(n, dtype=dtype)
+            F = cp.asarray(A.copy())
+            assert factor(F) is None
+            L, U = np.tril(F, -1).astype(float) + np.eye(n), np.triu(F).astype(float)
+            np.testing.assert_allclose(L @ U, A, atol=50 * n * np.finfo(dtype).eps)
+        for row in (0, 63, 64, 128):
+            A = rng.standard_normal((130, 130)).astype(dtype) + 130 * np.eye(130, dtype=dtype)
+            A[row], A[:, row] = 0, 0
+            assert factor(cp.asarray(A)) == (row, 0.0)
+
+
+class TestMargins:
+    @pytest.mark.parametrize("name", ["log_plus", "plus_times"])
+    def test_sums_of_rows_and_columns(self, cp, name, monkeypatch):
+        from semiring.cuda import margins as device
+        from semiring.margins import greatest, margins
+
+        monkeypatch.setattr(device, "DEPTH", 40)
+        s, rng = get(name), np.random.default_rng(0)
+        log = np.log if name == "log_plus" else np.asarray
+        for shape in ((1, 1), (33, 33), (101, 101), (3, 1, 1), (5, 34, 34)):
+            A = rng.standard_normal(shape).astype("float32")
+            A[rng.random(shape) < 0.2] = s.zero
+            for labels in (None, rng.integers(0, 3, shape[:-1]).astype(np.int32)):
+                B = A if labels is None else np.where(labels[..., None] == labels[..., None, :], A, s.zero)
+                B = np.exp(B.astype(float)) if name == "log_plus" else np.abs(B.astype(float))
+                want = np.stack([B.sum(axis=-1), B.sum(axis=-2)])
+                on_device = device.margins(cp.asarray(A), s, None if labels is None else cp.asarray(labels))
+                np.testing.assert_allclose(on_device, want, rtol=1e-12)
+                with np.errstate(divide="ignore"):
+                    np.testing.assert_allclose(margins(A, s, labels), log(want), rtol=1e-12)
+            for columns in (False, True):
+                most = (
+                    np.abs(np.exp(A.astype(float)) if name == "log_plus" else A.astype(float))
+                    .sum(axis=-2 if columns else -1)
+                    .max(axis=-1)
+                )
+                got = device.greatest(cp.asarray(A), s, columns=columns)
+                np.testing.assert_allclose(got.reshape(most.shape), most, rtol=1e-12)
+                with np.errstate(divide="ignore"):
+                    np.testing.assert_allclose(greatest(A, s, columns=columns), log(most), rtol=1e-12)
 
 
 class TestSurvey:

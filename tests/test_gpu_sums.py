@@ -96,6 +96,29 @@ def test_closures(cp, name):
     np.testing.assert_allclose(closed, expected, rtol=2500 * 2.0**-24, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["log_plus", "plus_times"])
+def test_closures_of_batches_and_again(cp, name, dtype):
+    """Each matrix of a batch is judged; a matrix like an earlier one is, too."""
+    import apsp
+    from semiring import DivergenceError
+
+    rng, log = np.random.default_rng(7), name == "log_plus"
+    for shape in ((40, 7, 7), (9, 64, 64), (5, 130, 130), (2, 300, 300), (150, 150), (700, 700)):
+        for _ in range(2):
+            W = get("plus_times").draw(rng, shape)
+            A = cp.asarray(np.log(W) if log else W, dtype)
+            closed = apsp.closure(A, name).get()
+            expected = np.linalg.inv(np.eye(shape[-1]) - W)
+            np.testing.assert_allclose(closed, np.log(expected) if log else expected, atol=2e-5)
+        bad = A[len(A) - 1] if A.ndim == 3 else A
+        bad[-1], bad[:, -1] = (0.5, 0.5) if log else (1.5, 1.5)
+        with pytest.raises(
+            DivergenceError, match=f"It is matrix {len(A) - 1} of the batch" if len(shape) == 3 else "limit"
+        ):
+            apsp.closure(A, name)
+
+
 def test_lu(cp):
     A = np.random.default_rng(6).normal(size=(4100, 4100)).astype(np.float32)
     A += 4100 * np.eye(4100, dtype=np.float32)

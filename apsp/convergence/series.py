@@ -16,6 +16,7 @@ m · eps · |log eps|).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,76 +26,150 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.backend import bind, device_of
 from semiring.bits import BitMatrix
-from semiring.catalog import lor_land
+from semiring.catalog import lor_land, max_min
 from semiring.devices import host, module
 from semiring.errors import DivergenceError
+from semiring.margins import greatest, margins
 from semiring.memory import require
-from semiring.survey import Survey
+from semiring.survey import Survey, extremes
 from semiring.types import Array, DType
 
 from .. import schedules
 
+#: Entries of undecided matrices whose components are found together, and the vertices of a matrix up to which they are.
+TOGETHER, SMALL = 1 << 24, 512
+
 
 def precaution(A: Array, semiring: Semiring, survey: Survey) -> None:
-    """Refuse a matrix over a semiring that is not idempotent if it can be seen to have no closure, before any work.
+    """Refuse matrices over a semiring that is not idempotent if one can be seen to have no closure, before any work.
+
+    Parameters
+    ----------
+    A : array, shape (n, n) or (batch, n, n)
 
     Raises
     ------
     DivergenceError
+        Naming a vertex, and of a batch the matrix.
     AlgebraError
         If there is a cycle, and the semiring has no star.
     """
+    batch = A if A.ndim == 3 else A[None]
+    real = semiring.series == "real"
+    undecided = np.arange(len(batch))
+    if semiring.closed and A.dtype.kind == "b":
+        return
+    if semiring.closed and semiring.series and semiring.add.ufunc:
+        undecided = np.flatnonzero(~_sums_below_one(batch, semiring))
+    together = max(1, TOGETHER // max(1, A.shape[-1] ** 2))
+    for start in range(0, len(undecided), together):
+        index = undecided[start : start + together]
+        part = batch if len(index) == len(batch) else batch[module(A).asarray(index)]
+        labels = components(part, semiring)
+        if semiring.closed and semiring.series and not (real and not survey.nonnegative):
+            _require_rows_below_one(part, labels, semiring, index if A.ndim == 3 else None)
+            continue
+        for at, matrix, row in zip(index.tolist(), part, host(labels), strict=True):
+            for members in _members(matrix, row, semiring):
+                _require(matrix, members, semiring, at if A.ndim == 3 else None)
+
+
+def _require(A: Array, members: np.ndarray, semiring: Semiring, at: int | None) -> None:
+    """Refuse a strongly connected component whose series has no limit, whatever cancels in it."""
     if not semiring.closed:
-        for members in components(A, semiring):
-            raise semiring.starless("closure", int(members[0]))
-    if A.dtype.kind == "b":
-        return
-    if semiring.series == "real" and _norm(A, semiring) < _near_one(semiring, A.dtype, len(A)):
-        return
-    for members in components(A, semiring):
-        if semiring.series is None:
-            _require_settled(_block(A, members, copies=6), members, semiring)
-        elif semiring.series == "real" and not survey.nonnegative:
-            _require_spectrum(_block(A, members, copies=4), members)
-        else:
-            _require_rows_below_one(A, members, semiring)
+        raise semiring.starless("closure", int(members[0]))
+    if semiring.series is None:
+        _require_settled(_block(A, members, copies=6), members, semiring, at)
+    elif semiring.series == "real":
+        _require_spectrum(_block(A, members, copies=4), members, at)
 
 
-def check(D: Array, diagonal: np.ndarray, semiring: Semiring, survey: Survey) -> None:
-    """Refuse a closure whose diagonal shows the star of a pivot that was `one` or more, within rounding.
+def check(D: Array, semiring: Semiring, seen: Survey) -> None:
+    """Refuse closures of which a diagonal shows the star of a pivot that was `one` or more, within rounding.
+
+    Parameters
+    ----------
+    D : array, shape (n, n) or (batch, n, n)
+    seen : Survey
+        The survey of the matrices that were closed.
 
     Raises
     ------
     DivergenceError
+        Naming a vertex, and of a batch the matrix.
     """
+    if D.dtype.kind == "b":
+        return
+    real, way = semiring.series == "real", semiring.order
+    decided = semiring.series is None or (real and not seen.nonnegative)  # before
+    limit = math.inf if decided else way * _star(_near_one(semiring, D.dtype, D.shape[-1]), semiring)
+    lowest = 0.0 if real and not decided else semiring.zero if semiring.series == "positive" else -sys.float_info.max
+    least, most = sorted(way * x for x in extremes(D))
+    if way * lowest <= least and most < limit:  # then the diagonals are, too
+        return
+    diagonals = host(module(D).diagonal(D, 0, -2, -1))
+    batch, diagonals = (D, diagonals) if D.ndim == 3 else (D[None], diagonals[None])
+    suspect = ~(np.isfinite(diagonals) & (way * diagonals < limit)).all(axis=1)
+    suspect |= real and not decided and not least >= 0
+    for at in np.flatnonzero(suspect).tolist():
+        _check(batch[at], diagonals[at], semiring, decided, at if D.ndim == 3 else None)
+
+
+def _check(D: Array, diagonal: np.ndarray, semiring: Semiring, decided: bool, at: int | None) -> None:
+    """The same of one matrix."""
     bad = np.flatnonzero(~np.isfinite(diagonal))
     if bad.size:
-        raise _error(f"a closed walk at vertex {bad[0]} weighs {diagonal[bad[0]]}", int(bad[0]))
-    if semiring.series is None or (semiring.series == "real" and not survey.nonnegative):
+        raise _error(f"a closed walk at vertex {bad[0]} weighs {diagonal[bad[0]]}", int(bad[0]), at)
+    if decided:
         return
     if semiring.series == "real":  # I − A is an M-matrix exactly if its inverse has no entry below 0
         for part in dtypes.chunks(D.shape):
             if bool((below := (D[part] < 0).any(axis=1)).any()):
-                raise _error("elimination met a pivot above 1", part[0].start + int(below.argmax()))
+                vertex = part[0].start + int(below.argmax())
+                raise _error("elimination met a pivot above 1", vertex, at)
     zero = dtypes.zero(semiring, D.dtype)
     # D[v, v] is at least the star of v's pivot. The fewer vertices are on cycles with v, the nearer to `one` it may be.
-    for vertex in np.flatnonzero(diagonal >= _star(_near_one(semiring, D.dtype, len(D)), semiring)).tolist():
+    way = semiring.order
+    for vertex in np.flatnonzero(
+        way * diagonal >= way * _star(_near_one(semiring, D.dtype, len(D)), semiring)
+    ).tolist():
         together = int(((D[vertex] != zero) & (D[:, vertex] != zero)).sum())
-        if diagonal[vertex] >= _star(_near_one(semiring, D.dtype, together), semiring):
+        if way * diagonal[vertex] >= way * _star(_near_one(semiring, D.dtype, together), semiring):
             raise _error(
                 f"a pivot at vertex {vertex} is {semiring.one:g} within rounding: closed walks weigh "
                 f"{diagonal[vertex]:g}",
                 vertex,
+                at,
             )
 
 
-def components(A: Array, semiring: Semiring) -> Iterator[np.ndarray]:
-    """The vertices of each strongly connected component of A that has a cycle, as indices.
+def components(A: Array, semiring: Semiring) -> Array:
+    """The least vertex of each vertex's strongly connected component.
 
-    u and v reach each other exactly if they reach the same vertices: equal rows of the closure of A's edges, as bits.
+    Parameters
+    ----------
+    A : array, shape (batch, n, n)
+
+    Returns
+    -------
+    int32 array, shape (batch, n), on A's device
     """
+    xp, (count, n, _) = module(A), A.shape
+    labels = xp.empty((count, n), np.int32)
+    if count > 1 and n <= SMALL:
+        reach = xp.where(dtypes.zero(semiring, A.dtype) != A, np.float32(1), np.float32(0))
+        bind(max_min, np.float32, device=device_of(A)).closure_batch(reach)  # its diagonal is ∞
+        both = (reach > 0) & (reach.transpose(0, 2, 1) > 0)
+        labels[...] = both.argmax(axis=2)
+    else:
+        for matrix, label in zip(A, labels, strict=True):
+            _label(matrix, label, semiring)
+    return labels
+
+
+def _label(A: Array, labels: Array, semiring: Semiring) -> None:
+    """The least vertex of each component of one matrix, by the closure of its edges as bits."""
     xp, n, zero = module(A), len(A), dtypes.zero(semiring, A.dtype)
-    looped = A.diagonal() != zero
     words = xp.empty((n, -(-n // 64)), np.uint64)
     rows = max(1, (1 << 20) // max(n, 1))
     for start in range(0, n, rows):
@@ -103,12 +178,18 @@ def components(A: Array, semiring: Semiring) -> Iterator[np.ndarray]:
     ops = bind(lor_land, bool, device=device_of(A))
     schedules.get("recursive")(reach, ops, block=ops.pivot)
     ops.synchronize()
-    host, looped = (x if isinstance(x, np.ndarray) else x.get() for x in (reach.words, looped))
-    _, label, sizes = np.unique(host, axis=0, return_inverse=True, return_counts=True)
-    label = label.reshape(-1)
-    order = np.argsort(label, kind="stable")
-    for members in np.split(order, np.cumsum(sizes)[:-1]):
-        if len(members) > 1 or looped[members[0]]:
+    dense = reach.to_bool()
+    for start in range(0, n, rows):
+        part = slice(start, start + rows)
+        labels[part] = (dense[part] & dense[:, part].T).argmax(axis=1)
+
+
+def _members(A: Array, labels: np.ndarray, semiring: Semiring) -> Iterator[np.ndarray]:
+    """The vertices of each component of a matrix that has a cycle."""
+    looped = host(A.diagonal()) != dtypes.zero(semiring, A.dtype)
+    sorted_by = np.argsort(labels, kind="stable")
+    for members in np.split(sorted_by, np.flatnonzero(np.diff(labels[sorted_by])) + 1):
+        if len(members) > 1 or looped[members].any():
             yield members
 
 
@@ -130,7 +211,7 @@ def _near_one(semiring: Semiring, dtype: DType, m: int) -> float:
     """
     eps = _eps(dtype)
     size = abs(math.log(eps)) if eps and semiring.mul.ufunc is np.add else 1.0
-    return float(semiring.one) - m * eps * size
+    return float(semiring.one) - semiring.order * m * eps * size
 
 
 def _eps(dtype: DType) -> float:
@@ -145,59 +226,39 @@ def _star(value: float, semiring: Semiring) -> float:
         return math.inf
 
 
-def _sums(A: Array, semiring: Semiring, members: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The ⊕ of each row, and of each column, of entries or, where they cancel, of their absolute values.
-
-    Of all of A, or of its entries between some vertices; a few rows at a time.
-    """
-    add: Any = semiring.add.ufunc
-    xp, n = module(A), len(A) if members is None else len(members)
-    index = None if members is None or n == len(A) else xp.asarray(members)
-    by_row, by_column = xp.empty(n), xp.full(n, float(semiring.zero))
-    rows = max(1, (1 << 14) // max(n, 1))
-    for start in range(0, n, rows):
-        i = slice(start, start + rows)
-        part = (A[i] if index is None else A[index[i, None], index[None, :]]).astype(np.float64)
-        if semiring.series == "real":
-            xp.abs(part, out=part)
-        by_row[i] = _fold(part.T, add)
-        add(by_column, _fold(part, add), out=by_column)
-    return host(by_row), host(by_column)
+def _sums_below_one(A: Array, semiring: Semiring) -> np.ndarray:
+    """Of each matrix, whether all rows or all columns sum to less than `one`: so does the spectral radius."""
+    near, way = _near_one(semiring, A.dtype, A.shape[-1]), semiring.order
+    found: np.ndarray = way * greatest(A, semiring) < way * near
+    if not found.all():
+        found |= way * greatest(A, semiring, columns=True) < way * near
+    return found
 
 
-def _norm(A: Array, semiring: Semiring) -> float:
-    """The lesser of the greatest row sum and the greatest column sum: an upper bound of the spectral radius."""
-    return min(float(sums.max()) for sums in _sums(A, semiring))
-
-
-def _fold(part: Any, add: Any) -> Any:
-    """The ⊕ of all rows; by halves where ufuncs have no `reduce`, as CuPy's."""
-    if isinstance(part, np.ndarray):
-        return add.reduce(part, axis=0)
-    while len(part) > 1:
-        half = len(part) // 2
-        odd = part[2 * half :]
-        part = add(part[:half], part[half : 2 * half])
-        if len(odd):
-            part[:1] = add(part[:1], odd)
-    return part[0]
-
-
-def _require_rows_below_one(A: Array, members: np.ndarray, semiring: Semiring) -> None:
+def _require_rows_below_one(A: Array, labels: Array, semiring: Semiring, index: np.ndarray | None) -> None:
     """Where nothing cancels, the spectral radius is at least the least row sum, and the least column sum."""
     if semiring.add.ufunc is None:
         return
-    near = _near_one(semiring, A.dtype, len(members))
-    least = max(float(sums.min()) for sums in _sums(A, semiring, members))
-    if not (least < near if semiring.series == "real" else _star(least, semiring) < _star(near, semiring)):
+    way, (count, n) = semiring.order, labels.shape
+    component = (host(labels) + n * np.arange(count)[:, None]).reshape(-1)
+    size, least = np.bincount(component, minlength=count * n), np.full(count * n, -np.inf)
+    for sums in margins(A, semiring, labels):
+        lowest = np.full(count * n, np.inf)
+        np.minimum.at(lowest, component, way * sums.reshape(-1))
+        least = np.maximum(least, lowest)
+    near = np.array([way * _near_one(semiring, A.dtype, m) for m in range(n + 1)])
+    bad = np.flatnonzero((size > 0) & ~(least < near[size]))
+    if bad.size:
+        at, first = divmod(int(bad[0]), n)
         raise _error(
-            f"all rows, or all columns, of vertex {members[0]}'s component sum to {least:.9g} or more, "
+            f"all rows, or all columns, of vertex {first}'s component sum to {way * least[bad[0]]:.9g} or more, "
             f"which is not below {semiring.one:g} beyond rounding",
-            int(members[0]),
+            first,
+            None if index is None else int(index[at]),
         )
 
 
-def _require_spectrum(A: Array, members: np.ndarray) -> None:
+def _require_spectrum(A: Array, members: np.ndarray, at: int | None) -> None:
     """Refuse a real matrix of m rows whose spectral radius is not below 1 by more than m · eps.
 
     By Gelfand's formula ρ(A) = lim ‖Aᵏ‖^(1/k), squaring A until its norm falls below ½, or its trace proves that some
@@ -214,7 +275,7 @@ def _require_spectrum(A: Array, members: np.ndarray) -> None:
             break
         power = power @ power
     raise _error(
-        f"the spectral radius of vertex {members[0]}'s strongly connected component is not below 1", int(members[0])
+        f"the spectral radius of vertex {members[0]}'s strongly connected component is not below 1", int(members[0]), at
     )
 
 
@@ -229,7 +290,7 @@ def _balanced(A: Array) -> Any:
         return module(A).asarray(matrix_balance(host, permute=False)[0])
 
 
-def _require_settled(A: Array, members: np.ndarray, semiring: Semiring) -> None:
+def _require_settled(A: Array, members: np.ndarray, semiring: Semiring, at: int | None) -> None:
     """Refuse a matrix whose partial sums S(k) = I ⊕ A ⊕ … ⊕ Aᵏ⁻¹ do not settle: S(2k) = S(k) ⊕ Aᵏ S(k), A²ᵏ = Aᵏ Aᵏ."""
     xp, m = module(A), len(A)
     _require_memory(7 * A.dtype.itemsize * m * m, A)  # unit, two sums, two powers, and what compares them
@@ -249,7 +310,9 @@ def _require_settled(A: Array, members: np.ndarray, semiring: Semiring) -> None:
         if A.dtype.kind == "f" and not bool((xp.isfinite(total) | (total == unit.dtype.type(semiring.zero))).all()):
             break
     raise _error(
-        f"the partial sums of vertex {members[0]}'s strongly connected component do not settle", int(members[0])
+        f"the partial sums of vertex {members[0]}'s strongly connected component do not settle",
+        int(members[0]),
+        at,
     )
 
 
@@ -266,9 +329,14 @@ def _close(A: Array, B: Array) -> bool:
         return bool(((A == B) | (abs(A - B) < tolerance * abs(B)) & (abs(B) < math.inf)).all())
 
 
-def _error(cause: str, vertex: int) -> DivergenceError:
+def _error(cause: str, vertex: int, at: int | None) -> DivergenceError:
     return DivergenceError(
         f"closure: I ⊕ A ⊕ A² ⊕ … must have a limit, got a matrix of which {cause}. "
-        "Scale the matrix down, or compute in float64 where it is float32.",
+        f"Scale the matrix down, or compute in float64 where it is float32.{of_batch(at)}",
         vertex,
     )
+
+
+def of_batch(at: int | None) -> str:
+    """The sentence of an error that says which matrix of a batch it is about."""
+    return "" if at is None else f" It is matrix {at} of the batch."

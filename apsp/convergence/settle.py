@@ -59,10 +59,10 @@ def settle(D: Array, A: Array, semiring: Semiring, survey: Survey) -> np.ndarray
     DivergenceError
         Naming a cycle, or a vertex.
     """
-    diagonal = _host(D.diagonal())
     if not semiring.idempotent:
-        series.check(D, diagonal, semiring, survey)
+        series.check(D, semiring, survey)
         return None
+    diagonal = _host(D.diagonal())
     vertex = divergence.beaten(diagonal, semiring)
     if vertex is None:
         return None

@@ -9,8 +9,59 @@ NETWORK = "tests/test_sparse_emulated.py::test_every_entry_of_a_network_is_scipy
 LABELS = "tests/test_sparse_emulated.py::test_hub_labels_of_every_shape[min_plus-float32-16384-1]"
 SEARCHES = "tests/test_emulated.py::TestSearches"
 LOGARITHMS = "tests/test_sums.py::TestLogarithms"
+EXPONENTIALS = "tests/test_emulated.py::TestClosures::test_of_logarithms_by_exponentials_or_pair_by_pair[float64]"
+MARGINS = "tests/test_emulated.py::TestMargins::test_sums_of_rows_and_columns[plus_times]"
+LU = "tests/test_emulated.py::TestFactors::test_lu[float32]"
 
 MUTANTS = [
+    Mutant(
+        "cuda-exponentials-lost",
+        "semiring/cuda/dense/exponentials.cu",
+        "lost |= X[e] == 0 && P[e] > 0;",
+        "lost |= X[e] == 0 && P[e] < 0;",
+        EXPONENTIALS,
+        "Walks whose weight no float64 holds are none.",
+    ),
+    Mutant(
+        "cuda-exponentials-loops",
+        "semiring/cuda/dense/exponentials.cu",
+        "if (i == j && a > nearest_loop)",
+        "if (i == j && a > 0)",
+        EXPONENTIALS,
+        "Digits of a loop near 1 are lost.",
+    ),
+    Mutant(
+        "cuda-margins-labels",
+        "semiring/cuda/margins.cu",
+        "labels ? labels + matrix * n : nullptr",
+        "labels",
+        MARGINS,
+        "All matrices of a batch have the components of the first.",
+    ),
+    Mutant(
+        "cuda-margins-last-row",
+        "semiring/cuda/margins.cu",
+        "min(n, (blockIdx.y + 1) * depth)",
+        "(blockIdx.y + 1) * depth",
+        MARGINS,
+        "Columns are summed beyond the last row.",
+    ),
+    Mutant(
+        "cuda-lu-first-failure",
+        "semiring/cuda/dense/lu.cu",
+        "if (threadIdx.x == 0 && !(abs(pivot) >= tiny && abs(pivot) < T(INFINITY)) && failure->row < 0)",
+        "if (threadIdx.x == 0 && !(abs(pivot) >= tiny && abs(pivot) < T(INFINITY)))",
+        LU,
+        "The last pivot that vanishes is named, not the first.",
+    ),
+    Mutant(
+        "cuda-lu-columns",
+        "semiring/cuda/dense/lu.cu",
+        "if (!unit) x[k] /= M[k][k];",
+        "",
+        LU,
+        "The column panel is not divided by the pivots.",
+    ),
     Mutant(
         "cuda-front-transposed",
         "semiring/cuda/sparse/fronts.cu",

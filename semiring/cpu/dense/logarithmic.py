@@ -23,6 +23,7 @@ from numba.extending import intrinsic
 from ... import catalog
 from ...algebra import Semiring
 from ...compiling import Missing
+from ...contract import by_halves
 from ..code import machine_code
 from ..intrinsics import kernel
 from ..kinds import Kind, choose
@@ -230,16 +231,6 @@ _scaled, _copied = _Buffers(), _Buffers()
 _NONE = np.empty(0, np.intp)
 
 
-def _by_halves(A: np.ndarray, ops: CpuBackend) -> None:
-    """A ← A*."""
-    h = len(A) // 2
-    A11, A12, A21, A22 = A[:h, :h], A[:h, h:], A[h:, :h], A[h:, h:]
-    ops.closure(A11)
-    ops.eliminate(A11, A12, A21, A22)
-    ops.closure(A22)
-    ops.eliminate(A22, A21, A12, A11)
-
-
 class LogarithmicBackend(CpuBackend):
     """The verbs where ⊕ is log(eᵃ + eᵇ) and ⊗ is +."""
 
@@ -270,7 +261,7 @@ class LogarithmicBackend(CpuBackend):
         batch, quarter = D[None], D[None, : n // 4, : n // 4]  # a larger matrix is not tried where that is not exact
         if (n < PAIRWISE or not len(self._exponentials(quarter, None))) and not len(self._exponentials(batch, batch)):
             return None
-        return super().closure(D) if n <= PAIRWISE else _by_halves(D, self)
+        return super().closure(D) if n <= PAIRWISE else by_halves(D, self)
 
     def closure_batch(self, A: np.ndarray, blocked: Any = None, out: np.ndarray | None = None) -> None:
         """A[i] ← A[i]*, or out[i] ← A[i]*, for (batch, n, n), a few at a time."""
@@ -311,7 +302,7 @@ class LogarithmicBackend(CpuBackend):
         threads = self.threads if X.size >= _ALONE else 1
         run(exponentiate, _parts(X.size, 1, X.size, threads), threads)
         if n > self._sums.pivot:
-            _by_halves(X[0], self._sums)
+            by_halves(X[0], self._sums)
         elif batch > 1:
             self._sums.closure_batch(X)
         else:

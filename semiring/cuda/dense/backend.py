@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, memory
-from ...contract import Backend, ConcurrentQueue, Stopwatch
+from ...contract import Backend, ConcurrentQueue, Stopwatch, by_halves
 from ...errors import DivergenceError, DTypeError, MemoryNeeded, ShapeError, star_without_value
 from ...types import Array
 from .. import algebra, gpu, transfer
 from ..routes import predecessors as routes
-from . import matrix, mirror, panels, sums, tiles
+from . import exponentials, matrix, mirror, panels, sums, tiles
 from .batch import Batch
-from .launches import Launches
+from .launches import Launches, others
 from .matrix import Matrix
 
 #: Rows and columns that pivot.cu takes at once.
@@ -172,10 +172,22 @@ class CudaBackend(Launches, Backend):
         self._output(A, lambda a: mirror.turn(a, a, self.dtype.itemsize, upper=True))
 
     def closure(self, D: Array) -> None:
-        """D ← D* in one launch: a thread block up to 64 rows, all of the device beyond."""
+        """D ← D* in one launch: a thread block up to 64 rows, all of the device beyond.
+
+        Logarithms of sums by a closure of exponentials, which waits for the device, where it is exact.
+        """
         self._check("closure", D, D, D)
-        if len(D):
-            self._output(D, lambda d: self.close_pivots(1, d, 0) if d.rows <= PIVOT else self.close_in_one_launch(d))
+        if not len(D):
+            return
+        if self.sums and self.sums.logarithms and len(D) > PIVOT and not gpu.capturing():
+            exact: list[bool] = []
+            self._output(D, lambda d: exact.append(exponentials.close(self, d, others)))
+            if exact[0]:
+                return
+            if len(D) > sums.PAIRWISE:
+                by_halves(D, self)
+                return
+        self._output(D, lambda d: self.close_pivots(1, d, 0) if d.rows <= PIVOT else self.close_in_one_launch(d))
 
     def closure_batch(self, A: Array, blocked: Callable[..., None] | None = None, *, out: Array = None) -> None:
         """A[i] ← A[i]* for every matrix of (batch, n, n); or out[i] ← A[i]*, for `out` like A that shares no memory.
@@ -371,7 +383,10 @@ class CudaBackend(Launches, Backend):
         first = -(-n // 2)
         copied = self.sums.workspace(first, first, first) if self.sums else 0
         copied += min(first, COPIED) * first * self.dtype.itemsize if copied else 0
-        return max(most * self.dtype.itemsize, copied, self._geometry(half).workspace(half))
+        closing = self._geometry(half).workspace(half)
+        if self.sums and self.sums.logarithms:
+            closing = max(closing, exponentials.workspace(half, others))
+        return max(most * self.dtype.itemsize, copied, closing)
 
     # Matrices
 

@@ -82,7 +82,7 @@ class Launches:
         device = gpu.current()
         if device not in self._sums:
             self._sums[device] = sums.of(
-                self.kernels, lambda *product, **how: _ordinary(self.dtype).product(*product, **how)
+                self.kernels, lambda *product, **how: others(plus_times, self.dtype).product(*product, **how)
             )
         return self._sums[device]
 
@@ -252,6 +252,6 @@ def check_apart(tile: tiles.Tile, A: Matrix, B: Matrix, itemsize: int) -> None:
 
 
 @cache
-def _ordinary(dtype: np.dtype) -> Launches:
-    """Products over (+, ×)."""
-    return Launches(plus_times, dtype)
+def others(semiring: Semiring, dtype: np.dtype) -> Launches:
+    """The launches of another semiring, of which a computation makes use."""
+    return Launches(semiring, dtype)

@@ -33,8 +33,8 @@ PARTS, DEPTH = 1 << 30, 1 << 16
 LEAST = 1 << 23, 96
 #: Seconds of sums over (+, ×) by tensor cores: launches, parts of an entry, 64 of k in a tile. Pairs a second without.
 LAUNCHES, SPLIT, STEP, ORDINARY = 1e-4, 2.5e-12, 2.1e-6, 25e12
-#: Closures over (log-sum-exp, +) of so many vertices are computed in one launch: products of more are far faster.
-CLOSED = 512
+#: Closures over (log-sum-exp, +) of so many vertices are computed in one launch: of exponentials, and pair by pair.
+CLOSED, PAIRWISE = 1024, 512
 #: Matrices of a batch that one launch takes.
 MOST = 65535
 

@@ -59,6 +59,12 @@ def finish() -> str:
     return compile.source("sums_finish.cu")
 
 
+def exponentials(dtype: np.dtype) -> str:
+    """The steps around a closure of exponentials."""
+    infinity = "#define INFINITY __int_as_float(0x7f800000)\n"
+    return compile.source("exponentials.cu", _type(dtype), infinity)
+
+
 def flagged(algebra_text: str, tile: Tile, aligned: bool) -> str:
     """The products of gemm.cu for tiles that have a flag."""
     return compile.source("gemm_flagged.cu", algebra_text, tile.text(aligned=aligned))
@@ -77,6 +83,7 @@ def units(semiring: Semiring, dtype: np.dtype, arch: str) -> Iterator[tuple[str,
     if logarithms:
         for sizes in EXACT:
             yield f"exact {sizes[0]}", exact(dtype, *sizes), arch
+        yield "exponentials", exponentials(dtype), arch
         if dtype.itemsize == 8:
             yield "finish", finish(), arch
             yield "split", split(dtype, 1, True), arch

@@ -1,0 +1,52 @@
+// A* over (log(eᵃ + eᵇ), +) as log((exp A)*) over (+, ×) in float64, where that is exact: the steps around such a closure.
+//
+//   enter    X ← exp A;  INEXACT where a loop is so near to 1 that 1 − eᵃ loses digits that a has
+//   judge    of X*:      INEXACT where an entry is neither 0 nor between `low` and `high`, ZEROS where one is 0
+//   arcs     P ← 1 where A has an arc, else 0
+//   compare  of P*:      INEXACT where X* is 0 although a walk leads there
+//   leave    A ← log X*
+//
+// What vanishes, of an exponential or of a product, is less than 2⁻¹⁰²²: at most n² 2⁻¹⁰²² h² of an entry of the closure, where
+// h is the greatest of them. So entries from n² 2⁻¹⁰²² h² / eps to h are as exact as sums and products of positive numbers.
+//
+// The prelude gives T.
+constexpr double high = 0x1p200, low = 0x1p-540;
+constexpr double nearest_loop = sizeof(T) == 4 ? -0x1p-20 : -0.125;
+static_assert(low >= 0x1p22 * 0x1p-1022 * high * high * 0x1p54, "2¹¹ vertices");
+
+constexpr int threads = 256;
+constexpr unsigned INEXACT = 1, ZEROS = 2;
+#define FOR_ENTRIES(e, count) \
+    for (long long e = blockIdx.x * (long long)threads + threadIdx.x; e < (count); e += gridDim.x * (long long)threads)
+
+extern "C" __global__ void __launch_bounds__(threads) enter(const T* A, long long lda, double* X, int n, unsigned* found) {
+    const int i = blockIdx.x;
+    for (int j = threadIdx.x; j < n; j += threads) {
+        const double a = A[i * lda + j];
+        X[(long long)i * n + j] = exp(a);
+        if (i == j && a > nearest_loop) atomicOr(found, INEXACT);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(threads) judge(const double* X, long long count, unsigned* found) {
+    unsigned mine = 0;
+    FOR_ENTRIES(e, count) mine |= X[e] == 0 ? ZEROS : X[e] >= low && X[e] <= high ? 0 : INEXACT;
+    if (mine) atomicOr(found, mine);
+}
+
+extern "C" __global__ void __launch_bounds__(threads) arcs(const T* A, long long lda, float* P, int n) {
+    const int i = blockIdx.x;
+    for (int j = threadIdx.x; j < n; j += threads) P[(long long)i * n + j] = A[i * lda + j] != -INFINITY;
+}
+
+extern "C" __global__ void __launch_bounds__(threads)
+    compare(const double* X, const float* P, long long count, unsigned* found) {
+    bool lost = false;
+    FOR_ENTRIES(e, count) lost |= X[e] == 0 && P[e] > 0;
+    if (lost) atomicOr(found, INEXACT);
+}
+
+extern "C" __global__ void __launch_bounds__(threads) leave(T* A, long long lda, const double* X, int n) {
+    const int i = blockIdx.x;
+    for (int j = threadIdx.x; j < n; j += threads) A[i * lda + j] = T(log(X[(long long)i * n + j]));
+}
