@@ -95,8 +95,9 @@ def test_batches_steps_and_lists_of_matrices():
 
 
 def test_a_number_at_the_other_end_is_a_number():
-    A = matrix({(0, 1): -(2**15), (1, 2): 5}, 3, "int16")
-    assert closure(A, null_value=None)[0].tolist() == [0, -(2**15), -(2**15) + 5]
+    low = -(2**15)
+    A = matrix({(0, 1): low, (1, 2): -5, (2, 3): 10}, 4, "int16")
+    assert closure(A, null_value=None)[0].tolist() == [0, low, low, low + 5]
 
 
 def test_what_is_refused_says_so_and_its_way_out_works(monkeypatch, tmp_path):
