@@ -338,6 +338,33 @@ def test_engines_take_negative_weights(engine, weights):
         np.testing.assert_allclose(found, expected, rtol=0, atol=0 if weights == "negative" else 1e-12)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.int32])
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array, sparse.coo_array], ids=["dense", "csr", "coo"])
+def test_a_negative_cycle_that_no_source_reaches_matters_to_none(make, dtype):
+    """SciPy's Bellman and Ford answer; whoever reaches the cycle is told of it."""
+    rng, n = np.random.default_rng(0), 40
+    A = np.where(rng.random((n, n)) < 0.15, rng.integers(1, 9, (n, n)), 0)
+    A[:20, 20:] = 0  # 0 … 19 reach none of the others
+    A[21, 22], A[22, 21] = -3, 2
+    A[0, 1], A[1, 2], A[2, 0] = -1, 4, 7
+    graph, sources = make(A), np.array([3, 0, 19, 3])
+    D, P = scipys.bellman_ford(A, indices=sources, return_predecessors=True)
+    for function in (csgraph.shortest_path, csgraph.bellman_ford, csgraph.johnson, csgraph.dijkstra):
+        found = function(graph, indices=sources, dtype=dtype).astype(float)
+        found[found == np.iinfo(np.int32).max] = np.inf
+        np.testing.assert_array_equal(found, D)
+        again, before = function(graph, indices=sources, return_predecessors=True)
+        np.testing.assert_array_equal(again, D)
+        np.testing.assert_array_equal(before >= 0, P >= 0)
+        with pytest.raises(csgraph.NegativeCycleError) as caught:
+            function(graph, indices=[3, 30], dtype=dtype)
+        assert set(caught.value.cycle) == {21, 22}
+    nearest = csgraph.dijkstra(graph, indices=sources, min_only=True)
+    np.testing.assert_array_equal(nearest, D.min(axis=0))
+    with pytest.raises(csgraph.NegativeCycleError):
+        csgraph.shortest_path(graph)
+
+
 def test_engines_name_a_negative_cycle(engine):
     n = 400
     A = some(n, 3, seed=9).tolil()

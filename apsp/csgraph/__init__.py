@@ -117,8 +117,9 @@ def shortest_path(
     Raises
     ------
     NegativeCycleError
-        If there is a cycle of negative weight, a negative loop too. Cycles that only rounding makes negative are none.
-        It is SciPy's error and `apsp.NegativeCycleError`, and names the cycle.
+        If there is a cycle of negative weight, a negative loop too; with `indices`, if one of these reaches it. Cycles
+        that only rounding makes negative are none. It is SciPy's error and `apsp.NegativeCycleError`, and names the
+        cycle.
     ShapeError, DTypeError
         If csgraph is not square, or does not hold real numbers.
     DomainError

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+import scipy.sparse.csgraph as scipys
 
 from semiring import dtypes
 from semiring.arrays import checked_sparse, refuse_padding
@@ -124,6 +125,15 @@ class Network:
             parts = arcs.weights, arcs.heads.astype(np.int32, copy=False), arcs.starts.astype(np.int32, copy=False)
             return Compressed.around(scipy.sparse.csr_array(parts, shape=(self.n, self.n)))
         return Graph(self.n, names, rows=arcs.tails, cols=arcs.heads, weights=arcs.weights)
+
+    def within_reach(self, sources: np.ndarray) -> Network:
+        """The arcs that walks from some vertices may take."""
+        arcs = self.arcs
+        ones = np.ones(len(arcs.tails)), (arcs.tails, arcs.heads)
+        lines = scipy.sparse.csr_array(ones, shape=(self.n, self.n))
+        used = np.isfinite(scipys.dijkstra(lines, indices=sources, min_only=True))[arcs.tails]
+        kept = {"tails": arcs.tails[used], "heads": arcs.heads[used], "weights": arcs.weights[used]}
+        return replace(arcs, **kept, starts=None)
 
     @property
     def csr(self) -> scipy.sparse.csr_array:

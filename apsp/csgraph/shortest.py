@@ -69,17 +69,27 @@ def answer(
     options = Options(device, threads, callback, graph.dense is csgraph)
     sources = None if indices is None else indices_in(indices, graph.n, where)
     wanted = None if sources is None else sources.ravel()
-    try:
+
+    def found(graph: Network) -> Any:
         if min_only:
-            found = nearest(graph, wanted, return_predecessors, limit, options)
-            return found if return_predecessors else found[0]
+            return nearest(graph, wanted, return_predecessors, limit, options)
         if return_predecessors:
-            D, P = with_predecessors(graph, wanted, options)
-        else:
-            D, P = distances(graph, wanted, options), None
+            return with_predecessors(graph, wanted, options)
+        return distances(graph, wanted, options), None
+
+    try:
+        try:
+            answered = found(graph)
+        except errors.NegativeCycleError:
+            if wanted is None or not len(wanted) or overwritten:
+                raise
+            answered = found(graph.within_reach(wanted))  # there may be none
     except errors.NegativeCycleError as error:
         message = f"{error} With overwrite=True the entries of csgraph are lost by now." if overwritten else str(error)
         raise NegativeCycleError(message, error.vertex, error.cycle) from None
+    if min_only:
+        return answered if return_predecessors else answered[0]
+    D, P = answered
     if limit < np.inf:
         beyond = limit < D
         D[beyond] = graph.zero
