@@ -67,11 +67,23 @@ def test_no_tasks_take_no_time():
     assert (c.length, c.path, c.earliest) == (0, [], {})
 
 
+def test_many_tasks_and_milestones():
+    # Two passes over the dependencies, no table of all pairs; tasks without a duration at both ends are on the path.
+    n = 100_000
+    c = critical_path({"begin": 0, **dict.fromkeys(range(n), 2), "end": 0}, [
+        ("begin", 0), *((v, v + 1) for v in range(n - 1)), *((v, v + 7) for v in range(n - 7)), (n - 1, "end"),
+    ])  # fmt: skip
+    assert c.length == c.earliest["end"] == 2 * n
+    assert c.path == ["begin", *range(n), "end"]
+    assert not any(c.slack.values())
+
+
 @pytest.mark.parametrize(
     ("durations", "dependencies", "ring"),
     [
         ({"a": 1, "b": 2, "c": 3}, [("a", "b"), ("b", "c"), ("c", "a")], {"a", "b", "c"}),
         ({"a": 0, "b": 0, "c": 3}, [("a", "b"), ("b", "a"), ("b", "c")], {"a", "b"}),
+        ({"a": 1, "b": 2, "c": 3}, [("a", "b"), ("c", "b"), ("b", "c")], {"b", "c"}),
         ({"a": 1}, [("a", "a")], {"a"}),
         ({"a": 0, "b": 1}, [("a", "a")], {"a"}),
     ],

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from operator import add, sub
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from semiring.errors import DivergenceError, DomainError
-from semiring.types import Label
+from semiring.types import Label, Scalar
 
 from ..display import frames, notebook, output
-from ..graph import Graph
 from ..labels import Labels
-from ..result import Result, drawing, shortest_paths
-from .tasks import Duration, project_of
+from ..result import drawing
+from .tasks import Duration, identity, project_of
 
 #: The most tasks that are printed.
 _SHOWN = 60
@@ -182,11 +182,10 @@ class CriticalPath:
 
 
 def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
-    """The critical path of a project, from the max-plus closure of its tasks.
+    """The critical path of a project: longest paths to each task, and from it, in topological order.
 
-    With an arc u → v of weight d(u) where v depends on u, and the closure D: v can start at max over u of D[u, v], and
-    the rest of the project from its start takes max over u of D[v, u] + d(u) (Kelley and Walker 1959, "Critical-path
-    planning and scheduling").
+    v can start at s(v) = max over u before v of s(u) + d(u), and from its start on the project takes
+    r(v) = d(v) + max over w after v of r(w) (Kelley and Walker 1959, "Critical-path planning and scheduling").
 
     Parameters
     ----------
@@ -216,8 +215,6 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     DomainError, DTypeError
         If a duration is negative, infinite, or no number, or the project lasts longer than int64 or float64 holds
         (with a unit, 2⁶³ nanoseconds, 292 years); if durations or dependencies are none of these.
-    MemoryNeeded
-        If the closure does not fit, before any work.
 
     See Also
     --------
@@ -226,7 +223,7 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
 
     Notes
     -----
-    O(n²) numbers of 8 bytes for all pairs of the n tasks, in addition to the memory of `shortest_paths`.
+    O(n + m) for n tasks and m dependencies.
 
     Examples
     --------
@@ -235,6 +232,7 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     >>> plan.length, plan.path, plan.slack
     (7, ['walls', 'roof'], {'walls': 0, 'roof': 0, 'garden': 4})
     >>> from datetime import timedelta
+    from operator import add, sub
     >>> day = timedelta(days=1)
     >>> print(critical_path([("walls", 5 * day, None), ("roof", 2 * day, "walls")]))
     task          earliest           latest    slack
@@ -244,44 +242,79 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     """
     project = project_of(durations, dependencies)
     tasks = project.names
-    # Converted as weights are: exact integers, or floats.
-    d = Graph.from_arrays(np.zeros(len(tasks), int), np.zeros(len(tasks), int), project.times, n=len(tasks))
-    time = np.zeros(0) if d.weights is None else d.weights
-    tails, heads = np.array(project.pairs, dtype=np.int64).reshape(-1, 2).T
-    arcs = Graph.from_arrays(tails, heads, time[tails], n=len(tasks), labels=tasks)
-    try:
-        r = shortest_paths(arcs, "max_plus")
-    except DivergenceError as error:
-        raise _cycle_error(list(error.cycle)) from None
-    _refuse_cycle(r, tasks)
-    D = np.where(r.reachable, r.distances.astype(time.dtype), 0)
-    earliest = D.max(axis=0, initial=0)
-    with np.errstate(over="ignore"):
-        last = np.where(r.reachable, D + time, 0)  # entry (v, u): from the start of v to the end of u
-    if ((last < 0) | np.isinf(last)).any():  # a sum of numbers none of which is negative or infinite
-        integral = last.dtype.kind == "i"
-        raise DomainError(
-            f"critical_path: the whole project must fit {last.dtype}, got one that lasts beyond "
-            f"{np.iinfo(last.dtype).max if integral else np.finfo(last.dtype).max}. Choose a larger unit"
-            f"{', or pass durations as float, which rounds' if integral else ''}."
-        )
-    rest = last.max(axis=1, initial=0)
-    length = rest.max(initial=0)
-    latest = length - rest
-    ends = np.unravel_index(last.argmax(), last.shape) if len(tasks) else ()
+    time = np.asarray(project.times if len(tasks) else np.zeros(0)).tolist()  # integers, or else floats
+    before: list[list[int]] = [[] for _ in time]
+    after: list[list[int]] = [[] for _ in time]
+    for u, v in project.pairs:
+        before[v].append(u)
+        after[u].append(v)
+    order = _topological(before, after, tasks)
+    earliest, rest = [0 * d for d in time], list(time)
+    for v in order:
+        if before[v]:
+            earliest[v] = max([earliest[u] + time[u] for u in before[v]])
+    for v in reversed(order):
+        if after[v]:
+            rest[v] += max([rest[w] for w in after[v]])
+    length = max(rest, default=0)
+    _require_fit(length)
+    path: list[int] = []
+    finish = list(map(add, earliest, time))
+    last = max(finish, default=0)
+    ends = [v for v in reversed(order) if finish[v] == last][:1]
+    while ends:
+        path.append(ends[0])
+        v = ends[0]
+        ends = [u for u in before[v] if finish[u] == earliest[v]]
+    latest, plain = [length - r for r in rest], project.kind is identity
 
-    def by_task(times: np.ndarray) -> dict[Label, Duration]:
-        return dict(zip(tasks, map(project.kind, times.tolist()), strict=True))
+    def by_task(times: Iterable[Scalar]) -> dict[Label, Duration]:
+        return dict(zip(tasks, times if plain else map(project.kind, times), strict=True))
 
     return CriticalPath(
-        length=project.kind(length.item()),
-        path=r.path(*(tasks[int(end)] for end in ends)) if len(tasks) else [],
+        length=project.kind(length),
+        path=[tasks[v] for v in reversed(path)],
         earliest=by_task(earliest),
         latest=by_task(latest),
-        slack=by_task(latest - earliest),
+        slack=by_task(map(sub, latest, earliest)),
         durations=by_task(time),
         frames=frames.library_of(durations),
     )
+
+
+def _topological(before: list[list[int]], after: list[list[int]], tasks: Labels) -> list[int]:
+    """Tasks in an order in which each comes after those it waits for (Kahn 1962).
+
+    Raises
+    ------
+    DivergenceError
+        Naming a cycle.
+    """
+    waits = list(map(len, before))
+    order = [v for v, count in enumerate(waits) if not count]
+    for v in order:
+        for w in after[v]:
+            waits[w] -= 1
+            if not waits[w]:
+                order.append(w)
+    if len(order) < len(before):  # each of the others waits for another one of them
+        v, seen = next(v for v, count in enumerate(waits) if count), dict[int, int]()
+        while v not in seen:
+            seen[v] = len(seen)
+            v = next(u for u in before[v] if waits[u])
+        raise _cycle_error([tasks[u] for u in reversed(list(seen)[seen[v] :])])
+    return order
+
+
+def _require_fit(length: Scalar) -> None:
+    """Refuse a project that lasts longer than its numbers hold."""
+    integral = isinstance(length, int)
+    most = np.iinfo(np.int64).max if integral else np.finfo(np.float64).max
+    if length > most:
+        raise DomainError(
+            f"critical_path: the whole project must fit {'int64' if integral else 'float64'}, got one that lasts "
+            f"beyond {most}. Choose a larger unit{', or pass durations as float, which rounds' if integral else ''}."
+        )
 
 
 def _unit(length: Duration) -> tuple[str, Callable[[Duration], float]]:
@@ -296,20 +329,6 @@ def _unit(length: Duration) -> tuple[str, Callable[[Duration], float]]:
     long = seconds(length)
     name, size = next(((name, size) for name, size in _UNITS.items() if long >= 2 * size), ("seconds", 1))
     return name, lambda time: seconds(time) / size
-
-
-def _refuse_cycle(r: Result, tasks: Labels) -> None:
-    """Refuse a cycle of tasks without duration, of which the closure exists."""
-    mutual = r.reachable & r.reachable.T
-    np.fill_diagonal(mutual, False)
-    loops = (
-        [] if r.graph.rows is None or r.graph.cols is None else np.flatnonzero(r.graph.rows == r.graph.cols).tolist()
-    )
-    if mutual.any():
-        u, v = (tasks[int(x)] for x in np.unravel_index(mutual.argmax(), mutual.shape))
-        raise _cycle_error([*r.path(u, v), *r.path(v, u)[1:-1]])
-    if loops and r.graph.rows is not None:
-        raise _cycle_error([tasks[int(r.graph.rows[loops[0]])]])
 
 
 def _cycle_error(names: list[Label]) -> DivergenceError:

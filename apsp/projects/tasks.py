@@ -72,7 +72,11 @@ def project_of(durations: Any, dependencies: Any) -> Project:
     tasks = Labels(names)
     numbers, kind = _numbers(names, times)
     if predecessors is None:
-        pairs = [(_position(tasks, u), _position(tasks, v)) for u, v in _pairs(dependencies)]
+        listed, at = _pairs(dependencies), {name: index for index, name in enumerate(tasks)}
+        try:
+            pairs = [(at[u], at[v]) for u, v in listed]
+        except (KeyError, TypeError):  # with its error
+            pairs = [(_position(tasks, u), _position(tasks, v)) for u, v in listed]
     else:
         pairs = [(u, v) for v, cell in enumerate(predecessors) for u in _predecessors(tasks, cell)]
     return Project(tasks, numbers, pairs, kind)
@@ -149,7 +153,7 @@ def _predecessors(tasks: Labels, cell: Any) -> list[int]:
     return [_position(tasks, cell)]
 
 
-def _pairs(dependencies: Any) -> Iterable[tuple[Label, Label]]:
+def _pairs(dependencies: Any) -> list[tuple[Label, Label]]:
     """Dependencies of any form as pairs (before, after)."""
     if is_table(dependencies):
         return list(zip(*two_columns(columns_of(dependencies), "dependencies", "before, after"), strict=True))
@@ -186,7 +190,7 @@ def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], C
     if any(isinstance(time, (timedelta, np.timedelta64)) for time in times):
         times, kind = _nanoseconds(names, times)
     else:
-        kind = _identity
+        kind = identity
     for task, time in zip(names, times, strict=True):
         if not hasattr(time, "__float__") or getattr(time, "dtype", np.dtype(float)).kind not in "biuf":
             raise DTypeError(
@@ -197,7 +201,8 @@ def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], C
     return times, kind
 
 
-def _identity(number: Scalar) -> Scalar:
+def identity(number: Scalar) -> Scalar:
+    """The number itself, of durations that are numbers."""
     return number
 
 

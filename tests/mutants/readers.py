@@ -239,10 +239,10 @@ MUTANTS = [
     Mutant(
         "project-ring",
         "apsp/projects/__init__.py",
-        "mutual = r.reachable & r.reachable.T",
-        "mutual = r.reachable & r.reachable",
-        "tests/test_projects.py::test_a_house",
-        "Whoever waits for another waits in a ring.",
+        "v = next(u for u in before[v] if waits[u])",
+        "v = next(iter(before[v]))",
+        "tests/test_projects.py::test_a_cycle_is_named_by_its_tasks",
+        "A cycle is looked for among tasks that wait for none.",
     ),
     Mutant(
         "source-first-row",
