@@ -198,3 +198,8 @@ def test_graphml_of_both_kinds_is_refused():
     G = "\n".join(nx.generate_graphml(nx.DiGraph([("a", "b"), ("b", "c")])))
     with pytest.raises(FormatError, match="directed"):
         read(io.StringIO(G.replace('target="b"', 'target="b" directed="false"')))
+
+
+def test_a_table_of_directions_without_rows_has_no_edges():
+    assert read(io.StringIO("source,target,Type,weight\n")).edge_count == 0
+    assert read(io.StringIO("source,target,directed,weight\n")).directed

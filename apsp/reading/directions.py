@@ -68,15 +68,14 @@ def turned(
         if (v, u) not in listed:
             more.append(row)
         elif sorted(listed[u, v]) != sorted(listed[v, u]):
-            ends = f"{graph.labels[u]!r} and {graph.labels[v]!r}"
+            ends = f"{came(graph.labels[u])} and {came(graph.labels[v])}"
             raise refuse(f"an edge that leads both ways must weigh the same both ways, got {ends} twice. {way}", row)
-    if len(more) == len(tails):
+    if more and len(more) == len(tails):
         return replace(graph, rows=tails, cols=heads, directed=False)
-    ends = np.concatenate((tails, heads[more])), np.concatenate((heads, tails[more]))
     return replace(
         graph,
-        rows=ends[0],
-        cols=ends[1],
+        rows=np.concatenate((tails, heads[more])),
+        cols=np.concatenate((heads, tails[more])),
         weights=None if graph.weights is None else np.concatenate((weights, weights[more])),
     )
 
