@@ -7,8 +7,6 @@ from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
 
-import numpy as np
-
 #: Characters of a value, and of a whole message, at most.
 _VALUE, _MESSAGE = 200, 2000
 _ABBREVIATED = Repr()
@@ -24,7 +22,8 @@ def came(value: Any) -> str:
     >>> came("A"), came([("A", "B", k) for k in range(10**5)])
     ("'A'", "[('A', 'B', 0), ('A', 'B', 1), ('A', 'B', 2), ('A', 'B', 3), ('A', 'B', 4), ('A', 'B', 5), ...]")
     """
-    value = value.item() if isinstance(value, np.generic) else value
+    if type(value).__module__ == "numpy" and not getattr(value, "shape", True):
+        value = value.item()
     if isinstance(value, str):
         return repr(value if len(value) <= 60 else f"{value[:59]}…")
     try:
