@@ -19,6 +19,7 @@ from semiring.catalog import get
 from semiring.cycles import Lengths, Tolerance, cycle_error, search
 from semiring.errors import DivergenceError, NegativeCycleError
 from semiring.sparse.cycles import Weighted
+from semiring.spelling import came
 from semiring.survey import Survey, survey
 from semiring.types import Array
 
@@ -140,7 +141,7 @@ def negative_cycle(
     s = get(semiring)
     if tolerance is not None and not (isinstance(tolerance, (int, float, np.number)) and 0 <= tolerance < math.inf):
         raise ValueError(
-            f"negative_cycle: tolerance must be a number of at least 0, got {tolerance!r}. Leave it out for rounding."
+            f"negative_cycle: tolerance must be a number of at least 0, got {came(tolerance)}. Leave it out."
         )
     judge = Tolerance(Lengths.required(s), tolerance)
     parsed = as_graph(
