@@ -102,6 +102,16 @@ def test_any_sequence_leaves_the_panels_of_a_fresh_elimination(dtype, large, mon
     np.testing.assert_array_equal(first.to_dense(), before)
 
 
+def test_changes_of_one_elimination_do_not_add_up():
+    """Each is of the first: what another one left in the memory that it is written to goes."""
+    n, tails, heads, weights = lattice(9, 14)
+    E = Elimination.from_arrays(tails, heads, weights, n, dtype="int32")
+    for arc in (3, 40, 77, 110, 41):
+        now = weights.astype(np.int32)
+        now[arc] = 0
+        np.testing.assert_array_equal(panels(changed(E, now[[arc]], [arc])), panels(eliminated(E, now)))
+
+
 def test_distances_are_those_of_scipy():
     r = np.random.default_rng(2)
     for both in (True, False):

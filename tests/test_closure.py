@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from dataclasses import replace
 
 import cases
 import networkx as nx
@@ -369,6 +370,9 @@ def test_a_plan_says_what_it_would_do_and_why():
     rounded = plan(np.ones((70, 70), bool), "boolean", block=10)
     assert rounded.block == 64
     assert "block rounded up from 10 to whole words of 64 bits" in rounded.reason
+    beside = rounded.beside_bytes - rounded.matrix_bytes - rounded.workspace_bytes
+    assert beside == 70 * 70  # the result, next to its bits
+    assert replace(p, n=5, pairs=-1).pairs == 5**3  # as in files that tell of none
     assert plan(1 << 33).n == 1 << 33
     with pytest.raises(ShapeError, match=f"must lie in 0 … {1 << 33}, got {(1 << 33) + 1}"):
         plan((1 << 33) + 1)

@@ -204,6 +204,9 @@ def test_ellipses_and_axes_of_size_one():
         np.testing.assert_array_equal(einsum("ij,kj->ik", full, full), (full[:, None] + full).min(axis=2))
     once = einsum("ij,ij->", np.ones((1, 3)), np.ones((4, 3)), semiring="plus_times")
     assert once == 12  # 1 goes with any: as often as the other has entries
+    for row in (C, C.T):  # of an index that is there twice, too
+        assert einsum("ii->i", row).tolist() == C[0].tolist()
+        assert einsum("ii->", row) == C.min()
 
 
 def test_out_which_may_be_an_operand():
@@ -551,7 +554,18 @@ def test_an_order_is_numpys_own_or_refused():
     text, X = "ij,jk,kl->il", [np.eye(2), np.ones((2, 3)), np.ones((3, 2))]
     path, _ = np.einsum_path(text, *X)
     np.testing.assert_array_equal(einsum(text, *X, semiring="plus_times", order=path), np.full((2, 2), 3.0))
-    orders = ([], [(0, 1)], [(0, 1)] * 3, [(0, 5), (0, 1)], [(0, 0), (0, 1)], [()], [(-1, 0), (0, 1)], [("a", "b")], 7)
+    orders = (
+        [],
+        [(0, 1)],
+        [(0, 1)] * 3,
+        [(0, 5), (0, 1)],
+        [(0, 3), (0, 1)],
+        [(0, 0), (0, 1)],
+        [()],
+        [(-1, 0), (0, 1)],
+        [("a", "b")],
+        7,
+    )
     for order in (*orders, [(0, 1, 2), (0, 1)]):
         with pytest.raises(ShapeError, match=r"order=\[\(0, 1\), \(0, 1\)\] is one"):
             einsum(text, *X, order=order)

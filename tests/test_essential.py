@@ -63,6 +63,16 @@ def test_arcs_that_matter_though_they_are_the_heaviest(monkeypatch):
     assert not len(better(A, D, get("min_plus"))[0])
 
 
+def test_one_arc_leads_to_a_vertex_and_is_none_of_the_best():
+    """Rows that it makes better are all; nothing else shows them."""
+    A = complete("float64")
+    A[:-1, -1] = np.inf
+    A[17, -1] = 1e9
+    D = shortest_paths(as_graph(A, null_value=None), engine="essential").distances
+    np.testing.assert_array_equal(D[[0, 17, N - 1]], rows_of(A, [0, 17, N - 1]))
+    np.testing.assert_array_equal(D[:-1, -1], D[:-1, 17] + 1e9)
+
+
 def test_so_many_more_arcs_that_all_rows_are_found_again(monkeypatch):
     """The best two of each vertex, which leave out most of what matters."""
     A = complete("int32")

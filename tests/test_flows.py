@@ -703,6 +703,12 @@ def test_whole_numbers_whose_sums_are_rounded():
     sums = adjoint(min_plus, np.dtype(np.float32), edges, where="counts")
     sums.counts(np.array([[0, most, most, most + 2]], np.float32), np.array([0]), counts)
     assert counts.tolist() == [[1, 1, 1, 1]]
+    # Of weights that float32 holds, 2²⁴ − 1 + 3 + 1 + 2 is 2²⁴ + 6 from the source on, and rounded once 2²⁴ + 4.
+    edges = np.array([0, 1, 2, 3, 4, 4]), np.arange(1, 5), np.array([most - 1, 3, 1, 2], np.float32)
+    counts = np.empty((1, 5), np.int64)
+    sums = adjoint(min_plus, np.dtype(np.float32), edges, where="counts")
+    sums.counts(np.array([[0, most - 1, most + 2, most + 4, most + 4]], np.float32), np.array([0]), counts)
+    assert counts.tolist() == [[1, 1, 1, 1, 1]]
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -8,6 +8,8 @@ import scipy.sparse
 from scipy.sparse import csgraph
 
 from apsp import AlgebraError, as_graph, closure, plan, shortest_paths
+from semiring import get
+from semiring.levels import MOST, common_unit
 
 rng = np.random.default_rng(14)
 
@@ -154,7 +156,6 @@ def test_parts_where_no_level_would_be_the_last_are_refused():
 @pytest.mark.parametrize("n", [2, 3, 5, 9])
 def test_small_matrices_are_scipys(n):
     """Far smaller than are asked for: every pair of weights, islands, ends, and few products."""
-    from semiring import get
     from semiring.backend import bind
     from semiring.cpu.bits.levels import LevelsOnHost
 
@@ -181,7 +182,11 @@ def test_small_matrices_are_scipys(n):
 
 
 @pytest.mark.parametrize(
-    "name", ["no unit", "none later", "a zero weight", "less later", "deep", "int16 too long", "rounded sums", "small"]
+    "name",
+    [
+        *("no unit", "none later", "a zero weight", "less later", "deep", "int16 too long", "rounded sums", "small"),
+        "beyond 2⁵³",
+    ],
 )
 def test_what_has_no_few_units_is_refused(name):
     n = 1024
@@ -199,6 +204,8 @@ def test_what_has_no_few_units_is_refused(name):
         A[np.arange(n - 1), np.arange(1, n)] = 1
     elif name == "int16 too long":
         A = matrix(n, 50_000, "int16", 400)
+    elif name == "beyond 2⁵³":  # where floats, in which units are counted, hold not all integers
+        A = matrix(n, 50_000, "int64", 2**50 + 1)
     elif name == "rounded sums":
         A *= 0.1
         A[n - 1, 3] = 0.2
@@ -206,6 +213,25 @@ def test_what_has_no_few_units_is_refused(name):
         A = A[:900, :900]
     with pytest.raises(AlgebraError, match="multiples of one, and distances few"):
         shortest_paths(as_graph(A, null_value=None), engine="levels", dtype=A.dtype)
+
+
+def test_a_unit_is_one_of_few_in_the_least_length():
+    assert common_unit(np.array([3.0, 1.5, 6])) == 1.5
+    assert common_unit(np.array([100, 101])) == 1
+    assert common_unit(np.array([1001, 1000])) is None
+    assert common_unit(np.array([0.3, 0.1])) is None
+
+
+def test_no_more_products_than_are_told():
+    from semiring.backend import bind
+    from semiring.cpu.bits.levels import LevelsOnHost
+
+    n = MOST + 30
+    A, out = np.full((n, n), np.inf), np.full((n, n), np.nan)
+    A[np.arange(n - 1), np.arange(1, n)] = 1
+    ops = bind(get("lor_land"), np.dtype(bool))
+    assert not LevelsOnHost(A, get("min_plus")).close(ops, out, lambda pairs: None, 2 * MOST)
+    assert np.isnan(out).all()
 
 
 def test_the_diagonal_is_whatever_it_is():

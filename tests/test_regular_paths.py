@@ -145,6 +145,9 @@ def test_graphs_of_every_kind():
     assert reachable(edges, "'a' / b?").descendants("x") == ["y", "z"]
     none = reachable(edges, pattern, sources=[])
     assert (none.counts().tolist(), none.counts(0).tolist()) == ([], [0] * 4)
+    for u in "wy":  # behind the only source, in the order of the vertices, and beside it
+        with pytest.raises(ShapeError, match=f"one of the 1 sources, got '{u}'"):
+            reachable(edges, pattern, sources=["x"]).reaches(u, "w")
     with pytest.raises(ShapeError, match="0 sources"):
         none.reaches("x", "w")
 

@@ -374,6 +374,14 @@ def test_what_is_no_matrix_over_the_semiring_is_refused():
         setattr(bad, attribute, np.array(wrong, np.int32))
         with pytest.raises(ShapeError, match="consistent"):
             semiring.matmul(bad, A)
+    bad.data, bad.indices, bad.indptr = np.ones(2), np.arange(3, dtype=np.int32), np.arange(4, dtype=np.int32)
+    with pytest.raises(ShapeError, match="consistent"):
+        semiring.matmul(bad, A)
+    for index in (3, -1):
+        listed = sp.coo_array(np.eye(3))
+        listed.col[1] = index
+        with pytest.raises(ShapeError, match="from 0 to 2, got others"):
+            semiring.matmul(listed, A)
 
 
 def test_read_only_and_byte_swapped_arrays():

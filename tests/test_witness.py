@@ -173,6 +173,12 @@ class TestOnAGpu:
                 assert done == (most < 1 << 22)
                 if done:
                     agree(case, (C, K), oracle(case, A, B))
+            sign = 1 if name == "min_plus" else -1
+            A, B = np.array([[sign << 29, 0]], np.int32), np.array([[sign * ((1 << 29) - 1)], [0]], np.int32)
+            looks = [survey.survey(X, case.semiring, where="test") for X in (A, B)]
+            C, K = cp.empty((1, 1), A.dtype), cp.empty((1, 1), np.int32)
+            # Beside a bit for k, the longest sum would be what stands for no path.
+            assert not witness._by_keys(C, K, cp.asarray(A), cp.asarray(B), case.semiring, looks)
 
 
 @pytest.mark.gpu

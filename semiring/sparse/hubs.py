@@ -610,7 +610,6 @@ def numbered(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     above |= above[m]
     base = np.zeros(_numbers(S), np.int64)
     base[number[:m]] = S.base  # the last one of a number is the topmost
-    base[number[m]] = 0
     return number[:m], above[:m], base
 
 
