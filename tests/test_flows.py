@@ -711,6 +711,16 @@ def test_whole_numbers_whose_sums_are_rounded():
     assert counts.tolist() == [[1, 1, 1, 1, 1]]
 
 
+def test_an_arc_that_costs_nothing_leads_no_further():
+    """Vertices of one distance are not in the order of their distances: 0 → 1 → 2 at no cost, and on to 3."""
+    edges = np.array([0, 1, 2, 3, 3]), np.array([1, 2, 3]), np.array([2, 0, 1], np.int32)
+    counts = np.empty((1, 4), np.int64)
+    adjoint(min_plus, np.dtype(np.int32), edges, where="counts").counts(
+        np.array([[0, 2, 2, 3]], np.int32), np.array([0]), counts
+    )
+    assert counts.tolist() == [[1, 1, 1, 1]]
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_whole_distances_that_are_few_and_many(sign):
     """Vertices are sorted by them if they are few: of long weights they are not."""

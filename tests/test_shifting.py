@@ -65,3 +65,7 @@ def test_headroom_decides():
     assert shift_of(np.zeros((1, 1)), np.zeros((1, 1)), [], s) is None
     A = np.full((2, 2), 32767, np.int16)
     assert shift_of(A, A, [survey(A, s, where="test")] * 2, s) == (1, 0, 0, 0)
+    A, B = np.array([[3, 7]], np.int16), np.array([[-5], [400]], np.int16)
+    for name, expected in (("min_plus", (1, 0, -5, 7 + 405)), ("max_plus", (-1, 7, 400, 4 + 405))):
+        s = get(name)
+        assert shift_of(A, B, [survey(X, s, where="test") for X in (A, B)], s) == expected

@@ -80,7 +80,7 @@ MUTANTS = [
         "semiring/cpu/routes/adjoint.py",
         "(weights.min() > 0 if semiring.add",
         "(weights.min() >= 0 if semiring.add",
-        "tests/test_flows.py::test_whole_distances_that_are_few_and_many",
+        "tests/test_flows.py::test_an_arc_that_costs_nothing_leads_no_further",
         "Arcs that cost nothing lead away.",
     ),
     Mutant(
