@@ -232,7 +232,6 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     >>> plan.length, plan.path, plan.slack
     (7, ['walls', 'roof'], {'walls': 0, 'roof': 0, 'garden': 4})
     >>> from datetime import timedelta
-    from operator import add, sub
     >>> day = timedelta(days=1)
     >>> print(critical_path([("walls", 5 * day, None), ("roof", 2 * day, "walls")]))
     task          earliest           latest    slack
