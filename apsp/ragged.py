@@ -27,6 +27,8 @@ from .routes import next_hops
 NONE = 2**15 - 1
 #: Vertices of a sparse graph from which on searches take less than a closure, on the host.
 LARGE = 512
+#: Entries of which the paths are walked together, on the host: all that is held of them beside what is returned.
+PART = 1 << 16
 HINT = "Pass fewer graphs at a time, or those of similar sizes."
 
 
@@ -90,7 +92,8 @@ def hops(graphs: Any, *, unreachable: int = -1, limit: int | None = None, paths:
     with on_device(A):
         xp, (count, n, _) = module(A), A.shape
         place = "cpu" if xp is np else "cuda"
-        require((2 + 5 * (paths is not None) + (paths or 0)) * A.nbytes, place, where="hops", hint=HINT)
+        held = 2 if paths is None else 2 + max(4, 2 + paths)  # next hops, as they are found or beside the paths
+        require(held * A.nbytes, place, where="hops", hint=HINT)
         D = _closed(A, sizes, paths is not None)
         if sizes is not None:  # what pads a matrix is no vertex
             D.reshape(count, n * n)[:, :: n + 1][xp.arange(n) >= xp.asarray(sizes)[:, None]] = NONE
@@ -108,12 +111,13 @@ def _heads(A: Array, D: Array, most: int, paths: int) -> Any:
     xp, (count, n, _) = module(A), A.shape
     following = next_hops(A, D, null_value=None) if A.size else xp.zeros(A.shape, np.int32)
     heads = xp.full((*A.shape, paths), -1, np.int16)
-    which, target = xp.arange(count)[:, None, None], xp.arange(n)[None, None, :]
-    here = xp.broadcast_to(xp.arange(n)[None, :, None], A.shape)
-    for edge in range(paths):
-        going = (D > edge) & (D <= most)
-        here = xp.where(going, following[which, here, target], here)
-        heads[..., edge] = xp.where(going, here, -1)
+    graphs, vertices = xp.arange(count)[:, None, None], xp.arange(n)
+    for part in dtypes.chunks(D.shape, PART if xp is np else 64 * PART):
+        far, which, here = D[part], graphs[part[:1]], vertices[part[1] if len(part) > 1 else slice(n)][:, None]
+        for edge in range(paths):
+            going = (far > edge) & (far <= most)
+            here = xp.where(going, following[which, here, vertices], 0)
+            heads[(*part, ..., edge)] = xp.where(going, here, -1)
     return heads
 
 

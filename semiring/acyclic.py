@@ -9,6 +9,7 @@ import numpy as np
 
 from .bits import BitMatrix
 from .errors import ShapeError
+from .memory import require
 from .signals import load
 
 
@@ -105,6 +106,7 @@ def unite_targets(
     ------
     ShapeError
         If an arc does not lead down.
+    MemoryNeeded
 
     Examples
     --------
@@ -114,11 +116,14 @@ def unite_targets(
     """
     _check_down(tails, heads)
     start = np.searchsorted(tails, np.arange(count + 1)).astype(np.int64)
+    threads, wide = load("semiring.cpu.processors").default_threads(), -(-n // 64)
+    width = max(1, min(wide, max(LEAST, STRIP // max(1, 8 * count))))
+    together = min(threads, -(-wide // width))
+    require(8 * (len(rows) * wide + together * count * width), where="reachable", hint="Ask for fewer rows at a time.")
     order = np.argsort(columns, kind="stable")
     targets, columns = targets[order].astype(np.int64), columns[order].astype(np.int64)
     found = BitMatrix.zeros((len(rows), n))
     heads, rows, out = heads.astype(np.int64), rows.astype(np.int64), found.words
-    width = max(LEAST, STRIP // max(1, 8 * count))
     kernel, own = load("semiring.cpu.bits.dag").unite_targets, threading.local()
 
     def unite(worker: int, first: int, last: int) -> None:
@@ -129,7 +134,7 @@ def unite_targets(
         kernel(start, heads, targets[within], columns[within], rows, first, words, out)
 
     strips = [(first, min(first + width, out.shape[1])) for first in range(0, out.shape[1], width)]
-    load("semiring.cpu.pool").run(unite, strips, load("semiring.cpu.processors").default_threads())
+    load("semiring.cpu.pool").run(unite, strips, threads)
     return found
 
 

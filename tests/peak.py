@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse
 
 import apsp
-from apsp import estimates
+from apsp import estimates, generate, ragged
 from apsp.csgraph.conversion import network
 from apsp.csgraph.routes import bytes_needed
 from apsp.distributed import world
@@ -65,6 +65,8 @@ def matrix(case: dict[str, Any], n: int) -> np.ndarray:
 
 
 def graph(case: dict[str, Any], n: int) -> apsp.Graph:
+    if "grid" in case:
+        return generate.grid(n // case["grid"][1], case["grid"][1])
     rng = np.random.default_rng(n)
     m = int(case["degree"] * n)
     rows, cols, weights = (rng.integers(0, n, m) for _ in range(3))
@@ -76,6 +78,24 @@ def graph(case: dict[str, Any], n: int) -> apsp.Graph:
     return apsp.Graph.from_arrays(rows, cols, w, n=n, directed=case.get("directed", True))
 
 
+def hops(case: dict[str, Any], n: int, measure: bool) -> tuple[int, int]:
+    """Of several graphs of n vertices, with the beginnings of paths; what was asked for is what is promised."""
+    rng, asked = np.random.default_rng(n), [0]
+    graphs = [rng.integers(0, n, (2, 4 * n)) for _ in range(case["count"])]
+
+    def require(needed: int, *_: Any, **__: Any) -> None:
+        asked.append(needed)
+
+    ragged.require = require
+    gc.collect()
+    if measure:
+        Path("/proc/self/clear_refs").write_text("5")
+    before = status("VmRSS")
+    found = apsp.hops(graphs, paths=case["paths"])
+    assert len(found) == 2
+    return max(asked), status("VmHWM") - before
+
+
 def run(case: dict[str, Any], n: int, measure: bool) -> tuple[int, int]:
     kind, s = case["call"], case.get("semiring", "min_plus")
     options = {k: case[k] for k in ("schedule", "block", "threads", "engine", "paths") if k in case}
@@ -83,7 +103,9 @@ def run(case: dict[str, Any], n: int, measure: bool) -> tuple[int, int]:
         options["gpus"] = world(ranks=case["ranks"], threads=options.pop("threads"))
     if kind == "stored":
         return stored(case, n, measure, **options)
-    given: Any = graph(case, n) if "degree" in case else matrix(case, n)
+    if kind == "hops":
+        return hops(case, n, measure)
+    given: Any = graph(case, n) if {"degree", "grid"} & {*case} else matrix(case, n)
     if kind == "csgraph":
         tails, heads, w = given.edges(s, case["dtype"])
         given = scipy.sparse.coo_array((w, (tails.astype(np.int32), heads.astype(np.int32))), shape=(n, n)).tocsr()

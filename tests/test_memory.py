@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from processes import python
 
 import apsp
 from apsp import Graph, closure, csgraph, generate, plan, problem, shortest_paths, transitive_closure
@@ -89,6 +90,8 @@ CASES: dict[str, dict[str, Any]] = {
     "few distances, paths=True": {**LEVELS, "dtype": "int32", "n": 1500, "paths": True},
     "paths=True of some sources": {**ASKED, "n": 1500, "degree": 8, "engine": "dense", "sources": 0.3, "paths": True},
     "elimination": {**ASKED, "n": 1100, "degree": 8, "engine": "elimination"},
+    "elimination of a grid": {**ASKED, "grid": (150, 200), "engine": "elimination", "n": 30000, "warm": 5000},
+    "hops, paths=4": {"call": "hops", "dtype": "int16", "n": 600, "count": 8, "paths": 4},
     "elimination, some sources": {**ASKED, "n": 3000, "degree": 2, "engine": "elimination", "sources": 0.3},
     "elimination, paths=True": {**ASKED, "n": 2500, "degree": 2, "engine": "elimination", "paths": True},
     "elimination, paths=True of some sources": {
@@ -426,6 +429,56 @@ closure(np.ones((2000, 2000)))
     environment = {**os.environ, "PYTHONPATH": str(Path(apsp.__file__).parents[1])}
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
     assert ran.returncode == 0, ran.stderr
+
+
+#: Calls that take tens of MiB, within limits of the system: {} is how large.
+LIMITED = {
+    "add": ("A = sparse({0}); call = lambda: semiring.add(A, A)", 60, 30000),
+    "reachable": ("A = sparse({0}) != 0; call = lambda: apsp.reachable({{'a': A, 'b': A}}, '(a b)*')", 60, 3000),
+    "levels": (
+        "A = rng.integers(1, 50, ({0}, {0})).astype('f4'); call = lambda: apsp.shortest_paths(A, engine='levels')",
+        1100, 2000,
+    ),
+    "hops": (
+        "G = [rng.integers(0, {0}, (2, 4 * {0})) for _ in range(4)]; call = lambda: apsp.hops(G, paths=4)", 520, 700,
+    ),
+}  # fmt: skip
+FORKED = """
+import os, resource, sys
+import numpy as np
+import apsp, semiring
+from scipy.sparse import csr_array
+rng = np.random.default_rng(1)
+def sparse(n):
+    rows = np.arange(0, 20 * n + 1, 20)
+    return csr_array((np.ones(20 * n), rng.integers(0, n, 20 * n), rows), shape=(n, n))
+setup, small, large = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+exec(setup.format(small))
+call()
+exec(setup.format(large))
+used = next(int(x.split()[1]) << 10 for x in open("/proc/self/status") if x.startswith("VmData"))
+for room in (12, 20, 30, 45, 70, 200):
+    if not os.fork():
+        resource.setrlimit(resource.RLIMIT_DATA, (used + (room << 20), resource.RLIM_INFINITY))
+        try:
+            call()
+            said = "answered"
+        except MemoryError as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(1, f"{room} {said}\\n".encode())
+        os._exit(0)
+    os.wait()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and /proc of Linux")
+@pytest.mark.parametrize("name", LIMITED)
+def test_within_a_limit_calls_are_answered_or_refused_with_words(name):
+    ended = python(FORKED, *LIMITED[name], env={"SEMIRING_NUM_THREADS": "1"}).splitlines()
+    assert len(ended) == 6
+    assert not [line for line in ended if "answered" not in line and "MemoryNeeded: " not in line]
+    assert "MemoryNeeded" in ended[0]
+    assert "answered" in ended[-1]
 
 
 def _edges(n: int = 3000) -> Graph:

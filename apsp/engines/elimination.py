@@ -574,6 +574,8 @@ def estimate(question: Question) -> Estimate:
             known=known,
             orders=found.orders,
         )
+        if question.compressed is None:  # arcs both ways, and as they are put in order
+            taken = replace(taken, bytes=taken.bytes + arcs * (24 + size))
     panels = 0
     if question.wants.table and question.device == "cpu":
         from semiring.sparse.queries import panel_bytes  # with numba

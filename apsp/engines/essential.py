@@ -17,6 +17,7 @@ from semiring import BitMatrix, dtypes, shortcuts, sparse
 from semiring.compiling import clock
 from semiring.cycles import Lengths, searchable
 from semiring.devices import host, module
+from semiring.memory import require
 from semiring.types import Array
 
 from .. import estimates
@@ -217,11 +218,18 @@ def in_place(question: Question) -> bool:
 def _open(question: Question, plan: Plan) -> Engine:
     found = question.once(thinned)
     assert found is not None
-    return filled(question, lambda: (_closed_on_gpu if question.device == "cuda" else _closed)(question, found))
+    return filled(question, plan, lambda: (_closed_on_gpu if question.device == "cuda" else _closed)(question, found))
 
 
-def filled(question: Question, fill: Callable[[], Array]) -> Dense:
-    """The table that `fill` returns, and the seconds that it takes."""
+def filled(question: Question, plan: Plan, fill: Callable[[], Array]) -> Dense:
+    """The table that `fill` returns, and the seconds that it takes.
+
+    Raises
+    ------
+    MemoryNeeded
+    """
+    hint = "Leave engine out: another may hold less."
+    require(plan.beside_bytes, plan.device, where=question.wants.where, hint=hint)
     if question.problem.seen.ambiguous:
         question.report_zeros(question.problem.seen)
     start = clock()

@@ -87,7 +87,7 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _open(question: Question, plan: Plan) -> Engine:
-    return filled(question, lambda: (_counted_on_gpu if question.device == "cuda" else _counted)(question))
+    return filled(question, plan, lambda: (_counted_on_gpu if question.device == "cuda" else _counted)(question))
 
 
 def _close(question: Question, out: Array) -> bool:

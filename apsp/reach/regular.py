@@ -26,6 +26,8 @@ from .walks import walk_to_nearest
 
 #: Arcs by label: (tails, heads), positions.
 _Arcs = dict[str, tuple[np.ndarray, np.ndarray]]
+#: Bytes held of an arc and of a vertex of the product of a graph with a pattern, as SciPy searches it.
+ARC, VERTEX = 72, 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -317,7 +319,14 @@ def reachable(
             )
     n = len(labels)
     chosen = np.arange(n) if sources is None else labels.positions(list(sources))
-    require(len(chosen) * -(-n // 64) * 8, where="reachable", hint="Give fewer sources.")
+    steps = zip(machine.steps, machine.before, strict=True)
+    walked = sum(
+        len(before) * len(arcs[name][0])
+        for step, before in steps
+        for name in ([step.label] if step.label is not None else arcs)
+    )
+    held = len(chosen) * -(-n // 64) * 8 + ARC * walked + VERTEX * n * (1 + len(machine.steps))
+    require(held, where="reachable", hint="Give fewer sources, or a pattern of fewer steps.")
     matrix = _matched(machine, arcs, n, np.asarray(chosen, np.int64))
     matrix.words = read_only(matrix.words)
     return RegularPaths(pattern, labels, np.asarray(chosen, np.int64), matrix, machine, arcs)

@@ -83,6 +83,10 @@ def product_of(A: CSR, B: CSR, s: Semiring, mask: CSR | None, complement: bool, 
 def added(A: CSR, B: CSR, s: Semiring, threads: int | None, where: str) -> CSR:
     """A ⊕ B, entry by entry, of two on one device: [I I] ⊗ [A; B], whose sums are those of their entries."""
     m, xp = A.shape[0], module(A.data)
+    entries, size = len(A.indices) + len(B.indices), A.data.dtype.itemsize
+    # All entries one below the other, and the sums; [I I], and what is counted of rows.
+    needed = 2 * entries * (size + A.indices.dtype.itemsize) + m * (2 * size + 64)
+    memory.require(needed, "cuda" if A.on_gpu else "cpu", where=where, hint=HINT)
     units = xp.full(2 * m, dtypes.one(s, A.data.dtype), A.data.dtype)
     both = xp.arange(2 * m, dtype=dtypes.index_dtype(2 * m)).reshape(2, m).T.ravel()
     sums = CSR((m, 2 * m), 2 * xp.arange(m + 1, dtype=xp.int64), xp.ascontiguousarray(both), units, A.source)

@@ -12,6 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from ..memory import require
+
 T = TypeVar("T")
 
 #: Of numbers, one for each time that some are written.
@@ -214,6 +216,7 @@ def _bytes(shape: tuple[int, ...], dtype: np.dtype) -> int:
 
 
 def _owner(size: int) -> np.ndarray:
+    require(size, where="elimination", hint="Ask for fewer rows at a time, or let fewer threads do it.")
     return np.empty(size + LINE, np.uint8)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..cpu.pool import run
 from ..errors import AlgebraError, DeviceError, ShapeError
+from ..memory import require
 from ..spelling import did_you_mean
 from . import quotient
 
@@ -181,7 +182,10 @@ def candidates(start: np.ndarray, heads: np.ndarray, wanted: Any, threads: int =
         If there is no such order.
     ShapeError
         If an array is not a permutation of the vertices.
+    MemoryNeeded
+        As finding one holds more than the arcs.
     """
+    require(32 * len(heads) + 48 * len(start), where="order", hint="Pass order='natural', or fewer arcs.")
     if isinstance(wanted, str) and wanted == "auto":
         names = ["degree", "levels"] if even(start) else ["degree"]
         return {name: ORDERS[name](start, heads, threads) for name in names}
