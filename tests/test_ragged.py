@@ -49,6 +49,7 @@ def test_a_batch_is_scipys_one_by_one(n):
     found = hops(M)
     assert found.dtype == np.int16
     np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(hops(M, limit=2**15 - 1), wanted)
     np.testing.assert_array_equal(hops(M[:, ::-1, ::-1])[:, ::-1, ::-1], wanted)  # any strides
     np.testing.assert_array_equal(hops(M, unreachable=510, limit=1), np.where((wanted < 0) | (wanted > 1), 510, wanted))
 
@@ -75,7 +76,7 @@ def test_lists_are_padded():
     empty = np.empty((2, 0), int)
     ring, none = np.array([[0, 1, 2], [1, 2, 0]]), np.full((3, 3), -1)
     around = [[0, 1, 2], [2, 0, 1], [1, 2, 0]]
-    for order in ([empty, ring], [ring, empty, empty, ring], [empty, empty, ring, empty]):
+    for order in ([empty, ring], [ring, empty, empty, ring], [empty, ring, empty, ring, empty]):
         np.testing.assert_array_equal(hops(order), [around if x is ring else none for x in order])
 
 

@@ -96,7 +96,7 @@ MUTANTS = [
         "semiring/cpu/routes/adjoint.py",
         "    if of_vertices:\n        ending[s] += owed[s]\n",
         "",
-        "tests/test_flows.py::test_a_ring_by_hand",
+        "tests/test_flows.py::test_betweenness_is_networkxs",
         "What a source sends begins nowhere, where paths form a tree.",
     ),
     Mutant(
