@@ -147,7 +147,7 @@ def regular(n: int, compared: bool) -> None:
         start = time.perf_counter()
         G = nx.DiGraph()
         G.add_nodes_from((0, u) for u in range(n))
-        for p, q in machine.arcs:
+        for p, q in ((p, q) for q, before in enumerate(machine.before, 1) for p in before.tolist()):
             G.add_edges_from(((p, u), (q, v)) for u, v in ends[machine.steps[q - 1].label or ""].T.tolist())
         pairs = sum(len({v for q, v in nx.descendants(G, (0, u)) if q in machine.accepting}) for u in range(n))
         assert pairs == r.counts().sum()
