@@ -214,8 +214,8 @@ MUTANTS = [
     Mutant(
         "ragged-limit-not-for-paths",
         "apsp/ragged.py",
-        "going = (D > edge) & (D <= most)",
-        "going = D > edge",
+        "going = (far > edge) & (far <= most)",
+        "going = far > edge",
         "tests/test_ragged.py::test_paths_are_shortest_and_lead_from_edge_to_edge",
         "Paths beyond the limit are told.",
     ),
