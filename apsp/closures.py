@@ -67,6 +67,7 @@ def closure(
     output: str | os.PathLike[str] | None = None,
     ties: str = "one",
     steps: bool = False,
+    on_negative_cycle: str = "raise",
 ) -> Any:
     """A* = I ⊕ A ⊕ A² ⊕ …: all-pairs shortest paths in min-plus, reachability in the Boolean semiring.
 
@@ -125,6 +126,9 @@ def closure(
     steps : bool
         Also return the matrices M₀, M₁, … that the schedule goes through, of at most 32 vertices, to print and to draw:
         one a vertex by default, one a product or pivot block with another `schedule`, and `block`.
+    on_negative_cycle : {"raise", "-inf"}
+        With "-inf", an entry (i, j) is −∞ where walks from i to j pass a cycle of negative weight, and all others are
+        those of the rest; +∞ where ⊕ keeps the greatest, 0 over min_times. Of floats, in memory and without gradient.
 
     Returns
     -------
@@ -141,7 +145,7 @@ def closure(
     Raises
     ------
     DivergenceError
-        If the closure does not exist; in min-plus `NegativeCycleError`, which names a cycle.
+        If the closure does not exist; in min-plus `NegativeCycleError`, which names a cycle. See `on_negative_cycle`.
     ShapeError, DTypeError, DomainError
         If A is not square, is not defined on this semiring, or holds NaN or values outside it; or if integers of both
         signs do not hold a walk, see Notes.
@@ -198,12 +202,19 @@ def closure(
         "per_thread": per_thread,
         "unweighted": unweighted,
     }
+    if on_negative_cycle != "raise":
+        work["on_negative_cycle"] = on_negative_cycle
     storage: dict[str, Any] = {"memory": memory, "checkpoint": checkpoint, "output": output, "every": every}
     for kind in () if type(A) is np.ndarray else KINDS:
         if kind.includes(A):
             return kind.close(A, semiring, ties=ties, steps=steps, null_value=null_value, **work, **storage)
     if ties not in TIES:
         raise ties_error(ties, "closure")
+    if steps and "on_negative_cycle" in work:
+        raise ValueError(
+            "closure: steps=True must be without on_negative_cycle=, as a schedule goes through the matrix with its "
+            f"cycles, got on_negative_cycle={came(on_negative_cycle)}. Leave one of them out."
+        )
     large = {"memory": memory, "checkpoint": checkpoint, "output": output, "gpus": gpus}
     if steps and large != dict.fromkeys(large):
         got = ", ".join(f"{name}={came(value)}" for name, value in large.items() if value is not None)

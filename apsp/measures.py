@@ -263,6 +263,7 @@ class Measured:
             if not (self.semiring.lengths and self.semiring.add.selects == "least"):
                 raise AlgebraError(f"{where}: distances must add, as in min_plus, got {self.semiring.name}.")
             n, engine = self.graph.n, self.engine
+            engine.refuse_unbounded(where, self.graph.labels)
             if engine.shape != (n, n):
                 raise ShapeError(f"{where}: all pairs are needed, got a result of shape {engine.shape} for n = {n}.")
             blocks = _blocks(engine.table()) if engine.in_memory else engine.rows(np.arange(n))

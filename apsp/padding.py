@@ -50,6 +50,7 @@ def closed_together(
     threads: int | None,
     per_thread: int | None,
     ties: str,
+    on_negative_cycle: str = "raise",
     **others: Any,
 ) -> list[Any]:
     """The closure of each, in kind; `closure`, that of `apsp`, closes batches.
@@ -67,7 +68,8 @@ def closed_together(
             )
     s, nulls = get(semiring), nulls_of(null_value)
     work = {"schedule": schedule, "block": block, "device": device, "threads": threads, "per_thread": per_thread}
-    close = partial(closure, semiring=semiring, ties=ties, **work)
+    work["on_negative_cycle"] = on_negative_cycle
+    close, bounded = partial(closure, semiring=semiring, ties=ties, **work), on_negative_cycle != "raise"
     sizes = [int(X.shape[0]) for X in matrices]
     n, library = max(sizes), asked_by(*matrices)
     if library:
@@ -101,7 +103,7 @@ def closed_together(
                 A[: sizes[i], : sizes[i]] = arrays[i]
             # What may have no closure, or is computed in a wider dtype, must still be there then.
             kept = s.idempotent and any(may_diverge(s, survey(X, s, where="closure"), m) for X in arrays)
-            for D, i in zip(close(batch, overwrite=not kept, null_value=None), chosen, strict=True):
+            for D, i in zip(close(batch, overwrite=not (kept or bounded), null_value=None), chosen, strict=True):
                 found[i] = taken[i].give_back(D[: sizes[i], : sizes[i]].copy(), where="closure")
     return found
 

@@ -23,6 +23,7 @@ from semiring.spelling import came, did_you_mean
 
 from . import engines
 from .display import output
+from .engines import pruned
 from .engines.base import Engine, Kind
 from .engines.part import Found, Limit, Part
 from .estimates import Estimate, in_units
@@ -108,32 +109,42 @@ def answer(question: Question) -> Answer:
     As `shortest_paths` and `closure`.
     """
     start = perf_counter() - uncounted.seconds
+    if question.wants.on_negative_cycle != "raise":
+        pruned.check(question)
     try:
-        with on_device_of(question.source):
-            plan = choose(question)
-            late = plan.seconds > PATIENCE and not _fits(
-                question, plan.beside_bytes, plan.device
-            )  # refused, or reported then
-            if not late:
-                report_plan(plan, question.wants.callback)
-            kind = engines.get(plan.engine)
-            token = expected.set(lambda: _expected(kind, question))
-            try:
-                engine = kind.open(question, plan)
-                plan = plan if engine.dtype == plan.dtype else replace(plan, dtype=engine.dtype.name)
-            finally:
-                expected.reset(token)
-            if not kind.compiles:
-                _uncompiled[_expected(kind, question)[0]] += plan.seconds
-            if late:
-                report_plan(plan, question.wants.callback)
+        try:
+            engine, plan = _opened(question)
+        except DivergenceError as error:
+            with on_device_of(question.source):
+                engine, plan = pruned.reopened(question, error, _opened)
     except DivergenceError as error:
         raise _by_label(error, question.source) from None
     wants = question.wants
-    if wants.partial or wants.limit is not None:
+    if isinstance(question.source, Graph) and (wants.partial or wants.limit is not None):
         engine = _part(question, engine)
     seconds = perf_counter() - uncounted.seconds - start if engine.seconds is None else engine.seconds
     return Answer(engine, plan, seconds)
+
+
+def _opened(question: Question) -> tuple[Engine, Plan]:
+    """The engine of all pairs, and its plan."""
+    with on_device_of(question.source):
+        plan = choose(question)
+        late = plan.seconds > PATIENCE and not _fits(question, plan.beside_bytes, plan.device)  # or refused then
+        if not late:
+            report_plan(plan, question.wants.callback)
+        kind = engines.get(plan.engine)
+        token = expected.set(lambda: _expected(kind, question))
+        try:
+            engine = kind.open(question, plan)
+            plan = plan if engine.dtype == plan.dtype else replace(plan, dtype=engine.dtype.name)
+        finally:
+            expected.reset(token)
+        if not kind.compiles:
+            _uncompiled[_expected(kind, question)[0]] += plan.seconds
+        if late:
+            report_plan(plan, question.wants.callback)
+        return engine, plan
 
 
 #: Seconds that were spent without kernels, by what they would have been of: once these are as many as compiling takes,

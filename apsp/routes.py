@@ -17,7 +17,7 @@ from semiring.conversion import conform
 from semiring.devices import host, module, on_device
 from semiring.errors import DomainError, ShapeError
 from semiring.memory import require
-from semiring.routes import of_rows
+from semiring.routes import NONE, of_rows
 from semiring.selection import require_selection
 from semiring.signals import load
 from semiring.survey import survey
@@ -218,14 +218,15 @@ class Trees:
             require(needed, device_of(D), where="predecessors", hint=hint)
             return (next_hops if backwards else predecessors)(self._matrix(D), D, self.semiring, null_value=None)
         require(needed, where="predecessors", hint=hint)
-        P = np.empty((n, n), np.int32)
+        P = np.full((n, n), NONE, np.int32)
         if backwards:
             for targets, panel in self.engine.panels(columns=True):
                 P[:, targets] = of_rows(
                     self.semiring, self.edges(reverse=True, essential=True), host(panel).T, targets, mirrored=True
                 ).T
         else:
-            for sources, part in self.rows(np.arange(n)):
+            known = self.engine.known
+            for sources, part in self.rows(np.arange(n) if known is None else known.nonzero()[0]):
                 P[sources] = part
                 del part
         return P

@@ -81,6 +81,8 @@ class Wants(Request):
         engine heeds `gpus` and `limits` then.
     hub_labels : bool
         Whether hub labels are made at once, of an elimination.
+    on_negative_cycle : str
+        As in `closure` and `shortest_paths`.
     dry : bool
         Whether nothing but the plan is wanted: entries stay where they are.
     """
@@ -103,6 +105,7 @@ class Wants(Request):
     remembers: bool = False
     packed: bool = False
     hub_labels: bool = False
+    on_negative_cycle: str = "raise"
     dry: bool = False
 
     @property

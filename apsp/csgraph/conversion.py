@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-import scipy.sparse.csgraph as scipys
 
 from semiring import dtypes
 from semiring.arrays import checked_sparse, refuse_padding
@@ -24,6 +23,7 @@ from semiring.memory import require
 from semiring.types import Array, DType, Scalar
 
 from .. import estimates
+from ..engines.condensation import reached
 from ..graph import Graph
 from ..graph.compressed import Compressed
 from ..labels import Labels
@@ -129,9 +129,7 @@ class Network:
     def within_reach(self, sources: np.ndarray) -> Network:
         """The arcs that walks from some vertices may take."""
         arcs = self.arcs
-        ones = np.ones(len(arcs.tails)), (arcs.tails, arcs.heads)
-        lines = scipy.sparse.csr_array(ones, shape=(self.n, self.n))
-        used = np.isfinite(scipys.dijkstra(lines, indices=sources, min_only=True))[arcs.tails]
+        used = reached(self.n, arcs.tails, arcs.heads, sources)[arcs.tails]
         kept = {"tails": arcs.tails[used], "heads": arcs.heads[used], "weights": arcs.weights[used]}
         return replace(arcs, **kept, starts=None)
 

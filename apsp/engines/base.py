@@ -22,6 +22,7 @@ from ..saving.tiles import rows_held
 
 if TYPE_CHECKING:
     from ..graph import Graph
+    from ..labels import Labels
     from ..question import Question
 
 #: Edges in one direction, by vertex: where those of each begin, the vertices at their other ends, and their weights.
@@ -63,6 +64,8 @@ class Engine(ABC):
         Bytes of workspace, in addition to all entries, while they are found.
     pairs_on_device : object or None
         Whose `entries` answers positions in CuPy arrays with such an array, where the engine has any.
+    known : bool array or None
+        The rows that a table of all pairs has; None for all.
     """
 
     name = ""
@@ -76,6 +79,7 @@ class Engine(ABC):
     seconds: float | None = None
     workspace = 0
     pairs_on_device: Any = None
+    known: np.ndarray | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: not what is found again when it is asked for."""
@@ -105,6 +109,17 @@ class Engine(ABC):
     def to(self, vertex: int) -> np.ndarray:
         """The column of a vertex in the table of all pairs, on the host."""
         return self.all_pairs.column(vertex)
+
+    def refuse_unbounded(  # noqa: B027  # of most engines, walks have a best
+        self, where: str, labels: Labels, pair: tuple[int, int] | None = None
+    ) -> None:
+        """Raise where walks have no best, between any vertices of the table of all pairs or from one to another.
+
+        Raises
+        ------
+        DivergenceError
+            Naming a cycle by these labels; in min-plus it is a `NegativeCycleError`.
+        """
 
     @abstractmethod
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:

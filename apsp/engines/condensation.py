@@ -126,6 +126,16 @@ def components(n: int, tails: np.ndarray, heads: np.ndarray) -> tuple[int, np.nd
     return int(count), component.astype(np.int64)
 
 
+def reached(n: int, tails: np.ndarray, heads: np.ndarray, sources: np.ndarray) -> np.ndarray:
+    """Which vertices walks from some sources reach, bool (n,)."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra
+
+    lines = coo_array((np.ones(len(tails)), (tails, heads)), shape=(n, n)).tocsr()
+    found: np.ndarray = np.isfinite(dijkstra(lines, indices=np.unique(sources), min_only=True))
+    return found
+
+
 def _permuted(values: np.ndarray, order: np.ndarray) -> np.ndarray:
     out = np.empty_like(values)
     out[order] = values

@@ -14,6 +14,7 @@ from semiring.errors import AlgebraError, DomainError, DTypeError
 from semiring.spelling import came
 from semiring.types import Array, Blocks
 
+from ..labels import Labels
 from .base import BLOCK, Engine
 from .dense import Dense
 
@@ -41,6 +42,10 @@ class Part(Engine):
     def all_pairs(self) -> Engine:
         """The table of all pairs of the engine that this is a part of."""
         return self.engine.all_pairs
+
+    def refuse_unbounded(self, where: str, labels: Labels, pair: tuple[int, int] | None = None) -> None:
+        """As the complete table does."""
+        self.engine.refuse_unbounded(where, labels, pair)
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """Rows, cut to the columns and the limit."""
@@ -103,6 +108,8 @@ class Found(Dense):
     def all_pairs(self) -> Engine:
         """The table of all pairs of the engine that this is a part of."""
         return self.engine.all_pairs
+
+    refuse_unbounded = Part.refuse_unbounded
 
 
 class Limit:

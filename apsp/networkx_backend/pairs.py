@@ -20,6 +20,7 @@ from semiring.errors import NegativeCycleError
 from semiring.types import Label, Weight
 
 from ..csgraph.engines import Options
+from ..csgraph.potentials import potentials
 from ..csgraph.routes import with_predecessors
 from ..log import warn
 from .graphs import BLOCK, AllLengths, Arcs, Converted, Lengths, arcs_or_none
@@ -343,7 +344,7 @@ def _without_cycle(G: Converted, weight: Weight) -> Arcs | None:
     if arcs is None or not arcs.negative:
         return arcs
     try:
-        arcs.distances(np.arange(min(arcs.n, 1)))
+        potentials(arcs.network())
     except NegativeCycleError:
         return None
     return arcs

@@ -359,6 +359,7 @@ def shortest_paths(
     null_value: NullValue = BY_RULE,
     format: str | None = None,
     name: str = "",
+    on_negative_cycle: str = "raise",
 ) -> Result:
     """Best walks between all pairs of a graph's vertices, or between some, whatever the graph comes as.
 
@@ -402,6 +403,10 @@ def shortest_paths(
     weight, columns, directed, unweighted, null_value, format, name
         How the graph is read, as in `as_graph`: `weight="minutes"` for a NetworkX graph or a file, `null_value=0` for a
         matrix whose zeros are no edges.
+    on_negative_cycle : {"raise", "-inf"}
+        As in `closure`: with "-inf", a distance is −∞ where walks pass a cycle of negative weight, and others are as
+        ever. `path` raises between such vertices; `predecessors` and `paths`, sums over paths, measures, `.npz` and
+        other stores of results are refused then, and so are negative cycles of `update`.
 
     Returns
     -------
@@ -410,7 +415,7 @@ def shortest_paths(
     Raises
     ------
     NegativeCycleError, DivergenceError
-        Naming a vertex by its label.
+        Naming a cycle, or a vertex, by label; with `sources`, if one of these reaches it.
     FormatError
         If a file is not what its format says, with file and line.
     DomainError
@@ -470,6 +475,7 @@ def shortest_paths(
         targets=j,
         limit=limit,
         gpus=gpus,
+        on_negative_cycle=on_negative_cycle,
     )
     rows = None if i is None else Labels([posed.labels[k] for k in i.tolist()], "sources of this result")
     cols = None if j is None else Labels([posed.labels[k] for k in j.tolist()], "targets of this result")

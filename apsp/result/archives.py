@@ -45,7 +45,10 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
     for source in (r.graph.dense, getattr(read, "matrix", None)):  # a store that was answered from
         refuse_overwriting(source, path, where="save")
     store = store_of(path)
-    more = archive_of(r, path, apart=store.folder) if store is not None and store.load is not None else {}
+    more = {}
+    if store is not None and store.load is not None:
+        engine.refuse_unbounded("save", r.graph.labels)  # nobody would know its cycles
+        more = archive_of(r, path, apart=store.folder)
     if store is not None and store.labelled:
         more |= _labels_of(r)
     table = Table(engine.shape, r.dtype, engine.blocks, r.sources, r.targets, r.semiring, callback)

@@ -173,6 +173,7 @@ class Distances:
         if self.engine.entry(i, j).item() == self.infinity and start != end:
             raise NoPathError(f"path: {came(v)} must be reachable from {came(u)}, got no walk between them.")
         edges, engine = self._out_edges, self.engine.all_pairs
+        self.engine.refuse_unbounded("path", self.graph.labels, (start, end))
         found = None if edges is None else engine.path(start, end, edges)
         if found is None:
             found = best_path(start, end, self.engine.to(end), self._neighbours, self.semiring)

@@ -35,6 +35,7 @@ class Routed(Distances):
 
     @cached_property
     def _trees(self) -> Trees:
+        self.engine.refuse_unbounded("predecessors", self.graph.labels)
         return Trees(self.graph, self.semiring, self.engine.all_pairs)
 
     @cached_property

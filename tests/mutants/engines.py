@@ -493,4 +493,28 @@ MUTANTS = [
         "tests/test_flows.py::test_half_of_all_pairs_tell_what_edges_carry_both_ways",
         "How many sources reach a vertex is left out where half of the pairs are summed.",
     ),
+    Mutant(
+        "pruned-beyond-its-rows",
+        "apsp/engines/pruned.py",
+        "        if len(unknown):\n",
+        "        if False:\n",
+        "tests/test_unbounded.py::test_a_negative_cycle_that_no_source_reaches_matters_to_none",
+        "Rows that reach a negative cycle are answered as if they reached nothing.",
+    ),
+    Mutant(
+        "unbounded-backwards",
+        "apsp/engines/pruned.py",
+        "np.where(self._through(i, j), self.best",
+        "np.where(self._through(j, i), self.best",
+        "tests/test_unbounded.py::test_shortest_paths_has_minus_infinity_by_each_engine",
+        "Entries are −∞ where the way back passes a negative cycle.",
+    ),
+    Mutant(
+        "unbounded-routes-told",
+        "apsp/result/routed.py",
+        '        self.engine.refuse_unbounded("predecessors", self.graph.labels)\n',
+        "",
+        "tests/test_unbounded.py::test_what_paths_with_no_best_have_is_refused",
+        "Predecessors are told where walks have no best.",
+    ),
 ]

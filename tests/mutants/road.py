@@ -22,8 +22,8 @@ MUTANTS = [
     Mutant(
         "road-never-compiles",
         "apsp/road.py",
-        "                _uncompiled[_expected(kind, question)[0]] += plan.seconds\n",
-        "                pass\n",
+        "            _uncompiled[_expected(kind, question)[0]] += plan.seconds\n",
+        "            pass\n",
         "tests/test_road.py::test_compiling_is_put_off_for_as_long_as_it_takes_itself",
         "A process that asks small questions never compiles, however many there are.",
     ),
@@ -126,8 +126,8 @@ MUTANTS = [
     Mutant(
         "road-told-though-refused",
         "apsp/road.py",
-        "            if not late:\n",
-        "            if late:\n",
+        "        if not late:\n",
+        "        if late:\n",
         "tests/test_road.py::test_what_is_refused_is_not_told_to_take_long",
         "What does not fit is told to take long first, and refused then.",
     ),
