@@ -281,6 +281,20 @@ def test_a_matrix_and_a_greater_one_are_pruned_too():
     np.testing.assert_array_equal(np.asarray(found), [[1.0, 0.5, 0.125, 0.0, 0.0]])
 
 
+def test_a_part_that_was_saved_has_its_paths(tmp_path):
+    A = far_cycle(2)
+    r = shortest_paths(A, sources=[0, 9], null_value=None)
+    r.save(tmp_path / "part.npz")
+    far = oracle(A)[0]
+    end = int(np.where(far < INF, far, -1).argmax())
+    assert far[end] > 0
+    for asked in ("path", "predecessors"):
+        loaded = apsp.Result.load(tmp_path / "part.npz")
+        if asked == "predecessors":
+            np.testing.assert_array_equal(loaded.predecessors, r.predecessors)
+        assert loaded.path(0, end) == r.path(0, end)
+
+
 def test_networkx_tells_of_a_cycle_that_its_first_node_does_not_reach():
     nx = pytest.importorskip("networkx")
     G = nx.DiGraph()

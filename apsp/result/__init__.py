@@ -9,9 +9,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from semiring.algebra import Semiring
 from semiring.backend import cuda_available
 from semiring.catalog import get
+from semiring.errors import DivergenceError
 from semiring.observed import Callback
 from semiring.tiles import TileStore
 from semiring.types import DType
@@ -19,6 +22,7 @@ from semiring.types import DType
 from ..display import frames
 from ..engines import Engine
 from ..engines.dense import Dense
+from ..engines.part import Part
 from ..engines.saved import Saved
 from ..engines.stored import Stored
 from ..engines.streamed import written
@@ -494,6 +498,15 @@ def shortest_paths(
     return result
 
 
-def _again(graph: Graph, s: Semiring, dtype: DType, targets: Any, engine: str = "auto") -> Engine:
-    """The engine of the columns at these positions, or of all, in a dtype: what a saved part lacks."""
-    return answer(Question(graph, s, Wants(dtype=dtype, targets=targets, engine=engine))).engine
+def _again(
+    graph: Graph, s: Semiring, dtype: DType, targets: Any, engine: str = "auto", *, sources: Any = None
+) -> Engine:
+    """The engine of the columns at these positions, or of all, in a dtype: what a saved part of some rows lacks."""
+    wants = Wants(dtype=dtype, targets=targets, engine=engine)
+    try:
+        return answer(Question(graph, s, wants)).engine
+    except DivergenceError:
+        if sources is None:
+            raise
+    found = answer(Question(graph, s, replace(wants, sources=sources, targets=None))).engine.all_pairs
+    return found if targets is None else Part(found, np.arange(graph.n), targets)

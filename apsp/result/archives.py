@@ -109,7 +109,8 @@ def load_result(
     Parameters
     ----------
     recompute : callable
-        `recompute(graph, semiring, dtype, targets, engine="auto")`: an engine of what a part was saved without.
+        `recompute(graph, semiring, dtype, targets, engine="auto", sources=None)`: an engine of what a part was saved
+        without.
 
     Raises
     ------
@@ -134,7 +135,8 @@ def load_result(
             raise ValueError(f"{engine.dtype} distances of shape {engine.shape} for {len(labels)} labels")
         if sides.keys() & parts.keys() or "limit" in parts:
             limit = as_limit(parts["limit"].item()) if "limit" in parts else None
-            engine = Saved(engine, graph.n, limit, partial(recompute, graph, s, engine.dtype))
+            again = partial(recompute, graph, s, engine.dtype, sources=parts.get("sources"))
+            engine = Saved(engine, graph.n, limit, again)
         return {
             **sides,
             "engine": engine,
