@@ -107,7 +107,7 @@ class Problem:
     @cached_property
     def may_lose(self) -> bool:
         """Whether a distance can be lost to a part of its walk that integers do not hold."""
-        return saturation.mixed(self.seen, self.dtype, self.semiring) and self.may_saturate
+        return saturation.loses(self.seen, dtypes.parts(self.matrix), self.dtype, self.semiring, self.n)
 
     @property
     def preserved(self) -> bool:

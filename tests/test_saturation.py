@@ -152,6 +152,21 @@ def test_one_sign_saturates_as_ever():
         assert closure(B, "max_plus", null_value=None)[0].tolist() == [0, 1 - top, -top - 1]
 
 
+@pytest.mark.parametrize("how", ["new", "overwrite", "gpus", "memory", "checkpoint"])
+@pytest.mark.parametrize("dtype", ["int16", "int64"])
+def test_missing_edges_have_no_sign(dtype, how, tmp_path):
+    """Lengths that all lead towards the other end lose nothing either, though the semiring's zero is no such length."""
+    least, top = np.iinfo(dtype).min, np.iinfo(dtype).max
+    options = {"gpus": world(ranks=2), "memory": "1GiB", "checkpoint": tmp_path / "ck", "overwrite": True}
+    options = {how: options[how]} if how != "new" else {}
+    A = matrix({(0, 1): least, (1, 2): -7}, 3, dtype)
+    expected = [[0, least, least], [top, 0, -7], [top, top, 0]]
+    assert closure(A, null_value=None, **options)[:].tolist() == expected
+    options |= {"checkpoint": tmp_path / "of max_plus"} if how == "checkpoint" else {}
+    A, expected = np.array([[least, top, least], [least, least, 7], [least] * 3], dtype), [[0, top, top], [least, 0, 7]]
+    assert closure(A, "max_plus", null_value=None, **options)[:2].tolist() == expected
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("s", ["min_plus", "max_plus"])
 def test_on_a_gpu_a_distance_that_fits_is_exact(s):
@@ -180,6 +195,11 @@ def test_on_a_gpu_a_distance_that_fits_is_exact(s):
     A = cp.asarray(matrix(EDGES, 4, "int16"))
     with pytest.raises(DomainError, match="are lost by now"):
         closure(A, null_value=None, overwrite=True)
+    A = matrix({(0, 1): 2**63 - 2, (1, 2): 7, (2, 3): -9}, 4, "int64")  # a copy of what lies on the host is closed
+    before = A.copy()
+    with pytest.raises(DomainError, match=r"from 0 to 2 .* is then infinite\.$"):
+        closure(A, null_value=None, overwrite=True, device="cuda")
+    np.testing.assert_array_equal(A, before)
     x = cp.asarray(np.array([[-20000], [-20000], [20000]], "int16"))
     assert semiring.prod(x[:, 0]).item() == semiring.einsum("i,i,i->i", *x, order=[(0, 1), (0, 1)]).item() == -20000
     assert semiring.power(cp.asarray(np.diag([-20000, 20000]).astype("int16")), 3).tolist()[1][1] == -20000

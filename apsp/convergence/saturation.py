@@ -30,17 +30,21 @@ Reach = Callable[[np.ndarray], np.ndarray]
 Rows = Iterable[tuple[np.ndarray, Any]]
 
 
-def possible(weights: Iterable[Array], dtype: np.dtype, s: Semiring, n: int) -> bool:
-    """Whether a walk of n edges can weigh more than the integers hold; the weights are given in parts."""
+def possible(weights: Iterable[Array], dtype: np.dtype, s: Semiring, n: int, *, mixed: bool = False) -> bool:
+    """Whether a walk of n edges can weigh more than the integers hold; if `mixed`, one with edges of both signs.
+
+    The weights are given in parts; the semiring's zero is none of them.
+    """
     if dtype.kind != "i" or not s.mul.saturating:
         return False
-    most = max((max(-low, high) for low, high in (extremes(part, s) for part in weights)), default=0)
-    return n * most >= np.iinfo(dtype).max
+    ends = [extremes(part, s) for part in weights] or [(0, 0)]
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    return (low < 0 < high or not mixed) and n * max(-low, high) >= np.iinfo(dtype).max
 
 
-def mixed(seen: Survey, dtype: np.dtype, s: Semiring) -> bool:
-    """Whether integers may be of both signs, so that what has saturated can become a number again that is wrong."""
-    return dtype.kind == "i" and s.add.selects is not None and seen.least < 0 < seen.greatest
+def loses(seen: Survey, weights: Iterable[Array], dtype: np.dtype, s: Semiring, n: int) -> bool:
+    """Whether what has saturated can become a number again that is wrong; the weights are looked at where need be."""
+    return s.add.selects is not None and seen.least < 0 < seen.greatest and possible(weights, dtype, s, n, mixed=True)
 
 
 def refuse(

@@ -61,8 +61,7 @@ def close(
     seen = M.seen
     on_survey(seen)
     diverges = divergence.may_diverge(semiring, seen, M.n)
-    loses = diverges and saturation.mixed(seen, A.dtype, semiring)
-    loses = loses and saturation.possible(dtypes.parts(A), A.dtype, semiring, M.n)
+    loses = diverges and saturation.loses(seen, dtypes.parts(A), A.dtype, semiring, M.n)
     potential = settle.precaution(A, semiring, seen, overwrite=overwrite) if diverges else None
     D, ready = (A, None) if overwrite or (owned and not diverges) else _allocate_result(M, A)
     if potential is None:

@@ -10,7 +10,7 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.memory import available
 
-from ..convergence.saturation import Reach, mixed, possible, reached, refuse
+from ..convergence.saturation import Reach, loses, possible, reached, refuse
 from ..graph import Graph
 from .base import Engine
 
@@ -32,9 +32,7 @@ def refuse_after(question: Question, D: Engine, source: Source | None) -> None:
     if not question.wants.table:
         refuse_where_far(D, question.graph, s, memory)
         return
-    if source is None or not mixed(source.surveyed[0], D.dtype, s):
-        return
-    if possible((part for _, part in source.strips()), D.dtype, s, source.n):
+    if source is not None and loses(source.surveyed[0], (part for _, part in source.strips()), D.dtype, s, source.n):
         refuse_saturated(D, range(source.n), s, memory, where=where)
 
 

@@ -412,10 +412,18 @@ MUTANTS = [
     Mutant(
         "tables-lose",
         "apsp/convergence/saturation.py",
-        "seen.least < 0 < seen.greatest",
-        "seen.greatest < 0 < seen.least",
+        "(low < 0 < high or not mixed) and",
+        "(high < 0 < low or not mixed) and",
         "tests/test_saturation.py::test_batches_steps_and_lists_of_matrices",
         "A distance that fits is lost to a part of its walk that does not.",
+    ),
+    Mutant(
+        "missing-edges-have-a-sign",
+        "apsp/convergence/saturation.py",
+        "(low < 0 < high or not mixed) and",
+        "True and",
+        "tests/test_saturation.py::test_missing_edges_have_no_sign",
+        "A matrix of negative lengths and missing edges is refused, though nothing is lost in it.",
     ),
     Mutant(
         "tables-of-ranks-lose",
@@ -428,8 +436,8 @@ MUTANTS = [
     Mutant(
         "tables-within-limits-lose",
         "apsp/engines/saturation.py",
-        "if source is None or not mixed(",
-        "if source is None or mixed(",
+        "if source is not None and loses(",
+        "if source is not None and not loses(",
         "tests/test_saturation.py::test_what_is_refused_says_so_and_its_way_out_works",
         "A distance that fits is lost within limits of memory.",
     ),
@@ -444,8 +452,8 @@ MUTANTS = [
     Mutant(
         "saturation-possible",
         "apsp/convergence/saturation.py",
-        "    return n * most >= ",
-        "    return most >= ",
+        " n * max(-low, high) >= ",
+        " max(-low, high) >= ",
         ENDS,
         "A matrix of which walks saturate is not looked at.",
     ),
