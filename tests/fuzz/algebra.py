@@ -81,10 +81,14 @@ def _closure(draw: Draw) -> None:
     before = np.array(host(view)) if not isinstance(view, list) else A
     try:
         got = closure(view, s, **options)
-    except DivergenceError as error:
+    except (DivergenceError, DomainError) as error:
         draw.note(error=str(error))
-        assert problem.exists is not True, "the closure exists, and was refused"
-        _explained(problem, error)
+        if isinstance(error, DomainError):
+            assert problem.far, "no walk is beyond the dtype, and one was said to be"
+            assert overwrite or A.dtype.itemsize == 8, "a wider dtype holds all walks, and the closure was refused"
+        else:
+            assert problem.exists is not True, "the closure exists, and was refused"
+            _explained(problem, error)
         if overwrite and not _equal(host(view), before):
             assert re.search(r"overwrit|no longer|lost|not whole|destroyed|changed", str(error)), (
                 "A was lost without a word"

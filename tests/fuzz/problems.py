@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -43,6 +43,8 @@ class Problem:
     atol: float = 0.0
     #: Values that a result must not beat (saturation may only lose).
     bound: np.ndarray | None = None
+    #: Whether a best walk is beyond the dtype, so that `closure` may refuse; of integers of both signs near its ends.
+    far: bool | None = None
 
 
 def ring_and_dtype(draw: Draw) -> cases.Case:
@@ -92,7 +94,9 @@ def draw_problem(draw: Draw) -> Problem:
 def certain_problem(draw: Draw, case: cases.Case) -> Problem:
     """Of one of the catalog's semirings and a dtype; rounding decides on nothing but whether a sum has a limit."""
     if case.semiring in LENGTHS:
-        return draw.pick((_integers, _integers, _saturated))(draw, case)
+        problem = draw.pick((_integers, _integers, _saturated))(draw, case)
+        # A walk that saturates on its way is lost in an elimination, and another may take its place.
+        return problem if problem.far is None else replace(problem, exists=None, value=None)
     if not case.semiring.idempotent:
         return draw.pick((_contraction, _nilpotent, _scaled))(draw, case)
     n = draw.pick(SIZES[:14])
@@ -220,12 +224,10 @@ def _saturated(draw: Draw, case: cases.Case) -> Problem:
     A = np.where(absent, case.zero, np.where(absent, 0, -W if s is MAX_PLUS else W).astype(dtype)).astype(dtype)
     D = oracle.shortest(W)
     if D is None:
-        return Problem(s, A, None)
+        return Problem(s, A, False, far=True)
     known = _as_entries(case, D)
-    if not mixed:
-        return Problem(s, A, True, known)
-    # A walk that saturates on its way may be lost, and another take its place; none may be better than the truth.
-    return Problem(s, A, None, None, bound=known)
+    far = bool((~oracle.absent(D) & np.isin(known, (top, -top - 1))).any()) if mixed else None
+    return Problem(s, A, True, known, bound=known, far=far)
 
 
 def _logs(case: cases.Case, A: np.ndarray) -> np.ndarray:
