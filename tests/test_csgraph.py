@@ -363,6 +363,18 @@ def test_a_negative_cycle_that_no_source_reaches_matters_to_none(make, dtype):
     np.testing.assert_array_equal(nearest, D.min(axis=0))
     with pytest.raises(csgraph.NegativeCycleError):
         csgraph.shortest_path(graph)
+    for function in (csgraph.shortest_path, csgraph.bellman_ford, csgraph.johnson, csgraph.dijkstra):
+        found, before = function(graph, indices=[], dtype=dtype, return_predecessors=True)
+        assert found.shape == before.shape == (0, n)
+
+
+def test_rows_alone_overwrite_nothing():
+    """A matrix that they do not fill is kept, and so a negative cycle out of their reach matters to none."""
+    A = np.array([[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, -1], [0, 0, -1.0, 0]])
+    given = A.copy()
+    found = csgraph.shortest_path(given, overwrite=True, indices=[0])
+    np.testing.assert_array_equal(found, scipys.bellman_ford(A, indices=[0]))
+    np.testing.assert_array_equal(given, A)
 
 
 def test_engines_name_a_negative_cycle(engine):

@@ -93,8 +93,8 @@ def shortest_path(
     unweighted : bool
         Every edge weighs 1.
     overwrite : bool
-        A writeable NumPy array of the dtype of the result, of any strides, is overwritten by the distances and
-        returned. Other input is not modified, as in SciPy.
+        A writeable NumPy array of the dtype of the result, of any strides, is overwritten by the distances of all
+        pairs and returned. Other input is not modified, as in SciPy, and none where `indices` are given.
     indices : array_like of int or int, optional
         Rows that are wanted; negative ones count from the end. A scalar drops the axis.
     device : {"cpu", "cuda"}, optional

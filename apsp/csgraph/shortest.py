@@ -62,6 +62,7 @@ def answer(
     if plain and indices is not None and (D := _few(csgraph, indices, dtype, threads, where)) is not None:
         D[limit < D] = np.inf
         return D
+    overwrite = overwrite and indices is None  # some rows do not fill it
     graph = network(
         csgraph, directed=directed, unweighted=unweighted, dtype=dtype, overwrite=overwrite, dense=dense, where=where
     )
@@ -81,7 +82,7 @@ def answer(
         try:
             answered = found(graph)
         except errors.NegativeCycleError:
-            if wanted is None or not len(wanted) or overwritten:
+            if wanted is None:
                 raise
             answered = found(graph.within_reach(wanted))  # there may be none
     except errors.NegativeCycleError as error:

@@ -244,6 +244,7 @@ def _question(draw: Draw) -> None:
         W = W if "FW" in _method(name, options) else given.searched
     draw.note(graph=given.graph, function=name, options=options)
     W = _meant(W, options)
+    whole, W = W, _walked(W, options.get("indices"))
     D = oracle.shortest(W)
     more: dict[str, Any] = {} if _device == "cpu" else {"device": _device}
     if _device == "cpu":
@@ -264,11 +265,9 @@ def _question(draw: Draw) -> None:
                 raise
             return
     draw.note(got=got)
-    if D is None:
-        assert np.size(options.get("indices", 0)) == 0, "there are no distances, and some were given"
-        return
+    assert D is not None, "there are no distances, and some were given"
     _holds(W, D, got, options, np.dtype(more.get("dtype", "float64")))
-    if _rightly_by_scipy(given, W, name, options):
+    if _rightly_by_scipy(given, whole, name, options):
         with contextlib.suppress(TypeError, ValueError, AttributeError):  # some kinds it refuses, by some methods
             theirs = getattr(scipys, name)(given.copy(), **options)
             _same(got, theirs, np.dtype(more.get("dtype", "float64")), options.get("min_only", False))
@@ -290,6 +289,17 @@ def _meant(W: np.ndarray, options: dict[str, Any]) -> np.ndarray:
     return W if options["directed"] else np.minimum(W, W.T)
 
 
+def _walked(W: np.ndarray, indices: Any) -> np.ndarray:
+    """The lengths of the arcs that walks from the rows asked for take: cycles elsewhere matter to none."""
+    if indices is None or not len(W):
+        return W
+    reached = np.zeros(len(W), bool)
+    reached[np.asarray(indices).astype(int).ravel()] = True
+    for _ in W:
+        reached |= (~oracle.absent(W[reached])).any(axis=0)
+    return np.where(reached[:, None], W, oracle.FAR)
+
+
 @contextlib.contextmanager
 def _engine(draw: Draw, *, integers: bool) -> Iterator[None]:
     """The engine that is best, or one by force, which a question of this size would hardly see."""
@@ -307,7 +317,7 @@ def _is_a_cycle(W: np.ndarray, cycle: list[int]) -> None:
 
 
 def _method(name: str, options: dict[str, Any]) -> str:
-    return str(options.get("method", {"floyd_warshall": "FW", "dijkstra": "D"}.get(name, "J")))
+    return str(options.get("method", {"floyd_warshall": "FW", "dijkstra": "D", "bellman_ford": "BF"}.get(name, "J")))
 
 
 def _rightly_by_scipy(given: Given, W: np.ndarray, name: str, options: dict[str, Any]) -> bool:
@@ -317,6 +327,8 @@ def _rightly_by_scipy(given: Given, W: np.ndarray, name: str, options: dict[str,
     method = _method(name, options)
     finite = W[~oracle.absent(W)]
     if (finite < 0).any() and (method in ("D", "auto") or not options["directed"]):
+        return False
+    if method != "BF" and oracle.shortest(W) is None:  # the others look for cycles everywhere
         return False
     # Of a masked array its Floyd-Warshall drops the zeros that its searches keep.
     return method not in ("FW", "auto") or not np.ma.isMaskedArray(given.graph)
