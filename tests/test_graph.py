@@ -572,6 +572,8 @@ def test_an_edge_of_infinite_length_is_none_in_every_semiring():
     for far in (np.inf, np.iinfo(np.int64).max):
         graph = Graph.from_arrays([0, 1], [1, 2], [far, 3])
         assert shortest_paths(graph).distance(0, 1) == np.inf
+        assert shortest_paths(graph, unweighted=True).distance(0, 1) == np.inf
+        assert shortest_paths(graph, unweighted=True).distance(1, 2) == 1
         assert graph.matrix("boolean").tolist() == [[False, False, False], [False, False, True], [False] * 3]
         assert transitive_closure(graph).counts().tolist() == [0, 1, 0]
 

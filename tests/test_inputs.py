@@ -34,7 +34,7 @@ from apsp import (
     write,
 )
 from apsp.inputs import NAMES, is_array, kinds
-from semiring import BitMatrix, eye, lu, matmul, matvec, power
+from semiring import BitMatrix, eliminate, eye, lu, matmul, matvec, power
 from semiring.arrays import take_in
 from semiring.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
 
@@ -982,6 +982,26 @@ def test_zeros_that_fill_blocks_are_not_taken_for_edges():
     expected = floyd_warshall(A)
     np.testing.assert_array_equal(shortest_paths(sparse.bsr_array(A, blocksize=(1, 1))).distances, expected)
     np.testing.assert_array_equal(csgraph.shortest_path(sparse.bsr_array(A, blocksize=(1, 1))), expected)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
+def test_the_ends_of_integers_are_infinite_in_sparse_matrices_too(dtype, tmp_path):
+    """As in dense ones, in files of them, and in `eliminate`; int8 has no infinity."""
+    info = np.iinfo(dtype)
+    for name, far in (("min_plus", info.max), ("max_plus", info.min), ("max_min", info.min), ("min_max", info.max)):
+        A = np.array([[far, 3, far], [far, far, 4], [far, far, far]], dtype)
+        expected = shortest_paths(Graph.from_matrix(A), name)
+        stored = sparse.coo_array((A.ravel(), np.indices(A.shape).reshape(2, -1)), A.shape)
+        sparse.save_npz(tmp_path / "a.npz", stored)
+        for source in (stored, stored.tocsr(), stored.tocsc(), str(tmp_path / "a.npz")):
+            found = shortest_paths(source, name)
+            assert found.reachable.tolist() == expected.reachable.tolist() == np.triu(np.ones((3, 3))).tolist()
+            assert [found.distance(0, k) for k in range(3)] == [expected.distance(0, k) for k in range(3)]
+            assert shortest_paths(source, unweighted=True).distance(0, 2) == 2
+        np.testing.assert_array_equal(eliminate(stored, name).row(0) == far, [False, False, False])
+        assert eliminate(stored, name).row(2)[0] == far
+    tiny = sparse.coo_array((np.array([127, 1], "int8"), ([0, 1], [1, 2])), (3, 3))
+    assert shortest_paths(tiny).distance(0, 2) == 128
 
 
 def test_a_block_is_an_integer():

@@ -326,7 +326,7 @@ class Graph:
 
         Notes
         -----
-        O(1), O(n) for places, O(m) for nulls of a list: edges and labels are shared with this graph.
+        O(1), O(n) for places, O(m) for a list whose weights are looked at: edges and labels are shared with this graph.
 
         Examples
         --------
@@ -335,8 +335,9 @@ class Graph:
         Graph(n=3, directed=False, name='roads')
         """
         edges: Any = slice(None)
-        if self.dense is None and nulls and self.weights is not None:
-            edges = self.weights != nulls[0]
+        if self.dense is None and self.weights is not None and (nulls or not weighted):
+            kept = self.weights != nulls[0] if weighted and nulls else present(self.weights, nulls)
+            edges = edges if kept.all() else kept
         elif self.dense is None and nulls and not weighted:
             raise ShapeError(
                 f"Graph: null_value={nulls[0]} must come with a matrix or with weights, got a list of edges "

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from semiring.arrays import checked_sparse, consistent, refuse_padding
+from semiring.catalog import min_plus
+from semiring.conversion import conform
 from semiring.errors import ShapeError
 
 from ..graph import Graph
@@ -45,7 +47,9 @@ def compressed(source: Any) -> bool:
 
 
 def from_entries(rows: Any, cols: Any, values: Any, n: int) -> Graph:
-    """The graph of a sparse matrix's entries: True ones are unweighted edges, False ones none."""
+    """The graph of a sparse matrix's entries: True ones are unweighted edges, False ones and infinite ones none."""
     if values.dtype.kind == "b":
         rows, cols, values = rows[values], cols[values], None
+    elif values.dtype.kind == "i":
+        values = conform(values, min_plus, np.int64, where="as_graph")  # whose ends are then the infinities of that
     return Graph.from_arrays(rows, cols, values, n=n)

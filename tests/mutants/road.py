@@ -214,10 +214,18 @@ MUTANTS = [
     Mutant(
         "null-of-a-list-ignored",
         "apsp/graph/__init__.py",
-        "edges = self.weights != nulls[0]",
-        "edges = self.weights != np.inf",
+        "kept = self.weights != nulls[0] if",
+        "kept = self.weights != np.inf if",
         "tests/test_nulls.py::test_edges_of_that_weight_are_none_where_it_is_said",
         "Stored zeros of a sparse matrix stay edges under null_value=0.",
+    ),
+    Mutant(
+        "infinite-integers-of-a-sparse-matrix",
+        "apsp/reading/from_sparse.py",
+        'elif values.dtype.kind == "i":',
+        'elif values.dtype.kind == "c":',
+        "tests/test_inputs.py::test_the_ends_of_integers_are_infinite_in_sparse_matrices_too",
+        "A stored 32767 of int16 is an edge of that weight, and none in int64.",
     ),
     Mutant(
         "question-told-of-zeros",
