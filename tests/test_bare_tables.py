@@ -72,6 +72,49 @@ def test_what_can_be_both_is_a_question_whose_answers_work(tmp_path, text, separ
             assert done.exit_code == 0, done.output
 
 
+@pytest.mark.parametrize("comment", ["distances", "from,to,weight", "a\nb; c"])
+@pytest.mark.parametrize("delimiter", [",", ", ", ";", "\t", " "])
+def test_comments_above_a_table_are_no_edges(tmp_path, delimiter, comment):
+    """As `header=` of `numpy.savetxt` writes them."""
+    A = np.array([[0, 1, 5], [1, 2, 7], [2, 0, 6]])
+    for name in ("t.csv", "t.txt", "t"):
+        for rows in (3, 2):
+            path = tmp_path / name
+            np.savetxt(path, A[:rows], delimiter=delimiter, fmt="%d", header=comment)
+            graph = read(path, columns=(0, 1, 2))
+            found = [graph.labels[k] for k in graph.rows], [graph.labels[k] for k in graph.cols], graph.weights
+            np.testing.assert_array_equal(found, A[:rows].T)
+    wrong = path.read_text().replace("5", "x")
+    path.write_text(wrong)
+    with pytest.raises(FormatError, match=f":{wrong[: wrong.index('x')].count(chr(10)) + 1}: "):
+        read(path, columns=(0, 1, 2))
+    named = read(io.StringIO("#a,#b,3\n#b,#c,4\n"), columns=(0, 1, 2))
+    assert named.labels == ["#a", "#b", "#c"]
+
+
+@pytest.mark.parametrize("text", ["8, 6, 5\n2, 3, 0\n", "A, B, 4\n", "8; 6\n2; 3\n4; 4\n"])
+def test_a_separator_with_a_blank_belongs_to_no_name(tmp_path, text):
+    (tmp_path / "t.txt").write_text(text)
+    with pytest.raises(FormatError, match="columns="):
+        read(tmp_path / "t.txt")
+    columns = tuple(range(len(re.split("[,;]", text.split("\n", 1)[0]))))
+    assert text[0] in map(str, read(tmp_path / "t.txt", columns=columns).labels)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("names", [["0", "1"], ["2", "1"], ["0", "1", "2"], ["a", "b", "c"]])
+def test_names_below_an_empty_corner_are_no_edges(tmp_path, names, separator):
+    """As pandas writes a frame whose columns are its index."""
+    A = np.arange(len(names) ** 2).reshape(len(names), -1)
+    rows = [["", *names], *([name, *map(str, row)] for name, row in zip(names, A, strict=True))]
+    for name in ("t.txt", "t", "t.csv"):
+        (tmp_path / name).write_text("".join(separator.join(row) + "\n" for row in rows))
+        graph = read(tmp_path / name)
+        np.testing.assert_array_equal(graph.dense, A)
+        assert list(map(str, graph.labels)) == names
+    assert read(io.StringIO("\t3 2\n\t0 1 5\n\t1 2 4\n")).edge_count == 2  # indented
+
+
 def test_what_says_that_it_lists_edges_is_not_asked(tmp_path):
     for name, text in (
         ("t.txt", "# Directed graph: g\n0 1\n1 2\n"),
@@ -124,6 +167,7 @@ def test_tables_of_truth_values_are_read_back(tmp_path):
         ("0,1.5,3\ninf,0,2\n1,2,2\n4,4,4\n", {"columns": (0, 1, 2)}, "a vertex must be"),
         ("from,to,weight\n1,nan,2\n3,4,5\n", {}, ":2: a vertex must be"),
         ("0,1,2\n3,4,5\n", {}, "square matrix"),
+        ("0\t1\n\t\n5.5\t2\n", {"format": "csv"}, "square matrix"),
         ("0,x,2,3\n" * 4, {}, "the header must name"),
         ("0,1,2,3\n1,0,x,3\n1,2,0,3\n1,2,3,0\n", {}, ":2: an entry must be a number, got 'x'"),
         ("0,1,2,3\n1,0,2\n1,2,0,3\n1,2,3,0\n", {}, ":2: "),

@@ -19,7 +19,7 @@ from semiring.errors import FormatError
 
 from ..graph import Graph
 from ..reading.files import Source, csv_rows
-from ..reading.options import ANYHOW, Reading, names_ends, positional
+from ..reading.options import ANYHOW, Reading, is_numeral, names_ends, positional
 from . import matrix
 from .base import Format, edge_lines, named_edges, write_lines
 from .tables import Table, of_rows, separated
@@ -29,19 +29,26 @@ _DELIMITERS = ",;\t"
 #: Stands at either end of a quoted field while it is read, as the csv module does not tell which ones were quoted; no
 #: text has zero bytes of its own.
 _MARK = "\0"
+#: Comments above a table, as `numpy.savetxt` writes a header.
+_COMMENTS = re.compile(r"(?:\s*#[^\n]*\n)+")
 
 
 def sniff(head: bytes) -> bool:
-    """A first line with a column for either end."""
+    """A first line with a column for either end, or with an empty field above the names of rows."""
+    text = head.decode("utf-8", "replace")
+    if re.match(f"\\n*[{_DELIMITERS}][^\\n]*\\n[^{_DELIMITERS}\\n]", text):
+        return True
     try:
-        return names_ends(_split(head.decode("utf-8", "replace").lstrip().split("\n", 1)[0]))
+        return names_ends(_split(text.lstrip().split("\n", 1)[0]))
     except csv.Error:
         return False
 
 
 def has_separator(head: bytes) -> bool:
-    """Whether a separator other than blanks stands in the first line."""
-    return any(sign.encode() in head.lstrip().split(b"\n", 1)[0] for sign in _DELIMITERS)
+    """Whether a separator other than blanks stands in the first line that is no comment."""
+    text = head.decode("latin-1")
+    first = (_COMMENTS.sub("", text, count=1) or text).lstrip().split("\n", 1)[0]
+    return any(sign in first for sign in _DELIMITERS)
 
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
@@ -49,6 +56,9 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     if matrix.is_bare(source, reading):
         return matrix.read(source)
     text = source.text
+    above = _COMMENTS.match(text) if positional(reading.columns) else None
+    if above and is_numeral(re.split(f"[{_DELIMITERS}\n]", text[above.end() :], maxsplit=1)[0]):
+        text = "\n" * above[0].count("\n") + text[above.end() :]
     start = len(text) - len(text.lstrip("\n"))
     first = text[start:].split("\n", 1)[0]
     try:

@@ -31,6 +31,8 @@ def sniff(head: bytes) -> bool:
         return False
     if names_ends(rows[0]):
         return True
+    if all(row[0].endswith((",", ";")) for row in rows):  # "A, B, 4"
+        return False
     width = len(rows[0])
     if width not in (2, 3) or any(len(row) != width for row in rows):
         return False

@@ -97,7 +97,8 @@ def _rows(source: Source) -> Iterator[tuple[int, list[str]]]:
     """The fields of each line that is neither blank nor a comment, and its number."""
     between: str | None = ""
     for line, text in enumerate(source.lines.decode("latin-1").split("\n"), 1):
-        if text.strip() and not text.lstrip().startswith("#"):
+        empty = not text.strip() and not (between == "\t" and "\t" in text)  # which may be a row of empty fields
+        if not empty and not text.lstrip().startswith("#"):
             between = _separator(text) if between == "" else between
             yield line, [field.strip() for field in text.split(between)]
 

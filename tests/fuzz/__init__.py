@@ -7,6 +7,7 @@ case that never ends or takes memory out of proportion.
 | target | what it draws |
 |---|---|
 | files | graphs written in every format and read back; files damaged in every way |
+| tables | tables of numbers without names: a matrix, a question, or refused |
 | archives | .npy, .npz and saved results: bits flipped, arrays exchanged for crafted ones |
 | stores | hub labels, tiles, packed bits, Zarr, checkpoints: bits flipped, parts exchanged for crafted ones |
 | algebra | closures, products, powers, factorisations: every semiring, dtype, memory layout and schedule |
@@ -38,7 +39,7 @@ if str(ROOT / "tests") not in sys.path:
 
 #: Each with its share of the time: a process takes much longer than a product.
 TARGETS = {
-    **dict.fromkeys(("csgraph", "attributes", "zeros", "sparse", "products"), 1),
+    **dict.fromkeys(("csgraph", "attributes", "zeros", "sparse", "products", "tables"), 1),
     **dict.fromkeys(
         ("saturation", "kills", "files", "archives", "stores", "graphs", "searches", "changes", "flows"), 2
     ),
