@@ -112,7 +112,8 @@ def test_names_below_an_empty_corner_are_no_edges(tmp_path, names, separator):
         graph = read(tmp_path / name)
         np.testing.assert_array_equal(graph.dense, A)
         assert list(map(str, graph.labels)) == names
-    assert read(io.StringIO("\t3 2\n\t0 1 5\n\t1 2 4\n")).edge_count == 2  # indented
+    for indented in ("\t3 2\n\t0 1 5\n\t1 2 4\n", "\t3 2\n0 1 5\n1 2 4\n", "\t# x\n0\t1\n"):
+        assert read(io.StringIO(indented)).edge_count == indented.count("\n") - 1
 
 
 def test_what_says_that_it_lists_edges_is_not_asked(tmp_path):

@@ -30,13 +30,13 @@ _DELIMITERS = ",;\t"
 #: text has zero bytes of its own.
 _MARK = "\0"
 #: Comments above a table, as `numpy.savetxt` writes a header.
-_COMMENTS = re.compile(r"(?:\s*#[^\n]*\n)+")
+_COMMENTS = re.compile(r"\A(?:\s*#[^\n]*\n)+")
 
 
 def sniff(head: bytes) -> bool:
     """A first line with a column for either end, or with an empty field above the names of rows."""
     text = head.decode("utf-8", "replace")
-    if re.match(f"\\n*[{_DELIMITERS}][^\\n]*\\n[^{_DELIMITERS}\\n]", text):
+    if re.match(f"\\n*([{_DELIMITERS}])(?!#)[^\\n]*\\n[^{_DELIMITERS}\\n]+\\1", text):
         return True
     try:
         return names_ends(_split(text.lstrip().split("\n", 1)[0]))
@@ -47,7 +47,7 @@ def sniff(head: bytes) -> bool:
 def has_separator(head: bytes) -> bool:
     """Whether a separator other than blanks stands in the first line that is no comment."""
     text = head.decode("latin-1")
-    first = (_COMMENTS.sub("", text, count=1) or text).lstrip().split("\n", 1)[0]
+    first = (_COMMENTS.sub("", text) or text).lstrip().split("\n", 1)[0]
     return any(sign in first for sign in _DELIMITERS)
 
 
