@@ -185,7 +185,8 @@ def candidates(start: np.ndarray, heads: np.ndarray, wanted: Any, threads: int =
     MemoryNeeded
         As finding one holds more than the arcs.
     """
-    require(32 * len(heads) + 48 * len(start), where="order", hint="Pass order='natural', or fewer arcs.")
+    hint = "Finding an order takes more than the arcs; Dijkstra from the sources wanted takes less."
+    require(32 * len(heads) + 48 * len(start), where="eliminate", hint=hint)
     if isinstance(wanted, str) and wanted == "auto":
         names = ["degree", "levels"] if even(start) else ["degree"]
         return {name: ORDERS[name](start, heads, threads) for name in names}
