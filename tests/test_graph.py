@@ -88,6 +88,7 @@ class TestMatrices:
         with pytest.raises(DTypeError):
             as_graph([[0, 2], [0, 3]]).matrix("boolean")
         assert as_graph([[0, 2], [3, 0]]).matrix("boolean").tolist() == [[False, True], [True, False]]
+        assert as_graph([[0, 2], [3, INF]]).matrix("boolean").tolist() == [[True, True], [True, False]]
         with pytest.raises(DomainError, match=r"NaN at \(1, 0\)"):
             as_graph(np.array([[0, INF], [np.nan, 0]])).matrix("boolean")
 

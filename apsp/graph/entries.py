@@ -34,15 +34,17 @@ def over(
 def finite_entries(A: Array, nulls: Nulls = None) -> Array:
     """Which entries of a matrix, or of a batch, are edges; A itself where zeros may be, and nothing says so.
 
-    Infinities of the diagonal say nothing, as in `semiring.survey`; zeros there alone are no edges.
+    Infinities of the diagonal say nothing, as in `semiring.survey`; zeros there alone are no edges,
+    unless an infinity there is none.
     """
     if A.dtype.kind == "b":
         return A
     parts = list(dtypes.chunks(A.shape))
-    if nulls is None and not any(off_diagonal(A, end) for end in _infinities(A.dtype)):
+    ends = _infinities(A.dtype)
+    if nulls is None and not any(off_diagonal(A, end) for end in ends):
         if off_diagonal(A, 0):
             return A
-        nulls = (0,)
+        nulls = () if any(bool((A[part] == end).any()) for part in parts for end in ends) else (0,)
     where = "cpu" if isinstance(A, np.ndarray) else "cuda"
     memory.require(A.size, where, where="Graph.matrix", hint="Pass a matrix of bool.")
     mask = module(A).empty(A.shape, bool)

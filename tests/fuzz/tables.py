@@ -164,7 +164,7 @@ def _read(draw: Draw, path: Path, fields: _Grid, between: str) -> None:
     draw.note(edges=graph.rows)
     assert between == " " or (between == "\t" and path.suffix not in (".csv", ".tsv")), "edges without a header"
     assert not (square and numeric), "a matrix was read as edges"
-    _is_edges(graph, fields)
+    _is_edges(graph, [[field for field in row if field] for row in fields])  # tabs are blanks there
 
 
 def _follow(path: Path, message: str, fields: _Grid, *, edges: bool) -> None:
