@@ -194,6 +194,7 @@ def _paths(draw: Draw) -> None:
     labels = [f"v{k}" for k in range(g.n)]
     if draw.chance(25):
         options["sources"] = list(dict.fromkeys(labels[draw.below(g.n)] for _ in range(draw.between(1, 3))))
+        g.best = _within_reach(g, [labels.index(x) for x in options["sources"]]) if g.best is None else g.best
     if draw.chance(15):
         options["targets"] = list(dict.fromkeys(labels[draw.below(g.n)] for _ in range(draw.between(1, 3))))
     if not options.keys() & {"sources", "targets"} and draw.chance(15):
@@ -201,6 +202,18 @@ def _paths(draw: Draw) -> None:
     r = _ask(draw, g, g.graph(), dtype, options)
     if r is not None:
         _answers(draw, g, r)
+
+
+def _within_reach(g: Lengths, sources: list[int]) -> np.ndarray | None:
+    """Best walks over the edges that these vertices reach: a divergence elsewhere matters to none of them."""
+    reached, sign = set(sources), -1 if g.semiring.name == "max_plus" else 1
+    for _ in range(g.n):
+        reached |= {v for u, v, _ in g.edges if u in reached}
+    W = np.full((g.n, g.n), np.inf, object)
+    for u, v, w in g.edges:
+        W[u, v] = sign * w if u in reached else np.inf
+    best = oracle.shortest(W)
+    return None if best is None else sign * best
 
 
 def _answers(draw: Draw, g: Lengths, r: Result) -> None:
