@@ -54,7 +54,7 @@ def lu(A: Array) -> tuple[Any, Any]:
     With A cut into quadrants, A11 = L11 U11; U12 = L11⁻¹ A12; L21 = A21 U11⁻¹; A22 − L21 U12 = L22 U22.
 
     The same recursion as that of the closure: Buluç, Gilbert and Budak 2010, section 3.3. n³ / 3 pairs, and three
-    matrices of A's size, the factors, and both in one; on a GPU four.
+    matrices of A's size, the factors, and both in one, on a GPU in float64.
 
     Examples
     --------
@@ -72,17 +72,24 @@ def lu(A: Array) -> tuple[Any, Any]:
     dtype = np.float32 if array.dtype in (np.float16, np.float32) else np.float64
     xp = module(array)
     with on_device(array):
-        F = xp.array(array, dtype=dtype, order="C")
         if xp is np:
+            F = xp.array(array, dtype=dtype, order="C")
             _factor(F, 0)
-        elif len(F):
-            from .cuda.dense.lu import factor
-
-            if failed := factor(F):
-                raise _pivot_error(*failed)
+        else:
+            F = _factored_on_device(array).astype(dtype, copy=False)
         L = xp.tril(F, -1)
         diagonal(L)[...] = 1
         return taken.give_back(L, where="lu"), taken.give_back(xp.triu(F), where="lu")
+
+
+def _factored_on_device(A: Array) -> Any:
+    """L \\ U in float64: of many updates each rounds an entry, and float32 would lose digits."""
+    from .cuda.dense.lu import factor
+
+    F = module(A).array(A, dtype=np.float64, order="C")
+    if len(F) and (failed := factor(F)):
+        raise _pivot_error(*failed)
+    return F
 
 
 def _factor(A: np.ndarray, row: int) -> None:

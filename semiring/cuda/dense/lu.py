@@ -26,7 +26,7 @@ def factor(A: Array) -> tuple[int, float] | None:
     n, size = len(A), A.dtype.itemsize
     names, product = _functions(A.dtype, gpu.current()), others(plus_times, A.dtype).product
     failure = cupy.full(_FAILURE.itemsize, 0xFF, np.uint8)  # row −1
-    scratch, sums = cupy.empty((max(n - SIZE, 1), SIZE), A.dtype), cupy.empty(max(n - SIZE, 1) ** 2, A.dtype)
+    scratch = cupy.empty((max(n - SIZE, 1), SIZE), A.dtype)
     X, negative = Matrix(*matrix.contiguous(A)), Matrix(*matrix.contiguous(scratch))
     for first in range(0, n, SIZE):
         count, rest = min(SIZE, n - first), n - first - SIZE
@@ -41,9 +41,7 @@ def factor(A: Array) -> tuple[int, float] | None:
         N = matrix.rows(negative, 0, rest, size)
         arguments = (D.address, R.address, C.address, D.ld, N.address, np.int32(rest))
         names["panels"]((2 * -(-rest // SIZE),), (SIZE,), arguments)
-        # Added at once, as A is rounded to its own size with each addition.
-        product(Matrix(sums.data.ptr, rest, rest, rest), N, R, accumulate=False)
-        A[first + SIZE :, first + SIZE :] += sums[: rest * rest].reshape(rest, rest)
+        product(matrix.columns(below, first + SIZE, n, size), N, R, accumulate=True)
     row, pivot = failure.get().view(_FAILURE)[0].item()
     return None if row < 0 else (row, pivot)
 
