@@ -45,10 +45,11 @@ def sniff(head: bytes) -> bool:
 
 
 def has_separator(head: bytes) -> bool:
-    """Whether a separator other than blanks stands in the first line that is no comment."""
+    """Whether a separator stands in the first line that is no comment; below one, a tab is a blank."""
     text = head.decode("latin-1")
-    first = (_COMMENTS.sub("", text) or text).lstrip().split("\n", 1)[0]
-    return any(sign in first for sign in _DELIMITERS)
+    bare = _COMMENTS.sub("", text) or text
+    first = bare.lstrip().split("\n", 1)[0]
+    return any(sign in first for sign in _DELIMITERS if sign != "\t" or len(bare) == len(text))
 
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:

@@ -6,7 +6,6 @@ the other arrays of a `Result`, as in an `.npz`.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import io
 import json
@@ -102,6 +101,8 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
 @contextmanager
 def _others_awaited() -> Iterator[None]:
     """On an error, wait for the tiles that Zarr goes on writing on its thread, which would make the directory again."""
+    import asyncio
+
     from zarr.core.sync import sync
 
     async def wait() -> None:
