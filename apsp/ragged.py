@@ -88,12 +88,9 @@ def hops(graphs: Any, *, unreachable: int = -1, limit: int | None = None, paths:
     for name, value, low in (("unreachable", unreachable, -(2**15)), ("limit", limit, 0), ("paths", paths, 1)):
         if value is not None and not (isinstance(value, (int, np.integer)) and low <= value < 2**15):
             raise DomainError(f"hops: {name} must be an integer from {low} to 32,767, got {came(value)}.")
-    kind, A, sizes = _adjacent(graphs)
+    kind, A, sizes = _adjacent(graphs, paths)
     with on_device(A):
         xp, (count, n, _) = module(A), A.shape
-        place = "cpu" if xp is np else "cuda"
-        held = 2 if paths is None else 2 + max(4, 2 + paths)  # next hops, as they are found or beside the paths
-        require(held * A.nbytes, place, where="hops", hint=HINT)
         D = _closed(A, sizes, paths is not None)
         if sizes is not None:  # what pads a matrix is no vertex
             D.reshape(count, n * n)[:, :: n + 1][xp.arange(n) >= xp.asarray(sizes)[:, None]] = NONE
@@ -132,7 +129,14 @@ def _closed(A: Array, sizes: Any, kept: bool) -> Any:
     return D
 
 
-def _adjacent(graphs: Any) -> tuple[Taken, Any, Any]:
+def _require(xp: Any, count: int, n: int, paths: int | None) -> None:
+    """Ask for all at once, before the matrices are made: an answer counts as new for a moment (`memory.RECENT`)."""
+    held = 2 if paths is None else 2 + max(4, 2 + paths)  # next hops, as they are found or beside the paths
+    walked = 0 if paths is None else 32 * min(PART, count * n * n)
+    require(2 * held * count * n * n + walked, "cpu" if xp is np else "cuda", where="hops", hint=HINT)
+
+
+def _adjacent(graphs: Any, paths: int | None) -> tuple[Taken, Any, Any]:
     """As what results go back; all edges as int16 (B, N, N) of 1 and `NONE`; how many vertices each graph has."""
     if hasattr(graphs, "edge_index") and hasattr(graphs, "ptr"):  # PyTorch Geometric's Batch
         kind, ptr = take_in(graphs.edge_index, where="hops"), host(take_in(graphs.ptr, where="hops").array)
@@ -141,7 +145,7 @@ def _adjacent(graphs: Any) -> tuple[Taken, Any, Any]:
             which = to_device(graph, "cpu" if module(kind.array) is np else "cuda")
             first = module(kind.array).asarray(ptr)[which]
             rows, cols = kind.array - first
-            return kind, *_scattered(which, rows, cols, np.diff(ptr))
+            return kind, *_scattered(which, rows, cols, np.diff(ptr), paths)
     if not isinstance(graphs, (list, tuple)):
         kind = take_in(graphs, where="hops")
         shape = kind.array.shape
@@ -153,9 +157,9 @@ def _adjacent(graphs: Any) -> tuple[Taken, Any, Any]:
         _require_small(shape[1])
         with on_device(kind.array):
             xp = module(kind.array)
-            require(2 * kind.array.size, "cpu" if xp is np else "cuda", where="hops", hint=HINT)
+            _require(xp, shape[0], shape[1], paths)
             return kind, xp.where(kind.array, np.int16(1), np.int16(NONE)), None
-    if (found := _indices(graphs)) is not None:
+    if (found := _indices(graphs, paths)) is not None:
         return found
     listed = [as_graph(graph, weight=None) for graph in graphs]
     sizes = np.array([graph.n for graph in listed], np.int64)
@@ -167,10 +171,10 @@ def _adjacent(graphs: Any) -> tuple[Taken, Any, Any]:
     with on_device(kind.array):
         place = "cpu" if module(kind.array) is np else "cuda"
         which, rows, cols = (to_device(X, place) for X in (which, rows, cols))
-        return kind, *_scattered(which, rows, cols, sizes)
+        return kind, *_scattered(which, rows, cols, sizes, paths)
 
 
-def _indices(graphs: Sequence[Any]) -> tuple[Taken, Any, Any] | None:
+def _indices(graphs: Sequence[Any], paths: int | None) -> tuple[Taken, Any, Any] | None:
     """Of a list that is edge_index arrays alone, of which one at least cannot be a matrix: all at once."""
     shapes: list[Any] = [getattr(x, "shape", ()) for x in graphs]
     if {len(shape) for shape in shapes} != {2} or {shape[0] for shape in shapes} != {2}:
@@ -198,15 +202,15 @@ def _indices(graphs: Sequence[Any]) -> tuple[Taken, Any, Any] | None:
             sizes[counts > 0] = np.maximum.reduceat(ends.max(axis=0), starts[counts > 0]) + 1
         which = xp.asarray(np.repeat(np.arange(len(graphs)), counts))
         rows, cols = kind.array
-        return kind, *_scattered(which, rows, cols, sizes)
+        return kind, *_scattered(which, rows, cols, sizes, paths)
 
 
-def _scattered(which: Array, rows: Array, cols: Array, sizes: np.ndarray) -> tuple[Any, Any]:
+def _scattered(which: Array, rows: Array, cols: Array, sizes: np.ndarray, paths: int | None) -> tuple[Any, Any]:
     """int16 matrices of 1 and `NONE`: edge k leads from rows[k] to cols[k] of graph which[k], of so many vertices."""
     n = int(sizes.max(initial=0))
     _require_small(n)
     xp = module(rows)
-    require(2 * len(sizes) * n * n, "cpu" if xp is np else "cuda", where="hops", hint=HINT)
+    _require(xp, len(sizes), n, paths)
     if len(rows):
         room = xp.asarray(sizes)[which]
         wrong = (rows < 0) | (cols < 0) | (rows >= room) | (cols >= room)

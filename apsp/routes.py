@@ -218,15 +218,16 @@ class Trees:
             require(needed, device_of(D), where="predecessors", hint=hint)
             return (next_hops if backwards else predecessors)(self._matrix(D), D, self.semiring, null_value=None)
         require(needed, where="predecessors", hint=hint)
-        P = np.full((n, n), NONE, np.int32)
+        P = np.empty((n, n), np.int32)
         if backwards:
             for targets, panel in self.engine.panels(columns=True):
                 P[:, targets] = of_rows(
                     self.semiring, self.edges(reverse=True, essential=True), host(panel).T, targets, mirrored=True
                 ).T
         else:
-            known = self.engine.known
-            for sources, part in self.rows(np.arange(n) if known is None else known.nonzero()[0]):
+            known = np.ones(n, bool) if self.engine.known is None else self.engine.known
+            P[~known] = NONE  # no others: pages are held from when they are written
+            for sources, part in self.rows(known.nonzero()[0]):
                 P[sources] = part
                 del part
         return P

@@ -18,7 +18,7 @@ import pytest
 from processes import python
 
 import apsp
-from apsp import Graph, closure, csgraph, generate, plan, problem, shortest_paths, transitive_closure
+from apsp import Graph, closure, csgraph, generate, hops, plan, problem, shortest_paths, transitive_closure
 from apsp.distributed import DistributedMatrix, world
 from semiring import BitMatrix, DTypeError, MemoryNeeded, eye, get, matmul, memory
 from semiring.cgroups import read_text
@@ -444,9 +444,10 @@ LIMITED = {
     ),
 }  # fmt: skip
 FORKED = """
-import os, resource, sys
+import os, resource, sys, time
 import numpy as np
 import apsp, semiring
+from semiring import memory
 from scipy.sparse import csr_array
 rng = np.random.default_rng(1)
 def sparse(n):
@@ -457,6 +458,7 @@ exec(setup.format(small))
 call()
 exec(setup.format(large))
 used = next(int(x.split()[1]) << 10 for x in open("/proc/self/status") if x.startswith("VmData"))
+time.sleep(memory.LATELY)  # the system's answer before there was a limit is no longer counted on
 for room in (12, 20, 30, 45, 70, 200):
     if not os.fork():
         resource.setrlimit(resource.RLIMIT_DATA, (used + (room << 20), resource.RLIM_INFINITY))
@@ -479,6 +481,26 @@ def test_within_a_limit_calls_are_answered_or_refused_with_words(name):
     assert not [line for line in ended if "answered" not in line and "MemoryNeeded: " not in line]
     assert "MemoryNeeded" in ended[0]
     assert "answered" in ended[-1]
+
+
+@pytest.mark.parametrize("given", ["edges", "bools"])
+def test_hops_ask_for_all_they_hold_before_their_matrices_are_made(monkeypatch, given):
+    """The matrices fit, and what comes after does not; a moment later the system would not be asked again."""
+    free, rng = 8 * 4 * 700**2 * 2 - 1, np.random.default_rng(1)
+    monkeypatch.setattr(memory, "available", lambda device="cpu", **_: free)
+    graphs = (
+        [rng.integers(0, 700, (2, 2800)) for _ in range(4)]
+        if given == "edges"
+        else np.eye(700) * np.ones((4, 1, 1)) > 0
+    )
+    monkeypatch.setattr(memory, "_last", [0.0, None])
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryNeeded, match=r"^hops: .*Pass fewer graphs"):
+            hops(graphs, paths=4)
+        assert tracemalloc.get_traced_memory()[1] < MIB
+    finally:
+        tracemalloc.stop()
 
 
 def _edges(n: int = 3000) -> Graph:
