@@ -28,7 +28,7 @@ __device__ inline const Record& united(const Record& mine) {
 
 // blockIdx.y is the index of the array. `records` is for one of each block, and `done` is how many blocks of each array have left
 // theirs: none at first, and none at the end. `result` may be in the host's memory.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
     survey(const T* A, long long count, const T* B, long long count_b, const T* C, long long count_c, Record* result,
            Record* records, unsigned* done) {
     if (blockIdx.y) A = blockIdx.y == 1 ? B : C, count = blockIdx.y == 1 ? count_b : count_c;
@@ -36,8 +36,10 @@ extern "C" __global__ void __launch_bounds__(256)
     constexpr int each = 16 / sizeof(T);
     struct alignas(16) Part { T item[each]; };
     Record mine = {A[0], A[0], 0, 0, 0};
+    unsigned zeros = 0, missing = 0;  // of this thread
     const auto look = [&](T a) {
-        unite(mine, {a, a, (a != a) | (a < 0 && a != zero()) << 1 | negative_zero(a) << 2, a == 0, a == zero()});
+        unite(mine, {a, a, (a != a) | (a < 0 && a != zero()) << 1 | negative_zero(a) << 2, 0, 0});
+        zeros += a == 0, missing += a == zero();
     };
     const long long first = blockIdx.x * 256ll + threadIdx.x, grid_stride = gridDim.x * 256ll;
     const bool aligned = reinterpret_cast<unsigned long long>(A) % 16 == 0;
@@ -49,6 +51,7 @@ extern "C" __global__ void __launch_bounds__(256)
     }
     for (long long i = parts * each + first; i < count; i += grid_stride) look(A[i]);
 
+    mine.zeros = zeros, mine.missing = missing;
     const Record& block = united(mine);
     __shared__ bool last;
     if (threadIdx.x == 0) {

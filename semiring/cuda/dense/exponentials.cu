@@ -19,13 +19,13 @@ constexpr unsigned INEXACT = 1, ZEROS = 2;
 #define FOR_ENTRIES(e, count) \
     for (long long e = blockIdx.x * (long long)threads + threadIdx.x; e < (count); e += gridDim.x * (long long)threads)
 
-extern "C" __global__ void __launch_bounds__(threads) enter(const T* A, long long lda, double* X, int n, unsigned* found) {
+extern "C" __global__ void __launch_bounds__(threads, 4) enter(const T* A, long long lda, double* X, int n, unsigned* found) {
     const int i = blockIdx.x;
     for (int j = threadIdx.x; j < n; j += threads) {
         const double a = A[i * lda + j];
         X[(long long)i * n + j] = exp(a);
-        if (i == j && a > nearest_loop) atomicOr(found, INEXACT);
     }
+    if (threadIdx.x == 0 && A[i * lda + i] > T(nearest_loop)) atomicOr(found, INEXACT);
 }
 
 extern "C" __global__ void __launch_bounds__(threads) judge(const double* X, long long count, unsigned* found) {
@@ -40,9 +40,10 @@ extern "C" __global__ void __launch_bounds__(threads) arcs(const T* A, long long
 }
 
 extern "C" __global__ void __launch_bounds__(threads)
-    compare(const double* X, const float* P, long long count, unsigned* found) {
+    compare(const double* X, const float* P, int n, unsigned* found) {
     bool lost = false;
-    FOR_ENTRIES(e, count) lost |= X[e] == 0 && P[e] > 0;
+    X += (long long)blockIdx.x * n, P += (long long)blockIdx.x * n;
+    for (int j = threadIdx.x; j < n; j += threads) lost |= X[j] == 0 && P[j] > 0;
     if (lost) atomicOr(found, INEXACT);
 }
 

@@ -49,7 +49,7 @@ def close(ops: Launches, A: Matrix, of: Callable[[Semiring, np.dtype], Launches]
         arcs = gpu.memory(4 * n * n)
         launch("arcs", n, A.address, A.ld, arcs.ptr, rows)
         of(max_min, _SINGLE).close_in_one_launch(Matrix(arcs.ptr, n, n, n))
-        launch("compare", blocks, X.address, arcs.ptr, n * n, found.ptr)
+        launch("compare", n, X.address, arcs.ptr, rows, found.ptr)
         seen = gpu.number(found.ptr)
     if seen & INEXACT:
         return False
