@@ -116,7 +116,7 @@ def check(D: Array, semiring: Semiring, seen: Survey) -> None:
 
 
 def _check(D: Array, diagonal: np.ndarray, semiring: Semiring, decided: bool, at: int | None) -> None:
-    """The same of one matrix."""
+    """Refuse one closure by its diagonal and, over the reals, its negative entries."""
     bad = np.flatnonzero(~np.isfinite(diagonal))
     if bad.size:
         raise _error(f"a closed walk at vertex {bad[0]} weighs {diagonal[bad[0]]}", int(bad[0]), at)
@@ -227,7 +227,7 @@ def _star(value: float, semiring: Semiring) -> float:
 
 
 def _sums_below_one(A: Array, semiring: Semiring) -> np.ndarray:
-    """Of each matrix, whether all rows or all columns sum to less than `one`: so does the spectral radius."""
+    """Mask of the matrices whose rows, or columns, all sum to less than `one`, as then the spectral radius is."""
     near, way = _near_one(semiring, A.dtype, A.shape[-1]), semiring.order
     found: np.ndarray = way * greatest(A, semiring) < way * near
     if not found.all():

@@ -49,7 +49,7 @@ def _rows(names: dict[str, Any], A: Array, labels: Array, sums: Array, keys: Arr
 
 
 def _columns(names: dict[str, Any], A: Array, labels: Array, sums: Array, keys: Array) -> None:
-    """Those of one large matrix in parts, which are summed afterwards."""
+    """Launch the sums of columns; of one large matrix in parts, which are summed afterwards."""
     import cupy
 
     n = A.shape[-1]
@@ -65,7 +65,7 @@ def _columns(names: dict[str, Any], A: Array, labels: Array, sums: Array, keys: 
 
 
 def _strips(A: Array, labels: Array, sums: Array, keys: Array) -> Iterator[tuple[int, ...]]:
-    """As many matrices as one launch takes: their count, and where they, their labels, sums and keys begin."""
+    """Batches of one launch each: count, and addresses of matrices, labels, sums and keys."""
     n = A.shape[-1]
     count = A.size // n**2
     operands = (A, n * n), (labels, n), (sums, n), (keys, 1)
