@@ -18,7 +18,7 @@ from .. import algebra, gpu, transfer
 from ..routes import predecessors as routes
 from . import exponentials, matrix, mirror, panels, sums, tiles
 from .batch import Batch
-from .launches import Launches, others
+from .launches import Launches
 from .matrix import Matrix
 
 #: Rows and columns that pivot.cu takes at once.
@@ -181,7 +181,7 @@ class CudaBackend(Launches, Backend):
             return
         if self.sums and self.sums.logarithms and len(D) > PIVOT and not gpu.capturing():
             exact: list[bool] = []
-            self._output(D, lambda d: exact.append(exponentials.close(self, d, others)))
+            self._output(D, lambda d: exact.append(exponentials.close(self, d)))
             if exact[0]:
                 return
             if len(D) > sums.PAIRWISE:
@@ -385,7 +385,7 @@ class CudaBackend(Launches, Backend):
         copied += min(first, COPIED) * first * self.dtype.itemsize if copied else 0
         closing = self._geometry(half).workspace(half)
         if self.sums and self.sums.logarithms:
-            closing = max(closing, exponentials.workspace(half, others))
+            closing = max(closing, exponentials.workspace(half))
         return max(most * self.dtype.itemsize, copied, closing)
 
     # Matrices

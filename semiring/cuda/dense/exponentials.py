@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...catalog import max_min, plus_times
 from .. import gpu
 from . import sums_text
+from .launches import Launches, others
 from .matrix import Matrix
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...algebra import Semiring
-    from .launches import Launches
 
 #: What kernels find, see exponentials.cu.
 INEXACT, ZEROS = 1, 2
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
 
-def workspace(n: int, of: Callable[[Semiring, np.dtype], Launches]) -> int:
+def workspace(n: int) -> int:
     """Bytes of the exponentials of n × n, of which entries have arcs, and of one closure."""
-    return 12 * n * n + of(plus_times, _DOUBLE).kernels.geometry(n).workspace(n)
+    return 12 * n * n + others(plus_times, _DOUBLE).kernels.geometry(n).workspace(n)
 
 
-def close(ops: Launches, A: Matrix, of: Callable[[Semiring, np.dtype], Launches]) -> bool:
+def close(ops: Launches, A: Matrix) -> bool:
     """A ← A* where exponentials have it exactly, else A is as it was: whether they do. Waits for the device.
 
-    `of` finds the launches of other semirings. Where X* has zeros, the closure of arcs tells whether they are true.
+    Where X* has zeros, the closure of arcs tells whether they are true.
     """
     n, kernels = A.rows, ops.kernels
     text, blocks = partial(sums_text.exponentials, ops.dtype), min(n, 4 * kernels.multiprocessors)
@@ -42,13 +37,13 @@ def close(ops: Launches, A: Matrix, of: Callable[[Semiring, np.dtype], Launches]
     found, memory = gpu.memory(4, zeros=4), gpu.memory(8 * n * n)
     X, rows = Matrix(memory.ptr, n, n, n), np.int32(n)
     launch("enter", n, A.address, A.ld, X.address, rows, found.ptr)
-    of(plus_times, _DOUBLE).close_in_one_launch(X)
+    others(plus_times, _DOUBLE).close_in_one_launch(X)
     launch("judge", blocks, X.address, n * n, found.ptr)
     seen = gpu.number(found.ptr)
     if seen == ZEROS:
         arcs = gpu.memory(4 * n * n)
         launch("arcs", n, A.address, A.ld, arcs.ptr, rows)
-        of(max_min, _SINGLE).close_in_one_launch(Matrix(arcs.ptr, n, n, n))
+        others(max_min, _SINGLE).close_in_one_launch(Matrix(arcs.ptr, n, n, n))
         launch("compare", n, X.address, arcs.ptr, rows, found.ptr)
         seen = gpu.number(found.ptr)
     if seen & INEXACT:
