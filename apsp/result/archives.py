@@ -51,7 +51,8 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
         more = archive_of(r, path, apart=store.folder)
     if store is not None and store.labelled:
         more |= _labels_of(r)
-    table = Table(engine.shape, r.dtype, engine.blocks, r.sources, r.targets, r.semiring, callback)
+    held = Dense(r.distances) if "distances" in vars(r) else engine  # other orders of summation differ in the last bit
+    table = Table(engine.shape, r.dtype, held.blocks, r.sources, r.targets, r.semiring, callback)
     save(table, path, more)
 
 
