@@ -257,10 +257,11 @@ def _numbers(trips: Any) -> tuple[Array, Array]:
     xp = module(trips) if is_plain(trips) else np
     try:
         if getattr(trips, "dtype", np.dtype(float)).kind == "c":  # which would be cut to their real parts
-            raise TypeError(f"{trips.dtype} entries")
+            raise TypeError
         found = xp.ascontiguousarray(trips, np.float64)
-    except (TypeError, ValueError) as error:
-        raise DomainError(f"flows: trips must be numbers, got {error}.") from None
+    except (TypeError, ValueError):
+        shown = f"dtype {trips.dtype}" if isinstance(trips, np.ndarray) else came(trips)
+        raise DomainError(f"flows: trips must be numbers, got {shown}.") from None
     with np.errstate(over="ignore", invalid="ignore"):
         sums = found.sum(axis=-1)
     if not bool(xp.isfinite(sums).all()) and not bool(xp.isfinite(found).all()):  # sums alone may overflow

@@ -100,7 +100,7 @@ def test_the_command_prints_seed_counts_and_how_to_replay():
     assert (refused.returncode, "leave out --target files" in refused.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("target", [name for name in TARGETS if name not in ("processes", "kills")])
+@pytest.mark.parametrize("target", [name for name in TARGETS if name not in ("processes", "kills", "memory")])
 def test_a_case_of_every_target_finds_nothing(target, monkeypatch):
     monkeypatch.setattr("fuzz.limits.cap_memory", lambda gib: None)
     case = worker.load(target, "cpu")
@@ -156,6 +156,31 @@ def test_wrong_numbers_would_be_found(target, function, monkeypatch):
     module = reduce(getattr, owner, sys.modules[case.__module__])
     monkeypatch.setattr(module, name, Wrong(getattr(module, name)))
     assert any(worker.attempt(case, draw.of(0, target, index)) for index in range(60))
+
+
+HOLDS = """
+import sys
+from tests.fuzz import draw, memory
+memory.CALLS = {"products": memory.CALLS["products"]}
+memory.prepare("cpu")
+matmul = memory.semiring.matmul
+def hungry(*operands, **options):
+    memory.np.ones(30 << 17)
+    return matmul(*operands, **options)
+memory.semiring.matmul = hungry
+try:
+    for index in range(60):
+        memory.case(draw.of(0, "memory", index))
+except AssertionError as error:
+    sys.exit("_ArrayMemoryError: Unable to allocate 30.0 MiB" not in str(error))
+sys.exit(2)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and /proc of Linux")
+def test_memory_that_is_not_asked_for_would_be_found():
+    done = subprocess.run([sys.executable, "-c", HOLDS], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
 
 
 WRITES = """

@@ -483,6 +483,16 @@ def test_within_a_limit_calls_are_answered_or_refused_with_words(name):
     assert "answered" in ended[-1]
 
 
+@pytest.mark.parametrize("engine", ["levels", "essential"])
+def test_tables_of_few_searches_ask_for_what_they_hold_beside_the_matrix(monkeypatch, engine):
+    A = np.random.default_rng(1).integers(1, 50, (1100, 1100)).astype("f4")
+    free = plan(A, engine=engine).beside_bytes - 1
+    monkeypatch.setattr(memory, "available", lambda device="cpu", **_: free)
+    monkeypatch.setattr(memory, "_last", [0.0, None])
+    with pytest.raises(MemoryNeeded, match=r"^shortest_paths: .*Leave engine out: another may hold less\.$"):
+        shortest_paths(A, engine=engine)
+
+
 @pytest.mark.parametrize("given", ["edges", "bools"])
 def test_hops_ask_for_all_they_hold_before_their_matrices_are_made(monkeypatch, given):
     """The matrices fit, and what comes after does not; a moment later the system would not be asked again."""

@@ -56,7 +56,7 @@ def as_places(source: Any, labels: Labels) -> np.ndarray:
     except (TypeError, ValueError) as error:
         if isinstance(error, VertexError):
             raise
-        raise DTypeError(f"Graph: places must be two numbers a vertex, (x, y), got: {error}.") from error
+        raise DTypeError(f"Graph: places must be two numbers a vertex, (x, y), got {came(source)}.") from error
     if xy.shape != (len(labels), 2):
         raise ShapeError(f"Graph: places must have shape (n, 2), here {(len(labels), 2)}, got {xy.shape}.")
     if np.isinf(xy).any():

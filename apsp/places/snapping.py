@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import AmbiguityWarning, DomainError, ShapeError
+from semiring.spelling import came
 
 from ..log import warn
 from . import GIVE, RADIUS, require_degrees
@@ -38,8 +39,9 @@ class Snapping:
         """
         try:
             at = np.stack(np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64)), axis=-1)
-        except ValueError as error:
-            raise ShapeError(f"Graph.nearest: there must be as many x as y, all numbers, got: {error}.") from None
+        except (TypeError, ValueError):
+            message = f"Graph.nearest: there must be as many x as y, all numbers, got {came(x)} and {came(y)}."
+            raise ShapeError(message) from None
         if at.ndim > 2:
             raise ShapeError(f"Graph.nearest: points must be in arrays of one axis, got shape {at.shape[:-1]}.")
         if not np.isfinite(at).all():

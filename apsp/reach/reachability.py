@@ -693,8 +693,8 @@ def _stored(store: TileStore, count: int) -> StoredBits:
 
 
 def _dense_rows(matrix: BitMatrix | StoredBits) -> Iterator[np.ndarray]:
-    """The rows as bool arrays, about 16 MiB at a time."""
-    height = max(1, (1 << 24) // max(matrix.shape[1], 1))
+    """The rows as bool arrays, about 1 MiB at a time: their sums in int64 take eight times as much."""
+    height = max(1, (1 << 20) // max(matrix.shape[1], 1))
     for start in range(0, len(matrix), height):
         yield matrix.rows(slice(start, start + height))
 

@@ -22,6 +22,8 @@ case that never ends or takes memory out of proportion.
 | flows | sums over best paths, within limits and of edges of any scale, by each engine |
 | changes | graphs whose weights change again and again, with hub labels and without; flows |
 | kills | writers of files and directories killed at any step, and two at once |
+| memory | calls of every kind within limits of memory |
+| lists | nested lists, ragged and odd, in place of arrays |
 | processes | the command `apsp`: arguments, signals, closed and full outputs, pipes |
 
 A case follows from its target, the seed and its number alone, so that one command replays it.
@@ -39,9 +41,9 @@ if str(ROOT / "tests") not in sys.path:
 
 #: Each with its share of the time: a process takes much longer than a product.
 TARGETS = {
-    **dict.fromkeys(("csgraph", "attributes", "zeros", "sparse", "products", "tables"), 1),
+    **dict.fromkeys(("csgraph", "attributes", "zeros", "sparse", "products", "tables", "lists"), 1),
     **dict.fromkeys(
-        ("saturation", "kills", "files", "archives", "stores", "graphs", "searches", "changes", "flows"), 2
+        ("saturation", "kills", "files", "archives", "stores", "graphs", "searches", "changes", "flows", "memory"), 2
     ),
     **dict.fromkeys(("algebra", "processes"), 3),
 }

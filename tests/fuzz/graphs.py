@@ -299,7 +299,9 @@ def _saved(draw: Draw, r: Result) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"d.{draw.pick(('npz', 'npy', 'csv'))}"
         rows = [host(D) for _, D in r.rows()]
-        np.testing.assert_allclose(np.reshape(rows and np.concatenate(rows), r.distances.shape), host(r.distances), _SUMS)
+        np.testing.assert_allclose(
+            np.reshape(rows and np.concatenate(rows), r.distances.shape), host(r.distances), _SUMS
+        )
         try:
             r.save(path)
         except (SemiringError, ValueError) as refusal:
