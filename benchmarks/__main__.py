@@ -1,9 +1,9 @@
 """Which question does each benchmark answer? And a way to run some, one after the other.
 
     python -m benchmarks                          # the list
-    python -m benchmarks cpu reach --quick        # these two, small
+    python -m benchmarks ledger bits --quick      # these two, small
     python -m benchmarks all --quick              # whether all that this machine can run do run, a minute
-    python -m benchmarks gpu --parts verbs        # what comes after the names is for the benchmarks themselves
+    python -m benchmarks gpu --only max_min       # what comes after the names is for the benchmarks themselves
 
 What they print is also kept in out/benchmarks/, a file a run, and a release packs that folder (`.ci/release`).
 """

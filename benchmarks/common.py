@@ -50,6 +50,11 @@ def begin(parser: argparse.ArgumentParser, *, gpu: bool = False) -> argparse.Nam
     return args
 
 
+def quick() -> bool:
+    """Whether small cases are enough."""
+    return _quick
+
+
 def missing(what: str) -> NoReturn:
     """End the program, which needs what is not here."""
     print(f"this benchmark must have {what}, found none. `python -m benchmarks` lists all.", file=sys.stderr)

@@ -1,6 +1,6 @@
 """How near do products on a GPU come to the ceiling of its instructions, and odd shapes to their roofline?
 
-    python benchmarks/gpu.py [--parts products,shapes,verbs,calls] [--only TEXT] [--output FILE.json]
+    python benchmarks/gpu.py [--only TEXT]
 
 Rates are 10¹² pairs a second (a pair is one ⊕ with one ⊗), medians by CUDA events. The ceiling is the same step in
 registers alone, in the outer-product pattern of a product, measured by this program in this run. The roofline of a
@@ -10,22 +10,19 @@ bandwidth of a copy, both from this run.
 
 from __future__ import annotations
 
-import json
 import math
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import arguments, begin, facts
+from common import arguments, begin
 
 # isort: split
 import cases
 from compiling import compile_all
 from device import bandwidth, cp, milliseconds
 
-from semiring import Op, Semiring, dtypes, get, matmul
-from semiring.backend import bind
+from semiring import Op, Semiring, dtypes, get
 from semiring.catalog import MIN
 from semiring.cuda import algebra, compile
 from semiring.cuda.dense import backend, sources
@@ -111,6 +108,12 @@ def ceiling(text: str, word: str) -> float:
     return max(rates)
 
 
+def ceiling_of(name: str, dtype: str) -> float:
+    """Pairs a second of a semiring's step on entries that are not negative, in registers alone."""
+    s, kind = get(name), np.dtype(dtype)
+    return ceiling(algebra.text(s, kind, algebra.variant_of(s, kind, nonnegative=True)), dtype)
+
+
 def matrix(s: Any, dtype: str, shape: tuple[int, ...], nonnegative: bool, seed: int) -> Any:
     """Random entries on the device, integers where they can be, so that sums are exact."""
     rng = cp.random.default_rng(seed)
@@ -150,9 +153,9 @@ class Row:
         return milliseconds(lambda: self.ops.gemm(C, A, B), repeats=5)
 
 
-def products(table: list[Row], parts: list[str], largest: int) -> list[dict[str, Any]]:
+def products(table: list[Row], largest: int) -> None:
     """Large products against the ceiling, the others against their roofline."""
-    copied, rows = bandwidth(), []
+    copied = bandwidth()
     print(f"copy: {copied / 1e12:.2f} TB/s")
     for row in table:
         peak = ceiling(row.text, row.dtype)
@@ -165,89 +168,20 @@ def products(table: list[Row], parts: list[str], largest: int) -> list[dict[str,
             t = row.measure(side, side, side)
             rate = side**3 / t * 1e3
             best = best or rate
-            rows.append(
-                {"product": row.label, "m": side, "k": side, "n": side, "ms": t, "rate": rate / 1e12}
-                | {"ceiling": peak / 1e12, "fraction": rate / peak}
-            )
             print(
                 f"{row.label:24} {side:6} {t:9.3f} ms {rate / 1e12:7.2f} T/s  {rate / peak:6.1%} of {peak / 1e12:5.2f}"
                 + (f"  {rate / best:6.1%} of n = {n}" if side < n else ""),
                 flush=True,
             )
-        for m, k, n in SHAPES if "shapes" in parts and row.label in SHAPED else ():
+        for m, k, n in SHAPES if row.label in SHAPED else ():
             t = row.measure(m, k, n)
             arithmetic, moved = m * k * n / best * 1e3, (m * k + k * n + 2 * m * n) * np.dtype(row.dtype).itemsize
             roof = max(arithmetic, moved / copied * 1e3)
-            rows.append(
-                {"product": row.label, "m": m, "k": k, "n": n, "ms": t, "rate": m * k * n / t / 1e9}
-                | {"roofline_ms": roof, "fraction": roof / t}
-            )
             print(
                 f"{row.label:24} {m:6} × {k:5} × {n:5} {t:9.3f} ms {m * k * n / t / 1e9:7.2f} T/s  "
                 f"{roof / t:6.1%} of its roofline ({'bytes' if roof > arithmetic else 'arithmetic'})",
                 flush=True,
             )
-    return rows
-
-
-def verbs(only: str) -> list[dict[str, Any]]:
-    """The products of a closure's recursion, the last two in place."""
-    rows = []
-    for dtype in ("float32", "int16"):
-        if only not in f"min_plus {dtype} ≥ 0":
-            continue
-        s = get("min_plus")
-        ops = bind(s, dtype, device="cuda", nonnegative=True)
-        for n in (1024, 2048, 4096, 8192):
-            D, P, Q = (matrix(s, dtype, (n, n), True, seed) for seed in (1, 2, 3))
-            rates = {
-                "gemm": milliseconds(lambda ops=ops, D=D, P=P, Q=Q: ops.gemm(P, D, Q), repeats=3),
-                "left_mul": milliseconds(lambda ops=ops, D=D, P=P: ops.left_mul(D, P), repeats=3),
-                "right_mul": milliseconds(lambda ops=ops, D=D, P=P: ops.right_mul(P, D), repeats=3),
-            }
-            rates = {verb: n**3 / t / 1e9 for verb, t in rates.items()}
-            rows.append({"verbs": f"min_plus {dtype} ≥ 0", "n": n, **rates})
-            print(f"{dtype:8} {n:6}  " + "  ".join(f"{verb} {rate:6.2f} T/s" for verb, rate in rates.items()))
-    return rows
-
-
-#: Semiring, dtype, least and greatest entry: products with witnesses, and of integers that may be negative.
-CALLS = (
-    ("min_plus", "float32", 0, 1000),
-    ("min_plus", "float32", -500, 500),
-    ("min_plus", "int32", 0, 1 << 29),
-    ("min_plus", "int32", -(1 << 28), 1 << 28),
-    ("min_plus", "int32", -500, 500),
-    ("max_plus", "int16", -8000, 8000),
-    ("min_plus", "int64", -(1 << 60), 1 << 60),
-    ("min_plus", "int32", -(1 << 31) + 1, (1 << 31) - 2),
-)
-
-
-def calls(only: str, largest: int) -> list[dict[str, Any]]:
-    """`matmul` with and without witnesses as users call it: the looks at entries and the conversions count."""
-    rows = []
-    for name, dtype, low, high in CALLS:
-        label = f"{name} {dtype} [{low}, {high})"
-        if only not in label:
-            continue
-        n, s = largest if high < 1 << 30 else largest // 2, get(name)
-        rng = cp.random.default_rng(1)
-        A, B = (rng.integers(low, high, (n, n)).astype(dtype) for _ in range(2))
-        C, K = matmul(A, B, s, witness=True)
-        cases.check_product(cases.Case(s, np.dtype(dtype)), A, B, C)
-        best = cp.argmin if s.add.selects == "least" else cp.argmax
-        for i in (0, n - 1):  # where no sum leaves the dtype, the first of the best is the witness
-            if high - low < 1 << 31:
-                assert bool((best(A[i][:, None] + B, 0) == K[i]).all()), label
-        times = {
-            "witness": milliseconds(lambda A=A, B=B, s=s: matmul(A, B, s, witness=True), repeats=3, launching=True),
-            "plain": milliseconds(lambda A=A, B=B, s=s: matmul(A, B, s), repeats=3, launching=True),
-        }
-        rates = {way: n**3 / t / 1e9 for way, t in times.items()}
-        rows.append({"call": label, "n": n, **rates})
-        print(f"{label:40} {n:6}  " + "  ".join(f"{way} {rate:6.2f} T/s" for way, rate in rates.items()), flush=True)
-    return rows
 
 
 def compile_ahead(table: list[Row]) -> None:
@@ -260,22 +194,11 @@ def compile_ahead(table: list[Row]) -> None:
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--parts", default="products,shapes,verbs,calls", help="of products, shapes, verbs, calls")
     parser.add_argument("--only", default="", help="rows whose name contains this")
-    parser.add_argument("--output", type=Path, help="write the rows as JSON")
     options = begin(parser, gpu=True)
-    parts = options.parts.split(",")
-    rows: list[dict[str, Any]] = []
-    if "products" in parts or "shapes" in parts:
-        table = [row for row in (Row(*which) for which in PRODUCTS) if options.only in row.label]
-        compile_ahead(table)
-        rows += products(table, parts, 2048 if options.quick else 8192)
-    if "verbs" in parts:
-        rows += verbs(options.only)
-    if "calls" in parts:
-        rows += calls(options.only, 2048 if options.quick else 8192)
-    if options.output:
-        options.output.write_text(json.dumps({**facts(), "rows": rows}, indent=1), encoding="utf-8")
+    table = [row for row in (Row(*which) for which in PRODUCTS) if options.only in row.label]
+    compile_ahead(table)
+    products(table, 2048 if options.quick else 8192)
 
 
 if __name__ == "__main__":

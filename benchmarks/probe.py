@@ -1,4 +1,4 @@
-"""Of cpu.py, register-only probes: the rate at which one core computes c ← c ⊕ a ⊗ b when nothing is loaded or stored.
+"""Of the ledger, register-only probes: the rate of c ← c ⊕ a ⊗ b on one core when nothing is loaded or stored.
 
 A kernel's rate over a probe's, run just before and after it in the same process, says how much of the machine it
 uses; clocks, hypervisors and neighbours cancel.

@@ -39,10 +39,7 @@ def ceiling() -> float | None:
         return None
     import gpu
 
-    from semiring.cuda import algebra
-
-    s, dtype = get("min_plus"), np.dtype("float32")
-    return gpu.ceiling(algebra.text(s, dtype, algebra.variant_of(s, dtype, nonnegative=True)), "float32")
+    return gpu.ceiling_of("min_plus", "float32")
 
 
 def main() -> None:

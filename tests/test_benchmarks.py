@@ -127,3 +127,40 @@ def test_times_of_several_gpus_are_a_table(tmp_path):
     shown = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "| n | 1 GPU | 4 GPUs |" in shown
     assert "3.43" in shown
+
+
+def test_the_ledger_names_what_fell_first_and_measures_it_again(monkeypatch, capsys):
+    """Of four kernels one is a fifth slower, one was slow once, one lies ten times below its sister, one has a bar."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import figures
+    import ledger
+    from figures import Figure
+
+    seconds = {"slower": [1.25] * 3, "slow once": [1.25, 1.0], "valley": [30.0] * 3, "barred": [1.0] * 3}
+
+    def task(name):
+        bar = 2.0 if name == "barred" else None
+        return Figure(name, seconds[name].pop(0), 1.0, "registers", bar, work=1.0, family=("product",))
+
+    tasks = [(name, lambda name=name: task(name)) for name in seconds]
+    monkeypatch.setattr(figures, "parts", lambda: {"part": lambda device: iter(tasks)})
+    before = [{"name": name, "against": 1.0, "seconds": 30.0 if name == "valley" else 1.0} for name in seconds]
+    last = {"date": "2026-01-01", "commit": "abc", "figures": before}
+    found, failed = ledger.measure("cpu", [], last)
+    assert failed == []
+    assert [(x.name, share) for x, share in ledger.fallen(found, last)] == [("slower", 0.8)]
+    told = "\n".join(ledger.report(found, last)).split("\n")
+    assert told[1:3] == [
+        "FELL by more than 10% (since 2026-01-01, abc): 1",
+        "  slower: 1.000 × → 0.800 × registers (-20%)",
+    ]
+    assert told[3] == "MISSED their bars: 1"
+    assert told[4].startswith("  barred ")
+    assert told[5:] == [
+        "VALLEYS, 10 × below a sister: 1",
+        "  valley: 30 × below slow once",
+        "4 figures, 3 without a bar",
+    ]
+    assert ledger.slug("NVIDIA H200, 2 threads") == "nvidia-h200-2-threads"
+    monkeypatch.setattr(figures, "parts", lambda: {"part": lambda device: iter([("wrong", lambda: 1 / 0)])})
+    assert ledger.measure("cpu", [], None) == ([], ["wrong"])

@@ -162,7 +162,8 @@ def _read(draw: Draw, path: Path, fields: _Grid, between: str) -> None:
         assert [str(label) for label in graph.labels] == (names if labelled else list(map(str, range(len(fields)))))
         return
     draw.note(edges=graph.rows)
-    assert between == " " or (between == "\t" and path.suffix not in (".csv", ".tsv")), "edges without a header"
+    blank = between == "\t" and (path.suffix not in (".csv", ".tsv") or "header" in draw.notes.get("options", {}))
+    assert between == " " or blank, "edges without a header"  # below a comment a tab is a blank
     assert not (square and numeric), "a matrix was read as edges"
     _is_edges(graph, [[field for field in row if field] for row in fields])  # tabs are blanks there
 
