@@ -260,7 +260,7 @@ def _numbers(trips: Any) -> tuple[Array, Array]:
             raise TypeError
         found = xp.ascontiguousarray(trips, np.float64)
     except (TypeError, ValueError):
-        shown = f"dtype {trips.dtype}" if isinstance(trips, np.ndarray) else came(trips)
+        shown = f"{trips.dtype} entries" if isinstance(trips, np.ndarray) else came(trips)
         raise DomainError(f"flows: trips must be numbers, got {shown}.") from None
     with np.errstate(over="ignore", invalid="ignore"):
         sums = found.sum(axis=-1)
