@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import math
 import os
 import stat
 import warnings
@@ -196,6 +197,24 @@ class TestReading:
     def test_directed_is_the_callers_word(self, tmp_path):
         path = put(tmp_path / "g.csv", "source,target,weight\na,b,3\n")
         assert small(read(path, directed=False)).tolist() == [[INF, 3], [3, INF]]
+
+    @pytest.mark.parametrize("suffix", ["named", "edgelist", "csv"])
+    @pytest.mark.parametrize("names", [("1.5", "2"), ("inf", "nan"), ("1e3", "-inf"), ("1.5", "a"), ("1.0", "1e3")])
+    def test_names_that_are_numbers_are_read_back_or_not_written(self, tmp_path, suffix, names):
+        graph, path = Graph.from_edges([(*names, 17)], labels=names), tmp_path / f"g.{suffix}"
+        numbers = [float(x) for x in names if x != "a"]
+        fits = len(numbers) < 2 or all(math.isfinite(x) and (suffix == "csv" or x == int(x)) for x in numbers)
+        if not fits:
+            with pytest.raises(FormatError, match="names must not all be numbers, some infinite or with fractions"):
+                write(graph, path)
+            assert not path.exists()
+            return
+        write(graph, path)
+        assert sorted(read(path).labels) == sorted(names)
+
+    def test_an_integer_beyond_floats_is_a_vertex(self, tmp_path):
+        write(Graph.from_edges([(10**400, 1, 17)]), tmp_path / "g.named")
+        assert set(read(tmp_path / "g.named").labels) == {10**400, 1}
 
     def test_content_decides_where_the_name_does_not(self, tmp_path):
         samples = {

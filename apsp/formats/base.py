@@ -13,7 +13,8 @@ from semiring.spelling import came
 from semiring.types import Label
 
 from ..graph import Graph
-from .tokens import integral, show
+from ..reading.options import is_numeral
+from .tokens import integral, is_vertex, show
 
 
 @dataclass(frozen=True)
@@ -234,6 +235,11 @@ def named_edges(graph: Graph, format: str, *, forbidden: str = "\0", quotes: boo
     if names and not quotes and kinds[0] is str and integral(names):
         problem = f"names must not all be integers written as text, got {names[0]!r}"
         raise _unwritten(format, f"{problem}. Write csv or npz.")
+    numerals = kinds[:1] == [str] and all(map(is_numeral, names))
+    for name in names if numerals else ():
+        if not is_vertex(name, fractions=quotes):
+            problem = f"names must not all be numbers, some infinite or with fractions, got {came(name)}"
+            raise _unwritten(format, f"{problem}. Write npz.")
     return (rows, cols, weights if weighted(graph) else None), names
 
 

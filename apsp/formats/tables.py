@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +17,7 @@ from ..labels import Labels, number_ends
 from ..reading.directions import direction_columns, turned
 from ..reading.files import Source
 from ..reading.options import BY_RULE, Chosen, Reading, choose, is_numeral, names_ends, positional
-from .tokens import as_number, entries, integral, numbers, seconds, show
+from .tokens import as_number, entries, integral, is_vertex, numbers, seconds, show
 
 #: Bytes that `str.split` takes for blanks, as far as they are ASCII.
 _BLANK = np.zeros(256, dtype=bool)
@@ -143,8 +142,7 @@ class Table:
             return
         for index in columns:
             for row, field in enumerate(self.column(index)):
-                value = float(field)
-                if not math.isfinite(value) or (self.header is None and not value.is_integer()):
+                if not is_vertex(field, fractions=self.header is not None):
                     raise self.source.error(
                         f"a vertex must be a name or an integer, got {show(field)}.", self.line(row)
                     )

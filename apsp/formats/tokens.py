@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -122,6 +123,12 @@ def suspects(found: np.ndarray, text: bytes) -> np.ndarray:
     if zero.any() and any(sign in text for sign in (b"e-", b"E-", b"0" * 99)) and _TINY.search(text):
         wrong |= zero
     return np.flatnonzero(wrong)
+
+
+def is_vertex(text: str, *, fractions: bool) -> bool:
+    """Whether a numeral can name a vertex: integers can, infinities and NaN cannot, fractions below a header."""
+    value = float(text)
+    return integral([text]) or (math.isfinite(value) and (fractions or value.is_integer()))
 
 
 def integral(names: Iterable[str]) -> bool:
