@@ -12,17 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from semiring import dtypes
 from semiring.backend import Backend, bind
 from semiring.bits import BitMatrix
-from semiring.catalog import min_plus
+from semiring.catalog import max_min, min_plus
 from semiring.compiling import clock, uncounted
 from semiring.cycles import restore, reweight
-from semiring.devices import module
+from semiring.devices import host, module
 from semiring.errors import DivergenceError, DomainError, MemoryNeeded
-from semiring.memory import require
+from semiring.memory import available, require
 from semiring.observed import Callback, Clock, Observed, Observer, Progress
 from semiring.potentials import potentials_of
-from semiring.saturation import narrowed, widened, wider
+from semiring.saturation import compares, compressed, expanded, narrowed, widened, wider
+from semiring.shifting import finite, sign_of
 from semiring.survey import survey
 from semiring.types import Array
 
@@ -31,6 +33,11 @@ from .convergence import saturation, series, settle
 from .plans import Plan
 from .problem import HINT, ROUTES, Memory, Problem, location
 from .wants import Request
+
+#: Vertices up to which batches of truth values are closed as ordinals, on a GPU.
+ORDINALS = 1024
+#: Vertices from which on int64 is worth being copied to int32, on a GPU.
+INT32 = 256
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,10 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
     ops = problem.bind(request)
     plan = plan or problem.plan(ops, request)
     _require(problem, plan, request)  # what does not fit is refused before entries are searched
+    if problem.dtype == np.int64 and problem.device == "cuda":
+        solved = _in_int32(problem, plan, request)
+        if solved is not None:
+            return solved
     if problem.dtype.kind == "i" and not problem.nonnegative:
         solved = _by_potentials(problem, plan, request)
         if solved is not None:
@@ -111,6 +122,30 @@ def _exact(problem: Problem, solved: Solved, request: Request) -> Solved:
             raise error from None
     narrowed(found.matrix, D.dtype, D)
     return replace(solved, seconds=solved.seconds + found.seconds)
+
+
+def _in_int32(problem: Problem, plan: Plan, request: Request) -> Solved | None:
+    """M ← M* of int64 by int32, where no walk weighs more than that holds, nor is there a cycle to refuse.
+
+    On a GPU int64 takes four times as long. None where the entries or their sums do not fit, or copies do not.
+    """
+    s, A, narrow = problem.semiring, problem.matrix, np.dtype(np.int32)
+    sign = sign_of(s, A.dtype)
+    if problem.n < INT32 or problem.may_diverge or not (compares(s) or sign):
+        return None
+    start = perf_counter() - uncounted.seconds
+    if 3 * A.nbytes > (available(problem.device) or 0):
+        return None
+    M = compressed(A, narrow)
+    if M is None:
+        return None
+    end = np.iinfo(narrow).max
+    seen = problem.seen._replace(least=max(problem.seen.least, -end - 1), greatest=min(problem.seen.greatest, end))
+    if sign and problem.n * max(map(abs, finite(M, seen, sign))) >= end:
+        return None
+    found = _solve_one(replace(problem, matrix=M, memory=Memory.OWNED, seen=seen), request, None)
+    D = expanded(found.matrix, A.dtype, A if problem.in_place else None)
+    return Solved(D, plan, perf_counter() - uncounted.seconds - start, found.phases)
 
 
 def _require(problem: Problem, plan: Plan, request: Request) -> None:
@@ -217,7 +252,15 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
     start = clock()
     ops = problem.bind(request)
     plan = problem.plan(ops, request)
-    fixed = request.schedule != "auto" or request.block is not None
+    fixed = request.schedule != "auto" or request.block is not None or "per_thread" in request.options
+    if (
+        ops.grain > 1
+        and problem.device == "cuda"
+        and not fixed
+        and 0 < problem.n <= ORDINALS
+        and len(problem.matrix) > 1
+    ):
+        return Solved(_by_ordinals(problem, request), plan, clock() - start, {})
     require(plan.beside_bytes if problem.memory is Memory.READ_ONLY else 0, problem.device, where="closure", hint=HINT)
     examined = problem.may_diverge and (problem.semiring.idempotent or problem.dtype.kind == "i")
     apart = examined or fixed or ops.grain > 1 or problem.n > ops.pivot
@@ -228,6 +271,20 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
     buffer = None if problem.origin is None or problem.overwrite_origin else allocate_result(problem)
     D = give_back(problem, D, buffer)
     return Solved(D, plan, clock() - start, {})
+
+
+def _by_ordinals(problem: Problem, request: Request) -> Any:
+    """Small matrices of truth values over (max, min), all together: packed one at a time, they wait for launches."""
+    A = problem.matrix
+    require(4 * A.size, problem.device, where="closure", hint=HINT)
+    ends = (dtypes.zero(max_min, np.int16), dtypes.one(max_min, np.int16))
+    ops = bind(max_min, np.dtype(np.int16), device=problem.device)
+    W = ops.upload(module(A).where(A, *map(np.int16, ends[::-1])), copy=False)
+    ordinals = replace(problem, matrix=W, semiring=max_min, memory=Memory.OWNED, origin=None)
+    found = _solve_batch(replace(ordinals, seen=survey(W, max_min, where="closure")), request).matrix == ends[1]
+    D = A if problem.memory is not Memory.READ_ONLY else module(A).empty_like(A)
+    D[...] = found if problem.is_on_device else host(found)
+    return D
 
 
 def _close_batch(problem: Problem, ops: Backend, request: Request) -> Any:

@@ -162,12 +162,15 @@ class Variant:
         The name of the step struct in `semiring/cuda/algebra.cuh` that implements it.
     nonnegative : bool
         The precondition: no entry below 0 (other than the semiring's own zero); see `semiring.survey.fast`.
+    generation : int
+        The compute capability of the first GPUs that have its instructions, 90 for 9.0; others take the general step.
     """
 
     name: str
     dtypes: tuple[str, ...]
     cuda: str
     nonnegative: bool = True
+    generation: int = 0
 
 
 @dataclass(frozen=True, repr=False)

@@ -84,6 +84,10 @@ max_min = Semiring(
     aliases=("bottleneck", "widest_paths"),
     dtypes=NUMBERS,
     samples=(-INF, -2, 0, 3, 8, INF),
+    variants=(
+        Variant("nonnegative", ("float32",), cuda="MaxMin"),
+        Variant("packed", ("int16",), cuda="MaxMin", nonnegative=False, generation=90),
+    ),
     draw=_lengths,
 )
 min_max = Semiring(
@@ -95,6 +99,10 @@ min_max = Semiring(
     aliases=("minimax",),
     dtypes=NUMBERS,
     samples=(-INF, -2, 0, 3, 8, INF),
+    variants=(
+        Variant("nonnegative", ("float32",), cuda="MinMax"),
+        Variant("packed", ("int16",), cuda="MinMax", nonnegative=False, generation=90),
+    ),
     draw=_lengths,
 )
 max_times = Semiring(

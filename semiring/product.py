@@ -16,6 +16,7 @@ from .catalog import min_plus
 from .conversion import conform
 from .devices import module
 from .errors import DTypeError, ShapeError
+from .saturation import compares, compressed, expanded
 from .shifting import shift_of
 from .survey import Survey, fast, surveys
 from .types import Array, DType
@@ -84,6 +85,13 @@ def _product(
                 better = np.minimum if s.add.selects == "least" else np.maximum
                 better(product, added.reshape(product.shape), out=product)
             return
+        if worth and added is None and device == "cuda" and compares(s) and A.dtype == np.int64:
+            halves = [compressed(X, np.dtype(np.int32)) for X in (left, right)]
+            if not any(X is None for X in halves):
+                half = module(product).empty(product.shape, np.int32)
+                _multiply_each(bind(s, half.dtype, device=device, **options), half, *halves, False)
+                expanded(half, product.dtype, product)
+                return
         ops = bind(s, A.dtype, device=device, nonnegative=nonnegative, **options)
         if added is not None:
             product[...] = added.reshape(product.shape)

@@ -93,5 +93,26 @@ def narrowed(D: Array, dtype: np.dtype, out: Any = None) -> Any:
     return out
 
 
+def compares(s: Semiring) -> bool:
+    """Whether both operations return one of two operands by their order, so that any order-preserving map commutes."""
+    return {s.add.ufunc, s.mul.ufunc} == {np.minimum, np.maximum}
+
+
+def compressed(A: Array, dtype: np.dtype) -> Any:
+    """The same integers in a narrower dtype, its ends for the ends of theirs; None if another is not between those."""
+    out = narrowed(A, dtype)
+    return out if bool((expanded(out, A.dtype) == A).all()) else None
+
+
+def expanded(D: Array, dtype: np.dtype, out: Any = None) -> Any:
+    """The same integers in a wider dtype, its ends for the ends of theirs: in `out`, or new memory."""
+    few, many = np.iinfo(D.dtype), np.iinfo(dtype)
+    out = module(D).empty(D.shape, dtype) if out is None else out
+    out[...] = D
+    out[D == few.min] = many.min
+    out[D == few.max] = many.max
+    return out
+
+
 def _chunks(A: Array) -> Iterable[Any]:
     return dtypes.chunks(A.shape) if A.ndim else [(None,)]

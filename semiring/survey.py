@@ -122,7 +122,7 @@ def _survey_of(
 ) -> Survey:
     """What a look on the device found, if it belongs to the semiring."""
     _check_domain(A, math.nan if seen.nan else seen.least, seen.greatest, semiring, where, first)
-    risky = semiring.zero == -math.inf and seen.minus_zero
+    risky = -math.inf in (semiring.zero, semiring.one) and seen.minus_zero
     null = _null(A, seen.least, seen.greatest, semiring, first, seen.zeros, seen.missing) if null_undeclared else ()
     return Survey(seen.least, seen.greatest, not (seen.negative or risky), *null)
 
@@ -181,8 +181,8 @@ def _survey_on_host(
     nonnegative = least >= 0
     if not nonnegative and least == zero(semiring, A.dtype):
         nonnegative = all(not bool(((part < 0) & (part != least)).any()) for part in parts(A))
-    if nonnegative and semiring.zero == -math.inf and A.dtype.kind == "f":
-        # −0 is not below 0, but its bit pattern is below that of −∞, which the variants of max-plus rely on.
+    if nonnegative and -math.inf in (semiring.zero, semiring.one) and A.dtype.kind == "f":
+        # −0 is not below 0, but its bit pattern is below that of −∞, which variants over −∞ rely on.
         nonnegative = all(not bool((np.signbit(part) & (part == 0)).any()) for part in parts(A))
     return Survey(
         least, greatest, nonnegative, *(_null(A, least, greatest, semiring, first) if null_undeclared else ())

@@ -192,6 +192,10 @@ static int __viaddmax_s32(int a, int b, int c) { return max(a + b, c); }
 using Short = unsigned short;
 static unsigned __vminu2(unsigned a, unsigned b) { return emulated::halves<Short>([](Short a, Short b, Short) { return min(a, b); }, a, b); }
 static unsigned __vmaxu2(unsigned a, unsigned b) { return emulated::halves<Short>([](Short a, Short b, Short) { return max(a, b); }, a, b); }
+static unsigned __vmins2(unsigned a, unsigned b) { return emulated::halves<short>([](short a, short b, short) { return min(a, b); }, a, b); }
+static unsigned __vmaxs2(unsigned a, unsigned b) { return emulated::halves<short>([](short a, short b, short) { return max(a, b); }, a, b); }
+static unsigned __vimin3_s16x2(unsigned a, unsigned b, unsigned c) { return __vmins2(a, __vmins2(b, c)); }
+static unsigned __vimax3_s16x2(unsigned a, unsigned b, unsigned c) { return __vmaxs2(a, __vmaxs2(b, c)); }
 static unsigned __vimin3_u16x2(unsigned a, unsigned b, unsigned c) { return __vminu2(a, __vminu2(b, c)); }
 static unsigned __vimax3_u16x2(unsigned a, unsigned b, unsigned c) { return __vmaxu2(a, __vmaxu2(b, c)); }
 static unsigned __viaddmin_u16x2(unsigned a, unsigned b, unsigned c) {

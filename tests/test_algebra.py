@@ -245,6 +245,9 @@ def test_stars_are_sums_of_powers(a):
         ("max_min", [-math.inf, 5], True),
         ("min_plus", [-0.0, 1, math.inf], True),
         ("max_plus", [-0.0, 1, 3], False),
+        ("max_min", [-0.0, 1, 3], False),
+        ("min_max", [-0.0, 1, 3], False),
+        ("min_max", [0.0, 1, math.inf], True),
     ],
 )
 def test_survey_tells_whether_weights_are_nonnegative(name, entries, nonnegative):

@@ -57,6 +57,10 @@ KINDS = [
         kind("min_plus", "int64", True),
         kind("min_times", "float32"),
         kind("max_min", "int64"),
+        kind("max_min", "float32", True),
+        kind("min_max", "float32", True),
+        kind("max_min", "int16"),
+        kind("min_max", "int16"),
         kind("min_max", "float64"),
         kind("lor_land", "bool"),
         kind("log_plus", "float32"),
@@ -136,6 +140,26 @@ class TestProducts:
                 ops.multiply(tile, *views, accumulate=accumulate, unsplit=way != "split-K")
                 cases.same(case, np.array(c), cases.product(case, A, B, C if accumulate else None))
                 assert kept()
+
+    @pytest.mark.parametrize("name", ["max_min", "min_max"])
+    @pytest.mark.parametrize("dtype", ["int16", "float32"])
+    def test_the_greatest_of_least_entries_of_either_sign(self, cp, name, dtype):
+        """Two integers a word; bit patterns of floats where none is below 0, and −∞ among them."""
+        case = cases.Case(get(name), np.dtype(dtype))
+        kept = np.array([case.zero, case.one, 0, 3, 7], dtype)
+        values = np.append(kept, [-5, -32767] if dtype == "int16" else []).astype(dtype)
+        ops, rng = bound(case, True), np.random.default_rng(0)
+        assert ops.variant == ("packed" if dtype == "int16" else "nonnegative")
+        for m, k, n in ((3, 5, 4), (33, 40, 67)):
+            A, B, C = (rng.choice(values, shape) for shape in ((m, k), (k, n), (m, n)))
+            for accumulate in (False, True):
+                c = cp.asarray(C)
+                (ops.gemm if accumulate else ops.matmul)(c, cp.asarray(A), cp.asarray(B))
+                np.testing.assert_array_equal(np.array(c), cases.product(case, A, B, C if accumulate else None))
+        A = rng.choice(values, (37, 37))
+        D = cp.asarray(A)
+        ops.closure_batch(D[None], None)
+        np.testing.assert_array_equal(np.array(D), cases.closure(case, A))
 
     def test_rows_of_any_length(self, cp):
         """Large matrices are closed, large operands multiplied, in copies whose rows begin at multiples of 16 bytes."""

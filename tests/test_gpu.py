@@ -12,7 +12,7 @@ from compiling import compile_all
 
 import apsp
 from apsp import compare_sizes, schedules
-from semiring import DivergenceError, DomainError, DTypeError, ShapeError, eye, get, lu, matmul, power
+from semiring import DivergenceError, DomainError, DTypeError, ShapeError, eye, get, lu, matmul, power, product
 from semiring import backend as contract
 from semiring.backend import cuda_available
 from semiring.cuda import algebra, cards, compile
@@ -760,3 +760,62 @@ def test_batches_of_truth_values_go_to_the_device_and_back(per_thread, overwrite
     D = apsp.closure(A, "boolean", device="cuda", per_thread=per_thread, overwrite=overwrite)
     assert (D is A) is overwrite
     np.testing.assert_array_equal(D, expected)
+
+
+@pytest.mark.parametrize("name", ["min_plus", "max_plus", "max_min", "min_max"])
+@pytest.mark.parametrize("largest", [1000, 1 << 40])
+def test_closures_and_products_of_int64_that_int32_may_hold(cp, name, largest, monkeypatch):
+    """Computed in int32 where all fits, which tells nothing of itself: SciPy's distances, and NumPy's minima."""
+    s, n, rng = get(name), 300, np.random.default_rng(1)
+    case = cases.Case(s, np.dtype("int64"))
+    A = rng.integers(1, largest, (n, n)) * (-1 if name == "max_plus" else 1)
+    A[rng.random((n, n)) < 0.9] = case.zero
+    expected = A.copy()
+    np.fill_diagonal(expected, s.add.ufunc(expected.diagonal(), case.one))
+    for k in range(n):
+        through = s.mul.ufunc(expected[:, k, None], expected[k])
+        if s.lengths:  # which does not wrap around from the semiring's zero
+            through[(expected[:, k, None] == case.zero) | (expected[k] == case.zero)] = case.zero
+        expected = s.add.ufunc(expected, through)
+    for given in (A, cp.asarray(A)):
+        before = given.copy()
+        np.testing.assert_array_equal(cp.asnumpy(apsp.closure(given, s, null_value=None, device="cuda")), expected)
+        np.testing.assert_array_equal(cp.asnumpy(given), cp.asnumpy(before))
+    there = cp.asarray(A)
+    assert apsp.closure(there, s, null_value=None, overwrite=True) is there
+    np.testing.assert_array_equal(there.get(), expected)
+    monkeypatch.setitem(products.LENGTHS, "cuda", 0)
+    if not s.lengths:
+        C = matmul(cp.asarray(A), cp.asarray(A[:, :200]), s)
+        cases.check_product(case, A, A[:, :200], C.get())
+        A[3, 4] = np.iinfo(np.int32).max  # an end of int32, which stands for none of int64
+        C = matmul(cp.asarray(A), cp.asarray(A[:, :200]), s)
+        cases.check_product(case, A, A[:, :200], C.get())
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_many_small_matrices_of_truth_values_are_closed_together(cp, overwrite):
+    A = np.random.default_rng(4).random((200, 33, 33)) < 0.04
+    expected = np.stack([cases.closure(cases.Case(get("lor_land"), A.dtype), one) for one in A[::40]])
+    for given in (A.copy(), cp.asarray(A), cp.asarray(A).transpose(0, 2, 1)):
+        D = apsp.closure(given, "boolean", device="cuda", overwrite=overwrite)
+        assert (D is given) is overwrite
+        found = cp.asnumpy(D if given.flags.c_contiguous else D.transpose(0, 2, 1))
+        np.testing.assert_array_equal(found[::40], expected)
+        if not overwrite:
+            np.testing.assert_array_equal(
+                cp.asnumpy(given if given.flags.c_contiguous else given.transpose(0, 2, 1)), A
+            )
+
+
+@pytest.mark.parametrize("name", ["max_min", "min_max"])
+def test_negative_zeros_are_zeros_beside_infinities(cp, name):
+    """The pattern of −0 is below that of −∞."""
+    s, rng = get(name), np.random.default_rng(2)
+    A = rng.choice(np.array([-0.0, 0.0, 1, 2, np.inf, -np.inf], "f4"), (70, 70))
+    expected = A.copy()
+    np.fill_diagonal(expected, s.one)
+    for k in range(70):
+        expected = s.add.ufunc(expected, s.mul.ufunc(expected[:, k, None], expected[k]))
+    np.testing.assert_array_equal(apsp.closure(cp.asarray(A), s, null_value=None).get(), expected)
+    cases.check_product(cases.Case(s, A.dtype), A, A, matmul(cp.asarray(A), cp.asarray(A), s).get())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import cases
 import common
 import numpy as np
 import probe
+from device import cp, milliseconds
 
 import semiring
 from apsp import closure
@@ -48,7 +49,7 @@ def tasks(device: str) -> Iterator[Task]:
             case = cases.Case(s, np.dtype(dtype))
             for verb, n in [("closure", n) for n in sizes] + [("product", n) for n in sizes]:
                 yield _task(device, case, verb, n)
-            for verb in ("batch", "power", *["lu"] * (s.add.name == "plus" and device != "cpu")):
+            for verb in ("batch", "power", *["lu"] * (s.name == "plus_times")):
                 yield _task(device, case, verb, sizes[min(1, len(sizes) - 1)])
 
 
@@ -74,9 +75,10 @@ def _measure(name: str, device: str, case: cases.Case, verb: str, n: int) -> Fig
 def _call(device: str, case: cases.Case, verb: str, n: int) -> tuple[Callable[[], Any], Callable[[], None], float]:
     """The call by which people ask, a check of its result, and how many pairs it computes."""
     s, options = case.semiring, {"threads": 1} if device == "cpu" else {}
-    there = (lambda X: X) if device == "cpu" else _cupy().asarray
+    there = np.asarray if device == "cpu" else cp.asarray
     if verb == "product":
-        A, B = (cases.random_matrix(case, (n, n), seed, density=0.9) for seed in (n, n + 1))
+        A = _random(case, (n, n), n, density=0.3)
+        B = A[::-1].copy()
         X, Y = there(A), there(B)
 
         def call() -> Any:
@@ -85,14 +87,14 @@ def _call(device: str, case: cases.Case, verb: str, n: int) -> tuple[Callable[[]
         return call, lambda: cases.check_product(case, A, B, call()), n**3
     if verb == "batch":
         count, m = BATCH[device]
-        A = np.stack([cases.random_matrix(case, (m, m), seed, density=0.3) for seed in range(count)])
+        A = np.stack([_random(case, (m, m), seed, density=0.3) for seed in range(count)])
         X = there(A)
 
         def call():
             return closure(X, s, null_value=None, **options)
 
         return call, lambda: _check_closure(case, A[-1], cases._host(call()[-1])), count * m**3
-    A = cases.random_matrix(case, (n, n), n, density=0.3)
+    A = _random(case, (n, n), n, density=0.3)
     X = there(A)
     if verb == "closure":
 
@@ -108,7 +110,7 @@ def _call(device: str, case: cases.Case, verb: str, n: int) -> tuple[Callable[[]
         return call, lambda: cases.check_product(case, *[semiring.power(X, 2, s)] * 2, call()), 2 * n**3
 
     def call():
-        return semiring.lu(X, s)
+        return semiring.lu(X)
 
     return call, lambda: None, n**3 / 3
 
@@ -131,15 +133,12 @@ def _seconds(call: Callable[[], Any], device: str) -> float:
     """Of one thread's own time on the CPU; on a GPU by events, from the call on."""
     if device == "cpu":
         return common.best(call, clock=time.thread_time, seconds=0.05)
-    from device import milliseconds
-
     return milliseconds(call, repeats=1 if common.quick() else 5, launching=True, of=min) / 1e3
 
 
-def _cupy() -> Any:
-    import cupy
-
-    return cupy
+@lru_cache(maxsize=8)
+def _random(case: cases.Case, shape: tuple[int, ...], seed: int, *, density: float) -> np.ndarray:
+    return cases.random_matrix(case, shape, seed, density=density)
 
 
 def _registers(device: str) -> float:

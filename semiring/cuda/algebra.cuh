@@ -103,6 +103,8 @@ __device__ inline void outer_products(Word (&c)[tm][tn], const Word (&a)[2][tm],
 
 template <class A, class T = typename A::T> struct MinPlusNonnegative;
 template <class A, class T = typename A::T> struct MaxPlusNonnegative;
+template <class A, class T = typename A::T> struct MaxMin;
+template <class A, class T = typename A::T> struct MinMax;
 template <class A, class T = typename A::T> struct MinTimes;
 template <class A, class T = typename A::T> struct MaxTimes;
 
@@ -120,6 +122,24 @@ template <class A>
 struct MaxPlusNonnegative<A, float> : General<A> {
     static __device__ void step(float& c, float a0, float b0, float a1, float b1) {
         c = __int_as_float(__vimax3_s32(__float_as_int(c), __float_as_int(a0 + b0), __float_as_int(a1 + b1)));
+    }
+};
+
+// The same for the greatest of smaller ones and the least of greater ones, whose ⊕ takes two operands in one instruction.
+template <class A>
+struct MaxMin<A, float> : General<A> {
+    static constexpr bool star_is_one = true;
+    static __device__ void step(float& c, float a0, float b0, float a1, float b1) {
+        const int first = min(__float_as_int(a0), __float_as_int(b0)), second = min(__float_as_int(a1), __float_as_int(b1));
+        c = __int_as_float(__vimax3_s32(__float_as_int(c), first, second));
+    }
+};
+template <class A>
+struct MinMax<A, float> : General<A> {
+    static constexpr bool star_is_one = true;
+    static __device__ void step(float& c, float a0, float b0, float a1, float b1) {
+        const int first = max(__float_as_int(a0), __float_as_int(b0)), second = max(__float_as_int(a1), __float_as_int(b1));
+        c = __int_as_float(__vimin3_s32(__float_as_int(c), first, second));
     }
 };
 
@@ -254,4 +274,42 @@ struct MaxPlusNonnegative<A, short> : General<A> {
 
     // All ones in a half whose highest bit is set.
     static __device__ Word negative(Word b) { return (b >> 15 & 0x10001u) * 0xffffu; }
+};
+
+// Entries of 16 bits and either sign, two columns to a word.
+template <class A>
+struct Halves : General<A> {
+    using Word = unsigned;
+    static constexpr int lanes = 2;
+    static constexpr bool direct = false, star_is_one = true;
+
+    static __device__ Word spread(short a) { return 0x10001u * (unsigned short)a; }
+    static __device__ Word gather(const short* b, int second) {
+        return (unsigned short)b[0] | unsigned((unsigned short)b[second]) << 16;
+    }
+    static __device__ Word nothing() { return spread(short(A::zero())); }
+    static __device__ int lane(Word c, int i) { return short(c >> (16 * i)); }
+    static __device__ Word operand(Word c) { return c; }
+};
+template <class A>
+struct MaxMin<A, short> : Halves<A> {
+    static __device__ unsigned stored(unsigned c) { return __vmaxs2(c, Halves<A>::nothing()); }  // moved, as above
+    static __device__ unsigned merge(unsigned was, unsigned c) { return __vmaxs2(was, c); }
+    static __device__ void step(unsigned& c, unsigned a0, unsigned b0, unsigned a1, unsigned b1) {
+        c = __vimax3_s16x2(c, __vmins2(a0, b0), __vmins2(a1, b1));
+    }
+    static __device__ void other_step(unsigned& c, unsigned a0, unsigned b0, unsigned a1, unsigned b1, int) {
+        step(c, a0, b0, a1, b1);
+    }
+};
+template <class A>
+struct MinMax<A, short> : Halves<A> {
+    static __device__ unsigned stored(unsigned c) { return __vmins2(c, Halves<A>::nothing()); }
+    static __device__ unsigned merge(unsigned was, unsigned c) { return __vmins2(was, c); }
+    static __device__ void step(unsigned& c, unsigned a0, unsigned b0, unsigned a1, unsigned b1) {
+        c = __vimin3_s16x2(c, __vmaxs2(a0, b0), __vmaxs2(a1, b1));
+    }
+    static __device__ void other_step(unsigned& c, unsigned a0, unsigned b0, unsigned a1, unsigned b1, int) {
+        step(c, a0, b0, a1, b1);
+    }
 };

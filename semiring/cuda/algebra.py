@@ -24,9 +24,11 @@ _TYPES = {
 
 
 @lru_cache(maxsize=256)
-def variant_of(semiring: Semiring, dtype: np.dtype, *, nonnegative: bool) -> Variant | None:
-    """The faster step that the data permits, if the semiring declares one for this dtype."""
-    return next((v for v in semiring.variants if dtype.name in v.dtypes and (nonnegative or not v.nonnegative)), None)
+def variant_of(semiring: Semiring, dtype: np.dtype, *, nonnegative: bool, arch: str = "sm_90") -> Variant | None:
+    """The faster step that the data and the architecture permit, if the semiring declares one for this dtype."""
+    generation = int("".join(filter(str.isdigit, arch)))
+    fitting = (v for v in semiring.variants if dtype.name in v.dtypes and v.generation <= generation)
+    return next((v for v in fitting if nonnegative or not v.nonnegative), None)
 
 
 def text(semiring: Semiring, dtype: np.dtype, variant: Variant | None = None) -> str:

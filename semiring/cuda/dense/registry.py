@@ -60,8 +60,8 @@ class Kernels:
 
     @cached_property
     def variant(self) -> Variant | None:
-        """The faster step that the data permits."""
-        return algebra.variant_of(self.semiring, self.dtype, nonnegative=self.nonnegative)
+        """The faster step that the data and the architecture permit."""
+        return algebra.variant_of(self.semiring, self.dtype, nonnegative=self.nonnegative, arch=self.arch)
 
     @cached_property
     def kind(self) -> str:

@@ -19,7 +19,7 @@ def translation_units(
     semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool = False
 ) -> Iterator[tuple[str, str]]:
     """Every translation unit that the verbs of a semiring may use on an architecture, each with a name."""
-    variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative)
+    variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative, arch=arch)
     text = algebra.text(semiring, dtype, variant)
     kind = tiles.kind(semiring, dtype, variant)
     for entries in pivots(kind, dtype.itemsize, arch):
@@ -45,7 +45,7 @@ def translation_units(
 
 def one_lane(semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool) -> Variant | None:
     """The faster step that the data permits, if its words are single entries: those have witnesses."""
-    variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative)
+    variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative, arch=arch)
     return variant if tiles.table(arch, tiles.kind(semiring, dtype, variant), dtype)[0].lanes == 1 else None
 
 

@@ -118,6 +118,7 @@ def table(arch: str, kind: str, dtype: np.dtype) -> tuple[Tile, ...]:
     """
     names = [f"{kind}/{dtype.name}", f"{kind}/{dtype.itemsize}"]
     # A packed step needs packed tiles; any other may use those of plain steps.
+    names += [f"nonnegative/{dtype.itemsize}"] if kind == "packed" else []
     names += [f"plain/{dtype.itemsize}"] if kind != "other" else []
     return tuple(Tile(**row) for row in cards.lookup("products", (*names, "other"), arch))
 
