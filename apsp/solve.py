@@ -37,7 +37,7 @@ from .wants import Request
 #: Vertices up to which batches of truth values are closed as ordinals, on a GPU.
 ORDINALS = 1024
 #: Vertices from which on int64 is worth being copied to int32, on a GPU.
-INT32 = 256
+INT32 = 1536
 
 
 @dataclass(frozen=True)

@@ -131,20 +131,22 @@ def ratios(document: dict[str, Any] | None) -> dict[str, float]:
 
 
 def machine(device: str) -> str:
-    """The kind of machine: the GPU, or the level of the processor's code and how many threads."""
+    """The kind of machine: the GPU's name, or the processor's, the level of its vectors and how many threads."""
     from apsp.cli.machine import describe
+    from semiring.cpu.features import level
     from semiring.cpu.processors import default_threads
 
-    known = dict(describe())
-    return known["GPU"] if device == "cuda" else f"{known['processor']}, {default_threads()} threads"
+    known = {key: value.partition(",")[0] for key, value in describe()}
+    return known["GPU"] if device == "cuda" else f"{known['processor']}, {level()}, {default_threads()} threads"
 
 
 def newest(kind: str) -> dict[str, Any] | None:
-    """The last ledger of a kind of machine; what was kept here, before what was published."""
+    """The last figure of each name on this kind of machine: of what is published, and of what was kept here since."""
     kept = sorted(KEPT.glob(f"{slug(kind)}-*.json"), key=lambda path: path.stat().st_mtime)
     published = PUBLISHED / f"{slug(kind)}.json"
-    path = kept[-1] if kept else published
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    ledgers = [json.loads(path.read_text(encoding="utf-8")) for path in (published, *kept) if path.exists()]
+    known = {x["name"]: x for ledger in ledgers for x in ledger["figures"]}
+    return {**ledgers[-1], "figures": [*known.values()]} if ledgers else None
 
 
 def slug(kind: str) -> str:

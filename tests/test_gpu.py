@@ -12,11 +12,12 @@ from compiling import compile_all
 
 import apsp
 from apsp import compare_sizes, schedules
-from semiring import DivergenceError, DomainError, DTypeError, ShapeError, eye, get, lu, matmul, power, product
+from semiring import DivergenceError, DomainError, DTypeError, ShapeError, eye, get, lu, matmul, power
 from semiring import backend as contract
 from semiring.backend import cuda_available
 from semiring.cuda import algebra, cards, compile
 from semiring.cuda.dense import backend, matrix, panels, sources, tiles
+from semiring.product import LENGTHS
 
 pytestmark = pytest.mark.gpu
 
@@ -767,6 +768,7 @@ def test_batches_of_truth_values_go_to_the_device_and_back(per_thread, overwrite
 def test_closures_and_products_of_int64_that_int32_may_hold(cp, name, largest, monkeypatch):
     """Computed in int32 where all fits, which tells nothing of itself: SciPy's distances, and NumPy's minima."""
     s, n, rng = get(name), 300, np.random.default_rng(1)
+    monkeypatch.setattr("apsp.solve.INT32", 2)
     case = cases.Case(s, np.dtype("int64"))
     A = rng.integers(1, largest, (n, n)) * (-1 if name == "max_plus" else 1)
     A[rng.random((n, n)) < 0.9] = case.zero
@@ -784,7 +786,7 @@ def test_closures_and_products_of_int64_that_int32_may_hold(cp, name, largest, m
     there = cp.asarray(A)
     assert apsp.closure(there, s, null_value=None, overwrite=True) is there
     np.testing.assert_array_equal(there.get(), expected)
-    monkeypatch.setitem(products.LENGTHS, "cuda", 0)
+    monkeypatch.setitem(LENGTHS, "cuda", 0)
     if not s.lengths:
         C = matmul(cp.asarray(A), cp.asarray(A[:, :200]), s)
         cases.check_product(case, A, A[:, :200], C.get())
