@@ -625,6 +625,8 @@ class Adjoint:
         away = len(weights) and (weights.min() > 0 if semiring.add.selects == "least" else weights.max() < 0)
         self._away = semiring.lengths and not self._slack and bool(away)
         self._cancels = rounds(self.kind) and semiring.lengths and (worse or semiring.add.selects == "greatest")
+        for worker in range(threads):  # before rows take what was free
+            self._workspace(worker)
 
     def _whole(self, semiring: Semiring) -> bool:
         """Whether sums along walks are integers that floats hold, so that nothing is rounded."""
@@ -668,6 +670,8 @@ class Adjoint:
             self._open = self._sums()
         ends = [*range(CHUNK - self._rows % CHUNK, len(D), CHUNK), len(D)] if len(D) else []
         pieces = list(zip([0, *ends], ends, strict=False))
+        fresh = max(0, len(pieces) - 1 - len(self._spare))
+        require(fresh * 8 * (2 * self.n + len(self.heads)), where=self.where, hint="Take fewer sources.")
         parts = [self._open, *(self._spare.pop() if self._spare else self._sums() for _ in pieces[1:])]
         arguments = self._input(D, sources)
         self._code()  # compiled once, and not by each thread
