@@ -131,7 +131,7 @@ class Estimate:
 
     Attributes
     ----------
-    engine : {"dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "united"}
+    engine : {"dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "spanning", "united"}
     pairs : int
         The operations for all that is wanted, one ⊕ with one ⊗ each; of searches, the arcs.
     bytes : int

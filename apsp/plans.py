@@ -51,11 +51,11 @@ class Plan:
         has a second closure, of integers that saturate, in a wider dtype.
         Over ranks on the host that of all ranks of a machine; over GPUs, that of the fullest.
     engine : str
-        "dense", "elimination", "searches", "scipy", "hops", "essential", "levels" or "united"; "streamed" for a dense
-        closure within limits of memory, with a checkpoint or an output; "ranks" for one over several GPUs, "shared"
-        for an elimination over them. Of "united", `n` is the number of strongly connected components. `schedule` is
-        that of the dense closure, "elimination", or the kind of search; of an elimination, `seconds` and `pairs` are
-        those until the first distance.
+        "dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "spanning" or "united"; "streamed"
+        for a dense closure within limits of memory, with a checkpoint or an output; "ranks" for one over several GPUs,
+        "shared" for an elimination over them. Of "united", `n` is the number of strongly connected components.
+        `schedule` is that of the dense closure, "elimination", or the kind of search; of an elimination, `seconds` and
+        `pairs` are those until the first distance.
     considered : tuple of Estimate
         The estimate of each engine considered, for all distances wanted.
     grid : str

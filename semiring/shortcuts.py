@@ -1,4 +1,4 @@
-"""What closes some dense matrices in less than n³: few arcs that matter on a GPU, or distances of few units."""
+"""What closes some dense matrices in less than n³: few arcs that matter, few distances, a spanning tree."""
 
 from __future__ import annotations
 
@@ -19,6 +19,13 @@ def best_arcs(A: Array, semiring: Semiring, count: int, rows: np.ndarray | None 
     from .cuda.sparse.thinning import Listed
 
     return Listed(A, semiring, count, rows)
+
+
+def bottlenecks(A: Array, semiring: Semiring, out: Array, threads: int) -> None:
+    """out ← A*, of a symmetric matrix over (max, min) or (min, max); see `semiring.cpu.dense.spanning.close`."""
+    from .cpu.dense.spanning import close
+
+    close(A, semiring, out, threads)
 
 
 def levels(A: Array, semiring: Semiring) -> Levels:

@@ -43,7 +43,7 @@ class Engine(ABC):
 
     Attributes
     ----------
-    name : {"dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "united"}
+    name : {"dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "spanning", "united"}
     shape : (int, int)
     dtype : numpy.dtype
     all_pairs : Engine

@@ -383,7 +383,8 @@ def shortest_paths(
         no sum is too large; others are float64.
     schedule, block, device, callback, threads
         As in `closure`. A schedule or a block is one of the dense closure's.
-    engine : {"auto", "dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "united"}
+    engine : {"auto", "dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "spanning",
+        "united"}
         What answers: a matrix of all distances; the elimination of a sparse graph, from which rows and single
         distances are computed when asked for (docs/sparse.md); searches by weight from 32 sources at a time; SciPy's
         searches from each source; where all edges weigh the same, breadth-first searches from hundreds of sources at a

@@ -183,7 +183,7 @@ def semiring_closure(A: np.ndarray, s: str, schedule: str) -> Any:
 
 def _paths(draw: Draw, scale: float) -> Call:
     A, paths = _matrix(draw, _size(draw, scale, 400, 800, 1200)), draw.chance(50)
-    engine = draw.pick(("auto", "dense", "essential", "levels"))
+    engine = draw.pick(("auto", "dense", "essential", "levels", "spanning"))
     draw.note(engine=engine, paths=paths)
 
     def call() -> Any:

@@ -1,0 +1,76 @@
+"""Symmetric matrices over (max, min) and (min, max): a spanning tree has all bottlenecks, in n² in place of n³.
+
+See `semiring.shortcuts.bottlenecks`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from semiring import shortcuts
+from semiring.backend import bind
+from semiring.bits import BitMatrix
+from semiring.saturation import compares
+from semiring.types import Array
+
+from ..estimates import Estimate
+from .base import Engine, Kind, offer
+from .essential import filled
+
+if TYPE_CHECKING:
+    from ..plans import Plan
+    from ..question import Question
+
+#: Seconds of an entry: of the look at both halves, and of the tree; and of a row that is written, a thread.
+_LOOKED, _GROWN, _WRITTEN = 0.5e-9, 1.2e-9, 1.2e-9
+
+
+def _suits(question: Question) -> bool:
+    """Whether such a matrix may be symmetric, from what is known without looking at it."""
+    wants = question.wants
+    if wants.packed or wants.partial or wants.overwrite or isinstance(question.source, int) or question.listed:
+        return False
+    A = question.problem.matrix
+    dense = not question.problem.batch and not isinstance(A, BitMatrix) and isinstance(A, np.ndarray)
+    return dense and compares(question.semiring)
+
+
+def symmetric(question: Question) -> bool:
+    """Whether the matrix is one, bit for bit off its diagonal too."""
+    if not _suits(question):
+        return False
+    ops = bind(question.semiring, question.dtype, device="cpu", **question.wants.options)
+    return ops.symmetric(question.problem.matrix)
+
+
+def _refuses(question: Question) -> str:
+    return "" if question.once(symmetric) else "closes symmetric matrices over (max, min) and (min, max)"
+
+
+def _looks(question: Question) -> float:
+    return _LOOKED * question.n**2 if _suits(question) else np.inf
+
+
+def _estimate(question: Question) -> Estimate:
+    n = question.n
+    seconds = (_LOOKED + _GROWN + _WRITTEN / question.threads) * n * n
+    taken = Estimate("spanning", 2 * n * n, 24 * n, seconds, seconds, 0.0)
+    return offer(question, taken, "spanning tree", table=n * n * question.dtype.itemsize)
+
+
+def _open(question: Question, plan: Plan) -> Engine:
+    return filled(question, plan, lambda: _closed(question))
+
+
+def _closed(question: Question) -> Array:
+    A, report = question.problem.matrix, question.wants.callback
+    D = np.empty(A.shape, A.dtype)
+    shortcuts.bottlenecks(A, question.semiring, D, question.threads)
+    if report:
+        report(question.n, question.n)
+    return D
+
+
+ENGINE = Kind("spanning", _estimate, _open, refuses=_refuses, looks=_looks, matrices=True, large=True)
