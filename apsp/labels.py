@@ -44,6 +44,10 @@ class Labels(Sequence[Label]):
         self._what = what
         if isinstance(names, Labels):
             names = names._names
+        if isinstance(names, np.ndarray) and names.dtype.kind == "i" and names.ndim == 1 and len(names) > 1:
+            if bool((names[1:] > names[:-1]).all()):  # distinct, and in order
+                self._names = _ascending(names)
+                return
         if isinstance(names, np.ndarray):
             names = names.tolist()
         self._names: range | tuple[Label, ...] = names if isinstance(names, range) else _as_range(tuple(names))
@@ -251,6 +255,12 @@ class Labels(Sequence[Label]):
         raise VertexError(f"{self._what}: labels must be distinct, got {came(first)} twice.")
 
 
+def _ascending(names: np.ndarray) -> range | tuple[Label, ...]:
+    """Ascending integers as names: a range where none is left out."""
+    first, last = int(names[0]), int(names[-1])
+    return range(first, last + 1) if last - first == len(names) - 1 else tuple(names.tolist())
+
+
 def _as_range(names: tuple[Label, ...]) -> range | tuple[Label, ...]:
     """The names as a range where they are consecutive integers."""
     if not names:
@@ -305,6 +315,17 @@ def _integers(labels: list[Label] | np.ndarray) -> np.ndarray | None:
     return array if array.dtype.kind in "iu" and (array is labels or array.ndim == 1) else None
 
 
+def _distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct ones of integers, ascending, and the position of each among them."""
+    least, span = int(values.min()), int(values.max()) - int(values.min()) + 1
+    if span > 4 * len(values):
+        found, index = np.unique(values, return_inverse=True)
+        return found, index.reshape(-1).astype(np.int64, copy=False)
+    shifted, there = values - least, np.zeros(span, np.bool_)
+    there[shifted] = True
+    return np.flatnonzero(there) + least, (np.cumsum(there) - 1)[shifted]
+
+
 def number_pairs(pairs: Iterable[tuple[Label, Label]]) -> tuple[Labels, np.ndarray, np.ndarray]:
     """Labels, rows and cols of labelled edges; vertices sorted if labels compare, else in the order of the edges."""
     edges = list(pairs)
@@ -312,7 +333,11 @@ def number_pairs(pairs: Iterable[tuple[Label, Label]]) -> tuple[Labels, np.ndarr
 
 
 def number_ends(tails: Sequence[Label], heads: Sequence[Label]) -> tuple[Labels, np.ndarray, np.ndarray]:
-    """`number_pairs` of edges by their tails and their heads; each end is looked up once."""
+    """`number_pairs` of edges by their tails and their heads; each end is looked up once, arrays of integers together."""
+    if all(isinstance(side, np.ndarray) and side.dtype.kind == "i" for side in (tails, heads)) and len(tails):
+        values, ends = _distinct(np.concatenate((tails, heads)).astype(np.int64, copy=False))
+        rows, cols = np.split(ends, [len(tails)])
+        return Labels(values), rows, cols
     met: defaultdict[Label, int] = defaultdict(count().__next__)
     try:
         ends = np.fromiter(map(met.__getitem__, chain(tails, heads)), np.int64, len(tails) + len(heads))

@@ -20,7 +20,7 @@ from apsp import closure, shortest_paths, transitive_closure
 from apsp.graph import Graph, compressed
 from apsp.graph.entries import present
 from apsp.inputs import as_graph
-from apsp.labels import Labels
+from apsp.labels import Labels, number_ends, number_pairs
 from semiring import Op, catalog
 from semiring.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
 
@@ -733,3 +733,22 @@ def test_few_rows_of_a_csr_matrix_are_those_of_a_list(semiring):
             shortest_paths(A, semiring, sources=[0, 3]).distances,
             shortest_paths(listed, semiring, sources=[0, 3], engine="dense").distances,
         )
+
+
+@pytest.mark.parametrize("kind", ["i1", "i4", "i8", "list"])
+@pytest.mark.parametrize("ends", [[(0, 1), (1, 2)], [(7, 5), (5, 9)], [(-3, 100), (4, -3)], [(2**62, -(2**62)), (3, 3)]])
+def test_arrays_of_integers_are_numbered_as_their_numbers(kind, ends):
+    """Ascending, a range where none is left out; the same objects as from a list."""
+    if kind in ("i1", "i4") and max(map(abs, sum(ends, ()))) > 100:
+        return
+    tails, heads = zip(*ends, strict=True)
+    expected = number_pairs(ends)
+    sides = (list(side) if kind == "list" else np.array(side, kind) for side in (tails, heads))
+    labels, rows, cols = number_ends(*sides)
+    assert list(labels) == list(expected[0]) == sorted({*tails, *heads})
+    assert [type(name) for name in labels] == [int] * len(labels)
+    assert [labels[i] for i in rows] == list(tails)
+    assert [labels[j] for j in cols] == list(heads)
+    assert (rows.dtype, cols.dtype) == (np.int64, np.int64)
+    assert [labels.position(name) for name in labels] == list(range(len(labels)))
+    assert labels.positions(np.array(tails)).tolist() == rows.tolist()

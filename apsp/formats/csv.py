@@ -80,6 +80,7 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
                 lambda index: cells.column(index, skipped),
                 lambda row: start + 1 + skipped + row,
                 distinct=lambda indices: cells.distinct(indices, skipped),
+                integers=lambda indices: cells.integers(indices, skipped),
             )
             return _graph(table, reading)
     rows = list(csv_rows(source, _marked(text, delimiter), delimiter))

@@ -25,6 +25,8 @@ _BLANK[[*range(9, 14), *range(28, 33)]] = True
 #: Words of 8 bytes that a field may have to be compared by them; the lowest bytes of a word, so many; any odd number.
 _WORDS, _LOW, _ODD = 4, np.array([2 ** (8 * k) - 1 for k in range(9)], np.uint64), np.uint64(0x9E3779B97F4A7C15)
 
+#: Digits that int64 holds whatever they are.
+_DIGITS = 18
 #: Of so many fields at most so many may differ: else there are too many different ones.
 _SAMPLE, _MOST = 4096, 0.97
 
@@ -54,6 +56,9 @@ class Table:
     distinct : callable
         `distinct(indices)`: the different fields of some columns, and for each column which of them a row has; None
         where there is no short way to them.
+    integers : callable
+        `integers(indices)`: the numbers of some columns, int64, a row a column; None where not all are integers from 0
+        on, or there is no short way to them.
     """
 
     source: Source
@@ -63,6 +68,7 @@ class Table:
     line: Callable[[int], int]
     unquoted: Callable[[Sequence[str]], Sequence[str]] = lambda fields: fields
     distinct: Callable[[Sequence[int]], tuple[list[str], np.ndarray] | None] = lambda indices: None
+    integers: Callable[[Sequence[int]], np.ndarray | None] = lambda indices: None
 
     def edges(self, reading: Reading) -> Graph:
         """A row an edge. Names are integers where all look like integers and none is quoted."""
@@ -77,8 +83,11 @@ class Table:
         guessed = self.header is not None and reading.columns is None
         if guessed and not reading.named:
             self._require_no_number(chosen[:2], refuse)
-        distinct = self.distinct(chosen[:2])
-        if distinct is None or "" in distinct[0]:
+        whole = self.integers(chosen[:2])
+        distinct = self.distinct(chosen[:2]) if whole is None else None
+        if whole is not None:
+            ends = []
+        elif distinct is None or "" in distinct[0]:
             ends = [self.column(end) for end in chosen[:2]]
             for fields in ends:
                 if "" in fields:
@@ -87,7 +96,9 @@ class Table:
         else:
             ends = [distinct[0], []]
         weights = None if chosen.weight is None else self._weights(chosen.weight, reading)
-        if all(map(integral, ends)):
+        if whole is not None:
+            labels, rows, cols = number_ends(*whole)
+        elif all(map(integral, ends)):
             labels, rows, cols = number_ends(*(list(map(int, fields)) for fields in ends))
         else:
             self._require_vertices(chosen[:2], ends)
@@ -175,6 +186,9 @@ class Table:
         return any(all(as_number(field) is not None for field in self.column(k)) for k in words)
 
     def _weights(self, index: int, reading: Reading) -> np.ndarray:
+        whole = self.integers([index])
+        if whole is not None:
+            return whole[0]
         distinct = self.distinct([index])
         if distinct is not None:
             values, wrong = numbers(distinct[0])
@@ -242,14 +256,40 @@ class Cells:
         """The fields of a column, from row `first` on."""
         return self._columns[index][first:]
 
+    def _spans(self, indices: Sequence[int], first: int) -> tuple[np.ndarray, np.ndarray]:
+        """Where the fields of columns begin and end, column after column."""
+        before = np.concatenate(([-1], self.stops.ravel()[:-1])).reshape(self.stops.shape)
+        begins, stops = (x[first:, indices].T.ravel() for x in (before + 1, self.stops))
+        return begins, stops
+
+    def integers(self, indices: Sequence[int], first: int) -> np.ndarray | None:
+        """The numbers of columns from row `first` on, int64, shape (indices, rows).
+
+        None where one is not written as an integer from 0 on is, by digits of which the first is 0 in 0 alone, or has
+        more than 18 of them.
+        """
+        begins, stops = self._spans(indices, first)
+        lengths = stops - begins
+        if self.strip or not len(lengths) or lengths.min() < 1 or lengths.max() > _DIGITS:
+            return None
+        if ((self.data[begins] == ord("0")) & (lengths > 1)).any():
+            return None
+        values = np.zeros(len(lengths), np.int64)
+        for k in range(int(lengths.max())):  # the last digit first
+            there = slice(None) if k < lengths.min() else np.flatnonzero(lengths > k)
+            digits = self.data[stops[there] - 1 - k] - np.uint8(ord("0"))
+            if digits.max() > 9:
+                return None
+            values[there] += digits.astype(np.int64) * 10**k
+        return values.reshape(len(indices), -1)
+
     def distinct(self, indices: Sequence[int], first: int) -> tuple[list[str], np.ndarray] | None:
         """The different fields of columns from row `first` on, and which of them each is, shape (indices, rows).
 
         Fields are compared as words of 8 bytes, and found by sorting one number made of these. None where fields have
         more words than is worth it, or blanks around them, or where nearly all of them differ.
         """
-        before = np.concatenate(([-1], self.stops.ravel()[:-1])).reshape(self.stops.shape)
-        begins, stops = (x[first:, indices].T.ravel() for x in (before + 1, self.stops))
+        begins, stops = self._spans(indices, first)
         lengths = stops - begins
         longest = int(lengths.max(initial=0))
         if self.strip or longest > 8 * _WORDS or not len(lengths):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -82,9 +83,14 @@ class _Table:
         self.names: list[Any] = list(frame.columns)
         self.height = len(frame)
         index = nw.maybe_get_index(frame)
-        self.index: list[Any] | None = None if index is None else list(index)
+        self._index = index
         #: Whether the index was counted by the library, and says nothing.
         self.counted = index is not None and type(index).__name__ == "RangeIndex"
+
+    @cached_property
+    def index(self) -> list[Any] | None:
+        """What rows are called; None in a library whose rows have no names."""
+        return None if self._index is None else list(self._index)
 
     @property
     def names_ends(self) -> bool:
@@ -93,6 +99,8 @@ class _Table:
 
     def matrix(self) -> Graph | None:
         """The labelled matrix that a wide table is; None where it is none."""
+        if len(self.columns) - self.height not in (0, 1):
+            return None
         columns, names, rows = self.columns, self.names, self.index
         if rows is None and len(columns) == self.height + 1 and not columns[0].dtype.is_numeric():
             columns, names, rows = columns[1:], names[1:], columns[0].to_list()  # Polars and Arrow keep row labels so
@@ -131,7 +139,9 @@ class _Table:
         chosen = choose(self.names, reading, refuse, passed=which, numeric=self._is_numeric)
         for end in chosen[:2]:
             self._require_complete(end, "a vertex must have a name")
-        labels, rows, cols = number_ends(*(self.columns[end].to_list() for end in chosen[:2]))
+        ends = [self.columns[end] for end in chosen[:2]]
+        whole = all(column.dtype.is_signed_integer() for column in ends)
+        labels, rows, cols = number_ends(*(x.to_numpy() if whole else x.to_list() for x in ends))
         weights = None
         if chosen.weight is not None:
             column, name = self.columns[chosen.weight], self.names[chosen.weight]
