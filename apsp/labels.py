@@ -44,10 +44,9 @@ class Labels(Sequence[Label]):
         self._what = what
         if isinstance(names, Labels):
             names = names._names
-        if isinstance(names, np.ndarray) and names.dtype.kind == "i" and names.ndim == 1 and len(names) > 1:
-            if bool((names[1:] > names[:-1]).all()):  # distinct, and in order
-                self._names = _ascending(names)
-                return
+        if isinstance(names, np.ndarray) and _ascends(names):
+            self._names = _ascending(names)
+            return
         if isinstance(names, np.ndarray):
             names = names.tolist()
         self._names: range | tuple[Label, ...] = names if isinstance(names, range) else _as_range(tuple(names))
@@ -255,6 +254,11 @@ class Labels(Sequence[Label]):
         raise VertexError(f"{self._what}: labels must be distinct, got {came(first)} twice.")
 
 
+def _ascends(names: np.ndarray) -> bool:
+    """Whether names are integers in ascending order, and so distinct."""
+    return names.dtype.kind == "i" and names.ndim == 1 and len(names) > 1 and bool((names[1:] > names[:-1]).all())
+
+
 def _ascending(names: np.ndarray) -> range | tuple[Label, ...]:
     """Ascending integers as names: a range where none is left out."""
     first, last = int(names[0]), int(names[-1])
@@ -333,7 +337,7 @@ def number_pairs(pairs: Iterable[tuple[Label, Label]]) -> tuple[Labels, np.ndarr
 
 
 def number_ends(tails: Sequence[Label], heads: Sequence[Label]) -> tuple[Labels, np.ndarray, np.ndarray]:
-    """`number_pairs` of edges by their tails and their heads; each end is looked up once, arrays of integers together."""
+    """`number_pairs` of edges by their tails and heads: arrays of integers together, others end by end."""
     if all(isinstance(side, np.ndarray) and side.dtype.kind == "i" for side in (tails, heads)) and len(tails):
         values, ends = _distinct(np.concatenate((tails, heads)).astype(np.int64, copy=False))
         rows, cols = np.split(ends, [len(tails)])

@@ -736,7 +736,9 @@ def test_few_rows_of_a_csr_matrix_are_those_of_a_list(semiring):
 
 
 @pytest.mark.parametrize("kind", ["i1", "i4", "i8", "list"])
-@pytest.mark.parametrize("ends", [[(0, 1), (1, 2)], [(7, 5), (5, 9)], [(-3, 100), (4, -3)], [(2**62, -(2**62)), (3, 3)]])
+@pytest.mark.parametrize(
+    "ends", [[(0, 1), (1, 2)], [(7, 5), (5, 9)], [(-3, 100), (4, -3)], [(2**62, -(2**62)), (3, 3)]]
+)
 def test_arrays_of_integers_are_numbered_as_their_numbers(kind, ends):
     """Ascending, a range where none is left out; the same objects as from a list."""
     if kind in ("i1", "i4") and max(map(abs, sum(ends, ()))) > 100:

@@ -8,15 +8,19 @@ from __future__ import annotations
 import re
 from typing import IO
 
+import numpy as np
+
 from ..graph import Graph
 from ..reading.files import Source
 from .base import Format, edge_lines, listed, remark, write_lines
 from .columns import numbered
-from .tokens import counts, show
+from .tokens import counts, digits, show
 
 _REMARK = re.compile(rb"^[ \t]*[cp](?![^ \t\n])[^\n]*", re.MULTILINE)
 _PROBLEM = re.compile(rb"^[ \t]*p(?![^ \t\n])[^\n]*", re.MULTILINE)
 _ARC = re.compile(rb"^[ \t]*a(?=[ \t])", re.MULTILINE)
+_ANY_ARC = re.compile(rb"^[ \t]*a", re.MULTILINE)
+_PLAIN = re.compile(rb"p sp ([0-9]{1,15}) ([1-9][0-9]{0,14})")
 _EMPTY_ARC = re.compile(rb"^[ \t]*a[ \t]*$", re.MULTILINE)
 _STRAY = re.compile(rb"^[ \t]*(?![acp\s](?:\s|\Z))[^\s][^\n]*", re.MULTILINE)
 
@@ -29,6 +33,9 @@ def sniff(head: bytes) -> bool:
 def read(source: Source) -> Graph:
     """As many arcs as the problem line promises, between vertices 1 … n."""
     text = source.lines
+    graph = _plain(text)
+    if graph is not None:
+        return graph
     problems = list(_PROBLEM.finditer(text))
     if len(problems) != 1:
         line = _line(text, problems[1].start()) if problems else None
@@ -43,6 +50,35 @@ def read(source: Source) -> Graph:
         raise source.error("a line must be `a tail head length`, got 'a'.", _line(text, empty.start()))
     body = _ARC.sub(b" ", _REMARK.sub(b"", text))
     return numbered(source, body, n, m, shape="a tail head length", what="arcs")
+
+
+def _plain(text: bytes) -> Graph | None:
+    """A text that begins with remarks and the problem line, and then has lines `a tail head length` of digits alone.
+
+    None where it is another, or wrong, and is read line by line.
+    """
+    start = text.find(b"\na ") + 1
+    head = text[:start]
+    problems = _PROBLEM.findall(head)
+    plain = _PLAIN.fullmatch(problems[0]) if len(problems) == 1 else None
+    if plain is None or _STRAY.search(head) or _ANY_ARC.search(head):
+        return None
+    n, m = map(int, plain.groups())
+    data = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", np.uint8)[start:]
+    ends, blanks = np.flatnonzero(data == ord("\n")), np.flatnonzero(data == ord(" "))
+    begins = np.concatenate(([0], ends[:-1] + 1))
+    if len(ends) != m or len(blanks) != 3 * m or (data[begins] != ord("a")).any():
+        return None
+    stops = np.column_stack((blanks.reshape(m, 3), ends))
+    if (stops[:, 0] != begins + 1).any():
+        return None
+    found = digits(data, (stops[:, :3] + 1).T.ravel(), stops[:, 1:].T.ravel())
+    if found is None:
+        return None
+    tails, heads, lengths = found.reshape(3, m)
+    if min(tails.min(), heads.min()) < 1 or max(tails.max(), heads.max()) > n:
+        return None
+    return Graph.from_arrays(tails - 1, heads - 1, lengths, n=n, labels=range(1, n + 1))
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:

@@ -18,6 +18,7 @@ from semiring.errors import FormatError
 from semiring.spelling import came
 
 from ..graph import Graph
+from ..labels import number_ends
 from ..log import warn
 from ..reading.files import Source
 from ..reading.options import ANYHOW, Reading
@@ -74,9 +75,8 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
             f"{source.path}: its comment counts {int(counted[1])} edges, and it lists {len(found.rows)}. "
             "It may be cut off.",
         )
-    ids, ends = np.unique(np.concatenate((found.rows, found.cols)), return_inverse=True)
-    rows, cols = np.split(ends.reshape(-1), 2)
-    return Graph.from_arrays(rows, cols, found.weights, labels=ids, directed=directed)
+    labels, rows, cols = number_ends(found.rows, found.cols)
+    return Graph.from_arrays(rows, cols, found.weights, labels=labels, directed=directed)
 
 
 def _some_otherwise(body: bytes) -> bool:

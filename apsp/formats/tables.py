@@ -17,16 +17,11 @@ from ..labels import Labels, number_ends
 from ..reading.directions import direction_columns, turned
 from ..reading.files import Source
 from ..reading.options import BY_RULE, Chosen, Reading, choose, is_numeral, names_ends, positional
-from .tokens import as_number, entries, integral, is_vertex, numbers, seconds, show
+from .tokens import BLANK, as_number, between_blanks, digits, entries, integral, is_vertex, numbers, seconds, show
 
-#: Bytes that `str.split` takes for blanks, as far as they are ASCII.
-_BLANK = np.zeros(256, dtype=bool)
-_BLANK[[*range(9, 14), *range(28, 33)]] = True
 #: Words of 8 bytes that a field may have to be compared by them; the lowest bytes of a word, so many; any odd number.
 _WORDS, _LOW, _ODD = 4, np.array([2 ** (8 * k) - 1 for k in range(9)], np.uint64), np.uint64(0x9E3779B97F4A7C15)
 
-#: Digits that int64 holds whatever they are.
-_DIGITS = 18
 #: Of so many fields at most so many may differ: else there are too many different ones.
 _SAMPLE, _MOST = 4096, 0.97
 
@@ -263,25 +258,9 @@ class Cells:
         return begins, stops
 
     def integers(self, indices: Sequence[int], first: int) -> np.ndarray | None:
-        """The numbers of columns from row `first` on, int64, shape (indices, rows).
-
-        None where one is not written as an integer from 0 on is, by digits of which the first is 0 in 0 alone, or has
-        more than 18 of them.
-        """
-        begins, stops = self._spans(indices, first)
-        lengths = stops - begins
-        if self.strip or not len(lengths) or lengths.min() < 1 or lengths.max() > _DIGITS:
-            return None
-        if ((self.data[begins] == ord("0")) & (lengths > 1)).any():
-            return None
-        values = np.zeros(len(lengths), np.int64)
-        for k in range(int(lengths.max())):  # the last digit first
-            there = slice(None) if k < lengths.min() else np.flatnonzero(lengths > k)
-            digits = self.data[stops[there] - 1 - k] - np.uint8(ord("0"))
-            if digits.max() > 9:
-                return None
-            values[there] += digits.astype(np.int64) * 10**k
-        return values.reshape(len(indices), -1)
+        """The numbers of columns from row `first` on, int64, shape (indices, rows); None where `digits` has none."""
+        found = None if self.strip else digits(self.data, *self._spans(indices, first))
+        return None if found is None else found.reshape(len(indices), -1)
 
     def distinct(self, indices: Sequence[int], first: int) -> tuple[list[str], np.ndarray] | None:
         """The different fields of columns from row `first` on, and which of them each is, shape (indices, rows).
@@ -334,30 +313,55 @@ def separated(text: str, separator: str, width: int, longest: int) -> Cells | No
         return None
     if len(data) >= longest and np.diff(np.flatnonzero(new), prepend=-1).max() >= longest:
         return None
-    strip = not text.isascii() or bool((_BLANK[data] & ~between).any())
+    strip = not text.isascii() or bool((BLANK[data] & ~between).any())
     return Cells(text, separator, data, stops.reshape(-1, width), strip)
 
 
-def blank_separated(text: str) -> tuple[list[Sequence[str]], np.ndarray] | None:
-    """All columns of a text whose fields stand between blanks, and the line of each row, cut at once.
+@dataclass(frozen=True)
+class Fields:
+    """The fields of a text that stand between blanks, the same number on each line that is not blank.
 
-    None where lines that are not blank have unequal numbers of fields, or blanks may be other than ASCII.
+    Parameters
+    ----------
+    text : str
+    data : uint8 array
+        Its bytes.
+    begins, stops : int arrays, shape (rows, width)
+        Where fields begin and end.
+    lines : int array, shape (rows,)
+        From 1.
     """
+
+    text: str
+    data: np.ndarray
+    begins: np.ndarray
+    stops: np.ndarray
+    lines: np.ndarray
+
+    @cached_property
+    def columns(self) -> list[Sequence[str]]:
+        """All columns, cut at once."""
+        cells, width = self.text.split(), self.begins.shape[1]
+        return [cells[index::width] for index in range(width)]
+
+    @property
+    def first(self) -> list[str]:
+        """The first row."""
+        return [self.text[a:b] for a, b in zip(self.begins[0].tolist(), self.stops[0].tolist(), strict=True)]
+
+    def integers(self, indices: Sequence[int], first: int) -> np.ndarray | None:
+        """The numbers of columns from row `first` on, int64, shape (indices, rows); None where `digits` has none."""
+        found = digits(self.data, *(x[first:, indices].T.ravel() for x in (self.begins, self.stops)))
+        return None if found is None else found.reshape(len(indices), -1)
+
+
+def blank_separated(text: str) -> Fields | None:
+    """The fields of a text; None where lines have unequal numbers of them, or blanks may be other than ASCII."""
     if not text.isascii():
         return None
     data = np.frombuffer((text if text.endswith("\n") else text + "\n").encode(), np.uint8)
-    blank = _BLANK[data]
-    begins = np.flatnonzero(~blank[1:] & blank[:-1]) + 1
-    count = np.searchsorted(begins, np.flatnonzero(data == ord("\n")))
-    fields = np.diff(count, prepend=0)
-    if not blank[0]:
-        fields[0] += 1
-    lines = np.flatnonzero(fields)
-    width = int(fields[lines[0]]) if len(lines) else 0
-    if (fields[lines] != width).any():
-        return None
-    cells = text.split()
-    return [cells[index::width] for index in range(width)], lines + 1
+    found = between_blanks(data)
+    return None if found is None else Fields(text, data, *found)
 
 
 def of_fields(source: Source, text: str, reading: Reading, shape: str = "") -> Graph:
@@ -375,19 +379,26 @@ def of_fields(source: Source, text: str, reading: Reading, shape: str = "") -> G
     FormatError
         If a line has other fields than it must have, or as `Table.edges` does.
     """
-    columns, lines = blank_separated(text) or _fields(source, text, shape)
-    if not columns:
+    cells = blank_separated(text)
+    columns, lines = _fields(source, text, shape) if cells is None else ([], cells.lines)
+    if not len(lines):
         return Graph.from_arrays([], [])
-    first = [column[0] for column in columns]
+    first = [column[0] for column in columns] if cells is None else cells.first
     if shape and len(first) != len(shape.split()):
         raise source.error(f"a line must be `{shape}`, got {show(' '.join(first))}.", int(lines[0]))
     header = names_ends(first) if reading.columns is None else not positional(reading.columns)
     skipped = 1 if header else 0
     names: Sequence[Any] = first if header else range(len(first))
     line = int(lines[0]) if header else None
-    return Table(
-        source, names, line, lambda index: columns[index][skipped:], lambda row: int(lines[row + skipped])
-    ).edges(reading)
+    table = Table(
+        source,
+        names,
+        line,
+        lambda index: (columns if cells is None else cells.columns)[index][skipped:],
+        lambda row: int(lines[row + skipped]),
+        integers=lambda indices: None if cells is None else cells.integers(indices, skipped),
+    )
+    return table.edges(reading)
 
 
 def _fields(source: Source, text: str, shape: str) -> tuple[list[Sequence[str]], np.ndarray]:

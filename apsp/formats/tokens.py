@@ -131,6 +131,46 @@ def is_vertex(text: str, *, fractions: bool) -> bool:
     return integral([text]) or (math.isfinite(value) and (fractions or value.is_integer()))
 
 
+#: Bytes that `str.split` takes for blanks, as far as they are ASCII.
+BLANK = np.zeros(256, dtype=bool)
+BLANK[[*range(9, 14), *range(28, 33)]] = True
+
+
+def between_blanks(data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Where the fields of lines begin and stop, shape (rows, width), and the number of each line from 1.
+
+    None where lines that are not blank have unequal numbers of fields. The last byte ends a line.
+    """
+    blank = BLANK[data]
+    before = np.concatenate(([True], blank[:-1]))
+    begins, stops = np.flatnonzero(~blank & before), np.flatnonzero(blank & ~before)
+    fields = np.diff(np.searchsorted(begins, np.flatnonzero(data == ord("\n"))), prepend=0)
+    lines = np.flatnonzero(fields)
+    width = int(fields[lines[0]]) if len(lines) else 1
+    if (fields[lines] != width).any():
+        return None
+    return begins.reshape(-1, width), stops.reshape(-1, width), lines + 1
+
+
+def digits(data: np.ndarray, begins: np.ndarray, stops: np.ndarray) -> np.ndarray | None:
+    """The integers that stand in bytes from `begins` to `stops`, int64.
+
+    None where one is not written as an integer from 0 on is, by digits of which the first is 0 in 0 alone, or has more
+    than 18 of them, which int64 may not hold.
+    """
+    lengths = stops - begins
+    if not len(lengths) or lengths.min() < 1 or lengths.max() > 18 or ((data[begins] == 48) & (lengths > 1)).any():
+        return None
+    values = np.zeros(len(lengths), np.int64)
+    for k in range(int(lengths.max())):  # the last digit first
+        there = slice(None) if k < lengths.min() else np.flatnonzero(lengths > k)
+        digit = data[stops[there] - 1 - k] - np.uint8(48)
+        if digit.max() > 9:
+            return None
+        values[there] += digit.astype(np.int64) * 10**k
+    return values
+
+
 def integral(names: Iterable[str]) -> bool:
     """Whether all names are integers as one writes them."""
     return all(map(_INTEGER.fullmatch, names))
