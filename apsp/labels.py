@@ -44,12 +44,13 @@ class Labels(Sequence[Label]):
         self._what = what
         if isinstance(names, Labels):
             names = names._names
+        self._names: range | tuple[Label, ...]
         if isinstance(names, np.ndarray) and _ascends(names):
             self._names = _ascending(names)
             return
         if isinstance(names, np.ndarray):
             names = names.tolist()
-        self._names: range | tuple[Label, ...] = names if isinstance(names, range) else _as_range(tuple(names))
+        self._names = names if isinstance(names, range) else _as_range(tuple(names))
         if isinstance(self._names, tuple):
             self._check_distinct()
 
@@ -336,7 +337,9 @@ def number_pairs(pairs: Iterable[tuple[Label, Label]]) -> tuple[Labels, np.ndarr
     return number_ends([u for u, _ in edges], [v for _, v in edges])
 
 
-def number_ends(tails: Sequence[Label], heads: Sequence[Label]) -> tuple[Labels, np.ndarray, np.ndarray]:
+def number_ends(
+    tails: Sequence[Label] | np.ndarray, heads: Sequence[Label] | np.ndarray
+) -> tuple[Labels, np.ndarray, np.ndarray]:
     """`number_pairs` of edges by their tails and heads: arrays of integers together, others end by end."""
     if all(isinstance(side, np.ndarray) and side.dtype.kind == "i" for side in (tails, heads)) and len(tails):
         values, ends = _distinct(np.concatenate((tails, heads)).astype(np.int64, copy=False))

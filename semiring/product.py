@@ -86,10 +86,12 @@ def _product(
                 better(product, added.reshape(product.shape), out=product)
             return
         if worth and added is None and device == "cuda" and compares(s) and A.dtype == np.int64:
-            halves = [compressed(X, np.dtype(np.int32)) for X in (left, right)]
-            if not any(X is None for X in halves):
+            x, y = (compressed(X, np.dtype(np.int32)) for X in (left, right))
+            if x is not None and y is not None:
                 half = module(product).empty(product.shape, np.int32)
-                _multiply_each(bind(s, half.dtype, device=device, **options), half, *halves, False)
+                _multiply_each(
+                    bind(s, half.dtype, device=device, nonnegative=nonnegative, **options), half, x, y, False
+                )
                 expanded(half, product.dtype, product)
                 return
         ops = bind(s, A.dtype, device=device, nonnegative=nonnegative, **options)

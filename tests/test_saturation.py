@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import semiring
-from apsp import closure, compare, schedules, shortest_paths
+from apsp import Graph, closure, compare, schedules, shortest_paths
 from semiring.distributed import world
 from semiring.errors import DivergenceError, DomainError, MemoryNeeded
 
@@ -221,3 +221,34 @@ def test_on_a_gpu_entries_of_a_position_are_summed_beside_a_matrix_that_has_none
     C = semiring.add(A, B, "plus_times")
     assert C.nnz == 1600
     assert cp.asnumpy(C.toarray()).tolist() == (np.eye(40) + 2).tolist()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("way", ["fresh", "update", "row by row"])
+def test_an_elimination_proves_nothing_by_entries_that_have_saturated(sign, way):
+    """A vertex whose way to the centre is beyond the dtype has an arc to one whose way is not: it is not apart."""
+    s, wrong, beyond = semiring.get("min_plus" if sign > 0 else "max_plus"), [], 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        arcs = sorted({(int(u), int(v)) for u, v in rng.integers(0, 5, (9, 2)) if u != v})
+        tails, heads = np.array(arcs).T
+        weights = rng.choice([0, 1, 3, 32766, 20000, 16384], len(arcs))
+        D = np.where(np.eye(5) > 0, 0.0, np.inf)
+        D[tails, heads] = weights
+        for k in range(5):
+            D = np.minimum(D, D[:, k, None] + D[k])
+        fits = not (D[np.isfinite(D)] >= 32767 + (sign < 0)).any()  # −32768 is −∞
+        first = np.zeros(len(arcs), "i2") if way == "update" else (sign * weights).astype("i2")
+        try:
+            g = Graph.from_arrays(tails, heads, first, n=5)
+            r = shortest_paths(g, s, dtype="int16", engine="elimination")
+            r = r.update(sign * weights) if way == "update" else r
+            rows = [row for _, rows in r.rows(block=2) for row in rows] if way == "row by row" else r.distances
+        except DomainError:
+            wrong += [seed] * fits
+            continue
+        beyond += not fits
+        if fits:
+            expected = np.where(np.isinf(D), sign * 32767 - (sign < 0), sign * D)
+            np.testing.assert_array_equal(np.stack(list(rows)), expected)
+    assert (wrong, beyond) == ([], 0)

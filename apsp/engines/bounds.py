@@ -59,6 +59,9 @@ class Bounds:
         tails, heads, weights = E.analysis.tails, E.analysis.heads, E.weights
         for k, entries in enumerate((host(E.column(centre)), host(E.row(centre)))):
             missing = entries == zero
+            near, far = (tails, heads) if k == 0 else (heads, tails)
+            if missing.any() and bool((missing[near] & ~missing[far] & (weights != zero)).any()):
+                return cls(math.inf, dtypes.largest_finite(weights), centre, sign)  # an entry that integers do not hold
             among = None
             if like is not None and like.lines and np.array_equal(missing, like.lines[k].missing):
                 among = like.lines[k].among
