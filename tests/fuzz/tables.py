@@ -151,7 +151,9 @@ def _read(draw: Draw, path: Path, fields: _Grid, between: str) -> None:
         able = square and len(fields) > 1 and all(_is_number(x) and "nan" not in x for row in fields for x in row)
         assert not able, "a matrix was refused"
         assert not (
-            alike and fields[0][0] == "" and all(_is_number(x) and "nan" not in x for r in fields[1:] for x in r[1:])
+            (alike and len({*names}) == len(names))
+            and fields[0][0] == ""
+            and all(_is_number(x) and "nan" not in x for r in fields[1:] for x in r[1:])
         ), "a matrix with names was refused"
         return
     if graph.dense is not None:
