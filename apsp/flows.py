@@ -259,6 +259,8 @@ def _numbers(trips: Any) -> tuple[Array, Array]:
         if getattr(trips, "dtype", np.dtype(float)).kind == "c":  # which would be cut to their real parts
             raise TypeError
         found = xp.ascontiguousarray(trips, np.float64)
+        if isinstance(trips, list) and found.ndim > 1:  # lists of numbers
+            raise TypeError
     except (TypeError, ValueError):
         shown = f"{trips.dtype} entries" if isinstance(trips, np.ndarray) else came(trips)
         raise DomainError(f"flows: trips must be numbers, got {shown}.") from None

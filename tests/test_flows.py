@@ -617,6 +617,8 @@ def test_demand_as_it_comes():
         ([("A", "C", np.nan)], DomainError, "finite"),
         ([("A", "C", "many")], DomainError, "numbers"),
         (table + 1j, DomainError, "numbers, got complex128"),
+        ([("A", "C", ())], DomainError, r"numbers, got \[\(\)\]"),
+        ([("A", "C", [1, 2]), ("A", "B", 3)], DomainError, r"numbers, got \[\[1, 2\], 3\]"),
         ([("A", "C", 1j)], DomainError, "numbers"),
     ):
         with pytest.raises(error, match=words):

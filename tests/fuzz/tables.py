@@ -167,7 +167,7 @@ def _read(draw: Draw, path: Path, fields: _Grid, between: str) -> None:
     blank = between == "\t" and (path.suffix not in (".csv", ".tsv") or "header" in draw.notes.get("options", {}))
     assert between == " " or blank, "edges without a header"  # below a comment a tab is a blank
     assert not (square and numeric), "a matrix was read as edges"
-    _is_edges(graph, [[field for field in row if field] for row in fields])  # tabs are blanks there
+    _is_edges(graph, [[field for field in row if field] for row in fields if any(row)])  # tabs are blanks there
 
 
 def _follow(path: Path, message: str, fields: _Grid, *, edges: bool) -> None:
