@@ -25,11 +25,11 @@ SIZES = {"cpu": (64, 256, 1024), "cuda": (512, 2048, 4096)}
 BATCH = {"cpu": (64, 32), "cuda": (1024, 64)}
 #: Least shares of the registers' rate, by verb, size and dtype, of (min, +).
 BARS = {
-    **{("cpu", "product", 1024, dtype): 0.75 for dtype in ("float32", "float64", "int16", "int32")},
-    **{("cpu", "closure", 1024, dtype): 0.5 for dtype in ("float32", "float64", "int16", "int32")},
-    **{("cuda", "product", 4096, dtype): share for dtype, share in (("float32", 0.85), ("int16", 1.6), ("int32", 0.8))},
-    ("cuda", "closure", 4096, "float32"): 0.7,
-}
+    ("cpu", "product", 1024, "float32"): 0.7, ("cpu", "product", 1024, "float64"): 0.35,
+    ("cpu", "closure", 1024, "float32"): 0.5, ("cpu", "closure", 1024, "float64"): 0.25,
+    ("cuda", "product", 4096, "float32"): 0.8, ("cuda", "product", 4096, "int16"): 1.6,
+    ("cuda", "product", 4096, "int32"): 0.8, ("cuda", "closure", 4096, "float32"): 0.7,
+}  # fmt: skip
 #: Most seconds of closures of sums on a GPU.
 MOST = {
     ("log_plus", "float32", 512): 0.7e-3, ("log_plus", "float32", 2048): 3.2e-3, ("log_plus", "float32", 4096): 8e-3,
