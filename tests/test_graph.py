@@ -754,3 +754,9 @@ def test_arrays_of_integers_are_numbered_as_their_numbers(kind, ends):
     assert (rows.dtype, cols.dtype) == (np.int64, np.int64)
     assert [labels.position(name) for name in labels] == list(range(len(labels)))
     assert labels.positions(np.array(tails)).tolist() == rows.tolist()
+
+
+@pytest.mark.parametrize("names", [[1, 1, 2], [0, 0], [3, 2, 2]])
+def test_an_array_of_names_that_repeat_is_refused(names):
+    with pytest.raises(VertexError, match=r"labels must be distinct, got [012] twice"):
+        Labels(np.array(names))
