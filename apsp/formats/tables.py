@@ -251,16 +251,14 @@ class Cells:
         """The fields of a column, from row `first` on."""
         return self._columns[index][first:]
 
-    def _spans(self, indices: Sequence[int], first: int) -> tuple[np.ndarray, np.ndarray]:
-        """Where the fields of columns begin and end, column after column."""
-        before = np.concatenate(([-1], self.stops.ravel()[:-1])).reshape(self.stops.shape)
-        begins, stops = (x[first:, indices].T.ravel() for x in (before + 1, self.stops))
-        return begins, stops
+    @cached_property
+    def begins(self) -> np.ndarray:
+        """Where fields begin, shape (rows, width)."""
+        return np.concatenate(([0], self.stops.ravel()[:-1] + 1)).reshape(self.stops.shape)
 
     def integers(self, indices: Sequence[int], first: int) -> np.ndarray | None:
-        """The numbers of columns from row `first` on, int64, shape (indices, rows); None where `digits` has none."""
-        found = None if self.strip else digits(self.data, *self._spans(indices, first))
-        return None if found is None else found.reshape(len(indices), -1)
+        """Columns of non-negative integers from row `first` on; None if a field is none, see `_integers`."""
+        return None if self.strip else _integers(self.data, self.begins, self.stops, indices, first)
 
     def distinct(self, indices: Sequence[int], first: int) -> tuple[list[str], np.ndarray] | None:
         """The different fields of columns from row `first` on, and which of them each is, shape (indices, rows).
@@ -268,7 +266,7 @@ class Cells:
         Fields are compared as words of 8 bytes, and found by sorting one number made of these. None where fields have
         more words than is worth it, or blanks around them, or where nearly all of them differ.
         """
-        begins, stops = self._spans(indices, first)
+        begins, stops = (x[first:, indices].T.ravel() for x in (self.begins, self.stops))
         lengths = stops - begins
         longest = int(lengths.max(initial=0))
         if self.strip or longest > 8 * _WORDS or not len(lengths):
@@ -350,9 +348,16 @@ class Fields:
         return [self.text[a:b] for a, b in zip(self.begins[0].tolist(), self.stops[0].tolist(), strict=True)]
 
     def integers(self, indices: Sequence[int], first: int) -> np.ndarray | None:
-        """The numbers of columns from row `first` on, int64, shape (indices, rows); None where `digits` has none."""
-        found = digits(self.data, *(x[first:, indices].T.ravel() for x in (self.begins, self.stops)))
-        return None if found is None else found.reshape(len(indices), -1)
+        """Columns of non-negative integers from row `first` on; None if a field is none, see `_integers`."""
+        return _integers(self.data, self.begins, self.stops, indices, first)
+
+
+def _integers(
+    data: np.ndarray, begins: np.ndarray, stops: np.ndarray, indices: Sequence[int], first: int
+) -> np.ndarray | None:
+    """Columns as int64, shape (indices, rows), of fields at begins, stops (rows, width); None where `digits` is."""
+    found = digits(data, *(x[first:, indices].T.ravel() for x in (begins, stops)))
+    return None if found is None else found.reshape(len(indices), -1)
 
 
 def blank_separated(text: str) -> Fields | None:

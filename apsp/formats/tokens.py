@@ -153,10 +153,9 @@ def between_blanks(data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def digits(data: np.ndarray, begins: np.ndarray, stops: np.ndarray) -> np.ndarray | None:
-    """The integers that stand in bytes from `begins` to `stops`, int64.
+    """Parse decimal fields of non-negative integers, bytes begins[k] to stops[k] each, as int64.
 
-    None where one is not written as an integer from 0 on is, by digits of which the first is 0 in 0 alone, or has more
-    than 18 of them, which int64 may not hold.
+    None if a field is empty, has another byte than a digit, a leading zero, or more than 18 digits, which may overflow.
     """
     lengths = stops - begins
     if not len(lengths) or lengths.min() < 1 or lengths.max() > 18 or ((data[begins] == 48) & (lengths > 1)).any():

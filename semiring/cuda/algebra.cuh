@@ -125,7 +125,7 @@ struct MaxPlusNonnegative<A, float> : General<A> {
     }
 };
 
-// The same for the greatest of smaller ones and the least of greater ones, whose ⊕ takes two operands in one instruction.
+// Bottlenecks sort the same way: one three-way maximum takes two minima, or the other way round.
 template <class A>
 struct MaxMin<A, float> : General<A> {
     static constexpr bool star_is_one = true;
@@ -191,9 +191,9 @@ struct MinPlusNonnegative<A, long long> : General<A> {
     }
 };
 
-// The same on 16 bits, two columns to a word; the element of A stands in both halves.
+// Entries of 16 bits, two columns to a word; the element of A stands in both halves.
 template <class A>
-struct MinPlusNonnegative<A, short> : General<A> {
+struct Halves : General<A> {
     using Word = unsigned;
     static constexpr int lanes = 2;
     static constexpr bool direct = false, star_is_one = true;
@@ -202,13 +202,20 @@ struct MinPlusNonnegative<A, short> : General<A> {
     static __device__ Word gather(const short* b, int second) {
         return (unsigned short)b[0] | unsigned((unsigned short)b[second]) << 16;
     }
-    static __device__ Word nothing() { return 0x7fff7fffu; }
+    static __device__ Word nothing() { return spread(short(A::zero())); }
     static __device__ int lane(Word c, int i) { return short(c >> (16 * i)); }
+    static __device__ Word operand(Word c) { return c; }
+};
+
+// The same on 16 bits.
+template <class A>
+struct MinPlusNonnegative<A, short> : Halves<A> {
+    using Word = unsigned;
+
     // c as it is, but moved: registers that are stored 16 bytes at a time must be neighbours, and sums that are meet
     // operands in the same bank all through the loop.
-    static __device__ Word stored(Word c) { return __vminu2(c, nothing()); }
+    static __device__ Word stored(Word c) { return __vminu2(c, Halves<A>::nothing()); }
     static __device__ Word merge(Word was, Word c) { return __vminu2(was, c); }
-    static __device__ Word operand(Word c) { return c; }
     static __device__ int mul(int a, int b) { return min(a + b, A::zero()); }
     static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {
         c = __viaddmin_u16x2(a1, b1, __viaddmin_u16x2(a0, b0, c));
@@ -276,21 +283,6 @@ struct MaxPlusNonnegative<A, short> : General<A> {
     static __device__ Word negative(Word b) { return (b >> 15 & 0x10001u) * 0xffffu; }
 };
 
-// Entries of 16 bits and either sign, two columns to a word.
-template <class A>
-struct Halves : General<A> {
-    using Word = unsigned;
-    static constexpr int lanes = 2;
-    static constexpr bool direct = false, star_is_one = true;
-
-    static __device__ Word spread(short a) { return 0x10001u * (unsigned short)a; }
-    static __device__ Word gather(const short* b, int second) {
-        return (unsigned short)b[0] | unsigned((unsigned short)b[second]) << 16;
-    }
-    static __device__ Word nothing() { return spread(short(A::zero())); }
-    static __device__ int lane(Word c, int i) { return short(c >> (16 * i)); }
-    static __device__ Word operand(Word c) { return c; }
-};
 template <class A>
 struct MaxMin<A, short> : Halves<A> {
     static __device__ unsigned stored(unsigned c) { return __vmaxs2(c, Halves<A>::nothing()); }  // moved, as above

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..algebra import Op, Semiring, Variant
+from . import cards
 
 #: dtype → what it is in memory, in a register, and where a saturating operation is evaluated.
 _TYPES = {
@@ -26,8 +27,7 @@ _TYPES = {
 @lru_cache(maxsize=256)
 def variant_of(semiring: Semiring, dtype: np.dtype, *, nonnegative: bool, arch: str = "sm_90") -> Variant | None:
     """The faster step that the data and the architecture permit, if the semiring declares one for this dtype."""
-    generation = int("".join(filter(str.isdigit, arch)))
-    fitting = (v for v in semiring.variants if dtype.name in v.dtypes and v.generation <= generation)
+    fitting = (v for v in semiring.variants if dtype.name in v.dtypes and v.generation <= cards.number(arch))
     return next((v for v in fitting if nonnegative or not v.nonnegative), None)
 
 
