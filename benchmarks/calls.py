@@ -87,7 +87,7 @@ def caches_in(folder: str) -> dict[str, str]:
 
 
 def profile(name: str, times: int = 300) -> None:
-    """Where Python spends its time in so many calls."""
+    """Profile of repeated calls, by time in each function."""
     A = edges(64, 64)
     if cuda_available():
         import cupy

@@ -30,7 +30,7 @@ import figures
 from figures import Figure
 
 KEPT, PUBLISHED = common.ROOT / "out" / "ledger", common.ROOT / "docs" / "ledger"
-#: The part of its ratio by which a figure may fall, and how far below a sister a valley is.
+#: Tolerated relative decrease of a ratio, and the factor below a sister from which on a figure is a valley.
 FALL, VALLEY = 0.1, 10.0
 
 
@@ -67,7 +67,7 @@ def measure(device: str, only: list[str], last: dict[str, Any] | None) -> tuple[
                 for _ in range(2):
                     if figure.ratio < (1 - FALL) * before.get(name, 0) and not common.quick():
                         figure = max(figure, task(), key=lambda x: x.ratio)
-            except Exception as error:
+            except Exception as error:  # one that cannot be measured here does not end the others
                 failed.append(name)
                 print(f"{part}: {name}: {type(error).__name__}: {error}", flush=True)
                 continue
@@ -84,7 +84,7 @@ def line(x: Figure) -> str:
 
 
 def report(found: list[Figure], last: dict[str, Any] | None) -> list[str]:
-    """What fell, what misses its bar, what lies in a valley, and how many have no bar."""
+    """Lines of the report: regressions, missed bars, valleys, and the count of figures without a bar."""
     before = ratios(last)
     since = "no ledger of this kind of machine yet" if last is None else f"since {last['date']}, {last['commit']}"
     fell, missed, low = fallen(found, last), [x for x in found if x.missed], valleys(found)

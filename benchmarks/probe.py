@@ -1,4 +1,4 @@
-"""Of the ledger, register-only probes: the rate of c ← c ⊕ a ⊗ b on one core when nothing is loaded or stored.
+"""Register-only probes of the ledger: the rate of c ← c ⊕ a ⊗ b on one core without loads and stores.
 
 A kernel's rate over a probe's, run just before and after it in the same process, says how much of the machine it
 uses; clocks, hypervisors and neighbours cancel.

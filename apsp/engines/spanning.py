@@ -28,7 +28,7 @@ _LOOKED, _GROWN, _WRITTEN = 0.5e-9, 1.2e-9, 1.2e-9
 
 
 def _suits(question: Question) -> bool:
-    """Whether such a matrix may be symmetric, from what is known without looking at it."""
+    """Whether semiring, input and request permit the engine, entries aside."""
     wants = question.wants
     if wants.packed or wants.partial or wants.overwrite or isinstance(question.source, int) or question.listed:
         return False

@@ -89,7 +89,7 @@ class _Table:
 
     @cached_property
     def index(self) -> list[Any] | None:
-        """What rows are called; None in a library whose rows have no names."""
+        """Row labels; None in a library without any."""
         return None if self._index is None else list(self._index)
 
     @property

@@ -43,7 +43,7 @@ class Figure:
 
     @property
     def ratio(self) -> float:
-        """How many times as fast as the reference."""
+        """Speed-up over the reference."""
         return self.against / self.seconds
 
     @property
@@ -93,12 +93,10 @@ def beside(
     *,
     least: float | None = None,
     most: float | None = None,
-    times: float = 1.0,
 ) -> Task:
-    """A call beside one of another library, both of which `pair` makes and compares; theirs counts so many times."""
+    """Task of a call and of another library's; `pair` makes both and compares their results."""
 
     def measure() -> Figure:
-        ours, theirs = in_turns(*pair())
-        return Figure(name, ours, times * theirs, reference, least, most)
+        return Figure(name, *in_turns(*pair()), reference, least, most)
 
     return name, measure

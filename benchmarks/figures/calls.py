@@ -1,4 +1,4 @@
-"""What small calls take: on a CPU beside the same call of SciPy or NumPy, on a GPU above the device's own time."""
+"""Latency of small calls: on a CPU beside the same call of SciPy or NumPy, on a GPU above the device's own time."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _measure(name: str, device: str, case: cases.Case, verb: str, n: int) -> Fig
 
 
 def _call(device: str, case: cases.Case, verb: str, n: int) -> tuple[Callable[[], Any], Callable[[], None], float]:
-    """The call by which people ask, a check of its result, and how many pairs it computes."""
+    """Public call, check of its result, and count of pairs."""
     s, options = case.semiring, {"threads": 1} if device == "cpu" else {}
     there = np.asarray if device == "cpu" else cp.asarray
     if verb == "product":
@@ -127,7 +127,7 @@ def _check_closure(case: cases.Case, A: np.ndarray, D: np.ndarray) -> None:
 
 
 def _seconds(call: Callable[[], Any], device: str) -> float:
-    """Of one thread's own time on the CPU; on a GPU by events, from the call on."""
+    """Shortest run: processor time of one thread, or events of the device around the call."""
     if device == "cpu":
         return common.best(call, clock=time.thread_time, seconds=0.05)
     return milliseconds(call, repeats=1 if common.quick() else 5, launching=True, of=min) / 1e3

@@ -17,7 +17,7 @@ from apsp.generate import road_like
 from . import Figure, Task, in_turns
 
 ENGINES = {"cpu": ("elimination", "searches", "scipy", "dense"), "cuda": ("elimination", "searches", "dense")}
-#: Question → how many rows SciPy's searches count for, and what asks a result `r` of so many vertices.
+#: Question → rows of SciPy's searches that it is held to (−1: all), and the query of a result `r` of n vertices.
 QUESTIONS: dict[str, tuple[float, Callable[[Any, int], Any]]] = {
     "16 rows": (16, lambda r, n: r.table(range(16), range(n))),
     "a pair": (1, lambda r, n: r.distance(1, n - 2)),
