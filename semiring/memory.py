@@ -21,6 +21,8 @@ RECENT = 0.01
 #: Within so many seconds of an answer, up to this share of it is granted without another query, which takes as long as
 #: a small search.
 LATELY, SMALL = 0.2, 1 / 64
+#: Of a process's own limits, what stays for allocations up to LEAST, for which nobody asks.
+UNASKED = 4 << 20
 ROOT = Path("/")
 #: Limits from here on are none: version 1 of control groups says 2⁶³ less a page.
 UNLIMITED = 1 << 62
@@ -170,7 +172,7 @@ def _groups(root: Path) -> Iterator[int]:
 
 
 def _own_limits(root: Path) -> Iterator[int]:
-    """What the process's own limits leave of its address space and of its private data."""
+    """Bytes that the process's own limits leave of its address space and of its private data, less UNASKED."""
     try:
         import resource
     except ImportError:  # Windows
@@ -178,7 +180,7 @@ def _own_limits(root: Path) -> Iterator[int]:
     for name, counted in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
         limit = resource.getrlimit(name)[0]
         if limit != resource.RLIM_INFINITY:
-            yield limit - 1024 * _table(f"{root}/proc/self/status").get(counted, 0)
+            yield limit - UNASKED - 1024 * _table(f"{root}/proc/self/status").get(counted, 0)
 
 
 def _table(path: str) -> dict[str, int]:

@@ -43,6 +43,16 @@ NEED_A_GPU = pytest.StashKey[list[pytest.Item]]()
 LEFT_OUT = pytest.StashKey[int]()
 
 
+#: Tests that wait for a release, by node id.
+RELEASED = {line for line in (Path(__file__).parent / "released.txt").read_text().splitlines() if line[:1] != "#"}
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what `released.txt` lists."""
+    if item.nodeid.removeprefix("tests/") in RELEASED:
+        item.add_marker("release")
+
+
 @pytest.hookimpl(trylast=True)  # after -m and -k: what they leave out needs no GPU
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is marked `gpu` on machines without one; the summary says so."""

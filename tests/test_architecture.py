@@ -74,6 +74,13 @@ def test_every_file_says_in_its_first_line_what_it_is():
     assert not [name for name, doc in first.items() if not doc or len(doc.partition("\n")[0]) < 15]
 
 
+def test_what_waits_for_a_release_is_there():
+    for node in (ROOT / "tests" / "released.txt").read_text().splitlines()[2:]:
+        file, _, rest = node.partition("::")
+        name = rest.partition("[")[0].rpartition("::")[2]
+        assert f"def {name}(" in (ROOT / "tests" / file).read_text(), node
+
+
 def test_the_map_names_all_folders_and_fits_one_screen():
     """Those of the packages, the modules next to them, and the folders of the backends; what is in them, they say."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
