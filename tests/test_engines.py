@@ -327,6 +327,25 @@ def test_reductions_by_a_function_of_ones_own():
             r.reduce(none)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "int32", "float32"])
+@pytest.mark.parametrize("engine", ["scipy", "searches"])
+@pytest.mark.parametrize("limit", [None, 3])
+def test_the_nearest_of_several_is_the_first_of_those_as_near(engine, dtype, limit):
+    rng, n = np.random.default_rng(5), 400
+    tails, heads = rng.integers(0, n - 20, (2, 3 * n))
+    graph = Graph.from_arrays(tails, heads, rng.integers(0, 3, 3 * n).astype(dtype), n=n)
+    sources = [77, 5, 300, 6, 5]
+    D = truth(graph)
+    if limit:
+        D[limit < D] = np.inf
+    r = shortest_paths(graph, engine=engine, limit=limit)
+    for towards in (False, True):
+        lines = (D.T if towards else D)[sources]
+        found = r.nearest(sources, towards=towards)
+        np.testing.assert_array_equal(found.distance, lines.min(axis=0))
+        assert found.source == [None if np.isinf(d.min()) else sources[int(d.argmin())] for d in lines.T]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("towards", [False, True])
 def test_the_nearest_of_several_sources(engine, towards):

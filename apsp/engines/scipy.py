@@ -36,6 +36,8 @@ SAMPLED = 64
 DEEP, ALIKE = 16, 0.3
 #: Seconds that are so few that nothing else is looked at to save them.
 MOMENT = 6e-4
+#: Passes over all arcs for ties between the nearest of several sources.
+PASSES = 32
 #: Seconds of a call into SciPy's code, and bytes of the rows that it returns, about.
 STRETCH, PANEL = 0.3, 1 << 27
 
@@ -106,7 +108,7 @@ class Searches(Engine):
         if hasattr(self.arcs, "indptr"):
             return self.arcs
         tails, heads, weights = self.arcs
-        return _matrix(tails, heads, weights, self.shape[0], self.semiring, self._potential)
+        return lengths_of(tails, heads, weights, self.shape[0], self.semiring, self._potential)
 
     @cached_property
     def _backward(self) -> Any:
@@ -137,6 +139,12 @@ class Searches(Engine):
         """A search backwards."""
         return self._search(self._backward, np.array([j]), backwards=True)[0]
 
+    def nearest(self, wanted: np.ndarray, *, towards: bool) -> tuple[np.ndarray, np.ndarray] | None:
+        """One search from all at once."""
+        if self._potential is not None:
+            return None
+        return nearest(self._backward if towards else self._forward, wanted, self.semiring, self.dtype, self._furthest)
+
     def _search(self, A: Array, sources: np.ndarray, *, backwards: bool = False) -> np.ndarray:
         """Distances from the sources, or `backwards` to them, shape (sources, n)."""
         D = self._lengths(A, sources, backwards)
@@ -159,6 +167,52 @@ class Searches(Engine):
             return csgraph.dijkstra(A, indices=sources, limit=max(self._furthest, 0.0))
         shift = h[sources, None] - h  # ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)
         return csgraph.dijkstra(A, indices=sources) + (shift if backwards else -shift)
+
+
+def nearest(
+    A: Array, wanted: np.ndarray, semiring: Semiring, dtype: np.dtype, limit: float
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """(which, best) of `Engine.nearest`, by one of SciPy's searches from all of `wanted` at once.
+
+    Parameters
+    ----------
+    A : csr array, shape (n, n)
+        Lengths ≥ 0 in float64.
+
+    Notes
+    -----
+    SciPy's source of a vertex is any of several as near. The first is found along tight arcs, one pass over all arcs for
+    each arc of a way along which sources tie. None after `PASSES`, for distances that `dtype` does not hold, and for
+    float32, in which more of them are equal.
+    """
+    from scipy.sparse import csgraph
+
+    n = A.shape[0]
+    if dtype == np.float32 or not len(wanted):
+        return None
+    sources, positions = np.unique(wanted, return_index=True)
+    D, _, nearest_one = csgraph.dijkstra(
+        A, indices=sources, min_only=True, return_predecessors=True, limit=max(limit, 0.0)
+    )
+    reached = np.isfinite(D)
+    if dtype.kind == "i" and reached.any() and D[reached].max() >= min(np.iinfo(dtype).max, 1 << 53):
+        return None
+    ranks = np.full(n, len(wanted))
+    ranks[sources] = positions
+    which = np.where(reached, ranks[np.where(reached, nearest_one, 0)], len(wanted))
+    tails = np.repeat(np.arange(n), np.diff(A.indptr))
+    tight = np.flatnonzero(reached[tails] & (D[tails] + A.data == D[A.indices]))
+    tails, heads = tails[tight], A.indices[tight]
+    for _ in range(PASSES):
+        before = which.copy()
+        np.minimum.at(which, heads, before[tails])
+        if np.array_equal(which, before):
+            break
+    else:
+        return None
+    best = np.full(n, dtypes.zero(semiring, dtype), dtype)
+    best[reached] = D[reached]
+    return np.where(reached, which, -1), best
 
 
 def narrowed(
@@ -192,7 +246,7 @@ def narrowed(
     return out
 
 
-def _matrix(
+def lengths_of(
     tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int, semiring: Semiring, h: np.ndarray | None = None
 ) -> Any:
     """The arcs as SciPy's graph routines take them: of parallel ones the shortest, zeros stored, no arc of weight ∞.

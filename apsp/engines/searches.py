@@ -20,7 +20,7 @@ from ..estimates import Estimate
 from .base import BLOCK, Engine, Kind, offer
 from .elimination import potentials
 from .part import as_limit
-from .scipy import narrowed
+from .scipy import lengths_of, narrowed, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,6 +121,19 @@ class Relaxed(Engine):
     def column(self, j: int) -> np.ndarray:
         """A search backwards."""
         return self._turned.row(j)
+
+    def nearest(self, wanted: np.ndarray, *, towards: bool) -> tuple[np.ndarray, np.ndarray] | None:
+        """One search from all at once, where lengths are added up."""
+        plain = self.device == "cpu" and self.semiring.lengths and self.semiring.add.selects == "least"
+        if not plain or self._potential is not None:
+            return None
+        limit = np.inf if self.furthest is None else self.furthest
+        matrix = (self._turned if towards else self)._lengths
+        return nearest(matrix, wanted, self.semiring, self.dtype, limit)
+
+    @cached_property
+    def _lengths(self) -> Any:
+        return lengths_of(*self.arcs, self.shape[0], self.semiring)
 
     def panels(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
         """Lines whose ends are near each other together, or a share of them: the k-th of some equal parts.
