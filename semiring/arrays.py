@@ -159,7 +159,6 @@ def output_of(out: Array, kind: Taken, *, where: str) -> Taken:
 
 
 def _place(array: Array) -> str:
-    """Device of a NumPy or CuPy array, for messages."""
     return "the CPU" if isinstance(array, np.ndarray) else f"GPU {array.data.device_id}"
 
 
@@ -200,7 +199,6 @@ def check_out(out: Array, shape: tuple[int, ...], dtype: DType, *, where: str) -
 
 
 def asarray(source: Any, *, where: str) -> Any:
-    """The array of `take_in`."""
     return take_in(source, where=where).array
 
 
@@ -231,7 +229,6 @@ def _taken(source: Any, where: str) -> tuple[Any, bool]:
 
 
 def _library(source: Any) -> str:
-    """Top-level package of an object's class."""
     return type(source).__module__.partition(".")[0]
 
 
@@ -270,7 +267,6 @@ def _not_exported(source: Any, error: Exception, where: str) -> DTypeError:
 
 
 def _wait() -> None:
-    """Synchronise CuPy's current stream."""
     import cupy
 
     cupy.cuda.get_current_stream().synchronize()

@@ -42,7 +42,7 @@ def _hierarchies(root: Path, groups: str, controller: str) -> list[tuple[int, li
         shown_root, top = before[3], root / before[4].lstrip("/")
         try:
             inside = Path(own[version]).relative_to(shown_root)
-        except ValueError:  # the process stands outside of what is mounted, or sees it under another name
+        except ValueError:  # the process is outside the mount, or sees it under another name
             inside = Path()
         folder = top if ".." in inside.parts else top / inside
         folder = folder if folder.is_dir() else top

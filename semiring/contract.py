@@ -272,7 +272,6 @@ class Backend(ABC):
         return ""
 
     def matrix_bytes(self, m: int, n: int) -> int:
-        """Bytes of an m × n matrix."""
         return m * n * self.dtype.itemsize if self.grain == 1 else m * -(-n // 64) * 8
 
     def workspace(self, n: int) -> int:
@@ -303,7 +302,7 @@ def by_halves(A: Array, ops: Backend) -> None:
 
 
 class HostStopwatch:
-    """Host clock between two moments at which the backend is idle."""
+    """Stopwatch by the host's clock; waits for the backend at both ends."""
 
     def __init__(self, ops: Backend) -> None:
         self._ops, self.seconds = ops, 0.0

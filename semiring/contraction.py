@@ -81,7 +81,6 @@ class Contraction:
 
     @property
     def pairs(self) -> int:
-        """Number of pairs (one ⊕, one ⊗)."""
         return sum(step.pairs for step in self.steps)
 
     @property
@@ -308,7 +307,7 @@ def evaluated(
     arrays = arrays if place == home else [sent(X, place) for X in arrays]
     result = contracted(plan, arrays, Arrays(s, threads))
     result = result if place == home else sent(result, home)
-    if len(operands) == 1 or (out is None and not result.flags.c_contiguous):  # no view; and others want rows
+    if len(operands) == 1 or (out is None and not result.flags.c_contiguous):  # copied to C order
         result = module(result).array(result, order="C")
     if out is None:
         return result
@@ -332,7 +331,6 @@ def finished(plan: Contraction, X: Any, library: Any) -> Any:
 
 
 def performed(step: Step, operands: Sequence[Any], library: Any) -> Any:
-    """Execute one step."""
     if step.way == "sum":
         return _alone(operands[0], step.inputs[0], step.output, library)
     (X, Y), (x, y), kept = operands, step.inputs, step.output

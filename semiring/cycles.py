@@ -66,7 +66,6 @@ class Lengths:
         return lengths
 
     def to_entries(self, lengths: Any) -> Any:
-        """Entries of given lengths, float64."""
         return np.exp(self.sign * lengths) if self.logarithmic else self.sign * lengths
 
     def slack(self, dtype: DType, allowed: float) -> tuple[float, float]:
@@ -150,7 +149,6 @@ class Tolerance:
     most: float | None = None
 
     def rounding(self, edges: Any) -> tuple[float, bool]:
-        """`Lengths.rounding` with this tolerance."""
         length, rounding = self.lengths.rounding(edges)
         if self.most is not None:
             return length, length >= -self.most
@@ -186,7 +184,6 @@ def _quantum(x: np.ndarray) -> float:
 
 
 def cycle_error(cycle: list[int], length: float, semiring: Semiring, *, where: str) -> DivergenceError:
-    """Error naming a cycle and its weight."""
     shown = " → ".join(str(v) for v in (*cycle[:8], *(["…"] if len(cycle) > 8 else []), cycle[0]))
     lengths = Lengths.required(semiring)
     weight = float(lengths.to_entries(np.float64(length)))

@@ -36,7 +36,6 @@ def require_representable(value: Any, dtype: str, what: str) -> None:
 
 
 def _ends(dtype: np.dtype) -> tuple[Any, Any]:
-    """Least and greatest finite number of a dtype."""
     if dtype.kind == "b":
         return False, True
     if dtype.kind == "i":
@@ -57,7 +56,6 @@ def require_interval(domain: Any, neutral: tuple[Any, ...], what: str) -> None:
 
 
 def require_idempotent(semiring: Semiring, where: str) -> None:
-    """Require a ⊕ a = a on the samples."""
     for a in semiring.samples:
         if not same(twice := semiring.add.python(a, a), a, max(semiring.tolerance, 1e-12)):
             raise AlgebraError(

@@ -35,7 +35,6 @@ def diagonal(matrix: Array) -> Any:
 
 
 def to_device(array: Array, device: str) -> Any:
-    """NumPy array as NumPy or CuPy, by device name."""
     if device == "cpu":
         return array
     import cupy
@@ -59,7 +58,6 @@ def on_device(array: Array) -> AbstractContextManager[Any]:
 
 
 def _current() -> int:
-    """Index of the current GPU."""
     from cupy.cuda import runtime
 
     return int(runtime.getDevice())
@@ -81,7 +79,6 @@ def read_only(array: Array) -> Any:
 
 
 def host(array: Array) -> np.ndarray:
-    """Array in main memory."""
     found: np.ndarray = array if isinstance(array, np.ndarray) else array.get()
     return found
 

@@ -30,12 +30,10 @@ def encode(value: Any, dtype: DType) -> Any:
 
 
 def zero(semiring: Semiring, dtype: DType) -> Any:
-    """Semiring's zero as a scalar of `dtype`."""
     return encode(semiring.zero, dtype)
 
 
 def one(semiring: Semiring, dtype: DType) -> Any:
-    """Semiring's one as a scalar of `dtype`."""
     return encode(semiring.one, dtype)
 
 
@@ -99,7 +97,6 @@ def _weighed(semiring: Semiring) -> str:
 
 
 def of(semiring: Semiring) -> tuple[np.dtype, ...]:
-    """Dtypes of a semiring."""
     return _named(semiring.dtypes)
 
 
@@ -155,5 +152,4 @@ def chunks(shape: tuple[int, ...], entries: int = _CHUNK) -> Iterator[tuple[slic
 
 
 def parts(A: Array) -> Iterator[Any]:
-    """Parts of an array, by `chunks`."""
     return (A[part] for part in chunks(A.shape))

@@ -31,7 +31,6 @@ class Arrays:
         self.semiring, self.threads = semiring, threads
 
     def permuted(self, X: Array, axes: Sequence[int]) -> Any:
-        """Transpose."""
         return X.transpose(axes)
 
     def diagonal(self, X: Array, i: int, j: int) -> Any:
@@ -92,7 +91,7 @@ def _saturating(X: Array, Y: Array, s: Semiring) -> Any:
         return _one_by_one(X, Y, s)
     with np.errstate(over="ignore"):
         wide = s.mul.ufunc(X, Y, dtype=np.int64) if xp is np else getattr(xp, s.mul.ufunc.__name__)(X.astype("i8"), Y)
-    if X.dtype.itemsize == 8:  # a sum of two has the wrong sign exactly where it has wrapped around
+    if X.dtype.itemsize == 8:  # the sign is wrong exactly where a sum has wrapped
         found = xp.where((X >= 0) & (Y >= 0) & (wide < 0), info.max, wide)
         found = xp.where((X < 0) & (Y < 0) & (wide >= 0), info.min, found)
     else:

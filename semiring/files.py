@@ -312,7 +312,6 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def is_standard_output(path: str | os.PathLike[str]) -> bool:
-    """Whether a path names standard output."""
     return _descriptor(os.fspath(path)) == 1
 
 

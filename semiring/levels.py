@@ -78,7 +78,6 @@ class Levels(ABC):
         return math.ceil(min(farthest, most + 1))
 
     def products(self, levels: int) -> int:
-        """Number of products for that many levels."""
         return int(sum(min(level - 1, self.widest) for level in range(2, levels + 1)))
 
     def held(self, levels: int) -> int:

@@ -179,7 +179,6 @@ def matmul(
 
 
 def _with_witness(a: Taken, b: Taken, s: Semiring, kind: Taken, out: Any, options: dict[str, Any]) -> tuple[Any, Any]:
-    """`matmul` with witnesses, returned in kind."""
     if out is not None and not (isinstance(out, tuple) and len(out) == 2):
         raise DTypeError(f"matmul: with witness=True, out must be a tuple (C, K), got {type(out).__name__}.")
     outputs = [None if X is None else output_of(X, kind, where="matmul") for X in out or (None, None)]
@@ -334,7 +333,6 @@ def power(
 
 
 def _power(A: Array, k: int, s: Semiring, device: str, threads: int | None) -> Any:
-    """`power` of a NumPy or CuPy array, in new memory."""
     result = None
     while k:
         if k & 1:

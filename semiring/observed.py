@@ -13,7 +13,7 @@ Callback = Callable[[int, int], None]
 
 
 class Observer(Protocol):
-    """Interface notified before and after every verb."""
+    """Interface notified before each verb, and after; on a GPU its work may then still be pending."""
 
     def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
         """Before a verb is called."""
@@ -83,7 +83,6 @@ class Clock:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Seconds of all calls, by verb."""
         total: dict[str, float] = {}
         for name, lap in self._laps:
             total[name] = total.get(name, 0.0) + lap.seconds

@@ -36,7 +36,6 @@ def reduce(record: Any, where: tuple[Any, ...], own: tuple[Callable[..., Any] | 
 
 
 def _standing(module: str, variable: str) -> Any:
-    """Record of that name in a module."""
     return getattr(importlib.import_module(module), variable)
 
 

@@ -21,7 +21,6 @@ def overlap(a: slice, b: slice) -> bool:
 
 
 def meet(a: slice, b: slice) -> slice:
-    """Intersection of two ranges."""
     start = max(a.start, b.start)
     return slice(start, max(start, min(a.stop, b.stop)))
 

@@ -58,7 +58,6 @@ def survey(
 
 
 def united(looks: Iterable[Survey]) -> Survey:
-    """Union of surveys of parts."""
     parts = list(looks)
     least, greatest = min((x.least for x in parts), default=0), max((x.greatest for x in parts), default=0)
     nonnegative, declared = all(x.nonnegative for x in parts), any(x.declared for x in parts)

@@ -57,7 +57,6 @@ def multiplied(
 
 
 def _product(A: Any, B: Any, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None) -> tuple[Any, Any]:
-    """(C, K) on their device, in new memory."""
     if s.boolean:  # as numbers with −∞ for False
         numbers, absent = [X.astype(np.int16) for X in (A, B)], np.int16(np.iinfo(np.int16).min)
         left, right = (X + (np.int16(1) - X) * absent for X in numbers)

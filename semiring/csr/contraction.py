@@ -57,7 +57,6 @@ class Mixed(Arrays):
         return super().diagonal(X, i, j)
 
     def product(self, X: Any, Y: Any) -> Any:
-        """X ⊗ Y: sparse if both are."""
         if X.ndim != 2 or Y.ndim != 2:
             if isinstance(X, Operand) or isinstance(Y, Operand):
                 raise _refuse("a batch of products")
@@ -76,7 +75,6 @@ class Mixed(Arrays):
         return super().times(X, Y)
 
     def total(self, X: Any, axes: Sequence[int]) -> Any:
-        """⊕ along axes; dense."""
         if not isinstance(X, Operand):
             return super().total(X, axes)
         first = reduce(X.matrix, max(axes), self.semiring, dtype=self.dtype, threads=self.threads)

@@ -23,7 +23,6 @@ FORMATS = ("csr", "csc", "coo", "bsr")
 
 
 def is_sparse(source: Any) -> bool:
-    """Whether `source` is a sparse matrix or array of SciPy or CuPy."""
     return hasattr(source, "tocsr") and hasattr(source, "format")
 
 
@@ -52,7 +51,6 @@ class CSR:
         return replace(self, data=module(data).ascontiguousarray(data))
 
     def sent(self, device: str) -> CSR:
-        """Copy to a device."""
         if self.on_gpu == (device == "cuda"):
             return self
         if device == "cuda":

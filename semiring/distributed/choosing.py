@@ -65,7 +65,7 @@ def world(
 
 
 def _devices(gpus: int | Sequence[int]) -> tuple[int, ...]:
-    device_of(None, "cuda")  # says what is missing
+    device_of(None, "cuda")  # raises an error that says what is missing
     from ..cuda import gpu
 
     available = gpu.count()

@@ -59,7 +59,7 @@ class Comm(ABC):
         """Each rank's value, in every rank, in rank order."""
 
     def gather(self, value: Found) -> list[Found] | None:
-        """Each rank's value in rank 0; None elsewhere."""
+        """Values in rank 0; None elsewhere."""
         found = self.allgather(value)
         return found if self.rank == 0 else None
 

@@ -48,7 +48,6 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """Number of processes."""
         return self.rows * self.columns
 
     def place(self, rank: int) -> tuple[int, int]:
@@ -56,7 +55,6 @@ class Grid:
         return divmod(rank, self.columns)
 
     def rank(self, row: int, column: int) -> int:
-        """Rank at a process row and column."""
         return row * self.columns + column
 
     def __str__(self) -> str:
@@ -94,11 +92,9 @@ class Layout:
         return cut(self.grid.rows), cut(self.grid.columns)
 
     def rows(self, p: int) -> slice:
-        """Rows of process row p."""
         return slice(*self._bounds[0][p : p + 2])
 
     def columns(self, q: int) -> slice:
-        """Columns of process column q."""
         return slice(*self._bounds[1][q : q + 2])
 
     def part(self, rank: int) -> tuple[slice, slice]:
@@ -107,16 +103,13 @@ class Layout:
         return self.rows(p), self.columns(q)
 
     def shape(self, rank: int) -> tuple[int, int]:
-        """Shape of a rank's part."""
         rows, columns = self.part(rank)
         return rows.stop - rows.start, columns.stop - columns.start
 
     def row_of(self, i: int) -> int:
-        """Process row with row i."""
         return next(p for p in range(self.grid.rows) if i < self._bounds[0][p + 1])
 
     def column_of(self, j: int) -> int:
-        """Process column with column j."""
         return next(q for q in range(self.grid.columns) if j < self._bounds[1][q + 1])
 
     @property

@@ -51,7 +51,6 @@ class MpiComm(Comm):
 
 
 def wait(request: Any) -> None:
-    """Wait for a request."""
     begun = time.perf_counter()
     while not request.Test():
         time.sleep(SLEEP if time.perf_counter() - begun > SPIN else 0)

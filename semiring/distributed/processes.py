@@ -94,7 +94,7 @@ class Processes(World):
 
     def abort(self, error: BaseException) -> None:
         """End the job for an error of this rank alone; return if all ranks have one."""
-        interrupt = isinstance(error, KeyboardInterrupt)  # mostly comes to every rank, and rank 0 reports it
+        interrupt = isinstance(error, KeyboardInterrupt)  # usually sent to every rank; rank 0 reports it
         seconds = AGREEMENT / 4 if interrupt and self.rank == 0 else AGREEMENT
         if self.grid.size > 1 and not on_every_rank(error) and not self._all_failed(seconds):
             message = str(error) or ("interrupted." if interrupt else type(error).__name__)
@@ -151,7 +151,7 @@ class _Heartbeats(threading.Thread):
         received = last = due = time.monotonic()
         while not MPI.Is_finalized():
             now = time.monotonic()
-            if now - last > TIMEOUT / 2:  # this process itself was stopped, and received nothing meanwhile
+            if now - last > TIMEOUT / 2:  # this process itself was stopped
                 received = now
             last = now
             if now >= due:

@@ -49,7 +49,6 @@ def asked_by(*operands: Any) -> str:
 
 
 def ties_error(ties: str, where: str) -> ValueError:
-    """ValueError for an unknown `ties`."""
     return ValueError(f"{where}: ties must be 'one' or 'shared', got {ties!r}.")
 
 
@@ -115,15 +114,12 @@ class Differentiable(ABC):
         return X.diagonal(0, i, j)
 
     def product(self, X: Any, Y: Any) -> Any:
-        """X ⊗ Y, of matrices or of batches."""
         return self.matmul(X, Y, self.semiring, self.ties, self.threads)
 
     def times(self, X: Any, Y: Any) -> Any:
-        """x ⊗ y, elementwise."""
         return self._masked(X * Y if self.semiring.mul.ufunc is np.multiply else X + Y)
 
     def total(self, X: Any, axes: Sequence[int]) -> Any:
-        """⊕ along axes."""
         if self.kind == "linear":
             return X.sum(tuple(axes))
         if not math.prod(X.shape):

@@ -38,7 +38,6 @@ def key(semiring: str | Semiring) -> str:
 
 
 def named(name: str) -> Semiring:
-    """Semiring of a `key`."""
     return _own.get(name) or catalog.get(name)
 
 
@@ -115,7 +114,6 @@ softsums.register_autograd(_softsum_backward, setup_context=_softsum_context)
 
 
 def matmul(A: Any, B: Any, semiring: str | Semiring, ties: str, threads: int | None, **others: Any) -> Tensor:
-    """`semiring.matmul` of tensors, with gradients."""
     require(ties, others, "matmul")
     left, right, shape = matrices(torch.broadcast_shapes, torch.broadcast_to, *plain(A, B, where="matmul"))
     C: Tensor = _matmul(left, right, key(semiring), ties, threads)
@@ -177,7 +175,6 @@ def einsum(
     checkpoint: bool,
     **others: Any,
 ) -> Tensor:
-    """`semiring.einsum` of tensors, with gradients."""
     require(ties, others, "einsum")
     tensors, name = plain(*operands, where="einsum"), key(semiring)
     if not (torch.is_grad_enabled() and any(X.requires_grad for X in tensors)):
@@ -254,7 +251,7 @@ _chain.register_autograd(_chain_backward, setup_context=_chain_context)
 
 
 def step_by_step(E: Tensor, M: Tensor, semiring: str | Semiring, threads: int | None = None) -> Tensor:
-    """The x of a chain (see `semiring.chains`), an einsum a step."""
+    """States x of a chain (see `semiring.chains`), an einsum a step."""
     library, text = Tensors(named(key(semiring)), "one", threads), "bi,ij->bj" if M.ndim == 2 else "bi,bij->bj"
     rows = list(E[:, :1].unbind(1))
     for t in range(1, E.shape[1]):
@@ -264,7 +261,7 @@ def step_by_step(E: Tensor, M: Tensor, semiring: str | Semiring, threads: int | 
 
 
 def chain(E: Tensor, M: Tensor, semiring: str | Semiring, threads: int | None = None) -> tuple[Tensor, Tensor]:
-    """`semiring.chains.chain` of tensors, with gradients: by x, which stands for x + shift, and not by the shift."""
+    """`semiring.chains.chain` of tensors; the gradient by x is that of x + shift, and shift has none."""
     E, M = plain(E, M, where="chain")
     x, shift = _chain(E, M, key(semiring), threads)
     return x, shift.detach()

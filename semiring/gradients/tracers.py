@@ -28,7 +28,6 @@ def called(compute: Any, like: Any, *arrays: Any) -> Any:
 
 
 def plain(*arrays: Any, where: str) -> list[Any]:
-    """Arrays in one dtype to compute in."""
     made = [jnp.asarray(X) for X in arrays]
     return common(made, (jnp.float16, jnp.bfloat16), jnp.float32, lambda X, dtype: X.astype(dtype), where)
 
@@ -70,7 +69,6 @@ softsums.defvjp(_softsum_forward, lambda kept, W: by_softsum(softsums, W, *kept)
 
 
 def matmul(A: Any, B: Any, semiring: str | Semiring, ties: str, threads: int | None, **others: Any) -> Any:
-    """`semiring.matmul` of tracers, with gradients."""
     require(ties, others, "matmul")
     left, right, shape = matrices(jnp.broadcast_shapes, jnp.broadcast_to, *plain(A, B, where="matmul"))
     return _matmul(left, right, catalog.get(semiring), ties, threads).reshape(shape)
@@ -102,7 +100,6 @@ def einsum(
     checkpoint: bool,
     **others: Any,
 ) -> Any:
-    """`semiring.einsum` of tracers, with gradients."""
     require(ties, others | {"checkpoint": checkpoint}, "einsum")
     s, arrays = catalog.get(semiring), plain(*operands, where="einsum")
     if not all(jnp.issubdtype(X.dtype, jnp.floating) for X in arrays):

@@ -51,15 +51,15 @@ class Analysis:
     def __init__(
         self, tails: np.ndarray, heads: np.ndarray, n: int, order: Any = "auto", threads: int | None = None
     ) -> None:
-        tails, heads = (np.ascontiguousarray(ends, np.int32) for ends in (tails, heads))  # as kernels take them
+        tails, heads = (np.ascontiguousarray(ends, np.int32) for ends in (tails, heads))  # for kernels
         self.n, self.tails, self.heads = n, tails, heads
-        self.on_devices: dict[Any, Any] = {}  # the structure, by GPU and size of a number
-        self.panels = Buffers(4)  # memory of two eliminations: the last one's, and that of new weights
+        self.on_devices: dict[Any, Any] = {}  # the structure, by GPU and entry size
+        self.panels = Buffers(4)  # for two eliminations: the last one's, and that of new weights
         asked = threads_of(threads, "analyse") if threads is not None or n >= SMALL else 1
         self._threads = threads = asked if n >= SMALL else 1
         self._start, self._adjacent = neighbours(tails, heads, n, threads)
         self._labels: np.ndarray | None = None
-        if isinstance(order, str) and order in FOUND:  # the caller's own order is one of the caller's labels
+        if isinstance(order, str) and order in FOUND:  # a user's order refers to the user's labels
             renumbered = near(tails, heads, self._start, self._adjacent, threads)
             if renumbered is not None:
                 self._labels, self._start, self._adjacent = renumbered
@@ -84,13 +84,12 @@ class Analysis:
 
     @cached_property
     def arcs(self) -> Arcs:
-        """Front position of each arc's weight."""
         return structure.arcs(self.structure, self.tails, self.heads, self._threads)
 
     @cached_property
     def place(self) -> np.ndarray:
         """Index of each arc in `arcs`."""
-        return inverse(self.arcs.arc).astype(np.intp)  # else every look-up makes that copy
+        return inverse(self.arcs.arc).astype(np.intp)  # else every indexing would convert
 
     def between(self, u: int, v: int) -> np.ndarray:
         """Indices of the arcs from u to v, found in one front."""

@@ -63,8 +63,6 @@ def together(sources: np.ndarray, rows: Any, batch: int, rank: np.ndarray) -> li
 
 
 def find(workers: Sequence[Worker], calls: Sequence[Call]) -> None:
-    """Run all calls on the workers."""
-
     def work(worker: int, sources: np.ndarray, rows: Any) -> None:
         workers[worker](sources, rows)
 

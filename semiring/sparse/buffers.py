@@ -23,7 +23,6 @@ LINE = 64
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Uninitialised array aligned to a cache line."""
     return _view(_owner(_bytes(shape, dtype)), shape, dtype)
 
 
@@ -122,7 +121,6 @@ class Pages:
 
     @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """Both arrays, contiguous; copied unless a single page."""
         first, second = (self._array(side * self.table.shape[1]) for side in range(2))
         return first, second
 

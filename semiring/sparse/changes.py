@@ -54,7 +54,6 @@ class Kept(Fronts):
 
     @property
     def free(self) -> bool:
-        """Whether nothing else refers to the panels."""
         return self.references() <= self._references
 
     def bring(self, other: Kept) -> None:
@@ -110,7 +109,6 @@ class Changes:
 
     @cached_property
     def labels(self) -> Descent:
-        """Hub label construction for the family."""
         return Descent(self.analysis.structure, self.kind)
 
     def base(self, weights: np.ndarray) -> Kept:
@@ -135,7 +133,7 @@ class Changes:
         dirty[S.owner[columns]] = 1
         target = self.kept.get(lambda: self._like(kept))
         target.bring(kept)
-        target.stamp[path] = -1  # whatever interrupts this
+        target.stamp[path] = -1  # invalid if interrupted
         target.weights[self.analysis.place[arcs]] = values
         if len(path):
             target.renew(path, dirty, self.threads)

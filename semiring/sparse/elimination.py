@@ -269,7 +269,6 @@ class Elimination(Queries):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of panels and structure."""
         if self.on_device is not None:
             return int(self.on_device.nbytes) + self.cost.index_bytes
         kept = 0 if self._kept is None else self._kept.updates.nbytes + self._kept.weights.nbytes
@@ -417,12 +416,12 @@ class Elimination(Queries):
         vars(made).update({name: value for name, value in vars(self).items() if name in _SHARED})
         made._kept, made._panels, made._free = found[0], found[0].panels, []
         made._largest = max(self._largest, dtypes.largest_finite(values))
-        if vars(self).get("divergence", ()) is None:  # it has been looked at
+        if vars(self).get("divergence", ()) is None:  # `divergence` is known to be None
             place = diagonals(self.analysis.structure, found[1])
             if limits.worst_pivot(made._panels.lower[place], self.semiring, self.cost.height) is None:
                 vars(made)["divergence"] = None
             elif self._check:
-                return None  # all of it is computed, and judged
+                return None  # compute all, and judge it
         return made
 
     def _differs(self, other: Elimination) -> np.ndarray | None:
@@ -472,7 +471,7 @@ _keeping = threading.Lock()
 def _values(weights: Any, analysis: Analysis, semiring: Semiring, dtype: DType) -> np.ndarray:
     """Weights on the host in a dtype of the semiring; ShapeError unless one an arc."""
     values = asarray(weights, where="eliminate")
-    values = values if isinstance(values, np.ndarray) else values.get()  # an arc's numbers are looked at here
+    values = values if isinstance(values, np.ndarray) else values.get()  # weights are surveyed on the host
     if values.shape != (len(analysis.tails),):
         raise ShapeError(
             f"eliminate: one weight an arc is required, ({len(analysis.tails)},), got shape {values.shape}. "

@@ -76,7 +76,7 @@ def flows(E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndar
     lengths, slack = found
     without_trees = pendant.placed(E, tails, heads, lengths) if not slack else None
     if without_trees is None:
-        known = E.analysis.on_devices.get("placed")  # those of the last call
+        known = E.analysis.on_devices.get("placed")  # cached from the last call
         if known is None or not all(map(pendant.same, known[:2], (tails, heads))):
             known = E.analysis.on_devices["placed"] = (
                 tails,
@@ -114,7 +114,7 @@ class Flows:
         w, r = (np.diff(x).astype(np.int64) for x in (S.first, S.begin))
         m = w + r
         self.factor, self.panel = (np.concatenate(([0], np.cumsum(x))) for x in (w * (m - 1) - w * (w - 1) // 2, w * r))
-        self.offset = np.zeros(len(S), np.int64)  # of each front, after those of its ancestors
+        self.offset = np.zeros(len(S), np.int64)  # of each front, after its ancestors
         counted.below(S.parent, m * m, self.offset)
         updates, front, path = int((S.update + r * r).max()), int(m.max()), int((self.offset + m * m).max())
         factors, panels = int(self.factor[-1]), int(self.panel[-1])
@@ -123,7 +123,7 @@ class Flows:
         arcs = self.arcs = structure.arcs(S, tails.astype(np.int32), heads.astype(np.int32))
         self.lengths = np.ascontiguousarray(units[arcs.arc])
         self._ends = tails.astype(np.int64), heads.astype(np.int64)
-        self.F = [np.empty(factors) for _ in range(4)]  # below the diagonal, numbers; beyond it, numbers
+        self.F = [np.empty(factors) for _ in range(4)]  # lengths and counts of paths below the diagonal, then above it
         self.L = [np.empty(panels) for _ in range(2)]
         memory = *np.empty((2, updates)), *np.empty((2, front * front))
         for start, stop in self._pieces(S.work, 16):
@@ -167,7 +167,7 @@ class Flows:
         fits = self._add(sources, asked, report, alike=alike, half=half)
         if fits is None:
             self._use(np.float64)
-            if known is not None:  # sums are of the same entries
+            if known is not None:  # sums have the same layout
                 self._sums, self._halves, self.ends = known[:3], known[3:6], known[6]
             return self.add(sources, asked, report)
         if half:
@@ -232,7 +232,7 @@ class Flows:
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether every arc weighs the same both ways (F is symmetric)."""
+        """Whether every arc weighs the same both ways."""
         lower, lower_counts, upper, upper_counts = self.F
         return np.array_equal(lower, upper) and np.array_equal(lower_counts, upper_counts)
 
@@ -311,7 +311,7 @@ class _Worker:
         self.places, self.path = np.full(len(S), -1, np.int32), np.empty(len(S), np.int32)
         self.index = np.empty(S.front, np.int32)
         self.width = flows.kind.tile.width // flows.kind.itemsize
-        self.nothing: dict[int, np.ndarray] = {}  # by lanes: a row of lengths and one of numbers, of no walk
+        self.nothing: dict[int, np.ndarray] = {}  # by lanes: a row of infinite lengths and one of zero counts
         self.members = self._members(np.ones(lanes))
         self.ends, self.most = np.zeros(max(S.n, lanes + 1), np.int64), np.zeros((4, 16))
         self.asked = np.zeros(S.n, np.int32)
@@ -427,7 +427,6 @@ class _Worker:
         return True
 
     def join(self, flows: Flows) -> None:
-        """Add the sums to the totals and reset."""
         for total, added in zip(flows._sums, self.sums, strict=True):
             total += added
             added[:] = 0.0

@@ -172,7 +172,6 @@ class Fronts:
             self.where[start:stop] = memory.ctypes.data + (self.S.update[start:stop] - base) * self.size
 
     def _stretch(self, start: int, stop: int, ops: CpuBackend, worker: int = 0) -> None:
-        """Supernodes start … stop, large ones one by one."""
         workspace = self._workspace(int(self.order[start:stop].max()), worker)
         for s in self.large[np.searchsorted(self.large, start) : np.searchsorted(self.large, stop)].tolist():
             self._small(start, s, workspace)

@@ -326,7 +326,7 @@ def _levels(width: Width) -> Entry:
 
 
 def _adjacent(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """CSR without duplicates: (start, heads)."""
+    """CSR (start, heads) without duplicates."""
     from scipy.sparse import coo_array
 
     A = coo_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(n, n)).tocsr()

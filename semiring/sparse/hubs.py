@@ -83,7 +83,6 @@ class HubCost:
         return (self.entries + threads * self.square) * itemsize + self.tables
 
     def gpu_bytes(self, itemsize: int) -> int:
-        """Bytes on a GPU."""
         return self.entries * itemsize + self.gpu_tables
 
 
@@ -172,7 +171,6 @@ class HubLabels:
 
     @cached_property
     def _most(self) -> int:
-        """Queries of one call into compiled code."""
         return max(1, CALL * gain(self._kind) // max(1, int(self.places[:, 3].max(initial=1))))
 
     @classmethod
@@ -384,18 +382,17 @@ class LabelsOnDevice(HubLabels):
                 return self._labels.pairs(*ends)[0].get().reshape(i.shape)
             i, j = (cupy.asarray(x) for x in (i, j))
             for x in (i, j):
-                indices(np.zeros(min(x.size, 1), x.dtype), self.n, where="entries")  # of integers
+                indices(np.zeros(min(x.size, 1), x.dtype), self.n, where="entries")  # raises unless integers
             i, j = together(i, j)
             dtype = np.promote_types(np.int32, np.promote_types(i.dtype, j.dtype))
             ends = (cupy.ascontiguousarray(x, np.int32 if dtype == np.int32 else np.int64) for x in (i, j))
             found, outside = self._labels.pairs(*ends)
             if host(outside)[0]:
-                paired(host(i), host(j), self.n)  # says which
+                paired(host(i), host(j), self.n)  # raises for the first invalid index
             return found.reshape(i.shape)
 
 
 def hub_labels(E: Elimination, like: HubLabels | None) -> HubLabels:
-    """Implement `Elimination.hub_labels`."""
     where, hint = "hub_labels", HINT
     require_hubs(E.semiring, where=where)
     if (found := _followed(E, like)) is not None:
@@ -488,7 +485,7 @@ class Descent:
                 made.owned, *self._tables, squares.present, squares.path, *addresses,
             )  # fmt: skip
             require(made.own(ahead // 4), where="hub_labels", hint=HINT)
-            ahead += 1  # many are neighbours
+            ahead += 1  # copies come in runs of neighbours
         self._free.append(squares)
         return made
 
@@ -560,7 +557,6 @@ def located(S: Structure, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _starts(S: Structure, dtype: np.dtype) -> np.ndarray:
-    """Start of each supernode's labels, and the total."""
     w, _, b = _shape(S)
     return np.concatenate(([0], np.cumsum(w * _padded(b + w, dtype))))
 
@@ -574,14 +570,14 @@ def numbered(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     m = len(S)
     low, high = np.append(S.leaf, 0).astype(np.int64), np.arange(1, m + 2)  # low + 1 … high are the numbers below each
-    bits = np.frexp((low ^ high).astype(np.float64))[1] - 1  # of which that with most zeros at its end is taken
+    bits = np.frexp((low ^ high).astype(np.float64))[1] - 1  # the one with most trailing zeros is taken
     number = high >> bits << bits
     above, up = number & -number, np.append(np.where(S.parent < 0, m, S.parent), m)
     while (up != m).any():
         above, up = above | above[up], up[up]
     above |= above[m]
     base = np.zeros(_numbers(S), np.int64)
-    base[number[:m]] = S.base  # the last one of a number is the topmost
+    base[number[:m]] = S.base  # the last supernode of a number is the topmost
     return number[:m], above[:m], base
 
 
@@ -595,7 +591,6 @@ def _address(x: np.ndarray) -> int:
 
 
 def _shape(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Columns w, rows r and columns above b of each supernode."""
     w, r, b = np.diff(S.first), np.diff(S.begin), S.base
     return w.astype(np.int64), r.astype(np.int64), b.astype(np.int64)
 

@@ -52,7 +52,6 @@ def _most(semiring: Semiring, diagonal: np.ndarray, vertices: int) -> float:
 
 
 def error(semiring: Semiring, vertex: int, gap: float) -> SemiringError:
-    """Error for `worst_pivot`."""
     if not semiring.closed:
         return semiring.starless("eliminate", vertex)
     where = f"eliminate: the closure over {semiring.name} does not exist: "

@@ -76,7 +76,6 @@ class Nearby:
         self.stamp = int(state[0])
 
     def search(self, u: int, v: int, edges: Edges) -> list[int] | None:
-        """Implement `paths.best_path`."""
         self.stamp += 1
         (starts, heads, weights), previous, state = edges, self.walked, np.zeros(2, np.int64)
         look, exact = code_of(self.kind).losses.address, self.d.dtype.kind == "i"

@@ -85,7 +85,6 @@ def minimum_degree(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Or
 
 
 def inverse(permutation: np.ndarray) -> np.ndarray:
-    """Inverse permutation."""
     position = np.empty(len(permutation), np.int32)
     position[permutation] = np.arange(len(permutation), dtype=np.int32)
     return position
@@ -145,7 +144,6 @@ def metis(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
 
 
 def natural(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
-    """Order of the labels."""
     return Order(np.arange(len(start) - 1, dtype=np.int32))
 
 

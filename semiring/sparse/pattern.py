@@ -88,7 +88,6 @@ def checked(x: Any, n: int, *, where: str, what: str = "vertices") -> np.ndarray
 
 
 def paired(i: Any, j: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Vertex pairs (i[q], j[q]), broadcast; VertexError or ShapeError."""
     return together(*(indices(x, n, where="entries") for x in (i, j)))
 
 
@@ -134,5 +133,5 @@ def stored(A: Array, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarr
         raise ShapeError(f"{where}: the number of vertices must lie in 0 … 2³¹ − 2, got {n}.")
     if len(rows) >= 2**30:
         raise ShapeError(f"{where}: a matrix of fewer than 2³⁰ stored entries is required, got {len(rows):,}.")
-    rows, cols = (checked(x, n, where=where).astype(np.int32) for x in (rows, cols))  # the caller's may change
+    rows, cols = (checked(x, n, where=where).astype(np.int32) for x in (rows, cols))  # copies
     return rows, cols, values, n

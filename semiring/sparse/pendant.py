@@ -112,7 +112,7 @@ class Flows:
 
     def __init__(self, core: Core, placed: Placed, inner: Any) -> None:
         self.core, self.placed, self.inner = core, placed, inner
-        self.suitable = True  # `add` tells whether the core is: until then the device works on it
+        self.suitable = True  # `add` tells whether the core is: until then the device computes
         self.sums = np.zeros((2, len(core.removed)))
         self.ends = np.zeros(len(core.parent), np.int64)
 

@@ -70,7 +70,6 @@ class Queries:
 
     @property
     def cost(self) -> Cost:
-        """Counts of elimination and queries."""
         return self.analysis.cost
 
     @property
@@ -292,7 +291,7 @@ class Queries:
             )
         entries = 2 * len(i) * len(j) + min(max(len(i), len(j)), self.n) * self._lanes * self._threads
         require(entries * self.dtype.itemsize, where="block", hint="Ask for fewer, or stream them by rows().")
-        mirrored = len(i) > len(j)  # lanes are whichever are fewer: most pairs are those of the others' paths
+        mirrored = len(i) > len(j)  # lanes for the fewer: most pairs belong to the others' paths
         lines, others = (j, i) if mirrored else (i, j)
         places, line = np.unique(self.analysis.structure.position[lines], return_inverse=True)
         distinct, other = np.unique(others, return_inverse=True)

@@ -41,7 +41,6 @@ def cuts(n: int) -> list[int]:
 
 
 def spans(n: int) -> list[tuple[int, int]]:
-    """Parts as (start, stop)."""
     return list(pairwise(cuts(n)))
 
 
@@ -112,7 +111,6 @@ class Part:
         self.graph = Quotient(nodes, self.heads, inner - count, m, n if names is None else BOUND, self.start, limit)
 
     def named(self, vertices: np.ndarray) -> np.ndarray:
-        """Original vertices of local ones."""
         return vertices if self.names is None else self.names[vertices].view(np.int32)
 
 

@@ -222,7 +222,7 @@ class Searches:
     def _forward(self) -> _Graph:
         if self._start is None:
             return _graph(self._tails, self._heads, self._form.weights, self.n)
-        padded = self._heads.base  # which a pickle does not keep
+        padded = self._heads.base  # not kept by a pickle
         if padded is None or len(padded) != len(self._heads) + AHEAD:
             padded = _padded(self._heads)
         return _Graph(self._start, padded, np.ascontiguousarray(self._form.weights))
@@ -251,7 +251,6 @@ class Searches:
 
     @property
     def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Tails, heads and weights searched."""
         return self._tails, self._heads, self._values
 
     @cached_property

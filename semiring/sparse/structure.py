@@ -71,7 +71,6 @@ class Cost:
         return self.entries * itemsize + self.index_bytes
 
     def gpu_bytes(self, itemsize: int) -> int:
-        """Peak bytes on a GPU."""
         return self.gpu_entries * itemsize + self.gpu_index_bytes
 
     def __str__(self) -> str:
@@ -137,17 +136,14 @@ class Structure:
 
     @cached_property
     def height(self) -> int:
-        """Columns of the longest path from the root."""
         return int((self.base + np.diff(self.first)).max(initial=0))
 
     @cached_property
     def front(self) -> int:
-        """Order of the largest front."""
         return int((np.diff(self.first) + np.diff(self.begin)).max(initial=0))
 
     @cached_property
     def climb(self) -> int:
-        """Pairs of the heaviest root path."""
         w, r = (np.diff(x).astype(np.int64) for x in (self.first, self.begin))
         return int(paths(self.parent, w, r)[0])
 
@@ -205,7 +201,6 @@ def paths(parent: np.ndarray, w: np.ndarray, r: np.ndarray) -> tuple[int, int, i
 
 
 def cost(tree: Tree, arcs: int) -> Cost:
-    """Counts for elimination and queries of a graph with that number of arcs."""
     w, r = tree.width, tree.height.astype(np.int64)
     on_path, high, waiting = paths(tree.parent, w, r)
     fronts = int((w + r).max(initial=0))

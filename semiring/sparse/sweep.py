@@ -83,7 +83,7 @@ class Sweeper:
         owners = self.S.owner[places]
         z[self.offsets[owners] + places - self.S.first[owners], np.arange(len(places))] = self.kind.one
         self._both(path, self.offsets, z, out, mirrored, wanted or Wanted(self.S.every, self.S.permutation))
-        self.offsets[path] = -1  # an interrupted query gives up its workspaces
+        self.offsets[path] = -1  # after an interrupt the workspace is dropped
 
     def product(self, x: np.ndarray, out: np.ndarray, *, mirrored: bool = False) -> None:
         """out ← (xᵀ A*)ᵀ, mirrored A* x; x and `out` have `lanes` columns."""
@@ -110,7 +110,6 @@ class Sweeper:
             )  # fmt: skip
 
     def transpose(self, panel: np.ndarray, rows: np.ndarray) -> None:
-        """rows[k] ← panel[:, k]; rows are contiguous."""
         count, n = rows.shape
         self.code.transpose.call(
             self.code.raw, n, count, panel.ctypes.data, panel.strides[0], rows.ctypes.data, rows.strides[0]
@@ -127,7 +126,7 @@ class Sweeper:
         """Supernodes on the root paths of columns, ascending; sets their offsets to 0, others are −1."""
         found = sweep.ancestors(places, self.S.owner, self.S.parent, self.offsets, self.path)
         path = self.path[:found]
-        path.sort()  # here, as it would take a second to compile
+        path.sort()  # in NumPy: a compiled sort takes a second to compile
         return path
 
     def _both(

@@ -78,7 +78,6 @@ class StoredBits:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the words."""
         return self.words.nbytes
 
     def __getitem__(self, key: tuple[Any, Any]) -> Any:

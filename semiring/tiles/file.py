@@ -48,7 +48,6 @@ class Layout:
 
     @property
     def grid(self) -> tuple[int, int]:
-        """Rows and columns of tiles."""
         return -(-self.shape[0] // self.block[0]), -(-self.shape[1] // self.block[1])
 
     def window(self, i: int, j: int) -> tuple[slice, slice]:
@@ -57,7 +56,6 @@ class Layout:
         return slice(i * a, min(i * a + a, m)), slice(j * b, min(j * b + b, n))
 
     def size(self, i: int, j: int) -> tuple[int, int]:
-        """Shape of tile (i, j)."""
         rows, columns = self.window(i, j)
         return rows.stop - rows.start, columns.stop - columns.start
 
@@ -66,7 +64,6 @@ class Layout:
         return max(1, BAND // max(1, columns * self.dtype.itemsize))
 
     def nbytes(self) -> int:
-        """Bytes of all files."""
         return sum(self.file_size(*self.size(i, j)) for i in range(self.grid[0]) for j in range(self.grid[1]))
 
     def file_size(self, m: int, n: int) -> int:
@@ -139,7 +136,6 @@ class Reader:
             out[low - rows.start : high - rows.start] = buffer[low - start : high - start, columns]
 
     def _bands(self, first: int, last: int, out: np.ndarray) -> None:
-        """out ← complete bands."""
         m, n = self._shape
         step = self._layout.band(n)
         self._file.seek(HEADER_SIZE + first * step * n * out.itemsize)
@@ -207,7 +203,6 @@ def _fill(file: IO[bytes], buffer: Any, cut: Callable[[], TileError]) -> None:
 
 
 def _raw(rows: np.ndarray) -> memoryview:
-    """Bytes of contiguous rows."""
     return memoryview(rows.reshape(-1).view(np.uint8).data) if rows.size else memoryview(b"")
 
 

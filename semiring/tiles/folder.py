@@ -31,7 +31,6 @@ _FORMAT, _VERSION = "semiring tile store", 1
 
 
 def is_store(path: str | os.PathLike[str]) -> bool:
-    """Whether a directory is a tile store."""
     return (Path(path) / NAME).is_file()
 
 

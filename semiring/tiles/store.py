@@ -209,27 +209,22 @@ class TileStore:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of the matrix."""
         return self.layout.shape
 
     @property
     def block(self) -> tuple[int, int]:
-        """Rows and columns of a tile; the last ones may be smaller."""
         return self.layout.block
 
     @property
     def dtype(self) -> np.dtype:
-        """Dtype of the entries."""
         return self.layout.dtype
 
     @property
     def grid(self) -> tuple[int, int]:
-        """Rows and columns of tiles."""
         return self.layout.grid
 
     @cached_property
     def nbytes(self) -> int:
-        """Bytes of the entries."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def __len__(self) -> int:
@@ -240,7 +235,6 @@ class TileStore:
         return f"<TileStore: {m} × {n} {self.dtype} in tiles of {a} × {b} at {self.path}>"
 
     def tile_path(self, i: int, j: int) -> Path:
-        """File of tile (i, j)."""
         return self.path / f"{i:05d}-{j:05d}.tile"
 
     def tiles(self) -> Iterator[tuple[int, int]]:
@@ -510,7 +504,6 @@ class TileStore:
         return found[lost]
 
     def __array__(self, dtype: DType = None, copy: bool | None = None) -> np.ndarray:
-        """Load all entries."""
         if copy is False:
             raise ValueError("TileStore: an array of it is a copy, got copy=False.")
         return np.asarray(self[:], dtype)
@@ -574,7 +567,6 @@ def _temporary_bytes(layout: Layout) -> int:
 
 
 def _ranged(key: Any, size: int) -> slice:
-    """Index or slice as a range."""
     if isinstance(key, slice):
         return sliced(key, size, where="TileStore")
     try:
