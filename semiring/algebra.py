@@ -151,10 +151,8 @@ class Variant:
 
     Parameters
     ----------
-    name : str
-        Name in backends and plans.
-    dtypes : tuple of str
-        Applicable dtypes.
+    name, dtypes : str, tuple of str
+        Name in backends and plans; applicable dtypes.
     cuda : str
         Step struct in `semiring/cuda/algebra.cuh`.
     nonnegative : bool

@@ -21,8 +21,8 @@ def load_arrays(
 ) -> dict[str, np.ndarray]:
     """Arrays of an `.npz` file by name, or only those in `only`; `what` names the content in errors.
 
-    Raises FormatError for a damaged or foreign file, for arrays that claim more bytes than the file holds, and for
-    compressed ones, which `save` never writes (a few bytes could expand to many); MemoryNeeded; OSError.
+    Raises FormatError for damaged or foreign files, arrays that claim more bytes than the file holds, and compressed
+    ones, which `save` never writes (a few bytes could expand to many); MemoryNeeded; OSError.
     """
     with open(path, "rb") if isinstance(path, (str, os.PathLike)) else path as file:
         try:

@@ -90,8 +90,8 @@ def take_in(source: Any, *, where: str) -> Taken:
     Raises
     ------
     DTypeError, ShapeError
-        For masked arrays, sparse matrices, entries that are not real numbers, arrays that their library does not
-        export, integers in lists beyond int64 and float64; for ragged rows.
+        For masked and sparse arrays, entries that are not real, arrays not exported, integers beyond 64 bits; ragged
+        rows.
 
     Examples
     --------
@@ -125,10 +125,7 @@ def with_axes(source: Any, *, where: str) -> Any:
 
 
 def in_kind_of(*taken: Taken, where: str) -> Taken:
-    """The operand whose kind results take; lists go with any.
-
-    Raises DTypeError for several libraries, DeviceError for several devices.
-    """
+    """Operand whose kind results take, lists going with any; DTypeError or DeviceError if they differ."""
     first, *others = taken
     for other in others:
         if _is_list(first.source):

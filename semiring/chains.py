@@ -24,21 +24,10 @@ from .types import Array
 def chain(E: Array, M: Array, s: Semiring, threads: int | None = None) -> tuple[Any, Any]:
     """States x of all steps, and the shift to add to each row of x over (logaddexp, +).
 
-    Parameters
-    ----------
-    E : array, shape (batch, steps, states)
-        Scores of the steps; those of the first are its initial values.
-    M : array, shape (states, states), (batch, states, states) or (batch, steps − 1, states, states)
-        Transitions: common, by sequence, or by step.
-    s : Semiring
-        ⊗ must add numbers, and ⊕ select or be logaddexp; else AlgebraError. DomainError for NaN or foreign entries.
-
-    Returns
-    -------
-    x : array, shape (batch, steps, states)
-        Over (logaddexp, +) less each row's maximum.
-    shift : float64 array, shape (batch, steps)
-        Accumulated maxima; zeros over other semirings.
+    E (batch, steps, states): scores, those of the first step are the initial values. M: transitions (states, states),
+    (batch, states, states) or (batch, steps − 1, states, states). ⊗ must add numbers, and ⊕ select or be logaddexp;
+    else AlgebraError. Over (logaddexp, +) x is less each row's maximum, and shift (batch, steps), float64, accumulates
+    these.
     """
     if s.mul.ufunc is not np.add or not (s.add.selects or s.add.ufunc is np.logaddexp):
         raise AlgebraError(f"chain: ⊗ must add numbers and ⊕ select or be logaddexp, got {s.name}. Use einsum.")

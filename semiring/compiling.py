@@ -108,10 +108,7 @@ def _about(seconds: float) -> str:
 
 
 class _Uncounted(threading.local):
-    """`with uncounted:` excludes compiling and loading code; `seconds` accumulates by thread.
-
-    Thus a difference of `perf_counter() - uncounted.seconds` is the time of the work alone.
-    """
+    """`with uncounted:` excludes compiling and loading code from `clock`; `seconds` accumulates by thread."""
 
     seconds = 0.0
     _depth, _start = 0, 0.0

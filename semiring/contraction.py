@@ -180,10 +180,7 @@ def _add(
 
 
 def _pairs(inputs: list[str], output: str, sizes: dict[str, int], s: Semiring, order: Any) -> list[tuple[int, ...]]:
-    """Positions of the operands contracted in each step; results are appended.
-
-    If ⊗ does not commute, from left to right.
-    """
+    """Positions of the operands contracted in each step, results appended; left to right if ⊗ does not commute."""
     count = len(inputs)
     if count < 3 or not s.mul.commutes:
         return [tuple(range(count))] if count > 1 else []

@@ -51,11 +51,7 @@ def _lengths(rows: Any) -> set[int]:
 
 
 def exact(values: np.ndarray, *, where: str) -> np.ndarray:
-    """Python numbers as int64 if all are integers that fit, else as float64.
-
-    Raises DTypeError for numbers beyond float64 and for integers that it would round. Fractions and decimals are
-    rounded.
-    """
+    """Python numbers as int64 if all fit, else as float64; DTypeError if that overflows or rounds an integer."""
     integers = [int(value) if isinstance(value, (int, np.integer)) else None for value in values.flat]
     info = np.iinfo(np.int64)
     if all(integer is not None and info.min <= integer <= info.max for integer in integers):

@@ -199,27 +199,18 @@ def cycle_error(cycle: list[int], length: float, semiring: Semiring, *, where: s
 
 
 def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[list[int], np.ndarray]:
-    """A negative cycle, or potentials that prove there is none.
+    """A negative cycle, or potentials that prove there is none; at most n³ steps, in practice n² · log n.
 
     Bellman–Ford–Moore with Tarjan's subtree disassembly, compiled; rows are read in place, the workspace is a few
-    vectors. At most n³ steps, in practice n² · log n.
-
-    Parameters
-    ----------
-    A : NumPy array, shape (n, n)
-        Over a semiring with `Lengths`.
-    semiring : Semiring
-    allowed : float
-        Adds `Lengths.slack` to each edge, so that rounding makes no cycle negative; if negative, also finds positive
-        cycles that are too short.
+    vectors. `allowed` adds `Lengths.slack` to each edge, so that rounding makes no cycle negative; if negative, it also
+    finds positive cycles that are too short.
 
     Returns
     -------
     cycle : list of int
         Vertices in order, the first not repeated; empty if there is none.
     potential : float64 array, shape (2, n)
-        Without a cycle, h = potential.sum(axis=0), in double-double, satisfies ℓ(i, j) + slack + h(i) − h(j) ≥ 0 for
-        every edge.
+        Without a cycle, h = potential.sum(axis=0), in double-double, satisfies ℓ(i, j) + slack + h(i) − h(j) ≥ 0.
 
     Examples
     --------

@@ -165,7 +165,7 @@ def claimed(path: str | os.PathLike[str]) -> Iterator[bool]:
 
 
 def locked(file: Path, name: str) -> int | None:
-    """Descriptor of a locked file that records its owner; None on disks without locks. End by `unlock`.
+    """Descriptor of a locked file that records its owner, for `unlock`; None on disks without locks.
 
     Raises OSError EBUSY, naming `name`, if another process or thread holds it.
     """

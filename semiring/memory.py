@@ -54,8 +54,7 @@ def require(needed: int, device: str = "cpu", *, where: str, hint: str) -> None:
 def granted(needed: int, device: str = "cpu") -> bool:
     """Whether `needed` bytes are free without a query.
 
-    On the CPU: less than LATELY seconds after an answer, a small share of what remains of it. On a GPU: bytes that CuPy
-    already holds.
+    On the CPU: less than LATELY seconds after an answer, a small share of its rest. On a GPU: bytes CuPy already holds.
     """
     if device == "cuda":  # its driver is slow to answer
         return needed <= pooled()

@@ -25,8 +25,7 @@ class Observer(Protocol):
 class Observed:
     """Verbs of a backend, each between `before` and `after` of all observers.
 
-    apart: split `eliminate` into its three verbs. dry: call no verb, only notify of what a schedule would do on these
-    shapes.
+    apart: split `eliminate` into its three verbs. dry: call no verb, only notify of operands of these shapes.
     """
 
     def __init__(self, ops: Backend, *observers: Observer, apart: bool = False, dry: bool = False) -> None:

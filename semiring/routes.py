@@ -30,8 +30,7 @@ def of_rows(
     """Predecessors of rows D (m, n) of a closure from the graph's edges, int32 (m, n).
 
     edges: CSR (starts, heads ascending, weights in D's dtype). mirrored: edges are reversed and rows are columns, so ⊗
-    takes its operands in the other order. Raises AlgebraError if ⊕ does not select, DomainError if D is not the
-    closure.
+    swaps its operands. Raises AlgebraError if ⊕ does not select, DomainError if D is not the closure.
     """
     require_selection(semiring, where="predecessors")
     P = np.empty(D.shape, np.int32)
@@ -42,17 +41,8 @@ def of_rows(
 def hops(P: Array, sources: np.ndarray | None = None, *, threads: int | None = None) -> Any:
     """Number of edges on each path: 0 from a vertex to itself, `NONE` where there is no path.
 
-    Parameters
-    ----------
-    P : int32 array, shape (m, n)
-        NumPy; or CuPy for all sources, then counted on the device.
-    sources : int array, shape (m,), optional
-        Sources of the rows; by default row r is source r.
-
-    Raises
-    ------
-    DomainError
-        If predecessors do not lead back to their source.
+    P (m, n) int32, rows by `sources` (default: row r is source r); CuPy, for all sources, counts on the device.
+    DomainError if predecessors do not lead back to their source.
 
     Examples
     --------
@@ -73,18 +63,9 @@ def hops(P: Array, sources: np.ndarray | None = None, *, threads: int | None = N
 def walks(
     P: np.ndarray, rows: Any, sources: Any, targets: Any, *, threads: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Paths x from sources[x] to targets[x] in the trees P[rows[x]], as CSR (vertices, starts).
+    """Paths x from sources[x] to targets[x] in the trees P[rows[x]], as CSR (vertices int32, starts int64).
 
-    Returns
-    -------
-    vertices : int32 array
-    starts : int64 array
-        Empty for paths that do not exist.
-
-    Raises
-    ------
-    DomainError
-        If predecessors do not lead back to their source.
+    Missing paths have no vertices. DomainError if predecessors do not lead back to their source.
 
     Examples
     --------

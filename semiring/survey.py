@@ -65,10 +65,7 @@ def united(looks: Iterable[Survey]) -> Survey:
 
 
 def off_diagonal(A: Array, value: float, first: tuple[int, ...] = (), counted: int | None = None) -> bool:
-    """Whether `value` occurs off the diagonal of a matrix, a batch, or a part beginning at `first`.
-
-    counted: its number of occurrences, if known.
-    """
+    """Whether `value` (`counted` times in A, if known) is off the diagonal of a matrix, batch, or part at `first`."""
     on, found = math.prod(A.shape[:-2]) * min(A.shape[-2:]), counted or 0  # on: entries of the diagonal
     if counted is None:
         for part in (A,) if A.size <= _FEW else parts(A):

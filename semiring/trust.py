@@ -21,10 +21,7 @@ class OthersCouldWriteError(PermissionError):
 
 
 def read(path: Path) -> bytes:
-    """Content of a file that no one else could have written.
-
-    Raises OthersCouldWriteError for the file or its directory; OSError if unreadable or a symbolic link.
-    """
+    """Content of a file that no other user could have written, nor its directory; else OthersCouldWriteError."""
     with own(path.parent) as directory:
         descriptor = _open(path, os.O_RDONLY, directory)
         with open(descriptor, "rb") as file:
@@ -33,10 +30,7 @@ def read(path: Path) -> bytes:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Atomically write a file that only this user may write, in a likewise private directory, made if missing.
-
-    Raises OthersCouldWriteError for the directory, OSError.
-    """
+    """Atomically write a private file in a private directory, made if missing; OthersCouldWriteError, OSError."""
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{uuid4().hex}")
     with own(path.parent) as directory:

@@ -29,8 +29,7 @@ class RankError(SemiringError, RuntimeError):
 class Comm(ABC):
     """Communicator of one process, at (row, column) of its grid.
 
-    All calls are collective: all processes make the same ones in the same order; broadcasts along a row (column) among
-    the processes of that row (column).
+    Collective: all processes make the same calls in the same order, or those of the row (column) of a broadcast.
     """
 
     def __init__(self, rank: int, grid: Grid) -> None:

@@ -15,8 +15,7 @@ from .grid import Grid, Layout
 class LocalMatrix(ABC):
     """One process's part of an n × n matrix, as schedules see it.
 
-    rows, columns: its range in the entire matrix. ahead: whether there is memory for the panels of two pivots
-    (look-ahead).
+    rows, columns: its global range. ahead: whether memory holds the panels of two pivots (look-ahead).
     """
 
     ahead: bool = True
@@ -33,8 +32,7 @@ class LocalMatrix(ABC):
     def windows(self, following: slice | None) -> Iterator[tuple[slice, slice, Array]]:
         """Windows (rows, columns, X) that cover the part, each once; writes to X update the matrix.
 
-        `following`: the next pivot block, whose row and column will be taken afterwards; their windows may come first,
-        or stay in memory, where not everything is.
+        `following`: next pivot block, whose row and column will be taken afterwards; their windows may come first.
         """
 
 

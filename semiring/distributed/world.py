@@ -17,8 +17,7 @@ Found = TypeVar("Found")
 class World(ABC):
     """Grid of ranks, one or more in this process.
 
-    local_ranks are those in this process; ranks_on_node those on this machine, which share its memory; options those of
-    every rank's backend, such as `threads` on the CPU.
+    local_ranks: in this process; ranks_on_node: on this machine, sharing its memory; options: of every rank's backend.
     """
 
     grid: Grid

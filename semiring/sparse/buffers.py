@@ -78,8 +78,8 @@ class Recycled:
 class Pages:
     """Two contiguous arrays of equal length, in pages shared copy-on-write with successors.
 
-    Page k of each holds entries edges[k] … edges[k + 1] (a single page by default), which include k · 2^shift … (k + 1)
-    · 2^shift.
+    Page k of each holds entries edges[k] … edges[k + 1] (by default a single page); offsets are looked up in page
+    offset >> shift.
     table (2, pages), int64: the address that entry 0 would have if all entries were contiguous with the page.
     owned (2 · pages,), uint8: 1 for pages that nothing else refers to; 2 for pages to be copied by `own`.
     """

@@ -98,10 +98,7 @@ class Kept(Fronts):
 
 
 class Changes:
-    """Family of eliminations related by changes of few arcs.
-
-    `kept` pools their numbers, which are overwritten once nothing refers to them.
-    """
+    """Eliminations related by changes of few arcs; `kept` pools their memory for reuse."""
 
     def __init__(self, analysis: Analysis, kind: Kind, threads: int) -> None:
         self.analysis, self.kind, self.threads = analysis, kind, threads
@@ -119,10 +116,7 @@ class Changes:
         return kept
 
     def changed(self, kept: Kept, arcs: np.ndarray, values: np.ndarray) -> tuple[Kept, np.ndarray] | None:
-        """Elimination with new weights of some arcs, and the supernodes recomputed.
-
-        None where a complete elimination would be as fast.
-        """
+        """Elimination with new weights of some arcs, and the supernodes recomputed; None if they are too many."""
         S, tails, heads = self.analysis.structure, self.analysis.tails, self.analysis.heads
         columns = np.minimum(S.position[tails[arcs]], S.position[heads[arcs]])
         dirty, found = np.full(len(S), -1, np.int32), np.empty(len(S), np.int32)

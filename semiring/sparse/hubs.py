@@ -472,10 +472,7 @@ class Descent:
         return made
 
     def follow(self, panels: Panels, like: Pages, differing: np.ndarray) -> Pages:
-        """Labels updated from `like` for panels that differ in these supernodes, by copy-on-write pages.
-
-        Raises MemoryNeeded if a further copy of what is owned does not fit.
-        """
+        """Labels updated from `like` for supernodes whose panels differ, by copy-on-write pages (MemoryNeeded)."""
         made, squares, size, ahead = like.successor(), self._squares(), self.dtype.itemsize, 0
         computed, again = np.zeros(len(self.S), np.int32), differing[::-1].astype(np.int32)
         addresses, s = self._addresses(panels, made, squares), int(again[0]) if len(again) else -1

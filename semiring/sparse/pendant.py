@@ -151,10 +151,7 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
 def placed(
     E: Elimination, tails: np.ndarray, heads: np.ndarray, lengths: np.ndarray
 ) -> tuple[Core, Placed, np.ndarray] | None:
-    """Core of E's graph, positions of these arcs, lengths of the core's arcs in its order.
-
-    None where the graph has no core or lacks arcs.
-    """
+    """Core of E's graph, positions of these arcs, and lengths in its order; None without core or with absent arcs."""
     core, weights = Core.of(E.analysis), E.weights_by_front
     if core is None or (weights == dtypes.zero(E.semiring, weights.dtype)).any():
         return None

@@ -631,10 +631,7 @@ class Queries:
             run(work, calls, self._threads)
 
     def _block(self, lines: np.ndarray, others: np.ndarray, found: np.ndarray, mirrored: bool) -> None:
-        """found[k] ← A*[lines[k], others], mirrored A*[others, lines[k]].
-
-        All indices are distinct, lines in elimination order.
-        """
+        """found[k] ← A*[lines[k], others], mirrored A*[others, lines[k]]; all distinct, lines in elimination order."""
         unit = self._kind.lanes if self._kind.vector else 1
         share = -(-len(lines) // (unit * self._threads)) * unit
         batch = min(self._lanes, share)

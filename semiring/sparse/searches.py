@@ -50,7 +50,8 @@ CALL = 1 << 22
 class _Form(NamedTuple):
     """The search problem: semiring, weights in the dtype computed in, and the map back to entries.
 
-    `shift` holds the potentials that made lengths non-negative; `known` the weights that ranks stand for, best first.
+    `shift` holds the potentials that made lengths non-negative; `known` the entries of ranks: one, weights best first,
+    zero.
     """
 
     semiring: Semiring

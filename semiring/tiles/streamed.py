@@ -113,10 +113,7 @@ class Streamed(LocalMatrix):
 
 @dataclass(frozen=True)
 class Cut:
-    """Partition of a matrix for streaming: pivot block, window (rows, columns), and bytes of memory.
-
-    Memory: three panels of a pivot, its block, three buffers, and the workspace of verbs.
-    """
+    """Cut of a matrix for streaming: pivot block, window (rows, columns), bytes of panels, buffers and workspace."""
 
     block: int
     window: tuple[int, int]
