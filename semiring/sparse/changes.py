@@ -127,7 +127,7 @@ class Changes:
         dirty[S.owner[columns]] = 1
         target = self.kept.get(lambda: self._like(kept))
         target.bring(kept)
-        target.stamp[path] = -1  # invalid if interrupted
+        target.stamp[path] = -1  # whatever interrupts this
         target.weights[self.analysis.place[arcs]] = values
         if len(path):
             target.renew(path, dirty, self.threads)

@@ -167,7 +167,7 @@ class Flows:
         fits = self._add(sources, asked, report, alike=alike, half=half)
         if fits is None:
             self._use(np.float64)
-            if known is not None:  # sums have the same layout
+            if known is not None:  # sums are of the same entries
                 self._sums, self._halves, self.ends = known[:3], known[3:6], known[6]
             return self.add(sources, asked, report)
         if half:
