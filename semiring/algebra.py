@@ -118,7 +118,7 @@ class Op:
 
     @property
     def vectorized(self) -> Callable[..., Any]:
-        """The operation on arrays: `ufunc`, else `python` elementwise, to float64."""
+        """Operation on arrays: `ufunc`, else `python` elementwise, to float64."""
         return self.ufunc or np.vectorize(self.python, otypes=[np.float64])
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -339,7 +339,7 @@ class Semiring:
 
     @cached_property
     def _starless(self) -> Any:
-        """A sample whose sum 1 ⊕ a ⊕ a² ⊕ … differs from `closure_of`; None if there is none."""
+        """Sample whose sum 1 ⊕ a ⊕ a² ⊕ … differs from `closure_of`; None if there is none."""
         for a in self.samples:
             try:
                 star = self.closure_of(a)

@@ -730,7 +730,7 @@ class BitMatrix:
         return BitMatrix._of(self.words.copy(), self.shape)
 
     def get(self) -> BitMatrix:
-        """The matrix in NumPy; itself if it is already.
+        """Matrix in NumPy; itself if it is already.
 
         Returns
         -------

@@ -15,7 +15,7 @@ from .errors import AlgebraError, DivergenceError, NegativeCycleError
 from .signals import load
 from .types import Array, DType
 
-#: Unit roundoff spacing of float64, in which lengths are computed.
+#: Spacing of float64 at 1, in which lengths are computed.
 _EPS = 2.0**-52
 
 

@@ -123,7 +123,7 @@ def collected(index: np.ndarray, weights: np.ndarray, ops: CpuBackend) -> np.nda
 
 
 class Fronts:
-    """A numeric elimination in progress."""
+    """Numeric elimination in progress."""
 
     def __init__(self, structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend, memory: Buffers) -> None:
         S = self.S = structure

@@ -32,7 +32,7 @@ CALL, LEVELS = 1 << 24, 512
 
 
 class Hops:
-    """The number of arcs on the shortest walk from each source to every vertex of a directed graph.
+    """Hop distances: the number of arcs of a shortest walk from each source to every vertex of a directed graph.
 
     Parameters
     ----------

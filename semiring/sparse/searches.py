@@ -30,7 +30,7 @@ from .buffers import aligned
 from .cycles import Weighted
 from .pattern import indices, rows_wanted, stored
 
-#: Lanes (sources of a batch), and lanes where sources are no more than these.
+#: Lanes (sources of a batch): in general, and for at most that many sources.
 LANES, FEW = 32, 4
 #: Buckets.
 LISTS = 2048
@@ -48,7 +48,7 @@ CALL = 1 << 22
 
 
 class _Form(NamedTuple):
-    """The search problem: semiring, weights in the dtype computed in, and the map back to entries.
+    """Search problem: semiring, weights in the dtype computed in, and the map back to entries.
 
     `shift` holds the potentials that made lengths non-negative; `known` the entries of ranks: one, weights best first,
     zero.
@@ -298,7 +298,7 @@ class Searches:
         return delays if grown is None else (delays + grown * self.scale) / 2, rank
 
     def row(self, i: int, *, limit: float | None = None) -> np.ndarray:
-        """The entries from i to every vertex, shape (n,).
+        """Entries from i to every vertex, shape (n,).
 
         Parameters
         ----------
@@ -333,7 +333,7 @@ class Searches:
         return next(D for _, D in self.rows([i], limit=limit))[0]
 
     def column(self, j: int) -> np.ndarray:
-        """The entries from every vertex to j, shape (n,).
+        """Entries from every vertex to j, shape (n,).
 
         Parameters
         ----------

@@ -291,7 +291,7 @@ class TileStore:
         file.write(self.tile_path(i, j), self.layout, i, j, entries, round, durable=durable)
 
     def read(self, i: int, j: int, out: np.ndarray | None = None) -> np.ndarray:
-        """A tile, in a new array or in `out`.
+        """Tile in a new array or in `out`.
 
         Parameters
         ----------
