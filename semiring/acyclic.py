@@ -1,4 +1,4 @@
-"""Acyclic graphs closed by uniting rows, where arcs are too few for products to pay; and what they condense."""
+"""Transitive closures of sparse acyclic graphs by uniting rows, and of graphs from their condensation."""
 
 from __future__ import annotations
 
@@ -14,26 +14,10 @@ from .signals import load
 
 
 def close_acyclic(count: int, tails: np.ndarray, heads: np.ndarray) -> BitMatrix:
-    """A* of an acyclic graph whose every arc leads from a higher number to a lower one.
+    """A* of an acyclic graph on `count` vertices, tails[e] > heads[e] for every arc (else ShapeError).
 
-    Row v is {v} united with the rows of its heads, which are complete by then; a head that an earlier one reaches
-    adds nothing and is passed over (Goralčíková and Koubek 1979). At most m · n / 64 words are read for m arcs.
-
-    Parameters
-    ----------
-    count : int
-        Vertices.
-    tails, heads : int arrays, shape (m,)
-        tails[e] > heads[e] for every arc, in any order.
-
-    Returns
-    -------
-    BitMatrix, shape (count, count)
-
-    Raises
-    ------
-    ShapeError
-        If an arc does not lead down.
+    Row v is {v} united with the complete rows of its heads; a head that an earlier one reaches adds nothing and is
+    skipped (Goralčíková and Koubek 1979). Reads at most m · n / 64 words for m arcs.
 
     Examples
     --------
@@ -47,20 +31,9 @@ def close_acyclic(count: int, tails: np.ndarray, heads: np.ndarray) -> BitMatrix
 
 
 def acyclic_strips(count: int, tails: np.ndarray, heads: np.ndarray, width: int) -> Iterator[tuple[slice, BitMatrix]]:
-    """The same matrix, so many columns after the others: no strip needs another, and one is in memory at a time.
+    """`close_acyclic` strip by strip of `width` columns (a multiple of 64), one strip in memory at a time.
 
-    Parameters
-    ----------
-    count, tails, heads
-        As in `close_acyclic`.
-    width : int
-        Columns of a strip, a multiple of 64.
-
-    Yields
-    ------
-    slice, BitMatrix
-        A range of columns, and the rows from the first of them on: above, no bit is set. The next strip takes its
-        memory.
+    Yields (columns, rows from columns.start on); rows above have no bit set. The next strip reuses the memory.
 
     Examples
     --------
@@ -81,32 +54,17 @@ def acyclic_strips(count: int, tails: np.ndarray, heads: np.ndarray, width: int)
         yield columns, strip
 
 
-#: Bytes of the rows that are united at a time, by one thread, and words of a row at least.
+#: Bytes of a thread's strip of rows, and least words of a row.
 STRIP, LEAST = 1 << 27, 8
 
 
 def unite_targets(
     count: int, tails: np.ndarray, heads: np.ndarray, targets: np.ndarray, columns: np.ndarray, n: int, rows: np.ndarray
 ) -> BitMatrix:
-    """Which targets some vertices of an acyclic graph reach: row i has bit columns[k] where rows[i] reaches targets[k].
+    """Reachability of targets in an acyclic graph: bit (i, columns[k]) is set where rows[i] reaches targets[k].
 
-    Parameters
-    ----------
-    count, tails, heads
-        As in `close_acyclic`, sorted by tails; every vertex reaches itself.
-    targets, columns : int arrays, shape (t,)
-        Vertices, and the bit of each, below n; several may share one.
-    rows : int array, shape (k,)
-
-    Returns
-    -------
-    BitMatrix, shape (k, n)
-
-    Raises
-    ------
-    ShapeError
-        If an arc does not lead down.
-    MemoryNeeded
+    Arcs as in `close_acyclic`, sorted by tail; every vertex reaches itself. columns[k] < n; targets may share a column.
+    Shape (len(rows), n); ShapeError, MemoryNeeded.
 
     Examples
     --------
@@ -145,23 +103,11 @@ def _check_down(tails: np.ndarray, heads: np.ndarray) -> None:
 
 
 def expand_acyclic(closed: BitMatrix, component: np.ndarray, tails: np.ndarray, heads: np.ndarray) -> BitMatrix:
-    """The closure of a graph out of that of its condensation: M[i, j] = closed[component[i], component[j]].
+    """Closure of a graph from that of its condensation: M[i, j] = closed[component[i], component[j]].
 
     Where most vertices reach a large component, their rows are its row and a few bits more. Else a component's row is
-    its members united with the rows of its heads, but those that an earlier head reaches, and all its members have it.
-
-    Parameters
-    ----------
-    closed : BitMatrix, shape (count, count)
-        The reflexive closure of the condensation.
-    component : int array, shape (n,)
-        The component of each vertex; none is empty.
-    tails, heads : int arrays, shape (m,)
-        The condensation's arcs, from higher numbers to lower ones.
-
-    Returns
-    -------
-    BitMatrix, shape (n, n)
+    its members united with the rows of its heads, except those an earlier head reaches, and is shared by all members.
+    Components are not empty; (tails, heads) are the condensation's arcs, from higher to lower numbers.
 
     Examples
     --------
@@ -180,9 +126,6 @@ def expand_acyclic(closed: BitMatrix, component: np.ndarray, tails: np.ndarray, 
 
 
 def _by_tail(count: int, tails: np.ndarray, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(start, heads): the heads of v are heads[start[v] : start[v + 1]].
-
-    Higher ones come first: they reach the lower ones, which then are passed over.
-    """
+    """CSR (start, heads), higher heads first: they reach lower ones, which are then skipped."""
     order = np.lexsort((-heads, tails))
     return np.searchsorted(tails[order], np.arange(count + 1)).astype(np.int64), heads[order].astype(np.int64)

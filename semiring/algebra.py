@@ -1,9 +1,8 @@
-"""The records that say what a semiring is: `Op`, `Star`, `Variant`, `Semiring`, and `check_axioms`.
+"""Declarations of semirings: `Op`, `Star`, `Variant`, `Semiring`, and `check_axioms`.
 
-A semiring (S, ⊕, ⊗, 0, 1) has a commutative, associative ⊕ with neutral element 0, an associative ⊗
-with neutral element 1 that distributes over ⊕, and 0 ⊗ x = x ⊗ 0 = 0. It is closed when a scalar
-star a* = 1 ⊕ a ⊕ a² ⊕ … exists for the values of interest (Lehmann 1977, "Algebraic structures for
-transitive closure", section 2).
+A semiring (S, ⊕, ⊗, 0, 1) has a commutative, associative ⊕ with neutral element 0, an associative ⊗ with neutral
+element 1 that distributes over ⊕, and 0 ⊗ x = x ⊗ 0 = 0. It is closed when a scalar star a* = 1 ⊕ a ⊕ a² ⊕ … exists for
+the values of interest (Lehmann 1977, "Algebraic structures for transitive closure", section 2).
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ INTEGERS = ("int16", "int32", "int64")
 NUMBERS = (*INTEGERS, *FLOATS)
 DTYPES = (*NUMBERS, "bool")
 
-#: The operation behind each vector instruction: NumPy's own, and which operand it returns, if it returns one.
+#: NumPy ufunc of each vector instruction, and which operand it selects, if any.
 _INSTRUCTIONS: dict[str, tuple[np.ufunc, str | None]] = {
     "add": (np.add, None),
     "mul": (np.multiply, None),
     "min": (np.minimum, "least"),
     "max": (np.maximum, "greatest"),
 }
-#: NumPy's operations that commute.
+#: Commutative ufuncs.
 _COMMUTING: tuple[np.ufunc, ...] = (
     *(np.add, np.multiply, np.minimum, np.maximum, np.logaddexp),
     *(np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or),
@@ -52,33 +51,31 @@ _COMMUTING: tuple[np.ufunc, ...] = (
 
 @dataclass(frozen=True)
 class Op:
-    """A binary operation on scalars, written once for Python and once for CUDA C++.
+    """Binary operation on scalars, written once for Python and once for CUDA C++.
 
     Parameters
     ----------
     name : str
-        A valid C identifier.
+        A valid C identifier; for messages only.
     python : callable
         `python(a, b)`: compiled by numba for the CPU; uncompiled, it is the tests' oracle.
     cuda : str
-        One C++ expression in `a` and `b`. Write `min(a, b)`, not `a < b ? a : b`: the latter costs a
-        compare and a select for floats.
-    simd : str, optional
-        The vector instruction that computes this operation, one of `"add" "mul" "min" "max"`:
-        the CPU backend then writes explicit vector code. Without it the compiled `python` is used.
+        One C++ expression in `a` and `b`. Write `min(a, b)`, not `a < b ? a : b`, which costs a compare and a select
+        for floats.
+    simd : {"add", "mul", "min", "max"}, optional
+        Vector instruction for this operation, for explicit vector code on the CPU. Without it `python` is compiled.
     saturating : bool
-        On integer dtypes evaluate the expression in a wider type and clamp the result to the dtype's
-        range; a semiring's zero then absorbs explicitly, as ∞ + (−5) must stay ∞.
+        On integer dtypes evaluate in a wider type and clamp to the dtype's range; a semiring's zero then absorbs
+        explicitly, as ∞ + (−5) must stay ∞.
     ufunc : numpy.ufunc, optional
-        The same operation on entire arrays (on integers, NumPy's does not saturate). `simd` implies it.
+        The operation on arrays (NumPy's does not saturate on integers). Implied by `simd`.
     selects : {"least", "greatest"}, optional
-        That a ⊕ b is always one of a and b: the one that is less, or greater. Only the sums of such an ⊕ belong to a
-        single walk, so only they have paths. `simd` implies it.
+        Declares that a ⊕ b is always the lesser, or the greater, of a and b, which paths require. Implied by `simd`.
 
     Raises
     ------
     AlgebraError
-        If a field holds what no kernel could use. The name is for messages alone: nothing is decided by it.
+        If no kernel could use a field.
 
     Examples
     --------
@@ -116,12 +113,12 @@ class Op:
 
     @property
     def commutes(self) -> bool:
-        """Whether a ∘ b = b ∘ a is known, by its `ufunc`; else operands stay in their order."""
+        """Whether a ∘ b = b ∘ a is known from `ufunc`; else operands keep their order."""
         return self.ufunc in _COMMUTING
 
     @property
     def vectorized(self) -> Callable[..., Any]:
-        """The operation on arrays: its `ufunc`, else `python` element by element, to float64."""
+        """Operation on arrays: `ufunc`, else `python` elementwise, to float64."""
         return self.ufunc or np.vectorize(self.python, otypes=[np.float64])
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -130,11 +127,11 @@ class Op:
 
 @dataclass(frozen=True)
 class Star:
-    """The scalar closure a* = 1 ⊕ a ⊕ a² ⊕ …, where it is not simply 1 ⊕ a.
+    """Scalar closure a* = 1 ⊕ a ⊕ a² ⊕ …, where it is not simply 1 ⊕ a.
 
     `python(a)` is compiled by numba; `cuda` is a C++ expression in `a` of type `T`. Both return an infinity or NaN
-    where the sum does not exist; the closure then raises `DivergenceError`. So it does over integers, which hold
-    neither: in it `T` is double, and the star must be a number of the integer dtype.
+    where the sum diverges; the closure then raises `DivergenceError`. On integer dtypes `T` is double, and a star that
+    is no number of the dtype raises, too.
     """
 
     python: Callable[[Any], Any] = field(repr=False)
@@ -150,20 +147,18 @@ class Star:
 
 @dataclass(frozen=True)
 class Variant:
-    """A faster way to compute c ⊕ a ⊗ b that is right only under a precondition, checked on the data.
+    """Faster step c ⊕ a ⊗ b, valid under a precondition that is checked on the data.
 
     Parameters
     ----------
-    name : str
-        How backends and plans call it.
-    dtypes : tuple of str
-        Where it applies.
+    name, dtypes : str, tuple of str
+        Name in backends and plans; applicable dtypes.
     cuda : str
-        The name of the step struct in `semiring/cuda/algebra.cuh` that implements it.
+        Step struct in `semiring/cuda/algebra.cuh`.
     nonnegative : bool
-        The precondition: no entry below 0 (other than the semiring's own zero); see `semiring.survey.fast`.
+        Precondition: no entry below 0 other than the semiring's zero; see `semiring.survey.fast`.
     generation : int
-        The compute capability of the first GPUs that have its instructions, 90 for 9.0; others take the general step.
+        Least compute capability, 90 for 9.0; older GPUs take the general step.
     """
 
     name: str
@@ -175,7 +170,7 @@ class Variant:
 
 @dataclass(frozen=True, repr=False)
 class Semiring:
-    """One declaration of a semiring; it works at once on CPU, GPU, the command line and in the tests.
+    """Declaration of a semiring, valid at once for CPU, GPU, command line and tests.
 
     Parameters
     ----------
@@ -184,13 +179,13 @@ class Semiring:
     add, mul : Op
         ⊕ and ⊗.
     zero, one : float or bool
-        Neutral elements, as mathematics: ±inf stands for the largest or smallest value of an integer dtype.
+        Neutral elements; ±inf stands for the largest or smallest value of an integer dtype.
     aliases : tuple of str
         Plain names (`tropical`, …).
     dtypes : tuple of str
-        The NumPy dtypes on which it is defined.
+        NumPy dtypes on which it is defined.
     star : Star, optional
-        The scalar closure where it is not 1 ⊕ a.
+        Scalar closure where it is not 1 ⊕ a.
     domain : tuple (low, high)
         The set S as an interval; entries outside raise `DomainError`. NaN is outside every domain.
     open_low, open_high : bool
@@ -198,25 +193,24 @@ class Semiring:
     idempotent : bool
         Whether a ⊕ a = a. The closure of an idempotent semiring exists when no diagonal entry beats `one`.
     samples : tuple
-        Values on which `check_axioms` tries every law; exact in every dtype that it allows.
+        Values on which `check_axioms` tries every law; exact in every dtype allowed.
     variants : tuple of Variant
         Faster steps tied to a precondition.
     tolerance : float
-        Relative tolerance with which laws hold in floating point (0 where operations are exact on `samples`).
+        Relative tolerance of the laws in floating point (0 where operations are exact on `samples`).
     series : {"real", "positive"}, optional
-        Where ⊕ is not idempotent, how to tell that 1 ⊕ a ⊕ a² ⊕ … has no limit. "real": entries have either sign and
-        cancel, so that the spectral radius decides; for (+, ×) alone, whose operations say so by their `ufunc`.
-        "positive": nothing cancels, so elimination itself meets an infinite star. Without it, partial sums must
-        settle, which takes longer to find out.
+        Divergence test of 1 ⊕ a ⊕ a² ⊕ … where ⊕ is not idempotent. "real": entries of both signs cancel, so the
+        spectral radius decides; for (+, ×) alone, declared by `ufunc`. "positive": nothing cancels, so elimination
+        meets an infinite star. Without it, partial sums must settle, which takes longer.
     draw : callable, optional
-        `draw(rng, shape)` → an array of random entries other than zero, such that the closure of a square matrix of
-        them exists. By default entries are drawn from those `samples` that do not beat `one`.
+        `draw(rng, shape)` → random entries other than zero, such that a square matrix of them has a closure. By default
+        drawn from `samples` that do not beat `one`.
 
     Raises
     ------
     AlgebraError
-        If a field is none that kernels can use, or what an operation declares is not what its `python` does on the
-        samples. `check_axioms` tries the laws.
+        If kernels cannot use a field, or an operation's declarations contradict its `python` on the samples.
+        `check_axioms` tries the laws.
 
     Examples
     --------
@@ -254,12 +248,7 @@ class Semiring:
         self._require_functions(where)
 
     def _require_fields(self, where: str) -> None:
-        """That every field is of its type, or one of the values that it may have.
-
-        Raises
-        ------
-        AlgebraError
-        """
+        """Raise AlgebraError for fields of a wrong type or value."""
         for name, kinds in (("add", (Op,)), ("mul", (Op,)), ("star", (Star, type(None)))):
             if not isinstance(came := getattr(self, name), kinds):
                 raise AlgebraError(
@@ -282,23 +271,13 @@ class Semiring:
             )
 
     def _require_numbers(self, where: str) -> None:
-        """That the neutral elements are numbers of every dtype, and of the domain.
-
-        Raises
-        ------
-        AlgebraError
-        """
+        """Raise AlgebraError unless the neutral elements belong to every dtype and to the domain."""
         for name, dtype in product(("zero", "one"), self.dtypes):
             require_representable(getattr(self, name), dtype, f"{where}: {name}")
         require_interval(self.domain, (self.zero, self.one), f"{where}: domain")
 
     def _require_functions(self, where: str) -> None:
-        """That numba compiles the functions, and that they do what is declared of them, on the samples.
-
-        Raises
-        ------
-        AlgebraError
-        """
+        """Raise AlgebraError unless numba compiles the functions and they do as declared on the samples."""
         if self.draw is not None:
             require_function(self.draw, 2, f"{where}: draw")
         for field_name, op in (("add", self.add), ("mul", self.mul)):
@@ -318,7 +297,7 @@ class Semiring:
         return self.name
 
     def __hash__(self) -> int:
-        """By the name alone: every call looks its semiring up, and equal ones have equal names."""
+        """Hash of the name: every call looks its semiring up, and equal ones have equal names."""
         return hash(self.name)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -330,12 +309,12 @@ class Semiring:
 
     @property
     def lengths(self) -> bool:
-        """Whether ⊗ adds numbers and ⊕ keeps the least or greatest: walks have lengths, and cycles may be negative."""
+        """Whether ⊗ adds numbers and ⊕ selects: walks have lengths, and cycles may be negative."""
         return self.mul.ufunc is np.add and self.add.selects is not None
 
     @property
     def boolean(self) -> bool:
-        """Whether this is (or, and) on truth values, so that a matrix may be packed bits."""
+        """Whether this is (or, and) on bools, so that a matrix may be packed bits."""
         return (
             self.dtypes == ("bool",)
             and self.add.ufunc in (np.logical_or, np.bitwise_or)
@@ -344,23 +323,23 @@ class Semiring:
 
     @property
     def order(self) -> int:
-        """1 where greater numbers weigh more, −1 where less: `zero` is the least weight."""
+        """1 if greater numbers weigh more, −1 if lesser do: `zero` is the least weight."""
         return 1 if self.zero < self.one else -1
 
     @property
     def interval(self) -> str:
-        """The domain in mathematical notation, for messages."""
+        """Domain in mathematical notation, for messages."""
         low, high = self.domain
         return f"{'(' if self.open_low else '['}{low:g}, {high:g}{')' if self.open_high else ']'}"
 
     @property
     def closed(self) -> bool:
-        """Whether `closure_of` is 1 ⊕ a ⊕ a² ⊕ … of each sample that has such a sum; else no cycle has a closure."""
+        """Whether `closure_of` is 1 ⊕ a ⊕ a² ⊕ … for every sample with such a sum; else no cycle has a closure."""
         return self._starless is None
 
     @cached_property
     def _starless(self) -> Any:
-        """A sample whose sum 1 ⊕ a ⊕ a² ⊕ … `closure_of` is not; None where there is none."""
+        """Sample whose sum 1 ⊕ a ⊕ a² ⊕ … differs from `closure_of`; None if there is none."""
         for a in self.samples:
             try:
                 star = self.closure_of(a)
@@ -371,7 +350,7 @@ class Semiring:
         return None
 
     def starless(self, where: str, vertex: int) -> AlgebraError:
-        """The error for a cycle at a vertex, where this semiring is not `closed`."""
+        """AlgebraError for a cycle at a vertex, over a semiring that is not `closed`."""
         a = self._starless
         return AlgebraError(
             f"{where}: a cycle, as at vertex {vertex}, takes the star a* = 1 ⊕ a ⊕ a² ⊕ … of what it weighs, which "
@@ -379,13 +358,13 @@ class Semiring:
         )
 
     def _once_more(self, a: Any) -> Any:
-        """1 ⊕ a ⊗ a*, which is a* itself."""
+        """1 ⊕ a ⊗ a*, which must equal a*."""
         return self.add.python(self.one, self.mul.python(a, self.closure_of(a)))
 
     def closure_of(self, a: Any) -> Any:
-        """a* for one Python scalar: the declared star, else 1 ⊕ a.
+        """a* of a Python scalar: the declared star, else 1 ⊕ a.
 
-        The default is 1 ⊕ a and not 1, so that a cycle that beats `one` leaves a trace on the diagonal.
+        The default is 1 ⊕ a rather than 1, so that a cycle that beats `one` leaves a trace on the diagonal.
         """
         return self.star.python(a) if self.star else self.add.python(self.one, a)
 
@@ -395,13 +374,13 @@ def _named(op: Op) -> str:
 
 
 def check_axioms(semiring: Semiring, samples: tuple[Any, ...] | None = None) -> None:
-    """Try every law of a closed semiring on all triples of samples; silent when they hold.
+    """Check every law of a closed semiring on all triples of samples.
 
     Parameters
     ----------
     semiring : Semiring
     samples : tuple, optional
-        Values to try instead of the semiring's own.
+        Values instead of the semiring's own.
 
     Raises
     ------
@@ -410,8 +389,8 @@ def check_axioms(semiring: Semiring, samples: tuple[Any, ...] | None = None) -> 
 
     See Also
     --------
-    Semiring : What is declared.
-    random_matrix : Matrices of it, to try more.
+    Semiring : The declaration.
+    random_matrix : Random matrices, for further tests.
 
     Notes
     -----
@@ -458,7 +437,7 @@ def check_axioms(semiring: Semiring, samples: tuple[Any, ...] | None = None) -> 
 
 
 def _settled(semiring: Semiring, a: Any, star: Any) -> bool:
-    """Whether `star` is a sum that exists, and not the trace that a diverging one leaves."""
+    """Whether `star` is a convergent sum rather than the trace of a diverging one."""
     if semiring.idempotent:
         return bool(semiring.add.python(semiring.one, a) == semiring.one)
     return math.isfinite(star)

@@ -1,4 +1,4 @@
-"""Any array-like as a NumPy or CuPy array to compute on, and results back in kind."""
+"""Conversion of any array-like to a NumPy or CuPy array, and of results back in kind."""
 
 from __future__ import annotations
 
@@ -13,42 +13,24 @@ from .devices import CPU, CUDA, PINNED, is_plain, on_device
 from .errors import DeviceError, DTypeError, SemiringError, ShapeError
 from .types import Array, DType
 
-#: Libraries whose arrays never change.
+#: Libraries of immutable arrays.
 _IMMUTABLE = frozenset(("jax", "jaxlib", "tensorflow"))
 
 
 class Taken(NamedTuple):
-    """An array taken in to compute on, and what it came as.
-
-    Attributes
-    ----------
-    array : NumPy or CuPy array
-        In the memory of what came, where that is possible.
-    source : object
-        What came.
-    made : bool
-        Whether `array` has memory of its own, made here.
-    """
+    """Input as a NumPy or CuPy array, in shared memory if possible (else `made`), with its source."""
 
     array: Any
     source: Any
     made: bool
 
     def conformed(self, semiring: Semiring, dtype: DType = None, *, where: str) -> Taken:
-        """In the dtype requested, or in the one the semiring resolves; see `conform`."""
+        """Convert to the requested dtype, or as the semiring resolves it; see `conform`."""
         array = conform(self.array, semiring, dtype, where=where)
         return Taken(array, self.source, self.made or array is not self.array)
 
     def check_writable(self, dtype: np.dtype, *, where: str) -> None:
-        """Refuse to compute in the memory of what came, where that cannot be: `overwrite=True` means nothing else.
-
-        Raises
-        ------
-        DTypeError
-            If it has another dtype than is computed in, or no memory to write to, or is immutable.
-        ValueError
-            If it is a read-only array.
-        """
+        """Raise DTypeError or ValueError unless `overwrite=True` can compute in the source's own memory."""
         if self.unwritable:
             raise DTypeError(f"{where}: overwrite=True must have an array to write to, got {self.unwritable}.")
         if self.array.dtype != dtype or not self.array.dtype.isnative or self.made:
@@ -63,7 +45,7 @@ class Taken(NamedTuple):
 
     @property
     def unwritable(self) -> str:
-        """What came, in words, where it is no array or never changes; else nothing."""
+        """Description of a source that is no array or immutable; "" otherwise."""
         came = type(self.source).__name__
         if _library(self.source) in _IMMUTABLE:
             return f"an immutable {came}"
@@ -71,21 +53,16 @@ class Taken(NamedTuple):
         return came if (self.made or not view) and not _is_half(self.source) else ""
 
     def give_back(self, result: Any, *, where: str) -> Any:
-        """A result in kind: of the library that the array came from, on its device, in the order of its stream.
+        """Result in kind: same library, device and stream order; the source object if the result is in its memory.
 
-        A result in the memory of what came is the very object that came.
-
-        Raises
-        ------
-        DTypeError
-            If that library has no such dtype, as JAX has no 64 bits unless enabled.
+        Raises DTypeError if that library lacks the dtype, as JAX without 64 bits.
         """
         if type(self.source) is np.ndarray or (result is not self.array and _library(self.source) == "cupy"):
             return result
         xp = _namespace(self.source)
         if result is self.array and not self.made:
             if xp is not None and not isinstance(result, np.ndarray):
-                _wait()  # its library knows nothing of our stream
+                _wait()  # its library does not know our stream
             return self.source
         if xp is None:
             return result
@@ -99,29 +76,22 @@ class Taken(NamedTuple):
 
 
 def refuse_masked(source: Any, *, where: str, zero: str = "zero") -> None:
-    """Refuse an array whose mask would be left out; `zero` is what it may be filled with.
-
-    Raises
-    ------
-    DTypeError
-    """
+    """Raise DTypeError for a masked array, whose mask would be lost; `zero` is a suggested fill value."""
     if isinstance(source, np.ma.MaskedArray):
         raise DTypeError(f"{where}: a plain array is required, got a masked one. Fill it: A.filled({zero}).")
 
 
 def take_in(source: Any, *, where: str) -> Taken:
-    """The source as a NumPy array, or as a CuPy array if its data is on a GPU; nothing is copied that need not be.
+    """Convert to a NumPy array, or a CuPy array if on a GPU, without needless copies.
 
-    NumPy and CuPy arrays; anything with DLPack, which is tried first, as it keeps the order of streams, or with
-    `__cuda_array_interface__`; nested sequences of numbers. bfloat16, which NumPy does not have, becomes float32.
+    Accepts NumPy and CuPy arrays; anything with DLPack, tried first as it keeps stream order, or with
+    `__cuda_array_interface__`; nested sequences of numbers. bfloat16, unknown to NumPy, becomes float32.
 
     Raises
     ------
-    DTypeError
-        For masked arrays, sparse matrices, entries that are not real numbers, what its library does not export, and
-        integers in a list that neither int64 nor float64 holds.
-    ShapeError
-        For rows that are not equally long.
+    DTypeError, ShapeError
+        For masked and sparse arrays, entries that are not real, arrays not exported, integers beyond 64 bits; ragged
+        rows.
 
     Examples
     --------
@@ -141,7 +111,7 @@ def take_in(source: Any, *, where: str) -> Taken:
         array, made = _taken(source, where)
     except SemiringError:
         raise
-    except Exception as error:  # the other library's, whatever it is
+    except Exception as error:  # any error of the other library
         raise _not_exported(source, error, where) from error
     if array.dtype.kind not in "biuf":
         raise DTypeError(f"{where}: entries must be real numbers or booleans, got dtype {array.dtype}.")
@@ -149,29 +119,13 @@ def take_in(source: Any, *, where: str) -> Taken:
 
 
 def with_axes(source: Any, *, where: str) -> Any:
-    """The source where it is an array of any library; NumPy's of nested sequences, numbers and buffers.
-
-    Raises
-    ------
-    ShapeError, DTypeError
-        As `take_in`.
-    """
+    """Array of any library unchanged; sequences, numbers and buffers as NumPy arrays, with errors of `take_in`."""
     is_array = hasattr(source, "ndim") and not isinstance(source, memoryview)
     return source if is_array else from_sequence(source, where=where)
 
 
 def in_kind_of(*taken: Taken, where: str) -> Taken:
-    """The operand as which a result goes back: any of them, as long as all are of one library and on one device.
-
-    Lists go with any.
-
-    Raises
-    ------
-    DTypeError
-        If they are of several libraries.
-    DeviceError
-        If they are on several devices: a kernel on one cannot read what is on another.
-    """
+    """Operand whose kind results take, lists going with any; DTypeError or DeviceError if they differ."""
     first, *others = taken
     for other in others:
         if _is_list(first.source):
@@ -191,13 +145,7 @@ def in_kind_of(*taken: Taken, where: str) -> Taken:
 
 
 def output_of(out: Array, kind: Taken, *, where: str) -> Taken:
-    """Memory to write a result to, of the library that its operands are from.
-
-    Raises
-    ------
-    DTypeError
-        If it cannot be written to, or is of another library.
-    """
+    """`out` as `Taken`: writable, and of the operands' library and device; else DTypeError."""
     output = take_in(out, where=where)
     if output.unwritable:
         raise DTypeError(f"{where}: out must be an array to write to, got {output.unwritable}.")
@@ -208,17 +156,16 @@ def output_of(out: Array, kind: Taken, *, where: str) -> Taken:
 
 
 def _place(array: Array) -> str:
-    """The device of NumPy's or CuPy's array."""
     return "the CPU" if isinstance(array, np.ndarray) else f"GPU {array.data.device_id}"
 
 
 def _is_list(source: Any) -> bool:
-    """Whether these are numbers of Python's, which are of no library."""
+    """Whether a source is Python numbers, of no library."""
     return isinstance(source, (list, tuple, int, float))
 
 
 def _kind(source: Any) -> str:
-    """The library whose arrays go back for this one."""
+    """Name of the library in whose kind results go back."""
     if _library(source) == "cupy":
         return "cupy"
     found = _namespace(source)
@@ -226,12 +173,7 @@ def _kind(source: Any) -> str:
 
 
 def require_apart(array: Array, *, where: str) -> None:
-    """Refuse to write to entries that share memory, as of a window that slides.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise ValueError if entries share memory, as in a sliding window."""
     reach = array.itemsize
     for stride, size in sorted((abs(stride), size) for stride, size in zip(array.strides, array.shape, strict=True)):
         if size > 1 and stride < reach and array.size:
@@ -243,15 +185,7 @@ def require_apart(array: Array, *, where: str) -> None:
 
 
 def check_out(out: Array, shape: tuple[int, ...], dtype: DType, *, where: str) -> None:
-    """Refuse an array that results of this shape and dtype cannot be written to.
-
-    Raises
-    ------
-    ShapeError, DTypeError
-        If its shape or dtype is another.
-    ValueError
-        If it is read-only, or entries share memory.
-    """
+    """Check `out` for results: ShapeError, DTypeError, or ValueError if read-only or overlapping itself."""
     if out.shape != shape:
         raise ShapeError(f"{where}: out must have shape {shape}, got {out.shape}.")
     if out.dtype != dtype:
@@ -262,12 +196,11 @@ def check_out(out: Array, shape: tuple[int, ...], dtype: DType, *, where: str) -
 
 
 def asarray(source: Any, *, where: str) -> Any:
-    """The array of `take_in`."""
     return take_in(source, where=where).array
 
 
 def _taken(source: Any, where: str) -> tuple[Any, bool]:
-    """NumPy's or CuPy's array, and whether it has memory of its own."""
+    """NumPy or CuPy array, and whether it has its own memory."""
     if isinstance(source, np.ndarray):
         array: Any = np.asarray(source)
         return (array.astype(np.float32), True) if _is_half(array) else (array, False)
@@ -277,14 +210,14 @@ def _taken(source: Any, where: str) -> tuple[Any, bool]:
         with on_device(source):
             return source.astype(np.float32), True
     if hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__"):
-        plain = source.resolve_neg() if hasattr(source, "resolve_neg") else source  # torch exports −x as x
+        plain = source.resolve_neg() if hasattr(source, "resolve_neg") else source  # torch exports a lazy −x as x
         half = _is_half(source)
         if half:
             xp = _namespace(source)
             plain = plain.to(xp.float32) if hasattr(plain, "to") else xp.astype(plain, xp.float32)
         array = _from_dlpack(plain)
         frozen = isinstance(array, np.ndarray) and not array.flags.writeable
-        return array, plain is not source and not frozen  # what JAX converted for us is still immutable
+        return array, plain is not source and not frozen  # a frozen array converted from bfloat16 is still JAX's
     if hasattr(source, "__cuda_array_interface__"):
         import cupy
 
@@ -293,17 +226,16 @@ def _taken(source: Any, where: str) -> tuple[Any, bool]:
 
 
 def _library(source: Any) -> str:
-    """The package that an object's class comes from."""
     return type(source).__module__.partition(".")[0]
 
 
 def _is_half(source: Any) -> bool:
-    """Whether entries are bfloat16, by the name that every library gives it."""
+    """Whether the dtype is bfloat16, by the name that every library uses."""
     return str(getattr(source, "dtype", "")).rpartition(".")[2] == "bfloat16"
 
 
 def _namespace(source: Any) -> Any:
-    """The module of another library that makes its arrays of ours; None for NumPy, CuPy, and what has none."""
+    """Array module of another library; None for NumPy, CuPy and others without one."""
     if isinstance(source, np.ndarray) or _library(source) in ("numpy", "cupy"):
         return None
     if hasattr(source, "__array_namespace__"):
@@ -314,7 +246,7 @@ def _namespace(source: Any) -> Any:
 
 
 def _is_tensor(source: Any) -> bool:
-    """Whether this is a subclass of torch's tensor, such as a parameter."""
+    """Whether this is an instance of a subclass of torch.Tensor, such as a parameter."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(source, getattr(torch, "Tensor", ()))
 
@@ -332,7 +264,6 @@ def _not_exported(source: Any, error: Exception, where: str) -> DTypeError:
 
 
 def _wait() -> None:
-    """Until the current stream of CuPy's is done."""
     import cupy
 
     cupy.cuda.get_current_stream().synchronize()
@@ -350,13 +281,7 @@ def _from_dlpack(source: Any) -> Any:
 
 
 def checked_sparse(source: Any, *, where: str) -> Any:
-    """A compressed SciPy matrix whose indices have all been checked, as SciPy's compiled loops do not check them.
-
-    Raises
-    ------
-    ShapeError
-        If they contradict each other.
-    """
+    """SciPy matrix whose compressed indices are validated, as SciPy's loops do not check them; else ShapeError."""
     if getattr(source, "format", None) not in ("csr", "csc", "bsr") or not isinstance(source.data, np.ndarray):
         return source
     try:
@@ -371,9 +296,9 @@ def checked_sparse(source: Any, *, where: str) -> Any:
 
 
 def consistent(A: Any, *, indices: bool = True) -> bool:
-    """Whether A is a csr matrix as SciPy makes them: aligned arrays, of which the `indices` are in range if need be.
+    """Whether A is a well-formed csr matrix: aligned native arrays, pointers in order, `indices` in range if requested.
 
-    Nothing of A is changed, and nothing is remembered in it. Where it is False, `checked_sparse` decides.
+    A is not changed, and nothing is cached in it. If False, `checked_sparse` decides.
     """
     if getattr(A, "format", None) != "csr" or len(A.shape) != 2:
         return False
@@ -385,21 +310,14 @@ def consistent(A: Any, *, indices: bool = True) -> bool:
         return False
     if len(start) != rows + 1 or start[0] != 0 or not start[-1] == len(heads) == len(data):
         return False
-    # As unsigned integers, those below 0 are too large.
+    # Unsigned, negative indices are too large.
     if indices and len(heads) and np.maximum.reduce(heads.view(f"u{heads.itemsize}")) >= columns:
         return False
     return bool(np.logical_and.reduce(start[1:] >= start[:-1]))
 
 
 def refuse_padding(source: Any, where: str) -> None:
-    """Refuse zeros in blocks: they may be edges of weight 0, or what a dense block has where no edge is.
-
-    False is no edge wherever it stands.
-
-    Raises
-    ------
-    ShapeError
-    """
+    """Raise ShapeError for zeros in BSR blocks: edges of weight 0, or padding. False is never an edge."""
     blocks = getattr(source, "format", "") == "bsr" and source.blocksize != (1, 1) and source.dtype.kind != "b"
     if blocks and bool((source.data == 0).any()):
         raise ShapeError(

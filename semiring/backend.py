@@ -1,6 +1,6 @@
-"""Devices and their backends: an array's device, what computes on it, and `bind`, which returns its verbs.
+"""Device dispatch: the device of an array, and `bind`, which returns a backend's verbs.
 
-A backend is one folder next to `cpu/`, and its name in `BACKENDS`.
+A backend is a folder next to `cpu/`, and an entry of `BACKENDS`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .types import Array, DType
 
 __all__ = ["BACKENDS", "Backend", "bind", "cuda_available", "describe", "device_of"]
 
-#: device name → the module whose `bind(semiring, dtype, nonnegative=…)` returns a Backend.
+#: Backend module by device; its `bind(semiring, dtype, nonnegative=…)` returns a Backend.
 BACKENDS = {"cpu": "semiring.cpu.binding", "cuda": "semiring.cuda.binding"}
 
 _INTERFACE = "__cuda_array_interface__"
@@ -40,23 +40,17 @@ def cuda_available() -> bool:
 
 
 def describe(device: str) -> str:
-    """The processor or the GPU at hand, for people: model, memory, clock; or why there is none."""
+    """Human-readable processor or GPU: model, memory, clock; or why there is none."""
     found: str = _module(device).describe()
     return found
 
 
 def device_of(array: Array, device: str | None = None) -> str:
-    """The device to compute on: the one requested, else the array's.
-
-    Raises
-    ------
-    DeviceError
-        If the device is unknown, or is "cuda" and there is none.
-    """
+    """Device to compute on: requested, else the array's; DeviceError if unknown or missing."""
     if device is None:
         if isinstance(array, np.ndarray):
             return "cpu"
-        # The type is looked at first: CuPy's property takes its time to describe the array.
+        # Type first: CuPy's property is slow, as it describes the array.
         return "cuda" if hasattr(type(array), _INTERFACE) or hasattr(array, _INTERFACE) else "cpu"
     if device not in BACKENDS:
         raise DeviceError(f"device must be one of {', '.join(BACKENDS)}, got {device!r}.")
@@ -76,7 +70,7 @@ def _module(device: str) -> Any:
 
 @cache
 def _options(module: Any) -> tuple[str, ...]:
-    """The options that a backend's own `bind` takes."""
+    """Keyword options of a backend's `bind`."""
     parameters = inspect.signature(module.bind).parameters.values()
     return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
 
@@ -84,23 +78,10 @@ def _options(module: Any) -> tuple[str, ...]:
 def bind(
     semiring: Semiring, dtype: DType, *, device: str = "cpu", nonnegative: bool = False, **options: Any
 ) -> Backend:
-    """A backend's verbs for one semiring and dtype.
+    """Verbs of a backend for one semiring and dtype.
 
-    Parameters
-    ----------
-    semiring : Semiring
-    dtype : dtype
-        One of the semiring's own.
-    device : {"cpu", "cuda"}
-    nonnegative : bool
-        That the data was looked at and no entry is below 0 other than the semiring's zero: permits variants.
-    **options
-        A backend's own, for instance `threads=1` on the CPU.
-
-    Raises
-    ------
-    DeviceError
-        If the backend has no such option.
+    nonnegative: the data were surveyed and have no entry below 0 other than the semiring's zero, which permits
+    variants. options: the backend's own, such as `threads=1` on the CPU; DeviceError for unknown ones.
     """
     module = _module(device)
     if options:

@@ -1,8 +1,8 @@
-"""`BitMatrix`: a Boolean matrix at one bit an entry, with the semiring (∨, ∧) for its sums and products.
+"""`BitMatrix`: Boolean matrix at one bit an entry, with sums and products over (∨, ∧).
 
-Bit j of row i is bit j mod 64 of `words[i, j // 64]`, the least significant first, and the bits of a row's last word
-beyond the last column are always zero. A matrix is on the device of its words: NumPy words are computed on by
-`semiring.cpu.bits.words`, CuPy words by `semiring.cuda.bits.words`, imported when first needed.
+Bit j of row i is bit j mod 64 of `words[i, j // 64]`, least significant first; bits of a row's last word beyond the
+last column are zero. A matrix is on the device of its words: NumPy words are processed by `semiring.cpu.bits.words`,
+CuPy words by `semiring.cuda.bits.words`, imported on first use.
 """
 
 from __future__ import annotations
@@ -26,20 +26,19 @@ _WORD = np.dtype(np.uint64)
 
 
 class BitMatrix:
-    """A Boolean matrix packed along its rows, 64 columns a word.
+    """Boolean matrix packed along its rows, 64 columns a word.
 
     Parameters
     ----------
     words : array of uint64, shape (rows, ceil(columns / 64))
-        Used as it is, not copied; its rows must be contiguous. NumPy or CuPy.
+        NumPy or CuPy, not copied; rows must be contiguous.
     shape : (rows, columns)
 
     Raises
     ------
-    DTypeError
-        If `words` are not native uint64.
-    ShapeError
-        If `words` do not fit `shape`, their rows are not contiguous, or a bit is set beyond the last column.
+    DTypeError, ShapeError
+        If `words` are not native uint64, do not fit `shape`, have rows that are not contiguous, or a bit set beyond the
+        last column.
 
     Examples
     --------
@@ -71,16 +70,16 @@ class BitMatrix:
 
     @classmethod
     def _of(cls, words: Any, shape: tuple[int, int]) -> BitMatrix:
-        """What is known to be well formed."""
+        """Construct without checks."""
         new = object.__new__(cls)
         new.words, new.shape = words, shape
         return new
 
-    # Making one.
+    # Construction.
 
     @classmethod
     def zeros(cls, shape: tuple[int, ...]) -> BitMatrix:
-        """No bit set.
+        """Matrix without set bits, in NumPy.
 
         Parameters
         ----------
@@ -89,18 +88,15 @@ class BitMatrix:
         Returns
         -------
         BitMatrix
-            In NumPy.
 
         Raises
         ------
-        MemoryNeeded
-            If the words do not fit the machine's memory.
-        ShapeError
-            If the shape is no pair of numbers from 0 on.
+        MemoryNeeded, ShapeError
+            If the words do not fit in memory, or the shape is no pair of non-negative integers.
 
         See Also
         --------
-        eye, from_bool, from_edges, from_sparse : With bits set.
+        eye, from_bool, from_edges, from_sparse : Matrices with set bits.
 
         Notes
         -----
@@ -122,7 +118,7 @@ class BitMatrix:
 
     @classmethod
     def eye(cls, n: int) -> BitMatrix:
-        """The identity: bit (i, i) set for every i < n.
+        """Identity matrix, in NumPy.
 
         Parameters
         ----------
@@ -131,7 +127,6 @@ class BitMatrix:
         Returns
         -------
         BitMatrix, shape (n, n)
-            In NumPy.
 
         Raises
         ------
@@ -140,12 +135,12 @@ class BitMatrix:
 
         See Also
         --------
-        set_diagonal : Of a matrix that exists.
-        semiring.eye : Of any semiring.
+        set_diagonal : Diagonal of an existing matrix.
+        semiring.eye : Over any semiring.
 
         Notes
         -----
-        n² / 8 bytes are cleared, n bits set.
+        O(n² / 8) bytes.
 
         Examples
         --------
@@ -159,7 +154,7 @@ class BitMatrix:
 
     @classmethod
     def from_bool(cls, array: Array) -> BitMatrix:
-        """Pack a bool array of two axes, of any strides; NumPy stays NumPy and CuPy stays CuPy.
+        """Pack a 2-D bool array of any strides, in NumPy or CuPy as given.
 
         Parameters
         ----------
@@ -171,21 +166,17 @@ class BitMatrix:
 
         Raises
         ------
-        DTypeError
-            If the array is not bool, or has a mask.
-        ShapeError
-            If it has not two axes.
-        MemoryNeeded
-            If the words do not fit.
+        DTypeError, ShapeError, MemoryNeeded
+            If the array is not bool or is masked, is not 2-D, or the words do not fit in memory.
 
         See Also
         --------
-        to_bool : The way back.
-        from_edges, from_sparse : Where few bits are set.
+        to_bool : Inverse.
+        from_edges, from_sparse : For few set bits.
 
         Notes
         -----
-        Each entry is read once; an eighth of the array's bytes.
+        Reads each entry once; an eighth of the array's bytes.
 
         Examples
         --------
@@ -210,12 +201,12 @@ class BitMatrix:
 
     @classmethod
     def from_edges(cls, rows: Any, cols: Any, shape: tuple[int, int]) -> BitMatrix:
-        """Set bit (rows[e], cols[e]) for every e; repeated pairs are welcome.
+        """Set bit (rows[e], cols[e]) for every e; repeats are allowed.
 
         Parameters
         ----------
         rows, cols : array_like of int, shape (edges,)
-            The matrix is on the GPU where `rows` is a CuPy array.
+            The matrix is on the GPU if `rows` is a CuPy array.
         shape : (rows, columns)
 
         Returns
@@ -224,23 +215,21 @@ class BitMatrix:
 
         Raises
         ------
-        DTypeError
-            If the indices are not integers.
-        ShapeError
-            If they are not two lists of the same length.
+        DTypeError, ShapeError
+            If the indices are not integers, or not two lists of one length.
         IndexError
-            If one is outside the matrix; negative indices do.
+            If an index is out of range; negative ones are.
         MemoryNeeded
-            If the words do not fit.
+            If the words do not fit in memory.
 
         See Also
         --------
-        to_edges : The way back.
-        from_sparse, from_bool : Of a matrix.
+        to_edges : Inverse.
+        from_sparse, from_bool : From matrices.
 
         Notes
         -----
-        O(m) for m edges, and rows · columns / 8 bytes that are cleared.
+        O(m) for m edges, and rows · columns / 8 bytes cleared.
 
         Examples
         --------
@@ -268,7 +257,7 @@ class BitMatrix:
 
     @classmethod
     def from_sparse(cls, matrix: Array) -> BitMatrix:
-        """Set the bits of a SciPy sparse matrix's entries that are not zero; its dense form is never built.
+        """Nonzero pattern of a SciPy sparse matrix, in NumPy; no dense form is built.
 
         Parameters
         ----------
@@ -277,21 +266,20 @@ class BitMatrix:
         Returns
         -------
         BitMatrix
-            In NumPy.
 
         Raises
         ------
         MemoryNeeded
-            If the words do not fit.
+            If the words do not fit in memory.
 
         See Also
         --------
-        to_sparse : The way back.
-        from_edges, from_bool : Other forms.
+        to_sparse : Inverse.
+        from_edges, from_bool : From other forms.
 
         Notes
         -----
-        O(m) for m entries, and rows · columns / 8 bytes that are cleared.
+        O(m) for m entries, and rows · columns / 8 bytes cleared.
 
         Examples
         --------
@@ -303,10 +291,10 @@ class BitMatrix:
         nonzero = coo.data != 0
         return cls.from_edges(coo.row[nonzero], coo.col[nonzero], coo.shape)
 
-    # Taking it apart.
+    # Conversion.
 
     def to_bool(self, out: Array = None) -> Any:
-        """The matrix as a bool array, into `out` where it is passed.
+        """Unpack to a bool array, or into `out`.
 
         Parameters
         ----------
@@ -314,24 +302,22 @@ class BitMatrix:
 
         Returns
         -------
-        bool array, of the matrix' shape
-            `out` where it is passed; of NumPy or CuPy, as the words are.
+        bool array, shape `self.shape`
+            `out` if passed; NumPy or CuPy, as the words.
 
         Raises
         ------
-        ShapeError, DTypeError, ValueError
-            If `out` has another shape or dtype, or is read-only.
-        MemoryNeeded
-            If it does not fit.
+        ShapeError, DTypeError, ValueError, MemoryNeeded
+            If `out` has another shape or dtype or is read-only, or the result does not fit in memory.
 
         See Also
         --------
-        rows, column : A part of it.
-        to_edges, to_sparse : Where few bits are set.
+        rows, column : A part.
+        to_edges, to_sparse : For few set bits.
 
         Notes
         -----
-        A byte an entry, eight times as many as the packed bits.
+        A byte an entry, eight times the packed size.
 
         Examples
         --------
@@ -358,7 +344,7 @@ class BitMatrix:
         return dense if dtype is None else dense.astype(dtype)
 
     def to_edges(self) -> tuple[Any, Any]:
-        """(rows, cols): the indices of the set bits, row after row, as int64.
+        """(rows, cols): indices of the set bits in row-major order, int64.
 
         Returns
         -------
@@ -366,12 +352,11 @@ class BitMatrix:
 
         See Also
         --------
-        from_edges : The way back.
-        indices : Of one row.
+        from_edges, indices : Inverse; a single row.
 
         Notes
         -----
-        All words once, and 16 bytes a set bit.
+        Reads all words once; 16 bytes a set bit.
 
         Examples
         --------
@@ -386,7 +371,7 @@ class BitMatrix:
         return xp.repeat(xp.arange(len(self)), counts if self._on_cpu else counts.tolist()), cols
 
     def to_sparse(self) -> Any:
-        """The matrix as a SciPy `csr_array` of bool; its dense form is never built.
+        """SciPy `csr_array` of bool; no dense form is built.
 
         Returns
         -------
@@ -394,12 +379,12 @@ class BitMatrix:
 
         See Also
         --------
-        from_sparse : The way back.
+        from_sparse : Inverse.
         to_bool, to_edges : Other forms.
 
         Notes
         -----
-        All words once, and a bool and an index a set bit.
+        Reads all words once; a bool and an index a set bit.
 
         Examples
         --------
@@ -416,19 +401,19 @@ class BitMatrix:
             counts, cols = counts.get(), cols.get()
         return csr_array((np.ones(len(cols), bool), cols, np.concatenate([[0], np.cumsum(counts)])), shape=self.shape)
 
-    # Reading and writing bits.
+    # Indexing.
 
     def __len__(self) -> int:
         return self.shape[0]
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the words."""
+        """Bytes of the words."""
         return int(self.words.nbytes)
 
     @property
     def T(self) -> BitMatrix:
-        """The transpose, as a new matrix."""
+        """Transpose, as a new matrix."""
         return self.transpose()
 
     @property
@@ -437,13 +422,13 @@ class BitMatrix:
 
     @property
     def _xp(self) -> Any:
-        """NumPy, or CuPy where the words are on the GPU."""
+        """NumPy, or CuPy if the words are on the GPU."""
         return np if self._on_cpu else importlib.import_module("cupy")
 
     def __getitem__(self, key: Any) -> Any:
         """`m[i, j]` → bool; `m[rows, cols]` (arrays) → bool array; `m[i]` → row i as bools; slices → a view.
 
-        A view may cut columns at multiples of 64 only, and at the right edge.
+        Views cut columns only at multiples of 64 and at the right edge.
         """
         rows, cols = _of_two(key)
         if type(rows) is int and type(cols) is int and 0 <= rows < self.shape[0] and 0 <= cols < self.shape[1]:
@@ -461,7 +446,7 @@ class BitMatrix:
         return bits if bits.ndim else bool(bits)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        """`m[i, j] = bool` for indices or arrays of them; `m[a:b, c:d] = BitMatrix` for views."""
+        """`m[i, j] = bool` for indices or arrays; `m[a:b, c:d] = BitMatrix` for views."""
         rows, cols = _of_two(key)
         if isinstance(rows, slice) and isinstance(cols, slice):
             view = self._view(rows, cols)
@@ -496,7 +481,7 @@ class BitMatrix:
         return BitMatrix._of(words, (words.shape[0], stop - start))
 
     def rows(self, i: Any) -> Any:
-        """Row i as a bool array (columns,); for an array or slice of rows, (len, columns).
+        """Row i as a bool array (columns,); (len, columns) for an array or a slice.
 
         Parameters
         ----------
@@ -509,16 +494,15 @@ class BitMatrix:
         Raises
         ------
         IndexError
-            If it is outside the matrix.
+            If an index is out of range.
 
         See Also
         --------
-        indices : The columns of the set bits.
-        column : The other way.
+        indices, column : Indices of set bits; columns.
 
         Notes
         -----
-        O(columns) for each row.
+        O(columns) a row.
 
         Examples
         --------
@@ -535,7 +519,7 @@ class BitMatrix:
         return dense[0] if words.ndim == 1 else dense
 
     def indices(self, i: int) -> Any:
-        """The columns of the set bits of row i, ascending.
+        """Columns of the set bits of row i, ascending.
 
         Parameters
         ----------
@@ -548,12 +532,11 @@ class BitMatrix:
         Raises
         ------
         IndexError
-            If it is outside the matrix.
+            If i is out of range.
 
         See Also
         --------
-        rows : The bits themselves.
-        to_edges : Of all rows.
+        rows, to_edges : Bits of rows; indices of all rows.
 
         Notes
         -----
@@ -582,15 +565,15 @@ class BitMatrix:
         Raises
         ------
         IndexError
-            If it is outside the matrix.
+            If j is out of range.
 
         See Also
         --------
-        rows : The other way, in which words are contiguous.
+        rows : Rows, whose words are contiguous.
 
         Notes
         -----
-        O(rows): a word of each row.
+        O(rows): one word a row.
 
         Examples
         --------
@@ -603,7 +586,7 @@ class BitMatrix:
         return (self.words[:, j >> 6] >> np.uint64(j & 63)) & np.uint64(1) != 0
 
     def diagonal(self) -> Any:
-        """The bits (i, i) as a bool array.
+        """Diagonal as a bool array.
 
         Returns
         -------
@@ -611,11 +594,11 @@ class BitMatrix:
 
         See Also
         --------
-        set_diagonal : Writes it.
+        set_diagonal : Inverse.
 
         Notes
         -----
-        O(n): a word of each row.
+        O(n): one word a row.
 
         Examples
         --------
@@ -628,7 +611,7 @@ class BitMatrix:
         return (self.words[k, k >> 6] >> (k & 63).astype(_WORD)) & np.uint64(1) != 0
 
     def set_diagonal(self, value: Any) -> None:
-        """Bit (i, i) ← value, one bool or an array of them.
+        """Diagonal ← value, a bool or an array.
 
         Parameters
         ----------
@@ -637,15 +620,15 @@ class BitMatrix:
         Raises
         ------
         ValueError
-            If there is not one value a bit.
+            If an array has another length.
 
         See Also
         --------
-        diagonal : Reads it.
+        diagonal : Inverse.
 
         Notes
         -----
-        O(n): a word of each row.
+        O(n): one word a row.
 
         Examples
         --------
@@ -659,11 +642,11 @@ class BitMatrix:
         k = xp.arange(min(self.shape))
         bit = np.uint64(1) << (k & 63).astype(_WORD)
         on = xp.broadcast_to(xp.asarray(value, dtype=bool), k.shape)
-        cleared = self.words[k, k >> 6] & ~bit  # one word a row: no index is met twice
+        cleared = self.words[k, k >> 6] & ~bit  # one word a row: no duplicate indices
         self.words[k, k >> 6] = xp.where(on, cleared | bit, cleared)
 
     def counts(self, axis: int | None = None) -> Any:
-        """How many bits are set: in all, in each column (`axis=0`) or in each row (`axis=1`), as int64.
+        """Number of set bits: in all, by column (`axis=0`) or by row (`axis=1`), int64.
 
         Parameters
         ----------
@@ -676,15 +659,15 @@ class BitMatrix:
         Raises
         ------
         ShapeError
-            If the axis is another.
+            If the axis is invalid.
 
         See Also
         --------
-        any : Whether there is one.
+        any : Whether any bit is set.
 
         Notes
         -----
-        Each word is read once.
+        Reads each word once.
 
         Examples
         --------
@@ -699,7 +682,7 @@ class BitMatrix:
         return int(counts.sum()) if axis is None else counts
 
     def any(self) -> bool:
-        """Whether a bit is set.
+        """Whether any bit is set.
 
         Returns
         -------
@@ -707,11 +690,11 @@ class BitMatrix:
 
         See Also
         --------
-        counts : How many.
+        counts : Number of set bits.
 
         Notes
         -----
-        Words are read until one is not 0, at most n² / 8 bytes.
+        Reads at most rows · columns / 8 bytes.
 
         Examples
         --------
@@ -723,7 +706,7 @@ class BitMatrix:
         return bool(self.words.any())
 
     def copy(self) -> BitMatrix:
-        """The same bits in words of its own.
+        """Copy with new words.
 
         Returns
         -------
@@ -731,11 +714,11 @@ class BitMatrix:
 
         See Also
         --------
-        get : In NumPy.
+        get : Copy to NumPy.
 
         Notes
         -----
-        All words once, rows · columns / 8 bytes.
+        rows · columns / 8 bytes.
 
         Examples
         --------
@@ -747,7 +730,7 @@ class BitMatrix:
         return BitMatrix._of(self.words.copy(), self.shape)
 
     def get(self) -> BitMatrix:
-        """The same matrix with its words in NumPy; itself where they are.
+        """Matrix in NumPy; itself if it is already.
 
         Returns
         -------
@@ -755,11 +738,11 @@ class BitMatrix:
 
         See Also
         --------
-        copy : In words of its own in any case.
+        copy : Always a copy.
 
         Notes
         -----
-        All words once from the device, rows · columns / 8 bytes; nothing where they are in NumPy.
+        Transfers rows · columns / 8 bytes from a device.
 
         Examples
         --------
@@ -830,7 +813,7 @@ class BitMatrix:
         return (self.words & BitMatrix.from_bool(x[None, :]).words).any(axis=1)
 
     def transpose(self) -> BitMatrix:
-        """The transpose, as a new matrix.
+        """Transpose, as a new matrix.
 
         Returns
         -------
@@ -839,15 +822,15 @@ class BitMatrix:
         Raises
         ------
         MemoryNeeded
-            If it does not fit.
+            If the transpose does not fit in memory.
 
         See Also
         --------
-        column : One row of it.
+        column : A row of the transpose.
 
         Notes
         -----
-        All words are read and written once, in tiles of 64 × 64 bits.
+        Reads and writes all words once, in tiles of 64 × 64 bits.
 
         Examples
         --------
@@ -863,7 +846,7 @@ class BitMatrix:
         return B
 
     def __eq__(self, other: object) -> bool:
-        """Whether shape and every bit agree."""
+        """Equality of shape and all bits."""
         if not isinstance(other, BitMatrix):
             return NotImplemented
         return self.shape == other.shape and bool((self.words == other.words).all())
@@ -875,7 +858,7 @@ class BitMatrix:
     # Files.
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write words and shape as an `.npz` archive, under whatever name, complete or not at all.
+        """Write atomically as an `.npz` archive, whatever the file's suffix.
 
         Parameters
         ----------
@@ -888,11 +871,11 @@ class BitMatrix:
 
         See Also
         --------
-        load : The way back.
+        load : Inverse.
 
         Notes
         -----
-        As many bytes as `nbytes`, and a few hundred.
+        `nbytes` and a few hundred bytes.
 
         Examples
         --------
@@ -908,7 +891,7 @@ class BitMatrix:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> BitMatrix:
-        """Read what `save` wrote.
+        """Read a file written by `save`, to NumPy.
 
         Parameters
         ----------
@@ -917,22 +900,19 @@ class BitMatrix:
         Returns
         -------
         BitMatrix
-            In NumPy.
 
         Raises
         ------
-        FormatError
-            If the file is damaged, or something else.
-        OSError
-            If it cannot be read.
+        FormatError, OSError
+            If the file is damaged or of another kind, or cannot be read.
 
         See Also
         --------
-        save : What wrote it.
+        save : Inverse.
 
         Notes
         -----
-        All words once, rows · columns / 8 bytes.
+        Reads rows · columns / 8 bytes.
 
         Examples
         --------
@@ -954,7 +934,7 @@ def _words(columns: int) -> int:
 
 
 def _of_two(key: Any) -> tuple[Any, Any]:
-    """Rows and columns of an index; all columns where it says rows alone."""
+    """(rows, columns) of an index; all columns if only rows are given."""
     if not isinstance(key, tuple):
         return key, slice(None)
     if len(key) != 2:
@@ -973,7 +953,7 @@ def _shape(shape: Any, where: str) -> tuple[int, int]:
 
 
 def _index_list(source: Any, name: str) -> np.ndarray:
-    """Integers as contiguous int64."""
+    """1-D integers as contiguous int64."""
     index = np.asarray(source)
     if index.size == 0:
         return np.zeros(0, np.int64)
@@ -985,7 +965,7 @@ def _index_list(source: Any, name: str) -> np.ndarray:
 
 
 def _indices(index: Any, size: int, name: str) -> Any:
-    """An index or an array of them, within bounds, negative ones counted from the end."""
+    """Index or array of indices, checked; negative ones count from the end."""
     array = np.asarray(index.get() if hasattr(index, "__cuda_array_interface__") else index)
     if array.dtype.kind not in "iu" and array.size:
         raise DTypeError(f"BitMatrix: a {name} index must be an integer or an array of them, got {_describe(index)}.")

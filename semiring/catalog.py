@@ -1,4 +1,4 @@
-"""The table of semirings: one declaration each. A user's own is the same call in the user's own file."""
+"""Catalog of semirings, one declaration each; users' own are declared the same way."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ LOGADDEXP = Op("logaddexp", python=_logaddexp, cuda="logaddexp(a, b)", ufunc=np.
 
 
 def _lengths(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Integers 1 … 99: sums of many are exact in every dtype."""
+    """Integers 1 … 99, whose sums are exact in every dtype."""
     return rng.integers(1, 100, shape)
 
 
 def _rates(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Positive numbers whose rows sum to less than ½, so that I + A + A² + … has a limit."""
+    """Positive numbers with row sums below ½, so that I + A + A² + … converges."""
     return (1 - rng.random(shape)) / max(2 * shape[-1], 1)
 
 
@@ -119,7 +119,7 @@ max_times = Semiring(
     variants=(Variant("three_way", ("float32",), cuda="MaxTimes", nonnegative=False),),
     draw=lambda rng, shape: rng.choice([0.25, 0.5, 1.0], shape),
 )
-#: max_times of probabilities, and of nothing else: 90 per cent is 0.9.
+#: max_times restricted to probabilities: 90 per cent is 0.9.
 reliability = replace(
     max_times, name="reliability", aliases=(), domain=(0, 1), open_high=False, samples=(0.0, 0.25, 0.5, 0.75, 1.0)
 )
@@ -193,7 +193,7 @@ CATALOG = (min_plus, lor_land, max_plus, max_min, min_max, max_times, reliabilit
 
 
 def names() -> dict[str, Semiring]:
-    """Every name and alias of the catalog, with its semiring."""
+    """Semirings by name and alias."""
     return dict(_names())
 
 
@@ -203,7 +203,7 @@ def _names() -> dict[str, Semiring]:
 
 
 def get(semiring: str | Semiring) -> Semiring:
-    """The semiring of that name or alias; a `Semiring` is returned as it is.
+    """Semiring of a name or alias; a `Semiring` is returned as it is.
 
     Parameters
     ----------
@@ -220,8 +220,7 @@ def get(semiring: str | Semiring) -> Semiring:
 
     See Also
     --------
-    load : One of your own, from a file.
-    CATALOG : All that have a name.
+    load, CATALOG : From a file; all named ones.
 
     Notes
     -----
@@ -247,18 +246,18 @@ def get(semiring: str | Semiring) -> Semiring:
 
 
 def recorded_as(semiring: Semiring) -> str:
-    """The name by which a file refers to a semiring: `get` finds it again, or no other one that is called the same."""
+    """Name by which a file refers to a semiring; marked if `get` would find a different one."""
     known = _names().get(semiring.name)
     return semiring.name if known is None or known == semiring else f"{semiring.name} (another)"
 
 
 def load(place: str) -> Semiring:
-    """The semiring that a Python file declares; the file is run.
+    """Semiring declared in a Python file, which is run.
 
     Parameters
     ----------
     place : str
-        "path/to/file.py:name", or the path alone where the file has one semiring of its own.
+        "path/to/file.py:name", or the path alone if the file declares a single semiring.
 
     Returns
     -------
@@ -266,19 +265,16 @@ def load(place: str) -> Semiring:
 
     Raises
     ------
-    AlgebraError
-        If the file cannot be run, or has no semiring of that name.
-    OSError
-        If there is no such file.
+    AlgebraError, OSError
+        If the file cannot be run or has no such semiring; if it is missing.
 
     See Also
     --------
-    get : One of the catalog.
-    check_axioms : Whether it is a semiring.
+    get, check_axioms : From the catalog; test of the laws.
 
     Notes
     -----
-    What the file does; nothing is compiled until the semiring is used.
+    Runs the file; nothing is compiled until the semiring is used.
 
     Examples
     --------
@@ -301,18 +297,18 @@ def load(place: str) -> Semiring:
 
 
 def _split(place: str) -> tuple[Path, str]:
-    """The file, and the name after its last colon; a drive's colon, as in C:\\, comes before the suffix."""
+    """File, and name after its last colon; a drive's colon, as in C:\\, comes before the suffix."""
     path, colon, name = place.rpartition(":")
     return (Path(path), name) if colon and path.endswith(".py") else (Path(place), "")
 
 
 def _semirings_of(path: Path) -> dict[str, Semiring]:
-    """By global name, those of a file that the catalog does not have."""
+    """Semirings that a file declares, by global name, without the catalog's."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise AlgebraError(f"load: a Python file is required, one whose name ends in .py, got {path}.")
     module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.parent))  # it may import what is next to it
+    sys.path.insert(0, str(path.parent))  # it may import its neighbours
     try:
         spec.loader.exec_module(module)
     except AlgebraError:

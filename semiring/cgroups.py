@@ -1,4 +1,4 @@
-"""Control groups (cgroups) of this process on Linux, version 1 and 2: the folders of a controller."""
+"""Control groups (cgroups v1 and v2) of this process on Linux: the folders of a controller."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def read_text(path: str) -> str:
-    """The text of a file, empty where it cannot be read; bytes that are no UTF-8 are kept apart."""
+    """Text of a file, empty if unreadable; undecodable bytes are escaped."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             return file.read()
@@ -16,9 +16,9 @@ def read_text(path: str) -> str:
 
 
 def hierarchies(root: Path, controller: str) -> list[tuple[int, list[str]]]:
-    """Each hierarchy in which a controller counts this process: version, and folders from its own group up.
+    """Hierarchies in which a controller counts this process: version, and folders from its own group up.
 
-    `root` is where /proc and /sys are. Where hierarchies are mounted is looked up again when /proc/self/cgroup changes.
+    `root`: parent of /proc and /sys. Mounts are looked up again when /proc/self/cgroup changes.
     """
     return _hierarchies(root, read_text(f"{root}/proc/self/cgroup"), controller)
 
@@ -42,7 +42,7 @@ def _hierarchies(root: Path, groups: str, controller: str) -> list[tuple[int, li
         shown_root, top = before[3], root / before[4].lstrip("/")
         try:
             inside = Path(own[version]).relative_to(shown_root)
-        except ValueError:  # the process stands outside of what is mounted, or sees it under another name
+        except ValueError:  # the process is outside the mount, or sees it under another name
             inside = Path()
         folder = top if ".." in inside.parts else top / inside
         folder = folder if folder.is_dir() else top

@@ -1,6 +1,6 @@
-"""x[t] = (x[t−1] ⊗ M) ⊗ e[t] of many sequences: the recursion of linear-chain models, and its derivative.
+"""Recursion x[t] = (x[t−1] ⊗ M) ⊗ e[t] of linear-chain models over a batch of sequences, and its derivative.
 
-On a GPU it is one launch, a thread block a sequence; on the host a product of all sequences with M, step by step.
+On a GPU one launch, a thread block a sequence; on the host one product of all sequences with M a step.
 """
 
 from __future__ import annotations
@@ -22,30 +22,12 @@ from .types import Array
 
 
 def chain(E: Array, M: Array, s: Semiring, threads: int | None = None) -> tuple[Any, Any]:
-    """The x of all steps, and over (logaddexp, +) what must be added to each row of them; NumPy's or CuPy's.
+    """States x of all steps, and the shift to add to each row of x over (logaddexp, +).
 
-    Parameters
-    ----------
-    E : array, shape (batch, steps, states)
-        What each step adds to each state; the first step has nothing else.
-    M : array, shape (states, states), (batch, states, states) or (batch, steps − 1, states, states)
-        From state to state: of all, of each sequence, or of each step.
-    s : Semiring
-        One whose ⊗ adds numbers.
-
-    Returns
-    -------
-    x : array, shape (batch, steps, states)
-        Over (logaddexp, +) less the greatest of each row.
-    shift : float64 array, shape (batch, steps)
-        That, summed up; zeros over others.
-
-    Raises
-    ------
-    AlgebraError
-        If the semiring is none of these.
-    DomainError
-        If an entry is NaN, or outside the semiring.
+    E (batch, steps, states): scores, those of the first step are the initial values. M: transitions (states, states),
+    (batch, states, states) or (batch, steps − 1, states, states). ⊗ must add numbers, and ⊕ select or be logaddexp;
+    else AlgebraError. Over (logaddexp, +) x is less each row's maximum, and shift (batch, steps), float64, accumulates
+    these.
     """
     if s.mul.ufunc is not np.add or not (s.add.selects or s.add.ufunc is np.logaddexp):
         raise AlgebraError(f"chain: ⊗ must add numbers and ⊕ select or be logaddexp, got {s.name}. Use einsum.")
@@ -74,7 +56,7 @@ def chain(E: Array, M: Array, s: Semiring, threads: int | None = None) -> tuple[
 
 
 def unchain(E: Array, M: Array, x: Array, shift: Array, G: Array, threads: int | None = None) -> tuple[Any, Any]:
-    """What G, the derivative by x, makes of the derivatives by E and by M, over (logaddexp, +)."""
+    """Backward step of `chain` over (logaddexp, +): gradients of E and M from G of x."""
     xp, steps = module(E), E.shape[1]
     if xp is not np:
         arrays = map(xp.ascontiguousarray, (E, M, x, shift, G))
@@ -105,9 +87,9 @@ def unchain(E: Array, M: Array, x: Array, shift: Array, G: Array, threads: int |
 
 
 def trace(M: Array, x: Array, last: Array, state: Array, s: Semiring) -> Any:
-    """The states of the best path that ends at step last[b] in state[b], of each sequence; −1 beyond; int64.
+    """Best path by backtracking from state[b] at step last[b], int64 (batch, steps), −1 beyond; lowest states on ties.
 
-    `x` is what `chain` found over a semiring whose ⊕ selects. Of several that are best the lowest state, step by step.
+    x is from `chain` over a semiring whose ⊕ selects.
     """
     xp, rows = module(x), module(x).arange(len(x))
     paths = xp.full(x.shape[:2], -1, np.int64)

@@ -1,6 +1,6 @@
-"""Notices of compilation: kernels are compiled on first use, which takes seconds, once a machine.
+"""Notices of compilation: kernels are compiled on first use, once a machine, which takes seconds.
 
-Backends announce; a log and a progress bar listen. Where none shows it, a terminal and a notebook get a line.
+Backends announce; logs and progress bars listen. If none displays it, terminals and notebooks get a line.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import NamedTuple
 
-#: Whether all machine code that this process compiled could be kept on disk.
+#: Whether all machine code compiled by this process could be cached on disk.
 kept = True
 
 
 class Missing(NamedTuple):
-    """How many kernels must be compiled first, and about how many seconds that takes, once a machine."""
+    """Number of kernels to compile first, and estimated seconds."""
 
     kernels: int = 0
     seconds: float = 0.0
@@ -28,16 +28,10 @@ class Missing(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """What is compiled now.
+    """Notice of compilation.
 
-    Attributes
-    ----------
-    subject : str
-        Such as "min_plus in float32"; "" for kernels that serve every semiring.
-    missing : Missing
-        All that the work needs; of no kernels where that is not known.
-    first : bool
-        Whether it is the first notice of the subject in this process.
+    subject: such as "min_plus in float32"; "" for kernels of every semiring. missing: all that the work needs; 0
+    kernels if unknown. first: first notice of the subject in this process.
     """
 
     subject: str
@@ -52,18 +46,18 @@ class Notice(NamedTuple):
 
 Listener = Callable[[Notice], None]
 
-#: Called with every notice, such as a log. Those that show it to the user are added by `listening`.
+#: Listeners called with every notice, such as a log; displays are added by `listening`.
 listeners: list[Listener] = []
 _displays: list[Listener] = []
 _subject: ContextVar[str] = ContextVar("subject", default="")
 _announced: set[str] = set()
-#: Of the work under way: a function that returns its subject and all that it has to compile, called on compilation.
+#: Callback returning the subject and all missing kernels of the current work, called on compilation.
 expected: ContextVar[Callable[[], tuple[str, Missing]] | None] = ContextVar("expected", default=None)
 
 
 @contextmanager
 def about(subject: str) -> Iterator[None]:
-    """The subject of what this thread compiles within the block."""
+    """Context manager: subject of what this thread compiles."""
     token = _subject.set(subject)
     try:
         yield
@@ -73,7 +67,7 @@ def about(subject: str) -> Iterator[None]:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Call a listener that shows notices, or hides them on purpose, within the block."""
+    """Context manager: a listener that displays, or deliberately hides, notices."""
     _displays.append(listener)
     try:
         yield
@@ -82,13 +76,13 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def announce() -> None:
-    """Notify the listeners that a kernel is about to be compiled, as it was not found on disk."""
+    """Notify listeners that a kernel missing on disk is about to be compiled."""
     ask = expected.get()
     subject, missing = ask() if ask else ("", Missing())
     if not missing.kernels:
         subject = _subject.get()
     notice = Notice(subject, missing, first=subject not in _announced)
-    _announced.update((subject, "") if missing.kernels else (subject,))  # of what serves every semiring, too
+    _announced.update((subject, "") if missing.kernels else (subject,))  # also of kernels of every semiring
     for listener in (*listeners, *_displays):
         listener(notice)
     if notice.first and not _displays:
@@ -96,7 +90,7 @@ def announce() -> None:
 
 
 def print_line(text: str) -> None:
-    """Print a line to stderr in a terminal or a notebook; nothing elsewhere."""
+    """Print to stderr in a terminal or a notebook only."""
     if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
         with suppress(OSError):
             print(text, file=sys.stderr, flush=True)
@@ -114,10 +108,7 @@ def _about(seconds: float) -> str:
 
 
 class _Uncounted(threading.local):
-    """`with uncounted:` around compilation and loading of code, which is no part of the work; `seconds` of this thread.
-
-    So the difference of two `perf_counter() - uncounted.seconds` is what the work between them took.
-    """
+    """`with uncounted:` excludes compiling and loading code from `clock`; `seconds` accumulates by thread."""
 
     seconds = 0.0
     _depth, _start = 0, 0.0
@@ -137,5 +128,5 @@ uncounted = _Uncounted()
 
 
 def clock() -> float:
-    """Seconds of this thread for differences, without those in which code was compiled or loaded."""
+    """Seconds of this thread, without compiling and loading code."""
     return perf_counter() - uncounted.seconds

@@ -1,6 +1,6 @@
-"""The contract between schedules and kernels: verbs on tiles, bound to one semiring and one dtype.
+"""Contract between schedules and kernels: verbs on tiles, bound to one semiring and one dtype.
 
-A schedule is written against `Backend` alone; `semiring.backend.bind` chooses one.
+Schedules are written against `Backend` alone; `semiring.backend.bind` chooses one.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 
 class Stopwatch(Protocol):
-    """Runs from when it was made until `stop`."""
+    """Clock that runs from its creation until `stop`."""
 
     def stop(self) -> None:
-        """Stop after all verbs so far."""
+        """Stop after all preceding verbs."""
 
     @property
     def seconds(self) -> float:
-        """The time between; waits until it is known."""
+        """Elapsed time; blocks until it is known."""
 
 
 class ConcurrentQueue(Protocol):
-    """A queue of verbs that run concurrently with others, at a higher priority: `with queue: …` fills it.
+    """Queue of verbs that run concurrently with others at higher priority; filled by `with queue: …`.
 
-    They begin when all that was queued before the `with` is done.
+    They begin when everything queued before the `with` is done.
     """
 
     def __enter__(self) -> None: ...
@@ -44,14 +44,14 @@ class ConcurrentQueue(Protocol):
     def __exit__(self, *exception: object) -> None: ...
 
     def join(self) -> None:
-        """What the caller queues from now on waits for the verbs of this queue."""
+        """Order the caller's subsequent verbs after those of this queue."""
 
 
 class Backend(ABC):
-    """Verbs on 2-D matrices of `dtype` over `semiring`; every one updates its output in place.
+    """Verbs on 2-D matrices of `dtype` over `semiring`; each updates its output in place.
 
-    Matrices are whatever `upload` returns, or slices of it. Sizes are arbitrary, zero included. The verbs stand in
-    `semiring.verbs.VERBS`, with the pairs and the entries of each.
+    Matrices come from `upload`, or are slices of it. Sizes are arbitrary, zero included. `semiring.verbs.VERBS` lists
+    the verbs with their pairs and entries.
 
     Attributes
     ----------
@@ -59,24 +59,23 @@ class Backend(ABC):
     semiring : Semiring
     dtype : numpy.dtype
     pivot : int
-        The pivot block for which `closure` is built: the default blocking factor.
+        Size of pivot block for which `closure` is built: the default blocking factor.
     cutover : int
-        The size from which recursion hands over to the blocked schedule; `pivot` where it never should.
+        Size at which recursion switches to the blocked schedule; `pivot` if never.
     grain : int
-        Matrices may be sliced at multiples of this only: 1, or the word size where columns are packed bits.
+        Slices must start at multiples of this: 1, or the word size of packed bits.
     threads : int
-        CPU threads that verbs use.
+        CPU threads of verbs.
     variant : str
-        The step c ⊕ a ⊗ b that verbs compute with: "general", or the name of a faster one that the data must permit.
+        Step c ⊕ a ⊗ b in use: "general", or a faster one that the data permit.
     knows_workspaces : bool
-        Whether `verb_workspace` knows the workspace of each verb; where not, `workspace` is one figure for closures.
+        Whether `verb_workspace` is exact by verb; else `workspace` is one figure for closures.
     aligns : bool
-        Whether closures are faster on a copy with another leading dimension, which `aligned` then makes.
+        Whether closures are faster on a copy with another leading dimension, made by `aligned`.
     looks_ahead : bool
-        Whether verbs can run concurrently with others: `concurrent_queue` returns a queue.
+        Whether verbs can run concurrently: `concurrent_queue` returns a queue.
     mirrors : int
-        From how many vertices on closures of symmetric matrices may take less than others, of which `mirrored` says; 0:
-        never.
+        Number of vertices from which closures of symmetric matrices (`mirrored`) may be cheaper; 0: never.
     """
 
     device: str
@@ -92,7 +91,7 @@ class Backend(ABC):
     looks_ahead: bool = False
     mirrors: int = 0
 
-    # Verbs that every backend has of its own.
+    # Primitive verbs.
 
     @abstractmethod
     def gemm(self, C: Array, A: Array, B: Array) -> None:
@@ -108,43 +107,43 @@ class Backend(ABC):
 
     @abstractmethod
     def closure(self, D: Array) -> None:
-        """D ← D*, one pivot block of at most `pivot` rows (more is right, only slow): Floyd–Warshall."""
+        """D ← D* of one pivot block (larger ones are correct, only slow): Floyd–Warshall."""
 
     @abstractmethod
     def step(self, A: Array, k: int) -> None:
         """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the entire matrix."""
 
     def missing(self, work: str) -> Missing:
-        """What must be compiled before a computation: a "closure", an "elimination", "hops", "searches"."""
+        """Kernels to compile for a "closure", an "elimination", "hops" or "searches"."""
         return Missing()
 
     def aligned(self, A: Array) -> Any:
-        """A matrix to close in the place of A: A itself, or a copy of it on which verbs are faster."""
+        """Matrix to close in place of A: A itself, or a copy on which verbs are faster."""
         return A
 
-    # Verbs that follow from others, unless a backend does better.
+    # Derived verbs, which a backend may override.
 
     def eliminate(self, D: Array, R: Array, C: Array, rest: Any) -> None:
         """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D.
 
-        With D = A11*, R = A12, C = A21 and rest = A22 this is what remains of [[A11, A12], [A21, A22]]* when D is
-        closed and before rest is: block Gaussian elimination. C is multiplied last, so that D is a factor of C R once.
+        Block Gaussian elimination of [[A11, A12], [A21, A22]]* with D = A11* closed, R = A12, C = A21, rest = A22. C is
+        multiplied last, so that D is a factor of C R once.
         """
         self.left_mul(D, R)
         self.gemm(rest, C, R)
         self.right_mul(C, D)
 
     def eliminate_mirrored(self, D: Array, R: Array, C: Array, rest: Any) -> None:
-        """The same where `mirrored` said so of all of it: D and rest are symmetric and R is Cᵀ, and they stay so."""
+        """`eliminate` for symmetric D and rest and R = Cᵀ, which stay so; requires `mirrored` of the entire matrix."""
         self.eliminate(D, R, C, rest)
 
     def mirrored(self, A: Array) -> bool:
-        """Whether ⊗ commutes, ⊕ selects and A is symmetric: it may be closed by `eliminate_mirrored` and `mirror`."""
+        """Whether ⊗ commutes, ⊕ selects and A is symmetric, so that `eliminate_mirrored` and `mirror` apply."""
         s = self.semiring
         return s.mul.commutes and s.add.selects is not None and self.symmetric(A)
 
     def symmetric(self, A: Array) -> bool:
-        """Whether A is known to be symmetric, bit for bit."""
+        """Whether A is known to be bitwise symmetric."""
         return False
 
     def mirror(self, A: Array) -> None:
@@ -153,7 +152,7 @@ class Backend(ABC):
             A[k, k + 1 :] = A[k + 1 :, k]
 
     def gemms(self, products: Sequence[tuple[Any, Any, Any]]) -> None:
-        """C ← C ⊕ A ⊗ B for each (C, A, B); no C overlaps another operand of any."""
+        """C ← C ⊕ A ⊗ B for each (C, A, B); no C overlaps any other operand."""
         for C, A, B in products:
             self.gemm(C, A, B)
 
@@ -174,14 +173,14 @@ class Backend(ABC):
         self.gemm(C, A, B)
 
     def matmul_batch(self, C: Array, A: Array, B: Array) -> None:
-        """C[i] ← A[i] ⊗ B[i] for every matrix of three axes; operands may be broadcast, with a stride of 0."""
+        """C[i] ← A[i] ⊗ B[i] on three axes; operands may have batch stride 0."""
         for c, a, b in zip(C, A, B, strict=True):
             self.matmul(c, a, b)
 
     def closure_batch(self, A: Array, blocked: Any = None, *, out: Array = None) -> None:
-        """A[i] ← A[i]*, or out[i] ← A[i]*, for every matrix of (batch, n, n).
+        """A[i] ← A[i]*, or out[i] ← A[i]*, for (batch, n, n).
 
-        `blocked` is the schedule by which a backend may close larger matrices, block by block, all at once.
+        `blocked`: schedule by which a backend may close larger matrices block by block, all at once.
         """
         if out is not None:
             out[...] = A
@@ -193,34 +192,27 @@ class Backend(ABC):
                 blocked(matrix, self, block=self.pivot)
 
     def predecessors(self, P: Array, A: Array, D: Array, mirrored: bool = False) -> None:
-        """P[i,j] ← the vertex before j on a best path from i, −9999 where there is none; D is the closure of A.
+        """P[i,j] ← vertex before j on a best path from i, −9999 for none; D is the closure of A.
 
-        Arrays of shape (n, n) or (batch, n, n) on this device, A and D of `dtype` and not packed, P of int32. Where
-        `mirrored` they are transposes of those meant, so that ⊗ takes its operands in the other order. What P is
-        depends on weights alone (docs/routes.md).
-
-        Raises
-        ------
-        AlgebraError
-            If ⊕ does not select.
-        DomainError
-            If D is not the closure of A.
+        Shapes (n, n) or (batch, n, n) on this device; A and D of `dtype`, not packed; P int32. `mirrored`: A and D are
+        transposed, so ⊗ takes its operands in the other order. P depends on weights alone (docs/routes.md). Raises
+        AlgebraError if ⊕ does not select, DomainError if D is not the closure of A.
         """
         raise NotImplementedError(f"the {self.device} backend finds no predecessors")
 
     def prepare(self, n: int) -> None:
-        """Compile what the closure of n vertices will want, side by side, where a backend compiles as it goes."""
+        """Compile, in parallel, the kernels of the closure of n vertices."""
         return
 
-    # Memory, and its contents.
+    # Memory.
 
     @abstractmethod
     def empty(self, shape: tuple[int, ...]) -> Any:
-        """A new matrix, uninitialised."""
+        """New uninitialised matrix."""
 
     @abstractmethod
     def copy(self, B: Array, A: Array) -> None:
-        """B ← A; they have one shape and must not overlap."""
+        """B ← A; equal shapes, no overlap."""
 
     @abstractmethod
     def clear(self, C: Array) -> None:
@@ -228,83 +220,79 @@ class Backend(ABC):
 
     @abstractmethod
     def upload(self, array: Array, *, copy: bool = True) -> Any:
-        """The array as this backend's matrix; `copy=False` returns the array itself where that is possible."""
+        """Array as this backend's matrix; with `copy=False` the array itself if possible."""
 
     @abstractmethod
     def download(self, matrix: Array, out: Array = None) -> Any:
-        """The matrix as a NumPy array, or into `out` (NumPy, or on the backend's device) where it is passed."""
+        """Matrix as a NumPy array, or into `out` (NumPy, or on the backend's device)."""
 
     @abstractmethod
     def diagonal(self, A: Array) -> np.ndarray:
-        """The entries (k, k) as a new NumPy array."""
+        """Diagonal as a new NumPy array."""
 
     @abstractmethod
     def set_diagonal(self, A: Array, value: Any) -> None:
-        """Entries (k, k) ← value, one scalar or a NumPy array of them."""
+        """Diagonal ← value, a scalar or a NumPy array."""
 
     def panel(self, shape: tuple[int, ...]) -> Any:
-        """A new matrix to multiply by and to send: in one piece of memory, with rows that products read fast."""
+        """New contiguous matrix for sending and fast products."""
         return self.empty(shape)
 
     def flat(self, panel: Array) -> Array:
-        """All memory of what `panel` returned, as an array with one axis."""
+        """All memory of a `panel` as a 1-D array."""
         return panel.reshape(-1)
 
     def concurrent_queue(self) -> ConcurrentQueue | None:
-        """A second queue of verbs, concurrent with the caller's; None where verbs are done when they return."""
+        """Second queue of verbs; None if verbs are synchronous."""
         return None
 
     def window_io(self, slow: SlowMatrix, unit: int) -> WindowIO:
-        """Asynchronous reads and writes of windows of a matrix in slow memory; see `semiring.tiles.windows`.
-
-        `slow` is a `SlowMatrix`, and `unit` the size of the blocks of which its windows are made.
-        """
+        """Asynchronous window I/O on a `SlowMatrix` in blocks of size `unit`; see `semiring.tiles.windows`."""
         from .tiles.windows import HostWindowIO
 
         return HostWindowIO(slow, unit)
 
     def allocate_result(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Future[None] | None]:
-        """A new NumPy array to download into, and a future, done when all its pages are mapped; or None."""
+        """New NumPy array to download into, and a future for the mapping of its pages, or None."""
         return np.empty(shape, self.dtype), None
 
     def synchronize(self) -> None:  # noqa: B027 (where verbs are done when they return, there is nothing to do)
-        """Wait until all verbs so far are done."""
+        """Wait for all preceding verbs."""
 
     def stopwatch(self) -> Stopwatch:
-        """A clock that runs from now, after all verbs so far."""
+        """Start a clock after all preceding verbs."""
         return HostStopwatch(self)
 
     def energy(self) -> float | None:
-        """Joules that the device has used since a fixed time; None where it does not report it."""
+        """Joules used by the device since a fixed time; None if unreported."""
         return None
 
     def resources(self, verb: str, n: int) -> str:
-        """What the kernel of a verb on n × n takes of the device, as text; empty where no compiler says."""
+        """Resource usage of a verb's kernel on n × n, as text; empty if no compiler reports it."""
         return ""
 
     def matrix_bytes(self, m: int, n: int) -> int:
-        """Bytes of an m × n matrix."""
         return m * n * self.dtype.itemsize if self.grain == 1 else m * -(-n // 64) * 8
 
     def workspace(self, n: int) -> int:
-        """Bytes in addition to an n × n matrix while its closure is computed, whatever the schedule."""
+        """Bytes besides an n × n matrix while its closure is computed, for any schedule."""
         half = -(-n // 2)
         return max(self.verb_workspace("closure", min(n, self.pivot), 0, 0), self.elimination_workspace(half, half))
 
     def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
-        """Bytes of workspace of a verb with an m × n output and inner size k; of `closure` and `step`, m × m."""
+        """Workspace bytes of a verb with an m × n output and inner size k; `closure` and `step` are m × m."""
         raise NotImplementedError(
             f"the {self.device} backend does not know the workspace of {verb}; check knows_workspaces first"
         )
 
     def elimination_workspace(self, d: int, rest: int) -> int:
-        """Bytes of workspace of `eliminate`, where D is d × d and the other blocks have `rest` rows or columns."""
+        """Workspace bytes of `eliminate`: D is d × d, the other blocks have `rest` rows or columns."""
         bytes_of = self.verb_workspace
         return max(bytes_of("left_mul", d, rest, d), bytes_of("gemm", rest, rest, d), bytes_of("right_mul", rest, d, d))
 
 
 def by_halves(A: Array, ops: Backend) -> None:
-    """A ← A* by the closures of its two halves."""
+    """A ← A* by the closures of its halves."""
     h = len(A) // 2
     A11, A12, A21, A22 = A[:h, :h], A[:h, h:], A[h:, :h], A[h:, h:]
     ops.closure(A11)
@@ -314,7 +302,7 @@ def by_halves(A: Array, ops: Backend) -> None:
 
 
 class HostStopwatch:
-    """Seconds of the host's clock, between two moments at which the backend has nothing left to do."""
+    """Stopwatch by the host's clock; waits for the backend at both ends."""
 
     def __init__(self, ops: Backend) -> None:
         self._ops, self.seconds = ops, 0.0
@@ -322,6 +310,5 @@ class HostStopwatch:
         self._start = clock()
 
     def stop(self) -> None:
-        """Stop after all verbs so far."""
         self._ops.synchronize()
         self.seconds = clock() - self._start

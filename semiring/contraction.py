@@ -1,4 +1,4 @@
-"""What an einsum does: subscripts read, the order of its products, memory; and the steps on arrays of any library."""
+"""Einsum: parsing of subscripts, contraction order, memory estimate, and execution on arrays of any library."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from .saturation import holding, narrowed, widened
 from .survey import survey
 from .types import Array, DType
 
-#: The way out where an einsum does not fit.
+#: Advice where an einsum does not fit.
 HINT = "Use a smaller dtype, cut an index of the result into parts, or see with einsum_path what another order takes."
-#: How opt_einsum is installed.
+#: Installation of opt_einsum.
 INSTALL = "`pip install opt_einsum`"
 
 
@@ -35,22 +35,13 @@ INSTALL = "`pip install opt_einsum`"
 class Step:
     """One step of a contraction: one or two operands become one.
 
-    Attributes
-    ----------
-    operands : tuple of int
-        Which of the operands (0, 1, …) and results of earlier steps (counted on), in the order of ⊗.
-    inputs : tuple of str
-        The indices of each, a letter an axis.
-    output : str
-        The indices of the result: those of both, of the first alone, of the second alone.
-    way : str
-        "sum" of one operand, "entries" multiplied one by one, those and their "sums", or a "product" of matrices.
-    shape : tuple of int
-        Of the result.
-    pairs : int
-        How often it does one ⊕ with one ⊗, or one of them.
-    copied : int
-        Entries that it holds at most in addition to operands and result.
+    operands   indices of operands (0, 1, …) and of earlier results (counted on), in the order of ⊗
+    inputs     index letters of each
+    output     index letters of the result: of both, of the first alone, of the second alone
+    way        "sum" of one operand; "entries" (elementwise ⊗), these and their "sums"; or matrix "product"
+    shape      of the result
+    pairs      number of ⊕ and ⊗, counted as pairs
+    copied     peak entries in addition to operands and result
     """
 
     operands: tuple[int, ...]
@@ -64,20 +55,20 @@ class Step:
 
 @dataclass(frozen=True)
 class Contraction:
-    """The plan of an einsum; `print` it.
+    """Plan of an einsum; printable.
 
     Attributes
     ----------
     subscripts : str
-        All letters written out, "…" among them.
+        All letters written out, those of "…" too.
     shapes : tuple of tuple of int
-        Of the operands.
+        Shapes of the operands.
     semiring, dtype : str
     steps : tuple of Step
     output : str
-        The indices of the result.
+        Index letters of the result.
     shape : tuple of int
-        Of the result.
+        Shape of the result.
     """
 
     subscripts: str
@@ -90,12 +81,11 @@ class Contraction:
 
     @property
     def pairs(self) -> int:
-        """How often the contraction does one ⊕ with one ⊗."""
         return sum(step.pairs for step in self.steps)
 
     @property
     def bytes(self) -> int:
-        """Memory that is held at most in addition to the operands, the result included."""
+        """Peak bytes in addition to the operands, the result included."""
         most = entries = 0
         sizes: dict[int, int] = {}
         for number, step in enumerate(self.steps, len(self.shapes)):
@@ -118,17 +108,9 @@ class Contraction:
 
 
 def planned(subscripts: str, shapes: Sequence[tuple[int, ...]], s: Semiring, dtype: Any, order: Any) -> Contraction:
-    """The steps of an einsum of operands of these shapes.
-
-    Raises
-    ------
-    ShapeError
-        If subscripts are malformed, or do not fit the shapes.
-    SemiringError
-        If opt_einsum is needed for the order, and is missing.
-    """
+    """Plan for operands of these shapes; ShapeError for bad subscripts, SemiringError if opt_einsum is missing."""
     shapes = tuple(map(tuple, shapes))
-    # Lists have no hash, nor have the sizes that a compiler leaves open.
+    # Lists are not hashable, nor are symbolic sizes of compilers.
     hashed = isinstance(subscripts, str) and isinstance(order, str) and {type(n) for x in shapes for n in x} <= {int}
     return (_planned if hashed else _planned.__wrapped__)(subscripts, shapes, s, np.dtype(dtype).name, order)
 
@@ -138,7 +120,7 @@ def _planned(subscripts: str, shapes: tuple[tuple[int, ...], ...], s: Semiring, 
     inputs, output = read(subscripts, shapes)
     sizes = _sizes(inputs, shapes, subscripts)
     steps: list[Step] = []
-    # An axis of size 1 that meets a longer one is left out. First each operand alone: diagonals, indices of no other.
+    # An axis of size 1 that meets a longer one is dropped. First single operands: diagonals, indices of no other.
     own = [
         "".join(dict.fromkeys(x for x, n in zip(letters, shape, strict=True) if n == sizes[x]))
         for letters, shape in zip(inputs, shapes, strict=True)
@@ -169,7 +151,7 @@ def _planned(subscripts: str, shapes: tuple[tuple[int, ...], ...], s: Semiring, 
 def _add(
     steps: list[Step], count: int, ends: tuple[tuple[int, str], ...], kept: str, sizes: dict[str, int]
 ) -> tuple[int, str]:
-    """One more step: its number and the indices of its result."""
+    """Append a step; its number and the index letters of its result."""
 
     def size(letters: Any) -> int:
         return math.prod(sizes[x] for x in letters)
@@ -184,7 +166,7 @@ def _add(
         rows, columns = size(c for c in kept if c not in y), size(c for c in kept if c not in x)
         if not contracted:
             way = "entries"
-        elif batch > 1 and min(rows, columns) == 1:  # as many vectors: nothing is used twice
+        elif batch > 1 and min(rows, columns) == 1:  # a batch of vectors: no reuse
             way, copied = "sums", 2 * size(everything)
         else:
             way = "product"
@@ -198,10 +180,7 @@ def _add(
 
 
 def _pairs(inputs: list[str], output: str, sizes: dict[str, int], s: Semiring, order: Any) -> list[tuple[int, ...]]:
-    """Which of the operands that are left are contracted next, by position, time after time.
-
-    Results go to the end. Where ⊗ does not commute, operands go in their order, and so do results of the first two.
-    """
+    """Positions of the operands contracted in each step, results appended; left to right if ⊗ does not commute."""
     count = len(inputs)
     if count < 3 or not s.mul.commutes:
         return [tuple(range(count))] if count > 1 else []
@@ -221,7 +200,7 @@ def _pairs(inputs: list[str], output: str, sizes: dict[str, int], s: Semiring, o
 
 
 def _in_order(order: Any, count: int) -> list[tuple[int, ...]]:
-    """The positions of an order, if they leave one of `count` operands; NumPy's lists begin with a word."""
+    """Validate a user's order: positions that leave one of `count` operands; NumPy's lists begin with a word."""
     try:
         pairs = [tuple(sorted(map(operator.index, pair))) for pair in order if not isinstance(pair, str)]
     except TypeError:
@@ -239,11 +218,7 @@ def _in_order(order: Any, count: int) -> list[tuple[int, ...]]:
 
 
 def read(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
-    """The letters of each operand's axes, and of the result's; those of "…" are chosen among the letters left.
-
-    Raises
-    ------
-    ShapeError
+    """Index letters of each operand and of the result; "…" is given unused letters. ShapeError if malformed.
 
     Examples
     --------
@@ -287,7 +262,7 @@ def read(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str],
 
 
 def _sizes(inputs: list[str], shapes: Sequence[tuple[int, ...]], subscripts: str) -> dict[str, int]:
-    """How long each index is; 1 goes with any."""
+    """Size of each index; 1 broadcasts."""
     sizes: dict[str, int] = {}
     for letters, shape in zip(inputs, shapes, strict=True):
         for x, n in zip(letters, shape, strict=True):
@@ -312,7 +287,7 @@ def evaluated(
     device: str | None = None,
     threads: int | None = None,
 ) -> Any:
-    """`einsum` of NumPy's or CuPy's arrays: in `out` where it is passed, else in new memory on their device."""
+    """`einsum` of NumPy or CuPy arrays, into `out` or new memory on their device."""
     arrays = common(operands, s, dtype, where="einsum")
     plan = planned(subscripts, [X.shape for X in arrays], s, arrays[0].dtype, order)
     if out is not None:
@@ -329,7 +304,7 @@ def evaluated(
     arrays = arrays if place == home else [sent(X, place) for X in arrays]
     result = contracted(plan, arrays, Arrays(s, threads))
     result = result if place == home else sent(result, home)
-    if len(operands) == 1 or (out is None and not result.flags.c_contiguous):  # no view; and others want rows
+    if len(operands) == 1 or (out is None and not result.flags.c_contiguous):  # copied to C order
         result = module(result).array(result, order="C")
     if out is None:
         return result
@@ -338,7 +313,7 @@ def evaluated(
 
 
 def contracted(plan: Contraction, operands: Sequence[Any], library: Any) -> Any:
-    """The einsum of operands by the `Arrays`, `Tensors` or `Traced` of their library; of one operand perhaps a view."""
+    """Einsum of operands by their library's `Arrays`, `Tensors` or `Traced`; may be a view for one operand."""
     live = dict(enumerate(operands))
     for number, step in enumerate(plan.steps, len(operands)):
         live[number] = performed(step, [live.pop(k) for k in step.operands], library)
@@ -347,13 +322,12 @@ def contracted(plan: Contraction, operands: Sequence[Any], library: Any) -> Any:
 
 
 def finished(plan: Contraction, X: Any, library: Any) -> Any:
-    """The result of all steps with the axes in the order wanted."""
+    """Transpose the last result to the axes of the output."""
     letters = plan.steps[-1].output if plan.steps else plan.subscripts.partition("->")[0]
     return _arranged(X, letters, plan.output, library)
 
 
 def performed(step: Step, operands: Sequence[Any], library: Any) -> Any:
-    """One step of a contraction on its operands."""
     if step.way == "sum":
         return _alone(operands[0], step.inputs[0], step.output, library)
     (X, Y), (x, y), kept = operands, step.inputs, step.output
@@ -373,7 +347,7 @@ def performed(step: Step, operands: Sequence[Any], library: Any) -> Any:
 
 
 def _alone(X: Any, letters: str, kept: str, library: Any) -> Any:
-    """An operand's diagonals, and its sums along indices that nothing else has."""
+    """Diagonals of an operand, and sums over indices of no other."""
     for axis in reversed(range(len(letters))):  # ⊕ of one entry is the entry; and 1 goes with the same index elsewhere
         if X.shape[axis] == 1 and (letters[axis] not in kept or letters.count(letters[axis]) > 1):
             X = X.reshape((*X.shape[:axis], *X.shape[axis + 1 :]))
@@ -390,12 +364,12 @@ def _alone(X: Any, letters: str, kept: str, library: Any) -> Any:
 
 
 def _arranged(X: Any, letters: str, wanted: str, library: Any) -> Any:
-    """The same indices in the order wanted."""
+    """Permute axes to the index order `wanted`."""
     return X if letters == wanted else library.permuted(X, tuple(map(letters.index, wanted)))
 
 
 def _spread(X: Any, letters: str, wanted: str, library: Any) -> Any:
-    """The indices wanted, in their order: an axis of size 1 for each that is missing."""
+    """Permute axes to the index order `wanted`, with size 1 for missing indices."""
     X = _arranged(X, letters, "".join(c for c in wanted if c in letters), library)
     sizes = iter(X.shape)
     return X.reshape([next(sizes) if c in letters else 1 for c in wanted])

@@ -1,4 +1,4 @@
-"""The same numbers in another dtype, exactly or not at all; ∞ keeps its meaning."""
+"""Lossless conversion between dtypes, in which ∞ keeps its meaning."""
 
 from __future__ import annotations
 
@@ -14,23 +14,18 @@ from .devices import module
 from .errors import DomainError, DTypeError, SemiringError, ShapeError
 from .types import Array, DType
 
-#: The integer dtypes whose largest value stands for ∞.
+#: Integer dtypes whose largest value stands for ∞.
 _WITH_INFINITY = (np.dtype("int16"), np.dtype("int32"), np.dtype("int64"))
-#: Kinds of dtypes of what is none: complex numbers, objects, texts, bytes, dates, durations.
+#: Kinds of non-numeric dtypes: complex, objects, texts, bytes, dates, durations.
 _NO_NUMBERS = "cOUSMm"
-#: Below this float64 holds every integer, and a float is no rounded one.
+#: Below this, float64 represents every integer.
 _EXACT = 2**53
 
 
 def from_sequence(source: Any, *, where: str) -> np.ndarray:
-    """Nested sequences as an array. NumPy alone would round integers beyond 2⁵³ that have a float among them.
+    """Nested sequences as an array, where NumPy would round integers beyond 2⁵³ next to floats.
 
-    Raises
-    ------
-    ShapeError
-        If rows are not equally long.
-    DTypeError
-        If a number does not fit; see `exact`.
+    Raises ShapeError for ragged rows, DTypeError for numbers that do not fit; see `exact`.
     """
     try:
         array = np.asarray(source)
@@ -49,20 +44,14 @@ def from_sequence(source: Any, *, where: str) -> np.ndarray:
 
 
 def _lengths(rows: Any) -> set[int]:
-    """The lengths of rows that are not equally long, or of the rows in them; a number's is 0."""
+    """Distinct lengths of ragged rows, at the first level where they differ; 0 for numbers."""
     while len(found := {len(row) if isinstance(row, Sized) else 0 for row in rows}) == 1 and found != {0}:
         rows = [x for row in rows for x in row]
     return found
 
 
 def exact(values: np.ndarray, *, where: str) -> np.ndarray:
-    """An array of Python's numbers as int64 where all are integers that fit, else as float64.
-
-    Raises
-    ------
-    DTypeError
-        If float64 is too small for a number, or would round an integer. Fractions and decimals are rounded.
-    """
+    """Python numbers as int64 if all fit, else as float64; DTypeError if that overflows or rounds an integer."""
     integers = [int(value) if isinstance(value, (int, np.integer)) else None for value in values.flat]
     info = np.iinfo(np.int64)
     if all(integer is not None and info.min <= integer <= info.max for integer in integers):
@@ -89,20 +78,12 @@ def _digits(integer: int) -> str:
 
 
 def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str, first: int = 0) -> Any:
-    """The array in the dtype requested, or in the one the semiring resolves; the same array where it already fits.
+    """Array in the requested dtype, or as the semiring resolves it; unchanged if it fits.
 
-    ∞ keeps its meaning: inf becomes an integer dtype's end, and an integer's end becomes inf or the wider end. `first`
-    is the number of the array's first item, for messages.
-
-    Raises
-    ------
-    DTypeError
-        If the semiring has no such dtype, or entries are no real numbers.
-    DTypeError
-        If a finite value cannot be represented: a fraction in an integer dtype, a number beyond its range, an integer
-        that float64 would round. (To float32 all values are rounded, which is not refused.)
-    DomainError
-        If an integer dtype is requested, and an entry is NaN, or an infinity that is none of the semiring's.
+    ∞ keeps its meaning: inf becomes an integer dtype's end, and an integer's end becomes inf or the wider end. `first`:
+    index of the array's first item, for messages. Raises DTypeError if the semiring lacks the dtype, entries are not
+    real, or a finite value is not representable (a fraction in integers, overflow, an integer that float64 rounds;
+    rounding to float32 is allowed); DomainError for NaN, or an infinity outside the semiring, in an integer dtype.
     """
     if array.dtype.kind in _NO_NUMBERS:
         raise DTypeError(f"{where}: entries must be real numbers or truth values, got {array.dtype}.")
@@ -114,7 +95,7 @@ def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str
     if array.dtype == target and array.dtype.isnative:
         return array
     if array.dtype.kind == "b":
-        dtypes.resolve(semiring, array.dtype, where=where)  # a boolean is no number: the same refusal, whatever dtype
+        dtypes.resolve(semiring, array.dtype, where=where)  # bool is no number: same refusal for any dtype
     memory.require(
         array.size * target.itemsize,
         _device(array),
@@ -122,7 +103,7 @@ def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str
         hint=f"Pass an array of {target}.",
     )
     out = module(array).empty(array.shape, target)
-    for part in dtypes.chunks(array.shape):  # no mask is as large as the array
+    for part in dtypes.chunks(array.shape):  # bounds the size of masks
         out[part] = _converted(array[part], semiring, target, part, where, first)
     return out
 
@@ -130,7 +111,7 @@ def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str
 def _converted(
     array: Array, semiring: Semiring, target: np.dtype, part: tuple[slice, ...], where: str, first: int
 ) -> Any:
-    """A part of an array in the dtype `target`."""
+    """Part of an array in dtype `target`."""
     origin = (part[0].start + first, *(axis.start for axis in part[1:]))
     xp = module(array)
     with np.errstate(all="ignore"):
@@ -143,7 +124,7 @@ def _converted(
             wrong = finite & ((array != xp.floor(array)) | (array >= info.max) | (array <= info.min))
             top, bottom = array == math.inf, array == -math.inf
             out[top], out[bottom] = info.max, info.min
-            # What is outside of the semiring would be a number among others: of the infinities, and NaN.
+            # NaN, and infinities outside the semiring, would become ordinary numbers.
             outside = xp.isnan(array) | (top & semiring.open_high) | (bottom & semiring.open_low)
             requirement = f"{where}: entries of a {semiring.name} matrix must lie in {semiring.interval}"
             _refuse(
@@ -183,12 +164,12 @@ def _device(array: Array) -> str:
 
 
 def _between(array: np.ndarray, *ends: np.iinfo) -> bool:
-    """Whether all integers are between the ends of these dtypes, and none is such an end."""
+    """Whether all integers lie strictly between the ends of these dtypes."""
     return bool(max(x.min for x in ends) < array.min() and array.max() < min(x.max for x in ends))
 
 
 def _ends(source: np.dtype, xp: Any, array: Array) -> tuple[Any, Any]:
-    """Masks of the entries that stand for +∞ and −∞ in an integer array."""
+    """Masks of +∞ and −∞ in an integer array."""
     if source not in _WITH_INFINITY:
         none = xp.zeros(array.shape, dtype=bool)
         return none, none
@@ -197,11 +178,11 @@ def _ends(source: np.dtype, xp: Any, array: Array) -> tuple[Any, Any]:
 
 
 def _rounded(integers: Any, floats: Any, finite: Any) -> Any:
-    """Which 64-bit integers, of those that stand for no infinity, are no longer what they were."""
+    """Mask of finite 64-bit integers changed by conversion to float64."""
     rounded = finite & ((floats >= _EXACT) | (floats <= -_EXACT))
     index = rounded.nonzero()  # few, as a rule
     back = floats[index]
-    inside = back < 2.0 ** (63 if integers.dtype.kind == "i" else 64)  # what is outside cannot be turned back
+    inside = back < 2.0 ** (63 if integers.dtype.kind == "i" else 64)  # others cannot be converted back
     rounded[index] = ~inside | ((back * inside).astype(integers.dtype.newbyteorder("=")) != integers[index])
     return rounded
 
@@ -214,7 +195,7 @@ def _refuse(
     hint: str = "Use a wider dtype.",
     error: type[SemiringError] = DTypeError,
 ) -> None:
-    """Name the first of the wrong entries, where the array begins at index `origin` of the one that came."""
+    """Raise for the first wrong entry; `origin` is the index of the array's first item."""
     if bool(wrong.any()):
         index = tuple(int(i[0]) for i in wrong.nonzero())
         shown = tuple(i + (origin[axis] if axis < len(origin) else 0) for axis, i in enumerate(index))
@@ -222,7 +203,7 @@ def _refuse(
 
 
 def _as_bool(array: Array, semiring: Semiring, where: str) -> Any:
-    """Numbers as truth values, only where each is 0 or 1: what else would be an edge is for the caller to say."""
+    """Numbers 0 and 1 as bools; others are refused, as the caller must decide what is an edge."""
     memory.require(array.size, _device(array), where=f"{where}: a copy in bool", hint="Pass an array of bool.")
     out = module(array).empty(array.shape, bool)
     for part in dtypes.chunks(array.shape):

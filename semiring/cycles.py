@@ -1,4 +1,4 @@
-"""Cycles that beat `one` where ⊕ selects: found by Bellman–Ford, or ruled out by potentials (Johnson 1977)."""
+"""Cycles that beat `one` where ⊕ selects: Bellman–Ford, and potentials that exclude them (Johnson 1977)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,16 @@ from .errors import AlgebraError, DivergenceError, NegativeCycleError
 from .signals import load
 from .types import Array, DType
 
-#: The spacing of float64 at 1, in which lengths are computed.
+#: Spacing of float64 at 1, in which lengths are computed.
 _EPS = 2.0**-52
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """The entries of a semiring as lengths ℓ to be minimised: ±x where ⊗ adds, ±log x where it multiplies.
+    """Entries as lengths ℓ to be minimised: ±x where ⊗ adds, ±log x where it multiplies (`logarithmic`).
 
-    A walk then weighs the sum of its edges' lengths, ⊕ keeps the shortest walk, `zero` is ∞ and `one` is 0.
-
-    Attributes
-    ----------
-    sign : float
-        1 where ⊕ keeps the least entry, −1 where it keeps the greatest.
-    logarithmic : bool
+    A walk weighs the sum of its lengths, ⊕ keeps the shortest, `zero` is ∞ and `one` is 0. sign: 1 where ⊕ keeps the
+    least entry, −1 the greatest.
     """
 
     sign: float
@@ -37,7 +32,7 @@ class Lengths:
 
     @classmethod
     def of(cls, semiring: Semiring) -> Lengths | None:
-        """How this semiring's entries are lengths; None where they are not.
+        """Lengths of a semiring; None if it has none.
 
         Examples
         --------
@@ -53,20 +48,14 @@ class Lengths:
 
     @classmethod
     def required(cls, semiring: Semiring) -> Lengths:
-        """The same, for a semiring that must have lengths.
-
-        Raises
-        ------
-        AlgebraError
-            If it has none.
-        """
+        """Lengths of a semiring; AlgebraError if it has none."""
         lengths = cls.of(semiring)
         if lengths is None:
             raise AlgebraError(f"cycles: ⊕ must select and ⊗ add, or multiply numbers ≥ 0, got {semiring.name}.")
         return lengths
 
     def of_entries(self, entries: Any, absent: Any) -> Any:
-        """Lengths, as float64, of an array (NumPy or CuPy) in which `absent` marks what is no edge."""
+        """Lengths, float64, of a NumPy or CuPy array; `absent` marks missing edges."""
         with np.errstate(divide="ignore"):
             lengths = entries.astype(np.float64)
             lengths = np.log(lengths) if self.logarithmic else lengths
@@ -77,14 +66,13 @@ class Lengths:
         return lengths
 
     def to_entries(self, lengths: Any) -> Any:
-        """The entries that have these lengths, as float64."""
         return np.exp(self.sign * lengths) if self.logarithmic else self.sign * lengths
 
     def slack(self, dtype: DType, allowed: float) -> tuple[float, float]:
         """(base, rate): rounding may take `allowed` · (base + rate · |ℓ|) from an edge of length ℓ.
 
-        A sum is off by eps · |x| an edge; of integers it is exact. A product is off by a factor of 1 + eps an edge,
-        which is eps in its logarithm, and that itself is rounded.
+        A sum is off by eps · |x| an edge, exact for integers. A product is off by a factor of 1 + eps an edge, eps in
+        its logarithm, which is itself rounded.
         """
         eps = float(np.finfo(dtype).eps) if np.dtype(dtype).kind == "f" else 0.0
         if self.logarithmic:
@@ -92,7 +80,7 @@ class Lengths:
         return 0.0, allowed * eps
 
     def exact(self, A: Array) -> bool:
-        """Whether no walk of this matrix is rounded: sums of integers, and products of powers of two in range.
+        """Whether no walk of this matrix is rounded: integer sums, and products of powers of two in range.
 
         Examples
         --------
@@ -112,7 +100,7 @@ class Lengths:
         return longest < -int(np.finfo(A.dtype).minexp)
 
     def rounding(self, edges: Any) -> tuple[float, bool]:
-        """The length of a cycle with these entries, in order, and whether it is not negative but for rounding.
+        """Length of a cycle with these entries, in order, and whether it is non-negative but for rounding.
 
         With m edges, and P the largest |sum| of lengths along a part of it, a cycle of exact length Σℓ is negative if
 
@@ -120,10 +108,10 @@ class Lengths:
             other sums of floats    Σℓ < −2√m · eps · P
             products                Σℓ < −2√m · eps − 2⁻⁵¹ · Σ|ℓ|
 
-        so that only its own edges matter. Each weight, and each sum along the cycle, is rounded by no more than
-        eps / 2 · P, and √m is how the errors of m roundings add up (Higham and Mary 2019, "A new approach to
-        probabilistic rounding error analysis"); their bound, m, would hide long cycles. Sums are exact of integers, and
-        of floats that are multiples of some q with P < q / eps, such as small whole numbers.
+        so that only its own edges matter. Each weight, and each partial sum, is rounded by at most eps / 2 · P, and
+        errors of m roundings grow as √m (Higham and Mary 2019, "A new approach to probabilistic rounding error
+        analysis"); the worst-case m would hide long cycles. Sums are exact for integers, and for floats that are
+        multiples of some q with P < q / eps, such as small whole numbers.
 
         Examples
         --------
@@ -150,23 +138,17 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Which cycles are none although they are negative: all sums are rounded, and weights may have been before.
+    """Tolerance for cycles that are negative by rounding, of sums and perhaps of the weights themselves.
 
-    Parameters
-    ----------
-    lengths : Lengths
-    most : float, optional
-        A cycle is negative whose length is less than −most. Without it, where m edges have P for the largest |sum| of
-        lengths along a part of the cycle, one less than −2√m · eps · P, and than −2√m · min(eps, √eps · P): the
-        logarithm of a rounded factor is off by eps, however small it is. Integers and products are as in
-        `Lengths.rounding`.
+    With `most`, a cycle counts as negative below −most. Without it, for m edges and P as in `Lengths.rounding`, below
+    −2√m · eps · P and −2√m · min(eps, √eps · P): the logarithm of a rounded factor is off by eps, however small it is.
+    Integers and products are as in `Lengths.rounding`.
     """
 
     lengths: Lengths
     most: float | None = None
 
     def rounding(self, edges: Any) -> tuple[float, bool]:
-        """`Lengths.rounding` with this tolerance."""
         length, rounding = self.lengths.rounding(edges)
         if self.most is not None:
             return length, length >= -self.most
@@ -176,7 +158,7 @@ class Tolerance:
         return length, length >= -2 * math.sqrt(len(edges)) * float(self._rounded(part, edges.dtype))
 
     def slack(self, length: Any, dtype: DType, n: int) -> Any:
-        """What may be added to each length of a graph of n vertices, time and again, until no such cycle is left."""
+        """Allowance to add to each length, repeatedly, until no cycle within tolerance is negative (n vertices)."""
         base, rate = self.lengths.slack(dtype, 1.0)
         granted = base + rate * np.abs(length)
         if self.most is not None:
@@ -189,20 +171,19 @@ class Tolerance:
 
 
 def searchable(semiring: Semiring) -> bool:
-    """Whether searches find the best walks of a semiring, by vector instructions."""
+    """Whether vectorised searches find the best walks of a semiring."""
     if semiring.add.selects is None or not (semiring.add.simd and semiring.mul.simd):
         return False
     return Lengths.of(semiring) is not None or {semiring.add.simd, semiring.mul.simd} == {"min", "max"}
 
 
 def _quantum(x: np.ndarray) -> float:
-    """The largest power of 2 of which all these floats are multiples; ∞ if all are 0."""
+    """Largest power of 2 that divides all these floats; ∞ if all are 0."""
     ratios = (value.as_integer_ratio() for value in x.tolist() if value)
     return min(((above & -above) / below for above, below in ratios), default=math.inf)
 
 
 def cycle_error(cycle: list[int], length: float, semiring: Semiring, *, where: str) -> DivergenceError:
-    """The error that names a cycle and its weight."""
     shown = " → ".join(str(v) for v in (*cycle[:8], *(["…"] if len(cycle) > 8 else []), cycle[0]))
     lengths = Lengths.required(semiring)
     weight = float(lengths.to_entries(np.float64(length)))
@@ -218,27 +199,18 @@ def cycle_error(cycle: list[int], length: float, semiring: Semiring, *, where: s
 
 
 def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[list[int], np.ndarray]:
-    """A cycle of negative length, or potentials that show that there is none.
+    """A negative cycle, or potentials that prove there is none; at most n³ steps, in practice n² · log n.
 
-    Bellman–Ford–Moore with Tarjan's subtree disassembly, in compiled code; rows of A are read in place, and the
-    workspace is a few vectors alone. At most n³ steps, in practice n² · log n.
-
-    Parameters
-    ----------
-    A : NumPy array, shape (n, n)
-        A matrix over `semiring`, for which `Lengths.of` is not None.
-    semiring : Semiring
-    allowed : float
-        Each edge of length ℓ is taken to be `Lengths.slack` longer, so that rounding makes no cycle negative. A
-        negative number requests cycles that are too short, though positive.
+    Bellman–Ford–Moore with Tarjan's subtree disassembly, compiled; rows are read in place, the workspace is a few
+    vectors. `allowed` adds `Lengths.slack` to each edge, so that rounding makes no cycle negative; if negative, it also
+    finds positive cycles that are too short.
 
     Returns
     -------
     cycle : list of int
-        Its vertices in order, the first not repeated; empty if there is none.
+        Vertices in order, the first not repeated; empty if there is none.
     potential : float64 array, shape (2, n)
-        Without a cycle, h = potential.sum(axis=0), to twice a float's digits, satisfies
-        ℓ(i, j) + slack + h(i) − h(j) ≥ 0 for every edge.
+        Without a cycle, h = potential.sum(axis=0), in double-double, satisfies ℓ(i, j) + slack + h(i) − h(j) ≥ 0.
 
     Examples
     --------
@@ -259,9 +231,9 @@ def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[lis
 
 
 def reweight(A: Array, semiring: Semiring, potential: np.ndarray) -> None:
-    """A ← A', whose lengths ℓ'(i, j) = max(ℓ(i, j) + h(i) − h(j), 0) have the same best walks (Johnson 1977).
+    """A ← A', with lengths ℓ'(i, j) = max(ℓ(i, j) + h(i) − h(j), 0) and the same best walks (Johnson 1977).
 
-    In place, a few rows at a time; A is NumPy or CuPy.
+    In place, a few rows at a time; NumPy or CuPy.
     """
     lengths = Lengths.required(semiring)
     absent = dtypes.zero(semiring, A.dtype)
@@ -277,9 +249,9 @@ def reweight(A: Array, semiring: Semiring, potential: np.ndarray) -> None:
 def restore(
     D: Array, semiring: Semiring, potential: np.ndarray, rows: slice = slice(None), columns: slice = slice(None)
 ) -> None:
-    """D ← the closure of A, where D is the closure of the reweighted A: ℓ(i, j) = ℓ'(i, j) − h(i) + h(j).
+    """D ← closure of A from that of the reweighted A: ℓ(i, j) = ℓ'(i, j) − h(i) + h(j).
 
-    Of a window of it, where D has these rows and columns alone.
+    D may be a window with these rows and columns.
     """
     lengths = Lengths.required(semiring)
     absent = dtypes.zero(semiring, D.dtype)
@@ -289,7 +261,7 @@ def restore(
 
 
 def _parts(A: Array, left: np.ndarray, above: np.ndarray) -> Any:
-    """A few rows of A at a time, with h(i) − h(j) for their entries; h of its rows, and of its columns."""
+    """(rows of A, h(i) − h(j)) a few rows at a time; h of its rows, and of its columns."""
     xp = module(A)
     (high, low), (high_j, low_j) = xp.asarray(left), xp.asarray(above)
     rows = max(1, (1 << 16) // max(A.shape[1], 1))

@@ -1,4 +1,4 @@
-"""What is checked when an operation or a semiring is declared: types, and functions that do what they should."""
+"""Validation of declared operations and semirings: types, and functions that do as declared."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def as_tuple(value: Any, what: str) -> tuple[Any, ...]:
-    """A sequence, whatever it came as; one text is none."""
+    """Any iterable but text, as a tuple."""
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise AlgebraError(f"{what} must be a tuple, got {value!r}. Write ({value!r},).")
     return tuple(value.tolist() if isinstance(value, np.ndarray) else value)
 
 
 def require_representable(value: Any, dtype: str, what: str) -> None:
-    """That a neutral element is a number of the dtype; an infinity stands for the end of an integer dtype."""
+    """Require a neutral element to be a number of the dtype; infinities stand for the ends of integer dtypes."""
     if not (isinstance(value, (int, float, np.number, np.bool_)) and value == value):
         raise AlgebraError(f"{what} must be a number, got {value!r}.")
     value = value.item() if isinstance(value, np.generic) else value  # NumPy would compare it in its own dtype
@@ -36,7 +36,6 @@ def require_representable(value: Any, dtype: str, what: str) -> None:
 
 
 def _ends(dtype: np.dtype) -> tuple[Any, Any]:
-    """The least and the greatest finite number of a dtype."""
     if dtype.kind == "b":
         return False, True
     if dtype.kind == "i":
@@ -46,7 +45,7 @@ def _ends(dtype: np.dtype) -> tuple[Any, Any]:
 
 
 def require_interval(domain: Any, neutral: tuple[Any, ...], what: str) -> None:
-    """That this is (low, high), with the neutral elements in between."""
+    """Require (low, high) with the neutral elements in between."""
     try:
         low, high = map(float, domain)
     except (TypeError, ValueError):
@@ -57,7 +56,6 @@ def require_interval(domain: Any, neutral: tuple[Any, ...], what: str) -> None:
 
 
 def require_idempotent(semiring: Semiring, where: str) -> None:
-    """That a ⊕ a = a on the samples."""
     for a in semiring.samples:
         if not same(twice := semiring.add.python(a, a), a, max(semiring.tolerance, 1e-12)):
             raise AlgebraError(
@@ -67,7 +65,7 @@ def require_idempotent(semiring: Semiring, where: str) -> None:
 
 
 def require_function(function: Any, operands: int, what: str) -> None:
-    """A function written in Python: numba compiles no other."""
+    """Require a Python function of that many operands: numba compiles no other."""
     if not inspect.isfunction(function):
         names = ", ".join("ab"[:operands])
         shown = getattr(function, "__name__", None)
@@ -80,9 +78,9 @@ def require_function(function: Any, operands: int, what: str) -> None:
 
 
 def require_compilable(function: Callable[..., Any], operands: int, dtypes: tuple[str, ...], what: str) -> None:
-    """Check that numba compiles it for every dtype, when it is declared and not in the middle of a computation.
+    """Require that numba compiles a function for every dtype, at declaration rather than during a computation.
 
-    The catalog's own functions are left out: the tests compile each of them, and `import semiring` stays light.
+    The catalog's functions are exempt: tests compile each, and `import semiring` stays light.
     """
     if function.__module__ == "semiring.catalog":
         return
@@ -106,7 +104,7 @@ def require_compilable(function: Callable[..., Any], operands: int, dtypes: tupl
 
 
 def require_expression(text: Any, what: str) -> None:
-    """What can stand between `return` and a semicolon in C++, as far as that shows without a compiler."""
+    """Require a plausible single C++ expression."""
     open_to_close = {"(": ")", "[": "]", "{": "}"}
     expected: list[str] = []
     balanced = isinstance(text, str) and bool(text.strip())
@@ -122,7 +120,7 @@ def require_expression(text: Any, what: str) -> None:
 
 
 def require_as_declared(op: Op, samples: tuple[Any, ...], tolerance: float, what: str) -> None:
-    """That `ufunc` and `selects` say what `python` does, on all pairs of samples."""
+    """Require `ufunc` and `selects` to agree with `python` on all pairs of samples."""
     chosen = {"least": min, "greatest": max}.get(op.selects or "")
     for a, b in product(dict.fromkeys(samples), repeat=2):
         try:

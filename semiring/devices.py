@@ -1,4 +1,4 @@
-"""Locations of arrays: the module that takes them, and their device as the current one."""
+"""Array modules and devices: dispatch to NumPy or CuPy, and the current GPU."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from .types import Array
 
-#: What DLPack calls the places where we compute.
+#: DLPack device types that are supported.
 CPU, CUDA, PINNED = 1, 2, 3
-#: A context that changes nothing.
+#: No-op context.
 UNCHANGED: AbstractContextManager[Any] = nullcontext()
-#: What a computation on a GPU needs, as errors say.
+#: Installation of GPU support, for errors.
 INSTALL = (
     "`pip install cupy-cuda13x nvidia-cuda-nvrtc nvidia-cuda-runtime` (for CUDA 12, "
     "`pip install cupy-cuda12x nvidia-cuda-nvrtc-cu12 nvidia-cuda-runtime-cu12`)"
@@ -21,7 +21,7 @@ INSTALL = (
 
 
 def module(array: Array) -> Any:
-    """numpy or cupy: the module whose functions take this array."""
+    """numpy or cupy: the module of an array's functions."""
     if isinstance(array, np.ndarray):
         return np
     import cupy
@@ -30,12 +30,11 @@ def module(array: Array) -> Any:
 
 
 def diagonal(matrix: Array) -> Any:
-    """The diagonal of a matrix, of any size, as a view to read and write; no kernel is compiled for its indices."""
+    """Diagonal of a matrix as a writable view; compiles no indexing kernel."""
     return np.einsum("ii->i", matrix) if isinstance(matrix, np.ndarray) else matrix.diagonal()
 
 
 def to_device(array: Array, device: str) -> Any:
-    """A NumPy array as NumPy or CuPy, by the device's name."""
     if device == "cpu":
         return array
     import cupy
@@ -44,12 +43,7 @@ def to_device(array: Array, device: str) -> Any:
 
 
 def on_device(array: Array) -> AbstractContextManager[Any]:
-    """A context in which an array's GPU is the current one, on which CuPy launches; nothing changes for the CPU.
-
-    Parameters
-    ----------
-    array : array of any library, BitMatrix, or None
-    """
+    """Context manager: the GPU of an array (any library), BitMatrix or None as the current one; no-op on the CPU."""
     if array is None or type(array) is np.ndarray:
         return UNCHANGED
     if is_plain(array) and array.data.device_id == _current():
@@ -64,21 +58,20 @@ def on_device(array: Array) -> AbstractContextManager[Any]:
 
 
 def _current() -> int:
-    """The number of the current GPU."""
     from cupy.cuda import runtime
 
     return int(runtime.getDevice())
 
 
 def is_plain(array: Array) -> bool:
-    """Whether this is NumPy's or CuPy's own array, of numbers or truth values: most are, and the rest takes time."""
+    """Whether this is a NumPy or CuPy array of numbers or bools: the common case, decided fast."""
     kind = type(array)
     supported = kind is np.ndarray or (kind.__name__ == "ndarray" and kind.__module__ == "cupy")
     return supported and array.dtype.kind in "biuf"
 
 
 def read_only(array: Array) -> Any:
-    """A view of an array that cannot be written to; of CuPy, which has none, the array itself."""
+    """Read-only view; CuPy arrays, which have none, unchanged."""
     if isinstance(array, np.ndarray):
         array = array.view()
         array.flags.writeable = False
@@ -86,13 +79,12 @@ def read_only(array: Array) -> Any:
 
 
 def host(array: Array) -> np.ndarray:
-    """A NumPy or CuPy array in main memory."""
     found: np.ndarray = array if isinstance(array, np.ndarray) else array.get()
     return found
 
 
 def _gpu(array: Array) -> int | None:
-    """The number of an array's GPU; None where it is elsewhere, or does not report it."""
+    """GPU index of an array; None if elsewhere or unknown."""
     try:
         if hasattr(array, "__dlpack_device__"):
             kind, number = array.__dlpack_device__()
@@ -101,6 +93,6 @@ def _gpu(array: Array) -> int | None:
             from cupy.cuda import runtime
 
             return int(runtime.pointerGetAttributes(array.__cuda_array_interface__["data"][0]).device)
-    except Exception:  # the other library's, which says the same when it is to export the array
+    except Exception:  # any error of the other library, which recurs on export
         return None
     return None

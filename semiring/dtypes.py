@@ -1,4 +1,4 @@
-"""What ∞ and 0 are in each dtype, which dtype a computation runs in, and whether the entries belong to the semiring."""
+"""∞ and 0 in each dtype, resolution of dtypes, and partition of arrays into small parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .types import Array, DType
 
 
 def encode(value: Any, dtype: DType) -> Any:
-    """A mathematical value as a scalar of `dtype`; ±inf become the ends of an integer dtype.
+    """Mathematical value as a scalar of `dtype`; ±inf become the ends of an integer dtype.
 
     Examples
     --------
@@ -30,29 +30,21 @@ def encode(value: Any, dtype: DType) -> Any:
 
 
 def zero(semiring: Semiring, dtype: DType) -> Any:
-    """The semiring's zero as a scalar of `dtype`."""
     return encode(semiring.zero, dtype)
 
 
 def one(semiring: Semiring, dtype: DType) -> Any:
-    """The semiring's one as a scalar of `dtype`."""
     return encode(semiring.one, dtype)
 
 
 @cache
 def name(dtype: np.dtype) -> str:
-    """The dtype's name; NumPy takes its time to say it."""
+    """Cached dtype name; NumPy computes it slowly."""
     return dtype.name
 
 
 def plain(dtype: DType) -> np.dtype:
-    """NumPy's dtype for one of any library, such as torch.float32, by its name.
-
-    Raises
-    ------
-    TypeError
-        If NumPy has none of that name.
-    """
+    """NumPy dtype for one of any library, such as torch.float32, by name; TypeError if there is none."""
     try:
         return np.dtype(dtype)
     except TypeError:
@@ -62,19 +54,10 @@ def plain(dtype: DType) -> np.dtype:
 
 
 def resolve(semiring: Semiring, dtype: DType, natural: Any = None, *, where: str = "semiring") -> np.dtype:
-    """The dtype in which `semiring` computes: the one requested or, of what it does not have, the smallest safe one.
+    """Dtype to compute in: the one requested, or the semiring's smallest that holds it safely.
 
-    Parameters
-    ----------
-    dtype : dtype or None
-        The one requested.
-    natural : dtype, optional
-        Where nothing was, the dtype of the data; where there are none, float64, or the semiring's first.
-
-    Raises
-    ------
-    DTypeError
-        If no dtype of the semiring holds every value of `dtype`; bool is no number here, and needs a choice.
+    Without `dtype`, that of the data (`natural`); without either, float64 or the semiring's first. Raises DTypeError if
+    none holds every value of `dtype`; bool is no number here.
     """
     if dtype is None:
         dtype = natural
@@ -105,7 +88,7 @@ def resolve(semiring: Semiring, dtype: DType, natural: Any = None, *, where: str
 
 
 def _weighed(semiring: Semiring) -> str:
-    """How NumPy writes the matrix in which True weighs 1, as edges without weights do, and False is the zero."""
+    """NumPy expression in which True weighs 1, as unweighted edges do, and False is the zero."""
     target = max(of(semiring), key=lambda dtype: (dtype.kind == "f", dtype.itemsize))
     nil = zero(semiring, target).item()
     shown = repr(nil) if math.isfinite(nil) else "np.inf" if nil > 0 else "-np.inf"
@@ -114,7 +97,6 @@ def _weighed(semiring: Semiring) -> str:
 
 
 def of(semiring: Semiring) -> tuple[np.dtype, ...]:
-    """The dtypes that a semiring allows."""
     return _named(semiring.dtypes)
 
 
@@ -124,24 +106,24 @@ def _named(names: tuple[str, ...]) -> tuple[np.dtype, ...]:
 
 
 def index_dtype(count: int) -> np.dtype:
-    """The dtype of indices of so many rows, columns or entries."""
+    """Dtype for indices below `count`."""
     return np.dtype(np.int32 if count <= np.iinfo(np.int32).max else np.int64)
 
 
 def too_many_hops(dtype: np.dtype, where: str = "Hops") -> DomainError:
-    """That a vertex is more hops away than an integer dtype holds."""
+    """DomainError for hop counts beyond an integer dtype."""
     return DomainError(
         f"{where}: {dtype} must hold every number of hops, up to {np.iinfo(dtype).max - 1}, got a vertex that is "
         "further away. Take a wider dtype, or give a limit."
     )
 
 
-#: How many entries are looked at or converted together: temporaries stay small compared with the matrix.
+#: Entries surveyed or converted at a time, to keep temporaries small.
 _CHUNK = 1 << 18
 
 
 def largest_finite(A: Array) -> float:
-    """The largest |entry| that stands for no infinity; 0 if there is none."""
+    """Largest |entry| that is not infinite; 0 if there is none."""
     ends: tuple[float, float] = (-math.inf, math.inf)
     if A.dtype.kind == "i":
         ends = (np.iinfo(A.dtype).min, np.iinfo(A.dtype).max)
@@ -158,7 +140,7 @@ def largest_finite(A: Array) -> float:
 
 
 def chunks(shape: tuple[int, ...], entries: int = _CHUNK) -> Iterator[tuple[slice, ...]]:
-    """Where to cut an array of this shape so that what is made of a part stays small: so many entries."""
+    """Slices that partition an array of this shape into parts of about `entries` entries."""
     item = math.prod(shape[1:])
     if item > entries and len(shape) > 2:
         for index in range(shape[0]):
@@ -170,5 +152,4 @@ def chunks(shape: tuple[int, ...], entries: int = _CHUNK) -> Iterator[tuple[slic
 
 
 def parts(A: Array) -> Iterator[Any]:
-    """An array, cut by `chunks`."""
     return (A[part] for part in chunks(A.shape))

@@ -1,4 +1,4 @@
-"""⊗ of two arrays entry by entry, and ⊕ along axes: what contractions ask of a library in addition to products."""
+"""Elementwise ⊗ and ⊕ along axes: the operations of contractions besides products."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .devices import host, module, to_device
 from .product import multiplied
 from .types import Array
 
-#: How libraries call reductions by operations of NumPy's.
+#: Reduction method for each ufunc.
 REDUCTIONS: dict[np.ufunc, str] = {
     np.minimum: "min",
     np.maximum: "max",
@@ -25,27 +25,20 @@ REDUCTIONS: dict[np.ufunc, str] = {
 
 
 class Arrays:
-    """What contractions over a semiring ask of NumPy's or CuPy's arrays, all of one dtype of the semiring.
-
-    Parameters
-    ----------
-    semiring : Semiring
-    threads : int, optional
-    """
+    """Operations of contractions on NumPy or CuPy arrays of one dtype of the semiring."""
 
     def __init__(self, semiring: Semiring, threads: int | None = None) -> None:
         self.semiring, self.threads = semiring, threads
 
     def permuted(self, X: Array, axes: Sequence[int]) -> Any:
-        """The axes in another order."""
         return X.transpose(axes)
 
     def diagonal(self, X: Array, i: int, j: int) -> Any:
-        """The entries where two axes have one index, which becomes the last axis."""
+        """Diagonal of axes i and j, as the last axis."""
         return X.diagonal(0, i, j)
 
     def product(self, X: Array, Y: Array) -> Any:
-        """X ⊗ Y, matrices or as many of both; over (+, ×) by NumPy's BLAS, on as many threads as that takes."""
+        """X ⊗ Y, matrices or batches; over (+, ×) by NumPy's BLAS unless `threads` is set."""
         s = self.semiring
         if self.threads is None and type(X) is np.ndarray and (s.add.ufunc, s.mul.ufunc) == (np.add, np.multiply):
             with np.errstate(over="ignore", invalid="ignore"):
@@ -53,12 +46,12 @@ class Arrays:
         return multiplied(X, Y, self.semiring, threads=self.threads)
 
     def times(self, X: Array, Y: Array) -> Any:
-        """x ⊗ y of each two entries; shapes broadcast."""
+        """x ⊗ y elementwise; shapes broadcast."""
         mul = self.semiring.mul
         if X.dtype.kind == "i" and mul.saturating:
             return _saturating(X, Y, self.semiring)
         if mul.ufunc is not None:
-            return module(X).asarray(getattr(module(X), mul.ufunc.__name__)(X, Y))  # NumPy's of no axes is a scalar
+            return module(X).asarray(getattr(module(X), mul.ufunc.__name__)(X, Y))  # NumPy returns a scalar for no axes
         return _one_by_one(X, Y, self.semiring)
 
     def total(self, X: Array, axes: Sequence[int]) -> Any:
@@ -79,9 +72,9 @@ class Arrays:
 
 
 def logsumexp(xp: Any, X: Any, axes: tuple[int, ...], fixed: Any = lambda X: X) -> Any:
-    """log Σ exp along axes, −∞ where there is nothing else, with derivatives of any order that are numbers.
+    """log Σ exp along axes, −∞ for empty sums, with finite derivatives of any order.
 
-    `xp` has the functions of X's library, and `fixed` is the array as a constant of derivatives.
+    `xp`: the library's functions; `fixed`: its stop-gradient.
     """
     greatest = fixed(xp.amax(X, axes, keepdims=True))
     shift = xp.where(greatest == -math.inf, xp.zeros_like(greatest), greatest)
@@ -92,13 +85,13 @@ def logsumexp(xp: Any, X: Any, axes: tuple[int, ...], fixed: Any = lambda X: X) 
 
 
 def _saturating(X: Array, Y: Array, s: Semiring) -> Any:
-    """x ⊗ y of integers that stand for ∞ at the dtype's ends: clamped, and zero absorbs."""
+    """x ⊗ y of integers: clamped at the ends, which stand for ∞, and zero absorbs."""
     xp, info, zero = module(X), np.iinfo(X.dtype), dtypes.zero(s, X.dtype)
     if s.mul.ufunc not in (np.add, np.multiply) or (s.mul.ufunc is np.multiply and X.dtype.itemsize == 8):
         return _one_by_one(X, Y, s)
     with np.errstate(over="ignore"):
         wide = s.mul.ufunc(X, Y, dtype=np.int64) if xp is np else getattr(xp, s.mul.ufunc.__name__)(X.astype("i8"), Y)
-    if X.dtype.itemsize == 8:  # a sum of two has the wrong sign exactly where it has wrapped around
+    if X.dtype.itemsize == 8:  # the sign is wrong exactly where a sum has wrapped
         found = xp.where((X >= 0) & (Y >= 0) & (wide < 0), info.max, wide)
         found = xp.where((X < 0) & (Y < 0) & (wide >= 0), info.min, found)
     else:
@@ -107,7 +100,7 @@ def _saturating(X: Array, Y: Array, s: Semiring) -> Any:
 
 
 def _one_by_one(X: Array, Y: Array, s: Semiring) -> Any:
-    """The same by Python's numbers on the host, exactly: for a ⊗ that no library has."""
+    """x ⊗ y by Python numbers on the host, exactly: for a ⊗ without library function."""
     dtype, python, zero = X.dtype, s.mul.python, dtypes.zero(s, X.dtype)
     low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind == "i" else (-math.inf, math.inf)
 

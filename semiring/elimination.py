@@ -1,7 +1,7 @@
-"""LU factorisation without pivoting over the reals, by the same recursion as the closure.
+"""LU factorisation without pivoting over the reals, by the closure's recursion.
 
 Buluç, Gilbert and Budak 2010, "Solving path problems on the GPU", section 3.3: Gaussian elimination without pivoting,
-like Floyd–Warshall, is three nested loops over A[i,j], A[i,k], A[k,j], and halves in the same way.
+like Floyd–Warshall, is three nested loops over A[i,j], A[i,k], A[k,j], and divides the same way.
 """
 
 from __future__ import annotations
@@ -15,46 +15,42 @@ from .devices import diagonal, module, on_device
 from .errors import AlgebraError, DTypeError, ShapeError
 from .types import Array
 
-#: Blocks of this many rows are eliminated row by row.
+#: Size of the base case.
 _BLOCK = 32
 
 
 def lu(A: Array) -> tuple[Any, Any]:
-    """A = L U: L unit lower triangular, U upper triangular, no rows exchanged.
+    """A = L U without pivoting: L unit lower triangular, U upper triangular.
 
     Parameters
     ----------
     A : array_like, shape (n, n)
-        float32, float64, or integers (which become float64); of NumPy, CuPy, PyTorch, JAX or whatever exports DLPack.
-        Without pivoting the factors are accurate only where no pivot is small against its column, as in diagonally
-        dominant or positive definite matrices.
+        float32, float64, or integers (converted to float64); NumPy, CuPy, PyTorch, JAX or anything with DLPack.
+        Accurate only where no pivot is small against its column, as in diagonally dominant or positive definite
+        matrices.
 
     Returns
     -------
     L, U : arrays, shape (n, n)
-        Of the library that A is from, and on its device.
+        Of A's library, on its device.
 
     Raises
     ------
-    ShapeError
-        If A is not square.
-    DTypeError
-        If A is not real.
+    ShapeError, DTypeError
+        If A is not square, or not real.
     AlgebraError
-        If a pivot vanishes, or is no finite number: naming its row.
+        If a pivot vanishes or is not finite, naming its row.
 
     See Also
     --------
-    scipy.linalg.lu : With row exchanges.
+    scipy.linalg.lu : With pivoting.
     eliminate : Sparse matrices over any semiring.
-    apsp.closure : Over (+, ×), (I − A)⁻¹.
+    apsp.closure : (I − A)⁻¹ over (+, ×).
 
     Notes
     -----
-    With A cut into quadrants, A11 = L11 U11; U12 = L11⁻¹ A12; L21 = A21 U11⁻¹; A22 − L21 U12 = L22 U22.
-
-    The same recursion as that of the closure: Buluç, Gilbert and Budak 2010, section 3.3. n³ / 3 pairs, and three
-    matrices of A's size, the factors, and both in one, on a GPU in float64.
+    In quadrants, A11 = L11 U11; U12 = L11⁻¹ A12; L21 = A21 U11⁻¹; A22 − L21 U12 = L22 U22 (Buluç, Gilbert and Budak
+    2010, section 3.3). n³ / 3 pairs, and memory for three matrices of A's size, on a GPU in float64.
 
     Examples
     --------
@@ -83,7 +79,7 @@ def lu(A: Array) -> tuple[Any, Any]:
 
 
 def _factored_on_device(A: Array) -> Any:
-    """L \\ U in float64: of many updates each rounds an entry, and float32 would lose digits."""
+    """L \\ U in float64: many updates round each entry, and float32 would lose digits."""
     from .cuda.dense.lu import factor
 
     F = module(A).array(A, dtype=np.float64, order="C")
@@ -93,7 +89,7 @@ def _factored_on_device(A: Array) -> Any:
 
 
 def _factor(A: np.ndarray, row: int) -> None:
-    """A ← L \\ U in place: L below the diagonal (its ones left out), U on and above it."""
+    """A ← L \\ U in place: L below the diagonal, U on and above it."""
     from scipy.linalg import solve_triangular
 
     n = len(A)
@@ -110,7 +106,7 @@ def _factor(A: np.ndarray, row: int) -> None:
 
 
 def _eliminate(A: np.ndarray, row: int) -> None:
-    """The base case: one pivot after the other."""
+    """Base case: one pivot after another."""
     scale = float(np.finfo(A.dtype).tiny)
     with np.errstate(all="ignore"):
         for k in range(len(A)):

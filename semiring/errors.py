@@ -1,4 +1,4 @@
-"""Every exception this project raises on purpose.
+"""Exceptions raised on purpose by this project.
 
 SemiringError                          base of all of them
 ├── AlgebraError (ValueError)          a semiring breaks a law, or a declaration is incomplete
@@ -14,9 +14,9 @@ SemiringError                          base of all of them
 └── DivergenceError (ArithmeticError)  the closure does not exist: I ⊕ A ⊕ A² ⊕ … has no limit
     └── NegativeCycleError             its cause in min-plus
 
-and a warning: AmbiguityWarning (UserWarning), of input that can be read in two ways.
+and a warning: AmbiguityWarning (UserWarning), for input that can be read in two ways.
 
-Each message names the operation, the requirement, what came, and the way out.
+Each message names the operation, the requirement, the offending value, and a remedy.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from .spelling import shortened
 
 
 class SemiringError(Exception):
-    """Base class: `except SemiringError` catches whatever this project raises on purpose."""
+    """Base class: `except SemiringError` catches everything this project raises on purpose."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*(shortened(arg) if isinstance(arg, str) else arg for arg in args))
 
     def __reduce__(self) -> Any:
-        """Pickled as it stands: what its class is made from need not be what it holds."""
+        """Pickle args and attributes, not constructor arguments, which they need not equal."""
         return _as_it_stood, (type(self), self.args, self.__dict__)
 
 
 class AmbiguityWarning(UserWarning):
-    """What came can be read in two ways, and the message says how it was read."""
+    """Input that can be read in two ways; the message says how it was read."""
 
 
 class AlgebraError(SemiringError, ValueError):
@@ -73,9 +73,8 @@ class FormatError(SemiringError, ValueError):
     Attributes
     ----------
     path : str
-        The file.
     line : int or None
-        The line (from 1) at which reading stopped, where there is one.
+        Line (from 1) at which reading stopped, if known.
     """
 
     def __init__(self, path: object, line: int | None, problem: str) -> None:
@@ -85,12 +84,12 @@ class FormatError(SemiringError, ValueError):
 
 
 class TileError(FormatError):
-    """A tile of a store is missing, truncated, damaged, or belongs to another store: its content is never guessed.
+    """A tile of a store is missing, truncated, damaged, or foreign; its content is never guessed.
 
     Attributes
     ----------
     tile : (int, int)
-        Which one: the row and the column of tiles in which it stands.
+        Its row and column of tiles.
     """
 
     def __init__(self, path: object, tile: tuple[int, int], problem: str) -> None:
@@ -99,15 +98,15 @@ class TileError(FormatError):
 
 
 class DivergenceError(SemiringError, ArithmeticError):
-    """The closure does not exist: the sum I ⊕ A ⊕ A² ⊕ … has no limit.
+    """The closure does not exist: the sum I ⊕ A ⊕ A² ⊕ … diverges.
 
     Attributes
     ----------
     vertex : object or None
-        A vertex (its label, where the graph has labels) at which the sum fails to settle.
+        A vertex (its label, if the graph has labels) at which the sum diverges.
     cycle : list
-        The vertices of a cycle that makes every walk through it better without end, in order, the first not
-        repeated; empty where only `vertex` is known.
+        Vertices of a cycle that improves every walk through it without end, in order, the first not repeated; empty if
+        only `vertex` is known.
     """
 
     def __init__(self, message: str, vertex: Any = None, cycle: Sequence[Any] = ()) -> None:
@@ -116,7 +115,7 @@ class DivergenceError(SemiringError, ArithmeticError):
 
 
 def star_without_value(semiring: str, dtype: object) -> str:
-    """What a `DivergenceError` says where a pivot's star is no number of an integer dtype."""
+    """`DivergenceError` message for a pivot whose star is no number of an integer dtype."""
     return (
         f"closure: I ⊕ A ⊕ A² ⊕ … must have a limit, got a pivot whose star over {semiring} is no number of {dtype}. "
         "Remove the cycle, scale the matrix down, or compute in a wider dtype or in floats."

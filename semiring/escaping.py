@@ -1,15 +1,15 @@
-"""Text that others chose, such as the names of files and vertices, as a terminal or a page may show it."""
+"""Untrusted text, such as names of files and vertices, made safe for terminals and pages."""
 
 from __future__ import annotations
 
 import re
 
-#: Control characters, line separators, what turns the direction of text around, and surrogates, which UTF-8 has not.
+#: Control characters, line separators, bidirectional controls, and surrogates, which UTF-8 cannot encode.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def one_line(text: str) -> str:
-    """The text with its line breaks and other control characters escaped: a name is not two, nor a terminal's command.
+    """Escape line breaks and control characters, so that a name is neither two lines nor a terminal command.
 
     Examples
     --------

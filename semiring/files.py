@@ -1,7 +1,6 @@
-"""Files and directories that appear complete or not at all: the one way in which anything here writes either.
+"""Atomic writes of files and directories: complete or not at all; the only way anything here writes.
 
-A writer is handed an open file, never a name. One that makes the name its own, as NumPy does when it appends a suffix,
-would write elsewhere than requested.
+Writers receive an open file, never a name: one that alters the name, as NumPy appends a suffix, would write elsewhere.
 """
 
 from __future__ import annotations
@@ -29,25 +28,25 @@ _STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 @contextmanager
 def writing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[IO[bytes]]:
-    """A binary file that becomes `path` when the block ends well; where it does not, `path` is as it was.
+    """Binary file that atomically replaces `path` on success; on failure `path` is unchanged.
 
-    What stood at `path` stays until the new file is complete and on the disk, through errors and Ctrl-C alike. The new
-    file takes over its permissions and, as far as the system lets us, its owner. A symbolic link stays a link: what it
-    leads to is replaced. A device, a pipe, or an open descriptor such as /dev/stdout is written through.
+    The old file stays until the new one is complete and on disk, through errors and Ctrl-C. The new file inherits
+    permissions and, where allowed, owner. Symbolic links are followed. Devices, pipes and open descriptors such as
+    /dev/stdout are written through.
 
     Parameters
     ----------
     path : path
         "-" is standard output; a file of that name is "./-".
     durable : bool
-        Whether it is on the disk before it is renamed, so that a crash of the machine leaves the old file or the new
-        one. Without, only a crash of the process does; for files whose readers find out what is torn.
+        Flush to disk before renaming, so that a crash of the machine leaves the old or the new file; otherwise only a
+        crash of the process does, for files whose readers detect torn ones.
 
     Raises
     ------
     OSError
-        Naming `path`, whichever step failed: `IsADirectoryError` if it is a directory, `PermissionError` if it is
-        read-only or in a directory that is, `FileNotFoundError` if the directory is missing; a full disk.
+        Naming `path`, whichever step failed: `IsADirectoryError`, `PermissionError` for a read-only file or directory,
+        `FileNotFoundError` for a missing directory; a full disk.
 
     Examples
     --------
@@ -80,18 +79,12 @@ def writing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[I
 
 @contextmanager
 def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A new directory that becomes `path` when the block ends well; where it does not, `path` is as it was.
+    """New directory that atomically replaces `path` on success; on failure `path` is unchanged.
 
-    It is made in the same directory. What stood at `path` can be read until the new one is complete and on the disk;
-    then both change places in one step (Linux, macOS). Elsewhere, and on file systems without that step, these are two
-    renamings: a crash between them leaves the old directory next to `path`, and the next writer puts it back.
-    The process has claimed `path` meanwhile (`claimed`). What an earlier process left unfinished is removed.
-
-    Raises
-    ------
-    OSError
-        Naming `path`: `NotADirectoryError` if it is a file, `FileNotFoundError` if its directory is missing; as
-        `claimed` does, if another process writes to it.
+    It is made next to `path`, which stays readable until the new one is complete and on disk; then both are exchanged
+    in one step (Linux, macOS). Elsewhere two renamings: a crash in between leaves the old directory next to `path`, and
+    the next writer restores it. `path` is `claimed` meanwhile; leftovers of earlier processes are removed. Raises
+    OSError naming `path`, `NotADirectoryError` for a file, `FileNotFoundError` for a missing parent, or as `claimed`.
     """
     place, found = Path(os.path.realpath(path)), None
     with suppress(FileNotFoundError):
@@ -128,13 +121,9 @@ def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_replaceable(path: str | os.PathLike[str]) -> None:
-    """Refuse a directory that cannot change its name for one that is made next to it, before that is made.
+    """Raise OSError, before any work, if `path` cannot be atomically replaced by a directory.
 
-    Raises
-    ------
-    OSError
-        Naming `path`: `FileNotFoundError` if the directory that it is to be in is missing, `PermissionError` if that
-        cannot be written, EBUSY if `path` is where a disk is mounted.
+    `FileNotFoundError` for a missing parent, `PermissionError` for an unwritable one, EBUSY for a mount point.
     """
     name, place = os.fspath(path), Path(os.path.realpath(path))
     if not place.parent.is_dir():
@@ -149,22 +138,17 @@ def check_replaceable(path: str | os.PathLike[str]) -> None:
         raise OSError(error.errno, problem if place.is_dir() else error.strerror, name) from error
 
 
-#: What this thread has claimed, and whether by a lock: its own writes to them are no other writer's.
+#: Paths claimed by this thread, and whether by a lock: its own nested writes are allowed.
 _CLAIMED: ContextVar[Mapping[str, bool]] = ContextVar("_CLAIMED", default=MappingProxyType({}))
 
 
 @contextmanager
 def claimed(path: str | os.PathLike[str]) -> Iterator[bool]:
-    """Within the block no other process, and no other thread, writes a directory to `path`.
+    """Exclude other processes and threads from writing a directory to `path`; yields whether it could be locked.
 
-    A lock of the system's on a hidden file next to it, which ends with its process however that ends. On disks without
-    locks nothing is claimed, and the block gets False: each writer then still leaves its directory complete, and
-    the last one's stays.
-
-    Raises
-    ------
-    OSError
-        EBUSY, naming `path` and the process that has claimed it.
+    By a system lock on a hidden file next to `path`, which ends with its process. On disks without locks yields False:
+    each writer still leaves its directory complete, and the last one wins. Raises OSError EBUSY naming `path` and the
+    process that holds it.
     """
     place = os.path.realpath(path)
     if place in _CLAIMED.get():
@@ -181,12 +165,9 @@ def claimed(path: str | os.PathLike[str]) -> Iterator[bool]:
 
 
 def locked(file: Path, name: str) -> int | None:
-    """The descriptor of a locked file that says whose it is; None where the disk has no locks. `unlock` ends the lock.
+    """Descriptor of a locked file that records its owner, for `unlock`; None on disks without locks.
 
-    Raises
-    ------
-    OSError
-        EBUSY, naming `name`, if another process or thread has it.
+    Raises OSError EBUSY, naming `name`, if another process or thread holds it.
     """
     while True:
         try:
@@ -215,7 +196,7 @@ def locked(file: Path, name: str) -> int | None:
 
 
 def _taken(descriptor: int) -> bool:
-    """Whether the lock of an open file could be had; it ends when the file is closed, by whatever."""
+    """Try to lock an open file; the lock ends when the file is closed."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -236,7 +217,7 @@ def _taken(descriptor: int) -> bool:
 
 
 def unlock(file: Path, lock: int) -> None:
-    """Remove the file while nobody else can have it, and end the lock; Windows removes no open file."""
+    """Remove the lock file while still holding it, then unlock; Windows removes no open file."""
     if sys.platform != "win32":
         file.unlink(missing_ok=True)
     os.close(lock)
@@ -246,17 +227,12 @@ def unlock(file: Path, lock: int) -> None:
 
 
 def _hidden(place: Path, suffix: str) -> Path:
-    """A name next to a directory's, which belongs to it alone and is short enough whatever that is called."""
+    """Hidden sibling name unique to a directory, short whatever the directory's name."""
     return place.with_name(f".semiring-{hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]}{suffix}")
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Have two directories change places in one step; False where the system or the disk has no such step.
-
-    Raises
-    ------
-    OSError
-    """
+    """Atomically exchange two directories; False if unsupported, OSError on failure."""
     names = os.fsencode(one), os.fsencode(other)
     try:
         libc = ctypes.CDLL(None, use_errno=True)
@@ -273,7 +249,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _sync(folder: Path) -> None:
-    """Have all that is in a directory on the disk, or a crash of the machine may leave its name with less."""
+    """Flush a directory tree to disk: after a crash of the machine its name might exist with less content."""
     for where, _, files in os.walk(folder):
         for name in files:
             descriptor = os.open(os.path.join(where, name), os.O_RDWR if os.name == "nt" else os.O_RDONLY)
@@ -285,7 +261,7 @@ def _sync(folder: Path) -> None:
 
 
 def sync_names(folder: str | os.PathLike[str]) -> None:
-    """Have the names in a directory on the disk."""
+    """Flush a directory's names to disk."""
     if hasattr(os, "O_DIRECTORY"):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -295,26 +271,26 @@ def sync_names(folder: str | os.PathLike[str]) -> None:
 
 
 def _is_within(name: Any, folder: Path) -> bool:
-    """Whether an error's file is that directory, or in it, or none."""
+    """Whether an error's file is that directory, inside it, or unknown."""
     return name is None or (isinstance(name, str) and Path(name).is_relative_to(folder))
 
 
 def remove_unfinished(folder: str | os.PathLike[str]) -> None:
-    """Remove what `writing` left in a directory where its process was killed; nobody may be writing to it."""
+    """Remove leftovers of killed `writing` processes; no one may be writing."""
     for left in Path(folder).glob(".semiring-*.tmp"):
         left.unlink(missing_ok=True)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise before the work what `writing(path)` would raise after it.
+    """Raise in advance what `writing(path)` would raise.
 
-    Only making a file shows whether a directory takes one, so one is made next to `path`, and removed. Pipes and
+    Only creating a file proves that a directory is writable: one is created next to `path` and removed. Pipes and
     devices are not opened.
 
     Raises
     ------
     OSError
-        As `writing` does.
+        As `writing`.
 
     Examples
     --------
@@ -336,13 +312,12 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def is_standard_output(path: str | os.PathLike[str]) -> bool:
-    """Whether what is written to this path goes to standard output."""
     return _descriptor(os.fspath(path)) == 1
 
 
 @dataclass(frozen=True)
 class _Target:
-    """Where a path leads, the open descriptor that it names, if it does, and what that is now."""
+    """Resolved path, the open descriptor it names, and its current stat."""
 
     place: str
     descriptor: int | None
@@ -350,12 +325,12 @@ class _Target:
 
     @property
     def regular(self) -> bool:
-        """Whether a regular file is made, or replaced; anything else is written through."""
+        """Whether a regular file is created or replaced; others are written through."""
         return self.descriptor is None and (self.found is None or stat.S_ISREG(self.found.st_mode))
 
 
 def _look(path: str | os.PathLike[str]) -> _Target:
-    """Where the path leads; what could not be written is refused."""
+    """Resolve a path; OSError if it cannot be written."""
     name = os.fspath(path)
     descriptor = _descriptor(name)
     if descriptor is not None:
@@ -375,7 +350,7 @@ def _look(path: str | os.PathLike[str]) -> _Target:
 
 
 def _descriptor(name: str) -> int | None:
-    """The open descriptor that a path such as /dev/stdout or /dev/fd/3 names, directly or by links; else None.
+    """Descriptor named by a path such as /dev/stdout or /dev/fd/3, directly or by links; else None.
 
     Opened by name, a redirected /dev/stdout would be truncated, or replaced while another process writes to it.
     """
@@ -395,18 +370,18 @@ def _descriptor(name: str) -> int | None:
 
 
 def _temporary_path(target: _Target) -> Path:
-    """A new name in the same directory: only within one file system is renaming a single step."""
+    """New name in the same directory: renaming is atomic only within a file system."""
     return Path(target.place).with_name(f".semiring-{secrets.token_hex(8)}.tmp")
 
 
 def _create(temporary: Path, target: _Target) -> int:
-    """A new file for writing, readable by nobody who cannot read what it will replace."""
+    """Create a file with no wider permissions than the one it replaces."""
     mode = 0o666 if target.found is None else stat.S_IMODE(target.found.st_mode) & 0o777
     return os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
 
 
 def _take_over(temporary: Path, target: _Target) -> None:
-    """Owner and permissions of what is to be replaced."""
+    """Copy owner and permissions of the file to be replaced."""
     if target.found is None:
         return
     if hasattr(os, "chown"):
@@ -420,9 +395,9 @@ def _sink(file: IO[bytes], *, seekable: bool) -> IO[bytes]:
 
 
 class _Sink(io.BufferedIOBase):
-    """An open file to write to, which hides its descriptor from NumPy.
+    """Writable file that hides its descriptor from NumPy.
 
-    NumPy writes to descriptors behind a file's back, where a full disk has no error number and a pipe no position.
+    NumPy writes to descriptors directly, where a full disk has no error number and a pipe no position.
     """
 
     def __init__(self, file: IO[bytes], seekable: bool) -> None:

@@ -1,9 +1,9 @@
-"""Closures of dense matrices whose distances are few multiples of a unit: Boolean products, level by level.
+"""Closures of dense matrices with few distances, all multiples of a unit: Boolean products, level by level.
 
-Level d are the pairs at most d units apart. An arc of d units leads there, or the last arc of a path of several, of w
-units, from a pair of level d − w: R_d = A_d ∨ ⋁_w R_(d−w) R_w for the w that arcs weigh, as all buckets of Dial 1969
-("Algorithm 360: shortest-path forest with topological ordering") for all sources together. A product of bits does a
-hundred times as many pairs a second as one of numbers. Where all arcs weigh the same, a level is one product.
+Level d holds the pairs at most d units apart. They are arcs of d units, or paths whose last arc has w units, from level
+d − w: R_d = A_d ∨ ⋁_w R_(d−w) R_w over the arc weights w, as all buckets of Dial 1969 ("Algorithm 360: shortest-path
+forest with topological ordering") for all sources at once. Bit products are a hundred times as fast as numeric ones. If
+all arcs weigh the same, a level is one product.
 """
 
 from __future__ import annotations
@@ -25,30 +25,17 @@ if TYPE_CHECKING:
     from .bits import BitMatrix
     from .contract import Backend
 
-#: Products after which a matrix is closed otherwise, and so the units of the longest distance that is found.
+#: Largest number of products, and so of units of the longest distance found.
 MOST = 100
 
 
 class Levels(ABC):
-    """A matrix, and of what unit its lengths are multiples.
+    """Matrix over lengths, none negative, with the unit of its lengths; rows are contiguous.
 
-    Parameters
-    ----------
-    A : array, shape (n, n)
-        Its rows are contiguous.
-    semiring : Semiring
-        One over lengths, of which none is negative.
-
-    Attributes
-    ----------
-    start : int
-        The vertex from which levels are counted first.
-    followed : int
-        From how many vertices of a level arcs are followed to find how many levels there are.
-    widest : int or float
-        How many units an arc weighs at most, as far as they are counted; ∞ where that is more than MOST.
-    joined : int
-        Arcs of one unit, and the diagonal; 0 where they are not counted.
+    start     source of the first count of levels
+    followed  vertices of a level from which arcs are followed in `depth`
+    widest    units of the heaviest arc; ∞ beyond MOST
+    joined    number of arcs of one unit and of the diagonal; 0 if not counted
     """
 
     followed = 256
@@ -62,7 +49,7 @@ class Levels(ABC):
 
     @cached_property
     def unit(self) -> Any:
-        """What lengths of up to MOST units are multiples of; None where there is none, or where sums are rounded."""
+        """Unit that divides lengths of up to MOST units; None if there is none, or sums are rounded."""
         some = self._some()
         unit = common_unit(some[some != self.absent])
         if unit is None or not _fits(unit):
@@ -71,9 +58,9 @@ class Levels(ABC):
         return unit if self.widest == 1 or (self.widest > 1 and _exact(unit)) else None
 
     def depth(self, most: int) -> int:
-        """Levels of a search from `start`; one more than `most` if they are more, or nothing would tell that all are.
+        """Levels of a search from `start`, or `most` + 1 if more, or if completeness could not be detected.
 
-        Of each level, arcs from so many vertices are followed that there may seem to be more; see `followed`.
+        Arcs from at most `followed` vertices of each level are followed, so the count may be too high.
         """
         reached = np.full(self.n, math.inf)
         reached[self.start] = farthest = 0
@@ -91,28 +78,17 @@ class Levels(ABC):
         return math.ceil(min(farthest, most + 1))
 
     def products(self, levels: int) -> int:
-        """Products until so many levels are known."""
         return int(sum(min(level - 1, self.widest) for level in range(2, levels + 1)))
 
     def held(self, levels: int) -> int:
-        """Bytes of the bits of so many levels and one more, as far as they are held at a time, and of a transpose."""
+        """Peak bytes of the bits of that many levels plus one, and of a transpose."""
         return math.ceil((min(levels + 1, 2 * self.widest + 1) + 1) * self.n**2 / 8)
 
     def close(self, ops: Backend, out: Array, report: Callable[[int], object], most: int) -> bool:
-        """out ← A*, in so many products at most, or MOST; on a GPU `out` may be A.
+        """out ← A* in at most min(most, MOST) products; on a GPU `out` may be A.
 
-        Parameters
-        ----------
-        ops : Backend
-            Of bits, on the device.
-        report : callable
-            Called with the number of pairs that are joined so far.
-
-        Returns
-        -------
-        bool
-            Whether these are all distances. Else there are more levels: then on a GPU `out` has the same closure as A,
-            and on a CPU nothing is written.
+        ops: verbs on bits on the device; report(joined pairs so far). Returns whether all distances were found; if not,
+        on a GPU `out` has the same closure as A, on a CPU it is not written.
         """
         assert self.unit is not None
         reached, weights = {1: self._pack(1, ops)[0]}, [1]
@@ -135,10 +111,10 @@ class Levels(ABC):
                 return True
             reached[level] = more
             reached = {k: R for k, R in reached.items() if k > level - self.widest or k in weights}
-        raise AssertionError  # lengths do not end
+        raise AssertionError  # unreachable: lengths are endless
 
     def _lengths(self) -> Iterator[Any]:
-        """Of two units, of three and so on, as walks sum up."""
+        """Lengths of 2, 3, … units, summed as walks are."""
         length = self.unit
         while True:
             length = self.dtype.type(self.semiring.mul.vectorized(length, self.unit))
@@ -146,35 +122,35 @@ class Levels(ABC):
 
     @abstractmethod
     def _some(self) -> np.ndarray:
-        """Some entries between two vertices, on the host."""
+        """Sample of off-diagonal entries, on the host."""
 
     @abstractmethod
     def _look(self, unit: Any) -> float:
-        """How many units an arc weighs at most, see `widest`; 0 where one is less, or no multiple and no more."""
+        """`widest`; 0 if a length is less than the unit, or no multiple of it while at most MOST units."""
 
     @abstractmethod
     def _nearest(self, front: np.ndarray) -> np.ndarray:
-        """The least units of an arc from one of these vertices to each, float64; ∞ where there is none."""
+        """Least units of an arc from any of these vertices to each, float64; ∞ for none."""
 
     @abstractmethod
     def _pack(self, level: int, ops: Backend) -> tuple[BitMatrix, bool]:
-        """Arcs of so many units; of 1, with the diagonal. And whether there is one."""
+        """Arcs of `level` units (of 1: with the diagonal), and whether there are any."""
 
     @abstractmethod
     def _begin(self, joined: BitMatrix) -> int:
-        """How many pairs the first level has."""
+        """Number of pairs of the first level."""
 
     @abstractmethod
     def _write(self, more: BitMatrix, fewer: BitMatrix, length: Any, out: Array) -> int:
-        """Pairs that are in one level and not in that before are so far apart; how many the level has."""
+        """Write `length` at pairs of `more` not in `fewer`; number of pairs of `more`."""
 
     @abstractmethod
     def _end(self, out: Array) -> None:
-        """All levels are known."""
+        """Finish after the last level."""
 
 
 def common_unit(lengths: np.ndarray) -> Any:
-    """What lengths of up to MOST times the least are multiples of, a scalar; None where the least is not one of few."""
+    """Unit that divides all lengths up to MOST times the least, a scalar; None if the least is over MOST units."""
     sizes = abs(lengths)
     least = sizes.min() if len(sizes) else 0
     if not 0 < least < math.inf:
@@ -188,13 +164,13 @@ def common_unit(lengths: np.ndarray) -> Any:
 
 
 def _fits(unit: Any) -> bool:
-    """Whether the dtype holds so many units; where they are integers, float64 does, too."""
+    """Whether the dtype holds MOST units; integers must also fit float64."""
     most = (MOST + 2) * abs(float(unit))
     return most < (float(np.finfo(unit.dtype).max) if unit.dtype.kind == "f" else min(np.iinfo(unit.dtype).max, 2**53))
 
 
 def _exact(unit: Any) -> bool:
-    """Whether sums of so many units are exact."""
+    """Whether sums of MOST units are exact."""
     if unit.dtype.kind != "f":
         return True
     numerator = abs(unit.item()).as_integer_ratio()[0]

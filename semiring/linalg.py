@@ -1,7 +1,4 @@
-"""`matmul`, `matvec`, `power` and `eye` on arrays of any library: taken in, multiplied, and returned in kind.
-
-The product itself, of NumPy's or CuPy's arrays, is in product.py.
-"""
+"""`matmul`, `matvec`, `power` and `eye` on arrays of any library, returned in kind; the product is in product.py."""
 
 from __future__ import annotations
 
@@ -50,76 +47,74 @@ def matmul(
     ----------
     A : array_like, shape (…, m, k) or (k,)
     B : array_like, shape (…, k, n) or (k,)
-        A vector is promoted to a matrix, and the extra axis removed again; leading axes broadcast. NumPy, CuPy, PyTorch
+        Vectors are promoted to matrices and the extra axis removed again; leading axes broadcast. NumPy, CuPy, PyTorch
         and JAX arrays, anything with DLPack or `__cuda_array_interface__`, both of one library; lists go with any.
-        Or one or both sparse matrices of SciPy's or CuPy's in csr, csc, coo or bsr: an absent entry is the semiring's
-        zero, and a stored one counts whatever its value; entries of one position are summed by ⊕.
+        Either may be a SciPy or CuPy sparse matrix in csr, csc, coo or bsr: absent entries are the semiring's zero,
+        stored ones count whatever their value, duplicates are summed by ⊕.
     semiring : str or Semiring
     out : array, shape (…, m, n), optional
-        Receives the product: of the operands' library, its dtype the product's. It may be one of the operands. Of two
-        sparse operands a csr matrix, whose arrays are replaced.
+        Receives the product, in its dtype and the operands' library; may be an operand. Of two sparse operands a csr
+        matrix, whose arrays are replaced.
     accumulate : bool
-        Keep what `out` holds: out ← out ⊕ A ⊗ B.
+        out ← out ⊕ A ⊗ B.
     dtype : dtype, optional
-        The dtype to compute in; by default the operands' common one, if the semiring allows it, else the smallest
-        allowed one that holds it safely.
+        Dtype to compute in; by default the operands' common one if the semiring allows it, else the smallest allowed
+        one that holds it safely.
     device : {"cpu", "cuda"}, optional
-        Where to compute; by default on the device of the operands.
+        Device to compute on; by default that of the operands.
     threads : int, optional
         CPU threads; all available by default.
     ties : {"one", "shared"}
-        Where tensors of PyTorch require gradients, or JAX traces: whether the gradient goes to the first best product
-        of each sum, or equally to all that are best (docs/gradients.md).
+        Whether a gradient (PyTorch, JAX) goes to the first best product of each sum, or equally to all best ones
+        (docs/gradients.md).
     mask : sparse matrix, or array of bool, shape (m, n), optional
-        Where an operand is sparse: what is computed, all else being the semiring's zero. Of a sparse mask all entries
-        that are stored count, but for those that are False.
+        With a sparse operand: the entries to compute, all others being the semiring's zero. All stored entries of a
+        sparse mask count, except False.
     complement : bool
-        Compute what is not in the mask.
+        Compute the entries outside the mask instead.
     witness : bool
         Return (C, K): K[…, i, j], int32, is the smallest k with C[…, i, j] = A[…, i, k] ⊗ B[…, k, j], and −1 where C is
-        the semiring's zero. `out` is then (C, K), as of NumPy's functions with two results; either may be None.
+        the semiring's zero. `out` is then a tuple (C, K), either of which may be None.
 
     Returns
     -------
     array, shape (…, m, n), or csr matrix or array where both operands are sparse; two arrays with `witness`
-        `out` if passed; else of the operands' library, on their device and in the order of its stream. float16
-        and bfloat16 are computed and returned in float32. Where k = 0 every entry is the semiring's zero. With
-        gradients where operands require them (docs/gradients.md). A sparse product has an entry wherever there is a
-        pair of stored entries, whatever their sum; its rows are in no order.
+        `out` if passed; else of the operands' library, on their device, in the order of its stream. float16 and
+        bfloat16 give float32. Where k = 0 every entry is the semiring's zero. A sparse product has an entry wherever
+        stored entries meet, whatever their sum; its rows are unsorted. Differentiable where operands require gradients.
 
     Raises
     ------
     AlgebraError
-        If `witness` is requested where ⊕ does not select one of its operands.
+        If `witness` is requested where ⊕ does not select.
     ShapeError
-        If the inner sizes differ, leading axes do not broadcast, an operand is a scalar, or `out` does not fit.
+        If inner sizes differ, leading axes do not broadcast, an operand is a scalar, or `out` does not fit.
     DTypeError
-        If the semiring is not defined on the operands' dtype, or `dtype` does not hold their entries; if operands and
-        `out` are not of one library, cannot be exported, or `out` is immutable.
+        If the semiring is not defined on the dtype, or `dtype` does not hold the entries; if operands and `out` are of
+        different libraries, cannot be exported, or `out` is immutable.
     DomainError
         If an entry is NaN or outside the semiring.
     DeviceError
-        If there is no such device, or it takes no threads; if operands and `out` are on several devices.
+        If the device is missing or takes no threads, or operands and `out` are on several devices.
     MemoryNeeded
         If the product does not fit, before any work.
 
     See Also
     --------
-    matvec : With a vector, or many.
-    power : A matrix with itself.
-    add, reduce, transpose : Sparse matrices, besides products.
+    matvec, power : Products with vectors; powers of a matrix.
+    add, reduce, transpose : Further operations on sparse matrices.
     apsp.closure : All powers of a matrix together.
-    numpy.matmul : The same over (+, ×), in one way of rounding.
+    numpy.matmul : The product over (+, ×), rounded differently.
 
     Notes
     -----
-    m · k · n pairs, each one ⊕ with one ⊗, for each matrix of a batch; m · n entries of the product, in new memory even
-    where `out` came. Over the Boolean semiring and bits see `BitMatrix`. Of sparse operands, the pairs of stored
-    entries that meet, and memory for the entries of the product (docs/sparse-products.md).
-    Integers saturate: what has in one product is ∞, or the other end, in the next. `einsum` and `power` of several
-    factors are exact where the result fits; of products one after the other, say a wider dtype.
-    Witnesses take up to twice the time, or a tenth more of integers on a GPU whose sums and k together have at most 31
-    bits.
+    m · k · n pairs (one ⊕, one ⊗) for each matrix of a batch; memory for m · n entries, with `out` too. For the Boolean
+    semiring on bits see `BitMatrix`. For sparse operands, the pairs of stored entries that meet
+    (docs/sparse-products.md).
+
+    Integers saturate: an infinite entry of one product stays infinite in the next. `einsum` and `power` of several
+    factors are exact where the result fits; for successive products, pass a wider dtype. Witnesses take up to twice the
+    time; a tenth more for integers on a GPU whose sums and k together have at most 31 bits.
 
     Examples
     --------
@@ -184,7 +179,6 @@ def matmul(
 
 
 def _with_witness(a: Taken, b: Taken, s: Semiring, kind: Taken, out: Any, options: dict[str, Any]) -> tuple[Any, Any]:
-    """`matmul` with its witnesses, returned in kind."""
     if out is not None and not (isinstance(out, tuple) and len(out) == 2):
         raise DTypeError(f"matmul: with witness=True, out must be a tuple (C, K), got {type(out).__name__}.")
     outputs = [None if X is None else output_of(X, kind, where="matmul") for X in out or (None, None)]
@@ -213,8 +207,8 @@ def matvec(
     ----------
     A : array_like, shape (…, m, n)
     x : array_like, shape (…, n)
-        Leading axes broadcast: (batch, n) are as many vectors, each multiplied by its matrix, or all by one. Arrays of
-        any library, as in `matmul`. A may be sparse, then x is one vector (n,), or a sparse matrix (n, 1).
+        Leading axes broadcast: (batch, n) is a batch of vectors, each with its own matrix or all with one. Any library,
+        as in `matmul`. With a sparse A, one vector (n,) or a sparse matrix (n, 1).
     semiring : str or Semiring
     out : array, shape (…, m), optional
     dtype, device, threads, mask, complement
@@ -231,8 +225,7 @@ def matvec(
 
     See Also
     --------
-    matmul : With a matrix.
-    power : A matrix with itself.
+    matmul, power : Matrix products; powers.
 
     Notes
     -----
@@ -259,7 +252,7 @@ def matvec(
         )
     kind = in_kind_of(a, b, where="matvec")
     output = kind if out is None else output_of(out, kind, where="matvec")
-    many = b.array.ndim > 1  # as many columns, each of its own product
+    many = b.array.ndim > 1  # a batch of columns, each its own product
     with on_device(a.array):
         columns = b.array[..., None] if many else b.array
         into = None if out is None else output.array[..., None] if many else output.array
@@ -292,28 +285,25 @@ def power(
     Returns
     -------
     array, shape (n, n)
-        A csr matrix where A is sparse, as long as a power on the way has less than a quarter of its entries; else an
+        A csr matrix where A is sparse and every intermediate power has less than a quarter of its entries; else an
         array, which the logger "semiring" reports.
 
     Raises
     ------
-    ShapeError
-        If A is not square.
-    ValueError
-        If k is negative: a semiring has no inverses.
+    ShapeError, ValueError
+        If A is not square, or k is negative: a semiring has no inverses.
     DTypeError, DomainError, DeviceError, MemoryNeeded
         As `matmul`.
 
     See Also
     --------
-    matmul : One product.
-    eye : The power 0.
+    matmul, eye : A single product; the power 0.
     apsp.closure : All powers together.
 
     Notes
     -----
     At most 2 log₂ k products of n³ pairs, and three matrices of n² entries at once. Integers of both signs that may
-    saturate on the way are multiplied in a wider dtype; of int64 they are a DomainError.
+    saturate midway are computed in a wider dtype; int64 then raises DomainError.
 
     Examples
     --------
@@ -343,7 +333,6 @@ def power(
 
 
 def _power(A: Array, k: int, s: Semiring, device: str, threads: int | None) -> Any:
-    """`power` of NumPy's or CuPy's array, in new memory."""
     result = None
     while k:
         if k & 1:
@@ -355,16 +344,16 @@ def _power(A: Array, k: int, s: Semiring, device: str, threads: int | None) -> A
 
 
 def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: DType = None, like: Any = None) -> Any:
-    """I: the semiring's one on the diagonal, its zero elsewhere.
+    """Identity matrix: the semiring's one on the diagonal, its zero elsewhere.
 
     Parameters
     ----------
     n : int, at least 0
     semiring : str or Semiring
     dtype : dtype, optional
-        One that the semiring allows; float64 where it does, else its first.
+        One that the semiring allows; by default float64 if allowed, else its first.
     like : array, optional
-        Another array, of whose library and on whose device the result is; NumPy's by default.
+        Determines library and device of the result; NumPy by default.
 
     Returns
     -------
@@ -372,17 +361,13 @@ def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: DType = None, l
 
     Raises
     ------
-    ValueError
-        If n is negative.
-    DTypeError
-        If the semiring does not allow the dtype, or `like` is no array.
-    MemoryNeeded
-        If it does not fit.
+    ValueError, DTypeError, MemoryNeeded
+        If n is negative; if the semiring does not allow the dtype, or `like` is no array; if it does not fit.
 
     See Also
     --------
-    power : Whose power 0 this is.
-    matmul : For which this is one.
+    power : Its power 0 is `eye`.
+    matmul : `eye` is its one.
 
     Notes
     -----

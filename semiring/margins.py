@@ -1,4 +1,4 @@
-"""⊕ along the rows and along the columns of matrices: bounds of the spectral radius of what has no negative entries."""
+"""⊕ along rows and columns: bounds of the spectral radius of a matrix without negative entries."""
 
 from __future__ import annotations
 
@@ -9,28 +9,16 @@ import numpy as np
 from .algebra import Semiring
 from .types import Array
 
-#: Entries of which float64 copies are made at a time.
+#: Entries converted to float64 at a time.
 _COPIED = 1 << 14
 
 
 def margins(A: Array, semiring: Semiring, labels: Array = None) -> tuple[np.ndarray, np.ndarray]:
-    """⊕ of each row and of each column, in float64; over the reals of absolute values.
+    """Row and column sums ⊕, float64, shape (n,) or (batch, n); over the reals of absolute values.
 
-    Parameters
-    ----------
-    A : array, shape (n, n) or (batch, n, n), NumPy or CuPy
-        Over a semiring whose ⊕ has a ufunc.
-    labels : int32 array, shape (n,) or (batch, n), on A's device, optional
-        Entries between vertices of different labels are left out.
-
-    Returns
-    -------
-    rows, columns : NumPy arrays, shape (n,) or (batch, n)
-
-    Notes
-    -----
-    n² steps. The greatest row sum bounds the spectral radius from above, the least from below (Collatz 1942, Wielandt
-    1950), and column sums likewise.
+    A (n, n) or (batch, n, n), NumPy or CuPy, over a semiring whose ⊕ has a ufunc. labels (int32, A's device): entries
+    between different labels are left out. n² steps. The greatest row sum bounds the spectral radius from above, the
+    least from below (Collatz 1942, Wielandt 1950), and column sums likewise.
     """
     logarithms = semiring.add.ufunc is np.logaddexp
     if isinstance(A, np.ndarray):
@@ -45,7 +33,7 @@ def margins(A: Array, semiring: Semiring, labels: Array = None) -> tuple[np.ndar
 
 
 def greatest(A: Array, semiring: Semiring, *, columns: bool = False) -> np.ndarray:
-    """The weightiest row sum, or column sum, of each matrix of (batch, n, n): float64, (batch,)."""
+    """Weightiest row (or column) sum of each matrix of (batch, n, n), float64 (batch,)."""
     if isinstance(A, np.ndarray):
         way = semiring.order
         weightiest: np.ndarray = way * (way * margins(A, semiring)[columns]).max(axis=-1)
@@ -58,7 +46,7 @@ def greatest(A: Array, semiring: Semiring, *, columns: bool = False) -> np.ndarr
 
 
 def _on_host(A: np.ndarray, semiring: Semiring, labels: Any, logarithms: bool) -> np.ndarray:
-    """Both, a few rows of all matrices at a time; of logarithms the sums of exponentials."""
+    """Both margins, a few rows at a time; of logarithms the sums of exponentials."""
     add: Any = np.add if logarithms else semiring.add.ufunc
     nothing = 0.0 if logarithms else float(semiring.zero)
     found = np.full((2, *A.shape[:-1]), nothing)

@@ -1,4 +1,4 @@
-"""How much memory is free: on the machine, in the control groups of this process, and within its own limits."""
+"""Free memory: of the machine, in the control groups of this process, and within its own limits."""
 
 from __future__ import annotations
 
@@ -14,21 +14,19 @@ from .cgroups import hierarchies, read_text
 from .errors import MemoryNeeded
 from .spelling import came
 
-#: Up to so many bytes free memory is not queried: the query takes longer than so small a computation.
+#: Bytes below which free memory is not queried: the query costs more than the computation.
 LEAST = 1 << 20
-#: Seconds within which the system is not asked again: a question asks several times, and each opens some twenty files.
+#: Seconds within which an answer is reused: each query opens some twenty files.
 RECENT = 0.01
-#: Within so many seconds of an answer, up to this share of it is granted without another query, which takes as long as
-#: a small search.
+#: Seconds after an answer within which this share of it is granted without a query, as slow as a small search.
 LATELY, SMALL = 0.2, 1 / 64
-#: Of a process's own limits, what stays for allocations up to LEAST, for which nobody asks.
+#: Bytes of a process's own limits reserved for allocations up to LEAST, which are never queried.
 UNASKED = 4 << 20
 ROOT = Path("/")
-#: Limits from here on are none: version 1 of control groups says 2⁶³ less a page.
+#: Limits from here on mean unlimited: cgroup v1 reports 2⁶³ less a page.
 UNLIMITED = 1 << 62
 
-#: Of a control group, by version: the files of its limits and of its usage, and what `memory.stat` calls the pages of
-#: files and caches that the system takes back when memory is wanted. Usage counts them.
+#: Control group files by version: limits, usage, and the reclaimable caches in `memory.stat` that usage includes.
 _FILES = {
     1: (("memory.limit_in_bytes",), "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
     2: (
@@ -40,12 +38,7 @@ _FILES = {
 
 
 def require(needed: int, device: str = "cpu", *, where: str, hint: str) -> None:
-    """Raise before any work if `needed` bytes are not available.
-
-    Raises
-    ------
-    MemoryNeeded
-        With the bytes needed, the bytes free, and what to do.
+    """Raise MemoryNeeded, before any work, if `needed` bytes are not free.
 
     Examples
     --------
@@ -61,12 +54,11 @@ def require(needed: int, device: str = "cpu", *, where: str, hint: str) -> None:
 
 
 def granted(needed: int, device: str = "cpu") -> bool:
-    """Whether so many bytes are free without asking the system.
+    """Whether `needed` bytes are free without a query.
 
-    On the CPU: where it was asked less than LATELY seconds ago, and this is a small share of its answer less what was
-    granted since. On a GPU: where CuPy has them from the driver already.
+    On the CPU: less than LATELY seconds after an answer, a small share of its rest. On a GPU: bytes CuPy already holds.
     """
-    if device == "cuda":  # whose driver takes long to answer
+    if device == "cuda":  # its driver is slow to answer
         return needed <= pooled()
     asked, free = _last
     if free is None or monotonic() - asked >= LATELY or needed > SMALL * free:
@@ -76,17 +68,11 @@ def granted(needed: int, device: str = "cpu") -> bool:
 
 
 def available(device: str = "cpu", *, root: Path = ROOT) -> int | None:
-    """Bytes that this process can still allocate on a device; None where the system does not report it.
+    """Bytes that this process can still allocate on a device; None if unknown.
 
-    On the CPU the least of: what the machine has free without swapping, what each control group (cgroup v1 or v2) of
-    the process and each of its parents leaves, and what RLIMIT_AS and RLIMIT_DATA leave. Pages that only cache files
-    count as free.
-
-    Parameters
-    ----------
-    device : {"cpu", "cuda"}
-    root : Path
-        Where /proc and /sys are.
+    On the CPU the least of: the machine's free memory without swapping, what each control group (v1 or v2) of the
+    process and its parents leaves, and RLIMIT_AS and RLIMIT_DATA. File caches count as free. `root`: parent of /proc
+    and /sys.
     """
     if device == "cuda":
         import cupy
@@ -102,12 +88,12 @@ def available(device: str = "cpu", *, root: Path = ROOT) -> int | None:
     return free
 
 
-#: When the system was last asked, and what it said.
+#: Time of the last query, and its answer.
 _last: list[Any] = [-math.inf, None]
 
 
 def pooled() -> int:
-    """Bytes that CuPy has from the driver and that no array uses."""
+    """Bytes that CuPy holds unused."""
     import cupy
 
     return int(cupy.get_default_memory_pool().free_bytes())
@@ -123,12 +109,7 @@ def shown(count: float) -> str:
 
 
 def parsed(text: str | int, name: str = "memory") -> int:
-    """Bytes from a text such as "16GiB", "1.5 GB" or "4096"; a number stays as it is. Errors have the name.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
+    """Bytes from text such as "16GiB", "1.5 GB" or "4096", or a number; ValueError, with `name`, otherwise.
 
     Examples
     --------
@@ -145,7 +126,7 @@ def parsed(text: str | int, name: str = "memory") -> int:
 
 
 def _machine(root: Path) -> Iterator[int]:
-    """What the machine has free; where it refuses to promise more than it has (overcommit 2), what it can promise."""
+    """Free memory of the machine; under overcommit 2 also what it can still promise."""
     known = _table(f"{root}/proc/meminfo")
     if "MemAvailable" in known:
         yield 1024 * known["MemAvailable"]
@@ -159,7 +140,7 @@ def _machine(root: Path) -> Iterator[int]:
 
 
 def _groups(root: Path) -> Iterator[int]:
-    """What is left in each control group of this process that has a limit, from its own up to the mounted one."""
+    """Remainder in each limited control group of this process, from its own up."""
     for version, folders in hierarchies(root, "memory"):
         limits, usage, cached = _FILES[version]
         for folder in folders:
@@ -172,7 +153,7 @@ def _groups(root: Path) -> Iterator[int]:
 
 
 def _own_limits(root: Path) -> Iterator[int]:
-    """Bytes that the process's own limits leave of its address space and of its private data, less UNASKED."""
+    """Bytes left under the process's limits on address space and private data, less UNASKED."""
     try:
         import resource
     except ImportError:  # Windows
@@ -184,6 +165,6 @@ def _own_limits(root: Path) -> Iterator[int]:
 
 
 def _table(path: str) -> dict[str, int]:
-    """Lines of a name and a number, as in /proc/meminfo and memory.stat."""
+    """Numbers by name, as in /proc/meminfo and memory.stat."""
     lines = (line.split(maxsplit=2) for line in read_text(path).splitlines())
     return {line[0].rstrip(":"): int(line[1]) for line in lines if len(line) > 1 and line[1].isdecimal()}

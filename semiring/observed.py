@@ -1,4 +1,4 @@
-"""A backend under observation: its verbs do what they did, and observers are notified. Schedules see no difference."""
+"""Backend wrapper that notifies observers of every verb, transparent to schedules."""
 
 from __future__ import annotations
 
@@ -13,33 +13,26 @@ Callback = Callable[[int, int], None]
 
 
 class Observer(Protocol):
-    """What is notified of every verb, before and after."""
+    """Interface notified before each verb, and after; on a GPU its work may then still be pending."""
 
     def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
-        """A verb is about to be called."""
+        """Before a verb is called."""
 
     def after(self, verb: Verb, operands: tuple[Any, ...]) -> None:
-        """It has returned; on a GPU its work may still be under way."""
+        """After it has returned; on a GPU its work may still be pending."""
 
 
 class Observed:
-    """The verbs of a backend, each between `before` and `after` of all observers.
+    """Verbs of a backend, each between `before` and `after` of all observers.
 
-    Parameters
-    ----------
-    ops : Backend
-    observers : Observer
-    apart : bool
-        Take `eliminate` as the three verbs that it consists of, so that each is observed by itself.
-    dry : bool
-        Call no verb at all: observers are notified of what a schedule would do on operands of these shapes.
+    apart: split `eliminate` into its three verbs. dry: call no verb, only notify of operands of these shapes.
     """
 
     def __init__(self, ops: Backend, *observers: Observer, apart: bool = False, dry: bool = False) -> None:
         self._ops, self._observers, self._apart, self._dry = ops, observers, apart, dry
 
     def __getattr__(self, name: str) -> Any:
-        if name == "mirrors" and self._dry:  # there are no entries
+        if name == "mirrors" and self._dry:  # no entries to compare
             return 0
         if name not in VERBS:
             return getattr(self._ops, name)
@@ -61,7 +54,7 @@ class Observed:
 
 
 class Progress:
-    """Pairs done so far, reported to a callback."""
+    """Progress in pairs, reported to a callback."""
 
     def __init__(self, total: int, callback: Callback) -> None:
         self.done, self._total, self._callback = 0, total, callback
@@ -75,7 +68,7 @@ class Progress:
 
 
 class Clock:
-    """The seconds that each verb took, by the backend's own stopwatch."""
+    """Seconds by verb, by the backend's stopwatch."""
 
     def __init__(self, ops: Backend) -> None:
         self._ops = ops
@@ -89,7 +82,6 @@ class Clock:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Verb → seconds in all calls of it."""
         total: dict[str, float] = {}
         for name, lap in self._laps:
             total[name] = total.get(name, 0.0) + lap.seconds
@@ -97,7 +89,7 @@ class Clock:
 
 
 class Traffic:
-    """The entries that verbs read and write, if each touches its operands once, and the pairs that they compute."""
+    """Entries read and written if each operand is touched once, and pairs computed."""
 
     def __init__(self) -> None:
         self.entries = self.pairs = 0

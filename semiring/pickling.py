@@ -1,7 +1,4 @@
-"""Operations and semirings are pickled as functions are: by where they stand, or else by their fields.
-
-Others leave out what is found again when it is needed.
-"""
+"""Pickling of operations and semirings by global name, as functions, or else by fields; and state without caches."""
 
 from __future__ import annotations
 
@@ -15,24 +12,15 @@ from typing import Any
 
 
 def reduce(record: Any, where: tuple[Any, ...], own: tuple[Callable[..., Any] | None, ...] = ()) -> tuple[Any, ...]:
-    """What `record.__reduce__` returns.
+    """Implement `record.__reduce__`: by global name, else by fields.
 
-    Parameters
-    ----------
-    record : Op, Star or Semiring
-    where : tuple of functions
-        Whose modules may have the record among their global names; it is found there again, the very same.
-    own : tuple of functions
-        Those that go with the record where it has no global name, and must then have one themselves.
-
-    Raises
-    ------
-    pickle.PicklingError
-        If one of them has none, as a lambda has none. (cloudpickle, which joblib uses, takes these too.)
+    where: functions whose modules may hold the record as a global; it is then found there again. own: functions pickled
+    with a record that is no global; they need global names themselves, else PicklingError (cloudpickle, which joblib
+    uses, also takes lambdas).
     """
     for name in dict.fromkeys(function.__module__ for function in where if function is not None):
         module = sys.modules.get(name)
-        # Another process has a main program of its own.
+        # The main program differs in another process.
         for variable, value in vars(module).items() if module and name != "__main__" else ():
             if value is record:
                 return _standing, (name, variable)
@@ -48,7 +36,6 @@ def reduce(record: Any, where: tuple[Any, ...], own: tuple[Callable[..., Any] | 
 
 
 def _standing(module: str, variable: str) -> Any:
-    """The record that a module has under this name."""
     return getattr(importlib.import_module(module), variable)
 
 
@@ -57,6 +44,6 @@ def _has_a_name(function: Callable[..., Any]) -> bool:
 
 
 def uncached(instance: Any) -> dict[str, Any]:
-    """What `instance.__getstate__` returns: its attributes but for those that a `cached_property` finds again."""
+    """State without cached properties."""
     kinds = {name: getattr(type(instance), name, None) for name in vars(instance)}
     return {name: value for name, value in vars(instance).items() if not isinstance(kinds[name], cached_property)}

@@ -1,8 +1,7 @@
-"""Closures of integers with negative lengths, by the fastest step: that for lengths that are not (Johnson 1977).
+"""Closures of integers with negative lengths by the step for non-negative ones (Johnson 1977).
 
-h(j), at most 0, is the length of the shortest walk to j from anywhere: ℓ′(i, j) = ℓ(i, j) + h(i) − h(j) is then never
-negative, and has the same shortest walks. Bellman–Ford finds h in a few passes over a matrix of which most shortest
-walks have few edges.
+h(j) ≤ 0 is the length of the shortest walk to j from anywhere: ℓ′(i, j) = ℓ(i, j) + h(i) − h(j) ≥ 0 has the same
+shortest walks. Bellman–Ford finds h in a few passes if most shortest walks have few edges.
 """
 
 from __future__ import annotations
@@ -16,25 +15,17 @@ from .shifting import absent, finite, sign_of
 from .survey import Survey
 from .types import Array
 
-#: Vertices from which on the search for potentials costs less than it gains.
+#: Number of vertices from which potentials pay.
 SMALLEST = {"cpu": 256, "cuda": 512}
-#: Entries that are computed together on the CPU, so that what is in between stays in a cache.
+#: Entries computed together on the CPU, so that temporaries stay in cache.
 _TOGETHER = 1 << 16
 
 
 class Potentials(NamedTuple):
-    """What makes the lengths of a matrix non-negative.
+    """Potentials that make lengths non-negative.
 
-    Attributes
-    ----------
-    sign : int
-        1 where ⊕ keeps the least entry, −1 where it keeps the greatest.
-    values : array, shape (n,)
-        h of each vertex, where the matrix is.
-    longest : int
-        No ℓ′ is larger.
-    certain : bool
-        Whether the closure of ℓ′ fits the dtype whatever it is; else `restore` finds out.
+    sign: 1 where ⊕ keeps the least entry, −1 the greatest; values: h (n,), on the matrix's device; longest: bound of
+    all ℓ′; certain: whether the closure of ℓ′ surely fits the dtype, else `restore` finds out.
     """
 
     sign: int
@@ -43,7 +34,7 @@ class Potentials(NamedTuple):
     certain: bool
 
     def reweight(self, A: Array) -> None:
-        """A ← A′, the lengths ℓ′ of A's entries, in place; the greatest integer where no edge is."""
+        """A ← A′, the lengths ℓ′, in place; the greatest integer for missing edges."""
         infinity, zero = int(np.iinfo(A.dtype).max), A.dtype.type(absent(A.dtype, self.sign))
         if not isinstance(A, np.ndarray):
             from .cuda.dense.lengths import to_lengths
@@ -60,9 +51,9 @@ class Potentials(NamedTuple):
             np.copyto(part, part.dtype.type(infinity), where=missing)
 
     def restore(self, D: Array) -> bool:
-        """D ← the closure of A, where it is that of A′; False where it may not fit, and D is of no use.
+        """D ← closure of A from that of A′; False where it may not fit, and D is garbage.
 
-        A shortest walk that does not fit begins with one that does, but is less than an edge away from that.
+        A shortest walk that does not fit extends one that does by less than an edge.
         """
         infinity, zero = int(np.iinfo(D.dtype).max), D.dtype.type(absent(D.dtype, self.sign))
         if not isinstance(D, np.ndarray):
@@ -77,7 +68,7 @@ class Potentials(NamedTuple):
         for rows in _rows(D):
             part = D[rows]
             missing = part == part.dtype.type(infinity)
-            if not self.certain:  # one more than the infinity is the other end
+            if not self.certain:  # infinity + 1 wraps to the other end
                 greatest = max(greatest, int((part + part.dtype.type(1)).max()) - 1)
             part -= self.values[rows, None]
             part += self.values
@@ -88,15 +79,7 @@ class Potentials(NamedTuple):
 
 
 def potentials_of(A: Array, look: Survey, s: Semiring) -> Potentials | None:
-    """Potentials of a square matrix, NumPy's or CuPy's; None where it has none, they are not found soon, or do not fit.
-
-    Parameters
-    ----------
-    A : array, shape (n, n)
-    look : Survey
-        Of its entries.
-    s : Semiring
-    """
+    """Potentials of a square NumPy or CuPy matrix; None if there are none, they take long to find, or do not fit."""
     sign, n = sign_of(s, A.dtype), len(A)
     if sign is None or n < SMALLEST["cpu" if isinstance(A, np.ndarray) else "cuda"]:
         return None
@@ -117,7 +100,7 @@ def potentials_of(A: Array, look: Survey, s: Semiring) -> Potentials | None:
 
 
 def _search(A: Array, sign: int, floor: int) -> tuple[Any, int] | None:
-    """h, and the least; None where one is below the floor, or not found soon, as where a cycle is negative."""
+    """h and its least value; None below the floor or beyond the step limit, as for negative cycles."""
     if not isinstance(A, np.ndarray):
         from .cuda.dense.lengths import potentials
 
@@ -149,7 +132,7 @@ def _rows(A: Array) -> list[slice]:
 
 
 def _in_place(A: Array, work: Any) -> None:
-    """Work on A, or on a contiguous copy that then goes back."""
+    """Apply `work` to A, by way of a contiguous copy if necessary."""
     import cupy
 
     contiguous = cupy.ascontiguousarray(A)

@@ -1,4 +1,4 @@
-"""C ← A ⊗ B and C ← C ⊕ A ⊗ B on NumPy's or CuPy's arrays: shapes, dtypes, where it is computed, and by which step."""
+"""C ← A ⊗ B and C ← C ⊕ A ⊗ B on NumPy or CuPy arrays: shapes, dtypes, device and choice of kernel."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .shifting import shift_of
 from .survey import Survey, fast, surveys
 from .types import Array, DType
 
-#: Pairs of a product that takes no longer than a look at its operands, with all that one costs.
+#: Products of at most this many pairs (m n k) start on a GPU before the survey of their operands is over.
 EARLY = 1 << 30
-#: Pairs of a product from which on integers are best multiplied as lengths, if they are negative or wide.
+#: Products of more pairs multiply negative or wide integers as lengths ≥ 0 (`by_lengths`).
 LENGTHS = {"cpu": 1 << 21, "cuda": EARLY}
-#: Whether the step for non-negative weights was right for the last product over a semiring in a dtype.
+#: Last survey's answer (operands non-negative?) by semiring and dtype.
 _last: dict[tuple[Semiring, np.dtype], bool] = {}
 
 
@@ -40,7 +40,7 @@ def multiplied(
     device: str | None = None,
     threads: int | None = None,
 ) -> Any:
-    """`matmul` of NumPy's or CuPy's arrays: in `out` where it is passed, else in new memory on A's device."""
+    """`matmul` of NumPy or CuPy arrays, into `out` or new memory on A's device."""
     shape = product_shape(A, B)
     A, B = common((A, B), s, dtype, where="matmul")
     if accumulate and out is None:
@@ -65,7 +65,7 @@ def multiplied(
 def _product(
     A: Array, B: Array, added: Any, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None
 ) -> Any:
-    """A ⊗ B, or added ⊕ A ⊗ B, on their device: in new memory, for the caller's `out` may be one of the operands."""
+    """A ⊗ B, or added ⊕ A ⊗ B, on `device`, in new memory: the caller's `out` may alias an operand."""
     looks = surveys((A, B) if added is None else (A, B, added), s, where="matmul")
     # Vectors become matrices, and leading axes one batch axis.
     left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
@@ -113,7 +113,7 @@ def _product(
 def by_lengths(
     C: Array, A: Array, B: Array, looks: list[Survey], s: Semiring, device: str, options: dict[str, Any]
 ) -> bool:
-    """C ← A ⊗ B of integers as lengths ≥ 0, in the narrowest dtype that holds all sums; False where they do not fit."""
+    """C ← A ⊗ B of integers as lengths ≥ 0 in the narrowest dtype that holds all sums; False where none does."""
     shift = shift_of(A, B, looks[:2], s) if A.size and B.size else None
     if shift is None or shift.longest >= np.iinfo(C.dtype).max:
         return False
@@ -132,11 +132,10 @@ def by_lengths(
 def _while_looking(
     multiply: Callable[[bool], None], nonnegative: Callable[[], bool], kind: tuple[Semiring, np.dtype], *, early: bool
 ) -> None:
-    """Multiply on a GPU, by the step that the entries permit.
+    """Multiply on a GPU by the kernel that the operands' signs permit.
 
-    A look at them takes as long as a small product, which is therefore begun before the look is over, with the step
-    that was right last time. If it is not the right one now, the product is computed again: equal operands take the
-    same step whatever was computed before, so that results are the same bits.
+    A survey takes as long as a small product, so the product starts early with the last answer and is computed again if
+    that proves wrong. Equal operands thus always take the same kernel: results are bit-identical.
     """
     guess = _last.get(kind) if early else None
     if guess is not None:
@@ -148,7 +147,7 @@ def _while_looking(
 
 
 def each(results: tuple[Any, ...], left: Any, right: Any, axes: int = 2) -> Iterator[tuple[Any, ...]]:
-    """(*results, A, B) of so many axes, out of results to whose leading axes those of the operands broadcast."""
+    """(*results, A, B) for each index of the leading axes, A and B broadcast; the last `axes` axes stay."""
     if results[0].ndim == 2:
         yield *results, left, right
         return
@@ -159,7 +158,7 @@ def each(results: tuple[Any, ...], left: Any, right: Any, axes: int = 2) -> Iter
 
 
 def _multiply_each(ops: Backend, product: Any, left: Any, right: Any, accumulate: bool) -> None:
-    """Every matrix of a product; those of a batch together where they are new."""
+    """Multiply a batch in one call where results are new, else one by one."""
     together = not accumulate and ops.grain == 1 and product.ndim > 2
     for C, X, Y in each((product,), left, right, 3 if together else 2):
         if together:
@@ -169,7 +168,6 @@ def _multiply_each(ops: Backend, product: Any, left: Any, right: Any, accumulate
 
 
 def _multiply(ops: Backend, C: Array, A: Array, B: Array, accumulate: bool) -> None:
-    """C ← A ⊗ B, or C ← C ⊕ A ⊗ B, on arrays."""
     verb = ops.gemm if accumulate else ops.matmul
     matrix = ops.upload(C, copy=False)
     verb(matrix, ops.upload(A, copy=False), ops.upload(B, copy=False))
@@ -178,7 +176,7 @@ def _multiply(ops: Backend, C: Array, A: Array, B: Array, accumulate: bool) -> N
 
 
 def product_shape(A: Array, B: Array) -> tuple[int, ...]:
-    """The shape of A ⊗ B by NumPy's rules, or an error that shows both shapes."""
+    """Shape of A ⊗ B by NumPy's rules; ShapeError naming both shapes if they do not fit."""
     batch: tuple[int, ...] = ()
     wrong = ""
     if A.ndim == 0 or B.ndim == 0:
@@ -196,7 +194,6 @@ def product_shape(A: Array, B: Array) -> tuple[int, ...]:
 
 
 def sent(array: Array, device: str) -> Any:
-    """The array on a device."""
     if device == "cpu":
         return array.get()
     import cupy
@@ -205,13 +202,7 @@ def sent(array: Array, device: str) -> Any:
 
 
 def common(operands: Sequence[Array], s: Semiring, dtype: DType, *, where: str) -> list[Any]:
-    """Operands in one dtype of the semiring, on one device.
-
-    Raises
-    ------
-    DTypeError
-        If some are on the CPU and some on a GPU, or no dtype of the semiring holds them.
-    """
+    """Operands in one dtype of the semiring; DTypeError if they lie on CPU and GPU, or no dtype holds them."""
     first = operands[0]
     if any(isinstance(X, np.ndarray) != isinstance(first, np.ndarray) for X in operands):
         raise DTypeError(f"{where}: operands must be all NumPy or all CuPy arrays, got some of each.")

@@ -1,4 +1,4 @@
-"""Random matrices over any semiring, for tests, benchmarks and comparisons of schedules."""
+"""Random matrices over any semiring, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -22,32 +22,29 @@ def random_matrix(
     seed: int | np.random.Generator,
     density: float = 1.0,
 ) -> np.ndarray:
-    """Random entries of a semiring; the closure of a square matrix of them exists.
+    """Random matrix over a semiring; if square, its closure exists.
 
     Parameters
     ----------
     semiring : str or Semiring
-        Its `draw` makes the entries; without one, they are drawn from those samples that do not beat `one`.
+        Entries come from its `draw`, or else from those samples that do not beat `one`.
     shape : tuple of int
     dtype : dtype
-        One of the semiring's own.
+        One of the semiring's.
     seed : int or numpy.random.Generator
-        The same seed gives the same matrix.
     density : float
-        The expected share, 0 … 1, of entries other than zero.
+        Expected share of entries other than zero, 0 … 1.
 
     Returns
     -------
-    array of that shape and dtype
+    array, in that shape and dtype
 
     Raises
     ------
-    DTypeError
-        If the semiring is not defined on the dtype.
+    DTypeError, ValueError
+        If the semiring is not defined on the dtype; if the density lies outside 0 … 1.
     AlgebraError
-        If the semiring says neither by `draw` nor by its samples which entries have a closure.
-    ValueError
-        If the density lies outside 0 … 1.
+        If neither `draw` nor samples tell which entries have a closure.
 
     See Also
     --------
@@ -77,7 +74,7 @@ def random_matrix(
 
 
 def _harmless(s: Semiring, dtype: np.dtype) -> np.ndarray:
-    """The samples whose cycles change nothing: 1 ⊕ a = 1."""
+    """Samples whose cycles change nothing: 1 ⊕ a = 1."""
     if not s.idempotent:
         raise AlgebraError(
             f"random_matrix: {s.name} is not idempotent, so that not all of its matrices have a closure. Declare "

@@ -12,23 +12,21 @@ from .spelling import came
 
 
 def local(span: slice, within: slice) -> slice:
-    """A range as one of what begins with `within`."""
+    """Range relative to the start of `within`."""
     return slice(span.start - within.start, span.stop - within.start)
 
 
 def overlap(a: slice, b: slice) -> bool:
-    """Whether two ranges have anything in common."""
     return a.start < b.stop and b.start < a.stop
 
 
 def meet(a: slice, b: slice) -> slice:
-    """What two ranges have in common."""
     start = max(a.start, b.start)
     return slice(start, max(start, min(a.stop, b.stop)))
 
 
 def without(span: slice, *left_out: slice | None) -> Iterator[slice]:
-    """What of a range is in none of several others; empty pieces are left out."""
+    """Nonempty parts of a range outside several others."""
     start = span.start
     for out in sorted((meet(span, x) for x in left_out if x is not None), key=lambda x: (x.start, x.stop)):
         if out.start < out.stop:
@@ -40,7 +38,7 @@ def without(span: slice, *left_out: slice | None) -> Iterator[slice]:
 
 
 def runs(keys: np.ndarray) -> list[slice]:
-    """Where equal keys, which are sorted, begin and end.
+    """Runs of equal keys in a sorted array.
 
     Examples
     --------
@@ -52,7 +50,7 @@ def runs(keys: np.ndarray) -> list[slice]:
 
 
 def positions(starts: Any, counts: np.ndarray) -> np.ndarray:
-    """So many numbers from each start on, one range after the other.
+    """Concatenated aranges (start[i], count[i]).
 
     Examples
     --------
@@ -65,12 +63,7 @@ def positions(starts: Any, counts: np.ndarray) -> np.ndarray:
 
 
 def sliced(key: Any, size: int, *, where: str) -> slice:
-    """A slice of an axis of this size, from its start to its stop.
-
-    Raises
-    ------
-    IndexError
-        If it is no slice, or steps over what is between.
+    """Slice of an axis with explicit start and stop; IndexError unless a slice of step 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Predecessors of a closure, and the paths that they tell: compiled code of the host behind functions of arrays."""
+"""Predecessors of a closure and paths from them: compiled host code behind array functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .selection import refuse, require_selection
 from .signals import load
 from .types import Array
 
-#: What stands for no predecessor, as in SciPy.
+#: No predecessor, as in SciPy.
 NONE = -9999
 
 
@@ -27,30 +27,10 @@ def of_rows(
     threads: int | None = None,
     mirrored: bool = False,
 ) -> np.ndarray:
-    """The predecessors of rows of a closure, from the graph's edges alone.
+    """Predecessors of rows D (m, n) of a closure from the graph's edges, int32 (m, n).
 
-    Parameters
-    ----------
-    semiring : Semiring
-    edges : (starts, heads, weights)
-        Those that leave k are at starts[k] … starts[k + 1], with ascending heads; weights in the dtype of D.
-    D : array, shape (m, n)
-    sources : int array, shape (m,)
-        Whose rows they are.
-    threads : int, optional
-    mirrored : bool
-        Whether edges are reversed and rows are columns, so that ⊗ takes its operands in the other order.
-
-    Returns
-    -------
-    int32 array, shape (m, n)
-
-    Raises
-    ------
-    AlgebraError
-        If ⊕ does not select.
-    DomainError
-        If D is not the closure of A.
+    edges: CSR (starts, heads ascending, weights in D's dtype). mirrored: edges are reversed and rows are columns, so ⊗
+    swaps its operands. Raises AlgebraError if ⊕ does not select, DomainError if D is not the closure.
     """
     require_selection(semiring, where="predecessors")
     P = np.empty(D.shape, np.int32)
@@ -59,19 +39,10 @@ def of_rows(
 
 
 def hops(P: Array, sources: np.ndarray | None = None, *, threads: int | None = None) -> Any:
-    """The edges on each path: 0 from a vertex to itself, `NONE` where there is no path.
+    """Number of edges on each path: 0 from a vertex to itself, `NONE` where there is no path.
 
-    Parameters
-    ----------
-    P : int32 array, shape (m, n)
-        NumPy, or of all sources CuPy: then they are counted on the device, and stay on it.
-    sources : int array, shape (m,), optional
-        Whose rows they are; by default row r is r's.
-
-    Raises
-    ------
-    DomainError
-        If predecessors do not lead back to their source.
+    P (m, n) int32, rows by `sources` (default: row r is source r); CuPy, for all sources, counts on the device.
+    DomainError if predecessors do not lead back to their source.
 
     Examples
     --------
@@ -92,18 +63,9 @@ def hops(P: Array, sources: np.ndarray | None = None, *, threads: int | None = N
 def walks(
     P: np.ndarray, rows: Any, sources: Any, targets: Any, *, threads: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Path x, from sources[x] to targets[x] in the tree P[rows[x]], is vertices[starts[x] : starts[x + 1]].
+    """Paths x from sources[x] to targets[x] in the trees P[rows[x]], as CSR (vertices int32, starts int64).
 
-    Returns
-    -------
-    vertices : int32 array
-    starts : int64 array
-        A path that does not exist has no vertices.
-
-    Raises
-    ------
-    DomainError
-        If predecessors do not lead back to their source.
+    Missing paths have no vertices. DomainError if predecessors do not lead back to their source.
 
     Examples
     --------
@@ -122,7 +84,7 @@ def product(
     *,
     threads: int | None = None,
 ) -> np.ndarray:
-    """Rows of I ⊕ D ⊗ A from rows of D, those of `sources`, and the edges of A by tail: any semiring."""
+    """Rows of I ⊕ D ⊗ A from rows D of `sources`, with A as CSR; any semiring."""
     return _kernels().product_of_rows(semiring, edges, D, sources, _threads(threads))
 
 
@@ -136,15 +98,10 @@ def lengths(
     edges: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
     threads: int | None = None,
 ) -> Any:
-    """What the paths weigh that predecessors tell of: each edge looked up in A, or among the edges, and ⊗-multiplied.
+    """Weights of the paths in P: ⊗ of their edges, looked up in A or among `edges`.
 
-    The semiring's zero where P has no path, or a step is no edge. Where P and A are of all sources and CuPy's, on
-    the device: sums are joined in another order, as paths are halved and halved again.
-
-    Raises
-    ------
-    DomainError
-        If predecessors do not lead back to their source.
+    The semiring's zero where P has no path or a step is no edge. With CuPy arrays for all sources computed on the
+    device, by pointer doubling, in another order of ⊗. DomainError if predecessors do not lead back to their source.
     """
     if isinstance(P, np.ndarray):
         L, wrong = _kernels().lengths(semiring, _trees(P), sources, A, edges, dtype, _threads(threads))
@@ -166,27 +123,11 @@ def adjoint(
     threads: int | None = None,
     device: str = "cpu",
 ) -> Any:
-    """What adds up over best paths, shared where several are as good: `Adjoint` of `semiring.cpu.routes.adjoint`.
+    """Accumulator over best paths, ties shared: `Adjoint` of `semiring.{cpu,cuda}.routes.adjoint`.
 
-    Parameters
-    ----------
-    semiring : Semiring
-    dtype : dtype
-        Of the rows of the closure that it will be given, and of the weights.
-    edges : (starts, heads, weights)
-        Those that leave k are at starts[k] … starts[k + 1]; no loops, and no two from one vertex to another.
-    where : str
-        The operation, for errors.
-    names : sequence, optional
-        Of the vertices, for errors; their positions by default.
-    threads : int, optional
-    device : {"cpu", "cuda"}
-        Where rows are taken, and sums are; then it is that of `semiring.cuda.routes.adjoint`.
-
-    Raises
-    ------
-    AlgebraError
-        If ⊕ does not select, or ⊗ does: then a detour costs nothing, and best walks go in circles.
+    dtype: of the closure rows to come and of weights; edges: CSR (starts, heads, weights) without loops and parallels;
+    where, names: operation and vertex names for errors. AlgebraError if ⊕ does not select, or ⊗ does: then detours are
+    free, and best walks go in circles.
     """
     require_countable(semiring, where=where)
     names = range(len(edges[0]) - 1) if names is None else names
@@ -195,12 +136,7 @@ def adjoint(
 
 
 def require_countable(semiring: Semiring, *, where: str) -> None:
-    """Refuse a semiring over which best walks cannot be counted, as `adjoint` says.
-
-    Raises
-    ------
-    AlgebraError
-    """
+    """AlgebraError if best walks over a semiring cannot be counted, see `adjoint`."""
     require_selection(semiring, where=where)
     if semiring.mul.selects is not None:
         raise AlgebraError(

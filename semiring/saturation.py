@@ -1,6 +1,6 @@
-"""Integers that saturate on the way: of both signs, ⊗ of several may leave the dtype and come back to a wrong number.
+"""Integers that saturate midway: with both signs, ⊗ of several may leave the dtype and return to a wrong number.
 
-Such products are computed in a dtype that holds them, and what the first one does not hold is an end of it again.
+Such products are computed in a wider dtype, and clamped to the ends of the original one.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .devices import module
 from .errors import DomainError
 from .types import Array
 
-#: The way out where no integer is wide enough.
+#: Advice where no integer dtype is wide enough.
 FLOATS = "Pass floats, which round; a missing edge is then infinite."
 
 
 def extremes(A: Array, s: Semiring) -> tuple[int, int]:
-    """The least and the greatest of integers, and of 0, without the semiring's zero."""
+    """Least and greatest of integers and 0, without the semiring's zero."""
     least = greatest = 0
     zero = dtypes.zero(s, A.dtype)
     for part in (A[index] for index in _chunks(A)):
@@ -35,19 +35,15 @@ def extremes(A: Array, s: Semiring) -> tuple[int, int]:
 
 
 def wider(most: int, s: Semiring) -> np.dtype | None:
-    """The first integer dtype of the semiring that holds numbers up to ±most besides its ends; None without one."""
+    """Narrowest integer dtype of the semiring for ±most besides its ends; None if there is none."""
     return next((t for t in dtypes.of(s) if t.kind == "i" and most < np.iinfo(t).max), None)
 
 
 def holding(factors: Sequence[Array], s: Semiring, *, where: str, times: int = 1) -> np.dtype:
-    """The dtype in which ⊗ of an entry of each factor, `times` over, is exact or beyond its end.
+    """Dtype in which ⊗ of an entry of each factor, `times` over, is exact or beyond its end.
 
-    Of two entries, or of one sign, it is their own: what is beyond an end stays there.
-
-    Raises
-    ------
-    DomainError
-        If none is wide enough.
+    The factors' own for two entries or a single sign: a value beyond an end stays there. DomainError if none is wide
+    enough.
     """
     dtype: np.dtype = factors[0].dtype
     if dtype.kind != "i" or not s.mul.saturating or len(factors) * times < 3:
@@ -69,7 +65,7 @@ def holding(factors: Sequence[Array], s: Semiring, *, where: str, times: int = 1
 
 
 def widened(A: Array, dtype: np.dtype, s: Semiring) -> Any:
-    """The same integers in a dtype that holds more, the semiring's zero as its zero there."""
+    """Integers in a wider dtype, with its zero for the semiring's zero."""
     memory.require(
         A.size * dtype.itemsize,
         "cpu" if isinstance(A, np.ndarray) else "cuda",
@@ -85,7 +81,7 @@ def widened(A: Array, dtype: np.dtype, s: Semiring) -> Any:
 
 
 def narrowed(D: Array, dtype: np.dtype, out: Any = None) -> Any:
-    """The same integers in a dtype that holds fewer, what it does not hold as its ends: in `out`, or new memory."""
+    """Integers clamped to a narrower dtype, into `out` or new memory."""
     info = np.iinfo(dtype)
     out = module(D).empty(D.shape, dtype) if out is None else out
     for index in _chunks(D):
@@ -94,18 +90,18 @@ def narrowed(D: Array, dtype: np.dtype, out: Any = None) -> Any:
 
 
 def compares(s: Semiring) -> bool:
-    """Whether both operations return one of two operands by their order, so that any order-preserving map commutes."""
+    """Whether ⊕ and ⊗ both select by order, so that they commute with order-preserving maps."""
     return {s.add.ufunc, s.mul.ufunc} == {np.minimum, np.maximum}
 
 
 def compressed(A: Array, dtype: np.dtype) -> Any:
-    """The same integers in a narrower dtype, its ends for the ends of theirs; None if another is not between those."""
+    """Integers in a narrower dtype, ends mapped to ends; None if others do not fit."""
     out = narrowed(A, dtype)
     return out if bool((expanded(out, A.dtype) == A).all()) else None
 
 
 def expanded(D: Array, dtype: np.dtype, out: Any = None) -> Any:
-    """The same integers in a wider dtype, its ends for the ends of theirs: in `out`, or new memory."""
+    """Integers in a wider dtype, ends mapped to ends, into `out` or new memory."""
     few, many = np.iinfo(D.dtype), np.iinfo(dtype)
     out = module(D).empty(D.shape, dtype) if out is None else out
     out[...] = D

@@ -1,4 +1,4 @@
-"""⊕ that selects one of its operands: what predecessors require of a semiring, and of a closure."""
+"""Requirements of predecessors: a ⊕ that selects one of its operands, and a valid closure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ from .errors import AlgebraError, DomainError
 
 
 def require_selection(semiring: Semiring, *, where: str) -> None:
-    """Refuse a semiring whose sums belong to no single path.
-
-    Raises
-    ------
-    AlgebraError
-    """
+    """AlgebraError for a semiring whose sums belong to no single path."""
     if semiring.add.selects is None:
         raise AlgebraError(
             f"{where}: ⊕ must select one of its operands, as min and max do, got {semiring.add.name} of "
@@ -22,12 +17,7 @@ def require_selection(semiring: Semiring, *, where: str) -> None:
 
 
 def refuse(pair: tuple[int, int] | None, semiring: Semiring) -> None:
-    """Say that D is not the closure of A where a pair is one that no edge attains.
-
-    Raises
-    ------
-    DomainError
-    """
+    """DomainError for a pair whose entry no edge attains: D is not the closure of A."""
     if pair is not None:
         i, j = pair
         raise DomainError(

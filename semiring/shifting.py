@@ -1,4 +1,4 @@
-"""Integers that may be negative, as lengths that are not: their products take the fastest step, and none wraps.
+"""Products of possibly negative integers as products of lengths ≥ 0, by the fastest step, without overflow.
 
 Over min-plus, (A ⊗ B)[i,j] = min over k of (A[i,k] − a) + (B[k,j] − b), plus a + b, with a and b the least entries;
 over max-plus the same of a − A[i,k] and b − B[k,j], with the greatest. The semiring's zero becomes ∞, the largest
@@ -18,21 +18,15 @@ from .dtypes import chunks, zero
 from .survey import Survey
 from .types import Array
 
-#: Entries that are shifted together on the CPU, so that what is in between stays in a cache.
+#: Entries shifted together on the CPU, so that temporaries stay in cache.
 _TOGETHER = 1 << 16
 
 
 class Shift(NamedTuple):
-    """How the entries of two operands become lengths, and sums of these entries again.
+    """Maps from entries of two operands to lengths, and from their sums back.
 
-    Attributes
-    ----------
-    sign : int
-        1 where ⊕ keeps the least entry, −1 where it keeps the greatest.
-    left, right : int
-        What is subtracted from entries of A, and of B; or what these are subtracted from.
-    longest : int
-        No sum of a length of A and one of B is larger.
+    sign: 1 where ⊕ keeps the least entry, −1 the greatest; left, right: offset of A and of B; longest: bound of a sum
+    of two lengths.
     """
 
     sign: int
@@ -41,7 +35,7 @@ class Shift(NamedTuple):
     longest: int
 
     def lengths(self, X: Array, offset: int, dtype: np.dtype, infinity: int) -> Any:
-        """The lengths of X; `infinity`, above all of them, where it is the semiring's zero."""
+        """Lengths of X; `infinity`, above all of them, for the semiring's zero."""
         new = np.empty_like(X, dtype=dtype, order="C")
         if not isinstance(X, np.ndarray):
             from .cuda.dense.lengths import to_lengths
@@ -59,7 +53,7 @@ class Shift(NamedTuple):
         return new
 
     def restore(self, C: Array, lengths: Array, infinity: int) -> None:
-        """C ← the sums of entries whose sums of lengths these are; it may be the same array."""
+        """C ← sums of entries from sums of lengths; may be in place."""
         offset = self.left + self.right
         if not isinstance(C, np.ndarray):
             from .cuda.dense.lengths import to_entries
@@ -78,7 +72,7 @@ class Shift(NamedTuple):
 
 
 def absent(dtype: np.dtype, sign: int) -> int:
-    """The end of an integer dtype that stands for the semiring's zero."""
+    """End of an integer dtype that represents the semiring's zero."""
     info = np.iinfo(dtype)
     return int(info.max if sign > 0 else info.min)
 
@@ -88,7 +82,7 @@ def _parts(X: Array) -> Sequence[tuple[slice, ...]]:
 
 
 def shift_of(A: Array, B: Array, looks: Sequence[Survey], s: Semiring) -> Shift | None:
-    """How integers of the semiring become lengths; None where they are none, or sums of two may leave the dtype."""
+    """Shift for the operands of a product; None if they are no lengths, or sums of two may overflow."""
     if A.ndim < 2 or B.ndim < 2:
         return None
     sign = sign_of(s, A.dtype)
@@ -106,7 +100,7 @@ def shift_of(A: Array, B: Array, looks: Sequence[Survey], s: Semiring) -> Shift 
 
 
 def sign_of(s: Semiring, dtype: np.dtype) -> int | None:
-    """1 where entries are integers that ⊕ keeps the least of, −1 where the greatest; None where they are no lengths."""
+    """1 or −1 where integers are lengths of which ⊕ keeps the least or the greatest; else None."""
     if dtype.kind != "i" or not s.lengths:
         return None
     sign = 1 if s.add.selects == "least" else -1
@@ -114,9 +108,9 @@ def sign_of(s: Semiring, dtype: np.dtype) -> int | None:
 
 
 def finite(X: Array, look: Survey, sign: int) -> tuple[int, int]:
-    """The least and the greatest entry that is not the semiring's zero; (0, 0) without any."""
+    """Least and greatest entry without the semiring's zero; (0, 0) if none."""
     info, least, greatest = np.iinfo(X.dtype), int(look.least), int(look.greatest)
-    # One more or less than the end that stands for ∞ is the other end.
+    # One past the end that stands for ∞ wraps to the other end.
     if sign > 0 and greatest == info.max:
         greatest = max(int((X[part] + X.dtype.type(1)).max()) for part in _parts(X)) - 1
     elif sign < 0 and least == info.min:

@@ -1,4 +1,4 @@
-"""What closes some dense matrices in less than n³: few arcs that matter, few distances, a spanning tree."""
+"""Closures of some dense matrices in less than n³: few relevant arcs, few distances, a spanning tree."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 def best_arcs(A: Array, semiring: Semiring, count: int, rows: np.ndarray | None = None) -> Listed:
-    """The best arcs of each vertex of a CuPy matrix, or of some; see `semiring.cuda.sparse.thinning.Listed`."""
+    """Best arcs of each vertex, or of `rows`, of a CuPy matrix; see `semiring.cuda.sparse.thinning.Listed`."""
     from .cuda.sparse.thinning import Listed
 
     return Listed(A, semiring, count, rows)
 
 
 def bottlenecks(A: Array, semiring: Semiring, out: Array, threads: int) -> None:
-    """out ← A*, of a symmetric matrix over (max, min) or (min, max); see `semiring.cpu.dense.spanning.close`."""
+    """out ← A* of a symmetric matrix over (max, min) or (min, max); see `semiring.cpu.dense.spanning.close`."""
     from .cpu.dense.spanning import close
 
     close(A, semiring, out, threads)
 
 
 def levels(A: Array, semiring: Semiring) -> Levels:
-    """A matrix that products of bits close where its distances are few multiples of a unit; see `semiring.levels`."""
+    """`Levels` of a matrix, for closure by bit products if distances are few; see `semiring.levels`."""
     if isinstance(A, np.ndarray):
         from .cpu.bits.levels import LevelsOnHost
 

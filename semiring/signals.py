@@ -1,4 +1,4 @@
-"""Work that no signal stops half way."""
+"""Work that signals do not interrupt."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ T = TypeVar("T")
 
 
 def undisturbed(work: Callable[[], T]) -> T:
-    """work(), after which the signals that came meanwhile are delivered: Ctrl-C is raised when the work is done.
+    """Run work() with signals deferred: Ctrl-C is raised when it is done.
 
-    For what would be of no use any more if it were left half way, as the import of a compiler, or compilation. The work
-    stays on the caller's thread: another one would wait for ever for a module that the caller is just importing.
-    Handlers written in Python, which may raise, run on the main thread only; others need nothing deferred.
+    For work that is useless half done, such as importing a compiler, or compilation. It stays on the caller's thread:
+    another would deadlock on a module that the caller is importing. Python handlers, which may raise, run on the main
+    thread only; others need no deferral.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
@@ -32,7 +32,7 @@ def undisturbed(work: Callable[[], T]) -> T:
     def record(number: int, frame: FrameType | None) -> None:
         if working:
             pending.setdefault(number, frame)
-        else:  # a signal that strikes while handlers are put back finds all of them working
+        else:  # a signal while handlers are being restored
             handlers[number](number, frame)
 
     try:
@@ -50,12 +50,6 @@ def undisturbed(work: Callable[[], T]) -> T:
 
 @cache
 def load(name: str) -> Any:
-    """A module with kernels that numba compiles. Ctrl-C waits while it is imported, and numba with it.
-
-    Raises
-    ------
-    DeviceError
-        If numba must not compile (NUMBA_DISABLE_JIT).
-    """
+    """Import a module of numba kernels, Ctrl-C deferred; DeviceError under NUMBA_DISABLE_JIT."""
     with uncounted:
         return undisturbed(partial(importlib.import_module, name))

@@ -1,4 +1,4 @@
-"""Values and names in messages: abbreviated, and the known names that one probably was meant to be."""
+"""Values and names in messages: abbreviation, and suggestions of known names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
 
-#: Characters of a value, and of a whole message, at most.
+#: Most characters of a value, and of a message.
 _VALUE, _MESSAGE = 200, 2000
 _ABBREVIATED = Repr()
 _ABBREVIATED.maxother = _VALUE
@@ -15,7 +15,7 @@ _ABBREVIATED.maxstring = 60
 
 
 def came(value: Any) -> str:
-    """A value as an error shows it: its `repr` on one line, abbreviated where it is long.
+    """`repr` of a value for an error, on one line, abbreviated if long.
 
     Examples
     --------
@@ -34,12 +34,12 @@ def came(value: Any) -> str:
 
 
 def shortened(text: str, most: int = _MESSAGE) -> str:
-    """A text of at most so many characters: of a longer one, its beginning and its end."""
+    """Text cut to `most` characters: beginning and end."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[len(text) - most // 2 + 3 :]}"
 
 
 def did_you_mean(came: object, known: Iterable[str]) -> str:
-    """A sentence for the end of an error, with the known names that look like the one that came; "" where none does.
+    """Sentence suggesting known names similar to an unknown one; "" if none is.
 
     Examples
     --------

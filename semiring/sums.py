@@ -1,6 +1,6 @@
 """`einsum`, `einsum_path`, `sum`, `prod` and `outer` over a semiring, on arrays of any library.
 
-What an einsum does is planned and done in contraction.py, with products of matrices and what elementwise.py has.
+An einsum is planned and executed in contraction.py, by products of matrices and the operations of elementwise.py.
 """
 
 from __future__ import annotations
@@ -37,64 +37,61 @@ def einsum(
     ties: str = "one",
     checkpoint: bool = False,
 ) -> Any:
-    """⊕ over all indices that the result lacks of the ⊗ of the operands' entries, as `numpy.einsum` writes it.
+    """Einstein summation over a semiring: ⊕ over the indices that the result lacks, of ⊗ of the operands' entries.
 
-    `einsum("bij,bjk->bik", X, Y)` is a batch of products, `einsum("ij->i", A)` sums of rows, `einsum("i,j->ij", x, y)`
-    an outer product, `einsum("ii->i", A)` a diagonal.
+    `einsum("bij,bjk->bik", X, Y)` is a batch of products, `einsum("ij->i", A)` row sums, `einsum("i,j->ij", x, y)` an
+    outer product, `einsum("ii->i", A)` a diagonal.
 
     Parameters
     ----------
     subscripts : str
-        A letter for each axis of each operand, commas between operands, and after "->" the indices of the result;
-        without "->" those that occur once, in the order of the alphabet. "..." stands for further axes, which
-        broadcast. An axis of size 1 goes with one of any size and the same index.
+        As in `numpy.einsum`: a letter for each axis, commas between operands, and after "->" the indices of the result;
+        without "->" those that occur once, in alphabetical order. "..." stands for further axes, which broadcast, as do
+        axes of size 1.
     *operands : array_like
         NumPy, CuPy, PyTorch and JAX arrays, anything with DLPack or `__cuda_array_interface__`, all of one library;
-        lists go with any. Sparse matrices, of products, transpositions and sums, as in `matmul`.
+        lists go with any. Sparse matrices, as in `matmul`, for products, transpositions and sums.
     semiring : str or Semiring
     out : array, optional
-        Receives the result: of the operands' library, its shape and dtype the result's. It may be an operand.
+        Receives the result, in its shape and dtype and the operands' library; may be an operand.
     dtype, device, threads
         As in `matmul`.
     order : str or sequence of tuples
-        Of three operands or more, opt_einsum chooses which are contracted first, by this as its `optimize`: "auto",
-        "optimal", "greedy"; or positions, pair after pair, as `numpy.einsum_path` returns them. Where ⊗ does not
-        commute, operands are multiplied from left to right.
+        For three operands or more: `optimize` of opt_einsum, "auto", "optimal" or "greedy"; or positions, pair after
+        pair, as from `numpy.einsum_path`. If ⊗ does not commute, from left to right.
     ties : {"one", "shared"}
-        As in `matmul`, where tensors require gradients.
+        As in `matmul`.
     checkpoint : bool
-        Where tensors require gradients: of k steps keep about √k results for the backward pass, and compute the
-        others again.
+        With gradients: keep about √k of k results for the backward pass, and recompute the others.
 
     Returns
     -------
     array
-        `out` if passed; else of the operands' library, on their device and in the order of its stream. float16 and
-        bfloat16 are computed and returned in float32. Where an index that is summed over is empty, entries are the
-        semiring's zero. With gradients where operands require them (docs/gradients.md).
+        `out` if passed; else of the operands' library, on their device, in the order of its stream. float16 and
+        bfloat16 give float32. The semiring's zero where a summation index is empty. Differentiable where operands
+        require gradients (docs/gradients.md).
 
     Raises
     ------
     ShapeError
-        If subscripts are malformed or do not fit the operands, or `out` does not fit.
+        If subscripts are malformed or do not fit, or `out` does not fit.
     DTypeError, DomainError, DeviceError
         As `matmul`.
     MemoryNeeded
-        If the results of all steps that are held at a time do not fit, before any work.
+        If the results held at a time do not fit, before any work.
     SemiringError
-        If three operands or more are to be ordered, and opt_einsum is not installed.
+        If opt_einsum is needed for the order and not installed.
 
     See Also
     --------
-    einsum_path : What it would do.
-    matmul : One product.
-    numpy.einsum : The same over (+, ×).
+    einsum_path, matmul : The plan; a single product.
+    numpy.einsum : Over (+, ×).
 
     Notes
     -----
-    Each step is a product of matrices wherever an index is summed over; pairs and bytes are those that `einsum_path`
-    prints. Integers saturate; three operands or more, of both signs, that may saturate on the way are multiplied in a
-    wider dtype, which takes memory for copies of them, so that what fits is exact; of int64 they are a DomainError.
+    Each step that sums over an index is a product of matrices; `einsum_path` prints pairs and bytes. Integers saturate;
+    three or more operands with both signs that may saturate midway are computed in a wider dtype, in copies, so that
+    results that fit are exact; int64 then raises DomainError.
 
     Examples
     --------
@@ -139,18 +136,18 @@ def einsum_path(
     dtype: DType = None,
     order: str | Sequence[tuple[int, ...]] = "auto",
 ) -> Contraction:
-    """What `einsum` would do: its steps, how many pairs each computes, and the memory that it takes. Print it.
+    """Plan of an `einsum`: steps, pairs and memory; printable.
 
     Parameters
     ----------
     subscripts : str
     *operands : arrays or tuples of int
-        As for `einsum`, or their shapes.
+        Operands of `einsum`, or their shapes.
     semiring : str or Semiring
     dtype : dtype, optional
         By default that of the arrays, or the semiring's own.
     order : str or sequence of tuples
-        As for `einsum`.
+        As in `einsum`.
 
     Returns
     -------
@@ -164,11 +161,11 @@ def einsum_path(
 
     See Also
     --------
-    einsum : The same, done.
+    einsum : Execution.
 
     Notes
     -----
-    Nothing is computed, and no array is looked at.
+    Nothing is computed; entries are not read.
 
     Examples
     --------
@@ -198,7 +195,7 @@ def sum(
     threads: int | None = None,
     ties: str = "one",
 ) -> Any:
-    """⊕ of the entries along axes: in min-plus the least, in (+, ×) the sum.
+    """⊕ of entries along axes: in min-plus the least, in (+, ×) the sum.
 
     Parameters
     ----------
@@ -217,19 +214,16 @@ def sum(
 
     Raises
     ------
-    ShapeError
-        If A has no such axis.
-    DTypeError, DomainError, DeviceError, MemoryNeeded
-        As `matmul`.
+    ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`; ShapeError if A has no such axis.
 
     See Also
     --------
-    prod : ⊗ instead.
-    einsum : Of products.
+    prod, einsum : ⊗ instead; sums of products.
 
     Notes
     -----
-    An entry of A is looked at once for the semiring's domain, and once for the sum.
+    Reads each entry twice: domain check and sum.
 
     Examples
     --------
@@ -246,7 +240,7 @@ def sum(
 
 
 def prod(A: Array, semiring: str | Semiring = "min_plus", *, axis: int = -1, threads: int | None = None) -> Any:
-    """⊗ of the entries along an axis, in their order: in min-plus their sum, in (+, ×) their product.
+    """⊗ of entries along an axis, in order: in min-plus their sum, in (+, ×) their product.
 
     Parameters
     ----------
@@ -263,19 +257,16 @@ def prod(A: Array, semiring: str | Semiring = "min_plus", *, axis: int = -1, thr
 
     Raises
     ------
-    ShapeError
-        If A has no such axis.
-    DTypeError, DomainError, DeviceError, MemoryNeeded
-        As `matmul`.
+    ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`; ShapeError if A has no such axis.
 
     See Also
     --------
-    sum : ⊕ instead.
-    outer : Of two vectors.
+    sum, outer : ⊕ instead; products of two vectors.
 
     Notes
     -----
-    log₂ n steps, each of pairs of neighbours: rounding errors grow with the logarithm. Integers as in `einsum`.
+    log₂ n rounds of products of neighbours: rounding errors grow with log n. Integers as in `einsum`.
 
     Examples
     --------
@@ -319,13 +310,13 @@ def prod(A: Array, semiring: str | Semiring = "min_plus", *, axis: int = -1, thr
 
 
 def outer(x: Array, y: Array, semiring: str | Semiring = "min_plus", *, threads: int | None = None) -> Any:
-    """x ⊗ y of each entry of x with each of y.
+    """Outer product: x ⊗ y for each entry of x and each of y.
 
     Parameters
     ----------
     x : array_like, shape (…, m)
     y : array_like, shape (…, n)
-        Of any library, as in `matmul`; leading axes broadcast.
+        Any library, as in `matmul`; leading axes broadcast.
     semiring : str or Semiring
     threads : int, optional
 
@@ -335,19 +326,16 @@ def outer(x: Array, y: Array, semiring: str | Semiring = "min_plus", *, threads:
 
     Raises
     ------
-    ShapeError
-        If either is a scalar, or leading axes do not broadcast.
-    DTypeError, DomainError, DeviceError, MemoryNeeded
-        As `matmul`.
+    ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`; ShapeError if either is a scalar.
 
     See Also
     --------
-    matmul : Sums of these.
-    prod : Of the entries of one array.
+    matmul, prod : Sums of such products; ⊗ within an array.
 
     Notes
     -----
-    m · n products, each written once.
+    O(m n) time.
 
     Examples
     --------

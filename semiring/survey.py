@@ -1,4 +1,4 @@
-"""What a look at the entries of a matrix finds: do they belong to the semiring, and which faster steps are right?"""
+"""Survey of a matrix: whether its entries belong to the semiring, and which faster steps apply."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .dtypes import chunks, parts, zero
 from .errors import DomainError
 from .types import Array
 
-#: For so few entries a call takes longer than what it computes.
+#: Number of entries below which a call costs more than its work.
 _FEW = 4096
 
 
 class Survey(NamedTuple):
-    """What one look at the entries found: the least and greatest, and whether none is below 0.
+    """Survey of entries: least, greatest, whether none is below 0, and whether zeros are ambiguous.
 
-    The semiring's zero does not count towards `nonnegative`: −∞ marks a missing edge in max-plus. `ambiguous` is
-    whether nothing says what zeros are: one stands off the diagonal, where no entry is the semiring's zero; `declared`
-    whether such an entry says it. The diagonal and the signs of entries say nothing.
+    The semiring's zero does not count for `nonnegative`: −∞ is a missing edge in max-plus. ambiguous: a 0 is off the
+    diagonal while no entry there is the semiring's zero, so it may be an edge or none; declared: such an entry exists.
+    The diagonal and signs decide nothing.
     """
 
     least: float
@@ -43,22 +43,11 @@ def survey(
     null_undeclared: bool = False,
     bounds: tuple[float, float] | None = None,
 ) -> Survey:
-    """Check that every entry of A (NumPy or CuPy, any shape) lies in the semiring, and report what is found.
+    """Check that every entry (NumPy or CuPy, any shape) lies in the semiring; DomainError naming the first outside.
 
-    Parameters
-    ----------
-    first : tuple of int
-        Where A begins in what it is a part of, axis by axis.
-    null_undeclared : bool
-        Whether A is a matrix, a batch of them or a part of one, of which no caller has said which entries are no edges:
-        zeros off the diagonal are looked for too.
-    bounds : (float, float), optional
-        The least and the greatest entry of an A on the host, where they are known.
-
-    Raises
-    ------
-    DomainError
-        Naming the first entry that is outside, and its index.
+    first: index of A's first item in its parent array. null_undeclared: A is (part of) a matrix or batch and no one has
+    said which entries are missing edges: also look for zeros off the diagonal. bounds: least and greatest entry of a
+    host array, if known.
     """
     if A.size == 0 or A.dtype.kind == "b":
         return Survey(0, 1 if A.size else 0, True)
@@ -69,7 +58,6 @@ def survey(
 
 
 def united(looks: Iterable[Survey]) -> Survey:
-    """What looks at the parts of something found, as one."""
     parts = list(looks)
     least, greatest = min((x.least for x in parts), default=0), max((x.greatest for x in parts), default=0)
     nonnegative, declared = all(x.nonnegative for x in parts), any(x.declared for x in parts)
@@ -77,11 +65,8 @@ def united(looks: Iterable[Survey]) -> Survey:
 
 
 def off_diagonal(A: Array, value: float, first: tuple[int, ...] = (), counted: int | None = None) -> bool:
-    """Whether an entry of A off the diagonal is `value`, of which there are `counted`, where that is known.
-
-    A is a matrix, a batch of them or a part of one that begins at `first`.
-    """
-    on, found = math.prod(A.shape[:-2]) * min(A.shape[-2:]), counted or 0  # so many are on it at most
+    """Whether `value` (`counted` times in A, if known) is off the diagonal of a matrix, batch, or part at `first`."""
+    on, found = math.prod(A.shape[:-2]) * min(A.shape[-2:]), counted or 0  # on: entries of the diagonal
     if counted is None:
         for part in (A,) if A.size <= _FEW else parts(A):
             found += _count(part, value)
@@ -92,9 +77,9 @@ def off_diagonal(A: Array, value: float, first: tuple[int, ...] = (), counted: i
 
 
 def surveys(arrays: Sequence[Any], semiring: Semiring, *, where: str) -> Callable[[], list[Survey]]:
-    """`survey` of several arrays of one dtype and device, begun now; on a GPU all are waited for together when called.
+    """Begin surveys of arrays of one dtype and device; call the result to wait for all.
 
-    What was begun must be waited for before the next survey of this thread.
+    Must be waited for before this thread's next survey.
     """
     if all(A.size and A.dtype.kind != "b" and not isinstance(A, np.ndarray) for A in arrays):
         return _survey_on_device(arrays, semiring, where)
@@ -120,7 +105,7 @@ def _survey_on_device(
 def _survey_of(
     A: Array, seen: Any, semiring: Semiring, where: str, first: tuple[int, ...], null_undeclared: bool
 ) -> Survey:
-    """What a look on the device found, if it belongs to the semiring."""
+    """Survey from a device's raw result, after the domain check."""
     _check_domain(A, math.nan if seen.nan else seen.least, seen.greatest, semiring, where, first)
     risky = -math.inf in (semiring.zero, semiring.one) and seen.minus_zero
     null = _null(A, seen.least, seen.greatest, semiring, first, seen.zeros, seen.missing) if null_undeclared else ()
@@ -136,19 +121,16 @@ def _null(
     zeros: int | None = None,
     missing: int | None = None,
 ) -> tuple[bool, bool]:
-    """`ambiguous` and `declared` of A, where nobody has said which entries are no edges; its zeros and those missing.
-
-    Entries are counted only where the least and the greatest leave the question open.
-    """
+    """(ambiguous, declared) of A; entries are counted only if its least and greatest leave the question open."""
     if semiring.zero == 0:
-        return False, False  # which is no edge
+        return False, False  # 0 is no edge
     none = zero(semiring, A.dtype) if A.dtype.kind == "i" else semiring.zero
     declared = bool(least <= none <= greatest) and off_diagonal(A, none, first, missing)
     return not declared and least <= 0 <= greatest and off_diagonal(A, 0, first, zeros), declared
 
 
 def _count(A: Array, value: float) -> int:
-    """How many entries are `value`; of few entries zeros are counted without an array of truth values."""
+    """Number of entries equal to `value`; zeros of few entries without a mask."""
     if not isinstance(A, np.ndarray):
         return int((A == value).sum())
     few = value == 0 and A.size <= _FEW
@@ -175,7 +157,7 @@ def _survey_on_host(
     null_undeclared: bool,
     bounds: tuple[float, float] | None = None,
 ) -> Survey:
-    # The ufuncs themselves: the methods `min` and `max` reach them by way of Python, which small matrices feel.
+    # Ufuncs directly: the methods `min` and `max` go through Python, which slows small matrices.
     least, greatest = bounds or (np.minimum.reduce(A, axis=None).item(), np.maximum.reduce(A, axis=None).item())
     _check_domain(A, least, greatest, semiring, where, first)
     nonnegative = least >= 0
@@ -190,7 +172,7 @@ def _survey_on_host(
 
 
 def extremes(A: Array) -> tuple[float, float]:
-    """The least and the greatest entry of an array that is not empty; NaN for both if one entry is NaN."""
+    """Least and greatest entry of a nonempty array; NaN for both if there is one."""
     if isinstance(A, np.ndarray):
         return A.min().item(), A.max().item()
     from .cuda.survey import survey as look
@@ -200,9 +182,9 @@ def extremes(A: Array) -> tuple[float, float]:
 
 
 def fast(seen: Survey, semiring: Semiring, dtype: np.dtype, edges: int) -> bool:
-    """Whether the steps for non-negative weights are right on such entries, for walks of so many edges.
+    """Whether steps for non-negative weights are valid for walks of `edges` edges.
 
-    Where −∞ is an integer, they also need headroom: no such walk may weigh half of what the dtype holds.
+    Where an integer represents −∞ no such walk may exceed half of the dtype's range.
     """
     most = math.inf if dtype.kind != "i" or semiring.zero != -math.inf else np.iinfo(dtype).max // 2
     return seen.nonnegative and seen.greatest * edges <= most
@@ -230,7 +212,7 @@ def _refuse(A: Array, semiring: Semiring, where: str, first: tuple[int, ...]) ->
 
 
 def _wider(semiring: Semiring, entry: float) -> str:
-    """That another semiring computes the same on more numbers, this entry among them, if one does."""
+    """Hint at a semiring of the catalog with the same operations whose domain has this entry."""
     for other in CATALOG:
         low, high = other.domain
         same = (other.add, other.mul, other.zero, other.one) == (

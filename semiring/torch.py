@@ -1,7 +1,7 @@
-"""Dynamic programmes on PyTorch's tensors: linear chains (CRF, HMM, CTC), scans of products, alignments of sequences.
+"""Dynamic programming on PyTorch tensors: linear chains (CRF, HMM, CTC), associative scans, sequence alignment.
 
-Each is a few lines on `einsum`, and on the recursion of chains (chains.py), which is one launch on a GPU. All are
-differentiable where their semirings are; float16 and bfloat16 are computed and returned in float32.
+Built on `einsum` and the chain recursion (chains.py), one launch on a GPU. Differentiable where their semirings are;
+float16 and bfloat16 give float32.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .sums import einsum
 
 
 def associative_scan(A: Tensor, semiring: str | Semiring = "log_plus", *, reverse: bool = False) -> Tensor:
-    """A₁, A₁ ⊗ A₂, A₁ ⊗ A₂ ⊗ A₃, …: all products of a sequence's first matrices, in log₂ T rounds.
+    """A₁, A₁ ⊗ A₂, A₁ ⊗ A₂ ⊗ A₃, …: prefix products of a sequence of matrices, in log₂ T rounds.
 
     Parameters
     ----------
     A : tensor, shape (…, T, n, n)
     semiring : str or Semiring
     reverse : bool
-        Products of the last matrices instead: …, A_{T−1} ⊗ A_T, A_T.
+        Suffix products instead: …, A_{T−1} ⊗ A_T, A_T.
 
     Returns
     -------
@@ -34,19 +34,17 @@ def associative_scan(A: Tensor, semiring: str | Semiring = "log_plus", *, revers
 
     Raises
     ------
-    ShapeError
-        If matrices are not square.
-    DTypeError, DomainError, DeviceError, MemoryNeeded
-        As `semiring.matmul`.
+    ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `semiring.matmul`; ShapeError if matrices are not square.
 
     See Also
     --------
-    log_partition : Where only a vector goes along the sequence, by far less work.
+    log_partition : For a vector along the sequence, with far less work.
     semiring.einsum : Products of different matrices.
 
     Notes
     -----
-    At most 2 T products of n³ pairs, all of a round in one call (Blelloch 1990).
+    At most 2 T products of n³ pairs, one call a round (Blelloch 1990).
 
     Examples
     --------
@@ -82,14 +80,14 @@ def log_partition(
 ) -> Tensor:
     """log Σ exp(score) over all paths of a linear-chain model: a CRF's partition function, an HMM's likelihood.
 
-    A path's score is the sum of `unary[b, t, y_t]`, of `transitions[y_{t−1}, y_t]`, and of `final[y]` at its end.
+    The score of a path is the sum of `unary[b, t, y_t]`, `transitions[y_{t−1}, y_t]`, and `final[y]` at its end.
 
     Parameters
     ----------
     unary : tensor, shape (B, T, S)
-        Emission scores, start scores among those of the first step.
+        Emission scores; those of the first step include start scores.
     transitions : tensor, shape (S, S), (B, S, S) or (B, T − 1, S, S)
-        From state to state; −inf where there is no way.
+        From state to state; −inf if forbidden.
     final : tensor, shape (S,) or (B, S), optional
     lengths : integer tensor, shape (B,), optional
         Steps of each sequence, at least 1; T by default.
@@ -97,7 +95,7 @@ def log_partition(
     Returns
     -------
     tensor, shape (B,)
-        −inf where there is no path. Its gradients are marginals: by `unary` of states, by `transitions` of pairs.
+        −inf where there is no path. Gradients are marginals: by `unary` of states, by `transitions` of pairs.
 
     Raises
     ------
@@ -106,14 +104,13 @@ def log_partition(
 
     See Also
     --------
-    marginals : The gradient by `unary`.
-    viterbi : The best path.
+    marginals, viterbi : Gradient by `unary`; the best path.
     hmm_scores : `unary` of a hidden Markov model.
 
     Notes
     -----
-    B T S² pairs, forwards and backwards; numbers of each step are kept less their greatest, so that float32 loses
-    nothing over thousands of steps. Second derivatives are computed step by step.
+    B T S² pairs, forward and backward. Each step is normalised by its maximum, so float32 keeps its precision over
+    thousands of steps. Second derivatives run step by step.
 
     Examples
     --------
@@ -132,18 +129,18 @@ def log_partition(
 def marginals(
     unary: Tensor, transitions: Tensor, *, final: Tensor | None = None, lengths: Tensor | None = None
 ) -> Tensor:
-    """P(y_t = s): how probable each state is at each step, in a linear-chain model.
+    """P(y_t = s): probability of each state at each step of a linear-chain model.
 
     Parameters
     ----------
     unary, transitions, final, lengths
-        As for `log_partition`.
+        As in `log_partition`.
 
     Returns
     -------
     tensor, shape (B, T, S)
-        Each row sums to 1; beyond a sequence's end, and where there is no path, zeros. Differentiable where `unary` or
-        `transitions` require gradients.
+        Rows sum to 1; zeros beyond a sequence's end and where there is no path. Differentiable by `unary` and
+        `transitions`.
 
     Raises
     ------
@@ -152,11 +149,11 @@ def marginals(
 
     See Also
     --------
-    log_partition : Whose gradient this is.
+    log_partition : Its gradient is this.
 
     Notes
     -----
-    As `log_partition`, forwards and backwards.
+    Cost of `log_partition`, forward and backward.
 
     Examples
     --------
@@ -175,19 +172,19 @@ def marginals(
 def viterbi(
     unary: Tensor, transitions: Tensor, *, final: Tensor | None = None, lengths: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The best path of a linear-chain model, and its score.
+    """Best path of a linear-chain model, and its score.
 
     Parameters
     ----------
     unary, transitions, final, lengths
-        As for `log_partition`.
+        As in `log_partition`.
 
     Returns
     -------
     scores : tensor, shape (B,)
-        With a gradient: along the path. −inf where there is no path.
+        −inf where there is no path. Differentiable, along the path.
     paths : int64 tensor, shape (B, T)
-        The states; −1 beyond a sequence's end. Of several best ones that with the lowest last state, and so back.
+        States; −1 beyond a sequence's end. Ties go to the lowest last state, and so backwards.
 
     Raises
     ------
@@ -196,11 +193,11 @@ def viterbi(
 
     See Also
     --------
-    log_partition : All paths together.
+    log_partition : Sum over all paths.
 
     Notes
     -----
-    B T S² pairs over (max, +), with the sums in the order of the steps; then B T S backwards.
+    B T S² pairs over (max, +), sums in the order of steps; then B T S for backtracking.
 
     Examples
     --------
@@ -229,7 +226,7 @@ def viterbi(
 
 
 def hmm_scores(observations: Tensor, initial: Tensor, emissions: Tensor) -> Tensor:
-    """`unary` of a hidden Markov model for `log_partition`, `marginals` and `viterbi`; its transitions are theirs.
+    """`unary` of a hidden Markov model for `log_partition`, `marginals` and `viterbi`; `transitions` are log P(s′ | s).
 
     Parameters
     ----------
@@ -250,7 +247,7 @@ def hmm_scores(observations: Tensor, initial: Tensor, emissions: Tensor) -> Tens
 
     See Also
     --------
-    log_partition : Of these, the log-likelihood.
+    log_partition : The log-likelihood.
 
     Notes
     -----
@@ -272,23 +269,22 @@ def hmm_scores(observations: Tensor, initial: Tensor, emissions: Tensor) -> Tens
 def ctc_scores(log_probs: Tensor, targets: Tensor, target_lengths: Tensor, *, blank: int = 0) -> dict[str, Tensor]:
     """Connectionist temporal classification as a linear chain: `log_partition(**ctc_scores(…))` is −CTC loss.
 
-    Its states are blank, first label, blank, second label, …, blank (Graves et al. 2006); `viterbi` of the same is the
-    best alignment, where state 2 k + 1 is label k and even states are blanks.
+    States are blank, first label, blank, second label, …, blank (Graves et al. 2006); `viterbi` gives the best
+    alignment, in which state 2 k + 1 is label k and even states are blanks.
 
     Parameters
     ----------
     log_probs : tensor, shape (B, T, C)
-        Mind the order: `torch.nn.CTCLoss` has (T, B, C).
+        Not in the order (T, B, C) of `torch.nn.CTCLoss`.
     targets : int64 tensor, shape (B, L)
-        Labels, none of them the blank; what is beyond a target's length does not matter.
+        Labels other than the blank; entries beyond a target's length are ignored.
     target_lengths : int64 tensor, shape (B,)
     blank : int
 
     Returns
     -------
     dict
-        `unary`, `transitions` and `final`, for `log_partition`, `marginals` and `viterbi`; `lengths` is for the caller
-        to add.
+        `unary`, `transitions` and `final` for `log_partition`, `marginals` and `viterbi`; add `lengths` if needed.
 
     Raises
     ------
@@ -297,8 +293,8 @@ def ctc_scores(log_probs: Tensor, targets: Tensor, target_lengths: Tensor, *, bl
 
     See Also
     --------
-    viterbi : The best alignment.
-    torch.nn.functional.ctc_loss : The same sum alone.
+    viterbi : Best alignment.
+    torch.nn.functional.ctc_loss : The loss alone.
 
     Notes
     -----
@@ -333,16 +329,16 @@ def ctc_scores(log_probs: Tensor, targets: Tensor, target_lengths: Tensor, *, bl
 def dtw(
     costs: Tensor, *, lengths: tuple[Tensor, Tensor] | None = None, semiring: str | Semiring = "min_plus"
 ) -> Tensor:
-    """Dynamic time warping: the least sum of costs along a path from (0, 0) to (m − 1, n − 1) by steps →, ↓ and ↘.
+    """Dynamic time warping: least sum of costs along a path from (0, 0) to (m − 1, n − 1) by steps →, ↓ and ↘.
 
     Parameters
     ----------
     costs : tensor, shape (B, m, n)
-        Of matching step i of one sequence and step j of the other; inf where that must not be.
+        Cost of matching step i of one sequence to step j of the other; inf if forbidden.
     lengths : pair of integer tensors, shape (B,), optional
-        Of the sequences, at least 1.
+        Lengths of the sequences, at least 1.
     semiring : str or Semiring
-        (min, +); of −costs / temperature over "log_plus", soft DTW (Cuturi and Blondel 2017).
+        (min, +); "log_plus" with −costs / temperature is soft DTW (Cuturi and Blondel 2017).
 
     Returns
     -------
@@ -351,15 +347,15 @@ def dtw(
     Raises
     ------
     ShapeError
-        If costs have not three axes, or an empty one.
+        If costs are not 3-D, or m or n is 0.
 
     See Also
     --------
-    edit_distance : With gaps that cost 1.
+    edit_distance : Gaps of cost 1.
 
     Notes
     -----
-    m + n steps, a diagonal of all cells that wait for no other at a time.
+    m + n steps, one antidiagonal each.
 
     Examples
     --------
@@ -379,7 +375,7 @@ def dtw(
 def edit_distance(
     a: Tensor, b: Tensor, *, lengths: tuple[Tensor, Tensor] | None = None, substitution: float = 1.0
 ) -> Tensor:
-    """Levenshtein distances: how many insertions, deletions and substitutions make b of a, sequence by sequence.
+    """Levenshtein distance of each pair of sequences: insertions, deletions and substitutions.
 
     Parameters
     ----------
@@ -387,7 +383,7 @@ def edit_distance(
     b : integer tensor, shape (B, n)
     lengths : pair of integer tensors, shape (B,), optional
     substitution : float
-        What one costs; 2 for none that pays.
+        Cost of a substitution; from 2 on they never pay.
 
     Returns
     -------
@@ -400,11 +396,11 @@ def edit_distance(
 
     See Also
     --------
-    dtw : With costs of each pair.
+    dtw : Costs by pair.
 
     Notes
     -----
-    m + n steps, a diagonal at a time (Wagner and Fischer 1974).
+    m + n steps, one antidiagonal each (Wagner and Fischer 1974).
 
     Examples
     --------
@@ -422,9 +418,9 @@ def edit_distance(
 
 
 def _wavefront(both: Tensor, down: Tensor, right: Tensor, ends: Any, s: Semiring) -> Tensor:
-    """D at the ends, where D[0, 0] is one and D[i, j] is ⊕ of what comes from (i−1, j−1), (i−1, j) and (i, j−1).
+    """D at `ends` by antidiagonals: D[0, 0] = 1, D[i, j] = ⊕ over the predecessors (i−1, j−1), (i−1, j), (i, j−1).
 
-    All are (B, m + 1, n + 1): what the step into (i, j) is multiplied by.
+    both, down, right (B, m + 1, n + 1): factor of each of these steps into (i, j).
     """
     library = Tensors(s, "one", None)
     count, m, n = both.shape
@@ -446,12 +442,7 @@ def _wavefront(both: Tensor, down: Tensor, right: Tensor, ends: Any, s: Semiring
 
 
 def _checked(unary: Tensor, transitions: Tensor, lengths: Any, where: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Scores of one dtype, and the last step of each sequence.
-
-    Raises
-    ------
-    ShapeError, DTypeError
-    """
+    """Scores in one dtype, and the last step of each sequence; ShapeError, DTypeError."""
     halves = (torch.float16, torch.bfloat16)
     unary, transitions = (X.float() if X.dtype in halves else X for X in (unary, transitions))
     count, steps, states = unary.shape if unary.ndim == 3 else (0, 0, 0)

@@ -1,9 +1,8 @@
-"""Files that will be executed, such as compiled kernels: read and written only where nobody else could have written.
+"""Executable files, such as compiled kernels: read and written only where no other user could have written.
 
-On POSIX, a file and its directory must belong to this user or to root, and neither a group nor others may write to
-them. The private group of their owner, which is called as the user and has no other member, is no group here: a umask
-of 002, the default of Debian and Fedora, lets it write. What is checked is what was opened, not a name that may lead
-elsewhere a moment later. Windows keeps users' folders apart by itself.
+On POSIX, a file and its directory must belong to this user or to root, and not be writable by group or others. The
+owner's private group (same name, no other member) is exempt: umask 002, the default of Debian and Fedora, makes it
+writable. The opened descriptor is checked, not a name that may be redirected. Windows separates users' folders itself.
 """
 
 from __future__ import annotations
@@ -18,19 +17,11 @@ from uuid import uuid4
 
 
 class OthersCouldWriteError(PermissionError):
-    """A file or a directory is not read, nor written to, as others than this user could have written it."""
+    """Refusal of a file or directory that other users could have written."""
 
 
 def read(path: Path) -> bytes:
-    """The content of a file that nobody else could have written.
-
-    Raises
-    ------
-    OthersCouldWriteError
-        If another user could: it, or its directory.
-    OSError
-        If it cannot be read; a symbolic link cannot.
-    """
+    """Content of a file that no other user could have written, nor its directory; else OthersCouldWriteError."""
     with own(path.parent) as directory:
         descriptor = _open(path, os.O_RDONLY, directory)
         with open(descriptor, "rb") as file:
@@ -39,15 +30,7 @@ def read(path: Path) -> bytes:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Make a file that nobody else may write, in a directory like that, made if missing; complete or not at all.
-
-    Raises
-    ------
-    OthersCouldWriteError
-        If others may write to its directory.
-    OSError
-        If it cannot be written.
-    """
+    """Atomically write a private file in a private directory, made if missing; OthersCouldWriteError, OSError."""
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{uuid4().hex}")
     with own(path.parent) as directory:
@@ -65,12 +48,7 @@ def write(path: Path, data: bytes) -> None:
 
 @contextmanager
 def own(path: Path) -> Iterator[int | None]:
-    """The descriptor of a directory to which nobody else may write; None on Windows.
-
-    Raises
-    ------
-    OthersCouldWriteError
-    """
+    """Descriptor of a directory that no one else may write to, else OthersCouldWriteError; None on Windows."""
     if sys.platform == "win32":
         yield None
         return
@@ -83,19 +61,14 @@ def own(path: Path) -> Iterator[int | None]:
 
 
 def _open(path: Path, flags: int, directory: int | None) -> int:
-    """A file's descriptor; a link is not followed, as whoever could have set it may write what it leads to."""
+    """Open without following links: whoever set a link may be able to write its target."""
     if directory is None:
         return os.open(path, flags | getattr(os, "O_BINARY", 0))
     return os.open(path.name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=directory)
 
 
 def _require_own(found: os.stat_result, path: Path) -> None:
-    """Refuse what others than this user and root could have written.
-
-    Raises
-    ------
-    OthersCouldWriteError
-    """
+    """OthersCouldWriteError if users other than this one and root could have written it."""
     if sys.platform == "win32":
         return
     mode = stat.S_IMODE(found.st_mode)
@@ -109,7 +82,7 @@ def _require_own(found: os.stat_result, path: Path) -> None:
 
 
 def _private(gid: int, uid: int) -> bool:
-    """Whether a group is the private one of a user."""
+    """Whether a group is a user's private one."""
     import grp
     import pwd
 

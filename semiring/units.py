@@ -1,19 +1,19 @@
-"""Of what unit lengths are whole multiples, so that sums of them are exact."""
+"""Common unit of lengths, so that their sums are exact integers."""
 
 from __future__ import annotations
 
 import numpy as np
 
-#: Lengths of which the greatest common divisor is found first: mostly it is 1.
+#: Number of lengths whose gcd is tried first: it is usually 1.
 CHECKED = 1000
 
 
 def exact(
     lengths: np.ndarray, n: int, bits: int = 53, longest: float | None = None, *, whole: bool = False
 ) -> np.ndarray | None:
-    """Lengths in a unit in which those of all walks that elimination meets are integers of so many bits; else None.
+    """Lengths as integer multiples of a unit, such that all sums during an elimination fit `bits` bits; else None.
 
-    `longest` and `whole`, that all are integers, where they are known.
+    longest: greatest |length|, whole: all are integers; if known.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The verbs in which schedules are written, one line each: the pairs that a call computes, the entries that it touches.
+"""Verbs of schedules, one line each, with the pairs that a call computes and the entries that it touches.
 
 A new verb is a line here and a method of `semiring.backend.Backend`, with a default body or one a backend. Progress,
-clocks and traffic (semiring/observed.py) read this table and know nothing else of a verb.
+clocks and traffic (semiring/observed.py) use only this table.
 """
 
 from __future__ import annotations
@@ -15,18 +15,10 @@ from .types import Array
 
 @dataclass(frozen=True)
 class Verb:
-    """One verb on tiles.
+    """Verb on tiles.
 
-    Parameters
-    ----------
-    name : str
-        The method of `Backend`.
-    phase : str
-        Under which comparisons add its time up: "pivot", "panels", "products" or "steps".
-    pairs : callable
-        `pairs(*operands)`: how often a call does one ⊕ with one ⊗.
-    entries : callable
-        `entries(*operands)`: how many entries a call reads and writes if it touches each operand once.
+    name: method of `Backend`; phase: "pivot", "panels", "products", "steps", "copies" or "routes", for sums of times;
+    pairs(*operands): number of ⊕ with ⊗; entries(*operands): entries read and written if each operand is touched once.
     """
 
     name: str
@@ -74,7 +66,7 @@ VERBS = {
         Verb("right_mul", "panels", lambda C, D: len(D) * _area(C), lambda C, D: _area(D) + 2 * _area(C)),
         # R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D
         Verb("eliminate", "products", _eliminate_pairs, _eliminate_entries),
-        # The same where R is Cᵀ, and the pairs that stand for others count as these do
+        # `eliminate` of symmetric matrices, R = Cᵀ; mirrored pairs are counted, too
         Verb("eliminate_mirrored", "products", _eliminate_pairs, _eliminate_entries),
         # D ← D*
         Verb("closure", "pivot", lambda D: len(D) ** 3, lambda D: 2 * _area(D)),

@@ -1,4 +1,4 @@
-"""(C, K) ← A ⊗ B and the smallest k that attains each entry, on NumPy's or CuPy's arrays."""
+"""(C, K) ← A ⊗ B with the smallest k that attains each entry, on NumPy or CuPy arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .shifting import shift_of
 from .survey import Survey, fast, surveys
 from .types import Array, DType
 
-#: The dtype of K, as that of predecessors; and that of lengths with a k in their lowest bits.
+#: Dtype of K, as of predecessors; and of keys, lengths with k in their lowest bits.
 INDEX, KEY = np.dtype(np.int32), np.dtype(np.int32)
 
 
@@ -34,7 +34,7 @@ def multiplied(
     device: str | None = None,
     threads: int | None = None,
 ) -> tuple[Any, Any]:
-    """`matmul(…, witness=True)` of NumPy's or CuPy's arrays: each in `out` where that has one, else in new memory."""
+    """`matmul(…, witness=True)` of NumPy or CuPy arrays, each result into `out` or new memory."""
     require_selection(s, where="matmul: witness=True")
     shape = product_shape(A, B)
     A, B = common((A, B), s, dtype, where="matmul")
@@ -57,8 +57,7 @@ def multiplied(
 
 
 def _product(A: Any, B: Any, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None) -> tuple[Any, Any]:
-    """Both on their device, in new memory."""
-    if s.boolean:  # as numbers, of which −∞ is False
+    if s.boolean:  # as numbers with −∞ for False
         numbers, absent = [X.astype(np.int16) for X in (A, B)], np.int16(np.iinfo(np.int16).min)
         left, right = (X + (np.int16(1) - X) * absent for X in numbers)
         C, K = _product(left, right, shape, max_min, device, threads)
@@ -80,9 +79,9 @@ def _product(A: Any, B: Any, shape: tuple[int, ...], s: Semiring, device: str, t
 
 
 def _by_keys(C: Any, K: Any, A: Any, B: Any, s: Semiring, looks: list[Survey]) -> bool:
-    """C and K by one product of keys, on a GPU: lengths of integers with k in their lowest bits; False if none fit.
+    """C and K by one int32 product of keys on a GPU: length · 2^b + k; False if keys do not fit.
 
-    The least key has the least sum and, of those, the smallest k; and int32 is multiplied as fast as can be.
+    The least key has the least sum and, among those, the smallest k.
     """
     factor = 1 << max(0, len(B) - 1).bit_length()
     infinity = np.iinfo(KEY).max // factor

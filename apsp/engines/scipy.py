@@ -181,9 +181,9 @@ def nearest(
 
     Notes
     -----
-    SciPy's source of a vertex is any of several as near. The first is found along tight arcs, one pass over all arcs for
-    each arc of a way along which sources tie. None after `PASSES`, for distances that `dtype` does not hold, and for
-    float32, in which more of them are equal.
+    SciPy's source of a vertex is any of several as near. The first is found along tight arcs, by a pass over all
+    arcs for each arc of a path along which sources tie. None after `PASSES`, where `dtype` does not hold a distance,
+    and for float32, in which more distances are equal.
     """
     from scipy.sparse import csgraph
 

@@ -1,6 +1,6 @@
-"""Sparse matrices over a semiring, in compressed rows: what is absent is its zero, what is stored counts.
+"""Sparse matrices over a semiring in CSR form: absent entries are its zero, stored ones count whatever their value.
 
-matrix     SciPy's and CuPy's matrices taken in, and given back in kind
+matrix     conversion from and to SciPy's and CuPy's matrices
 products   sparse by sparse, sparse by dense, with masks; powers
 parts      sums of two matrices, transposition, reductions
 """

@@ -1,4 +1,4 @@
-"""`einsum` where operands are sparse: products of matrices and vectors, transpositions, sums of rows and columns."""
+"""`einsum` with sparse operands: products of matrices and vectors, transpositions, sums of rows and columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .products import multiplied
 
 
 class Operand:
-    """A sparse matrix with what a contraction asks of an array."""
+    """Sparse matrix with the array interface of contractions."""
 
     ndim = 2
 
@@ -31,12 +31,7 @@ class Operand:
         self.matrix, self.shape = matrix, tuple(matrix.shape)
 
     def reshape(self, *shape: Any) -> Operand:
-        """The matrix itself, which has no other shape.
-
-        Raises
-        ------
-        ShapeError
-        """
+        """Return self; ShapeError for any other shape."""
         sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         if tuple(sizes) != self.shape:
             raise _refuse(f"one of shape {self.shape} where {tuple(sizes)} is needed")
@@ -44,42 +39,24 @@ class Operand:
 
 
 class Mixed(Arrays):
-    """`Arrays`, some of which are sparse matrices.
-
-    Parameters
-    ----------
-    semiring, threads
-        As of `Arrays`.
-    dtype : dtype
-        In which all products are computed.
-    device : str, optional
-        Where; by default where the operands are.
-    """
+    """`Arrays` some of which are sparse; products are computed in `dtype` on `device`."""
 
     def __init__(self, semiring: Semiring, threads: int | None, dtype: DType, device: str | None) -> None:
         super().__init__(semiring, threads)
         self.dtype, self.device = dtype, device
 
     def permuted(self, X: Any, axes: Sequence[int]) -> Any:
-        """The axes in another order."""
         if not isinstance(X, Operand):
             return super().permuted(X, axes)
         return X if tuple(axes) == (0, 1) else Operand(transpose(X.matrix))
 
     def diagonal(self, X: Any, i: int, j: int) -> Any:
-        """The diagonal of a dense array.
-
-        Raises
-        ------
-        ShapeError
-            If X is sparse.
-        """
+        """Diagonal of a dense array; ShapeError for a sparse one."""
         if isinstance(X, Operand):
             raise _refuse("a diagonal")
         return super().diagonal(X, i, j)
 
     def product(self, X: Any, Y: Any) -> Any:
-        """X ⊗ Y: sparse where both are."""
         if X.ndim != 2 or Y.ndim != 2:
             if isinstance(X, Operand) or isinstance(Y, Operand):
                 raise _refuse("a batch of products")
@@ -92,19 +69,12 @@ class Mixed(Arrays):
         return Operand(found) if is_sparse(found) else found
 
     def times(self, X: Any, Y: Any) -> Any:
-        """x ⊗ y of each two entries of dense arrays.
-
-        Raises
-        ------
-        ShapeError
-            If one is sparse.
-        """
+        """x ⊗ y of dense arrays, elementwise; ShapeError for sparse ones."""
         if isinstance(X, Operand) or isinstance(Y, Operand):
             raise _refuse("entries multiplied one by one")
         return super().times(X, Y)
 
     def total(self, X: Any, axes: Sequence[int]) -> Any:
-        """⊕ along axes; dense."""
         if not isinstance(X, Operand):
             return super().total(X, axes)
         first = reduce(X.matrix, max(axes), self.semiring, dtype=self.dtype, threads=self.threads)
@@ -122,12 +92,9 @@ def evaluated(
     device: str | None,
     threads: int | None,
 ) -> Any:
-    """`einsum` of operands of which some are sparse: sparse where the result is a product of two sparse matrices.
+    """`einsum` with sparse operands; sparse where the result is a product of two sparse matrices.
 
-    Raises
-    ------
-    ShapeError
-        If it asks for more than products, transpositions and sums of sparse matrices, or `out` is passed.
+    Raises ShapeError for anything but products, transpositions and sums of sparse matrices, or if `out` is passed.
     """
     if out is not None:
         raise ShapeError("einsum: out must be left out where operands are sparse, got one. Use matmul with out=.")
@@ -153,14 +120,14 @@ def evaluated(
 
 
 def _stored(X: Any, s: Semiring, dtype: DType) -> Any:
-    """The entries of a sparse matrix, in the dtype to compute in."""
+    """Stored entries in the dtype to compute in."""
     rows = X.format in ("csr", "csc") and len(X.indptr)
     data = X.data[: int(X.indptr[-1])] if rows else take_in_sparse(X, where="einsum").data
     return conform(data, s, dtype, where="einsum: the entries of a sparse matrix")
 
 
 def _with(X: Any, s: Semiring, wide: np.dtype, own: np.dtype) -> Any:
-    """A sparse matrix in a wider dtype."""
+    """Copy of a sparse matrix in a wider dtype."""
     X = X.copy()
     X.data = widened(conform(X.data, s, own, where="einsum: the entries of a sparse matrix"), wide, s)
     return X

@@ -1,4 +1,4 @@
-"""`CSR`: a sparse matrix of SciPy's or CuPy's in compressed rows, its entries in the order in which they came."""
+"""`CSR`: a sparse matrix of SciPy or CuPy in compressed rows, entries in their original order."""
 
 from __future__ import annotations
 
@@ -18,30 +18,20 @@ from ..signals import load
 from ..survey import survey
 from ..types import Array, DType
 
-#: Formats that are taken, all entries of which are stored.
+#: Accepted formats: those in which every entry is stored.
 FORMATS = ("csr", "csc", "coo", "bsr")
 
 
 def is_sparse(source: Any) -> bool:
-    """Whether this is a sparse matrix or array of SciPy's or CuPy's."""
     return hasattr(source, "tocsr") and hasattr(source, "format")
 
 
 @dataclass(frozen=True)
 class CSR:
-    """Entries row by row; a position may occur several times, which means their sum ⊕.
+    """Entries row by row; duplicates mean their sum ⊕.
 
-    Attributes
-    ----------
-    shape : (m, n)
-    starts : int64 array (m + 1,)
-        Where each row begins.
-    indices : int32 or int64 array
-        The column of each entry; 32 bits wherever n allows it.
-    data : array
-        The entries; arrays are NumPy's or CuPy's, contiguous and of native byte order.
-    source : object
-        The matrix that came, in whose kind results go back.
+    starts (m + 1,) int64; indices int32 wherever n allows, else int64; data; all contiguous, native byte order, on one
+    device. `source`: the original matrix, whose kind results take.
     """
 
     shape: tuple[int, int]
@@ -55,18 +45,12 @@ class CSR:
         return not isinstance(self.data, np.ndarray)
 
     def conformed(self, s: Semiring, dtype: DType, *, where: str) -> CSR:
-        """With entries in a dtype of the semiring, all of which belong to it.
-
-        Raises
-        ------
-        DTypeError, DomainError
-        """
+        """Convert entries to a dtype of the semiring and check them (DTypeError, DomainError)."""
         data = conform(self.data, s, dtype, where=f"{where}: the entries of a sparse matrix")
         survey(data, s, where=f"{where}: the stored entries of a sparse matrix")
         return replace(self, data=module(data).ascontiguousarray(data))
 
     def sent(self, device: str) -> CSR:
-        """On a device."""
         if self.on_gpu == (device == "cuda"):
             return self
         if device == "cuda":
@@ -76,7 +60,7 @@ class CSR:
         return replace(self, starts=self.starts.get(), indices=self.indices.get(), data=self.data.get())
 
     def pattern(self) -> CSR:
-        """As a mask: entries that are False are none, all others are."""
+        """Interpretation as a mask: drop entries that are False."""
         if self.data.dtype.kind != "b" or bool(self.data.all()):
             return self
         xp = module(self.data)
@@ -85,7 +69,7 @@ class CSR:
         return replace(self, starts=kept[self.starts], indices=self.indices[self.data], data=self.data[self.data])
 
     def rows(self) -> Any:
-        """The row of each entry."""
+        """Row of each entry."""
         xp, m = module(self.data), self.shape[0]
         if xp is np:
             return np.repeat(np.arange(m, dtype=index_dtype(m)), np.diff(self.starts))
@@ -93,7 +77,7 @@ class CSR:
         return (xp.searchsorted(self.starts, places, side="right") - 1).astype(index_dtype(m))
 
     def take(self, rows: Array) -> CSR:
-        """Those of its rows, in that order."""
+        """Given rows, in that order."""
         xp = module(self.data)
         lengths = (self.starts[1:] - self.starts[:-1])[rows]
         starts = xp.zeros(len(rows) + 1, xp.int64)
@@ -103,7 +87,7 @@ class CSR:
         return replace(chosen, indices=self.indices[places], data=self.data[places])
 
     def dense(self, s: Semiring, *, where: str) -> Any:
-        """As an array; no position may occur twice."""
+        """Dense array; entries must be free of duplicates."""
         xp, (m, n) = module(self.data), self.shape
         size = m * n * self.data.dtype.itemsize
         memory.require(size, "cuda" if self.on_gpu else "cpu", where=where, hint="Use a smaller dtype.")
@@ -112,7 +96,7 @@ class CSR:
         return array
 
     def transposed(self) -> CSR:
-        """Aᵀ, its rows sorted."""
+        """Aᵀ, rows sorted."""
         m, n = self.shape
         device = "cuda" if self.on_gpu else "cpu"
         memory.require(
@@ -122,14 +106,14 @@ class CSR:
         return replace(self, shape=(n, m), starts=starts, indices=self.rows()[order], data=self.data[order])
 
     def give_back(self, *, where: str) -> Any:
-        """SciPy's or CuPy's matrix in the kind of what came: csr, an array for an array and a matrix for a matrix."""
+        """Export as csr in the library and kind (array or matrix) of `source`."""
         kind, starts = _family(self.source), self.starts
         if len(self.indices) <= np.iinfo(self.indices.dtype).max:
             starts = starts.astype(self.indices.dtype)
         try:
             if not self.on_gpu:
                 return kind((self.data, self.indices, starts), shape=self.shape)
-            made = kind(self.shape, dtype=self.data.dtype)  # of arrays CuPy would wait to look at them again
+            made = kind(self.shape, dtype=self.data.dtype)  # CuPy's constructor from arrays synchronises to check them
             made.data, made.indices, made.indptr = self.data, self.indices.astype(starts.dtype, copy=False), starts
         except ValueError as error:
             raise DTypeError(f"{where}: {kind.__module__} must hold {self.data.dtype}, got {error}.") from error
@@ -137,7 +121,7 @@ class CSR:
 
 
 def stacked(A: CSR, B: CSR) -> CSR:
-    """[A; B], of two on one device; of which nobody knows whether positions are distinct."""
+    """[A; B] on one device; may have duplicates."""
     xp = module(A.data)
     return CSR(
         (A.shape[0] + B.shape[0], A.shape[1]),
@@ -149,12 +133,12 @@ def stacked(A: CSR, B: CSR) -> CSR:
 
 
 def arranged(keys: Array, count: int, device: str) -> tuple[Any, Any]:
-    """Where each of `count` keys begins in their stable order, and that order."""
+    """Counting sort: start of each of `count` keys, and the stable order."""
     return load(f"semiring.{device}.csr.backend").arranged(keys, count)
 
 
 def _family(source: Any) -> Any:
-    """The class of csr that goes with a sparse matrix or array."""
+    """csr class matching a sparse matrix or array."""
     if type(source).__module__.partition(".")[0] == "cupyx":
         from cupyx.scipy import sparse
 
@@ -165,14 +149,10 @@ def _family(source: Any) -> Any:
 
 
 def take_in(source: Any, *, where: str) -> CSR:
-    """A sparse matrix as `CSR`: all of its indices checked, nothing summed, nothing copied that need not be.
+    """`CSR` of a sparse matrix: indices checked, duplicates kept, no needless copy.
 
-    Raises
-    ------
-    DTypeError
-        For a format of which it is not known which entries are stored, and entries that are no real numbers.
-    ShapeError
-        If it is no matrix, its indices contradict each other, or blocks of it hold zeros.
+    Raises DTypeError for formats with implicit zeros and for entries that are not real; ShapeError for other
+    dimensions, inconsistent indices, or padded blocks.
     """
     if source.format not in FORMATS:
         raise DTypeError(
@@ -205,19 +185,14 @@ def take_in(source: Any, *, where: str) -> CSR:
 
 
 def _native(array: Array) -> Any:
-    """Contiguous, in native byte order, and to be written as far as a compiler knows."""
+    """Contiguous, native byte order, writeable."""
     xp = module(array)
     array = xp.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     return array if xp is not np or array.flags.writeable else array.copy()
 
 
 def checked_ends(indices: Array, size: int, where: str) -> Any:
-    """Indices of a list of entries, none of which is out of bounds.
-
-    Raises
-    ------
-    ShapeError
-    """
+    """Indices below `size`, else ShapeError."""
     indices = _native(indices)
     if len(indices) and _largest(indices) >= size:
         raise ShapeError(f"{where}: the indices of a sparse matrix must be from 0 to {size - 1}, got others.")
@@ -225,12 +200,12 @@ def checked_ends(indices: Array, size: int, where: str) -> Any:
 
 
 def _largest(indices: Any) -> int:
-    """The largest of some indices as unsigned numbers, as which negative ones are larger than all others."""
+    """Largest index as unsigned: negative ones exceed all others."""
     return int(indices.view(f"u{indices.itemsize}").max())
 
 
 def _inspected(starts: Any, indices: Any) -> tuple[int, bool, int]:
-    """How many entries rows have, whether rows are in order from 0 on, and the largest index of the entries."""
+    """(number of entries, whether starts ascend from 0, largest index)."""
     if not isinstance(starts, np.ndarray):
         found: tuple[int, bool, int] = load("semiring.cuda.csr.backend").inspected(starts, indices)
         return found
@@ -240,12 +215,7 @@ def _inspected(starts: Any, indices: Any) -> tuple[int, bool, int]:
 
 
 def _checked(starts: Any, indices: Any, rows: int, columns: int, entries: int, where: str) -> int:
-    """How many entries there are, of indices that do not contradict each other; no kernel looks at that again.
-
-    Raises
-    ------
-    ShapeError
-    """
+    """Number of entries; ShapeError for inconsistent indices. Kernels do no further checks."""
     used, wrong = 0, len(starts) != rows + 1
     if not wrong:
         used, ordered, largest = _inspected(starts, indices)
@@ -259,7 +229,7 @@ def _checked(starts: Any, indices: Any, rows: int, columns: int, entries: int, w
 
 
 def common_dtype(s: Semiring, dtype: DType, *operands: Any, where: str) -> DType:
-    """The dtype to compute in: the one requested, else the operands' common one as the semiring resolves it."""
+    """Dtype to compute in: requested, else the operands' common one as the semiring resolves it."""
     if s.dtypes == ("bool",):
         return dtype
     if dtype is None:

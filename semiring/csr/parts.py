@@ -1,4 +1,4 @@
-"""`add`, `transpose` and `reduce`: sums of sparse matrices entry by entry, and of rows and columns."""
+"""`add`, `transpose` and `reduce` of sparse matrices."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def add(
     device: str | None = None,
     threads: int | None = None,
 ) -> Any:
-    """A ⊕ B of sparse matrices, entry by entry: where one of them has no entry, that of the other.
+    """A ⊕ B of sparse matrices, entrywise; an entry that only one of them stores is copied.
 
     Parameters
     ----------
     A, B : sparse matrix, shape (m, n)
-        SciPy's or CuPy's, in csr, csc, coo or bsr. Entries of one position are summed by ⊕.
+        SciPy or CuPy, in csr, csc, coo or bsr. Duplicates are summed by ⊕.
     semiring : str or Semiring
     dtype, device, threads
         As in `matmul`.
@@ -47,23 +47,20 @@ def add(
     Returns
     -------
     csr matrix or array, shape (m, n)
-        In kind of A. An entry is stored wherever A or B stores one; rows are in no order.
+        Of A's kind. An entry is stored wherever A or B stores one; rows are unsorted.
 
     Raises
     ------
-    ShapeError
-        If the shapes differ, or indices contradict each other.
-    DTypeError, DomainError, DeviceError, MemoryNeeded
-        As `matmul`; and if an operand is not sparse.
+    ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`; ShapeError if the shapes differ, DTypeError if an operand is not sparse.
 
     See Also
     --------
-    matmul : Products.
-    reduce : Sums of rows or columns.
+    matmul, reduce : Products; sums of rows or columns.
 
     Notes
     -----
-    O(m + e) time and memory for e entries of both.
+    O(m + e) time and memory for e entries in all.
 
     Examples
     --------
@@ -88,17 +85,17 @@ def add(
 
 
 def transpose(A: Any) -> Any:
-    """Aᵀ of a sparse matrix, in rows again.
+    """Aᵀ of a sparse matrix, as csr.
 
     Parameters
     ----------
     A : sparse matrix, shape (m, n)
-        SciPy's or CuPy's, in csr, csc, coo or bsr.
+        SciPy or CuPy, in csr, csc, coo or bsr.
 
     Returns
     -------
     csr matrix or array, shape (n, m)
-        Of the same entries, also those of one position; rows are sorted.
+        Duplicates are kept; rows are sorted.
 
     Raises
     ------
@@ -107,11 +104,11 @@ def transpose(A: Any) -> Any:
 
     See Also
     --------
-    matmul : Which takes csr, csc, coo and bsr as they are.
+    matmul : Products; takes csr, csc, coo and bsr without transposition.
 
     Notes
     -----
-    O(m + n + e) time and memory for e entries. SciPy's own `A.T` is of the other compressed format, in no time.
+    O(m + n + e) time and memory for e entries. SciPy's `A.T` switches the format instead, in O(1).
 
     Examples
     --------
@@ -135,12 +132,12 @@ def reduce(
     device: str | None = None,
     threads: int | None = None,
 ) -> Any:
-    """The sum ⊕ of the stored entries of each row (axis 1), of each column (axis 0), or of all (None).
+    """Sum ⊕ of the stored entries of each row (axis 1), of each column (axis 0), or of all (None).
 
     Parameters
     ----------
     A : sparse matrix, shape (m, n)
-        SciPy's or CuPy's, in csr, csc, coo or bsr.
+        SciPy or CuPy, in csr, csc, coo or bsr.
     axis : {0, 1, None}
     semiring : str or Semiring
     dtype, device, threads
@@ -149,19 +146,16 @@ def reduce(
     Returns
     -------
     array, shape (m,), (n,) or ()
-        The semiring's zero where there is no entry; where A is.
+        On A's device; the semiring's zero where there is no entry.
 
     Raises
     ------
-    ValueError
-        If there is no such axis.
-    ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
-        As `matmul`.
+    ValueError, ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`; ValueError if the axis is invalid.
 
     See Also
     --------
-    matvec : With weights.
-    add : Of two matrices.
+    matvec, add : Weighted sums; sums of two matrices.
 
     Notes
     -----

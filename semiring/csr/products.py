@@ -1,4 +1,4 @@
-"""C ← A ⊗ B where A, B or both are sparse: shapes, dtypes, masks, accumulation, and where it is computed."""
+"""C ← A ⊗ B with sparse operands: shapes, dtypes, device, masks and accumulation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..types import Array, DType
 from .matrix import CSR, common_dtype, is_sparse, stacked, take_in
 
 _log = logging.getLogger("semiring")
-#: The share of entries from which on a matrix takes less memory, and less time to multiply, as a dense one.
+#: Density from which a dense matrix is smaller and faster to multiply.
 FULL = 0.25
 HINT = "Use a smaller dtype, or multiply in parts."
 
@@ -42,7 +42,7 @@ def multiplied(
     threads: int | None = None,
     where: str = "matmul",
 ) -> Any:
-    """`matmul` where an operand is sparse: sparse where both are, else in kind of the dense one."""
+    """`matmul` with a sparse operand: sparse if both are, else of the dense operand's kind."""
     a = _taken(A, where)
     b = a if B is A else _taken(B, where)
     left, right = _shape(a), _shape(b)
@@ -74,17 +74,17 @@ def multiplied(
 
 
 def product_of(A: CSR, B: CSR, s: Semiring, mask: CSR | None, complement: bool, threads: int | None, where: str) -> CSR:
-    """A ⊗ B of two on one device: at the mask's positions alone, or at all others."""
+    """A ⊗ B on one device, at the mask's positions, or with `complement` at all others."""
     multiply = load(f"semiring.{'cuda' if A.on_gpu else 'cpu'}.csr.backend").multiply
     starts, indices, data = multiply(A, B, s, mask, complement, threads, where)
     return CSR((A.shape[0], B.shape[1]), starts, indices, data, A.source)
 
 
 def added(A: CSR, B: CSR, s: Semiring, threads: int | None, where: str) -> CSR:
-    """A ⊕ B, entry by entry, of two on one device: [I I] ⊗ [A; B], whose sums are those of their entries."""
+    """A ⊕ B = [I I] ⊗ [A; B], on one device."""
     m, xp = A.shape[0], module(A.data)
     entries, size = len(A.indices) + len(B.indices), A.data.dtype.itemsize
-    # All entries one below the other, and the sums; [I I], and what is counted of rows.
+    # Stacked entries and sums; [I I], and the row counts.
     needed = 2 * entries * (size + A.indices.dtype.itemsize) + m * (2 * size + 64)
     memory.require(needed, "cuda" if A.on_gpu else "cpu", where=where, hint=HINT)
     units = xp.full(2 * m, dtypes.one(s, A.data.dtype), A.data.dtype)
@@ -94,7 +94,7 @@ def added(A: CSR, B: CSR, s: Semiring, threads: int | None, where: str) -> CSR:
 
 
 def reduced(A: CSR, s: Semiring, threads: int | None, where: str) -> Any:
-    """The sum ⊕ of each row: A ⊗ 1, where every column's 1 is the same entry."""
+    """Row sums: A ⊗ 1, with one shared entry 1."""
     xp = module(A.data)
     unit = xp.full((1, 1), dtypes.one(s, A.data.dtype), A.data.dtype)
     first = replace(A, indices=xp.zeros(len(A.indices), xp.int32))
@@ -115,7 +115,7 @@ def powered(A: Any, k: int, s: Semiring, dtype: DType, device: str | None, threa
             xp = module(base.data)
             unit = xp.full(n, dtypes.one(s, base.data.dtype), base.data.dtype)
             eye = CSR(base.shape, xp.arange(n + 1, dtype=xp.int64), xp.arange(n, dtype=dtypes.index_dtype(n)), unit, A)
-            # A itself may have several entries of one position; and the result has memory of its own.
+            # A may have duplicates, and the result must not share its memory.
             result, k = product_of(eye, base, s, None, False, threads, "power") if k else eye, 0
         exponent = 1
         while k:
@@ -135,7 +135,7 @@ def powered(A: Any, k: int, s: Semiring, dtype: DType, device: str | None, threa
 
 
 def _power_step(A: Any, B: Any, s: Semiring, threads: int | None, name: str) -> Any:
-    """One product of a power, whose operands are sparse or dense; dense where it fills."""
+    """One product of a power; dense where it fills."""
     if not isinstance(A, CSR) and not isinstance(B, CSR):
         return product.multiplied(A, B, s, threads=threads)
     if not isinstance(A, CSR) or not isinstance(B, CSR):
@@ -164,7 +164,7 @@ def _entries(operand: Any) -> Any:
 
 
 def _conformed(operand: Any, s: Semiring, dtype: DType, device: str, where: str) -> Any:
-    """In the dtype and on the device of the product; what is dense as an array."""
+    """Operand in the product's dtype and device; dense ones as arrays."""
     if isinstance(operand, CSR):
         return operand.conformed(s, dtype, where=where).sent(device)
     array = conform(operand.array, s, dtype, where=where)
@@ -173,7 +173,7 @@ def _conformed(operand: Any, s: Semiring, dtype: DType, device: str, where: str)
 
 
 def _sparse_mask(mask: Any, shape: tuple[int, ...], where: str) -> CSR:
-    """A mask as positions: where a Boolean one is True, or another sparse one has an entry."""
+    """Mask positions: True entries of a Boolean array, or entries of a sparse mask."""
     _require_shape(mask, shape, where)
     if is_sparse(mask):
         return take_in(mask, where=f"{where}: mask").pattern()
@@ -186,7 +186,7 @@ def _sparse_mask(mask: Any, shape: tuple[int, ...], where: str) -> CSR:
 
 
 def _dense_mask(mask: Any, shape: tuple[int, ...], complement: bool, where: str) -> Any:
-    """A mask of a dense product as truth values, on the device that it is on."""
+    """Mask of a dense product as bools, on its own device."""
     _require_shape(mask, shape, where)
     if is_sparse(mask):
         found = take_in(mask, where=f"{where}: mask").pattern()
@@ -217,7 +217,7 @@ def _boolean(mask: Any, where: str) -> Any:
 def _with_dense(
     A: Any, B: Any, s: Semiring, shape: tuple[int, ...], allowed: Any, threads: int | None, where: str
 ) -> Any:
-    """A ⊗ B of which one is an array, of one column or many; the zero where a mask does not allow an entry."""
+    """A ⊗ B with one dense operand; zero at positions that the mask excludes."""
     if isinstance(A, CSR):
         X = B[:, None] if B.ndim == 1 else B
         Y = _masked(A, X, s, True, allowed, threads, where)
@@ -229,7 +229,7 @@ def _with_dense(
 
 
 def _masked(A: CSR, X: Array, s: Semiring, mirrored: bool, allowed: Any, threads: int | None, where: str) -> Any:
-    """`_gathered`, of rows that a mask allows entries of."""
+    """`_gathered` restricted to rows with allowed entries."""
     if allowed is None:
         return _gathered(A, X, s, mirrored, threads, where)
     xp = module(A.data)
@@ -242,7 +242,7 @@ def _masked(A: CSR, X: Array, s: Semiring, mirrored: bool, allowed: Any, threads
 
 
 def _gathered(A: CSR, X: Array, s: Semiring, mirrored: bool, threads: int | None, where: str) -> Any:
-    """A ⊗ X, or with the operands of ⊗ in the other order where not mirrored."""
+    """A ⊗ X; with mirrored=False the operands of ⊗ are swapped."""
     xp, device = module(A.data), "cuda" if A.on_gpu else "cpu"
     if A.indices.dtype != np.int32:
         raise ShapeError(f"{where}: a dense operand must have less than 2³¹ rows, got {A.shape[1]}.")
@@ -257,7 +257,7 @@ def _gathered(A: CSR, X: Array, s: Semiring, mirrored: bool, threads: int | None
 
 
 def _given_back(C: CSR, a: CSR, out: Any, s: Semiring, accumulate: bool, threads: int | None, where: str) -> Any:
-    """A sparse product in kind; in `out`, whose arrays it replaces."""
+    """Sparse product in kind; with `out`, its arrays are replaced."""
     if out is None:
         return C.sent("cuda" if a.on_gpu else "cpu").give_back(where=where)
     if not is_sparse(out) or out.format != "csr" or tuple(out.shape) != C.shape or out.dtype != C.data.dtype:
@@ -277,7 +277,7 @@ def _given_back(C: CSR, a: CSR, out: Any, s: Semiring, accumulate: bool, threads
 
 
 def _put(Y: Array, dense: Taken, out: Any, s: Semiring, accumulate: bool, threads: int | None, where: str) -> Any:
-    """A dense product in kind; in `out`, or added to it."""
+    """Dense product in kind; with `out`, stored or accumulated there."""
     home = "cpu" if isinstance(dense.array, np.ndarray) else "cuda"
     if (home == "cpu") != isinstance(Y, np.ndarray):
         Y = product.sent(Y, home)

@@ -1,4 +1,4 @@
-"""Matrices over several processes: grids, the part that each holds, and how they communicate."""
+"""Matrices over a grid of processes: layout, local matrices and communication."""
 
 from __future__ import annotations
 

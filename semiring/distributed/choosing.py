@@ -20,29 +20,27 @@ def world(
     grid: Grid | str | None = None,
     threads: int | None = None,
 ) -> World:
-    """The ranks of a grid; give one of `gpus`, `ranks` and `mpi`.
+    """Ranks of a grid; give exactly one of `gpus`, `ranks` and `mpi`.
 
     Parameters
     ----------
     gpus : int or sequence of int, optional
-        So many GPUs of this machine, or those of these numbers; a thread of this process drives each.
+        Number of GPUs of this machine, or their indices; a thread of this process drives each.
     ranks : int, optional
-        So many threads of this process on the host.
+        Number of threads of this process on the host.
     mpi : bool
-        The processes that mpiexec (or Slurm's srun) has started, of which this is one.
+        Processes started by mpiexec (or Slurm's srun), including this one.
     device : {"cpu", "cuda"}, optional
-        Of processes under MPI: the device of their parts; by default GPUs, where this machine has one.
+        Device of MPI processes; by default GPUs if this machine has one.
     grid : Grid or str, optional
         Such as "2x4"; by default the squarest.
     threads : int, optional
-        CPU threads of each rank on the host; by default the processors divided by the ranks.
+        CPU threads of each host rank; by default the processors divided by the ranks.
 
     Raises
     ------
-    DeviceError
-        If there are not so many GPUs, or mpi4py is not installed.
-    ValueError
-        If the grid has another number of ranks.
+    DeviceError, ValueError
+        If GPUs or mpi4py are missing; if the grid has another number of ranks.
     """
     if (gpus is not None) + (ranks is not None) + mpi != 1:
         raise ValueError(
@@ -67,7 +65,7 @@ def world(
 
 
 def _devices(gpus: int | Sequence[int]) -> tuple[int, ...]:
-    device_of(None, "cuda")  # says what is missing
+    device_of(None, "cuda")  # raises an error that says what is missing
     from ..cuda import gpu
 
     available = gpu.count()

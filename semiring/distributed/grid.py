@@ -1,4 +1,4 @@
-"""Which process holds which rows and columns: a grid of processes, and a matrix laid out over it."""
+"""Process grid, and the layout of a matrix over it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..spelling import came
 
 @dataclass(frozen=True)
 class Grid:
-    """Processes in `rows` × `columns`; rank r stands in process row r // columns and process column r % columns.
+    """Process grid of `rows` × `columns`; rank r is in process row r // columns and process column r % columns.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class Grid:
 
     @classmethod
     def of(cls, ranks: int) -> Grid:
-        """The squarest grid of so many processes, wide rather than high: a pivot's row panel is the dearer one."""
+        """Squarest grid of `ranks` processes, wide rather than high, as row panels cost more."""
         if ranks < 1:
             raise ShapeError(f"grid: at least one process is required, got {ranks}.")
         rows = max(r for r in range(1, ranks + 1) if ranks % r == 0 and r * r <= ranks)
@@ -40,13 +40,7 @@ class Grid:
 
     @classmethod
     def parse(cls, text: str) -> Grid:
-        """A grid from a text such as "2x4".
-
-        Raises
-        ------
-        ValueError
-            If it is none.
-        """
+        """Grid from text such as "2x4"; ValueError if malformed."""
         parts = text.lower().replace("×", "x").split("x")
         if len(parts) != 2 or not all(part.strip().isdecimal() for part in parts):
             raise ValueError(f"grid: ROWSxCOLUMNS is required, such as 2x4, got {came(text)}.")
@@ -54,15 +48,13 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """How many processes there are."""
         return self.rows * self.columns
 
     def place(self, rank: int) -> tuple[int, int]:
-        """A rank's process row and process column."""
+        """(process row, process column) of a rank."""
         return divmod(rank, self.columns)
 
     def rank(self, row: int, column: int) -> int:
-        """The rank in a process row and a process column."""
         return row * self.columns + column
 
     def __str__(self) -> str:
@@ -71,11 +63,9 @@ class Grid:
 
 @dataclass(frozen=True)
 class Layout:
-    """An n × n matrix in contiguous parts over a grid, cut where pivot blocks of `block` end, as evenly as they allow.
+    """n × n matrix in contiguous parts over a grid, cut evenly at multiples of `block` and of `unit` (rows of a tile).
 
-    Where `unit` is given, parts are cut at its multiples as well: tiles of so many rows belong to one process.
-
-    Every process updates all of its part in every round, so contiguous parts are as well balanced as cyclic ones.
+    Every process updates all of its part in every round, so contiguous parts balance as well as cyclic ones.
 
     Examples
     --------
@@ -102,34 +92,29 @@ class Layout:
         return cut(self.grid.rows), cut(self.grid.columns)
 
     def rows(self, p: int) -> slice:
-        """The rows that process row p holds."""
         return slice(*self._bounds[0][p : p + 2])
 
     def columns(self, q: int) -> slice:
-        """The columns that process column q holds."""
         return slice(*self._bounds[1][q : q + 2])
 
     def part(self, rank: int) -> tuple[slice, slice]:
-        """The rows and the columns that a rank holds."""
+        """Rows and columns of a rank."""
         p, q = self.grid.place(rank)
         return self.rows(p), self.columns(q)
 
     def shape(self, rank: int) -> tuple[int, int]:
-        """How many rows and columns a rank holds."""
         rows, columns = self.part(rank)
         return rows.stop - rows.start, columns.stop - columns.start
 
     def row_of(self, i: int) -> int:
-        """The process row that holds row i."""
         return next(p for p in range(self.grid.rows) if i < self._bounds[0][p + 1])
 
     def column_of(self, j: int) -> int:
-        """The process column that holds column j."""
         return next(q for q in range(self.grid.columns) if j < self._bounds[1][q + 1])
 
     @property
     def largest(self) -> tuple[int, int]:
-        """The most rows and the most columns that a process holds."""
+        """Most rows and most columns of a process."""
         down, across = self._bounds
         return (
             max(b - a for a, b in pairwise(down)),

@@ -1,4 +1,4 @@
-"""The part of a matrix that one process holds: in memory of the host or of a device, or in tiles on disk."""
+"""Local matrix: one process's part, in host or device memory, or in tiles on disk."""
 
 from __future__ import annotations
 
@@ -13,16 +13,9 @@ from .grid import Grid, Layout
 
 
 class LocalMatrix(ABC):
-    """A process's part of an n × n matrix, as schedules see it.
+    """One process's part of an n × n matrix, as schedules see it.
 
-    Attributes
-    ----------
-    layout : Layout
-    comm : Comm
-    rows, columns : slice
-        Those of the entire matrix that the part holds.
-    ahead : bool
-        Whether there is memory for the panels of two pivots: look-ahead.
+    rows, columns: its global range. ahead: whether memory holds the panels of two pivots (look-ahead).
     """
 
     ahead: bool = True
@@ -33,19 +26,18 @@ class LocalMatrix(ABC):
 
     @abstractmethod
     def take(self, rows: slice, columns: slice, out: Array) -> None:
-        """out ← the entries in these rows and columns of the entire matrix, all of which this process holds."""
+        """out ← entries at these global rows and columns, all local."""
 
     @abstractmethod
     def windows(self, following: slice | None) -> Iterator[tuple[slice, slice, Array]]:
-        """(rows, columns, X) for windows X that cover the part, each once; what is written to X goes into the matrix.
+        """Windows (rows, columns, X) that cover the part, each once; writes to X update the matrix.
 
-        `following` is the next pivot block, whose row and column will be taken after this: where they are not all
-        in memory, their windows may come first, or stay in memory.
+        `following`: next pivot block, whose row and column will be taken afterwards; their windows may come first.
         """
 
 
 class InMemory(LocalMatrix):
-    """A part that the verbs can work on in place: one window."""
+    """Part in memory, updated in place: a single window."""
 
     def __init__(self, matrix: Array, ops: Backend, layout: Layout, comm: Comm) -> None:
         super().__init__(layout, comm)
@@ -53,17 +45,14 @@ class InMemory(LocalMatrix):
 
     @classmethod
     def single_process(cls, matrix: Array, ops: Backend, block: int) -> InMemory:
-        """A matrix that one process holds alone."""
         return cls(matrix, ops, Layout(len(matrix), block, Grid(1, 1)), SingleProcess())
 
     def part(self, rows: slice, columns: slice) -> Array:
-        """The window of these rows and columns of the entire matrix, as a view."""
+        """View of global rows and columns."""
         return self.matrix[local(rows, self.rows), local(columns, self.columns)]
 
     def take(self, rows: slice, columns: slice, out: Array) -> None:
-        """out ← a window."""
         self._ops.copy(out, self.part(rows, columns))
 
     def windows(self, following: slice | None) -> Iterator[tuple[slice, slice, Array]]:
-        """The part itself."""
         yield self.rows, self.columns, self.matrix

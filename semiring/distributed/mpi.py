@@ -1,7 +1,7 @@
-"""Communication by MPI: the data of ranks on the host, and small Python objects of all ranks.
+"""MPI communication of host data and small Python objects.
 
-Requests are polled with `Test`, which makes progress on a broadcast; in between, a waiting rank sleeps, so that others
-have its processor, and Ctrl-C is handled.
+Requests are polled with `Test`, which progresses a broadcast; in between, a waiting rank sleeps, which frees its
+processor and lets Ctrl-C be handled.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .grid import Grid
 
 Found = TypeVar("Found")
 
-#: Seconds of polling without sleep, and of one sleep after that.
+#: Seconds of busy polling, and of one sleep thereafter.
 SPIN, SLEEP = 2e-3, 2e-4
-#: Seconds that the launcher has to read the last message of a process.
+#: Seconds for the launcher to read a process's last message.
 DRAIN = 5.0
 
 
 class MpiComm(Comm):
-    """One process's view of the grid; data in the memory of the host."""
+    """Communicator of one process; data in host memory."""
 
     def __init__(self, communicator: Any, grid: Grid) -> None:
         super().__init__(communicator.Get_rank(), grid)
@@ -40,27 +40,24 @@ class MpiComm(Comm):
         wait(self._along[along].Ibcast([memory.view("u1"), mpi().BYTE], root))
 
     def allgather(self, value: Found) -> list[Found]:
-        """Each rank's value, in every rank, in the order of ranks."""
         wait(self._communicator.Ibarrier())  # no rank spins until all have arrived
         found: list[Found] = self._communicator.allgather(value)
         return found
 
     def gather(self, value: Found) -> list[Found] | None:
-        """Each rank's value in rank 0; None elsewhere."""
         wait(self._communicator.Ibarrier())
         found: list[Found] | None = self._communicator.gather(value)
         return found
 
 
 def wait(request: Any) -> None:
-    """Wait until a request is done."""
     begun = time.perf_counter()
     while not request.Test():
         time.sleep(SLEEP if time.perf_counter() - begun > SPIN else 0)
 
 
 def abort(message: str, code: int) -> None:
-    """Print the message, and end all processes of the job."""
+    """Print the message and end all processes of the job."""
     if message:
         print(f"apsp: {one_line(message)}", file=sys.__stderr__, flush=True)
         wait_for_reader(2, DRAIN)
@@ -69,10 +66,10 @@ def abort(message: str, code: int) -> None:
 
 
 def wait_for_reader(descriptor: int, seconds: float) -> None:
-    """Wait until all that was written to a pipe is read, at most so many seconds; return at once for what is no pipe.
+    """Wait, at most `seconds`, until a pipe has been read; return at once for anything else.
 
-    A launcher reads stderr of its processes from pipes, and their Abort from another channel. MPICH's may see the
-    Abort first, and then ends at once without reading the rest.
+    A launcher reads its processes' stderr from pipes, and their Abort from another channel. MPICH's may see the Abort
+    first, and then ends at once without reading the rest.
     """
     with suppress(ImportError, OSError):  # Windows has no fcntl; a closed descriptor no reader
         import fcntl

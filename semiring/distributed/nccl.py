@@ -1,4 +1,4 @@
-"""Ranks under MPI whose parts are on GPUs: NCCL sends those, MPI everything else."""
+"""NCCL communication of device data between MPI ranks; MPI for everything else."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..types import Array
 from .grid import Grid
 from .mpi import MpiComm, abort
 
-#: Seconds between polls of whether a card or a connection has failed.
+#: Seconds between polls for asynchronous errors.
 POLL = 1.0
 
 
 class NcclComm(MpiComm):
-    """One process's view of the grid; data in the memory of its GPU, in the order of its streams.
+    """Communicator of one process; data in its GPU's memory, ordered by streams.
 
-    All ranks of a row (column) of the grid enqueue their broadcasts in one order. Where a card or a process is gone, so
-    that a broadcast never ends, NCCL reports an asynchronous error, which ends the job.
+    Ranks of a row (column) enqueue their broadcasts in one order. If a card or a process is lost, so that a broadcast
+    never ends, NCCL reports an asynchronous error, which ends the job.
     """
 
     def __init__(self, communicator: Any, grid: Grid) -> None:

@@ -1,12 +1,11 @@
-"""The ranks of a grid as processes under MPI, on one machine or several: `mpiexec -n 8 …`.
+"""Ranks as MPI processes, on one machine or several: `mpiexec -n 8 …`.
 
-MPI starts the processes, and sends the data of ranks on the host; that of GPUs goes through NCCL (`nccl`), as an MPI
-from a package index knows no device memory.
+MPI starts the processes and sends host data; device data goes through NCCL (`nccl`), as an MPI from a package index has
+no device support.
 
-All processes of a job end together. A rank that alone raises an error writes it to stderr, with its number, and `Abort`
-ends the others. Every process sends a heartbeat to the rank before it each second; one that has sent none for `TIMEOUT`
-seconds (stopped, swapped out, on a machine that is gone) is named, and the job ends; APSP_RANK_SILENCE sets other
-seconds.
+All processes of a job end together. A rank that alone raises writes the error to stderr, with its number, and `Abort`
+ends the others. Every process sends a heartbeat to the rank before it each second; one silent for `TIMEOUT` seconds
+(stopped, swapped out, machine lost) is named, and the job ends; APSP_RANK_SILENCE sets other seconds.
 """
 
 from __future__ import annotations
@@ -27,36 +26,22 @@ from .world import World
 
 Found = TypeVar("Found")
 
-#: Seconds between heartbeats, and without one until a rank counts as hung.
+#: Seconds between heartbeats, and of silence until a rank counts as hung.
 HEARTBEAT, TIMEOUT = 1.0, float(os.environ.get("APSP_RANK_SILENCE", "20"))
-#: Seconds within which all ranks report an error that they share.
+#: Seconds within which all ranks report a common error.
 AGREEMENT = 2.0
-#: Environment variables with the number of processes, of Open MPI, of MPICH and its derivatives, of a step of Slurm.
+#: Environment variables with the number of processes: Open MPI, MPICH and derivatives, Slurm step.
 LAUNCHER_SIZES = "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"
-#: Exit code of a job that ends because a rank hangs.
+#: Exit code of a job with a hung rank.
 HUNG = 4
 
 
 class Processes(World):
-    """The ranks of MPI's world, one in this process.
+    """Ranks of MPI's world, one in this process.
 
-    Parameters
-    ----------
-    grid : Grid, optional
-        By default the squarest of as many ranks as there are processes.
-    device : {"cpu", "cuda"}
-        On "cuda", the ranks of a machine take its GPUs in turn.
-    threads : int, optional
-        CPU threads of this rank; by default a machine's processors are shared out among its ranks.
-    failed : callable, optional
-        `failed(error)` → the exit code of a job that an error of this rank alone ends.
-
-    Raises
-    ------
-    DeviceError
-        If mpi4py or an MPI is not installed, or it is another MPI than that of the launcher.
-    ValueError
-        If the grid has another number of ranks.
+    On "cuda", the ranks of a machine take its GPUs in turn; `threads` defaults to a machine's processors divided among
+    its ranks; failed(error) gives the exit code of a job that an error of this rank alone ends. Raises DeviceError if
+    mpi4py or an MPI is missing, or differs from the launcher's; ValueError if the grid has another number of ranks.
     """
 
     def __init__(
@@ -94,7 +79,6 @@ class Processes(World):
             _Heartbeats(MPI.COMM_WORLD.Dup(), self.addresses).start()
 
     def run(self, work: Callable[[Comm], Found]) -> list[Found]:
-        """What `work(comm)` returns in this process's rank."""
         try:
             with self._device_context() if self.device == "cuda" else nullcontext():
                 return [work(self._comm)]
@@ -103,16 +87,14 @@ class Processes(World):
             raise
 
     def allgather(self, values: list[Found]) -> list[Found]:
-        """The values of all ranks, in order."""
         return self._comm.allgather(values[0])
 
     def gather(self, values: list[Found]) -> list[Found] | None:
-        """The values of all ranks in rank 0; None elsewhere."""
         return self._comm.gather(values[0])
 
     def abort(self, error: BaseException) -> None:
-        """End the entire job for an error of this rank alone; return where all ranks have one."""
-        interrupt = isinstance(error, KeyboardInterrupt)  # mostly comes to every rank, and rank 0 reports it
+        """End the job for an error of this rank alone; return if all ranks have one."""
+        interrupt = isinstance(error, KeyboardInterrupt)  # usually sent to every rank; rank 0 reports it
         seconds = AGREEMENT / 4 if interrupt and self.rank == 0 else AGREEMENT
         if self.grid.size > 1 and not on_every_rank(error) and not self._all_failed(seconds):
             message = str(error) or ("interrupted." if interrupt else type(error).__name__)
@@ -121,7 +103,7 @@ class Processes(World):
             abort(message, self._failed(error) if self._failed else 1)
 
     def _all_failed(self, seconds: float) -> bool:
-        """Whether every rank has an error, within so many seconds."""
+        """Whether every rank has an error within `seconds`."""
         request, begun = self._failures.Ibarrier(), time.monotonic()
         while not request.Test():
             if time.monotonic() - begun > seconds:
@@ -143,12 +125,7 @@ class Processes(World):
 
 
 def _check_launcher(library: str) -> None:
-    """Refuse to be one of several processes that are each alone in their world, and would write the same files.
-
-    Raises
-    ------
-    DeviceError
-    """
+    """DeviceError for processes of one launcher that are each alone in their world: they would write the same files."""
     for name in LAUNCHER_SIZES:
         count = os.environ.get(name, "1")
         if count.isdecimal() and int(count) > 1:
@@ -174,7 +151,7 @@ class _Heartbeats(threading.Thread):
         received = last = due = time.monotonic()
         while not MPI.Is_finalized():
             now = time.monotonic()
-            if now - last > TIMEOUT / 2:  # this process itself was stopped, and received nothing meanwhile
+            if now - last > TIMEOUT / 2:  # this process itself was stopped
                 received = now
             last = now
             if now >= due:

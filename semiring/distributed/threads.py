@@ -1,8 +1,8 @@
-"""The ranks of a grid as threads of one process: on the host, or one for each of its GPUs.
+"""Ranks as threads of one process: on the host, or one a GPU.
 
 A broadcast is two barriers of its ranks: after the first the root's data is available, after the second every rank has
-it. On the host each rank copies it in between. On GPUs each card copies it over NVLink or PCIe on its own stream, and
-the host waits for no copy: before the root's memory is written again, its stream waits for the events of those copies.
+it. On the host each rank copies in between. On GPUs each card copies over NVLink or PCIe on its own stream without
+blocking the host: the root's stream waits for the events of those copies before its memory is overwritten.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from .comm import Comm
 from .grid import Grid
 
 Found = TypeVar("Found")
-#: Seconds between polls of whether a thread has ended.
+#: Seconds between polls for the end of a thread.
 POLL = 0.05
 
 
 class Group:
-    """The threads of a row, a column or an entire grid: their barrier, and what they exchange.
+    """Threads of a row, a column or an entire grid: barrier and exchange slots.
 
-    After the second barrier of a broadcast the next one may begin, with another root, before this one's root has read
-    the events of the copies. So `sent` and `slots` are two fields; `slots` is written again only after the first
-    barrier of the next broadcast, which this root reaches when it has read them.
+    After the second barrier of a broadcast the next one may begin, with another root, before this root has read the
+    copies' events. Hence separate fields `sent` and `slots`: `slots` is overwritten only after the next broadcast's
+    first barrier, which this root reaches after reading.
     """
 
     def __init__(self, count: int) -> None:
@@ -38,7 +38,7 @@ class Group:
 
 
 class Groups:
-    """Those of a grid: of all threads, of each row and of each column."""
+    """Groups of a grid: all threads, each row, each column."""
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
@@ -47,13 +47,13 @@ class Groups:
         self.columns = [Group(grid.rows) for _ in range(grid.columns)]
 
     def abort(self) -> None:
-        """Break all barriers: threads that wait at one, or come to one, get an error."""
+        """Break all barriers: threads that wait at or reach one get an error."""
         for group in (self.all, *self.rows, *self.columns):
             group.barrier.abort()
 
 
 class ThreadComm(Comm):
-    """One thread's view of the grid."""
+    """Communicator of one thread."""
 
     def __init__(self, groups: Groups, rank: int) -> None:
         super().__init__(rank, groups.grid)
@@ -74,7 +74,6 @@ class ThreadComm(Comm):
             transport.wait([event for i, event in enumerate(group.slots) if i != root])
 
     def allgather(self, value: Found) -> list[Found]:
-        """Each rank's value, in every rank, in the order of ranks."""
         group = self._groups.all
         group.slots[self.rank] = value
         group.barrier.wait()
@@ -84,7 +83,7 @@ class ThreadComm(Comm):
 
 
 class _HostMemory:
-    """Broadcasts in memory of the host: each rank copies from the root's."""
+    """Broadcasts in host memory: each rank copies from the root."""
 
     @staticmethod
     def send(memory: np.ndarray) -> np.ndarray:
@@ -96,7 +95,7 @@ class _HostMemory:
 
     @staticmethod
     def wait(events: list[None]) -> None:
-        """Return at once: all ranks have copied."""
+        """No-op: all ranks have copied."""
 
 
 def _transport(memory: Array) -> Any:
@@ -112,20 +111,9 @@ def run(
     work: Callable[[Comm], Found],
     device: Callable[[int], AbstractContextManager[Any]] | None = None,
 ) -> list[Found]:
-    """What `work` returns in each of a grid's threads, in the order of ranks.
+    """Results of work(comm) in one thread a rank, in rank order; device(rank) is that rank's context, such as its GPU.
 
-    Parameters
-    ----------
-    grid : Grid
-    work : callable
-        `work(comm)`, called in a thread for each rank.
-    device : callable, optional
-        `device(rank)`: a context in which that rank works, such as its GPU.
-
-    Raises
-    ------
-    Exception
-        The first error of any rank, when the others have ended. Ctrl-C ends all of them, each after its current verb.
+    Raises the first error of any rank, after the others have ended. Ctrl-C ends each after its current verb.
     """
     groups = Groups(grid)
     if grid.size == 1:

@@ -1,4 +1,4 @@
-"""The ranks of a grid: threads of this process, one for each GPU or on the host; or processes under MPI."""
+"""`World`: the ranks of a grid as threads of this process (on the host or one a GPU) or MPI processes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,9 @@ Found = TypeVar("Found")
 
 
 class World(ABC):
-    """A grid of ranks, of which one or more are in this process.
+    """Grid of ranks, one or more in this process.
 
-    Attributes
-    ----------
-    grid : Grid
-    device : {"cpu", "cuda"}
-        Where each rank's part is.
-    local_ranks : tuple of int
-        The ranks in this process.
-    ranks_on_node : int
-        The ranks on this machine, which share its memory.
-    options : dict
-        Those of every rank's backend: `threads` on the CPU.
+    local_ranks: in this process; ranks_on_node: on this machine, sharing its memory; options: of every rank's backend.
     """
 
     grid: Grid
@@ -38,38 +28,28 @@ class World(ABC):
 
     @property
     def in_one_process(self) -> bool:
-        """Whether all ranks are in this process."""
         return len(self.local_ranks) == self.grid.size
 
     @property
     def processes_on_node(self) -> int:
-        """The processes on this machine: each has a copy of what its ranks share."""
+        """Processes on this machine; each has a copy of what its ranks share."""
         return -(-self.ranks_on_node // len(self.local_ranks))
 
     @abstractmethod
     def run(self, work: Callable[[Comm], Found]) -> list[Found]:
-        """What `work(comm)` returns in each rank of this process, concurrently."""
+        """Results of work(comm) in this process's ranks, run concurrently."""
 
     @abstractmethod
     def allgather(self, values: list[Found]) -> list[Found]:
-        """The values of all ranks, in the order of ranks, from those of the ranks of each process."""
+        """Values of all ranks in rank order, from those of this process's ranks."""
 
     def gather(self, values: list[Found]) -> list[Found] | None:
-        """The same in the process of rank 0; None elsewhere."""
+        """Values of all ranks in the process of rank 0; None elsewhere."""
         return self.allgather(values)
 
 
 class Threads(World):
-    """All ranks in this process.
-
-    Parameters
-    ----------
-    grid : Grid
-    devices : sequence of int, optional
-        The GPU of each rank; on the host where left out.
-    threads : int, optional
-        CPU threads of each rank on the host.
-    """
+    """All ranks in this process; `devices`: the GPU of each rank, or None for the host."""
 
     def __init__(self, grid: Grid, devices: tuple[int, ...] | None = None, threads: int | None = None) -> None:
         self.grid, self.devices = grid, devices
@@ -80,11 +60,10 @@ class Threads(World):
         self._streams: dict[int, Any] = {}
 
     def run(self, work: Callable[[Comm], Found]) -> list[Found]:
-        """What `work(comm)` returns in each rank: a thread, with a GPU and a stream of its own."""
+        """Results of work(comm), each rank a thread, with a GPU and stream if on GPUs."""
         return run(self.grid, work, None if self.devices is None else self._device_context)
 
     def allgather(self, values: list[Found]) -> list[Found]:
-        """The values: all ranks are in this process."""
         return values
 
     def _device_context(self, rank: int) -> AbstractContextManager[None]:

@@ -1,8 +1,8 @@
-"""Derivatives of products, sums and closures: who asks for them, and what they are (docs/gradients.md).
+"""Derivatives of products, sums and closures for PyTorch and JAX (docs/gradients.md).
 
-C = A ⊗ B and D = A* have derivatives over three kinds of semirings. Where ⊕ selects, G flows along best paths, back
-to their edges. Where ⊕ sums, as in (+, ×), Ā = Dᵀ G Dᵀ; over (logaddexp, +) the same with weights exp(…) that are the
-shares of paths. Functions here are of NumPy's or CuPy's arrays with any leading axes.
+C = A ⊗ B and D = A* have derivatives over three kinds of semirings. Where ⊕ selects, G flows back along best paths to
+their edges. Over (+, ×), Ā = Dᵀ G Dᵀ; over (logaddexp, +) the same with weights exp(…), the shares of paths. Functions
+take NumPy or CuPy arrays with any leading axes.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from ..signals import load
 from ..spelling import came
 from ..types import Array
 
-#: How a gradient is divided where several paths are best.
+#: Ways to divide a gradient among equally good paths.
 TIES = ("one", "shared")
-#: The largest sum of three exponents whose exponentials are neither 0 nor infinite in float64, with n² of them added.
+#: Bound on the sum of three exponents such that n² exponentials neither underflow nor overflow in float64.
 _REACH = 600.0
 
 
 def asked_by(*operands: Any) -> str:
-    """The library that asks for derivatives of these operands, or compiles what they go through: torch, jax, or none.
+    """Library that differentiates or compiles through these operands: "torch", "jax", or "" for none.
 
-    For tensors that require gradients, all tensors while PyTorch compiles, and JAX's tracers.
+    Tensors count if they require gradients, or while PyTorch compiles; JAX arrays if they are tracers.
     """
     for x in operands:
         if hasattr(x, "requires_grad"):
@@ -49,17 +49,11 @@ def asked_by(*operands: Any) -> str:
 
 
 def ties_error(ties: str, where: str) -> ValueError:
-    """The error for an unknown way to divide a gradient."""
     return ValueError(f"{where}: ties must be 'one' or 'shared', got {ties!r}.")
 
 
 def require(ties: str, others: dict[str, Any], where: str) -> None:
-    """Refuse unknown ties; and options without meaning, or without derivative, where one is asked for.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise ValueError for unknown `ties`, or an option without derivative that is set."""
     if ties not in TIES:
         raise ties_error(ties, where)
     for name, value in others.items():
@@ -71,13 +65,7 @@ def require(ties: str, others: dict[str, Any], where: str) -> None:
 
 
 def common(arrays: list[Any], halves: tuple[Any, ...], single: Any, cast: Any, where: str) -> list[Any]:
-    """Arrays of one library in the dtype to compute in: numbers of 16 bits in float32, as everywhere.
-
-    Raises
-    ------
-    DTypeError
-        If they are of several libraries or dtypes.
-    """
+    """Arrays in one dtype to compute in, 16-bit floats as float32; DTypeError if dtypes differ."""
     arrays = [cast(X, single) if X.dtype in halves else X for X in arrays]
     if len(dtypes := sorted({str(X.dtype) for X in arrays})) > 1:
         raise DTypeError(
@@ -88,13 +76,7 @@ def common(arrays: list[Any], halves: tuple[Any, ...], single: Any, cast: Any, w
 
 
 def matrices(shapes: Any, broadcast: Any, A: Any, B: Any) -> tuple[Any, Any, tuple[int, ...]]:
-    """Operands of a product as matrices of one batch, and its shape; `shapes` and `broadcast` are a library's.
-
-    Raises
-    ------
-    ShapeError
-        If they do not fit.
-    """
+    """Operands as matrices of one batch, and the product's shape; `shapes` and `broadcast` are the library's."""
     shape = product_shape(A, B)
     left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
     batch = shapes(left.shape[:-2], right.shape[:-2])
@@ -102,13 +84,7 @@ def matrices(shapes: Any, broadcast: Any, A: Any, B: Any) -> tuple[Any, Any, tup
 
 
 def kind(s: Semiring, where: str) -> str:
-    """Which derivative: "selecting", "exponential" or "linear".
-
-    Raises
-    ------
-    AlgebraError
-        If there is none.
-    """
+    """Derivative rule: "selecting", "exponential" or "linear"; AlgebraError if the semiring has none."""
     add, mul = s.add.ufunc, s.mul.ufunc
     if s.add.selects and mul in (np.add, np.multiply):
         return "selecting"
@@ -123,16 +99,9 @@ def kind(s: Semiring, where: str) -> str:
 
 
 class Differentiable(ABC):
-    """What contractions ask of tensors and traced arrays: `elementwise.Arrays`, with gradients.
+    """`elementwise.Arrays` with gradients, for contractions of tensors and tracers."""
 
-    Parameters
-    ----------
-    s : Semiring
-    ties : {"one", "shared"}
-    threads : int, optional
-    """
-
-    #: The library's functions, an array as a constant of derivatives, and `semiring.matmul` of its arrays.
+    #: The library's namespace, its detach (stop gradient), and its `semiring.matmul`.
     xp: Any
     fixed: Any
     matmul: Any
@@ -141,19 +110,16 @@ class Differentiable(ABC):
         self.semiring, self.ties, self.threads, self.kind = s, ties, threads, kind(s, "einsum")
 
     def diagonal(self, X: Any, i: int, j: int) -> Any:
-        """The entries where two axes have one index, which becomes the last axis."""
+        """Diagonal of axes i and j, as the last axis."""
         return X.diagonal(0, i, j)
 
     def product(self, X: Any, Y: Any) -> Any:
-        """X ⊗ Y, matrices or as many of both."""
         return self.matmul(X, Y, self.semiring, self.ties, self.threads)
 
     def times(self, X: Any, Y: Any) -> Any:
-        """x ⊗ y of each two entries."""
         return self._masked(X * Y if self.semiring.mul.ufunc is np.multiply else X + Y)
 
     def total(self, X: Any, axes: Sequence[int]) -> Any:
-        """⊕ along axes."""
         if self.kind == "linear":
             return X.sum(tuple(axes))
         if not math.prod(X.shape):
@@ -165,19 +131,19 @@ class Differentiable(ABC):
 
     @abstractmethod
     def best(self, X: Any, axes: Sequence[int], name: str) -> Any:
-        """The "min" or "max" along axes, with gradients as `ties` says."""
+        """Least ("min") or greatest ("max") along axes, its gradient divided as `ties` says."""
 
     def _masked(self, Z: Any) -> Any:
-        """What is the semiring's zero has no gradient, unless zeros are numbers like others."""
+        """Cut gradients at the semiring's zero, except over (+, ×), where 0 is a number like others."""
         zero = self.semiring.zero
         return Z if self.kind == "linear" else self.xp.where(Z == zero, zero, Z)
 
 
-# Formulas in the words that PyTorch's tensors and JAX's arrays share; `where` and `softsum` are those of the library.
+# Formulas in operations that PyTorch and JAX share; `where` and `softsum` are the library's.
 
 
 def sums_by_closure(found: str, where: Any, softsum: Any, A: Any, D: Any, G: Any) -> Any:
-    """What D = A* makes of G, the derivative by D, where ⊕ sums: that by A."""
+    """Backward step of D = A* where ⊕ sums: the gradient of A, from G of D."""
     if found == "linear":
         return D.mT @ G @ D.mT
     G, minus = where(D == -np.inf, 0, G), where(D == -np.inf, D, -D)
@@ -185,7 +151,7 @@ def sums_by_closure(found: str, where: Any, softsum: Any, A: Any, D: Any, G: Any
 
 
 def sums_by_product(found: str, where: Any, softsum: Any, A: Any, B: Any, C: Any, G: Any) -> tuple[Any, Any]:
-    """What C = A ⊗ B makes of G, the derivative by C, where ⊕ sums: those by A and by B."""
+    """Backward step of C = A ⊗ B where ⊕ sums: the gradients of A and B, from G of C."""
     if found == "linear":
         return G @ B.mT, A.mT @ G
     G, minus = where(C == -np.inf, 0, G), where(C == -np.inf, C, -C)
@@ -193,7 +159,7 @@ def sums_by_product(found: str, where: Any, softsum: Any, A: Any, B: Any, C: Any
 
 
 def by_softsum(softsum: Any, W: Any, U: Any, V: Any, L: Any, N: Any, M: Any, out: Any) -> tuple[Any, ...]:
-    """What out = softsum(U, V, L, N, M) makes of W, the derivative by `out`: those by its operands."""
+    """Backward step of out = softsum(U, V, L, N, M): the gradients of all five, from W of `out`."""
     left = softsum(W, None if V is None else V.mT, M, N.mT, L)
     right = softsum(None if U is None else U.mT, W, L.mT, M, N)
     by_U, by_L = (None, left) if U is None else (left, U * left)
@@ -201,11 +167,11 @@ def by_softsum(softsum: Any, W: Any, U: Any, V: Any, L: Any, N: Any, M: Any, out
     return by_U, by_V, by_L, by_N, W * out
 
 
-# The same where ⊕ selects, and the sums themselves, of NumPy's or CuPy's arrays.
+# Where ⊕ selects, and softsum itself, on NumPy or CuPy arrays.
 
 
 def paths_by_closure(s: Semiring, ties: str, threads: int | None, A: Array, D: Array, P: Array, G: Array) -> Any:
-    """What D = A* makes of G: the derivative by A. P has D's predecessors where ties are for one."""
+    """Backward step of D = A* where ⊕ selects. P: predecessors of D if ties="one"."""
     times = s.mul.ufunc is np.multiply
     with np.errstate(invalid="ignore"):
         demand = G * D if times else G  # pairs without a path have no predecessor, and their demand no edge
@@ -216,7 +182,7 @@ def paths_by_closure(s: Semiring, ties: str, threads: int | None, A: Array, D: A
 def paths_by_product(
     s: Semiring, ties: str, threads: int | None, A: Array, B: Array, C: Array, G: Array
 ) -> tuple[Any, Any]:
-    """What C = A ⊗ B makes of G: the derivatives by A and by B, all matrices of one batch."""
+    """Backward step of C = A ⊗ B where ⊕ selects, on matrices of one batch."""
     times = s.mul.ufunc is np.multiply
     with np.errstate(invalid="ignore"):
         demand = G * C if times else G
@@ -231,9 +197,9 @@ def paths_by_product(
 
 
 def softsum(U: Array | None, V: Array | None, L: Array, N: Array, M: Array, threads: int | None = None) -> Any:
-    """out[x,y] = Σ U[x,z] V[z,y] exp(L[x,z] + N[z,y] + M[x,y]) over z; None for ones. −inf are weights of 0.
+    """out[x,y] = Σ_z U[x,z] V[z,y] exp(L[x,z] + N[z,y] + M[x,y]); None stands for ones, −inf for weight 0.
 
-    By one real product where no exponential overflows; else by logarithms, one sign after the other.
+    One real product where no exponential overflows; else log-sum-exp products, one per pair of signs.
     """
     xp, dtype = module(M), M.dtype
     if not all(X is None or bool(xp.isfinite(X).all()) for X in (U, V)):  # as of a scaled loss that overflowed
@@ -262,7 +228,7 @@ def _weighted(X: Array | None, E: Array) -> Any:
 
 
 def _logarithms(X: Array | None, E: Array) -> list[tuple[int, Any]]:
-    """(sign, log |X| + E) of the entries of either sign, if there are any."""
+    """(sign, log |X| + E) for each sign that occurs."""
     if X is None:
         return [(1, E)]
     xp, found = module(X), []
@@ -275,7 +241,7 @@ def _logarithms(X: Array | None, E: Array) -> list[tuple[int, Any]]:
 
 
 def _by_weight(F: Array, A: Array, times: bool, dtype: Any) -> Any:
-    """The derivative by an edge: what it carries, over its weight where weights multiply."""
+    """Gradient by edge: flow, over the weight where ⊗ multiplies."""
     if times:
         with np.errstate(invalid="ignore", divide="ignore"):
             F = module(F).where(F == 0, 0, F / A)
@@ -283,7 +249,7 @@ def _by_weight(F: Array, A: Array, times: bool, dtype: Any) -> Any:
 
 
 def _flows(P: Array, Q: Array, threads: int | None) -> Any:
-    """F[k,j]: the demand whose path in P takes the edge (k, j)."""
+    """F[k,j]: total demand of the paths in P that take edge (k, j)."""
     memory.require(16 * P.size, "cpu" if module(P) is np else "cuda", where="gradient", hint="Use fewer vertices.")
     return _collected(P, _kernels(P).subtrees(P, Q, threads or default_threads()), P.shape[-1], threads)
 
@@ -299,7 +265,7 @@ def _kernels(array: Array) -> Any:
 
 
 def _shared(A: Array, D: Array, Q: Array, s: Semiring) -> Any:
-    """F[k,j]: the demand that takes the edge (k, j) where all best paths have equal shares; on the host."""
+    """F[k,j]: demand through edge (k, j), all best paths having equal shares; computed on the host."""
     home, shape = "cpu" if module(D) is np else "cuda", A.shape
     flat = [np.ascontiguousarray(host(X)).reshape(math.prod(shape[:-2]), *shape[-2:]) for X in (A, D, Q)]
     F = np.zeros(flat[0].shape)
@@ -309,13 +275,7 @@ def _shared(A: Array, D: Array, Q: Array, s: Semiring) -> Any:
 
 
 def _share(F: np.ndarray, A: np.ndarray, D: np.ndarray, Q: np.ndarray, s: Semiring) -> None:
-    """F ← the flow of one matrix.
-
-    Raises
-    ------
-    DomainError
-        If best paths go round a cycle, and so are without number.
-    """
+    """F ← the flow of one matrix; DomainError if best paths go round a cycle, as there are infinitely many."""
     zero, slack = float(s.zero), 4 * float(np.finfo(A.dtype).eps)
     improving = bool((A < s.one).any() if s.add.selects == "least" else (A > s.one).any())
     floor = largest_finite(D) if s.lengths and improving else 0.0  # lengths of both signs cancel
@@ -336,7 +296,7 @@ def _share(F: np.ndarray, A: np.ndarray, D: np.ndarray, Q: np.ndarray, s: Semiri
 
 
 def _shared_product(A: Array, B: Array, C: Array, Q: Array, s: Semiring, times: bool) -> tuple[Any, Any]:
-    """What each entry contributes to C, where all products that are best have equal shares."""
+    """Gradient flow into A and B, divided equally among the best products of each entry."""
     xp = module(C)
     FA, FB, zero = xp.zeros(A.shape), xp.zeros(B.shape), C.dtype.type(s.zero)
 

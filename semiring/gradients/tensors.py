@@ -1,4 +1,4 @@
-"""PyTorch: products with gradients, as custom operations, so that `torch.compile` takes them as they are."""
+"""PyTorch: products with gradients as custom operators, so that `torch.compile` takes them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from ..devices import on_device
 from ..product import multiplied
 from . import Differentiable, by_softsum, common, kind, matrices, paths_by_product, require, softsum, sums_by_product
 
-#: Semirings of users, by the names under which operations take them.
+#: Users' semirings by `key`.
 _own: dict[str, Semiring] = {}
 
 
 @torch.compiler.assume_constant_result
 def key(semiring: str | Semiring) -> str:
-    """The name under which an operation finds a semiring."""
+    """String that stands for a semiring in an operator's schema; inverse of `named`."""
     if isinstance(semiring, str) or semiring in catalog.CATALOG:
         return str(semiring)
     _own[name := f"{semiring.name}, {id(semiring)}"] = semiring
@@ -38,19 +38,18 @@ def key(semiring: str | Semiring) -> str:
 
 
 def named(name: str) -> Semiring:
-    """The semiring of a key."""
     return _own.get(name) or catalog.get(name)
 
 
 def operation(name: str, schema: str, compute: Any, empty: Any) -> Any:
-    """An operation of PyTorch's: what it computes; and for compilers, empty tensors like its results."""
+    """Custom operator from its function and its fake (empty results of the right shape, for compilers)."""
     made = custom_op(name, compute, mutates_args=(), schema=schema)
     made.register_fake(empty)
     return made
 
 
 def computed(compute: Any, *tensors: Tensor | None) -> Any:
-    """The tensors that a function of NumPy's or CuPy's arrays makes: one, or as many as it returns."""
+    """Apply a function of NumPy or CuPy arrays to detached tensors; a tensor, or a tuple as it returns."""
     taken = [None if X is None else take_in(X.detach(), where="gradient") for X in tensors]
     first = next(X for X in taken if X is not None)
     with on_device(first.array):
@@ -61,7 +60,7 @@ def computed(compute: Any, *tensors: Tensor | None) -> Any:
 
 
 def plain(*operands: Any, where: str) -> list[Tensor]:
-    """Tensors of one dtype, that to compute in; lists become tensors."""
+    """Tensors in one dtype to compute in; lists become tensors."""
     like = next(X for X in operands if isinstance(X, Tensor))
     made = [torch.as_tensor(X).to(like) if isinstance(X, (list, tuple)) else X for X in operands]
     return common(made, (torch.float16, torch.bfloat16), torch.float32, lambda X, dtype: X.to(dtype), where)
@@ -115,7 +114,6 @@ softsums.register_autograd(_softsum_backward, setup_context=_softsum_context)
 
 
 def matmul(A: Any, B: Any, semiring: str | Semiring, ties: str, threads: int | None, **others: Any) -> Tensor:
-    """`semiring.matmul` of tensors, with gradients."""
     require(ties, others, "matmul")
     left, right, shape = matrices(torch.broadcast_shapes, torch.broadcast_to, *plain(A, B, where="matmul"))
     C: Tensor = _matmul(left, right, key(semiring), ties, threads)
@@ -123,16 +121,14 @@ def matmul(A: Any, B: Any, semiring: str | Semiring, ties: str, threads: int | N
 
 
 class Tensors(Differentiable):
-    """What contractions ask of tensors."""
+    """`Differentiable` for PyTorch tensors."""
 
     xp, fixed, matmul = torch, staticmethod(Tensor.detach), staticmethod(matmul)
 
     def permuted(self, X: Tensor, axes: Sequence[int]) -> Tensor:
-        """The axes in another order."""
         return X.permute(axes)
 
     def best(self, X: Tensor, axes: Sequence[int], name: str) -> Any:
-        """The "min" or "max" along axes, with gradients as `ties` says."""
         if self.ties == "shared":
             return getattr(X, f"a{name}")(axes)
         left = [axis for axis in range(X.ndim) if axis not in axes]
@@ -179,7 +175,6 @@ def einsum(
     checkpoint: bool,
     **others: Any,
 ) -> Tensor:
-    """`semiring.einsum` of tensors, with gradients."""
     require(ties, others, "einsum")
     tensors, name = plain(*operands, where="einsum"), key(semiring)
     if not (torch.is_grad_enabled() and any(X.requires_grad for X in tensors)):
@@ -193,7 +188,7 @@ def einsum(
 
 
 def _kept_in_part(plan: Contraction, tensors: Sequence[Tensor], library: Tensors) -> Tensor:
-    """The contraction by about √k parts of its k steps; of each only operands are kept for the backward pass."""
+    """Checkpointed contraction: about √k parts of its k steps, keeping only the operands of each for backward."""
     size = max(1, math.isqrt(len(plan.steps)))
     live = dict(enumerate(tensors))
     for first in range(0, len(plan.steps), size):
@@ -256,7 +251,7 @@ _chain.register_autograd(_chain_backward, setup_context=_chain_context)
 
 
 def step_by_step(E: Tensor, M: Tensor, semiring: str | Semiring, threads: int | None = None) -> Tensor:
-    """The x of a chain (see `semiring.chains`), an einsum a step."""
+    """States x of a chain (see `semiring.chains`), an einsum a step."""
     library, text = Tensors(named(key(semiring)), "one", threads), "bi,ij->bj" if M.ndim == 2 else "bi,bij->bj"
     rows = list(E[:, :1].unbind(1))
     for t in range(1, E.shape[1]):
@@ -266,7 +261,7 @@ def step_by_step(E: Tensor, M: Tensor, semiring: str | Semiring, threads: int | 
 
 
 def chain(E: Tensor, M: Tensor, semiring: str | Semiring, threads: int | None = None) -> tuple[Tensor, Tensor]:
-    """`semiring.chains.chain` of tensors, with gradients: by x, which stands for x + shift, and not by the shift."""
+    """`semiring.chains.chain` of tensors; the gradient by x is that of x + shift, and shift has none."""
     E, M = plain(E, M, where="chain")
     x, shift = _chain(E, M, key(semiring), threads)
     return x, shift.detach()

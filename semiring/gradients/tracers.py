@@ -1,4 +1,4 @@
-"""JAX: products with gradients, by `jax.custom_vjp`, through calls of the host, so that `jax.jit` takes them."""
+"""JAX: products with gradients by `jax.custom_vjp` and host callbacks, so that `jax.jit` takes them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from . import Differentiable, by_softsum, common, kind, matrices, paths_by_produ
 
 
 def called(compute: Any, like: Any, *arrays: Any) -> Any:
-    """What a function of NumPy's arrays returns when the host calls it: of the shapes and dtypes of `like`."""
+    """Host callback of a function of NumPy arrays; results have the shapes and dtypes of `like`."""
 
     def call(*arrays: Any) -> Any:
         return compute(*(None if X is None else np.asarray(X) for X in arrays))
@@ -28,7 +28,6 @@ def called(compute: Any, like: Any, *arrays: Any) -> Any:
 
 
 def plain(*arrays: Any, where: str) -> list[Any]:
-    """Arrays of one dtype, that to compute in."""
     made = [jnp.asarray(X) for X in arrays]
     return common(made, (jnp.float16, jnp.bfloat16), jnp.float32, lambda X, dtype: X.astype(dtype), where)
 
@@ -57,7 +56,7 @@ _matmul.defvjp(_matmul_forward, _matmul_backward)
 
 @jax.custom_vjp
 def softsums(U: Any, V: Any, L: Any, N: Any, M: Any) -> Any:
-    """`softsum` of traced arrays, with all derivatives."""
+    """`softsum` of tracers, with all derivatives."""
     return called(softsum, M, U, V, L, N, M)
 
 
@@ -70,23 +69,20 @@ softsums.defvjp(_softsum_forward, lambda kept, W: by_softsum(softsums, W, *kept)
 
 
 def matmul(A: Any, B: Any, semiring: str | Semiring, ties: str, threads: int | None, **others: Any) -> Any:
-    """`semiring.matmul` of traced arrays, with gradients."""
     require(ties, others, "matmul")
     left, right, shape = matrices(jnp.broadcast_shapes, jnp.broadcast_to, *plain(A, B, where="matmul"))
     return _matmul(left, right, catalog.get(semiring), ties, threads).reshape(shape)
 
 
 class Traced(Differentiable):
-    """What contractions ask of traced arrays."""
+    """`Differentiable` for JAX arrays."""
 
     xp, fixed, matmul = jnp, staticmethod(jax.lax.stop_gradient), staticmethod(matmul)
 
     def permuted(self, X: Any, axes: Sequence[int]) -> Any:
-        """The axes in another order."""
         return X.transpose(axes)
 
     def best(self, X: Any, axes: Sequence[int], name: str) -> Any:
-        """The "min" or "max" along axes, with gradients as `ties` says."""
         if self.ties == "shared":
             return getattr(X, name)(tuple(axes))
         left = [axis for axis in range(X.ndim) if axis not in axes]
@@ -104,7 +100,6 @@ def einsum(
     checkpoint: bool,
     **others: Any,
 ) -> Any:
-    """`semiring.einsum` of traced arrays, with gradients."""
     require(ties, others | {"checkpoint": checkpoint}, "einsum")
     s, arrays = catalog.get(semiring), plain(*operands, where="einsum")
     if not all(jnp.issubdtype(X.dtype, jnp.floating) for X in arrays):

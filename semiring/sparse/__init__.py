@@ -4,10 +4,9 @@ Vertices are eliminated by supernodes C, with rows R above them, into closed pan
 the update A_RR ← A_RR ⊕ A_RC D A_CR goes on to the parent. Any row y = x A* is then a climb, z_R ← z_R ⊕ z_C U, and a
 sweep, y_C = z_C D ⊕ y_R L. Each walk is counted once, so this holds in every closed semiring, idempotent or not.
 
-On graphs that elimination does not suit rows are searched for: `Hops` breadth-first, `Searches` by weights.
+Graphs with much fill are searched instead: `Hops` breadth-first, `Searches` by weights.
 
-`order` → `structure` → `fronts` → `sweep`; users call `analysis`, `elimination`, its `queries` and
-`hubs`.
+Modules: `order` → `structure` → `fronts` → `sweep`; users call `analysis`, `elimination`, its `queries` and `hubs`.
 """
 
 from __future__ import annotations

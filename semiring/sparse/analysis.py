@@ -1,4 +1,4 @@
-"""What follows from the pattern of a sparse matrix alone: an elimination order, its tree, and the cost."""
+"""Symbolic analysis of a sparse matrix: elimination order, elimination tree, and cost, from the pattern alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .structure import Arcs, Cost, Structure
 
 
 class Analysis:
-    """What follows from the pattern alone: an elimination order, its tree, and what everything will cost.
+    """Symbolic analysis: elimination order, elimination tree, and the cost of every step, from the pattern alone.
 
     Attributes
     ----------
@@ -25,19 +25,19 @@ class Analysis:
         Vertices.
     tails, heads : int32 arrays (arcs,)
     cost : Cost
-        Pairs, fill and bytes, counted before any number is touched.
+        Pairs, fill and bytes.
     order : str
-        How the order was found.
+        Name of the order chosen.
     orders : int
-        Of how many that were compared.
+        Number of orders compared.
 
     Notes
     -----
-    Made by `analyse`. `eliminate` takes one in place of a matrix, so that several sets of weights share it.
+    Made by `analyse`; `eliminate` takes it in place of a matrix, so that several sets of weights share it.
 
     See Also
     --------
-    analyse : What makes it.
+    analyse : Constructor.
 
     Examples
     --------
@@ -51,15 +51,15 @@ class Analysis:
     def __init__(
         self, tails: np.ndarray, heads: np.ndarray, n: int, order: Any = "auto", threads: int | None = None
     ) -> None:
-        tails, heads = (np.ascontiguousarray(ends, np.int32) for ends in (tails, heads))  # as kernels take them
+        tails, heads = (np.ascontiguousarray(ends, np.int32) for ends in (tails, heads))  # for kernels
         self.n, self.tails, self.heads = n, tails, heads
-        self.on_devices: dict[Any, Any] = {}  # the structure, by GPU and size of a number
-        self.panels = Buffers(4)  # memory of two eliminations: the last one's, and that of new weights
+        self.on_devices: dict[Any, Any] = {}  # the structure, by GPU and entry size
+        self.panels = Buffers(4)  # for two eliminations: the last one's, and that of new weights
         asked = threads_of(threads, "analyse") if threads is not None or n >= SMALL else 1
         self._threads = threads = asked if n >= SMALL else 1
         self._start, self._adjacent = neighbours(tails, heads, n, threads)
         self._labels: np.ndarray | None = None
-        if isinstance(order, str) and order in FOUND:  # the caller's own order is one of the caller's labels
+        if isinstance(order, str) and order in FOUND:  # a user's order refers to the user's labels
             renumbered = near(tails, heads, self._start, self._adjacent, threads)
             if renumbered is not None:
                 self._labels, self._start, self._adjacent = renumbered
@@ -68,7 +68,7 @@ class Analysis:
             for name, found in candidates(self._start, self._adjacent, order, threads).items()
         }
         costs = {name: structure.cost(tree, len(tails)) for name, tree in trees.items()}
-        # All pairs: every row is swept once, numbers are eliminated once.
+        # All pairs: n sweeps and one numeric elimination.
         self.orders = len(costs)
         self.order = min(costs, key=lambda name: costs[name].sweep * n + costs[name].elimination)
         self.cost: Cost = costs[self.order]
@@ -79,22 +79,20 @@ class Analysis:
 
     @cached_property
     def structure(self) -> Structure:
-        """Supernodes, and the rows of their panels."""
         built = structure.build(self._start, self._adjacent, self._tree, self._threads)
         return built if self._labels is None else built.relabelled(self._labels)
 
     @cached_property
     def arcs(self) -> Arcs:
-        """Where the weight of each arc goes."""
         return structure.arcs(self.structure, self.tails, self.heads, self._threads)
 
     @cached_property
     def place(self) -> np.ndarray:
-        """Where each arc comes in `arcs`."""
-        return inverse(self.arcs.arc).astype(np.intp)  # else every look-up makes that copy
+        """Index of each arc in `arcs`."""
+        return inverse(self.arcs.arc).astype(np.intp)  # else every indexing would convert
 
     def between(self, u: int, v: int) -> np.ndarray:
-        """The numbers of the arcs from u to v: of those in one front, no matter how many there are."""
+        """Indices of the arcs from u to v, found in one front."""
         S = self.structure
         s = S.owner[min(S.position[u], S.position[v])]
         placed = self.arcs.arc[self.arcs.begin[s] : self.arcs.begin[s + 1]]
@@ -103,7 +101,7 @@ class Analysis:
 
 
 def analyse(A: Array, n: int | None = None, *, order: Any = "auto", threads: int | None = None) -> Analysis:
-    """The order, the tree and the cost of eliminating a sparse matrix; no value is looked at.
+    """Order, elimination tree and cost of eliminating a sparse matrix; values are ignored.
 
     Parameters
     ----------
@@ -113,7 +111,7 @@ def analyse(A: Array, n: int | None = None, *, order: Any = "auto", threads: int
     order : str, array_like or Order
         As in `eliminate`.
     threads : int, optional
-        As many as there are processors, or SEMIRING_NUM_THREADS. What is found is the same for any number.
+        By default SEMIRING_NUM_THREADS, or one a processor; the result does not depend on it.
 
     Returns
     -------
@@ -121,26 +119,21 @@ def analyse(A: Array, n: int | None = None, *, order: Any = "auto", threads: int
 
     Raises
     ------
-    ShapeError
-        If A is not square, or rows and columns differ in length.
-    VertexError
-        If an index lies outside 0 … n − 1.
-    DTypeError
-        If A is neither a sparse matrix nor a pair of arrays.
-    AlgebraError
-        If there is no such order.
-    DeviceError
-        If `order="metis"` and pymetis is not installed.
+    ShapeError, VertexError, DTypeError
+        If A is not square, rows and columns differ in length, an index lies outside 0 … n − 1, or A is neither a sparse
+        matrix nor a pair of arrays.
+    AlgebraError, DeviceError
+        If there is no such order, or `order="metis"` and pymetis is not installed.
 
     See Also
     --------
-    eliminate : What takes the analysis, with weights.
-    Cost : What is counted.
+    eliminate : Takes the analysis with weights.
+    Cost : The counts.
 
     Notes
     -----
-    The structure takes `cost.index_bytes` bytes; "auto" tries up to two orders, and takes what counts least. Dissection
-    by levels is George 1973, and Lipton and Tarjan 1979.
+    The structure takes `cost.index_bytes` bytes; "auto" compares up to two orders by count. Dissection by levels is
+    George 1973, and Lipton and Tarjan 1979.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rows of a table in the order wanted, found in batches by several threads."""
+"""Rows of a table in a requested order, computed in batches by several threads."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..cpu.pool import run
 from ..memory import require
 from .buffers import LINE, Buffers
 
-#: Some sources, and where their rows go: an array, or a list of rows.
+#: (sources, destination of their rows: an array or a list of rows).
 Call = tuple[np.ndarray, Any]
-#: Finds the rows of a call: `worker(sources, rows)` writes rows[0], rows[1], …
+#: `worker(sources, rows)` writes the row of sources[k] to rows[k].
 Worker = Callable[[np.ndarray, Any], None]
 
 
@@ -29,28 +29,10 @@ def batches(
     rank: np.ndarray | None = None,
     window: int = 0,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Blocks of rows: (sources (k,), rows (k, n)) with k at most `block`.
+    """Stream blocks (sources (k,), rows (k, n)), k ≤ block, in the order of `wanted`.
 
-    Parameters
-    ----------
-    workers : sequence of callables
-        One a thread.
-    wanted : int64 array
-        The sources, in the order in which their rows are wanted.
-    n : int
-        Entries of a row.
-    dtype : numpy.dtype
-    batch, block : int
-        Sources of a call, and rows of a block.
-    rank : array, shape (n,), optional
-        Sources of neighbouring ranks are better found together.
-    window : int
-        Rows found before the first is given out, at least; by default a batch a thread.
-
-    Yields
-    ------
-    sources, rows : arrays (k,), (k, n)
-        Memory is reused for later blocks once nothing refers to an earlier one.
+    Each call takes `batch` sources; with `rank`, those of neighbouring ranks. At least `window` rows are computed
+    before the first is yielded. Memory is reused once nothing refers to a block.
     """
     line = LINE // dtype.itemsize
     pitch = -(-n // line) * line  # rows begin at cache lines, and can be written past the caches
@@ -75,14 +57,12 @@ def batches(
 
 
 def together(sources: np.ndarray, rows: Any, batch: int, rank: np.ndarray) -> list[Call]:
-    """Calls for the rows of all sources, those of neighbouring ranks in one."""
+    """Calls for all sources, grouped by rank."""
     order = np.argsort(rank[sources], kind="stable")
     return [(sources[part], [rows[k] for k in part]) for part in np.split(order, range(batch, len(order), batch))]
 
 
 def find(workers: Sequence[Worker], calls: Sequence[Call]) -> None:
-    """Every call, by the workers."""
-
     def work(worker: int, sources: np.ndarray, rows: Any) -> None:
         workers[worker](sources, rows)
 
@@ -90,15 +70,7 @@ def find(workers: Sequence[Worker], calls: Sequence[Call]) -> None:
 
 
 def table(out: Any, n: int, dtype: np.dtype) -> Any:
-    """An array of n × n for a table: `out`, or a new one.
-
-    Raises
-    ------
-    ShapeError, DTypeError
-        If `out` does not fit.
-    MemoryNeeded
-        If a new one does not.
-    """
+    """n × n table: `out` after checks (ShapeError, DTypeError), or a new array if it fits (MemoryNeeded)."""
     if out is None:
         require(n * n * dtype.itemsize, where="to_dense", hint="rows() streams blocks of rows.")
         out = np.empty((n, n), dtype)

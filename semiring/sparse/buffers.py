@@ -1,4 +1,4 @@
-"""Memory that is reused once no array refers to it, as fresh pages cost more than what is computed; or is shared."""
+"""Reuse of memory that no array refers to, as fresh pages cost more than the computation; copy-on-write pages."""
 
 from __future__ import annotations
 
@@ -16,25 +16,18 @@ from ..memory import require
 
 T = TypeVar("T")
 
-#: Of numbers, one for each time that some are written.
+#: Counter of versions: equal stamps mean equal numbers.
 STAMPS = itertools.count(1)
-#: Arrays begin at a cache line.
+#: Alignment of arrays: a cache line.
 LINE = 64
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """A new array, uninitialised, that begins at a cache line."""
     return _view(_owner(_bytes(shape, dtype)), shape, dtype)
 
 
 class Buffers:
-    """Hands out arrays, and hands the same memory out again when no array of it is left.
-
-    Parameters
-    ----------
-    most : int
-        How many are remembered. Arrays beyond that are not used again.
-    """
+    """Pool of at most `most` arrays; memory returns to it when no array refers to it."""
 
     def __init__(self, most: int = 2) -> None:
         self._most = most
@@ -42,7 +35,6 @@ class Buffers:
         self._lock = threading.Lock()
 
     def get(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """An array, uninitialised; several threads may call this at once."""
         size = _bytes(shape, dtype)
         with self._lock:
             owner = next((owner for owner in unused(self._owners) if len(owner) >= size + LINE), None)
@@ -52,7 +44,6 @@ class Buffers:
             return _view(owner, shape, dtype)
 
     def release(self) -> None:
-        """Free the memory to which no array refers."""
         with self._lock:
             released = {id(owner) for owner in unused(self._owners)}
             self._owners = [owner for owner in self._owners if id(owner) not in released]
@@ -62,15 +53,7 @@ class Buffers:
 
 
 class Recycled:
-    """Hands out many arrays of up to one size, and their memory again when no array of it is left.
-
-    Parameters
-    ----------
-    size : int
-        Bytes of an array at most.
-    most : int
-        So many are remembered that nothing refers to.
-    """
+    """Pool of many arrays of at most `size` bytes; at most `most` unused ones are kept."""
 
     def __init__(self, size: int, most: int) -> None:
         self._size, self._most, self._since = size, most, 0
@@ -79,7 +62,6 @@ class Recycled:
         self._lock = threading.Lock()
 
     def get(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """An array, uninitialised; several threads may call this at once."""
         with self._lock:
             self._since += 1
             if not self._free and self._since > len(self._owners) // 4:  # seldom enough to cost little
@@ -94,23 +76,12 @@ class Recycled:
 
 
 class Pages:
-    """Two arrays of as many entries, in pages that successors share until they write to them.
+    """Two contiguous arrays of equal length, in pages shared copy-on-write with successors.
 
-    Parameters
-    ----------
-    arrays : two arrays
-        Contiguous.
-    edges : int64 array, optional
-        Page k of each has the entries edges[k] … edges[k + 1]; they are one page by default.
-    shift : int
-        Entries from k · 2^shift to below (k + 1) · 2^shift are looked for in page k.
-
-    Attributes
-    ----------
-    table : int64 array, shape (2, pages)
-        Of each page the address that entry 0 would have, were all entries where the page is.
-    owned : uint8 array, shape (2 · pages,)
-        1 of pages that nothing else refers to; 2 of those that are to be such.
+    Page k of each holds entries edges[k] … edges[k + 1] (by default a single page); offsets are looked up in page
+    offset >> shift.
+    table (2, pages), int64: the address that entry 0 would have if all entries were contiguous with the page.
+    owned (2 · pages,), uint8: 1 for pages that nothing else refers to; 2 for pages to be copied by `own`.
     """
 
     def __init__(self, arrays: Sequence[np.ndarray], edges: np.ndarray | None = None, shift: int = 62) -> None:
@@ -124,18 +95,17 @@ class Pages:
 
     @property
     def addresses(self) -> tuple[int, int, int]:
-        """For kernels: where the table is of each array, and `shift`."""
+        """Kernel arguments: the address of each array's table row, and `shift`."""
         begin = self.table.ctypes.data
         return begin, begin + self.table.strides[0], self.shift
 
     def successor(self) -> Pages:
-        """The same entries, to write to."""
         made = copy(self)
         made._pages, made.table, made.owned = self._pages.copy(), self.table.copy(), np.zeros_like(self.owned)
         return made
 
     def own(self, ahead: int = 0) -> int:
-        """Copy the pages of which owned[k] is 2, and so many before each of them; the bytes of all that are owned."""
+        """Copy pages with owned[k] = 2, and up to `ahead` before each; returns the bytes of all owned pages."""
         pages = self.table.shape[1]
         for k in np.flatnonzero(self.owned == 2).tolist():
             for before in range(max(k - k % pages, k - ahead), k + 1):
@@ -151,7 +121,6 @@ class Pages:
 
     @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """Both, contiguous: copied where they are not."""
         first, second = (self._array(side * self.table.shape[1]) for side in range(2))
         return first, second
 
@@ -166,13 +135,13 @@ class Pages:
         return int(self._edges[k]), int(self._edges[k + 1])
 
     def _of(self, k: int) -> np.ndarray:
-        """The entries of a page, which has memory of its own or is a part of an array."""
+        """Entries of page k, from its own memory or a slice of an array."""
         (low, high), page = self._page(k), self._pages[k]
         return page if page.size == high - low else page[low:high]
 
 
 class Free(Protocol):
-    """What knows whether it may be written over."""
+    """Object that knows whether it may be overwritten."""
 
     @property
     def free(self) -> bool: ...
@@ -182,20 +151,14 @@ F = TypeVar("F", bound=Free)
 
 
 class Pool(Generic[F]):
-    """The numbers of eliminations that follow from one another, some of which nothing refers to any more.
-
-    Parameters
-    ----------
-    most : int
-        How many are remembered.
-    """
+    """Pool of the numbers of related eliminations, at most `most`, for reuse once nothing refers to them."""
 
     def __init__(self, most: int) -> None:
         self.items: list[F] = []
         self._most, self._lock = most, threading.Lock()
 
     def get(self, make: Callable[[], F]) -> F:
-        """Numbers to write over: those that nothing refers to, or new ones."""
+        """Unreferenced numbers to overwrite, or new ones."""
         with self._lock:
             for item in unused(self.items):
                 if item.free:
@@ -205,7 +168,6 @@ class Pool(Generic[F]):
             return made
 
     def remember(self, item: F) -> None:
-        """Numbers that are written over once nothing else refers to them."""
         with self._lock:
             if not any(known is item for known in self.items):
                 self.items = [*self.items[1 - self._most :], item]
@@ -226,14 +188,14 @@ def _view(owner: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.ndar
 
 
 def unused(owners: list[T]) -> Iterator[T]:
-    """Those that only the list refers to: every view of an array refers to it too."""
+    """Items that only the list refers to; every view of an array refers to the array."""
     for owner in owners:
         if sys.getrefcount(owner) <= _ALONE:
             yield owner
 
 
 def _references() -> int:
-    """How often an array is referred to that only a list holds, as seen from a loop over it."""
+    """Reference count of an array that only a list holds, seen from a loop over the list."""
     for owner in [_owner(0)]:
         return sys.getrefcount(owner)
     raise AssertionError

@@ -1,7 +1,7 @@
-"""Few arcs changed: only fronts on their root paths are computed again, from the updates of all others, which are kept.
+"""Elimination after changes of few arcs: refactorise fronts on their root paths, with all other updates kept.
 
-Above a front whose update stays the same, bit for bit, nothing changes. What results is written over the numbers of an
-elimination that nothing refers to any more: panels carry a stamp, which says where those differ.
+Nothing changes above a front whose update stays bit-identical. Results overwrite the numbers of an elimination that
+nothing refers to; stamps tell which panels differ.
 """
 
 from __future__ import annotations
@@ -21,22 +21,16 @@ from .fronts import Fronts, Panels, bring, renew
 from .hubs import Descent
 from .structure import Ranges, Structure
 
-#: The share of an elimination's pairs from which all of it takes no longer.
+#: Share of an elimination's pairs from which a complete elimination is as fast.
 MANY = 0.5
-#: Eliminations whose numbers are remembered, to be written over once nothing refers to them.
+#: Number of eliminations whose memory is pooled for reuse.
 REMEMBERED = 4
 
 
 class Kept(Fronts):
-    """An elimination's panels, the updates of all its fronts, and its arcs' weights.
+    """Panels, updates of all fronts, and arc weights of an elimination.
 
-    Attributes
-    ----------
-    panels : Panels
-    updates : int32 array
-        Words: that of supernode s begins at slot[s].
-    stamp : int64 array (supernodes,)
-        Equal stamps of a supernode mean equal numbers.
+    updates: int32 words, that of supernode s from slot[s]. stamp: equal stamps of a supernode mean equal numbers.
     """
 
     def __init__(self, analysis: Analysis, weights: np.ndarray, kind: Kind) -> None:
@@ -53,19 +47,17 @@ class Kept(Fronts):
         self._references = self.references()
 
     def _stack(self, ranges: Ranges, base: int) -> None:
-        """All updates have memory; what is too much of one, the next one overwrites."""
+        """No stack: every update has its own memory; padding is overwritten by the next update."""
 
     def references(self) -> int:
-        """How often panels are referred to."""
         return sum(map(sys.getrefcount, (self.panels, self.lower, self.upper)))
 
     @property
     def free(self) -> bool:
-        """Whether nothing but this refers to the panels."""
         return self.references() <= self._references
 
     def bring(self, other: Kept) -> None:
-        """The other's numbers, where they differ."""
+        """Copy the numbers that differ from `other`."""
         stale = np.flatnonzero(self.stamp != other.stamp).astype(np.int32)
         self.stamp[stale] = -1
         S = self.S
@@ -76,7 +68,7 @@ class Kept(Fronts):
         self.stamp[stale] = other.stamp[stale]
 
     def renew(self, path: np.ndarray, dirty: np.ndarray, threads: int) -> None:
-        """Supernodes of a path, ascending, where dirty[s] is 1; it becomes 2 for all that were computed again."""
+        """Refactorise supernodes of an ascending path where dirty[s] is 1; dirty becomes 2 for those computed."""
         workspace = self._workspace(int(self.order[path].max()))
         start = 0
         large = np.flatnonzero(np.isin(path, self.large)).tolist() if len(self.large) else []
@@ -106,19 +98,7 @@ class Kept(Fronts):
 
 
 class Changes:
-    """Eliminations that follow from one another by changes of few arcs.
-
-    Parameters
-    ----------
-    analysis : Analysis
-    kind : Kind
-    threads : int
-
-    Attributes
-    ----------
-    kept : Pool
-        Numbers of eliminations, which are written over once nothing refers to them.
-    """
+    """Eliminations related by changes of few arcs; `kept` pools their memory for reuse."""
 
     def __init__(self, analysis: Analysis, kind: Kind, threads: int) -> None:
         self.analysis, self.kind, self.threads = analysis, kind, threads
@@ -126,21 +106,17 @@ class Changes:
 
     @cached_property
     def labels(self) -> Descent:
-        """What makes their hub labels follow."""
         return Descent(self.analysis.structure, self.kind)
 
     def base(self, weights: np.ndarray) -> Kept:
-        """All fronts, from the weights of all arcs, front by front."""
+        """Complete elimination from all weights, front by front."""
         kept = Kept(self.analysis, weights.copy(), self.kind)
         kept.run()
         self.kept.remember(kept)
         return kept
 
     def changed(self, kept: Kept, arcs: np.ndarray, values: np.ndarray) -> tuple[Kept, np.ndarray] | None:
-        """The elimination with other weights of some arcs, and which supernodes were computed again.
-
-        None where so many would have to be that all are computed as soon.
-        """
+        """Elimination with new weights of some arcs, and the supernodes recomputed; None if they are too many."""
         S, tails, heads = self.analysis.structure, self.analysis.tails, self.analysis.heads
         columns = np.minimum(S.position[tails[arcs]], S.position[heads[arcs]])
         dirty, found = np.full(len(S), -1, np.int32), np.empty(len(S), np.int32)
@@ -161,14 +137,13 @@ class Changes:
         return target, again
 
     def _like(self, kept: Kept) -> Kept:
-        """Memory for the same."""
         made = Kept(self.analysis, kept.weights.copy(), self.kind)
         made.stamp[:] = -1
         return made
 
 
 def diagonals(structure: Structure, supernodes: np.ndarray) -> np.ndarray:
-    """Where the diagonal of each D of some supernodes lies in their panels."""
+    """Panel indices of the diagonals of these supernodes' pivot blocks."""
     first, w = structure.first[supernodes], structure.first[supernodes + 1] - structure.first[supernodes]
     found: np.ndarray = structure.diagonal[positions(first, w)]
     return found

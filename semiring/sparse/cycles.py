@@ -1,6 +1,6 @@
-"""Cycles that beat `one` in a list of arcs, or potentials that rule them out: Bellman and Ford's rounds on vectors.
+"""Cycles that beat `one` in an arc list, or potentials that exclude them: vectorised Bellman–Ford rounds.
 
-What `semiring.cycles` does with a matrix; called where an elimination shows that something is wrong, or may be.
+Sparse counterpart of `semiring.cycles`; called where an elimination may diverge.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..cycles import Lengths, Tolerance, cycle_error
 
 @dataclass(frozen=True)
 class Weighted:
-    """The arcs of a graph over a semiring that has `Lengths`."""
+    """Arcs of a graph over a semiring that has `Lengths`."""
 
     tails: np.ndarray
     heads: np.ndarray
@@ -28,7 +28,7 @@ class Weighted:
 
     @property
     def longest(self) -> float:
-        """No simple path weighs more than this: the sum of the heaviest arc out of each vertex; of integers exactly."""
+        """Upper bound of a simple path's weight: the sum of the heaviest arc out of each vertex; exact for integers."""
         finite = self.weights != dtypes.zero(self.semiring, self.weights.dtype)
         if self.weights.dtype.kind == "i":  # in 64 bits |−2⁶³| is itself, and 2⁶³ without a sign
             sizes = np.abs(self.weights[finite].astype(np.int64)).view(np.uint64)
@@ -39,10 +39,10 @@ class Weighted:
         return sum(most.tolist())
 
     def farthest(self) -> tuple[float, int]:
-        """No distance is greater, by one search each way from the vertex that comes second; ∞ where a length is < 0.
+        """Upper bound of all distances by two searches, and the vertex searched from; (∞, 0) if a length is negative.
 
-        It is of the strong component of most vertices. Where a vertex cannot reach it, nor can any on a path from it,
-        which is no longer than all arcs among those; and where one is not reached, the same backwards.
+        d(u, w) ≤ d(u, v) + d(v, w) through v of the largest strong component. A vertex that cannot reach v has a path
+        no longer than all arcs among such vertices; likewise those that v does not reach.
         """
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components, dijkstra
@@ -63,21 +63,17 @@ class Weighted:
         return joined + apart, v
 
     def _finite(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Tails, heads and lengths, as float64, of the arcs that are not absent."""
+        """Tails, heads and float64 lengths of present arcs."""
         finite = self.weights != dtypes.zero(self.semiring, self.weights.dtype)
         lengths = Lengths.required(self.semiring).sign * self.weights[finite].astype(np.float64)
         return self.tails[finite], self.heads[finite], lengths
 
     def potentials(self, *, where: str, tolerance: Tolerance | None = None) -> np.ndarray:
-        """h with ℓ(u, v) + h(u) − h(v) ≥ 0 for every arc, but for rounding; or the error of a cycle that has none.
+        """h with ℓ(u, v) + h(u) − h(v) ≥ 0 for every arc, but for rounding; DivergenceError for a cycle.
 
-        A cycle of negative length is judged by its own arcs, by `Lengths.rounding`. If it is rounding, every arc is
-        granted one rounding, then twice as much, until no cycle is negative. Or both by a tolerance.
-
-        Raises
-        ------
-        DivergenceError
-            Naming the cycle; in min-plus it is a `NegativeCycleError`.
+        A negative cycle is judged by its own arcs (`Lengths.rounding`, or `tolerance`). If it is rounding, every arc is
+        granted one rounding, then twice as much, until no cycle is negative. In min-plus the error is a
+        NegativeCycleError.
         """
         lengths, dtype = Lengths.required(self.semiring), self.weights.dtype
         nonzero = self.weights != dtypes.zero(self.semiring, dtype)
@@ -100,12 +96,11 @@ class Weighted:
 
 
 def search(tails: np.ndarray, heads: np.ndarray, length: np.ndarray, n: int) -> tuple[list[int], np.ndarray]:
-    """The arcs of a cycle of negative length, in order from its least vertex; or none, and potentials.
+    """Arcs of a negative cycle, in order from its least vertex; or none, and potentials.
 
-    Labels begin at 0 everywhere, as from a source tied to every vertex, and a round lowers each to the least that an
-    arc brings. The arcs that lowered a label last make a graph in which every vertex has one predecessor; a cycle in it
-    is one of negative length (Cherkassky and Goldberg 1999, section 3), and as long as there is none, labels are
-    lengths of simple walks, so that rounds come to an end.
+    Labels begin at 0, as from a source tied to every vertex; each round lowers them to the least that an arc brings.
+    The last arcs to lower a label form a predecessor graph, in which a cycle is negative (Cherkassky and Goldberg 1999,
+    section 3); without one, labels are lengths of simple walks, so rounds end.
 
     Examples
     --------
@@ -138,8 +133,8 @@ def search(tails: np.ndarray, heads: np.ndarray, length: np.ndarray, n: int) -> 
 
 
 def _cycle(came: np.ndarray, tails: np.ndarray) -> list[int]:
-    """The arcs of a cycle of v ← tails[came[v]], in the order of a walk; none if there is no cycle."""
-    # A vertex that still leads somewhere after 2^k ≥ n steps leads to a cycle.
+    """Arcs of a cycle of v ← tails[came[v]], in walk order; empty if acyclic."""
+    # A vertex with an ancestor 2^k ≥ n steps back leads to a cycle.
     before = np.append(np.where(came >= 0, tails[came], -1), -1)
     step = before
     for _ in range(len(came).bit_length()):

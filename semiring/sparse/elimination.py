@@ -1,4 +1,4 @@
-"""`eliminate` and what it returns: rows, columns, entries and products of A* for a sparse A."""
+"""`eliminate` and `Elimination`: rows, columns, entries and products of A* for a sparse A."""
 
 from __future__ import annotations
 
@@ -44,30 +44,30 @@ def eliminate(
     check: bool = True,
     device: str | None = None,
 ) -> Elimination:
-    """The closure A* of a sparse matrix, as panels from which rows, columns and entries are computed on request.
+    """Closure A* of a sparse matrix in factored form: rows, columns and entries are computed on request.
 
     Parameters
     ----------
     A : sparse matrix or array, shape (n, n); or Analysis
-        A SciPy sparse matrix or array of any format. Every stored entry is an arc, a stored 0 too; entries of the same
-        place meet by ⊕. What is not stored is the semiring's zero.
+        SciPy sparse, any format. Every stored entry is an arc, a stored 0 too; duplicates are combined by ⊕. Absent
+        entries are the semiring's zero.
     semiring : str or Semiring
     weights : array_like, shape (arcs,), optional
-        Weights to take in place of A's own, in the order of `A.tocoo()`; with an Analysis they are needed.
+        Weights in place of A's values, in the order of `A.tocoo()`; required with an Analysis.
     order : str, array_like or Order
-        Which vertex is eliminated when. "auto" tries what may be best and takes what counts least; "degree" is
-        approximate minimum degree; "levels" dissection by levels of breadth-first searches, for lattices; "metis"
-        nested dissection by METIS, where pymetis is installed; "natural" the order of the labels; an array a
-        permutation of the vertices. It changes no result beyond rounding, only the cost.
+        Elimination order. "auto" compares candidates and takes the cheapest by count; "degree" is approximate minimum
+        degree; "levels" dissection by breadth-first levels, for lattices; "metis" nested dissection by METIS (pymetis);
+        "natural" the order of the labels; an array a permutation of the vertices. It changes only the cost, and
+        rounding.
     dtype : dtype, optional
-        In which to compute, one of the semiring's; by default that of the weights, or the smallest that holds them.
+        Dtype to compute in, one of the semiring's; by default that of the weights, or the smallest that holds them.
     threads : int, optional
-        As many as there are processors, or SEMIRING_NUM_THREADS.
+        By default SEMIRING_NUM_THREADS, or one a processor.
     check : bool
-        Raise where A* does not exist. False leaves that to the caller: see `Elimination.divergence`.
+        Raise where A* does not exist; with False see `Elimination.divergence`.
     device : {"cpu", "cuda"}, optional
-        Where numbers are computed. On "cuda", the current GPU, results are CuPy arrays; order and structure are found
-        on the CPU. The CPU by default.
+        Device of the numeric part; the CPU by default. On "cuda", the current GPU, results are CuPy arrays; order and
+        structure are still found on the CPU.
 
     Returns
     -------
@@ -76,32 +76,32 @@ def eliminate(
     Raises
     ------
     ShapeError
-        If A is not square, or there is not one weight an arc.
+        If A is not square, or the number of weights is not that of arcs.
     DTypeError, DomainError
         If the semiring does not allow the weights.
     DivergenceError
-        If A* does not exist: a closed walk beats the semiring's one (NegativeCycleError in min-plus), or a sum has no
-        limit. `vertex` lies on such a walk.
+        If A* does not exist: a closed walk beats the semiring's one (NegativeCycleError in min-plus), or a sum
+        diverges. `vertex` lies on such a walk.
     DeviceError
-        If `order="metis"` and pymetis is not installed, or there is no such device.
+        If `order="metis"` and pymetis is not installed, or the device is missing.
     MemoryNeeded
         If the panels do not fit, from the counts.
 
     See Also
     --------
     sparse.analyse : Order, structure and cost, before any weight.
-    apsp.shortest_paths : Of graphs, which takes this where it is predicted to be best.
+    apsp.shortest_paths : Graphs with labels; takes this where it is predicted to be fastest.
     apsp.closure : All entries of A*, as a matrix.
 
     Notes
     -----
-    Time and memory depend on the fill: `analyse(A).cost` counts them first. Road networks and meshes have little;
-    random graphs of average degree above about ten are as good as dense, and here become one dense supernode.
-    Float (+, ×) has no pivoting: it is accurate where all terms have one sign.
+    Time and memory depend on the fill, which `analyse(A).cost` counts first. Road networks and meshes have little;
+    random graphs of average degree above about ten become one dense supernode. Float (+, ×) has no pivoting: it is
+    accurate where all terms have one sign.
 
-    The pairs are Σ w (w + r)² over supernodes of w vertices that have r neighbours above, Σ w r for each row that is
-    asked for, and the panels hold Σ w (w + 2 r) entries (`sparse.Cost`). Elimination by blocks is Lehmann 1977, section
-    4; dissection by levels is George 1973, and Lipton and Tarjan 1979.
+    Pairs: Σ w (w + r)² over supernodes of w columns and r rows; Σ w r for each row requested. Panels hold Σ w (w + 2 r)
+    entries (`sparse.Cost`). Elimination by blocks is Lehmann 1977, section 4; dissection by levels George 1973, and
+    Lipton and Tarjan 1979.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def eliminate(
 
 
 class Elimination(Queries):
-    """A* of a sparse matrix over a semiring, in factored form. Made by `eliminate`, `from_arrays` or `update`.
+    """A* of a sparse matrix over a semiring, in factored form; made by `eliminate`, `from_arrays` or `update`.
 
     Attributes
     ----------
@@ -134,13 +134,13 @@ class Elimination(Queries):
     analysis : Analysis
         The structure, shared by all updates.
     device : {"cpu", "cuda"}
-        Where panels lie. On "cuda" what queries return are CuPy arrays there.
+        Location of the panels; on "cuda" queries return CuPy arrays.
     on_device : OnDevice or None
-        The panels on a GPU; its `batch` is what queries are made of.
+        The panels on a GPU.
 
     See Also
     --------
-    eliminate : What makes it.
+    eliminate : Constructor.
     HubLabels : Any pair in less than a microsecond.
 
     Examples
@@ -193,16 +193,11 @@ class Elimination(Queries):
             self._require_limit(values)
 
     def _require_limit(self, values: np.ndarray) -> None:
-        """Raise where A* does not exist: a diagonal entry is past `one`, and not by rounding alone.
-
-        Raises
-        ------
-        DivergenceError
-        """
+        """Raise DivergenceError where a diagonal entry is past `one` by more than rounding."""
         if self.divergence is None:
             return
         if values.dtype.kind == "f" and Lengths.of(self.semiring) is not None:
-            # A walk is judged by its own arcs: a slack that grows with the largest weight would hide true cycles.
+            # Judge a walk by its own arcs: a slack that grows with the largest weight would hide true cycles.
             tails, heads = self.analysis.tails, self.analysis.heads
             Weighted(tails, heads, values, self.n, self.semiring).potentials(where="eliminate")
         if self.divergence[1] > self.slack:
@@ -219,7 +214,7 @@ class Elimination(Queries):
         order: Any = "auto", dtype: DType = None, threads: int | None = None, check: bool = True,
         device: str | None = None,
     ) -> Elimination:  # fmt: skip
-        """The elimination of the n × n matrix with weights[k] at (rows[k], cols[k]); those of one place meet by ⊕.
+        """Elimination of the n × n matrix with weights[k] at (rows[k], cols[k]); duplicates are combined by ⊕.
 
         Parameters
         ----------
@@ -236,15 +231,15 @@ class Elimination(Queries):
         Raises
         ------
         ShapeError, VertexError, DTypeError, DomainError, DivergenceError, DeviceError, MemoryNeeded
-            As `eliminate`; a VertexError if an index lies outside 0 … n − 1.
+            As `eliminate`; VertexError if an index lies outside 0 … n − 1.
 
         See Also
         --------
-        eliminate : Of a sparse matrix; its cost and sources.
+        eliminate : From a sparse matrix; cost and sources.
 
         Notes
         -----
-        As `semiring.eliminate`: what `semiring.sparse.analyse` counts.
+        Cost of `eliminate`, counted by `semiring.sparse.analyse`.
 
         Examples
         --------
@@ -274,7 +269,6 @@ class Elimination(Queries):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the panels and of the structure."""
         if self.on_device is not None:
             return int(self.on_device.nbytes) + self.cost.index_bytes
         kept = 0 if self._kept is None else self._kept.updates.nbytes + self._kept.weights.nbytes
@@ -282,49 +276,47 @@ class Elimination(Queries):
 
     @property
     def weights(self) -> np.ndarray:
-        """The arcs' weights, in the order of the arcs given first."""
+        """Weights in the order of the arcs as first passed."""
         found: np.ndarray = self.weights_by_front[self.analysis.place]
         return found
 
     @property
     def weights_by_front(self) -> np.ndarray:
-        """The same, front by front: in the order of `analysis.arcs`."""
+        """Weights in the order of `analysis.arcs`, front by front."""
         return self._by_front if self._kept is None else self._kept.weights
 
     def update(self, weights: Any, arcs: Any = None) -> Elimination:
-        """The elimination of the same arcs with other weights; the structure is shared, only numbers are computed.
+        """Refactorise with new weights: same symbolic structure, new values.
 
         Parameters
         ----------
         weights : array_like, shape (arcs,)
-            In the order of the arcs given first: that of `A.tocoo()` for a sparse matrix.
+            In the order of the arcs as first passed: `A.tocoo()` for a sparse matrix.
         arcs : int array_like, optional
-            The numbers of the arcs in that order whose weights these are; the others keep theirs. Of an arc that is
-            named twice the last weight counts.
+            Indices, in that order, of the arcs to change; the others keep their weights. The last weight of a repeated
+            arc counts.
 
         Returns
         -------
         Elimination
-            A new one; this one stays as it is. Once nothing refers to it, its memory serves the next update, until rows
-            are streamed, which need it more.
+            A new one; this one is unchanged. Once nothing refers to an elimination, the next update reuses its memory,
+            until rows are streamed.
 
         Raises
         ------
-        ShapeError, DTypeError, DomainError, DivergenceError
-            As `eliminate`.
-        VertexError
-            If there is no arc of such a number.
+        ShapeError, DTypeError, DomainError, DivergenceError, VertexError
+            As `eliminate`; VertexError if an arc index is out of range.
 
         See Also
         --------
-        eliminate : Other arcs.
+        eliminate : For another set of arcs.
         apsp.shortest_paths : `Result.update`, by label.
 
         Notes
         -----
-        `Cost.elimination` pairs; order and structure are reused. Of few arcs on a CPU, only the supernodes on the arcs'
-        root paths are computed again, up to those of which nothing reaches their parents; the first time all of them
-        are, once more. From then on `Cost.changing` entries are held in addition.
+        `Cost.elimination` pairs. For few arcs on a CPU only supernodes on their root paths are recomputed, stopping
+        where updates stay the same; the first such call recomputes all once, and from then on `Cost.changing` further
+        entries are held.
 
         Examples
         --------
@@ -355,17 +347,17 @@ class Elimination(Queries):
         )
 
     def hub_labels(self, like: HubLabels | None = None) -> HubLabels:
-        """The distances of every vertex to and from all columns on its path to the root: any pair in a microsecond.
+        """Hub labels: distances of every vertex to and from all columns on its root path; any pair in a microsecond.
 
-        A*[u, v] = ⊕ out(u)[h] ⊗ in(v)[h] over what the paths of u and v have in common, where both labels begin. They
-        follow from the panels, parents first: of supernode C with rows R, below the columns P, out = U A*[R, P] and
+        A*[u, v] = ⊕ out(u)[h] ⊗ in(v)[h] over the common part of the root paths of u and v, a prefix of both labels.
+        Computed from the panels, parents first: for supernode C with rows R below the columns P, out = U A*[R, P] and
         in = A*[P, R] L.
 
         Parameters
         ----------
         like : HubLabels, optional
-            Those of an elimination that this one follows from, or that follows from it, by `update` of few arcs, and
-            that is still referred to: only what differs is computed. They stay as they are. Of others, all are made.
+            Labels of an elimination, still alive, related to this one by `update` of few arcs: only differences are
+            computed, and `like` is unchanged. Otherwise ignored.
 
         Returns
         -------
@@ -375,26 +367,25 @@ class Elimination(Queries):
         Raises
         ------
         AlgebraError
-            If a ⊕ a is not a, as in plus_times and log_plus: walks would count once for each hub on them.
+            If ⊕ is not idempotent, as in plus_times and log_plus: walks would count once for each hub on them.
         MemoryNeeded
             If the labels do not fit, before any work.
 
         See Also
         --------
         entries : Pairs without labels.
-        rows : Where most of a row is wanted.
+        rows : Where most of a row is needed.
 
         Notes
         -----
-        `sparse.HubCost` counts them first: Σ w r (2 b + w) pairs, and Σ 2 w (b + w) entries, over supernodes of w
-        columns and r rows with b columns above them; a path has at most `Cost.height` columns. Subtrees are shared out
-        to threads; on a GPU, all supernodes of a depth are computed together. A pair takes two lookups in the tree
-        (Schieber and Vishkin 1988) and as many steps as its paths have columns in common. Hub labels are Cohen,
-        Halperin, Kaplan and Zwick 2002; those of road networks Abraham, Delling, Goldberg and Werneck 2011.
+        Counted first by `sparse.HubCost`: Σ w r (2 b + w) pairs and Σ 2 w (b + w) entries over supernodes of w columns
+        and r rows with b columns above; a path has at most `Cost.height` columns. Subtrees run in parallel; on a GPU
+        all supernodes of a depth at once. A query takes two lookups in the tree (Schieber and Vishkin 1988) and one
+        step a common column. Hub labels are Cohen, Halperin, Kaplan and Zwick 2002; for road networks Abraham, Delling,
+        Goldberg and Werneck 2011.
 
-        What follows `like` is computed parents first, from the topmost supernodes of which panels differ, and below one
-        only where an entry of its rows has changed. Memory for all labels is taken, that of labels which nothing refers
-        to any more where there are some.
+        With `like`, computation starts at the topmost supernodes whose panels differ and goes below one only where an
+        entry of its rows has changed; memory of labels that nothing refers to is reused.
 
         Examples
         --------
@@ -407,7 +398,7 @@ class Elimination(Queries):
         return hub_labels(self, like)
 
     def _changed(self, arcs: np.ndarray, values: np.ndarray) -> Elimination | None:
-        """With new weights of few arcs, by the supernodes on their root paths; None where that is not the way."""
+        """Elimination with new weights of few arcs, by supernodes on their root paths; None where not applicable."""
         seen = survey(values, self.semiring, where="update")
         nonnegative = fast(seen, self.semiring, self.dtype, self.n)
         if self.on_device is not None or (not nonnegative and (self._nonnegative or self.semiring.series == "real")):
@@ -425,28 +416,22 @@ class Elimination(Queries):
         vars(made).update({name: value for name, value in vars(self).items() if name in _SHARED})
         made._kept, made._panels, made._free = found[0], found[0].panels, []
         made._largest = max(self._largest, dtypes.largest_finite(values))
-        if vars(self).get("divergence", ()) is None:  # it has been looked at
+        if vars(self).get("divergence", ()) is None:  # `divergence` is known to be None
             place = diagonals(self.analysis.structure, found[1])
             if limits.worst_pivot(made._panels.lower[place], self.semiring, self.cost.height) is None:
                 vars(made)["divergence"] = None
             elif self._check:
-                return None  # all of it is computed, and judged
+                return None  # compute all, and judge it
         return made
 
     def _differs(self, other: Elimination) -> np.ndarray | None:
-        """The supernodes whose panels differ from another's, of one family of few changed arcs; None of others."""
+        """Supernodes whose panels differ from those of `other`; None unless both share `Changes`."""
         if self._kept is None or other._kept is None or self._changes is not other._changes:
             return None
         return np.flatnonzero(self._kept.stamp != other._kept.stamp)
 
     def _keep(self) -> tuple[Kept, Changes]:
-        """What changes of few arcs need: found on first use.
-
-        Raises
-        ------
-        MemoryNeeded
-            If it does not fit.
-        """
+        """State for changes of few arcs, made on first use; MemoryNeeded if it does not fit."""
         with _keeping:
             if self._kept is None or self._changes is None:
                 require(self.cost.changing * self.dtype.itemsize, where="update", hint="Pass all weights.")
@@ -457,10 +442,10 @@ class Elimination(Queries):
 
     @cached_property
     def divergence(self) -> tuple[int, float] | None:
-        """The vertex at which A* fails to exist most, and how far its entry is from `one`; None where nothing is wrong.
+        """Vertex at which A* most clearly fails to exist, and the distance of its entry from `one`; None if A* exists.
 
         Where ⊕ is idempotent, a closed walk that beats `one` shows on the diagonal of the pivot block of its last
-        vertex; elsewhere a star without limit does.
+        vertex; elsewhere a divergent star does.
         """
         if self.on_device is None:
             diagonal = self._panels.lower[self.analysis.structure.diagonal]
@@ -471,22 +456,22 @@ class Elimination(Queries):
 
     @property
     def slack(self) -> float:
-        """How far rounding may push a closed walk past `one`: height · eps · the largest weight; 0 for integers."""
+        """Rounding allowance of a closed walk past `one`: height · eps · the largest weight; 0 for integers."""
         if self.dtype.kind != "f" or not self.semiring.idempotent:
             return 0.0
         return self.cost.height * float(np.finfo(self.dtype).eps) * self._largest
 
 
-#: What eliminations share that follow from one another by changes of few arcs.
+#: Attributes shared by eliminations related by changes of few arcs.
 _SHARED = "n", "semiring", "dtype", "analysis", "device", "on_device", "_threads", "_check", "_kind", "_nonnegative", \
     "_changes", "_by_front"  # fmt: skip
 _keeping = threading.Lock()
 
 
 def _values(weights: Any, analysis: Analysis, semiring: Semiring, dtype: DType) -> np.ndarray:
-    """The arcs' weights on the host, in a dtype of the semiring; one an arc, or an error."""
+    """Weights on the host in a dtype of the semiring; ShapeError unless one an arc."""
     values = asarray(weights, where="eliminate")
-    values = values if isinstance(values, np.ndarray) else values.get()  # an arc's numbers are looked at here
+    values = values if isinstance(values, np.ndarray) else values.get()  # weights are surveyed on the host
     if values.shape != (len(analysis.tails),):
         raise ShapeError(
             f"eliminate: one weight an arc is required, ({len(analysis.tails)},), got shape {values.shape}. "

@@ -1,4 +1,4 @@
-"""What edges carry if demand takes best paths: climb, sweep and elimination, run backwards."""
+"""Edge loads when demand takes best paths: climb, sweep and elimination run backwards."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     from ..algebra import Semiring
     from .elimination import Elimination
 
-#: Sources that are swept together, at most; and where those that are alike in a subtree are one there.
+#: Most lanes of a batch; and where lanes with equal entries in a subtree are merged there.
 LANES, ALIKE = 128, 256
-#: Batches whose sums are added up before they join those of others: the same for any number of threads.
+#: Batches summed before joining the totals: independent of the number of threads, so sums are reproducible.
 CHUNK = 8
-#: Bytes that the path from the root may take, in a core's own cache.
+#: Bytes of the root path that fit a core's private cache.
 NEAR = 1 << 20
-#: Columns of subtrees in which sources that are alike there are put together: at least, and at most.
+#: Least and most columns of subtrees in which equal lanes are merged.
 SUBTREES = 64, 4096
-#: How many pairs of a sweep take as long as one of elimination with numbers, and as one step of a row alone.
+#: Cost, in sweep pairs, of a pair of elimination with counts, and of a step of a single row.
 ELIMINATED, ALONE = 10, 4
 
 
 def lengths_of(semiring: Semiring, weights: np.ndarray, n: int) -> tuple[np.ndarray, float] | None:
-    """Lengths of arcs as they are added up, and by how much equal ones may differ; None where that is not exact."""
+    """Lengths of arcs in exact units, and the tolerance of equality; None where ties cannot be decided exactly."""
     lengths = Lengths.of(semiring)
     if lengths is None or lengths.logarithmic or not len(weights) or not semiring.lengths:
         return None
@@ -61,13 +61,13 @@ def lengths_of(semiring: Semiring, weights: np.ndarray, n: int) -> tuple[np.ndar
 
 
 def worthwhile(E: Elimination, arcs: int, sources: int) -> bool:
-    """Whether so many sources take less than the rows of each would, which take a step an arc and 16 a vertex."""
+    """Whether flows from `sources` sources cost less than their rows, at a step an arc and 16 a vertex each."""
     swept = max(sources, 16) * (E.cost.sweep + E.cost.climb)
     return ELIMINATED * E.cost.elimination + swept < ALONE * sources * (arcs + 16 * E.n)
 
 
 def flows(E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, threads: int | None = None) -> Any:
-    """The sums of an elimination, on its device: `Flows`, of which nothing may be asked unless it is `suitable`."""
+    """`Flows` of an elimination, on its device; unusable unless `suitable`."""
     if E.on_device is None:
         return Flows(E, tails, heads, weights, threads)
     found, S = lengths_of(E.semiring, weights, E.n), E.analysis.structure
@@ -76,7 +76,7 @@ def flows(E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndar
     lengths, slack = found
     without_trees = pendant.placed(E, tails, heads, lengths) if not slack else None
     if without_trees is None:
-        known = E.analysis.on_devices.get("placed")  # those of the last call
+        known = E.analysis.on_devices.get("placed")  # cached from the last call
         if known is None or not all(map(pendant.same, known[:2], (tails, heads))):
             known = E.analysis.on_devices["placed"] = (
                 tails,
@@ -91,30 +91,11 @@ def flows(E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndar
 
 
 class Flows:
-    """What each arc of a graph carries, from sums over the best paths of sources.
+    """Load of each arc, summed over the best paths from sources.
 
-    Parameters
-    ----------
-    E : Elimination
-    tails, heads : int arrays, shape (arcs,)
-        No loops, and no two arcs from one vertex to another.
-    weights : array, shape (arcs,)
-    threads : int, optional
-
-    Attributes
-    ----------
-    suitable : bool
-        Whether lengths are exact or not negative, and no cycle costs nothing. Nothing else may be asked otherwise.
-
-    Raises
-    ------
-    MemoryNeeded
-        If the numbers do not fit, before any work.
-
-    Notes
-    -----
-    About four times a sweep for each source, and as much as four sweeps more for elimination with numbers; the panels
-    three times in float64. Brandes 2001, "A faster algorithm for betweenness centrality", is the recursion.
+    Arcs have no loops and no parallels. Only if `suitable` (lengths exact or non-negative, no zero cycle) may other
+    methods be called. About four sweeps a source, four more for elimination with counts, and three times the panels in
+    float64; MemoryNeeded before any work. Recursion: Brandes 2001, "A faster algorithm for betweenness centrality".
     """
 
     def __init__(
@@ -133,7 +114,7 @@ class Flows:
         w, r = (np.diff(x).astype(np.int64) for x in (S.first, S.begin))
         m = w + r
         self.factor, self.panel = (np.concatenate(([0], np.cumsum(x))) for x in (w * (m - 1) - w * (w - 1) // 2, w * r))
-        self.offset = np.zeros(len(S), np.int64)  # of each front, after those of its ancestors
+        self.offset = np.zeros(len(S), np.int64)  # of each front, after its ancestors
         counted.below(S.parent, m * m, self.offset)
         updates, front, path = int((S.update + r * r).max()), int(m.max()), int((self.offset + m * m).max())
         factors, panels = int(self.factor[-1]), int(self.panel[-1])
@@ -142,7 +123,7 @@ class Flows:
         arcs = self.arcs = structure.arcs(S, tails.astype(np.int32), heads.astype(np.int32))
         self.lengths = np.ascontiguousarray(units[arcs.arc])
         self._ends = tails.astype(np.int64), heads.astype(np.int64)
-        self.F = [np.empty(factors) for _ in range(4)]  # below the diagonal, numbers; beyond it, numbers
+        self.F = [np.empty(factors) for _ in range(4)]  # lengths and counts of paths below the diagonal, then above it
         self.L = [np.empty(panels) for _ in range(2)]
         memory = *np.empty((2, updates)), *np.empty((2, front * front))
         for start, stop in self._pieces(S.work, 16):
@@ -153,7 +134,7 @@ class Flows:
                 return
         del memory
         self._keep(path, w)
-        # Largest subtrees of so many columns: their supernodes, from the last on, and columns.
+        # Maximal subtrees within SUBTREES: their supernodes, last first, and columns.
         high = structure.tops(S.parent, S.leaf, S.first, SUBTREES[1])[::-1] + 1
         high = high[S.first[high] - S.first[S.leaf[high - 1]] >= SUBTREES[0]]
         low = S.leaf[high - 1]
@@ -162,30 +143,18 @@ class Flows:
         self.suitable = True
 
     def lanes(self, sources: int, *, exact: bool = False) -> int:
-        """Lanes of a batch, for so many sources; more where what all ask is 1 and lengths are exact."""
+        """Lanes of a batch for `sources` sources; more with `exact`: unit demands and exact lengths."""
         unit, limit = self.kind.tile.width // self.kind.itemsize, ALIKE if exact else LANES
         near = NEAR * limit // LANES
         most = max(near // ((self.kind.itemsize + 16) * max(1, self.S.height)) // unit * unit, 64)
         return min(most, limit, -(-sources // unit) * unit)
 
     def add(self, sources: np.ndarray, asked: np.ndarray | Callable[[slice], np.ndarray], report: Any) -> bool:
-        """Add what goes from sources to all vertices that they reach; False where that cannot be said.
+        """Add the flow from sources to all vertices reached; False where it is not defined.
 
-        That is: where there are more best paths than 2¹⁰⁰⁰, demand between vertices without a path, or two paths that
-        only rounding tells apart.
-
-        Parameters
-        ----------
-        sources : int array, shape (sources,)
-        asked : float64 array, shape (n,), or callable
-            What goes to each vertex from every source; or, of a range of sources, an array (range, n).
-        report : callable
-            Called with the number of sources that are done.
-
-        Raises
-        ------
-        MemoryNeeded
-            If what is asked of all vertices does not fit.
+        Not defined: more than 2¹⁰⁰⁰ best paths, demand without a path, or paths that only rounding distinguishes.
+        asked: demand from every source by vertex, float64 (n,); or a callable from a slice of sources to (sources, n).
+        report(done) is called with the number of sources done. MemoryNeeded for all demands.
         """
         if not len(sources):
             return True
@@ -218,7 +187,7 @@ class Flows:
         alike: bool,
         half: bool,
     ) -> bool | None:
-        """The same, of half of all pairs if that will do; None where 32 bits do not hold what is met."""
+        """`add`; with `half`, of half of all pairs; None where int32 overflows."""
         exact = alike and not self.slack
         lanes = self.lanes(len(sources), exact=exact)
         order = np.argsort(self.S.position[sources], kind="stable") if not callable(asked) else np.arange(len(sources))
@@ -228,7 +197,7 @@ class Flows:
         if half:
             unit = np.concatenate((np.ones((1, lanes)), np.tri(lanes, k=-1)))
         count = min(self.threads, len(chunks))
-        if unit is None:  # what every lane asks of every vertex
+        if unit is None:  # demand of every lane at every vertex
             require(8 * count * self.S.n * lanes, where="flows", hint=HINT)
         workers = [_Worker(self, lanes) for _ in range(count)]
         done = 0
@@ -252,7 +221,7 @@ class Flows:
         return True
 
     def along(self) -> np.ndarray:
-        """What each arc carries, float64; they are in the order given."""
+        """Load of each arc, float64, in the order given."""
         out = self._along(self._sums) if any(x.any() for x in self._sums) else np.zeros(len(self.arcs.arc))
         if any(x.any() for x in self._halves):
             (tails, heads), n = self._ends, self.S.n
@@ -263,7 +232,7 @@ class Flows:
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether every arc weighs the same both ways: so do all entries of F."""
+        """Whether every arc weighs the same both ways."""
         lower, lower_counts, upper, upper_counts = self.F
         return np.array_equal(lower, upper) and np.array_equal(lower_counts, upper_counts)
 
@@ -286,7 +255,7 @@ class Flows:
         return out
 
     def _use(self, dtype: Any) -> None:
-        """Compute in this dtype, from the beginning."""
+        """Choose the dtype and reset all sums."""
         self.dtype = np.dtype(dtype)
         self.kind = choose(get("min_plus"), self.dtype, True)
         self._sums = [np.zeros(len(x)) for x in (self.F[0], self.F[2], self.entries)]
@@ -296,7 +265,7 @@ class Flows:
         self._halves = [np.zeros(len(x)) for x in self._sums]  # of half of all pairs, which go both ways
 
     def _keep(self, path: int, w: np.ndarray) -> None:
-        """Which rows of L best walks may take, by strips."""
+        """Rows of L that best walks may use, by strips."""
         S, each, self.longest = self.S, -(-w // STRIP), 0.0
         strips, rows = int(each.sum()), int((each * np.diff(S.begin)).sum())
         self.strips, slots, kept = np.empty(len(S), np.int32), np.empty(rows, np.int32), np.zeros(strips + 1, np.int64)
@@ -315,25 +284,25 @@ class Flows:
         self.kept, self.spans, self.slots, self.entries = kept, spans, slots, entries[: state[2]].copy()
 
     def _placed(self, lengths: np.ndarray) -> np.ndarray:
-        """Lengths as a sweep takes them; what is too long for a best path is none."""
+        """Lengths in the sweep's dtype; those too long for a best path become infinite."""
         if self.dtype.kind == "f":
             return lengths
         return np.where(lengths < backward.SHORT, lengths, 2**31 - 1).astype(np.int32)
 
     def _panel(self, asked: Any, part: np.ndarray, lanes: int) -> np.ndarray:
-        """What lanes ask of each vertex, shape (n, lanes)."""
+        """Demand by vertex and lane, shape (n, lanes)."""
         panel = np.zeros((self.S.n, lanes))
         panel[:, : len(part)] = asked(slice(part[0], part[-1] + 1)).T if callable(asked) else asked[:, None]
         return panel
 
     def _pieces(self, work: np.ndarray, each: int) -> list[tuple[int, int]]:
-        """Ranges of supernodes of about as much work as a call may take."""
+        """Ranges of supernodes with about the work of one call."""
         cuts = np.searchsorted(work, np.arange(0, work[-1], max(1, CALL * 64 // each))).tolist()
         return [(a, b) for a, b in pairwise([*sorted({0, *cuts}), len(self.S)]) if a < b]
 
 
 class _Worker:
-    """The workspace of a thread: a path from the root, and sums that have not joined yet."""
+    """Workspace of a thread: root path, and sums not yet joined."""
 
     def __init__(self, flows: Flows, lanes: int) -> None:
         S, self.flows, self.rows = flows.S, flows, lanes
@@ -342,7 +311,7 @@ class _Worker:
         self.places, self.path = np.full(len(S), -1, np.int32), np.empty(len(S), np.int32)
         self.index = np.empty(S.front, np.int32)
         self.width = flows.kind.tile.width // flows.kind.itemsize
-        self.nothing: dict[int, np.ndarray] = {}  # by lanes: a row of lengths and one of numbers, of no walk
+        self.nothing: dict[int, np.ndarray] = {}  # by lanes: a row of infinite lengths and one of zero counts
         self.members = self._members(np.ones(lanes))
         self.ends, self.most = np.zeros(max(S.n, lanes + 1), np.int64), np.zeros((4, 16))
         self.asked = np.zeros(S.n, np.int32)
@@ -350,7 +319,7 @@ class _Worker:
         self.climb, self.sweep, self.climb_back = _code(flows.kind)
         pairs = np.concatenate(([0], np.cumsum(np.diff(flows.panel) + np.diff(flows.factor))))
         self.stops = np.array([start for start, _ in flows._pieces(pairs, max(1, 4 * lanes * 64 // gain(flows.kind)))])
-        # Of sources that are alike in a subtree: rows of their own, and what `alike.together` tells of them.
+        # Merged lanes of a subtree: their rows, and the workspace of `alike.together`.
         self.own = [aligned((max(1, S.height) * lanes,), d) for d in (flows.dtype, *[_F64] * 2)]
         self.which, self.keys = np.zeros((2, lanes), np.int32), np.empty((2, lanes), np.int64)
         self.near, self.walks = np.empty((2, lanes), flows.dtype), np.empty((2, lanes))
@@ -358,7 +327,7 @@ class _Worker:
         self.addresses = _addresses(*self.own, self.alike, self.ends, self.most)
 
     def _members(self, members: np.ndarray) -> np.ndarray:
-        """As a sweep reads how many sources each lane stands for: then the 64-bit sum of each vector."""
+        """Sources per lane as a sweep reads them, followed by the int64 sum of each vector."""
         made = aligned((len(members) + len(members) // self.width,), _F64)
         made[: len(members)] = members
         made[len(members) :].view(np.int64)[:] = members.reshape(-1, self.width).sum(axis=1)
@@ -373,10 +342,10 @@ class _Worker:
         return self.nothing[lanes]
 
     def batch(self, sources: np.ndarray, asked: np.ndarray, *, half: bool, exact: bool = False) -> None:
-        """The rows of some sources and what they owe; `exact` says that lengths are, and that all ask 1 of all.
+        """Sweep some sources and back-propagate demand; `exact`: exact lengths and unit demands.
 
-        With `half`, sources are neighbours in the order of elimination, and ask of columns before their own nothing:
-        row 0 of `asked` is of the columns after all of them, row k + 1 of the k-th source's own.
+        With `half`, sources are neighbours in elimination order and demand nothing at columns before their own: row 0
+        of `asked` is for columns after all of them, row k + 1 for the k-th source's own.
         """
         flows, S, lanes = self.flows, self.flows.S, self.rows
         places = S.position[sources]
@@ -396,7 +365,7 @@ class _Worker:
         lowest, rows = 0, S.permutation
         if half:
             lowest, rows = int(owners[0]), self.asked
-            rows[S.first[lowest] : places[0]] = 1  # of which nobody asks either
+            rows[S.first[lowest] : places[0]] = 1  # before the sources: no demand
             rows[places] = np.arange(1, len(places) + 1)
         swept = self.places, S.first, S.parent, S.begin, S.slot, S.base, *strips, flows.factor, rows
         panels = lower, lower_counts, below, closed, flows._inside, inside, self.y, *self.numbers, z, numbers, owed
@@ -421,7 +390,7 @@ class _Worker:
             if not self._together(low, high, len(places), tables):
                 go(low, high)
             stop = low
-        if begun != lowest:  # else all is done, and what the last of them owed is passed on
+        if begun != lowest:  # else the sweep is complete, and the last demand passed on
             go(lowest, stop)
         if half:
             rows[S.first[lowest] : places[-1] + 1] = 0
@@ -430,9 +399,9 @@ class _Worker:
         self.places[path] = -1
 
     def _subtrees(self, places: np.ndarray, lowest: int) -> list[tuple[int, int]]:
-        """Ranges of supernodes that are subtrees without a source, from the last on.
+        """Ranges of supernodes that are subtrees without a source, last first.
 
-        Of half of all pairs, too, all sources ask them: these are neighbours, and none is behind such a subtree.
+        With `half`, too, all sources have demand there: they are neighbours, and none comes after such a subtree.
         """
         low, high, columns = self.flows.subtrees
         free = np.searchsorted(places, columns[0]) == np.searchsorted(places, columns[1])
@@ -440,10 +409,10 @@ class _Worker:
         return list(zip(low[free].tolist(), high[free].tolist(), strict=True))
 
     def _together(self, low: int, high: int, active: int, tables: list[int]) -> bool:
-        """Sweep a subtree for classes of so many lanes; whether they are few enough."""
+        """Sweep a subtree once per class of equal lanes; False if classes are too many."""
         S, kind, begin = self.flows.S, self.flows.kind, self.flows.S.begin
         rows = S.slot[begin[high - 1] : begin[high]]
-        if not len(rows):  # nobody outside reaches it
+        if not len(rows):  # unreachable from outside
             return True
         told, none = (self.which, self.keys, self.near, self.walks, self.alike), self.flows.dtype.type(kind.zero)
         wide, farthest = alike.together(self.y, self.numbers[0], rows, none, active, self.width, *told, *self.own)
@@ -458,7 +427,6 @@ class _Worker:
         return True
 
     def join(self, flows: Flows) -> None:
-        """Add the sums to those of all, and begin again."""
         for total, added in zip(flows._sums, self.sums, strict=True):
             total += added
             added[:] = 0.0
@@ -467,7 +435,7 @@ class _Worker:
 
 
 _F64 = np.dtype(np.float64)
-#: Which of the tables of a sweep is the first of the path: its lengths, then numbers, and what is owed.
+#: Index among a sweep's tables of the path's lengths, followed by its counts and demand.
 _PATH = 19
 
 

@@ -1,7 +1,7 @@
-"""The numeric part: every front assembled, eliminated and put into panels, subtrees in parallel.
+"""Numeric elimination: each front assembled, eliminated and stored in panels, subtrees in parallel.
 
-Many fronts are small: runs of them are one call into compiled code. Of the large ones, blocks of pivots are eliminated
-one after the other, from the other rows on all threads. What each row goes through is the same in either way.
+Runs of small fronts are one call into compiled code. Of a large front, pivot blocks are eliminated in turn from the
+other rows on all threads. Every row undergoes the same operations either way.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from .buffers import Buffers
 from .sharing import costs, shares
 from .structure import Arcs, Ranges, Structure
 
-#: Fronts of more pairs than this are taken one by one (of pairs that vector code computes).
+#: Pairs above which a front is parallelised by itself (in vector pairs).
 LARGE = 1 << 24
-#: What a supernode costs in addition to its pairs, in pairs that vector code computes.
+#: Overhead of a supernode, in vector pairs.
 OVERHEAD = 1 << 14
-#: Below this many pairs a second thread costs more than it brings.
+#: Pairs below which a second thread does not pay.
 ALONE = 1 << 21
-#: Weights that a call collects.
+#: Weights gathered by one call.
 MANY = 1 << 18
-#: Bytes that vectors are aligned to.
+#: Alignment of vectors in bytes.
 ALIGNED = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Panels:
-    """What elimination leaves: of each supernode [D; L] in `lower` and [D U]ᵀ in `upper`, strip by strip."""
+    """Factors: [D; L] of each supernode in `lower` and [D U]ᵀ in `upper`, strip by strip."""
 
     lower: np.ndarray
     upper: np.ndarray
 
 
 class Code:
-    """The machine code for fronts and queries of one kind: what knows it, and what does not; compiled when wanted."""
+    """Machine code for fronts and queries of one kind (`STEPS`), compiled on first use."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind, self.raw = kind, raw(kind.itemsize)
@@ -56,7 +56,6 @@ class Code:
         return np.array([entry.address for entry in entries])
 
     def __getattr__(self, name: str) -> Entry:
-        """One of `STEPS`, compiled when it is first asked for."""
         if name not in STEPS:
             raise AttributeError(name)
         function, by_size, signature, called = STEPS[name]
@@ -65,7 +64,7 @@ class Code:
         return entry
 
 
-#: What a `Code` has: a kernel, whether it knows only the size of an entry, its arguments, and whether Python calls it.
+#: Kernels of `Code`: function, whether only the entry size matters, signature, whether Python calls it.
 STEPS: dict[str, tuple[Any, bool, str, bool]] = {
     "pivots": (abreast.pivots, False, "iiiiii", True),
     "others": (abreast.others, False, "iiiiiii", True),
@@ -107,24 +106,12 @@ def _gather() -> Entry:
 
 
 def numbers(structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend, memory: Buffers) -> Panels:
-    """The panels of all supernodes.
-
-    Parameters
-    ----------
-    structure : Structure
-    arcs : Arcs
-        Where each weight goes; those that meet are added by ⊕.
-    weights : array (arcs,)
-        Side by side in the order of `arcs`, in the dtype of `ops`: see `collected`.
-    ops : CpuBackend
-    memory : Buffers
-        Where the panels come from.
-    """
+    """Panels of all supernodes, from weights in the order of `arcs` (see `collected`); parallel arcs meet by ⊕."""
     return Fronts(structure, arcs, weights, ops, memory).run()
 
 
 def collected(index: np.ndarray, weights: np.ndarray, ops: CpuBackend) -> np.ndarray:
-    """weights[index], by all threads where there are many."""
+    """weights[index], in parallel."""
     code, found = code_of(ops.kind), np.empty(len(index), weights.dtype)
 
     def collect(_: int, start: int, stop: int) -> None:
@@ -136,7 +123,7 @@ def collected(index: np.ndarray, weights: np.ndarray, ops: CpuBackend) -> np.nda
 
 
 class Fronts:
-    """One numeric elimination at work."""
+    """Numeric elimination in progress."""
 
     def __init__(self, structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend, memory: Buffers) -> None:
         S = self.S = structure
@@ -158,7 +145,7 @@ class Fronts:
         self.arcs = (arcs.begin, arcs.row, arcs.col, self.weights.ctypes.data)
 
     def run(self) -> Panels:
-        """Every supernode, children first: subtrees on all threads, then what is above them."""
+        """All supernodes, children first: subtrees in parallel, then those above them."""
         total = int(self.cost[-1])
         threads = self.ops.threads if total >= 8 * ALONE * gain(self.kind) // 64 else 1
         subtrees = shares(self.S, self.each, threads) if threads > 1 else []
@@ -177,7 +164,7 @@ class Fronts:
         self._stretch(start, stop, ops, worker)
 
     def _stack(self, ranges: Ranges, base: int) -> None:
-        """Memory for the updates of ranges of supernodes, each until its parent has taken it."""
+        """Memory for the updates of ranges of supernodes until their parents consume them."""
         entries = max(int(self.ends[start:stop].max()) for start, stop in ranges) - base
         memory = np.empty(entries + self.kind.lanes, self.ops.dtype)  # updates are written in full vectors
         self.update_memory.append(memory)
@@ -185,7 +172,6 @@ class Fronts:
             self.where[start:stop] = memory.ctypes.data + (self.S.update[start:stop] - base) * self.size
 
     def _stretch(self, start: int, stop: int, ops: CpuBackend, worker: int = 0) -> None:
-        """Supernodes start … stop, large ones one by one."""
         workspace = self._workspace(int(self.order[start:stop].max()), worker)
         for s in self.large[np.searchsorted(self.large, start) : np.searchsorted(self.large, stop)].tolist():
             self._small(start, s, workspace)
@@ -200,7 +186,7 @@ class Fronts:
         return workspace
 
     def _small(self, start: int, stop: int, workspace: _Workspace) -> None:
-        """A run of supernodes in calls that are short enough."""
+        """A run of small supernodes, in calls short enough for Ctrl-C."""
         while start < stop:
             most = self.cost[start] + CALL * gain(self.kind)
             end = min(max(int(np.searchsorted(self.cost, most, "right")) - 1, start + 1), stop)
@@ -211,7 +197,7 @@ class Fronts:
             start = end
 
     def _one(self, s: int, workspace: _Workspace, threads: int) -> None:
-        """A large front, the other rows than those of a block of pivots on all threads."""
+        """A large front: pivot block by pivot block, the other rows on all threads."""
         S, code, kind, size = self.S, self.code, self.kind, self.size
         m, w, front = int(self.order[s]), int(S.first[s + 1] - S.first[s]), workspace.front
         pitch = -(-m // self._lanes) * self._lanes
@@ -223,7 +209,7 @@ class Fronts:
         def others(_: int, start: int, stop: int, k: int, end: int, after: int) -> None:
             work = workspace.work + start * (end - k) * size
             code.others.call(kind, k, end - k, start, stop, pitch, front, work)
-            if start == end:  # the next pivots, which need not wait for the other rows
+            if start == end:  # the next pivot block need not wait for the other rows
                 pivots(end, after)
 
         edges = [*range(0, w, BLOCK), w, w]
@@ -237,13 +223,13 @@ class Fronts:
         code.scatter.call(code.raw, self._lanes > 1, w, m, front, pitch * size, lower, upper, int(self.where[s]))
 
     def _calls(self, pairs: int, threads: int) -> int:
-        """In how many calls so many pairs are computed: short ones, and as many as keep all threads busy."""
+        """Number of calls: short enough for Ctrl-C, and enough to keep all threads busy."""
         worth = pairs // max(1, ALONE * gain(self.kind) // 64) if threads > 1 else 1
         return max(1, min(3 * threads, worth), -(-pairs // (CALL * gain(self.kind))))
 
 
 class _Workspace:
-    """Memory for a front of up to `m` vertices, and for its elimination; both by address."""
+    """Memory, by address, for a front of up to `m` vertices and its elimination."""
 
     def __init__(self, m: int, kind: Kind) -> None:
         self.m = m
@@ -257,6 +243,6 @@ class _Workspace:
 
 
 def _parts(start: int, stop: int, all: int, count: int) -> list[tuple[int, int]]:
-    """Rows start … stop in ranges of about all / count, complete groups as far as they go."""
+    """Rows start … stop in ranges of about all / count, multiples of ABREAST."""
     size = -(-all // (count * ABREAST)) * ABREAST
     return [(first, min(first + size, stop)) for first in range(start, stop, size)]

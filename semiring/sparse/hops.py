@@ -1,4 +1,4 @@
-"""Hop distances: how many arcs the shortest walk has, by breadth-first searches from 64 or 512 sources at a time."""
+"""Hop distances (arcs of a shortest walk) by breadth-first searches from 64 or 512 sources at a time."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from .batches import batches, table
 from .buffers import aligned
 from .pattern import rows_wanted, stored
 
-#: Words of a vertex: a cache line, or one where sources are few or a panel of that many would be too large.
+#: Words a vertex: a cache line; 1 where sources are few or such a panel would exceed `PANEL`.
 WORDS = 8
-#: Bytes of a panel at most, where one of a single word is smaller.
+#: Largest panel in bytes, unless of a single word.
 PANEL = 1 << 27
-#: A call into compiled code meets about so many arcs and does so many levels at most, so that Ctrl-C is handled.
+#: Bounds on arcs and on levels of one call into compiled code, so that Ctrl-C is handled.
 CALL, LEVELS = 1 << 24, 512
 
 
 class Hops:
-    """The number of arcs on the shortest walk from each source to every vertex of a directed graph.
+    """Hop distances: the number of arcs of a shortest walk from each source to every vertex of a directed graph.
 
     Parameters
     ----------
@@ -40,25 +40,24 @@ class Hops:
         Every stored entry is an arc, whatever its value; a pair of arrays needs `n`.
     n : int, optional
     dtype : dtype, optional
-        A signed integer dtype, float32 or float64; where there is no walk, counts are its infinity: inf, or the
-        greatest integer. By default int16, and int32 beyond 32,767 vertices; of most graphs int8 holds all counts.
+        A signed integer dtype, float32 or float64; unreachable is inf, or the greatest integer. By default int16, and
+        int32 beyond 32,767 vertices; int8 suits most graphs.
     threads : int, optional
-        As many as there are processors, or SEMIRING_NUM_THREADS.
+        By default SEMIRING_NUM_THREADS, or one a processor.
     device : {"cpu", "cuda"}, optional
-        On "cuda", the current GPU, counts are CuPy arrays. The CPU by default.
+        The CPU by default; on "cuda", the current GPU, counts are CuPy arrays.
 
     Raises
     ------
     ShapeError, VertexError, DTypeError
-        As `analyse`; DTypeError too if there are no counts in that dtype, or a float one cannot hold n − 1 hops.
+        As `analyse`; DTypeError also for an unsupported dtype, or a float one that cannot hold n − 1 hops.
     MemoryNeeded
         If the searches do not fit.
 
     Notes
     -----
     Multi-source breadth-first search (Then et al. 2014), pushed along arcs or pulled, whichever meets fewer (Beamer et
-    al. 2012). It suits graphs of which every vertex is a few hops from every other; on roads and meshes, of many
-    levels, `eliminate` with unit weights takes less.
+    al. 2012). For graphs of small diameter; on roads and meshes `eliminate` with unit weights is faster.
 
     Examples
     --------
@@ -76,7 +75,7 @@ class Hops:
         self.dtype = np.dtype(dtype or ("int16" if self.n <= np.iinfo(np.int16).max else "int32"))
         if self.dtype.kind not in "if" or self.dtype == np.float16:
             raise DTypeError(f"{where}: dtype must be int8, int16, int32, int64, float32 or float64, got {self.dtype}.")
-        #: The first level that the dtype has no number for: of integers, the greatest is their infinity.
+        #: First level that the dtype cannot represent: of integers, the greatest is infinity.
         self.end = np.iinfo(self.dtype).max if self.dtype.kind == "i" else 2 ** (np.finfo(self.dtype).nmant + 1)
         if self.dtype.kind == "f" and self.n > self.end:
             raise DTypeError(
@@ -110,7 +109,7 @@ class Hops:
         ----------
         i : int
         limit : float, optional
-            Vertices more than so many hops away count as not reached.
+            Vertices more hops away count as unreachable.
 
         Returns
         -------
@@ -119,12 +118,12 @@ class Hops:
         Raises
         ------
         VertexError, DomainError
-            If the source or the limit is none; DomainError too if a vertex within the limit is more hops away than the
-            dtype holds, 126 in int8 and 32,766 in int16.
+            If the source or the limit is invalid; DomainError also if a vertex within the limit is more hops away than
+            the dtype holds, 126 in int8 and 32,766 in int16.
 
         See Also
         --------
-        rows : Many at once, faster by the row.
+        rows : Many rows, faster by the row.
 
         Notes
         -----
@@ -147,30 +146,30 @@ class Hops:
         Parameters
         ----------
         sources : array_like, optional
-            The rows wanted, in the order wanted; by default all, in order.
+            Rows in the order wanted; by default all.
         limit : float, optional
-            Vertices more than so many hops away count as not reached.
+            Vertices more hops away count as unreachable.
         block : int, optional
-            By default 512 or 64, as many sources as are searched from at a time; on a GPU up to 2048.
+            By default the batch: 512 or 64; on a GPU up to 2048.
 
         Yields
         ------
         indices, hops : arrays (k,), (k, n)
-            Each row is contiguous. Memory is reused for later blocks once nothing refers to an earlier one.
+            Rows are contiguous. Memory is reused once nothing refers to a block.
 
         Raises
         ------
         VertexError, DomainError, ShapeError
-            If a source, the limit or the block is none; or if the dtype does not hold all, as `row`.
+            If a source, the limit or the block is invalid; DomainError also if the dtype overflows, as in `row`.
 
         See Also
         --------
-        row : One of them.
-        to_dense : All at once.
+        row : A single row.
+        to_dense : All rows.
 
         Notes
         -----
-        Hundreds of sources are searched from at a time, so that an arc is looked at for all of them together.
+        Each arc is visited once for a whole batch of sources.
 
         Examples
         --------
@@ -195,12 +194,12 @@ class Hops:
         return batches([s.run for s in searches], wanted, self.n, self.dtype, batch, int(block or batch))
 
     def to_dense(self, out: np.ndarray | None = None, *, limit: float | None = None) -> np.ndarray:
-        """All hop counts, shape (n, n), into `out` where it is given.
+        """All hop counts, shape (n, n), into `out` if given.
 
         Parameters
         ----------
         out : array, shape (n, n), optional
-            Of `dtype`.
+            In `dtype`.
         limit : float, optional
             As in `row`.
 
@@ -211,20 +210,20 @@ class Hops:
         Raises
         ------
         ShapeError, DTypeError
-            If `out` does not fit.
+            If `out` has another shape or dtype.
         DomainError
-            If the dtype does not hold all, as `row`.
+            If the dtype does not hold a count, as in `row`.
         MemoryNeeded
-            If it does not fit.
+            If the matrix does not fit.
 
         See Also
         --------
-        rows : A few rows at a time.
-        eliminate : Where arcs have weights.
+        rows : Streamed.
+        eliminate : Weighted arcs.
 
         Notes
         -----
-        As `rows` of all; n² counts.
+        As `rows` of all sources; n² counts.
 
         Examples
         --------
@@ -241,7 +240,7 @@ class Hops:
         return dense
 
     def batch(self, sources: int) -> int:
-        """How many of so many sources are searched from at a time, on each thread.
+        """Number of sources searched at a time on each thread (on the GPU: in all), given `sources` in all.
 
         Parameters
         ----------
@@ -253,7 +252,7 @@ class Hops:
 
         See Also
         --------
-        rows : What takes so many.
+        rows : Uses this batch.
 
         Notes
         -----
@@ -269,13 +268,12 @@ class Hops:
         return BITS * self._words(sources) if self._gpu is None else int(self._gpu.batch(sources))
 
     def _words(self, sources: int) -> int:
-        """Words of a vertex for so many sources."""
         wide = self.n * WORDS * BITS * self.dtype.itemsize <= PANEL
         return WORDS if wide and sources > BITS else 1
 
 
 class _Search:
-    """The workspace of searches from words · 64 sources at a time; one a thread."""
+    """Workspace of one thread's searches from 64 · words sources."""
 
     def __init__(self, hops: Hops, words: int, most: int) -> None:
         n, self.hops, self.words, self.most = hops.n, hops, words, most
@@ -288,7 +286,7 @@ class _Search:
         self.transpose = machine_code(movers.transpose, self.raw, "iiiiii")
 
     def run(self, sources: np.ndarray, rows: np.ndarray) -> None:
-        """rows[k] ← hops from sources[k], none of more than `most`."""
+        """rows[k] ← hops from sources[k], up to `most`."""
         F, N, S, panel, hops, most = self.F, self.N, self.S, self.panel, self.hops, self.most
         lane = np.arange(len(sources))
         for X in (F, N, S):
@@ -328,7 +326,7 @@ def _levels(width: Width) -> Entry:
 
 
 def _adjacent(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """(start, heads): the heads of v's arcs are heads[start[v] : start[v + 1]], each once."""
+    """CSR (start, heads) without duplicates."""
     from scipy.sparse import coo_array
 
     A = coo_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(n, n)).tocsr()

@@ -1,15 +1,15 @@
-"""Hub labels: for every vertex the distances to and from all columns on its path to the root of the elimination tree.
+"""Hub labels: distances of each vertex to and from all columns on its root path in the elimination tree.
 
-Every walk from u to v passes a column of their lowest common supernode, or of one above it. Columns are ordered along
-the path from the root, so what two labels have in common is where both begin:
+Every walk from u to v passes a column of their lowest common supernode, or of one above it. Columns are ordered from
+the root, so the common part of two labels is a prefix of both:
 
     A*[u, v] = ⊕ out(u)[h] ⊗ in(v)[h] over the columns h of the common path
 
 wherever a ⊕ a = a. Sources: Cohen, Halperin, Kaplan and Zwick 2002, "Reachability and distance queries via 2-hop
 labels", which defines such labels; Abraham, Delling, Goldberg and Werneck 2011, "A hub-based labeling algorithm for
 shortest paths in road networks", and Akiba, Iwata and Yoshida 2013, "Fast exact shortest-path distance queries on large
-networks by pruned landmark labeling", which find small ones. Those here are neither pruned nor sorted: they follow from
-the elimination tree alone, so that their places are known before any weight.
+networks by pruned landmark labeling", which find small ones. Here labels are neither pruned nor sorted: their layout
+follows from the elimination tree alone, before any weight.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: What the labels of a supernode cost in addition to its pairs, in pairs.
+#: Overhead of a supernode's labels, in pairs.
 OVERHEAD = 1 << 12
-#: Pairs of vertices that are answered by one thread alone.
+#: Number of queries answered by one thread alone.
 FEW = 1 << 12
-#: Bytes of a page of labels, which those that follow a change share or copy as one; and how many pages at most.
+#: Bytes of a page of labels, the unit of copy-on-write; and the largest number of pages.
 PAGE, PAGES = 1 << 16, 1 << 12
-#: The way out where labels do not fit.
+#: Advice where labels do not fit.
 HINT = "Pairs are answered without them too, as are rows."
 #: Arguments of kernels: `Descent._tables`.
 _TABLES = "slsss" + "sll"
@@ -58,18 +58,18 @@ _TABLES = "slsss" + "sll"
 
 @dataclass(frozen=True)
 class HubCost:
-    """What hub labels take, counted before any number is touched.
+    """Operation and memory counts of hub labels, from the symbolic structure.
 
     Attributes
     ----------
     pairs : int
-        Each one ⊕ with one ⊗: Σ w r (2 b + w) over supernodes of w columns, r rows and b columns above.
+        One ⊕ and one ⊗ each: Σ w r (2 b + w) over supernodes of w columns, r rows and b columns above.
     entries : int
         Numbers in all labels, of both directions.
     square : int
-        Entries of the two squares that each thread works on.
+        Entries of a thread's two square workspaces.
     tables, gpu_tables : int
-        Bytes of what finds labels, and of what tells how much two have in common; and of the same on a GPU.
+        Bytes of the tables that locate labels and their common prefixes; and on a GPU.
     """
 
     pairs: int
@@ -79,23 +79,15 @@ class HubCost:
     gpu_tables: int
 
     def bytes(self, itemsize: int, threads: int = 1) -> int:
-        """Bytes in use while labels of numbers of that size are made; without threads, those of the labels alone."""
+        """Peak bytes while labels of `itemsize`-byte numbers are made; with threads=0 of labels alone."""
         return (self.entries + threads * self.square) * itemsize + self.tables
 
     def gpu_bytes(self, itemsize: int) -> int:
-        """The same on a GPU."""
         return self.entries * itemsize + self.gpu_tables
 
 
 def hub_cost(structure: Structure, dtype: np.dtype) -> HubCost:
-    """What the hub labels of a structure take.
-
-    Parameters
-    ----------
-    structure : Structure
-    dtype : dtype
-        Of the distances: labels begin at cache lines.
-    """
+    """Cost of a structure's hub labels, for distances of `dtype` (labels begin at cache lines)."""
     w, r, b = _shape(structure)
     return HubCost(
         pairs=int((w * r * (2 * b + w)).sum()),
@@ -115,20 +107,20 @@ class HubLabels:
     semiring : Semiring
     dtype : dtype
     out, into : arrays
-        The labels of all vertices, one after the other: A*[v, h], and A*[h, v], of the columns h on v's path. They may
-        be mapped from a file; of an elimination on a GPU they are CuPy's. Of labels that follow others they are made
-        when they are looked at, as their memory is that of the others where they are the same.
+        Concatenated labels of all vertices: A*[v, h], and A*[h, v], for the columns h on v's path. They may be
+        memory-mapped; CuPy arrays after an elimination on a GPU; assembled on access for labels that share pages with
+        others.
     places : int64 array, shape (n, 4)
-        Of each vertex: where its labels begin in both arrays, its number in the tree, the numbers of what is above it,
-        and the length of its labels.
+        By vertex: start of its labels in both arrays, its tree number, the bits of the numbers above it, length of its
+        labels.
     base : int64 array
-        The length of the path above the topmost node of each number. Its own length is a power of two.
+        Path length above the topmost node of each number; a power of two in size.
     threads : int
-        For batches.
+        Threads of batch queries.
 
     See Also
     --------
-    Elimination.hub_labels : What makes them.
+    Elimination.hub_labels : Constructor.
 
     Examples
     --------
@@ -164,7 +156,6 @@ class HubLabels:
         self._free: list[tuple[np.ndarray, int]] = []  # memory for single entries, and its address
 
     def _follow(self, E: Elimination, labels: Pages) -> HubLabels:
-        """Labels of the same vertices."""
         made = HubLabels.__new__(HubLabels)
         vars(made).update(vars(self))
         made._labels, made._arguments, made._made = labels, (*self._tables, *labels.addresses), weakref.ref(E)
@@ -180,20 +171,19 @@ class HubLabels:
 
     @cached_property
     def _most(self) -> int:
-        """Pairs of a call."""
         return max(1, CALL * gain(self._kind) // max(1, int(self.places[:, 3].max(initial=1))))
 
     @classmethod
     def of_arrays(
         cls, semiring: Semiring, out: np.ndarray, into: np.ndarray, places: np.ndarray, base: np.ndarray
     ) -> HubLabels:
-        """Labels from the arrays of others, which may have been damaged since: no pair reads beyond them.
+        """Labels from stored arrays, validated against damage: no query reads out of bounds.
 
         Parameters
         ----------
         semiring : Semiring
         out, into, places, base : arrays
-            As the attributes.
+            As the attributes of `HubLabels`.
 
         Returns
         -------
@@ -202,18 +192,17 @@ class HubLabels:
         Raises
         ------
         ValueError
-            If they do not go together.
+            If the arrays are inconsistent.
         AlgebraError
             If the semiring has no hub labels.
 
         See Also
         --------
-        Elimination.hub_labels : What makes them.
+        Elimination.hub_labels : Labels from an elimination.
 
         Notes
         -----
-        The tables that find labels are checked, O(n); labels are not read, but copied where their bytes are not in
-        this machine's order.
+        O(n) for the tables; labels are not read, but copied if their byte order is foreign.
 
         Examples
         --------
@@ -224,7 +213,7 @@ class HubLabels:
         12
         """
         require_hubs(semiring, where="HubLabels.of_arrays")
-        # Kernels read addresses: whatever came becomes native, contiguous and aligned.
+        # Kernels read raw addresses: arrays must be native, contiguous and aligned.
         out, into, places, base = (
             np.require(x, x.dtype.newbyteorder("="), ("C", "A")) for x in (out, into, places, base)
         )
@@ -235,7 +224,7 @@ class HubLabels:
             raise ValueError(f"hub labels: labels must be of one length, in a dtype of {semiring}, got {out.dtype}")
         start, number, above, length = places.T
         within = (start >= 0) & (length > 0) & (start <= out.size - _padded(length, out.dtype))
-        # With these, the number of each ancestor that is looked up is below the power of two that base has items.
+        # These conditions keep every ancestor number looked up below len(base), a power of two.
         known = (0 < number) & (number < len(base)) & (0 < above) & (above < len(base))
         known &= number & -number == above & -above
         if len(base) & (len(base) - 1) or not (within & known).all() or (base < 0).any():
@@ -262,7 +251,7 @@ class HubLabels:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the labels and of what finds them, of which those that follow others share a part."""
+        """Bytes of labels and tables, including pages shared with other labels."""
         return 2 * self._labels.entries * self.dtype.itemsize + self.places.nbytes + self.base.nbytes
 
     def entry(self, i: int, j: int) -> Any:
@@ -283,11 +272,11 @@ class HubLabels:
 
         See Also
         --------
-        entries : Many at once.
+        entries : Many pairs.
 
         Notes
         -----
-        A pair for each column that both paths have in common.
+        One pair a common column of both paths.
 
         Examples
         --------
@@ -305,7 +294,6 @@ class HubLabels:
         return self._entry(u, v)
 
     def _entry(self, u: int, v: int) -> Any:
-        """A*[u, v] of vertices."""
         try:
             found, address = self._free.pop()
         except IndexError:
@@ -317,7 +305,7 @@ class HubLabels:
         return entry
 
     def entries(self, i: Any, j: Any) -> np.ndarray:
-        """A*[i[q], j[q]] for all q; i and j are broadcast against each other.
+        """A*[i[q], j[q]] for all q; i and j broadcast.
 
         Parameters
         ----------
@@ -325,24 +313,22 @@ class HubLabels:
 
         Returns
         -------
-        array, of the shape that i and j are broadcast to
-            NumPy's; CuPy's where labels are on a GPU, and i or j is CuPy's.
+        array, of the broadcast shape of i and j
+            CuPy's if labels are on a GPU and i or j is CuPy's; else NumPy's.
 
         Raises
         ------
-        VertexError
-            If an index lies outside 0 … n − 1.
-        ShapeError
-            If the shapes do not go together.
+        VertexError, ShapeError
+            If an index lies outside 0 … n − 1, or the shapes do not broadcast.
 
         See Also
         --------
-        entry : One of them.
+        entry : A single pair.
         Elimination.entries : Without labels.
 
         Notes
         -----
-        A pair for each column that the paths of i[q] and j[q] have in common.
+        One pair a common column of both paths, for each q.
 
         Examples
         --------
@@ -365,14 +351,14 @@ class HubLabels:
 
 
 class LabelsOnDevice(HubLabels):
-    """Hub labels on a GPU: `labels` of `semiring.cuda.sparse.hubs`. Pickled, they are the CPU's."""
+    """Hub labels on a GPU, as `labels` of `semiring.cuda.sparse.hubs`; pickled as labels on the CPU."""
 
     def __init__(self, semiring: Semiring, labels: Labels) -> None:
         layout = labels.layout
         super().__init__(semiring, labels.out, labels.into, layout.places, layout.base, labels=labels)
 
     def _open(self, kind: Kind | None) -> None:
-        """No kernel of the CPU is needed."""
+        """Load no CPU kernels."""
 
     def __reduce__(self) -> Any:
         arrays = self._labels.out.get(), self._labels.into.get(), self.places, self.base
@@ -380,14 +366,13 @@ class LabelsOnDevice(HubLabels):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the labels and of what finds them, on the device."""
         return self._labels.nbytes
 
     def _entry(self, u: int, v: int) -> Any:
         return self.entries([u], [v])[0]
 
     def entries(self, i: Any, j: Any) -> Any:
-        """See `HubLabels.entries`."""
+        """`HubLabels.entries` on the GPU; NumPy result unless i or j is CuPy's."""
         import cupy
 
         with cupy.cuda.Device(self._labels.device):
@@ -397,18 +382,17 @@ class LabelsOnDevice(HubLabels):
                 return self._labels.pairs(*ends)[0].get().reshape(i.shape)
             i, j = (cupy.asarray(x) for x in (i, j))
             for x in (i, j):
-                indices(np.zeros(min(x.size, 1), x.dtype), self.n, where="entries")  # of integers
+                indices(np.zeros(min(x.size, 1), x.dtype), self.n, where="entries")  # raises unless integers
             i, j = together(i, j)
             dtype = np.promote_types(np.int32, np.promote_types(i.dtype, j.dtype))
             ends = (cupy.ascontiguousarray(x, np.int32 if dtype == np.int32 else np.int64) for x in (i, j))
             found, outside = self._labels.pairs(*ends)
             if host(outside)[0]:
-                paired(host(i), host(j), self.n)  # says which
+                paired(host(i), host(j), self.n)  # raises for the first invalid index
             return found.reshape(i.shape)
 
 
 def hub_labels(E: Elimination, like: HubLabels | None) -> HubLabels:
-    """See `Elimination.hub_labels`."""
     where, hint = "hub_labels", HINT
     require_hubs(E.semiring, where=where)
     if (found := _followed(E, like)) is not None:
@@ -427,7 +411,7 @@ def hub_labels(E: Elimination, like: HubLabels | None) -> HubLabels:
 
 
 def _followed(E: Elimination, like: HubLabels | None) -> HubLabels | None:
-    """What other labels become where they are those of an elimination of the same family."""
+    """Labels updated from `like` if both eliminations share a structure and `Changes`, else None."""
     other = None if like is None or like._made is None else like._made()
     differing = None if other is None else E._differs(other)
     if like is None or differing is None or E._changes is None:
@@ -436,12 +420,7 @@ def _followed(E: Elimination, like: HubLabels | None) -> HubLabels | None:
 
 
 def require_hubs(semiring: Semiring, *, where: str) -> None:
-    """Refuse a semiring that has no hub labels.
-
-    Raises
-    ------
-    AlgebraError
-    """
+    """Raise AlgebraError for a semiring whose ⊕ is not idempotent."""
     if not semiring.idempotent:
         raise AlgebraError(
             f"{where}: hub labels need a ⊕ that adds a to itself as a, as min and max do, got {semiring.add.name} of "
@@ -450,7 +429,7 @@ def require_hubs(semiring: Semiring, *, where: str) -> None:
 
 
 class _Squares:
-    """A* between the columns of the present path from the root, X by rows and Y by columns."""
+    """Workspace: A* between the columns of the current root path, X by rows and Y by columns."""
 
     def __init__(self, S: Structure, kind: Kind, pitch: int) -> None:
         dtype = np.dtype(kind.dtype)
@@ -461,13 +440,7 @@ class _Squares:
 
 
 class Descent:
-    """Labels of a structure being made from panels: what is above all subtrees first, then subtrees on all threads.
-
-    Parameters
-    ----------
-    S : Structure
-    kind : Kind
-    """
+    """Hub labels from panels: top of the tree first, then subtrees in parallel."""
 
     def __init__(self, S: Structure, kind: Kind) -> None:
         self.S, self.kind, self.dtype, self.code = S, kind, np.dtype(kind.dtype), kernels_of(kind)
@@ -478,7 +451,6 @@ class Descent:
         self._tables = S.first, S.begin, S.slot, S.base, S.parent, S.child, S.panel, self.label
 
     def make(self, panels: Panels, threads: int) -> Pages:
-        """All labels."""
         S, entries = self.S, int(self.label[-1])
         made = Pages([aligned((entries,), self.dtype) for _ in range(2)], *self._pages)
         total = int(self.cost[-1])
@@ -500,13 +472,7 @@ class Descent:
         return made
 
     def follow(self, panels: Panels, like: Pages, differing: np.ndarray) -> Pages:
-        """Labels of panels of which these supernodes differ from those of other labels.
-
-        Raises
-        ------
-        MemoryNeeded
-            If as much as has been copied does not fit again.
-        """
+        """Labels updated from `like` for supernodes whose panels differ, by copy-on-write pages (MemoryNeeded)."""
         made, squares, size, ahead = like.successor(), self._squares(), self.dtype.itemsize, 0
         computed, again = np.zeros(len(self.S), np.int32), differing[::-1].astype(np.int32)
         addresses, s = self._addresses(panels, made, squares), int(again[0]) if len(again) else -1
@@ -516,13 +482,13 @@ class Descent:
                 made.owned, *self._tables, squares.present, squares.path, *addresses,
             )  # fmt: skip
             require(made.own(ahead // 4), where="hub_labels", hint=HINT)
-            ahead += 1  # many are neighbours
+            ahead += 1  # copies come in runs of neighbours
         self._free.append(squares)
         return made
 
     @cached_property
     def _pages(self) -> tuple[np.ndarray, int]:
-        """Where pages of labels begin, each at a label, and the last one's end; and `Pages.shift`."""
+        """(edges, shift) of `Pages`: every page begins at a label."""
         w, _, b = _shape(self.S)
         entries, padded = int(self.label[-1]), _padded(b + w, self.dtype)
         shift = max((PAGE // self.dtype.itemsize).bit_length() - 1, (entries // PAGES).bit_length())
@@ -550,7 +516,7 @@ class Descent:
         return *map(_address, tables), self.pitch, unit, LINE // self.dtype.itemsize, *made.addresses
 
     def _descend(self, wanted: np.ndarray, panels: Panels, made: Pages) -> None:
-        """The labels of these supernodes, in calls that are short enough."""
+        """Labels of these supernodes, parents first, in calls short enough for Ctrl-C."""
         squares = self._squares()
         taken = np.cumsum(np.diff(self.cost)[wanted])
         most, size = CALL * gain(self.kind), self.dtype.itemsize
@@ -566,7 +532,7 @@ class Descent:
 
 
 def _once(S: Structure, key: Any, make: Callable[[], T]) -> T:
-    """What follows from a structure alone, and is kept as long as that is."""
+    """Cache by structure and key; entries live as long as the structure."""
     known: dict[Any, T] = _known.setdefault(S, {})
     if key not in known:
         known[key] = make()
@@ -577,7 +543,7 @@ _known: weakref.WeakKeyDictionary[Structure, dict[Any, Any]] = weakref.WeakKeyDi
 
 
 def located(S: Structure, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where the labels of each supernode begin, and the last one's end; and `HubLabels.places` and `base`."""
+    """(label, places, base): start of each supernode's labels with the total, and the tables of `HubLabels`."""
     w, _, b = _shape(S)
     padded, label = _padded(b + w, dtype), _starts(S, dtype)
     number, above, base = numbered(S)
@@ -588,33 +554,32 @@ def located(S: Structure, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _starts(S: Structure, dtype: np.dtype) -> np.ndarray:
-    """Where the labels of each supernode begin, and the last one's end."""
     w, _, b = _shape(S)
     return np.concatenate(([0], np.cumsum(w * _padded(b + w, dtype))))
 
 
 def numbered(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The number of each supernode in a complete binary tree, the bits of those above it, and `HubLabels.base`.
+    """Tree number of each supernode, bits of the numbers above it, and `HubLabels.base`.
 
-    All supernodes with one number are on a path (Schieber and Vishkin 1988, "On finding lowest common ancestors:
-    simplification and parallelization", sections 2 and 3; here on postorder numbers). A root above all roots, of no
-    column, makes a forest a tree.
+    Supernodes with one number form a path (Schieber and Vishkin 1988, "On finding lowest common ancestors:
+    simplification and parallelization", sections 2 and 3; here on postorder numbers). A virtual root without columns
+    makes a forest a tree.
     """
     m = len(S)
     low, high = np.append(S.leaf, 0).astype(np.int64), np.arange(1, m + 2)  # low + 1 … high are the numbers below each
-    bits = np.frexp((low ^ high).astype(np.float64))[1] - 1  # of which that with most zeros at its end is taken
+    bits = np.frexp((low ^ high).astype(np.float64))[1] - 1  # the one with most trailing zeros is taken
     number = high >> bits << bits
     above, up = number & -number, np.append(np.where(S.parent < 0, m, S.parent), m)
     while (up != m).any():
         above, up = above | above[up], up[up]
     above |= above[m]
     base = np.zeros(_numbers(S), np.int64)
-    base[number[:m]] = S.base  # the last one of a number is the topmost
+    base[number[:m]] = S.base  # the last supernode of a number is the topmost
     return number[:m], above[:m], base
 
 
 def _numbers(S: Structure) -> int:
-    """The power of two below which the numbers of all supernodes are, and of the root above them."""
+    """Power of two above all tree numbers."""
     return 1 << (len(S) + 1).bit_length()
 
 
@@ -623,25 +588,22 @@ def _address(x: np.ndarray) -> int:
 
 
 def _shape(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Columns, rows, and columns above, of each supernode."""
     w, r, b = np.diff(S.first), np.diff(S.begin), S.base
     return w.astype(np.int64), r.astype(np.int64), b.astype(np.int64)
 
 
 def _padded(length: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Entries that labels of so many take in memory: complete cache lines."""
+    """Label lengths rounded up to cache lines, in entries."""
     line = LINE // dtype.itemsize
     return -(-length // line) * line
 
 
 def _pitch(S: Structure, dtype: np.dtype) -> int:
-    """Bytes of a row of a square: an odd number of cache lines, so that columns do not share few sets of a cache."""
+    """Bytes of a row of a square: an odd number of cache lines, against cache-set conflicts along columns."""
     return (-(-S.height * dtype.itemsize // LINE) | 1) * LINE
 
 
 class Kernels:
-    """The machine code for labels of one kind."""
-
     def __init__(self, kind: Kind) -> None:
         self.combine = machine_code(kernels.combine_strip, kind, "biiiiiiii", called=False)
         self.pivots = machine_code(kernels.add_pivots, kind, "iiiii", called=False)

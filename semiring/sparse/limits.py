@@ -1,4 +1,4 @@
-"""Does A* exist? Read off the pivots; where entries cancel, off the spectral radius of each component."""
+"""Existence of A*: by the pivots; where entries cancel, by the spectral radius of each strong component."""
 
 from __future__ import annotations
 
@@ -11,20 +11,16 @@ from .. import dtypes
 from ..algebra import Semiring
 from ..errors import DivergenceError, NegativeCycleError, SemiringError
 
-#: Components of more vertices than this are not looked at densely.
+#: Largest component checked by a dense matrix.
 LARGEST = 2000
 
 
 def worst_pivot(diagonal: np.ndarray, semiring: Semiring, vertices: int) -> tuple[int, float] | None:
-    """The column whose entry on the diagonal of its D shows best that A* does not exist, and how far it is off.
+    """Column whose diagonal entry of D shows most clearly that A* does not exist, and its gap; None if A* exists.
 
     Where ⊕ is idempotent, D's diagonal is `one` unless a closed walk beats it; the walk's last vertex shows it.
-    Elsewhere it is the star of a pivot, which is without limit from `one` on, within the rounding of a sum of so many
-    `vertices`; a semiring without a star has none but that of `zero`, which is `one`.
-
-    Returns
-    -------
-    (int, float) or None
+    Elsewhere it is the star of a pivot, which diverges from `one` on, within the rounding of a sum of `vertices` terms;
+    a semiring without a star has only that of `zero`, which is `one`.
     """
     one = float(dtypes.one(semiring, diagonal.dtype))
     if semiring.idempotent:
@@ -47,7 +43,7 @@ def worst_pivot(diagonal: np.ndarray, semiring: Semiring, vertices: int) -> tupl
 
 
 def _most(semiring: Semiring, diagonal: np.ndarray, vertices: int) -> float:
-    """The star of the last number below `one` that rounding can tell from it; ∞ where the semiring says nothing."""
+    """Star of the greatest number below `one` beyond rounding; ∞ where the semiring has no series."""
     if semiring.series is None:
         return math.inf
     eps = float(np.finfo(diagonal.dtype).eps)
@@ -56,7 +52,6 @@ def _most(semiring: Semiring, diagonal: np.ndarray, vertices: int) -> float:
 
 
 def error(semiring: Semiring, vertex: int, gap: float) -> SemiringError:
-    """The error for `worst_pivot`."""
     if not semiring.closed:
         return semiring.starless("eliminate", vertex)
     where = f"eliminate: the closure over {semiring.name} does not exist: "
@@ -73,14 +68,10 @@ def error(semiring: Semiring, vertex: int, gap: float) -> SemiringError:
 
 
 def require_spectrum(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int) -> None:
-    """Refuse a real matrix with entries of both signs unless the spectral radius is below 1.
+    """Raise DivergenceError for a real matrix with entries of both signs unless its spectral radius is below 1.
 
-    Each strongly connected component by itself, as an acyclic matrix is nilpotent: ρ(A) ≤ ‖A‖ < 1, or by Gelfand's
-    formula, ρ(A) = lim ‖Aᵏ‖^(1/k), on a dense copy.
-
-    Raises
-    ------
-    DivergenceError
+    By strongly connected component, as an acyclic matrix is nilpotent: ρ(A) ≤ ‖A‖ < 1, or by Gelfand's formula, ρ(A) =
+    lim ‖Aᵏ‖^(1/k), on a dense copy.
     """
     from scipy.sparse import coo_array, csr_array
     from scipy.sparse.csgraph import connected_components
@@ -113,7 +104,7 @@ def require_spectrum(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, 
 
 
 def _below_one(power: Any, rounding: float) -> bool:
-    """Whether Aᵏ falls below ½ for some k that tells ρ from 1 within rounding."""
+    """Whether ‖Aᵏ‖ falls below ½ for some k that distinguishes ρ from 1 within rounding."""
     for _ in range(1 + math.ceil(-math.log2(rounding))):
         norm = float(abs(power).sum(axis=1).max())
         if norm < 0.5:

@@ -1,4 +1,4 @@
-"""Distances from one vertex, or to it, known near what is looked at: single entries, and paths, without rows."""
+"""Distances from or to one vertex, computed lazily near the vertices queried: entries and paths without rows."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from .buffers import aligned
 from .fronts import code_of
 from .sweep import ALIGNED, Sweeper
 
-#: Edges in one direction: those of vertex v are at starts[v] … starts[v + 1] of the vertices at their other ends and of
-#: their weights. int64, int32, and of the dtype of distances.
+#: CSR of edges in one direction: starts (int64), vertices at the other end (int32), weights (dtype of distances).
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
-#: Vertices of a plateau, where edges weigh nothing, that are looked at for one predecessor.
+#: Largest number of vertices on a plateau (edges of weight `one`) searched for one predecessor.
 PLATEAU = 64
-#: Pairs of a call, so that Ctrl-C is handled.
+#: Queries of one call into compiled code, so that Ctrl-C is handled.
 SHORT = 1 << 12
-#: The arguments of kernels, see `cpu.code`: those of the tree and of distances, and all.
+#: Kernel signatures (`cpu.code`): tree, and distances.
 _TREE, _DISTANCES = "i" + "iii" + "sssss" + "l" + "ssss" + "l" + "ii", "iii" + "ls"
 
 
@@ -42,11 +41,11 @@ def _walk_back() -> Entry:
 
 
 class Nearby:
-    """Distances from or to one vertex after the other, known near what is looked at; a part of a sweeper."""
+    """Lazy distances from or to one vertex after another; part of a sweeper."""
 
     def __init__(self, sweeper: Sweeper) -> None:
         S, n, dtype = sweeper.S, sweeper.S.n, sweeper.dtype
-        # Equality and order are those of the general kind, as where rows are compared.
+        # Equality and order of the general kind, as where rows are compared.
         self.kind = choose(semiring_of(sweeper.kind), dtype, False)
         self.z, (self.y, self.d) = aligned((S.height + ALIGNED,), dtype), np.empty((2, n), dtype)
         self.done, self.path = np.zeros(len(S), np.int64), np.empty(len(S), np.int32)
@@ -61,14 +60,13 @@ class Nearby:
 
     @classmethod
     def of(cls, sweeper: Sweeper) -> Nearby:
-        """That of a sweeper, made when it is first wanted."""
         if sweeper.nearby is None:
             sweeper.nearby = cls(sweeper)
         nearby: Nearby = sweeper.nearby
         return nearby
 
     def entries(self, lines: np.ndarray, others: np.ndarray, out: np.ndarray, *, mirrored: bool) -> None:
-        """out[q] ← A*[lines[q], others[q]], or A*[others[q], lines[q]] where mirrored; fast where lines follow on."""
+        """out[q] ← A*[lines[q], others[q]], mirrored A*[others[q], lines[q]]; equal consecutive lines are fast."""
         state, panels = np.array([self.stamp, -1]), self.panels if mirrored else self.panels[::-1]
         for start in range(0, len(lines), SHORT):
             _distances().call(
@@ -78,7 +76,6 @@ class Nearby:
         self.stamp = int(state[0])
 
     def search(self, u: int, v: int, edges: Edges) -> list[int] | None:
-        """See `paths.best_path`."""
         self.stamp += 1
         (starts, heads, weights), previous, state = edges, self.walked, np.zeros(2, np.int64)
         look, exact = code_of(self.kind).losses.address, self.d.dtype.kind == "i"
@@ -100,7 +97,7 @@ class Nearby:
         return path[::-1]
 
     def walk_back(self, sources: np.ndarray, targets: np.ndarray, edges: Edges, counts: np.ndarray) -> np.ndarray:
-        """counts ← how many vertices each path has, and those of all; see `paths.predecessor_paths`."""
+        """Concatenated paths, their lengths into counts; implements `paths.predecessor_paths`."""
         (ends, tails, weights), look = edges, code_of(self.kind).inspect.address
         equal = np.array([ALLOWED * np.finfo(self.d.dtype).eps if rounds(self.kind) else 0, 0], self.d.dtype)
         attain, also = np.empty((2, int(np.diff(ends).max(initial=1))), np.int32)

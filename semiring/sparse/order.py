@@ -1,8 +1,8 @@
-"""Elimination orders of an undirected pattern: which vertex goes first decides the fill.
+"""Elimination orders of an undirected pattern, which determine the fill.
 
 Approximate minimum degree: Amestoy, Davis and Duff 1996, "An approximate minimum degree ordering algorithm", on their
-quotient graph. A variable that is eliminated becomes an *element*, the clique of its neighbours, stored as one list
-instead of its edges; a variable's neighbours are those in the lists of its elements and those it still has by edges.
+quotient graph. An eliminated variable becomes an *element*, the clique of its neighbours, stored as one list instead of
+its edges; a variable's neighbours are those in its elements' lists and those along remaining edges.
 """
 
 from __future__ import annotations
@@ -17,23 +17,17 @@ from ..memory import require
 from ..spelling import did_you_mean
 from . import quotient
 
-#: Parts of so many vertices are not dissected.
+#: Size at which dissection stops.
 SMALLEST = 6
 
 
 class Order(NamedTuple):
-    """An elimination order.
+    """Elimination order.
 
-    Attributes
-    ----------
-    permutation : int32 array, shape (n,)
-        The vertices in the order in which they are eliminated.
-    dense : int
-        The last so many are to be one supernode: what remains there is as good as complete.
-    columns : (int32 array, int32 array), optional
-        Where they are known by then, the parent of each column in the elimination tree, −1 for a root, and the number
-        of its entries on and below the diagonal. In place of the parent it may be one that goes before it in a chain of
-        columns of the same rows.
+    permutation (n,), int32    vertices in elimination order
+    dense                      number of vertices at the end that form one supernode, as good as complete
+    columns, optional          int32 arrays (parent, count): elimination tree parent of each column (−1 for a root; it
+    may be an earlier one in a chain of columns of equal rows), and entries on and below the diagonal
     """
 
     permutation: np.ndarray
@@ -42,22 +36,17 @@ class Order(NamedTuple):
 
 
 def minimum_degree(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
-    """The order by approximate minimum degree, until half of what remains are neighbours of everything that remains.
+    """Approximate minimum degree order, until half of the rest is adjacent to all of the rest.
 
-    Low degrees are exact, and go first, on the graph itself: of roads and the like most vertices, three times as fast.
-    Large graphs are cut into parts for threads (quotient.py); the order is the same for any number of threads.
-
-    Parameters
-    ----------
-    start, heads : int64 array (n + 1,), uint32 array
-        Neighbours of v: heads[start[v] : start[v + 1]], symmetric, without loops and duplicates.
-    threads : int
+    Low degrees are exact and go first, on the graph itself: most vertices of road networks, three times as fast. Large
+    graphs are cut into parts for threads (quotient.py); the order does not depend on their number. (start, heads):
+    symmetric CSR without loops and duplicates.
     """
     from ..cpu.sparse import degree, peeling
 
     parts, frozen, place = quotient.parts(start, heads, threads)
     graphs = [part.graph for part in parts]
-    # What is left after low degrees: of each part, then the frozen; steps of each part, then those of what is left.
+    # The rest after low degrees: of each part, then the frozen; steps of each part, then of the united rest.
     offset, before = (np.cumsum([0, *x]) for x in ([G.inner for G in graphs], [len(G.above) for G in graphs]))
     vertex = np.concatenate([*(part.named(part.rest[: part.graph.inner]) for part in parts), frozen.view(np.int32)])
     into, step = np.full((2, len(vertex)), -1, np.int32)
@@ -96,14 +85,13 @@ def minimum_degree(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Or
 
 
 def inverse(permutation: np.ndarray) -> np.ndarray:
-    """The place of each item of a permutation."""
     position = np.empty(len(permutation), np.int32)
     position[permutation] = np.arange(len(permutation), dtype=np.int32)
     return position
 
 
 def columns(start: np.ndarray, heads: np.ndarray, order: np.ndarray, dense: int) -> tuple[np.ndarray, np.ndarray]:
-    """The parent of each column in the elimination tree, and its entries on and below the diagonal; see `Order`."""
+    """Elimination tree parent and column count (diagonal included) of each column; see `Order`."""
     from ..cpu.sparse import symbolic
 
     pattern, n = (start, heads, order, inverse(order)), len(order)
@@ -116,7 +104,7 @@ def columns(start: np.ndarray, heads: np.ndarray, order: np.ndarray, dense: int)
 
 
 def postorder(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(size, place): vertices of each one's subtree, and its place where children come before parents; n: the root."""
+    """(size, place): subtree size and postorder number of each vertex; item n is the virtual root."""
     from ..cpu.sparse import symbolic
 
     n = len(parent)
@@ -126,7 +114,7 @@ def postorder(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def levels(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
-    """Nested dissection by levels of breadth-first searches: for lattices."""
+    """Nested dissection by breadth-first levels, for lattices."""
     from ..cpu.sparse.levels import levels as run
 
     n = len(start) - 1
@@ -136,19 +124,13 @@ def levels(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
 
 
 def even(start: np.ndarray) -> bool:
-    """Whether nearly all vertices have the same few neighbours, as in a lattice."""
+    """Whether nearly all vertices have the same small degree, as in a lattice."""
     degrees = np.diff(start)
     return len(degrees) >= 1000 and 3 <= degrees.max() <= 6 and bool(degrees.mean() >= degrees.max() - 0.5)
 
 
 def metis(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
-    """Nested dissection by METIS (Karypis and Kumar 1998).
-
-    Raises
-    ------
-    DeviceError
-        If pymetis is not installed.
-    """
+    """Nested dissection by METIS (Karypis and Kumar 1998); DeviceError without pymetis."""
     try:
         import pymetis
     except ImportError:
@@ -162,28 +144,21 @@ def metis(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
 
 
 def natural(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
-    """The vertices as they are numbered."""
     return Order(np.arange(len(start) - 1, dtype=np.int32))
 
 
-#: Name → the function that finds an order.
+#: Order function by name.
 ORDERS = {"degree": minimum_degree, "levels": levels, "metis": metis, "natural": natural}
 
-#: Those that find one, whatever the labels are.
+#: Orders independent of the labels.
 FOUND = ("auto", "degree", "levels", "metis")
 
 
 def candidates(start: np.ndarray, heads: np.ndarray, wanted: Any, threads: int = 1) -> dict[str, Order]:
-    """What the caller wants, by name: one order, or for "auto" those of which the one that counts least is to be taken.
+    """Requested orders by name: one, or for "auto" several to compare by count.
 
-    Raises
-    ------
-    AlgebraError
-        If there is no such order.
-    ShapeError
-        If an array is not a permutation of the vertices.
-    MemoryNeeded
-        As finding one holds more than the arcs.
+    Raises AlgebraError for an unknown name, ShapeError for an array that is no permutation, and MemoryNeeded, as
+    ordering holds more than the arcs.
     """
     hint = "Finding an order takes more than the arcs; Dijkstra from the sources wanted takes less."
     require(32 * len(heads) + 48 * len(start), where="eliminate", hint=hint)

@@ -1,4 +1,4 @@
-"""Best paths between single pairs, from the few distances of an elimination near them; the nearest of several."""
+"""Best paths between single pairs from few distances of an elimination; nearest sources."""
 
 from __future__ import annotations
 
@@ -15,22 +15,15 @@ from ..cpu.routes.predecessors import beats_one
 from .nearby import Edges, Nearby
 from .queries import Queries
 
-#: The arguments of kernels after the kind, see `cpu.routes.code`.
+#: Kernel signatures after the kind (`cpu.routes.code`).
 _CLIMB, _SWEEP = "iip" + "plpl" + "aap", "ii" + "plpl" + "aap" + "pap"
 
 
 def best_path(E: Queries, u: int, v: int, edges: Edges) -> list[int] | None:
-    """The vertices of the path from u to v whose edges lose least, fewest first among equals: None if there is none.
+    """Vertices of the path from u to v whose edges lose least, fewest vertices among equals; None if there is none.
 
-    An edge (x, y) of weight w loses |D[x, v] − w ⊗ D[y, v]|, as in `apsp.result.paths`.
-
-    Parameters
-    ----------
-    E : Elimination
-        On the CPU; its ⊕ selects.
-    u, v : int
-    edges : (starts, heads, weights)
-        By tail: int64, int32, and of the dtype of E.
+    Edge (x, y) of weight w loses |D[x, v] − w ⊗ D[y, v]|, as in `apsp.result.paths`. E is on the CPU, and its ⊕
+    selects. edges: CSR by tail (starts int64, heads int32, weights in E's dtype).
     """
     with E._sweepers(1) as (sweeper,):
         return Nearby.of(sweeper).search(u, v, edges)
@@ -39,19 +32,11 @@ def best_path(E: Queries, u: int, v: int, edges: Edges) -> list[int] | None:
 def predecessor_paths(
     E: Queries, sources: np.ndarray, targets: np.ndarray, edges: Edges
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The paths between pairs that predecessors make by their rule: their vertices, and how many each has.
+    """Concatenated paths between pairs by the rule of `predecessors`, and their lengths; None where edges beat `one`.
 
-    None where edges beat `one`, for which the rule needs entire rows. A path of which some other pair of its row would
-    decide has −1 vertices; one that does not exist has none.
-
-    Parameters
-    ----------
-    E : Elimination
-        On the CPU; its ⊕ selects.
-    sources, targets : int arrays, shape (pairs,)
-        Fastest where pairs of one source are next to one another.
-    edges : (starts, tails, weights)
-        By head, tails ascending: int64, int32, and of the dtype of E.
+    In that case the rule needs entire rows. Length −1 marks a path that another pair of its row would decide, 0 a
+    missing one. E is on the CPU, and its ⊕ selects. Fastest with pairs sorted by source. edges: CSR by head, tails
+    ascending (starts int64, tails int32, weights in E's dtype).
     """
     if beats_one(E.semiring, edges[2]):
         return None
@@ -72,16 +57,10 @@ def predecessor_paths(
 
 
 def nearest(E: Queries, sources: np.ndarray, *, mirrored: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """(which, best): for every vertex the first of the sources from which it is nearest, −1 for none, and how near.
+    """(which, best): index of the first nearest source of every vertex, −1 for none, and its distance.
 
-    Over a semiring of lengths. Where they are rounded, "as near" is decided on the way: see `cpu.routes.voronoi`.
-
-    Parameters
-    ----------
-    E : Elimination
-    sources : int array
-    mirrored : bool
-        Whether walks lead from the vertex to a source.
+    Over a semiring of lengths; `mirrored`: walks lead from the vertex to a source. Ties under rounding are decided
+    during the sweep, see `cpu.routes.voronoi`.
     """
     if E.on_device is not None and len(sources):
         which, best = (x.get() for x in E.on_device.nearest(sources, mirrored=mirrored))

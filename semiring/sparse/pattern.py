@@ -1,4 +1,4 @@
-"""The arcs that are stored, and their undirected pattern: which vertices are adjacent, whichever way the arcs lead."""
+"""Stored arcs of a sparse matrix, and its undirected pattern (neighbours in either direction)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ..errors import DTypeError, ShapeError, VertexError
 from ..types import Array
 from .quotient import cuts, spans
 
-#: Graphs of fewer vertices are near enough to the processor, and not worth several threads; near enough are neighbours
-#: whose numbers differ by less than this part of n, on average.
+#: Vertices below which neither renumbering nor threads pay; and the mean distance of neighbours' numbers, as a share of
+#: n, from which `near` renumbers.
 SMALL, APART = 10_000, 1 / 16
 
 
 def near(
     tails: np.ndarray, heads: np.ndarray, start: np.ndarray, adjacent: np.ndarray, threads: int = 1
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The vertices in an order in which neighbours are near each other, and the graph so numbered; None where they are.
+    """Locality-improving vertex order and the renumbered graph; None where neighbours are near already.
 
-    What is read for neighbours is then close together: on a mesh of 126,000 vertices in random order, finding an
-    elimination order and its structure takes two thirds of the time. And few are in different parts (quotient.py).
+    On a mesh of 126,000 vertices in random order, ordering and symbolic analysis take two thirds of the time. It also
+    leaves few edges between parts (quotient.py).
     """
     n = len(start) - 1
     if n < SMALL or not len(tails) or np.abs(tails - heads).mean() < APART * n:
@@ -43,19 +43,7 @@ def near(
 
 
 def neighbours(tails: np.ndarray, heads: np.ndarray, n: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """(start, adjacent): the neighbours of v are adjacent[start[v] : start[v + 1]], without v, each once.
-
-    Parameters
-    ----------
-    tails, heads : int32 arrays, one item an arc
-    n : int
-        Vertices.
-    threads : int
-
-    Returns
-    -------
-    start, adjacent : int64 array (n + 1,), uint32 array
-    """
+    """Symmetric CSR (start int64, adjacent uint32) of the arcs, without loops and duplicates."""
     start, tails, heads = np.zeros(n + 1, np.int64), tails.view(np.uint32), heads.view(np.uint32)
     ranges = shares(n, threads)
     found: dict[int, np.ndarray] = {}
@@ -75,31 +63,19 @@ def neighbours(tails: np.ndarray, heads: np.ndarray, n: int, threads: int = 1) -
 
 
 def shares(count: int, parts: int) -> list[tuple[int, int]]:
-    """0 … count in so many ranges of about the same length; fewer where one would be empty."""
+    """0 … count in at most `parts` nonempty ranges of about equal length."""
     parts = max(1, min(parts, count))
     edges = [count * k // parts for k in range(parts + 1)]
     return list(pairwise(edges))
 
 
 def indices(x: Any, n: int, *, where: str, what: str = "vertices") -> np.ndarray:
-    """Vertices, or `what` else, as long integers, an array of any shape.
-
-    Raises
-    ------
-    VertexError
-        If one is no integer of 0 … n − 1.
-    """
+    """Vertices (or `what`) as int64, any shape; VertexError unless integers in 0 … n − 1."""
     return checked(x, n, where=where, what=what).astype(np.int64, copy=False)
 
 
 def checked(x: Any, n: int, *, where: str, what: str = "vertices") -> np.ndarray:
-    """The same as they came.
-
-    Raises
-    ------
-    VertexError
-        If one is no integer of 0 … n − 1.
-    """
+    """Validate; return unchanged."""
     array = np.asarray(x)
     if array.size == 0:
         return array.astype(np.int64)
@@ -112,24 +88,11 @@ def checked(x: Any, n: int, *, where: str, what: str = "vertices") -> np.ndarray
 
 
 def paired(i: Any, j: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The vertices of pairs (i[q], j[q]), i and j being broadcast against each other.
-
-    Raises
-    ------
-    VertexError, ShapeError
-        If one is no vertex, or the shapes do not go together.
-    """
     return together(*(indices(x, n, where="entries") for x in (i, j)))
 
 
 def together(i: Array, j: Array) -> tuple[Any, Any]:
-    """Two arrays broadcast against each other.
-
-    Raises
-    ------
-    ShapeError
-        If their shapes do not go together.
-    """
+    """Broadcast two arrays; ShapeError if impossible."""
     try:
         i, j = np.broadcast_arrays(i, j)
     except ValueError:
@@ -140,20 +103,14 @@ def together(i: Array, j: Array) -> tuple[Any, Any]:
 
 
 def rows_wanted(sources: Any, n: int, block: int | None) -> np.ndarray:
-    """The sources whose rows are wanted, by default all; `block` is how many at a time.
-
-    Raises
-    ------
-    VertexError, ShapeError
-        If a source or the block is none.
-    """
+    """Sources of requested rows, by default all; VertexError or ShapeError for invalid sources or block."""
     if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
         raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
     return np.arange(n) if sources is None else indices(sources, n, where="rows").ravel()
 
 
 def stored(A: Array, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarray, Any, int]:
-    """(rows, columns, values, n) of a sparse matrix, or of a pair of arrays; stored entries only, none left out."""
+    """(rows, columns, values, n) of a sparse matrix or a pair of arrays: all stored entries."""
     if isinstance(A, tuple) and len(A) == 2:
         rows, cols = (np.asarray(x) for x in A)
         values = None
@@ -176,5 +133,5 @@ def stored(A: Array, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarr
         raise ShapeError(f"{where}: the number of vertices must lie in 0 … 2³¹ − 2, got {n}.")
     if len(rows) >= 2**30:
         raise ShapeError(f"{where}: a matrix of fewer than 2³⁰ stored entries is required, got {len(rows):,}.")
-    rows, cols = (checked(x, n, where=where).astype(np.int32) for x in (rows, cols))  # the caller's may change
+    rows, cols = (checked(x, n, where=where).astype(np.int32) for x in (rows, cols))  # copies
     return rows, cols, values, n

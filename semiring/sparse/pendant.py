@@ -1,4 +1,4 @@
-"""Trees that hang at a graph: what their arcs carry follows from sums, so that only the rest is swept."""
+"""Pendant trees of a graph: their arc loads follow from sums, so that only the core is swept."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .analysis import Analysis
 if TYPE_CHECKING:
     from .elimination import Elimination
 
-#: Trees are looked at that have this share of all vertices, and strong components of the rest up to so many.
+#: Least share of vertices in trees to bother, and most strong components of the core.
 SHARE, COMPONENTS = 1 / 32, 1024
 
 
 @dataclass(frozen=True)
 class Placed:
-    """Arcs of the core as they lie in fronts, those from and to each vertex of a tree, and where the former are.
+    """Arcs of the core in front order, arcs up from and down to each tree vertex, and the core arcs' positions.
 
-    `complete` says that each vertex of a tree has both.
+    `complete`: every tree vertex has both.
     """
 
     inner: np.ndarray
@@ -35,22 +35,14 @@ class Placed:
 
 
 class Core:
-    """A graph without its trees: vertices that hang at it by one edge both ways, one after the other.
+    """Graph without its pendant trees: vertices attached by a single edge both ways, removed one after another.
 
-    Attributes
-    ----------
-    analysis : Analysis
-        Of the core, whose vertices are numbered anew.
-    vertices, number : int array (core,), int32 array (n,)
-        What those were, and the number of each.
-    removed : int32 array
-        The vertices of trees, each before its parent.
-    parent, root : int32 arrays (n,)
-        Of each the next vertex on its way to the core, −1 in the core, and where it comes there, numbered anew.
-    label : int32 array (core,)
-        The strong component of each.
-    reach, reached_from : sparse arrays (components, components)
-        1 for those that a component reaches, and for those that reach it.
+    analysis                    of the core, with its own vertex numbers
+    vertices (core,), number (n,)   original vertex of each core vertex, and the inverse
+    removed                     tree vertices, each before its parent
+    parent, root (n,)           next vertex towards the core (−1 in the core), core vertex reached
+    label (core,)               strong component
+    reach, reached_from         sparse 0-1 matrices of reachability between components
     """
 
     def __init__(self, analysis: Analysis, removed: np.ndarray, parent: np.ndarray) -> None:
@@ -83,7 +75,7 @@ class Core:
 
     @classmethod
     def of(cls, analysis: Analysis) -> Core | None:
-        """That of an analysis, which keeps it; None where trees are few."""
+        """Core of an analysis, cached there; None where trees are few."""
         if "core" not in analysis.on_devices:
             n, found = analysis.n, None
             parent, removed, work = np.full(n, -1, np.int32), np.empty(n, np.int32), np.zeros((4, n), np.int32)
@@ -95,7 +87,7 @@ class Core:
         return core
 
     def placed(self, tails: np.ndarray, heads: np.ndarray) -> Placed:
-        """Where these arcs are; it remembers those of the last call."""
+        """Positions of these arcs; the last call is cached."""
         if self._placed is None or not all(map(same, self._placed[0], (tails, heads))):
             inner, ends = np.empty(len(tails), np.int32), np.empty((2, len(tails)), np.int32)
             up, down = np.full((2, len(self.parent)), -1, np.int32)
@@ -111,29 +103,21 @@ class Core:
 
 
 class Flows:
-    """What each arc carries, from sums of the core; see `semiring.sparse.flows.Flows`.
+    """Arc loads from sums of the core (`inner`, None without arcs); see `semiring.sparse.flows.Flows`.
 
-    Parameters
-    ----------
-    core : Core
-    placed : Placed
-    inner : sums of the core; None where it has no arcs
-
-    Notes
-    -----
-    A vertex of the core asks for what is in its trees, and is as many sources as are there. Let a tree below an edge
-    have A sources and ask for B, and let N sources reach its root, which reaches what asks for R: then A (R − B) goes
-    up that edge, and (N − A) B down.
+    A core vertex stands for the demand and the sources in its trees. If a tree below an edge has A sources and demand
+    B, N sources reach its root, and demand R is reachable from the root, then A (R − B) flows up that edge and (N − A)
+    B down.
     """
 
     def __init__(self, core: Core, placed: Placed, inner: Any) -> None:
         self.core, self.placed, self.inner = core, placed, inner
-        self.suitable = True  # whether the core is, `add` asks: till then the device works on it
+        self.suitable = True  # `add` tells whether the core is: until then the device computes
         self.sums = np.zeros((2, len(core.removed)))
         self.ends = np.zeros(len(core.parent), np.int64)
 
     def add(self, sources: np.ndarray, asked: Any, report: Callable[[int], None]) -> bool:
-        """As that of the core; of what every source asks alike alone."""
+        """`add` of the core; only for demand equal for every source."""
         if callable(asked):
             return False
         core, of, size = self.core, np.zeros((2, self.core.reach.shape[0])), len(self.core.vertices)
@@ -151,7 +135,7 @@ class Flows:
         return bool(self.inner.add(used[:count], far, lambda k: report(round(k * done)), times[:count]))
 
     def along(self) -> np.ndarray:
-        """What each arc carries, float64; they are in the order given."""
+        """Load of each arc, float64, in the order given."""
         there = self.placed
         carried = self.inner.carried if self.inner is not None else np.empty(0)
         out = np.empty(len(there.inner) + 2 * len(self.core.removed))
@@ -160,17 +144,14 @@ class Flows:
 
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether arrays are equal: mostly they are one."""
+    """Array equality, with a shortcut for identity."""
     return a is b or np.array_equal(a, b)
 
 
 def placed(
     E: Elimination, tails: np.ndarray, heads: np.ndarray, lengths: np.ndarray
 ) -> tuple[Core, Placed, np.ndarray] | None:
-    """The core of an elimination's graph, where these arcs are, and lengths of those of the core, in the order there.
-
-    None where the graph has none or lacks arcs.
-    """
+    """Core of E's graph, positions of these arcs, and lengths in its order; None without core or with absent arcs."""
     core, weights = Core.of(E.analysis), E.weights_by_front
     if core is None or (weights == dtypes.zero(E.semiring, weights.dtype)).any():
         return None

@@ -1,4 +1,4 @@
-"""Rows, columns, entries and products of A*, from its factors: batches of climbs and sweeps on several threads."""
+"""Rows, columns, entries and products of A* from its factors, by batched climbs and sweeps on several threads."""
 
 from __future__ import annotations
 
@@ -27,22 +27,25 @@ from .pattern import indices, paired, rows_wanted
 from .structure import Cost
 from .sweep import LANES, Sweeper
 
-#: Bytes of a panel at most, as long as a vector is full.
+#: Largest panel in bytes, unless a single vector is wider.
 PANEL = 1 << 27
-#: From so many pairs on it is asked whether they are a block.
+#: Number of pairs from which `entries` tests whether they form a block.
 GRID = 64
-#: Bytes of a path from the root at most that is still near, in a core's own cache.
+#: Largest root path in bytes that stays in a core's private cache.
 NEAR = 1 << 20
 
 
 def panel_bytes(analysis: Analysis, semiring: Semiring, dtype: np.dtype) -> int:
-    """Bytes of the panel of a batch, of which each thread has one while all rows are computed."""
+    """Bytes of one batch's panel; each thread holds one while all rows are computed."""
     lanes = lanes_of(choose(semiring, dtype, False), dtype.itemsize, analysis.cost.height, analysis.n)
     return analysis.n * lanes * dtype.itemsize
 
 
 def lanes_of(kind: Kind, size: int, height: int, n: int) -> int:
-    """See `Queries._lanes`; for numbers of so many bytes, and a path from the root of so many columns."""
+    """Sources of a batch: the lanes of a register tile, doubled while root paths fit the cache.
+
+    Fewer where the panel would exceed `PANEL`. `height` is the number of columns of the longest root path.
+    """
     least = kind.lanes if kind.vector else 1
     lanes = max(LANES, wide(kind) * least)
     if 2 * lanes * size * height <= NEAR and 2 * lanes * size * n <= PANEL:
@@ -53,7 +56,7 @@ def lanes_of(kind: Kind, size: int, height: int, n: int) -> int:
 
 
 class Queries:
-    """What an elimination answers. Each query is made of batches of rows or columns, which threads share."""
+    """Queries of an elimination: batches of rows or columns, shared by threads."""
 
     n: int
     semiring: Semiring
@@ -67,12 +70,11 @@ class Queries:
 
     @property
     def cost(self) -> Cost:
-        """What elimination and queries take, in pairs and entries."""
         return self.analysis.cost
 
     @property
     def order(self) -> np.ndarray:
-        """The vertices in the order in which they were eliminated, shape (n,). Batches along it take least time."""
+        """Vertices in elimination order, shape (n,); batches along it are fastest."""
         return self.analysis.structure.permutation
 
     def row(self, i: int) -> np.ndarray:
@@ -84,8 +86,7 @@ class Queries:
 
         Returns
         -------
-        array, shape (n,)
-            On the device of the elimination.
+        array, shape (n,), on the device of the elimination
 
         Raises
         ------
@@ -94,8 +95,7 @@ class Queries:
 
         See Also
         --------
-        rows : Many at once, faster by the row.
-        column, entry : A column, a number.
+        rows, column, entry : Many rows (faster by the row); a column; a single entry.
 
         Notes
         -----
@@ -119,8 +119,7 @@ class Queries:
 
         Returns
         -------
-        array, shape (n,)
-            On the device of the elimination.
+        array, shape (n,), on the device of the elimination
 
         Raises
         ------
@@ -129,12 +128,11 @@ class Queries:
 
         See Also
         --------
-        row, entry : A row, a number.
-        panels : All columns, streamed.
+        row, entry, panels : A row; a single entry; all columns, streamed.
 
         Notes
         -----
-        As many pairs as a row.
+        Cost of `row`.
 
         Examples
         --------
@@ -146,7 +144,7 @@ class Queries:
         return self._single(self._vertex(j, "column"), mirrored=True)
 
     def entry(self, i: int, j: int) -> Any:
-        """A*[i, j], a scalar of the dtype: two climbs that meet, without a row.
+        """A*[i, j], a scalar of the dtype, by two climbs that meet; no row is computed.
 
         Parameters
         ----------
@@ -163,12 +161,11 @@ class Queries:
 
         See Also
         --------
-        entries : Many at once.
-        row, column : All of a row, or a column.
+        entries, row, column : Many pairs; complete rows and columns.
 
         Notes
         -----
-        At most 2 `Cost.climb` pairs, whatever n is.
+        At most 2 `Cost.climb` pairs, independent of n.
 
         Examples
         --------
@@ -186,7 +183,7 @@ class Queries:
         return out[0]
 
     def entries(self, i: Any, j: Any) -> np.ndarray:
-        """A*[i[q], j[q]] for all q; i and j are broadcast against each other.
+        """A*[i[q], j[q]] for all q; i and j broadcast.
 
         Parameters
         ----------
@@ -194,25 +191,23 @@ class Queries:
 
         Returns
         -------
-        array, of the shape that i and j are broadcast to
+        array, of the broadcast shape of i and j
 
         Raises
         ------
-        VertexError
-            If an index lies outside 0 … n − 1.
-        ShapeError
-            If the shapes do not go together.
+        VertexError, ShapeError
+            If an index lies outside 0 … n − 1, or the shapes do not broadcast.
 
         See Also
         --------
-        entry : One of them.
-        block : All pairs of some rows and columns.
-        rows : Where most of a row is wanted.
+        entry : A single pair.
+        block : All pairs of given rows and columns.
+        rows : Where most of a row is needed.
 
         Notes
         -----
-        At most 2 `Cost.climb` pairs each. Where indices recur, each of i, or of j, climbs once; and each supernode on
-        the root paths of those that it meets is swept once.
+        At most 2 `Cost.climb` pairs each. Where indices recur, each distinct i (or j) climbs once, and each supernode
+        on the root paths it meets is swept once.
 
         Examples
         --------
@@ -255,34 +250,31 @@ class Queries:
         return out.reshape(i.shape)
 
     def block(self, i: Any, j: Any) -> np.ndarray:
-        """A*[i[k], j[l]] for all k and l: rows i and columns j, and nothing but them.
+        """A*[i[k], j[l]] for all k and l: the submatrix of rows i and columns j.
 
         Parameters
         ----------
         i, j : int array_like
-            Of one axis; any order, repeated or not.
+            One-dimensional, in any order, with or without repeats.
 
         Returns
         -------
-        array, shape (len(i), len(j))
-            On the device of the elimination.
+        array, shape (len(i), len(j)), on the device of the elimination
 
         Raises
         ------
-        VertexError
-            If an index lies outside 0 … n − 1.
-        MemoryNeeded
-            If it does not fit.
+        VertexError, MemoryNeeded
+            If an index lies outside 0 … n − 1, or the block does not fit.
 
         See Also
         --------
-        entries : Pairs that are no block.
+        entries : Arbitrary pairs.
         rows : Complete rows.
 
         Notes
         -----
-        For each of i, or each of j where these are fewer, a climb and a sweep along the root paths of the others: at
-        most `Cost.climb` and `Cost.sweep` pairs.
+        For each of i, or of j if these are fewer, a climb and a sweep along the root paths of the others: at most
+        `Cost.climb` and `Cost.sweep` pairs.
 
         Examples
         --------
@@ -299,7 +291,7 @@ class Queries:
             )
         entries = 2 * len(i) * len(j) + min(max(len(i), len(j)), self.n) * self._lanes * self._threads
         require(entries * self.dtype.itemsize, where="block", hint="Ask for fewer, or stream them by rows().")
-        mirrored = len(i) > len(j)  # lanes are whichever are fewer: most pairs are those of the others' paths
+        mirrored = len(i) > len(j)  # lanes for the fewer: most pairs belong to the others' paths
         lines, others = (j, i) if mirrored else (i, j)
         places, line = np.unique(self.analysis.structure.position[lines], return_inverse=True)
         distinct, other = np.unique(others, return_inverse=True)
@@ -317,31 +309,28 @@ class Queries:
         Parameters
         ----------
         sources : array_like, optional
-            The rows wanted, in the order wanted; by default all, in order. Consecutive vertices of `order` are fastest.
+            Rows in the order wanted; by default all. Consecutive vertices of `order` are fastest.
         block : int, optional
-            By default 64, fewer where rows are so long that these would take more than 128 MiB; on a GPU 1024.
+            By default 64, fewer if these exceed 128 MiB; on a GPU 1024.
 
         Yields
         ------
         indices, entries : arrays (k,), (k, n)
-            Each row is contiguous; from one to the next is a little more than n. Memory is used again for later blocks
-            once nothing refers to an earlier one.
+            Rows are contiguous, with a stride of slightly more than n. Memory is reused once nothing refers to a block.
 
         Raises
         ------
-        VertexError
-            If an index lies outside 0 … n − 1.
-        ShapeError
-            If block is no positive integer.
+        VertexError, ShapeError
+            If an index lies outside 0 … n − 1, or block is not a positive integer.
 
         See Also
         --------
-        panels, reduced : All of them, in whatever order is fastest.
-        row : One of them.
+        panels, reduced : All rows, in the fastest order.
+        row : A single row.
 
         Notes
         -----
-        `Cost.sweep` pairs a row; n entries for each of `block` rows.
+        `Cost.sweep` pairs a row; memory for n · `block` entries.
 
         Examples
         --------
@@ -356,29 +345,29 @@ class Queries:
         return self._rows(wanted, int(block)) if self.on_device is None else self.on_device.rows(wanted, int(block))
 
     def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """All of A*, streamed for reductions: (indices (k,), panel (n, k)), in whatever order is fastest.
+        """All of A*, streamed for reductions: (indices (k,), panel (n, k)), in the fastest order.
 
-        panel[:, q] is row indices[q] of A*, or with `columns` its column.
+        panel[:, q] is row indices[q] of A*, with `columns` its column.
 
         Parameters
         ----------
         columns : bool
-            Columns instead of rows.
+            Yield columns instead of rows.
 
         Yields
         ------
         indices, panel : arrays (k,), (n, k)
-            Memory is used again for later panels once nothing refers to an earlier one.
+            Memory is reused once nothing refers to a panel.
 
         See Also
         --------
-        reduced : Each reduced by the thread that made it.
-        rows : In the order wanted.
-        to_dense : All at once.
+        reduced : Panels reduced on the threads that computed them.
+        rows : In a given order.
+        to_dense : As one matrix.
 
         Notes
         -----
-        n `Cost.sweep` pairs in all; a panel of `workspace` bytes.
+        n `Cost.sweep` pairs in all; `workspace` bytes.
 
         Examples
         --------
@@ -391,7 +380,7 @@ class Queries:
             yield from self.on_device.panels(columns=columns)
             return
         batch, order = self._lanes, self.order
-        # Two panels for each thread, where they are small: there are fewer waits for the last one.
+        # Two small panels a thread: fewer waits for the slowest thread.
         each = 2 if self._threads > 1 and 2 * self.n * batch * self.dtype.itemsize <= PANEL else 1
         group = batch * self._threads * each
         self.analysis.panels.release()
@@ -412,21 +401,21 @@ class Queries:
     def reduced(
         self, of: Callable[[np.ndarray, np.ndarray], Any], *, columns: bool = False, share: tuple[int, int] = (0, 1)
     ) -> Iterator[tuple[np.ndarray, Any]]:
-        """All of A*, each panel reduced by the thread that sweeps it: (indices (k,), of(indices, panel)).
+        """All of A*, each panel reduced on the thread that sweeps it: (indices (k,), of(indices, panel)).
 
         Parameters
         ----------
         of : callable
-            Gets indices and panel as `panels` yields them, and must not keep the panel. It is called on several threads
-            at a time; which panels there are does not depend on how many threads.
+            Receives indices and panel as from `panels`; must not keep the panel. Called concurrently; the partition
+            into panels does not depend on the number of threads.
         columns : bool
             As in `panels`.
         share : (int, int)
-            (k, count): every count-th panel from the k-th on, where others see to the rest.
+            (k, count): every count-th panel from the k-th, for division among processes.
 
         Yields
         ------
-        indices, reduced : array (k,), what `of` returned
+        indices, reduced : array (k,), return value of `of`
 
         See Also
         --------
@@ -435,7 +424,7 @@ class Queries:
 
         Notes
         -----
-        n `Cost.sweep` pairs in all; a panel for each thread, `workspace` bytes.
+        n `Cost.sweep` pairs in all; `workspace` bytes.
 
         Examples
         --------
@@ -467,12 +456,12 @@ class Queries:
                     yield parts[index], found.pop(index)
 
     def to_dense(self, out: np.ndarray | None = None) -> np.ndarray:
-        """A*, shape (n, n), into `out` where it is given.
+        """A*, shape (n, n), into `out` if given.
 
         Parameters
         ----------
         out : array, shape (n, n), optional
-            Of the dtype of the elimination.
+            In the dtype of the elimination.
 
         Returns
         -------
@@ -480,15 +469,13 @@ class Queries:
 
         Raises
         ------
-        ShapeError, DTypeError
-            If `out` does not fit.
-        MemoryNeeded
-            If it does not fit, before any work.
+        ShapeError, DTypeError, MemoryNeeded
+            If `out` has another shape or dtype, or A* does not fit; before any work.
 
         See Also
         --------
-        panels, rows : A few rows at a time.
-        apsp.closure : The same of a dense matrix.
+        panels, rows : Streamed.
+        apsp.closure : Closure of a dense matrix.
 
         Notes
         -----
@@ -532,19 +519,17 @@ class Queries:
 
         Raises
         ------
-        ShapeError
-            If x is of another shape.
-        DTypeError, DomainError
-            If the dtype of the elimination does not hold x, or the semiring does not.
+        ShapeError, DTypeError, DomainError
+            If x has another shape, or values that the dtype or the semiring does not hold.
 
         See Also
         --------
-        rmatvec : From the left.
-        semiring.matvec : Of a dense matrix.
+        rmatvec : Product from the left.
+        semiring.matvec : Dense matrices.
 
         Notes
         -----
-        About `Cost.fill` pairs for each column of x.
+        About `Cost.fill` pairs a column of x.
 
         Examples
         --------
@@ -556,7 +541,7 @@ class Queries:
         return self._product(x, "matvec", mirrored=True)
 
     def rmatvec(self, x: Any) -> np.ndarray:
-        """xᵀ ⊗ A*, transposed: for x of shape (n,) or (n, k), column by column.
+        """(xᵀ ⊗ A*)ᵀ, for x of shape (n,) or (n, k).
 
         Parameters
         ----------
@@ -568,18 +553,16 @@ class Queries:
 
         Raises
         ------
-        ShapeError
-            If x is of another shape.
-        DTypeError, DomainError
-            If the dtype of the elimination does not hold x, or the semiring does not.
+        ShapeError, DTypeError, DomainError
+            If x has another shape, or values that the dtype or the semiring does not hold.
 
         See Also
         --------
-        matvec : From the right.
+        matvec : Product from the right.
 
         Notes
         -----
-        About `Cost.fill` pairs for each column of x.
+        About `Cost.fill` pairs a column of x.
 
         Examples
         --------
@@ -592,15 +575,11 @@ class Queries:
 
     @cached_property
     def _lanes(self) -> int:
-        """Sources of a batch: as many as the registers of a tile hold, fewer where their panel would be too large.
-
-        Two turns of a tile go together where the path from the root stays near for both.
-        """
         return lanes_of(self._kind, self.dtype.itemsize, self.cost.height, self.n)
 
     @property
     def workspace(self) -> int:
-        """Bytes in addition to A* while all of it is computed: a panel for each thread, on the CPU."""
+        """Bytes besides A* while all of it is computed: one panel a thread, on the CPU."""
         return self._threads * self.n * self._lanes * self.dtype.itemsize
 
     def _sweepers(self, count: int) -> _Lease:
@@ -617,7 +596,7 @@ class Queries:
     def _rows(self, wanted: np.ndarray, block: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         line = LINE // self.dtype.itemsize
         pitch = -(-self.n // line) * line  # rows begin at cache lines, and can be written past the caches
-        # As many blocks at a time as keep all threads busy.
+        # Enough blocks at a time to keep all threads busy.
         window = max(block, -(-self._batch(block) * self._threads // block) * block)
         buffers = Buffers(1 + 2 * window // block)
         panels = self._workspace(min(len(wanted), self._batch(block)))
@@ -633,7 +612,7 @@ class Queries:
         return min(self._lanes, block)
 
     def _workspace(self, sources: int) -> list[np.ndarray]:
-        """A panel for each thread, for batches of so many sources; memory that updates left is released for it."""
+        """One panel of at least `sources` lanes a thread; frees memory that updates left."""
         self.analysis.panels.release()
         unit = self._kind.lanes if self._kind.vector else 1
         lanes = -(-max(sources, 1) // unit) * unit
@@ -652,7 +631,7 @@ class Queries:
             run(work, calls, self._threads)
 
     def _block(self, lines: np.ndarray, others: np.ndarray, found: np.ndarray, mirrored: bool) -> None:
-        """found[k] ← the entries of line k, a column where mirrored, at the others; all distinct, lines in order."""
+        """found[k] ← A*[lines[k], others], mirrored A*[others, lines[k]]; all distinct, lines in elimination order."""
         unit = self._kind.lanes if self._kind.vector else 1
         share = -(-len(lines) // (unit * self._threads)) * unit
         batch = min(self._lanes, share)
@@ -706,14 +685,14 @@ class Queries:
 
 
 def _distinct(indices: np.ndarray, n: int) -> np.ndarray:
-    """The distinct ones of indices below n, ascending."""
+    """Sorted distinct indices below n."""
     return np.unique(indices) if 16 * len(indices) < n else np.flatnonzero(np.bincount(indices, minlength=n))
 
 
 class _Lease:
-    """`count` workspaces for the time of a query, returned to the pool at its end.
+    """Context manager: `count` workspaces from the pool.
 
-    Those of a query that was interrupted are not: they may be half written.
+    After an exception they are dropped, not returned: they may be half written.
     """
 
     def __init__(self, owner: Queries, count: int) -> None:

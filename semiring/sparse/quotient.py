@@ -1,10 +1,10 @@
-"""Approximate minimum degree by parts of the vertices: those inside of each on threads of their own, then the others.
+"""Approximate minimum degree by parts: interiors of vertex ranges in parallel, then the rest.
 
-Parts are ranges of vertices. Of neighbours in two parts, the one in the later part is *frozen*: no part eliminates it.
-So nothing that one part eliminates is a neighbour of what another one does, and each has its own quotient graph. Frozen
-neighbours, a part's *halo*, count in degrees (Pellegrini, Roman and Amestoy 2000, "Hybridizing nested dissection and
-halo approximate minimum degree"). A part stops at vertices of more than BOUND neighbours; what all of them leave is one
-quotient graph again, in which frozen vertices are eliminated when their turn comes. So parts need no good separators.
+Of neighbours in two parts, the one in the later part is *frozen*: no part eliminates it. So vertices eliminated in
+different parts are never adjacent, and each part has its own quotient graph. Frozen neighbours, a part's *halo*, count
+in degrees (Pellegrini, Roman and Amestoy 2000, "Hybridizing nested dissection and halo approximate minimum degree"). A
+part stops at vertices of more than BOUND neighbours; the remainders form one quotient graph, in which frozen vertices
+are eliminated in turn. So parts need no good separators.
 """
 
 from __future__ import annotations
@@ -17,47 +17,41 @@ import numpy as np
 from ..cpu.pool import run
 from ..ranges import positions
 
-#: Graphs of so many vertices are cut into parts of at least LEAST vertices, MOST at most, if not more than FROZEN of
-#: all vertices are frozen. Threads do not matter: they change no order.
+#: Graphs of CUT vertices are cut into at most MOST parts of at least LEAST, unless a larger share than FROZEN is
+#: frozen. The order does not depend on threads.
 CUT, LEAST, MOST, FROZEN = 100_000, 15_000, 16, 0.1
-#: The most neighbours of what a part eliminates. With 24, sweeps take 3 % longer than with one part, with 5 below 1 %.
+#: Most neighbours of a vertex eliminated within a part. With 24, sweeps take 3 % longer than with one part, with 5
+#: below 1 %.
 BOUND = 16
-#: Vertices of at most so many neighbours are eliminated on the graph itself, if each of these has no more than SEARCHED
-#: itself, and has not got more than SPARE since.
+#: Vertices of at most LOW neighbours are eliminated on the graph itself, if each neighbour has at most SEARCHED, and
+#: has gained at most SPARE.
 LOW, SPARE, SEARCHED = 3, 4, 64
 #: Vertices of more than max(16, FACTOR √n) neighbours are ordered last: their lists would be read again at each step.
 FACTOR = 10
-#: So many vertices can wait 1 + LOW times each, numbered in 32 bits; so far go the stamps of quotient graphs.
+#: Most vertices that can queue 1 + LOW times each with 32-bit indices; largest stamp of quotient graphs.
 NUMBERED, STAMPS = 2**30, 2**31 - 1
 
 _NOTHING = np.empty(0, np.int64)
 
 
 def cuts(n: int) -> list[int]:
-    """Where parts of n vertices begin, and n."""
+    """Boundaries of the parts of n vertices."""
     parts = max(1, min(MOST, n // LEAST)) if n >= CUT else 1
     return [n * k // parts for k in range(parts + 1)]
 
 
 def spans(n: int) -> list[tuple[int, int]]:
-    """The parts, as where each begins and ends."""
     return list(pairwise(cuts(n)))
 
 
 class Quotient:
-    """A quotient graph after some of its variables were eliminated.
+    """Quotient graph after some variables were eliminated.
 
-    Attributes
-    ----------
-    V, lists : array of cpu.sparse.degree.VERTEX (nodes + 1,), uint32 array
-    inner : int
-        Nodes that are eliminated, or elements; the halo comes after them.
-    into, step : int32 arrays (nodes,)
-        What each node was absorbed by, or −1, −2 for a hub; when it was a pivot, or −1.
-    above : int32 array (steps,)
-        Vertices other than the pivot, by step.
-    dense, hubs : int
-        How many vertices are left as good as complete, with hubs; hubs among them.
+    V, lists               array of cpu.sparse.degree.VERTEX (nodes + 1,), uint32 lists
+    inner                  nodes that may be eliminated, and elements; the halo follows
+    into, step (nodes,)    absorbing node (−1: none, −2: hub), pivot step (−1: none)
+    above (steps,)         vertices of each step besides the pivot
+    dense, hubs            vertices left that are as good as complete (with hubs), hubs among them
     """
 
     def __init__(
@@ -78,26 +72,20 @@ class Quotient:
         self.above = above[:steps]
 
     def left(self) -> tuple[np.ndarray, int]:
-        """The nodes that are variables or elements still, without the halo; and the vertices that are in variables."""
+        """Remaining variables and elements without the halo, and the number of vertices in these variables."""
         V, weight = self.V[: self.inner], self.V["weight"][: self.inner]
         nodes = np.flatnonzero((weight > 0) | ((self.step[: self.inner] >= 0) & (V["outside"] > 0)))
         return nodes.astype(np.uint32), int(weight[nodes].sum())
 
 
 class Part:
-    """The vertices of a part in their own numbers, its own first and then its halo, and what was eliminated of them.
+    """Vertices of a part in local numbers, interior first, then halo; and its elimination so far.
 
-    Attributes
-    ----------
-    names : uint32 array, or None
-        Which vertices those are; None: all.
-    halo : uint32 array
-        Which of the frozen ones are in the halo.
-    first : int32 array
-        Those eliminated on the graph itself, in this order, with the neighbours that they had at the time in `V`
-        (cpu.sparse.peeling.VERTEX) and `adjacent`.
-    rest : int32 array
-        The others, of which `graph` is the quotient graph; `start` and `heads` their neighbours at its beginning.
+    names             original vertices (None: all)
+    halo              indices of the frozen vertices in the halo
+    first             vertices eliminated on the graph itself, in order, their neighbours then in `V`
+    (cpu.sparse.peeling.VERTEX) and `adjacent`
+    rest              the others; `start` and `heads` are their initial graph, `graph` its quotient graph
     """
 
     def __init__(
@@ -123,12 +111,11 @@ class Part:
         self.graph = Quotient(nodes, self.heads, inner - count, m, n if names is None else BOUND, self.start, limit)
 
     def named(self, vertices: np.ndarray) -> np.ndarray:
-        """The vertices of the graph that are called so here."""
         return vertices if self.names is None else self.names[vertices].view(np.int32)
 
 
 def parts(start: np.ndarray, heads: np.ndarray, threads: int) -> tuple[list[Part], np.ndarray, np.ndarray]:
-    """The parts of a graph, with what is eliminated of them; the frozen vertices; for each of these n + its number."""
+    """Parts of a graph after their eliminations; frozen vertices; n + index of each frozen vertex, by vertex."""
     from ..cpu.sparse import peeling
 
     n = len(start) - 1
@@ -162,7 +149,7 @@ def parts(start: np.ndarray, heads: np.ndarray, threads: int) -> tuple[list[Part
 def united(
     parts: list[Part], start: np.ndarray, heads: np.ndarray, frozen: np.ndarray, place: np.ndarray
 ) -> tuple[Quotient, list[np.ndarray]]:
-    """What is left of all parts, eliminated: frozen vertices are its first nodes; then which nodes of each part are."""
+    """Final quotient graph of all remainders, frozen vertices first, eliminated; and the nodes left of each part."""
     from ..cpu.sparse import degree
 
     n, count = len(start) - 1, len(frozen)

@@ -1,4 +1,4 @@
-"""Best walks from some vertices of a weighted graph to all, searched for from 32 sources at a time."""
+"""Best walks from some vertices of a weighted graph to all, by label-correcting searches from 32 sources at a time."""
 
 from __future__ import annotations
 
@@ -30,27 +30,28 @@ from .buffers import aligned
 from .cycles import Weighted
 from .pattern import indices, rows_wanted, stored
 
-#: Sources that are searched from at a time, and how many where there are no more than these.
+#: Lanes (sources of a batch): in general, and for at most that many sources.
 LANES, FEW = 32, 4
-#: Lists of vertices that wait.
+#: Buckets.
 LISTS = 2048
-#: From so many sources on they are made to reach a landmark together, which takes a search of its own; and from so many
-#: on it is told how fast their searches grow.
+#: Numbers of sources from which searches are delayed to reach a landmark together (costs one search), and from which
+#: the growth of each search counts in its delay.
 MANY, GROWN = 128, 1024
-#: Bytes of the rows that are then found before the first is given out, so that sources are near each other.
+#: Bytes of rows found before the first is yielded, so that neighbouring sources share a batch.
 WINDOW = 1 << 26
-#: Arcs of which that median is taken, about.
+#: Arcs sampled for `Searches.scale`, about.
 SAMPLE = 4096
 #: Rows between two reports of progress.
 REPORTED = 1024
-#: A call into compiled code relaxes about so many arcs, so that Ctrl-C is handled.
+#: Arcs relaxed by one call into compiled code, about, so that Ctrl-C is handled.
 CALL = 1 << 22
 
 
 class _Form(NamedTuple):
-    """What is searched: a semiring, weights in the dtype that is computed in, and how entries come back from it.
+    """Search problem: semiring, weights in the dtype computed in, and the map back to entries.
 
-    `shift` has the potentials that made lengths non-negative, `known` the entries that ranks stand for: one's at first.
+    `shift` holds the potentials that made lengths non-negative; `known` the entries of ranks: one, weights best first,
+    zero.
     """
 
     semiring: Semiring
@@ -61,25 +62,25 @@ class _Form(NamedTuple):
 
 
 class Searches:
-    """Entries of A* of a sparse matrix, row by row, for semirings in which ⊕ keeps the better of two walks.
+    """Entries of A* of a sparse matrix, row by row, where ⊕ keeps the better of two walks.
 
     Parameters
     ----------
     A : sparse matrix or array, shape (n, n), or pair of integer arrays (rows, columns)
-        Every stored entry is an arc, of parallel ones the best counts; a pair of arrays needs `n` and `weights`.
+        Every stored entry is an arc, the best of parallel ones counts; a pair of arrays needs `n` and `weights`.
     semiring : str or Semiring
-        One in which ⊕ selects, and ⊗ adds, multiplies numbers ≥ 0, or selects too.
+        ⊕ must select, and ⊗ add, multiply numbers ≥ 0, or select too.
     n : int, optional
     weights : array, shape (arcs,), optional
         By default the stored values.
     dtype : dtype, optional
-        Of the entries, one of the semiring's; by default that of the weights, or the smallest that holds them.
+        Dtype of the entries, one of the semiring's; by default that of the weights, or the smallest that holds them.
     threads : int, optional
-        As many as there are processors, or SEMIRING_NUM_THREADS.
+        By default SEMIRING_NUM_THREADS, or one a processor.
     potentials : array, shape (n,), optional
-        h with ℓ(u, v) + h(u) − h(v) ≥ 0 for the length of every arc, where arcs make walks better; by default found.
+        h with ℓ(u, v) + h(u) − h(v) ≥ 0 for every arc's length, where arcs improve walks; computed by default.
     device : {"cpu", "cuda"}, optional
-        On "cuda", the current GPU, entries are CuPy arrays. The CPU by default.
+        The CPU by default; on "cuda", the current GPU, entries are CuPy arrays.
 
     Attributes
     ----------
@@ -95,7 +96,7 @@ class Searches:
     ShapeError, VertexError, DomainError
         As `eliminate`.
     DTypeError
-        If integers do not hold the heaviest arc out of every vertex together: a best walk might not fit.
+        If an integer dtype does not hold the sum of the heaviest arcs out of every vertex: a best walk might overflow.
     DivergenceError
         If A* does not exist; in min-plus a NegativeCycleError.
     MemoryNeeded
@@ -103,16 +104,15 @@ class Searches:
 
     See Also
     --------
-    Hops : Where arcs have no weights.
-    eliminate : For roads and meshes, and any semiring.
+    Hops : Arcs without weights.
+    eliminate : Roads and meshes; any semiring.
 
     Notes
     -----
-    Label-correcting searches, ordered by buckets (Meyer and Sanders 2003), from 32 sources at a time: an arc is relaxed
-    for all of them together. A row takes O(arcs) as long as vertices are taken few times, which two or three times are
-    usual in graphs of small diameter; memory is 32 entries a vertex and thread. Arcs that make walks better are first
-    made non-negative by potentials (Johnson 1977), in float64 or in 64-bit integers. Where ⊗ selects, ranks of weights
-    are searched for in their place.
+    Label-correcting searches, ordered by buckets (Meyer and Sanders 2003), relax an arc for 32 sources at once. A row
+    takes O(arcs) if vertices are taken few times, usually two or three in graphs of small diameter; memory is 32
+    entries a vertex and thread. Arcs that improve walks are first made non-negative by potentials (Johnson 1977), in
+    float64 or int64. Where ⊗ selects, ranks of weights are searched instead.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class Searches:
                 f"{where}: ⊕ must select, and ⊗ add, multiply numbers ≥ 0 or select, with vector instructions; got "
                 f"{s.name}. `eliminate` takes any semiring."
             )
-        # The arcs of a csr matrix are in the order that searches need: rows are listed only where that is asked for.
+        # A csr matrix has its arcs in the order of searches: tails are expanded only on request.
         in_order = weights is None and n is None and _in_order(A)
         rows: np.ndarray | None = None
         if in_order:
@@ -223,14 +223,14 @@ class Searches:
     def _forward(self) -> _Graph:
         if self._start is None:
             return _graph(self._tails, self._heads, self._form.weights, self.n)
-        padded = self._heads.base  # which a pickle does not keep
+        padded = self._heads.base  # not kept by a pickle
         if padded is None or len(padded) != len(self._heads) + AHEAD:
             padded = _padded(self._heads)
         return _Graph(self._start, padded, np.ascontiguousarray(self._form.weights))
 
     @cached_property
     def _gpu(self) -> Any:
-        """The searches on the device: weights are lengths, factors, or places in `known` from 1 on."""
+        """Searches on the device: weights become lengths, factors, or 1-based indices into `known`."""
         from ..cuda.sparse.searches import Form, Searches
 
         found, graph = self._form, self._forward
@@ -252,12 +252,11 @@ class Searches:
 
     @property
     def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Tails, heads and weights of those that are searched through."""
         return self._tails, self._heads, self._values
 
     @cached_property
     def scale(self) -> float:
-        """Buckets a unit of length, as ⊗ adds it."""
+        """Buckets per unit of length."""
         lengths = Lengths.of(self._form.semiring)
         if lengths is None:
             return min(1.0, LISTS / max(1, len(self._form.weights)))
@@ -266,8 +265,9 @@ class Searches:
 
     @cached_property
     def _landmark(self) -> tuple[np.ndarray, np.ndarray]:
-        """How many buckets earlier each vertex reaches a landmark than the farthest does, and its rank in the tree of
-        best walks there, in which a subtree has neighbouring ranks.
+        """(delays, rank): buckets by which each vertex is nearer to a landmark than the farthest, and tree preorder.
+
+        In the tree of best walks to the landmark, a subtree has consecutive ranks.
         """
         graph, n, s = self._forward, self.n, self._form.semiring
         degrees = [np.diff(g.start).astype(np.float64) for g in (graph, self._backward)]
@@ -290,7 +290,7 @@ class Searches:
 
     @cached_property
     def _aligned(self) -> tuple[np.ndarray, np.ndarray]:
-        """The same for many sources, earlier also as searches from a vertex grow slowly: the mean of both delays."""
+        """`_landmark` for many sources: delays averaged with those for slow growth of the searches from a vertex."""
         (delays, rank), graph, s = self._landmark, self._forward, self._form.semiring
         lengths = Lengths.required(s).of_entries(graph.weights, np.nan)
         tails = np.repeat(np.arange(self.n), np.diff(graph.start))
@@ -298,13 +298,13 @@ class Searches:
         return delays if grown is None else (delays + grown * self.scale) / 2, rank
 
     def row(self, i: int, *, limit: float | None = None) -> np.ndarray:
-        """The entries from i to every vertex, shape (n,).
+        """Entries from i to every vertex, shape (n,).
 
         Parameters
         ----------
         i : int
         limit : float, optional
-            What is worse counts as not reached; the search ends there.
+            Worse entries count as unreachable; the search ends there.
 
         Returns
         -------
@@ -313,16 +313,15 @@ class Searches:
         Raises
         ------
         VertexError, DomainError
-            If the source or the limit is none.
+            If the source or the limit is invalid.
 
         See Also
         --------
-        rows : Many at once, faster by the row.
-        column : From every vertex to one.
+        rows, column : Many rows, faster by the row; from every vertex to one.
 
         Notes
         -----
-        O(n + arcs) as long as vertices are taken few times.
+        O(n + arcs) if vertices are taken few times.
 
         Examples
         --------
@@ -334,7 +333,7 @@ class Searches:
         return next(D for _, D in self.rows([i], limit=limit))[0]
 
     def column(self, j: int) -> np.ndarray:
-        """The entries from every vertex to j, shape (n,).
+        """Entries from every vertex to j, shape (n,).
 
         Parameters
         ----------
@@ -347,15 +346,15 @@ class Searches:
         Raises
         ------
         VertexError
-            If there is no such vertex.
+            If j lies outside 0 … n − 1.
 
         See Also
         --------
-        row : The other way.
+        row : From one vertex to every other.
 
         Notes
         -----
-        A search along arcs turned round.
+        A search on the reversed arcs.
 
         Examples
         --------
@@ -386,31 +385,30 @@ class Searches:
         Parameters
         ----------
         sources : array_like, optional
-            The rows wanted, in the order wanted; by default all, in order.
+            Rows in the order wanted; by default all.
         limit : float, optional
-            What is worse counts as not reached; searches end there.
+            Worse entries count as unreachable; searches end there.
         block : int, optional
-            By default as many sources as are searched from at a time: 32, on a GPU thousands.
+            By default the batch: 32, on a GPU thousands.
 
         Yields
         ------
         indices, entries : arrays (k,), (k, n)
-            Each row is contiguous. Memory is reused for later blocks once nothing refers to an earlier one.
+            Rows are contiguous. Memory is reused once nothing refers to a block.
 
         Raises
         ------
         VertexError, DomainError, ShapeError
-            If a source, the limit or the block is none.
+            If a source, the limit or the block is invalid.
 
         See Also
         --------
-        row : One of them.
-        to_dense : All at once.
+        row, to_dense : A single row; all rows.
 
         Notes
         -----
-        From 128 sources on they are made to reach one well-connected vertex together, which takes a search more and
-        halves the time of many.
+        From 128 sources on, searches are delayed to reach one well-connected vertex together, which takes one more
+        search and halves the time of many.
 
         Examples
         --------
@@ -434,20 +432,20 @@ class Searches:
         return found if limit is None else ((sources, self._within(D, limit)) for sources, D in found)
 
     def _prepared(self, count: int, limit: float | None) -> tuple[int, list[Worker], np.ndarray | None]:
-        """How many of so many sources are searched from at a time, by whom, and the ranks by which they are chosen."""
+        """Lanes, one worker a thread, and the ranks by which sources are batched."""
         lanes, (delays, rank) = self.batch(count), self._together(count)
         furthest = math.inf if limit is None else self._bucket(limit)
         threads = min(self._threads, max(1, -(-count // lanes)))
         return lanes, [_Search(self, self._forward, lanes, delays, furthest).run for _ in range(threads)], rank
 
     def _together(self, count: int) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """The delays by which so many sources reach a landmark together, and the ranks by which they are chosen."""
+        """Delays with which `count` sources reach a landmark together, and ranks by which to batch them."""
         if count < MANY or Lengths.of(self._form.semiring) is None:
             return None, None
         return self._landmark if count < GROWN else self._aligned
 
     def order(self) -> np.ndarray:
-        """All vertices, so that searches from neighbouring ones go well together.
+        """All vertices in an order whose neighbours suit one batch.
 
         Returns
         -------
@@ -456,15 +454,15 @@ class Searches:
         Raises
         ------
         MemoryNeeded
-            If the search for a vertex that all reach does not fit.
+            If the search from the landmark does not fit.
 
         See Also
         --------
-        rows : Takes them in any order.
+        rows : Rows in any order.
 
         Notes
         -----
-        One search, O(n + arcs), the first time.
+        One search, O(n + arcs), on first use.
 
         Examples
         --------
@@ -476,7 +474,6 @@ class Searches:
         return np.arange(self.n) if rank is None else np.argsort(rank, kind="stable")
 
     def _guide(self, count: int, limit: float | None) -> Any:
-        """The same for searches on a device."""
         from ..cuda.sparse.searches import Guide
 
         if limit is None:
@@ -484,7 +481,7 @@ class Searches:
         return Guide(*self._together(count), self._bucket(limit), self._last_entry(limit))
 
     def _bucket(self, limit: float) -> float:
-        """After which bucket of a source that is not delayed all entries are worse than a limit; ∞ if none is known."""
+        """Last bucket of an undelayed source that may hold an entry within `limit`; ∞ if unknown."""
         lengths = Lengths.of(self._form.semiring)
         if lengths is None or self._form.restore is not None:
             return math.inf
@@ -499,7 +496,7 @@ class Searches:
         return D
 
     def _last_entry(self, limit: float) -> np.generic:
-        """The entry than which all that are beyond a limit are worse; the ends of integers are infinite."""
+        """Worst entry within a limit, in `dtype`; the extremes of integers are infinite."""
         if self.dtype.kind == "f":
             with np.errstate(over="ignore"):
                 return self.dtype.type(limit)
@@ -510,16 +507,16 @@ class Searches:
     def to_dense(
         self, out: np.ndarray | None = None, *, limit: float | None = None, callback: Callback | None = None
     ) -> np.ndarray:
-        """All entries, shape (n, n), into `out` where it is given.
+        """All entries, shape (n, n), into `out` if given.
 
         Parameters
         ----------
         out : array, shape (n, n), optional
-            Of `dtype`.
+            In `dtype`.
         limit : float, optional
             As in `row`.
         callback : callable, optional
-            `callback(done, total)`, called as rows are found, in rows.
+            `callback(done, total)`, in rows.
 
         Returns
         -------
@@ -527,19 +524,16 @@ class Searches:
 
         Raises
         ------
-        ShapeError, DTypeError
-            If `out` does not fit.
-        MemoryNeeded
-            If it does not fit.
+        ShapeError, DTypeError, MemoryNeeded
+            If `out` has another shape or dtype, or the matrix does not fit.
 
         See Also
         --------
-        rows : A few rows at a time.
-        eliminate : For roads and meshes.
+        rows, eliminate : Streamed; for roads and meshes.
 
         Notes
         -----
-        As `rows` of all; n² entries.
+        As `rows` of all sources; n² entries.
 
         Examples
         --------
@@ -566,7 +560,7 @@ class Searches:
         return D if limit is None else self._within(D, limit)
 
     def batch(self, sources: int) -> int:
-        """How many of so many sources are searched from at a time: on each thread, or on the GPU.
+        """Number of sources searched at a time, on each thread or on the GPU, given `sources` in all.
 
         Parameters
         ----------
@@ -578,7 +572,7 @@ class Searches:
 
         See Also
         --------
-        rows : What takes so many.
+        rows : Uses this batch.
 
         Notes
         -----
@@ -595,7 +589,7 @@ class Searches:
         return self._lanes if sources > FEW else FEW
 
     def effort(self, sources: Any) -> tuple[int, int]:
-        """What a batch of few searches does, to tell from it what many will.
+        """Work of a batch of few searches, from which to predict that of many.
 
         Parameters
         ----------
@@ -605,20 +599,20 @@ class Searches:
         Returns
         -------
         relaxed, reached : int
-            Arcs that were relaxed for all sources together, and entries that are no longer zero.
+            Arcs relaxed, for all sources together, and entries that are not zero.
 
         Raises
         ------
         VertexError
-            If a source is none.
+            If a source lies outside 0 … n − 1.
 
         See Also
         --------
-        rows : Searches for good.
+        rows : The searches themselves.
 
         Notes
         -----
-        At most four searches from one batch.
+        One batch of at most four searches.
 
         Examples
         --------
@@ -635,7 +629,7 @@ class Searches:
 
 
 class _Shifted(NamedTuple):
-    """Entries from lengths that potentials made non-negative: ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)."""
+    """Entries from lengths under potentials: ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)."""
 
     lengths: Lengths
     h: np.ndarray
@@ -652,7 +646,7 @@ class _Shifted(NamedTuple):
 
 
 class _Placed(NamedTuple):
-    """Entries from their places in a table, of which the last stands for no path, whatever its place."""
+    """Entries from ranks, by a table whose last item stands for no path."""
 
     table: np.ndarray
 
@@ -661,7 +655,7 @@ class _Placed(NamedTuple):
 
 
 def _ranked(values: np.ndarray, semiring: Semiring) -> _Form:
-    """Where ⊕ and ⊗ compare and nothing else: (min, max) of places in the order of all weights, best first."""
+    """Where ⊕ and ⊗ both select: (min, max) over the ranks of all weights, best first."""
     known, rank = np.unique(values, return_inverse=True)
     if semiring.add.selects == "greatest":
         known, rank = known[::-1], len(known) - 1 - rank
@@ -671,7 +665,7 @@ def _ranked(values: np.ndarray, semiring: Semiring) -> _Form:
 
 
 class _Graph(NamedTuple):
-    """The arcs of v are start[v] … start[v + 1]; AHEAD heads follow that are none."""
+    """CSR: arcs start[v] … start[v + 1]; heads are padded by AHEAD entries."""
 
     start: np.ndarray
     heads: np.ndarray
@@ -679,14 +673,13 @@ class _Graph(NamedTuple):
 
 
 def _ends(values: np.ndarray) -> tuple[Any, Any]:
-    """The least and the greatest, scalars of their dtype; zeros of none."""
     if not len(values):
         return values.dtype.type(0), values.dtype.type(0)
     return np.minimum.reduce(values), np.maximum.reduce(values)
 
 
 def _in_order(A: Any) -> bool:
-    """Whether A is a csr matrix, square and consistent, whose arcs are so few that 32 bits count them."""
+    """Whether A is a consistent, square csr matrix whose arcs 32 bits count."""
     return consistent(A) and A.shape[0] == A.shape[1] < 2**31 - 1 and len(A.indices) < 2**30
 
 
@@ -712,7 +705,7 @@ def _graph(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int) ->
 
 
 class _Search:
-    """The workspace of searches from some sources at a time; one a thread."""
+    """Workspace of one thread's searches."""
 
     def __init__(
         self,
@@ -740,7 +733,6 @@ class _Search:
         self.relaxed = 0
 
     def run(self, sources: np.ndarray, rows: Any) -> None:
-        """rows[k] ← the entries from sources[k]."""
         late = np.zeros(len(sources)) if self.delays is None else self.delays[sources] - self.delays[sources].min()
         self.order[: len(sources)] = self.shift + late
         most = int(max(-1, min(self.furthest + float(late.max()), LAST)))
@@ -762,7 +754,7 @@ class _Search:
 
 
 def _numbers(semiring: Semiring, dtype: np.dtype, scale: float) -> tuple[float, float]:
-    """(scale, shift): the bucket of an entry is ⌊scale · x + shift⌋, with `one` in the first."""
+    """(scale, shift): entry x is in bucket ⌊scale · x + shift⌋, `one` in the first."""
     lengths = Lengths.of(semiring)
     if lengths is None:
         return scale, 0.0

@@ -1,6 +1,6 @@
-"""Which subtrees of an elimination tree threads take, one by one, before all work together on what is above them.
+"""Division of an elimination tree into subtrees for threads, before all threads share the top.
 
-(Geist and Ng 1989, "Task scheduling for parallel sparse Cholesky factorization".)
+Geist and Ng 1989, "Task scheduling for parallel sparse Cholesky factorization".
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ import numpy as np
 
 from .structure import Ranges, Structure, below
 
-#: What a thread computes of a front that all work on, to what it does of a subtree of its own.
+#: Efficiency of a thread on a shared front, relative to a subtree of its own.
 TOGETHER = 0.5
-#: Into how many subtrees for each thread the work is divided, roughly.
+#: Numbers of subtrees per thread to try, roughly.
 PARTS = 1, 2, 3, 4, 6, 8
 
 _found: WeakKeyDictionary[Structure, dict[tuple[int, int], Ranges]] = WeakKeyDictionary()
 
 
 def costs(structure: Structure, each: int) -> np.ndarray:
-    """What all supernodes before s cost, for every s and the end, where one costs its pairs and `each`."""
+    """Prefix sum of supernode costs: pairs plus `each`."""
     return structure.work + each * np.arange(len(structure) + 1)
 
 
 def shares(structure: Structure, each: int, threads: int) -> Ranges:
-    """The subtrees with which all is done soonest, where a supernode costs its pairs and `each`; worked out once.
+    """Subtrees that minimise the estimated time, cached; supernodes cost their pairs plus `each`.
 
-    Few large ones leave little above them; many small ones go up evenly.
+    Few large subtrees leave little above them; many small ones balance well.
     """
     known = _found.setdefault(structure, {})
     if (each, threads) not in known:
@@ -37,13 +37,13 @@ def shares(structure: Structure, each: int, threads: int) -> Ranges:
 
 
 def divided(structure: Structure, cost: np.ndarray, threads: int, *, together: float = TOGETHER) -> Ranges:
-    """The same where cost[s] is that of all supernodes before s; `together` is what a thread does of what is above."""
+    """`shares` for a prefix sum of costs; `together`: efficiency of threads on the top."""
     found = (subtrees(structure, cost, int(cost[-1]) // (parts * threads)) for parts in PARTS)
     return min(found, key=lambda ranges: _time(ranges, cost, threads, together))
 
 
 def _time(ranges: Ranges, cost: np.ndarray, threads: int, together: float = TOGETHER) -> float:
-    """Until all is done: the next subtree goes to the first free thread, and all do the rest."""
+    """Estimated makespan: greedy list scheduling of subtrees, then the rest by all threads."""
     loads = [0] * threads
     for start, stop in ranges:
         heapreplace(loads, loads[0] + int(cost[stop] - cost[start]))
@@ -51,6 +51,6 @@ def _time(ranges: Ranges, cost: np.ndarray, threads: int, together: float = TOGE
 
 
 def subtrees(structure: Structure, cost: np.ndarray, most: int) -> Ranges:
-    """Subtrees that cost about so much at most, those that cost most first; cost[s] is that of all before s."""
+    """Subtrees of cost about `most`, costliest first; cost is a prefix sum."""
     found = below(structure.parent, structure.leaf, cost, most)
     return sorted(found, key=lambda span: cost[span[0]] - cost[span[1]])

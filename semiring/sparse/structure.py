@@ -1,8 +1,8 @@
-"""The elimination tree, its supernodes and their panels, from the pattern alone: no weight is looked at.
+"""Elimination tree, supernodes and panel layout, from the pattern alone.
 
-Supernode s has columns C, side by side in the elimination order, and rows R, the vertices above C that its columns
-meet; w = |C| and r = |R|. Sources: Liu 1990, "The role of elimination trees in sparse factorization"; Gilbert, Ng and
-Peyton 1994, "An efficient algorithm to compute row and column counts"; Ashcraft and Grimes 1989 on relaxed supernodes.
+Supernode s has columns C, contiguous in the elimination order, and rows R, the vertices above C that its columns meet;
+w = |C|, r = |R|. Sources: Liu 1990, "The role of elimination trees in sparse factorization"; Gilbert, Ng and Peyton
+1994, "An efficient algorithm to compute row and column counts"; Ashcraft and Grimes 1989 on relaxed supernodes.
 """
 
 from __future__ import annotations
@@ -19,40 +19,39 @@ from ..cpu.sparse.strips import STRIP
 from .order import Order, columns, inverse, postorder
 from .pattern import shares
 
-#: Ranges, start … stop.
+#: Half-open ranges (start, stop).
 Ranges = list[tuple[int, int]]
-#: Supernodes of at most so many columns may hold any number of zeros; wider ones this fraction.
+#: Width up to which a supernode may hold any number of explicit zeros, and the fraction allowed to wider ones.
 NARROW, ZEROS = 4, 0.2
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What elimination and queries take, counted before any number is touched.
+    """Operation and memory counts of elimination and queries, from the symbolic structure.
 
     Attributes
     ----------
     elimination : int
-        Pairs, each one ⊕ with one ⊗, of the numeric part: Σ w (w + r)².
+        Pairs (one ⊕ and one ⊗) of the numeric part: Σ w (w + r)².
     sweep : int
-        Pairs of one row of A*, its climb left out: Σ w r.
+        Pairs of one row of A* without its climb: Σ w r.
     climb : int
-        Pairs of the climb and of the pivot blocks on the path that is longest: at most so many more for a row.
+        Pairs of the costliest climb, with the pivot blocks on its path: upper bound of what a row adds to `sweep`.
     fill : int
         Entries of A* restricted to the panels: Σ w (w + 2 r).
     height : int
         Vertices on the longest path from a leaf to a root.
     front : int
-        The order of the largest front.
+        Order of the largest front.
     entries : int
-        Numbers in memory at once while eliminating: panels, updates that wait, the largest front.
+        Peak numbers in memory while eliminating: panels, pending updates, the largest front.
     changing : int
-        Numbers in addition once few arcs are changed: the updates of all fronts and the arcs' weights, and a second set
-        of all.
+        Further numbers once few arcs are changed: updates of all fronts and weights, and a second set of everything.
     index_bytes : int
-        Bytes of the structure itself, its graph and its arcs.
+        Bytes of structure, graph and arcs.
     gpu_entries, gpu_index_bytes : int
-        The same on a GPU: panels in strips of four columns, the updates of all fronts, the largest front with what
-        closes it, the arcs' weights; and the tables that kernels read.
+        On a GPU: panels in strips of four columns, updates of all fronts, the largest front with its workspace,
+        weights; and the tables that kernels read.
     """
 
     elimination: int
@@ -68,11 +67,10 @@ class Cost:
     gpu_index_bytes: int
 
     def bytes(self, itemsize: int) -> int:
-        """Bytes in use while numbers of that size are eliminated."""
+        """Peak bytes while eliminating numbers of `itemsize` bytes."""
         return self.entries * itemsize + self.index_bytes
 
     def gpu_bytes(self, itemsize: int) -> int:
-        """The same on a GPU."""
         return self.gpu_entries * itemsize + self.gpu_index_bytes
 
     def __str__(self) -> str:
@@ -84,35 +82,20 @@ class Cost:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Structure:
-    """Supernodes in postorder, each a contiguous range of the elimination order.
+    """Supernodes in postorder, each a contiguous range of the elimination order, and the layout of their panels.
 
-    Attributes
-    ----------
-    n : int
-    permutation, position : int32 arrays (n,)
-        The vertex eliminated as k-th, and the inverse.
-    first : int32 array (supernodes + 1,)
-        First column of each supernode.
-    owner : int32 array (n,)
-        The supernode of each column.
-    parent : int32 array (supernodes,)
-        −1 for a root.
-    child, sibling : int32 arrays (supernodes,)
-        The first child, and the next one of the same parent; −1 for none.
-    begin : int64 array (supernodes + 1,)
-        Rows R of supernode s are the items begin[s] … begin[s + 1] of the next three.
-    rows, slot, local : int32 arrays
-        Each row as a column number, as its place on the path from the root, and its place in the parent's front.
-    base : int32 array (supernodes,)
-        The place of the first column on the path from the root: 0 for a root.
-    panel : int64 array (supernodes,)
-        Where each (w + r) × w panel begins, in entries: the last supernode's first, as a sweep meets them.
-    update : int64 array (supernodes,)
-        Where the r × r update is kept until the parent takes it, in entries.
-    leaf : int32 array (supernodes,)
-        The subtree of supernode s is leaf[s] … s.
-    work : int64 array (supernodes + 1,)
-        Pairs of eliminating all supernodes before.
+    S supernodes; int32 unless noted; −1 for none.
+
+    permutation, position (n,)    vertex eliminated k-th, and the inverse
+    first (S + 1,), owner (n,)    first column of each supernode, supernode of each column
+    parent, child, sibling (S,)   parent, first child, next child of the same parent
+    begin (S + 1,) int64          CSR of the rows R in the next three
+    rows, slot, local             column number of each row, its index on the root path, its index in the parent's front
+    base (S,)                     index of the first column on the path from the root: 0 for a root
+    panel (S,) int64              start of each (w + r) × w panel, in entries; the last supernode's first, as in a sweep
+    update (S,) int64             start of the pending r × r update, in entries
+    leaf (S,)                     the subtree of s is leaf[s] … s
+    work (S + 1,) int64           prefix sum of elimination pairs
     """
 
     n: int
@@ -137,44 +120,40 @@ class Structure:
         return len(self.parent)
 
     def relabelled(self, labels: np.ndarray) -> Structure:
-        """The same structure of the graph in which vertex k is called labels[k]."""
+        """Same structure with vertex k renamed labels[k]."""
         permutation = labels[self.permutation]
         return replace(self, permutation=permutation, position=inverse(permutation))
 
     @cached_property
     def every(self) -> np.ndarray:
-        """All supernodes, int32: the path of a sweep that goes everywhere."""
+        """Path of a complete sweep."""
         return np.arange(len(self), dtype=np.int32)
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """Entries of each panel."""
         w = np.diff(self.first).astype(np.int64)
         return w * (w + np.diff(self.begin))
 
     @cached_property
     def height(self) -> int:
-        """Columns of the longest path from the root."""
         return int((self.base + np.diff(self.first)).max(initial=0))
 
     @cached_property
     def front(self) -> int:
-        """The order of the largest front."""
         return int((np.diff(self.first) + np.diff(self.begin)).max(initial=0))
 
     @cached_property
     def climb(self) -> int:
-        """Pairs of the heaviest path to a root."""
         w, r = (np.diff(x).astype(np.int64) for x in (self.first, self.begin))
         return int(paths(self.parent, w, r)[0])
 
     @cached_property
     def diagonal(self) -> np.ndarray:
-        """Where the diagonal of each D lies in a panel, by column."""
+        """Panel index of each column's diagonal entry of D."""
         return self.diagonal_of(self.panel, np.diff(self.first) + np.diff(self.begin), STRIP, False)
 
     def diagonal_of(self, panel: np.ndarray, high: np.ndarray, strip: int, padded: bool) -> np.ndarray:
-        """The same where panels of so many rows begin elsewhere, in strips of so many columns, padded or not."""
+        """`diagonal` for panels at other offsets, of `high` rows in strips of `strip` columns, padded or not."""
         position = np.empty(self.n, np.int64)
         symbolic.diagonal(self.first, panel, high, strip, padded, position)
         return position
@@ -182,16 +161,10 @@ class Structure:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
-    """Supernodes in postorder, and what they cost; no row of any panel is listed yet.
+    """Supernodes in postorder with their costs; rows are not listed yet.
 
-    Attributes
-    ----------
-    permutation : int32 array (n,)
-        The vertex eliminated as k-th.
-    first, parent : int32 arrays (supernodes + 1,), (supernodes,)
-        First column and parent of each supernode; −1 for the parent of a root.
-    height : int64 array (supernodes,)
-        r, the number of rows.
+    permutation (n,) int32: vertex eliminated k-th; first (S + 1,), parent (S,) int32: first column, parent (−1 for a
+    root); height (S,) int64: r, the number of rows.
     """
 
     permutation: np.ndarray
@@ -201,12 +174,11 @@ class Tree:
 
     @property
     def width(self) -> np.ndarray:
-        """w, the number of columns."""
         return np.diff(self.first).astype(np.int64)
 
 
 def supernodes(start: np.ndarray, adjacent: np.ndarray, order: Order, threads: int = 1) -> Tree:
-    """The supernodes of the graph whose neighbours of v are adjacent[start[v] : start[v + 1]], in that order."""
+    """Supernodes of a graph in CSR form (start, adjacent) under an elimination order."""
     requested, n = order.permutation, len(order.permutation)
     parent, counts = order.columns or columns(start, adjacent, requested, order.dense)
     C, number, permutation = np.empty(n, symbolic.COLUMN), np.empty(n + 1, np.int32), np.empty(n, np.int32)
@@ -223,13 +195,12 @@ def supernodes(start: np.ndarray, adjacent: np.ndarray, order: Order, threads: i
 
 
 def paths(parent: np.ndarray, w: np.ndarray, r: np.ndarray) -> tuple[int, int, int]:
-    """Pairs and columns of the heaviest path to a root, and how many entries of updates wait at most."""
+    """Pairs and columns of the heaviest path to a root, and the peak entries of pending updates."""
     pairs, columns, waiting = symbolic.paths(parent, w, r, *np.zeros((3, len(parent)), np.int64))
     return pairs, columns, waiting
 
 
 def cost(tree: Tree, arcs: int) -> Cost:
-    """What elimination and queries of a graph of so many arcs take."""
     w, r = tree.width, tree.height.astype(np.int64)
     on_path, high, waiting = paths(tree.parent, w, r)
     fronts = int((w + r).max(initial=0))
@@ -250,14 +221,14 @@ def cost(tree: Tree, arcs: int) -> Cost:
 
 
 def tops(parent: np.ndarray, leaf: np.ndarray, cost: np.ndarray, most: int) -> np.ndarray:
-    """The uppermost supernodes of the largest subtrees, the leaf[s] … s, that cost so much at most; see `below`."""
+    """Roots of the maximal subtrees leaf[s] … s that cost at most `most`; see `below`."""
     fits = cost[1:] - cost[leaf] <= most
     found: np.ndarray = np.flatnonzero(fits & ~((parent >= 0) & fits[parent]))
     return found
 
 
 def below(parent: np.ndarray, leaf: np.ndarray, cost: np.ndarray, most: int) -> Ranges:
-    """Subtrees, the leaf[s] … s, that cost about so much at most, in their order; cost[s] is that of all before s."""
+    """Ranges of subtrees leaf[s] … s that cost about `most` each; cost is a prefix sum over supernodes."""
     total, uppermost = cost[1:] - cost[leaf], tops(parent, leaf, cost, most)
     start, stop, before = leaf[uppermost], uppermost + 1, np.cumsum(total[uppermost]) - total[uppermost]
     # Neighbours go together while they are few pairs.
@@ -267,7 +238,7 @@ def below(parent: np.ndarray, leaf: np.ndarray, cost: np.ndarray, most: int) -> 
 
 
 def build(start: np.ndarray, adjacent: np.ndarray, tree: Tree, threads: int = 1) -> Structure:
-    """The rows of all panels, and where each number will lie."""
+    """Rows and layout of all panels."""
     w, r = tree.width, tree.height
     position = inverse(tree.permutation)
     begin, work = (np.concatenate(([0], np.cumsum(x, dtype=np.int64))) for x in (r, w * (w + r) ** 2))
@@ -288,7 +259,7 @@ def build(start: np.ndarray, adjacent: np.ndarray, tree: Tree, threads: int = 1)
     def place(_: int, low: int, high: int) -> None:
         symbolic.places(low, high, tree.first, tree.parent, begin, rows, local, slot, base)
 
-    # Subtrees on all threads: rows before those of what is above them, places after.
+    # Subtrees in parallel: their rows before, their places after those of the supernodes above.
     subtrees: Ranges = []
     above = [(0, len(w))]
     if threads > 1:
@@ -324,14 +295,7 @@ def build(start: np.ndarray, adjacent: np.ndarray, tree: Tree, threads: int = 1)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Arcs:
-    """Where the weights of arcs go: arcs begin[s] … begin[s + 1] of `arc` lie in the front of supernode s.
-
-    Attributes
-    ----------
-    begin : int64 array (supernodes + 1,)
-    arc, row, col : int32 arrays
-        Which arc, and its row and column in the front.
-    """
+    """Destination of arc weights: arcs arc[begin[s] … begin[s + 1]] lie in the front of supernode s, at (row, col)."""
 
     begin: np.ndarray
     arc: np.ndarray
@@ -340,7 +304,7 @@ class Arcs:
 
 
 def arcs(structure: Structure, tails: np.ndarray, heads: np.ndarray, threads: int = 1) -> Arcs:
-    """The places of arcs of the graph that the structure was made for."""
+    """Front positions of arcs of the graph analysed."""
     S, count = structure, len(tails)
     tails, heads, position, owner, rows = (x.view(np.uint32) for x in (tails, heads, S.position, S.owner, S.rows))
     of, found, placed = np.empty(count, np.uint32), np.empty(count, symbolic.ARC), np.empty((3, count), np.int32)

@@ -1,4 +1,4 @@
-"""Queries: rows and columns of A* by batches of sources, single entries, products with vectors."""
+"""Queries on panels: rows and columns of A* by batches, single entries, products with vectors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .buffers import aligned
 from .fronts import Panels, code_of
 from .structure import Structure
 
-#: Lanes of a batch, at least.
+#: Least lanes of a batch.
 LANES = 64
-#: Entries by which memory of full vectors is longer than what is in it.
+#: Padding of vector memory, in entries.
 ALIGNED = 64
 
 
@@ -36,29 +36,14 @@ def _pairs() -> Entry:
 
 
 class Wanted(NamedTuple):
-    """Where a sweep goes, and what it writes.
-
-    Attributes
-    ----------
-    path : int32 array
-        Supernodes with all their ancestors, ascending.
-    label : int32 array (n,)
-        The row of the output that each column of the order goes to; −1 where it is not wanted.
-    """
+    """Target of a sweep: path, supernodes with all ancestors, ascending; label (n,), output row or −1 by column."""
 
     path: np.ndarray
     label: np.ndarray
 
 
 class Sweeper:
-    """Queries on panels; one a thread, as it keeps its workspace.
-
-    Parameters
-    ----------
-    structure : Structure
-    panels : Panels
-    kind : Kind
-    """
+    """Queries on panels, with the workspace of one thread."""
 
     def __init__(self, structure: Structure, panels: Panels, kind: Kind) -> None:
         self.S, self.kind, self.code, self.size = structure, kind, code_of(kind), kind.itemsize
@@ -72,12 +57,12 @@ class Sweeper:
         self.nearby: Any = None  # see `nearby`
 
     def lanes(self, sources: int) -> int:
-        """The lanes that so many sources take: 1, or full vectors."""
+        """Lanes for `sources` sources: 1, or full vectors."""
         unit = self.kind.lanes if self.kind.vector and sources > 1 else 1
         return -(-sources // unit) * unit
 
     def wanted(self, vertices: np.ndarray) -> Wanted:
-        """The root paths of some vertices, no two of them the same: vertex k goes to row k."""
+        """Root paths of distinct vertices; vertex k goes to row k."""
         label = np.full(self.S.n, -1, np.int32)
         label[self.S.position[vertices]] = np.arange(len(vertices))
         path = self._root_paths(self.S.position[vertices])
@@ -87,9 +72,9 @@ class Sweeper:
     def batch(
         self, sources: np.ndarray, out: np.ndarray, *, mirrored: bool = False, wanted: Wanted | None = None
     ) -> None:
-        """out[v, k] ← A*[sources[k], v], or A*[v, sources[k]] where mirrored; `out` has `lanes` columns, aligned.
+        """out[v, k] ← A*[sources[k], v], mirrored A*[v, sources[k]]; `out` has `lanes` columns, aligned.
 
-        Row v is that of vertex v, or of the v-th that is wanted.
+        Row v is vertex v, or the v-th of `wanted`.
         """
         places = self.S.position[sources]
         path = self._root_paths(places)
@@ -98,10 +83,10 @@ class Sweeper:
         owners = self.S.owner[places]
         z[self.offsets[owners] + places - self.S.first[owners], np.arange(len(places))] = self.kind.one
         self._both(path, self.offsets, z, out, mirrored, wanted or Wanted(self.S.every, self.S.permutation))
-        self.offsets[path] = -1  # an interrupted query gives up its workspaces
+        self.offsets[path] = -1  # after an interrupt the workspace is dropped
 
     def product(self, x: np.ndarray, out: np.ndarray, *, mirrored: bool = False) -> None:
-        """out ← (xᵀ A*)ᵀ, or A* x where mirrored; x and `out` have `lanes` columns."""
+        """out ← (xᵀ A*)ᵀ, mirrored A* x; x and `out` have `lanes` columns."""
         z = self._cleared(self.S.n, out.shape[1])
         z[:] = x[self.S.permutation]
         self._both(self.S.every, self.S.first, z, out, mirrored, Wanted(self.S.every, self.S.permutation))
@@ -125,7 +110,6 @@ class Sweeper:
             )  # fmt: skip
 
     def transpose(self, panel: np.ndarray, rows: np.ndarray) -> None:
-        """rows[k] ← panel[:, k] for as many as there are rows, each contiguous."""
         count, n = rows.shape
         self.code.transpose.call(
             self.code.raw, n, count, panel.ctypes.data, panel.strides[0], rows.ctypes.data, rows.strides[0]
@@ -139,16 +123,16 @@ class Sweeper:
         return self.z[:entries].reshape(rows, lanes)
 
     def _root_paths(self, places: np.ndarray) -> np.ndarray:
-        """The supernodes on the root paths of some columns, ascending; their offsets are 0, those of others −1."""
+        """Supernodes on the root paths of columns, ascending; sets their offsets to 0, others are −1."""
         found = sweep.ancestors(places, self.S.owner, self.S.parent, self.offsets, self.path)
         path = self.path[:found]
-        path.sort()  # here, as it would take a second to compile
+        path.sort()  # in NumPy: a compiled sort takes a second to compile
         return path
 
     def _both(
         self, path: np.ndarray, offsets: np.ndarray, z: np.ndarray, out: np.ndarray, mirrored: bool, wanted: Wanted
     ) -> None:
-        """The climb along the path, and the sweep; each in calls that are short enough."""
+        """Climb along the path, then sweep, in calls short enough for Ctrl-C."""
         S, lanes = self.S, out.shape[1]
         up, down = (self.lower, self.upper) if mirrored else (self.upper, self.lower)
         high = S.height * lanes
@@ -168,7 +152,7 @@ class Sweeper:
             )  # fmt: skip
 
     def pieces(self, path: np.ndarray, most: int) -> list[tuple[int, int]]:
-        """Ranges of the path whose panels have about so many entries at most."""
+        """Ranges of the path whose panels have at most about `most` entries."""
         count = len(path)
         if self.panels.lower.size <= most:
             return [(0, count)]

@@ -1,4 +1,4 @@
-"""Matrices larger than memory: stores of tiles on disk, one file a tile, and what streams them (docs/stores.md)."""
+"""Matrices larger than memory: tile stores on disk, one file a tile, and streaming through them (docs/stores.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A packed Boolean matrix in a tile store: its words are the entries of the store, 64 columns each."""
+"""Packed Boolean matrix in a tile store, whose entries are its words: 64 columns each."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from ..bits import BitMatrix
 from ..errors import FormatError
 from .store import TileStore
 
-#: Rows and words of a tile: 2 MiB; a row of the matrix costs an eighth of each of its tiles.
+#: Rows and words of a tile: 2 MiB; a matrix row costs an eighth of each of its tiles.
 ROWS, WORDS = 1024, 256
-#: The attribute that distinguishes such a store from one of numbers: how many columns its words hold.
+#: Attribute of a bit store: the number of columns.
 COLUMNS = "packed columns"
-#: Bytes of bools that are looked at together.
+#: Bytes of words processed together.
 STRIP = 16 << 20
 
 
 class StoredBits:
-    """A Boolean matrix on disk, of which rows, columns and single bits are read, and checked, as of a `BitMatrix`.
+    """Boolean matrix on disk: rows, columns and single bits, read and checked like those of a `BitMatrix`.
 
     Parameters
     ----------
     words : TileStore
-        As `StoredBits.create` makes it.
+        Made by `StoredBits.create`.
 
     Raises
     ------
     FormatError
-        If the store holds something else.
+        If the store holds no packed bits.
 
     Examples
     --------
@@ -53,25 +53,13 @@ class StoredBits:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], shape: tuple[int, int], *, width: int = WORDS) -> StoredBits:
-        """A new store without tiles, of `width` words each.
-
-        Raises
-        ------
-        OSError
-            As `TileStore.create` does.
-        """
+        """New store without tiles, `width` words wide each; OSError as `TileStore.create`."""
         m, n = shape
         block = (max(1, min(ROWS, m)), max(1, min(width, -(-n // 64))))
         return cls(TileStore.create(path, (m, -(-n // 64)), np.uint64, block=block, attributes={COLUMNS: n}))
 
     def put(self, columns: slice, bits: BitMatrix) -> None:
-        """Write a range of columns, complete tiles: `bits` are their last rows, and above them no bit is set.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
-        """
+        """Write a range of columns, complete tiles; `bits` are the last rows, and rows above them are zero."""
         step, first = self.words.block[0], len(self) - len(bits)
         for start in range(0, len(self), step):
             stop = min(start + step, len(self))
@@ -90,11 +78,10 @@ class StoredBits:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the words."""
         return self.words.nbytes
 
     def __getitem__(self, key: tuple[Any, Any]) -> Any:
-        """`b[i, j]` → bool; of arrays, an array of the shape that they broadcast to."""
+        """`b[i, j]` → bool; for arrays, an array of their broadcast shape."""
         i, j = np.broadcast_arrays(*(np.asarray(index, np.int64) for index in key))
         rows, columns = i.ravel(), j.ravel()
         found, order = np.empty(rows.size, bool), np.argsort(rows, kind="stable")
@@ -106,7 +93,7 @@ class StoredBits:
         return found.reshape(i.shape) if i.ndim else bool(found[0])
 
     def rows(self, i: Any) -> np.ndarray:
-        """Row i as a bool array (columns,); for an array or a slice of rows, (len, columns)."""
+        """Row i as bools (columns,); (len, columns) for an array or a slice."""
         index = np.atleast_1d(np.arange(len(self))[i])
         words = np.empty((len(index), self.words.shape[1]), np.uint64)
         for run in np.split(np.arange(len(index)), np.flatnonzero(np.diff(index) != 1) + 1) if len(index) else ():
@@ -116,25 +103,19 @@ class StoredBits:
         return np.asarray(dense[0] if np.ndim(i) == 0 and not isinstance(i, slice) else dense)
 
     def column(self, j: int) -> np.ndarray:
-        """Column j as a bool array (rows,)."""
+        """Column j as bools (rows,)."""
         words = self.words.window(slice(0, len(self)), slice(j >> 6, (j >> 6) + 1))[:, 0]
         return (words >> np.uint64(j & 63)) & np.uint64(1) != 0
 
     def counts(self, axis: int = 1) -> np.ndarray:
-        """How many bits are set in each row (axis 1) or column (axis 0), as int64."""
+        """Number of set bits in each row (axis 1) or column (axis 0), int64."""
         parts = [bits.counts(axis=axis) for bits in self._bands()]
         none = np.zeros(self.shape[1] if axis == 0 else 0, np.int64)
         counts: np.ndarray = sum(parts, none) if axis == 0 else np.concatenate([*parts, none])
         return counts
 
     def to_bit_matrix(self) -> BitMatrix:
-        """All bits, in memory.
-
-        Raises
-        ------
-        MemoryNeeded
-            If it does not fit.
-        """
+        """Load all bits; MemoryNeeded if they do not fit."""
         bits = BitMatrix.zeros(self.shape)
         self.words.window(slice(0, len(self)), slice(0, self.words.shape[1]), bits.words)
         return bits

@@ -1,11 +1,11 @@
-"""One tile in one file: a header, the entries, a footer that is written last. What is wrong with it is found and named.
+"""One tile in one file: header, entries, and a footer that is written last; damage is detected and named.
 
     header   128 bytes   magic, version, dtype, identity of the store, shape, block, index, CRC-32 of all that
-    entries              the tile's rows, one after the other, little-endian
+    entries              the tile's rows in order, little-endian
     footer               CRC-32 of each band of rows, then 16 bytes: round, CRC-32 of the footer, magic
 
-A band of rows (about 256 KiB) is the least that is read, so that one row of a matrix costs one band of each of its
-tiles, and is checked. The round comes after the entries: a tile that claims to have gone through it has.
+A band of rows (about 256 KiB) is the unit of reads and checks: a matrix row costs one band of each of its tiles. The
+round follows the entries, so a tile that claims a round has completed it.
 """
 
 from __future__ import annotations
@@ -24,28 +24,21 @@ from ..errors import TileError
 from ..files import writing
 
 MAGIC, END, VERSION = b"\x93TILE\r\n\n", b"\nEND", 1
-#: magic, version, dtype, identity, rows and columns of the matrix, of a block, index; the CRC comes after.
+#: magic, version, dtype, identity, rows and columns of the matrix, of a block, index; followed by the CRC.
 _HEADER = struct.Struct("<8sI12s16sQQQQQQ")
 _CRC = struct.Struct("<I")
 _FOOTER = struct.Struct("<qI4s")  # round, CRC-32 of CRCs and round, magic
 HEADER_SIZE = 128
-#: Bytes of entries that have a checksum of their own, about.
+#: Bytes of a band, about.
 BAND = 1 << 18
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What all tiles of a store have in common.
+    """Common properties of a store's tiles.
 
-    Attributes
-    ----------
-    shape : (int, int)
-        Of the matrix.
-    block : (int, int)
-        Of a tile; those of the last row and column may be smaller.
-    dtype : numpy.dtype
-    identity : bytes
-        16 bytes drawn at random when the store was made: a tile of another store is recognised by them.
+    shape: of the matrix; block: of a tile, the last row and column of tiles may be smaller; identity: 16 random bytes
+    drawn at creation, by which a tile of another store is recognised.
     """
 
     shape: tuple[int, int]
@@ -55,47 +48,38 @@ class Layout:
 
     @property
     def grid(self) -> tuple[int, int]:
-        """How many rows and columns of tiles there are."""
         return -(-self.shape[0] // self.block[0]), -(-self.shape[1] // self.block[1])
 
     def window(self, i: int, j: int) -> tuple[slice, slice]:
-        """The rows and columns of the matrix that a tile holds."""
+        """Rows and columns of the matrix in tile (i, j)."""
         (m, n), (a, b) = self.shape, self.block
         return slice(i * a, min(i * a + a, m)), slice(j * b, min(j * b + b, n))
 
     def size(self, i: int, j: int) -> tuple[int, int]:
-        """The rows and columns of a tile."""
         rows, columns = self.window(i, j)
         return rows.stop - rows.start, columns.stop - columns.start
 
     def band(self, columns: int) -> int:
-        """Rows of a band in a tile of so many columns."""
+        """Rows of a band in a tile of that many columns."""
         return max(1, BAND // max(1, columns * self.dtype.itemsize))
 
     def nbytes(self) -> int:
-        """Bytes of all files together."""
         return sum(self.file_size(*self.size(i, j)) for i in range(self.grid[0]) for j in range(self.grid[1]))
 
     def file_size(self, m: int, n: int) -> int:
-        """Bytes of the file of an m × n tile."""
+        """Bytes of an m × n tile's file."""
         bands = -(-m // self.band(n))
         return HEADER_SIZE + m * n * self.dtype.itemsize + bands * _CRC.size + _FOOTER.size
 
     def header(self, i: int, j: int) -> bytes:
-        """The header of a tile: it is known before anything is read, so that reading is comparing."""
+        """Expected header of a tile: reading compares with it."""
         fixed = _HEADER.pack(MAGIC, VERSION, self.dtype.name.encode(), self.identity, *self.shape, *self.block, i, j)
         fixed = fixed.ljust(HEADER_SIZE - _CRC.size, b"\0")
         return fixed + _CRC.pack(zlib.crc32(fixed))
 
 
 def write(path: Path, layout: Layout, i: int, j: int, entries: np.ndarray, round: int, *, durable: bool) -> None:
-    """Write a tile next to its place, and rename it: the file is the old one or the new one.
-
-    Raises
-    ------
-    OSError
-        Naming the file.
-    """
+    """Write a tile to a temporary file and rename it: the file is either old or new."""
     m, n = entries.shape
     rows = np.ascontiguousarray(entries, _little(layout.dtype))
     step = layout.band(n)
@@ -109,23 +93,9 @@ def write(path: Path, layout: Layout, i: int, j: int, entries: np.ndarray, round
 
 
 class Reader:
-    """An open tile, whose header and footer have been found in order.
+    """Open tile with valid header and footer; `round` is the number of pivots applied to its entries.
 
-    Parameters
-    ----------
-    path : Path
-    layout : Layout
-    i, j : int
-
-    Attributes
-    ----------
-    round : int
-        How many pivots its entries have gone through.
-
-    Raises
-    ------
-    TileError
-        If the file is missing, is no tile, belongs elsewhere, is incomplete, or is damaged.
+    Raises TileError if the file is missing, no tile, of another place or store, incomplete, or damaged.
     """
 
     def __init__(self, path: Path, layout: Layout, i: int, j: int) -> None:
@@ -148,13 +118,7 @@ class Reader:
         self._file.close()
 
     def read(self, rows: slice, columns: slice, out: np.ndarray) -> None:
-        """out ← some rows and columns of the tile; the bands that hold them are read completely, and checked.
-
-        Raises
-        ------
-        TileError
-            If a band is not as it was written.
-        """
+        """out ← rows and columns of the tile; their bands are read completely and checked (TileError)."""
         m, n = self._shape
         step, dtype = self._layout.band(n), _little(self._layout.dtype)
         first, last = rows.start // step, -(-rows.stop // step)
@@ -172,7 +136,6 @@ class Reader:
             out[low - rows.start : high - rows.start] = buffer[low - start : high - start, columns]
 
     def _bands(self, first: int, last: int, out: np.ndarray) -> None:
-        """out ← complete bands."""
         m, n = self._shape
         step = self._layout.band(n)
         self._file.seek(HEADER_SIZE + first * step * n * out.itemsize)
@@ -184,7 +147,7 @@ class Reader:
                 raise self._error(f"its checksum must fit its entries, and does not in {damaged}")
 
     def _ends(self) -> tuple[tuple[int, ...], int]:
-        """Header and footer compared with what they must be: the CRCs of the bands, and the round."""
+        """Check header and footer; returns the band CRCs and the round."""
         layout = self._layout
         expected, (m, n) = layout.header(*self._index), self._shape
         found = self._file.read(HEADER_SIZE)
@@ -210,7 +173,7 @@ class Reader:
 
 
 def _difference(found: bytes, expected: bytes) -> str:
-    """What a header has wrong."""
+    """Description of what is wrong with a header."""
     if len(found) < HEADER_SIZE:
         return f"it must begin with {HEADER_SIZE} bytes of header, got {len(found)}: truncated"
     if found[:8] != MAGIC:
@@ -229,7 +192,7 @@ def _difference(found: bytes, expected: bytes) -> str:
 
 
 def _fill(file: IO[bytes], buffer: Any, cut: Callable[[], TileError]) -> None:
-    """buffer ← the next bytes of a file, all of them."""
+    """buffer ← the next bytes of a file; raises `cut()` at its end."""
     view = memoryview(buffer).cast("B") if not isinstance(buffer, memoryview) else buffer
     offset = 0
     while offset < len(view):
@@ -240,7 +203,6 @@ def _fill(file: IO[bytes], buffer: Any, cut: Callable[[], TileError]) -> None:
 
 
 def _raw(rows: np.ndarray) -> memoryview:
-    """The bytes of contiguous rows."""
     return memoryview(rows.reshape(-1).view(np.uint8).data) if rows.size else memoryview(b"")
 
 

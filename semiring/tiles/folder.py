@@ -1,4 +1,4 @@
-"""The directory of a tile store: whether one exists or can be made, and the file that describes it."""
+"""Directory of a tile store: its place, creation, and description file."""
 
 from __future__ import annotations
 
@@ -21,31 +21,25 @@ from ..memory import shown
 from ..spelling import came
 from .file import Layout
 
-#: The file that makes a directory a store.
+#: Description file of a store.
 NAME = "store.json"
-#: The attribute that names the matrix of which a closure is made in a store, and the one set when it is complete.
+#: Attributes: name of the matrix that a closure here belongs to; whether it is complete.
 SOURCE, CLOSED = "closure of", "closed"
-#: Files of a store whose creation or removal was interrupted.
+#: Files left by an interrupted creation or removal of a store.
 _FILE = re.compile(r"\d{5,}-\d{5,}\.tile|\.semiring-[0-9a-f]+\.tmp")
 _FORMAT, _VERSION = "semiring tile store", 1
 
 
 def is_store(path: str | os.PathLike[str]) -> bool:
-    """Whether a directory is a tile store."""
     return (Path(path) / NAME).is_file()
 
 
 @contextmanager
 def building(path: str | os.PathLike[str], *parts: str) -> Iterator[Path]:
-    """An empty directory for a store, which takes the place of the one at `path` when the block ends well.
+    """Context manager: an empty directory that replaces the store at `path` on success.
 
-    Until then that can be read. What else its directory holds stays in it: neither tiles nor files called as `parts`,
-    which belong to a store as well.
-
-    Raises
-    ------
-    OSError
-        As `semiring.files.writing_folder` does; `FileExistsError` if `path` is a directory of something else.
+    Until then the old store stays readable. Other files in its directory are kept, except tiles and `parts`. Raises
+    OSError as `semiring.files.writing_folder`, FileExistsError if `path` holds something else.
     """
     check_place(path)
     with writing_folder(path) as new:
@@ -56,7 +50,7 @@ def building(path: str | os.PathLike[str], *parts: str) -> Iterator[Path]:
 
 
 def _carry(other: Path, place: Path) -> None:
-    """The same file under a second name, or, where the disk has none, a copy; a directory file by file."""
+    """Hard-link a file, or copy it where the file system has no links; directories recursively."""
 
     def link(one: str, two: str) -> None:
         try:
@@ -71,13 +65,7 @@ def _carry(other: Path, place: Path) -> None:
 
 
 def check_place(path: str | os.PathLike[str]) -> int:
-    """Refuse a place where no store can be made; the bytes of an existing store, which will be removed.
-
-    Raises
-    ------
-    OSError
-        As `TileStore.create` does, but for the disk space that it needs.
-    """
+    """Bytes freed by replacing a store at `path`; OSError, as `TileStore.create`, where none can be made."""
     place = Path(path)
     if not place.exists():
         check_writable(place)
@@ -100,7 +88,7 @@ def require_disk_space(place: Path, needed: int) -> None:
 
 
 def clear(place: Path) -> None:
-    """No store at that place: its description goes first, so that no tile is ever looked for in half of a store."""
+    """Remove a store, description first, so that no one looks for tiles in half a store."""
     place.mkdir(exist_ok=True)
     (place / NAME).unlink(missing_ok=True)
     remove_unfinished(place)
@@ -127,7 +115,7 @@ def describe(place: Path, layout: Layout, attributes: dict[str, Any]) -> None:
 
 
 def described(place: Path) -> tuple[Layout, dict[str, Any]]:
-    """The description of a store, whose last line is a checksum of the others."""
+    """Layout and attributes from the description file, verified by the checksum in its last line."""
     path = place / NAME
     try:
         text, crc, rest = path.read_bytes().decode().rsplit("\n", 2)
@@ -153,12 +141,7 @@ def described(place: Path) -> tuple[Layout, dict[str, Any]]:
 
 
 def _two(description: dict[str, Any], name: str, least: int) -> tuple[int, int]:
-    """Rows and columns, as a description has them.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Rows and columns from a description; ValueError if malformed."""
     found = description[name]
     right = isinstance(found, list) and len(found) == 2 and all(type(x) is int and least <= x < 1 << 62 for x in found)
     if not right:

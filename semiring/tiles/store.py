@@ -1,4 +1,4 @@
-"""A matrix as a directory of tiles, from which any window is read; every tile is checked whenever it is read."""
+"""`TileStore`: a matrix as a directory of tiles, of which any window is read; every tile is checked on every read."""
 
 from __future__ import annotations
 
@@ -22,20 +22,15 @@ from . import file
 from .file import Layout, Reader
 from .folder import CLOSED, SOURCE, check_place, clear, describe, described, require_disk_space
 
-#: Rows and columns of a tile, by default.
+#: Default rows and columns of a tile.
 BLOCK = 1024
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What stands in a store.
+    """State of a store's tiles.
 
-    Attributes
-    ----------
-    rounds : int64 array, shape of the grid
-        How many pivots each tile has gone through; −1 where it is missing or damaged.
-    errors : dict of (int, int) to TileError
-        What is wrong with those.
+    rounds: int64 (grid), pivots applied to each tile, −1 if it is missing or damaged; errors: TileError by tile.
     """
 
     rounds: np.ndarray
@@ -47,42 +42,39 @@ class Inspection:
 
     @property
     def oldest(self) -> int:
-        """The round of the oldest tile; 0 where there is none that is sound."""
+        """Least round of a sound tile; 0 if there is none."""
         sound = self.rounds[self.rounds >= 0]
         return int(sound.min()) if sound.size else 0
 
 
 class TileStore:
-    """A matrix on disk: one file a tile, each written next to its place and renamed, with a header and checksums.
+    """Matrix on disk: one file a tile, written atomically, with a header and checksums.
 
-    A tile that is missing, truncated, damaged or of another store is an error that names it, never ∞ or 0. Reading a
-    window reads the rows of it in each tile that it meets, about 256 KiB of a tile at least. Several threads and
-    processes may read and write different tiles at the same time.
+    A tile that is missing, truncated, damaged or foreign is an error that names it, never ∞ or 0. A window is read by
+    rows of each tile it meets, at least about 256 KiB each. Threads and processes may concurrently read and write
+    different tiles.
 
     Parameters
     ----------
     path : path
         The directory.
     unfinished : bool
-        Whether windows may be read of a store on which a closure has not ended, as the closure itself does.
+        Allow reads from a store whose closure has not ended, as the closure itself does.
 
     Attributes
     ----------
-    shape : (int, int)
-    dtype : numpy.dtype
+    shape, dtype : (int, int), numpy.dtype
     block : (int, int)
-        Rows and columns of a tile; those of the last ones may be fewer.
+        Rows and columns of a tile; the last ones may be smaller.
     grid : (int, int)
         Rows and columns of tiles.
     attributes : dict
-        Whatever JSON holds, such as the name of the semiring.
+        Anything JSON holds, such as the name of the semiring.
 
     Raises
     ------
-    FormatError
-        If the directory is no store, or its description is damaged.
-    OSError
-        If it cannot be read.
+    FormatError, OSError
+        If the directory is no store, its description is damaged, or it cannot be read.
 
     Examples
     --------
@@ -112,7 +104,7 @@ class TileStore:
         block: int | tuple[int, int] = BLOCK,
         attributes: Mapping[str, Any] | None = None,
     ) -> TileStore:
-        """A new store without tiles; one that stood there goes, and nothing else does.
+        """New store without tiles; replaces a store at `path`, and nothing else.
 
         Parameters
         ----------
@@ -123,7 +115,7 @@ class TileStore:
         block : int or (int, int)
             Rows and columns of a tile.
         attributes : mapping, optional
-            What JSON holds.
+            Anything JSON holds.
 
         Returns
         -------
@@ -132,20 +124,20 @@ class TileStore:
         Raises
         ------
         ShapeError
-            If shape or block are none.
+            If shape or block is invalid.
         FileExistsError
             If the directory holds something else.
         OSError
-            If it cannot be written, or the entire matrix does not fit on its disk.
+            If it cannot be written, or its disk has no space for the entire matrix.
 
         See Also
         --------
-        put, write : What fills it.
-        apsp.closure : `output`, which makes one.
+        put, write : Fill it.
+        apsp.closure : `output` makes a store.
 
         Notes
         -----
-        Of the disk's free bytes, those of the entire matrix must be available; none is written yet.
+        Disk space for the entire matrix must be free; nothing is reserved.
 
         Examples
         --------
@@ -169,12 +161,12 @@ class TileStore:
         return cls(place, unfinished=True)
 
     def annotate(self, **attributes: Any) -> None:
-        """Set attributes, on the disk too.
+        """Set attributes, also on disk.
 
         Parameters
         ----------
         **attributes
-            What JSON holds, by name.
+            Anything JSON holds, by name.
 
         Raises
         ------
@@ -183,11 +175,11 @@ class TileStore:
 
         See Also
         --------
-        create : Those of a new store.
+        create : Attributes of a new store.
 
         Notes
         -----
-        O(1): `store.json` is written again.
+        O(1): `store.json` is rewritten.
 
         Examples
         --------
@@ -205,12 +197,7 @@ class TileStore:
         self.attributes = updated
 
     def require_closed(self) -> None:
-        """Refuse to be read as a matrix while a closure that works here has not ended: its numbers are no result.
-
-        Raises
-        ------
-        FormatError
-        """
+        """Raise FormatError if a closure in this store has not ended: its numbers are no result."""
         if SOURCE in self.attributes and not self.attributes.get(CLOSED) and not self._unfinished:
             problem = (
                 "TileStore: a matrix is required, got the state of a closure that has not ended, of which "
@@ -222,27 +209,22 @@ class TileStore:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of the matrix."""
         return self.layout.shape
 
     @property
     def block(self) -> tuple[int, int]:
-        """Rows and columns of a tile; those at the last row and column may be smaller."""
         return self.layout.block
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype of the entries."""
         return self.layout.dtype
 
     @property
     def grid(self) -> tuple[int, int]:
-        """How many tiles there are, down and across."""
         return self.layout.grid
 
     @cached_property
     def nbytes(self) -> int:
-        """What its entries take."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def __len__(self) -> int:
@@ -253,46 +235,42 @@ class TileStore:
         return f"<TileStore: {m} × {n} {self.dtype} in tiles of {a} × {b} at {self.path}>"
 
     def tile_path(self, i: int, j: int) -> Path:
-        """Where a tile stands."""
         return self.path / f"{i:05d}-{j:05d}.tile"
 
     def tiles(self) -> Iterator[tuple[int, int]]:
-        """The indices of all tiles, row by row."""
+        """Indices of all tiles, row by row."""
         p, q = self.grid
         return ((i, j) for i in range(p) for j in range(q))
 
     # Tiles
 
     def write(self, i: int, j: int, entries: np.ndarray, *, round: int = 0, durable: bool = True) -> None:
-        """Put a tile in its place, complete or not at all.
+        """Write a tile atomically.
 
         Parameters
         ----------
         i, j : int
-            Its row and column of tiles.
+            Row and column of tiles.
         entries : array
-            Of the tile's size and of the store's dtype.
+            In the tile's shape and the store's dtype.
         round : int
-            How many pivots they have gone through.
+            Number of pivots applied to them.
         durable : bool
-            Whether it is on the disk when this returns; without, a crash of the machine (not of the process) may leave
-            a torn tile, which reading finds.
+            Flush to disk before returning; otherwise a crash of the machine (not of the process) may leave a torn tile,
+            which reading detects.
 
         Raises
         ------
-        ShapeError
-            If size or dtype are not those of the tile.
-        OSError
-            If it cannot be written.
+        ShapeError, OSError
+            If shape or dtype do not match the tile, or it cannot be written.
 
         See Also
         --------
-        put : Many tiles.
-        read : The way back.
+        put, read : Many tiles; the inverse.
 
         Notes
         -----
-        The bytes of the tile are written once, with checksums.
+        The tile's bytes are written once, with checksums.
 
         Examples
         --------
@@ -313,34 +291,33 @@ class TileStore:
         file.write(self.tile_path(i, j), self.layout, i, j, entries, round, durable=durable)
 
     def read(self, i: int, j: int, out: np.ndarray | None = None) -> np.ndarray:
-        """A tile, in a new array or in `out`.
+        """Tile in a new array or in `out`.
 
         Parameters
         ----------
         i, j : int
-            Its row and column of tiles.
+            Row and column of tiles.
         out : array, optional
-            Of the tile's size and of the store's dtype.
+            In the tile's shape and the store's dtype.
 
         Returns
         -------
-        array, of the tile's size
+        array, of the tile's shape
 
         Raises
         ------
         TileError
-            If it is missing, truncated, damaged or not of this store.
+            If the tile is missing, truncated, damaged or foreign.
         FormatError
-            If a closure works in this store that has not ended.
+            If a closure in this store has not ended.
 
         See Also
         --------
-        window : Any rows and columns.
-        write : The way back.
+        window, write : Any rows and columns; the inverse.
 
         Notes
         -----
-        The bytes of the tile are read once, and its checksums compared.
+        The tile's bytes are read once and verified.
 
         Examples
         --------
@@ -361,31 +338,26 @@ class TileStore:
         return buffer
 
     def opened(self, i: int, j: int) -> Reader:
-        """A tile to read from: its header and its end have been checked, its entries are when they are read."""
+        """Reader of a tile: header and footer are verified, entries as they are read."""
         return Reader(self.tile_path(i, j), self.layout, i, j)
 
     def round(self, i: int, j: int) -> int:
-        """How many pivots a tile has gone through.
-
-        Raises
-        ------
-        TileError
-        """
+        """Number of pivots applied to a tile; TileError if it is damaged."""
         with self.opened(i, j) as tile:
             return tile.round
 
     def inspect(self, *, entries: bool = True) -> Inspection:
-        """All tiles inspected: their rounds, and what is wrong with which.
+        """Rounds and errors of all tiles.
 
         Parameters
         ----------
         entries : bool
-            Whether entries are read and compared with their checksums, or only headers and ends.
+            Also verify entries; otherwise only headers and footers.
 
         Returns
         -------
         Inspection
-            `rounds`, an int64 array of the grid's shape, −1 where a tile is wrong; and `errors`, by tile.
+            `rounds`, int64, by tile, −1 if damaged; and `errors`, by tile.
 
         See Also
         --------
@@ -393,7 +365,7 @@ class TileStore:
 
         Notes
         -----
-        All bytes are read, a tile at a time; without `entries`, headers and ends alone.
+        Reads all bytes, a tile at a time; without `entries` headers and footers only.
 
         Examples
         --------
@@ -421,14 +393,14 @@ class TileStore:
     # Windows
 
     def window(self, rows: slice, columns: slice, out: np.ndarray | None = None) -> np.ndarray:
-        """The entries of a range of rows and columns, in a new array or in `out`.
+        """Entries of a range of rows and columns, in a new array or in `out`.
 
         Parameters
         ----------
         rows, columns : slice
             With start and stop, within the matrix.
         out : array, optional
-            Of the window's shape and of the store's dtype.
+            In the window's shape and the store's dtype.
 
         Returns
         -------
@@ -437,18 +409,17 @@ class TileStore:
         Raises
         ------
         TileError
-            If one of its tiles is missing, truncated, damaged or not of this store.
+            If one of its tiles is missing, truncated, damaged or foreign.
         FormatError
-            If a closure works in this store that has not ended.
+            If a closure in this store has not ended.
 
         See Also
         --------
-        read : A tile.
-        put : The way back.
+        read, put : A tile; the inverse.
 
         Notes
         -----
-        Of each tile that it meets, the rows of the window are read.
+        Reads the window's rows of each tile it meets.
 
         Examples
         --------
@@ -475,32 +446,29 @@ class TileStore:
         return buffer
 
     def put(self, entries: Any, rows: int = 0, columns: int = 0, *, round: int = 0, durable: bool = True) -> None:
-        """Write the tiles of a window, which begins at a row and a column and is made of complete tiles.
+        """Write a window of complete tiles.
 
         Parameters
         ----------
         entries : array_like, shape (m, n)
-            Brought to the store's dtype.
+            Converted to the store's dtype.
         rows, columns : int
-            Where the window begins.
+            First row and column.
         round, durable
             As in `write`.
 
         Raises
         ------
-        ShapeError
-            If it is not.
-        OSError
-            If they cannot be written.
+        ShapeError, OSError
+            If the window is not made of complete tiles, or they cannot be written.
 
         See Also
         --------
-        write : One tile.
-        window : The way back.
+        write, window : One tile; the inverse.
 
         Notes
         -----
-        The bytes of the window are written once, with checksums.
+        The window's bytes are written once, with checksums.
 
         Examples
         --------
@@ -526,12 +494,7 @@ class TileStore:
                 self.write(i, j, np.asarray(part, self.dtype), round=round, durable=durable)
 
     def __getitem__(self, key: Any) -> Any:
-        """Entries as NumPy has them: `store[i]`, `store[i, j]`, `store[a:b, c:d]`; slices are of step 1.
-
-        Raises
-        ------
-        IndexError, TileError, FormatError
-        """
+        """`store[i]`, `store[i, j]`, `store[a:b, c:d]` as in NumPy; slices of step 1, else IndexError."""
         keys = key if isinstance(key, tuple) else (key,)
         if len(keys) > 2 or any(k is Ellipsis for k in keys):
             raise IndexError(f"TileStore: rows and columns are required, got {came(key)}.")
@@ -541,19 +504,16 @@ class TileStore:
         return found[lost]
 
     def __array__(self, dtype: DType = None, copy: bool | None = None) -> np.ndarray:
-        """All of it."""
         if copy is False:
             raise ValueError("TileStore: an array of it is a copy, got copy=False.")
         return np.asarray(self[:], dtype)
 
     def sync(self) -> None:
-        """Have the names of all tiles on the disk too, which a crash of the machine would otherwise lose."""
+        """Flush the directory: a crash of the machine would otherwise lose the names of tiles."""
         sync_names(self.path)
 
     def linked(self, path: str | os.PathLike[str]) -> TileStore:
-        """The same store at another place: the same files under other names where the disk has both, else copies.
-
-        Tiles are never changed in place, so that neither store sees what is written to the other.
+        """Copy of the store by hard links where possible; neither copy sees writes to the other.
 
         Parameters
         ----------
@@ -567,15 +527,16 @@ class TileStore:
         Raises
         ------
         OSError
-            As `create` does.
+            As `create`.
 
         See Also
         --------
-        create : An empty one.
+        create : An empty store.
 
         Notes
         -----
-        O(tiles); all bytes only where the disk has no links, or it is another one.
+        O(tiles); bytes are copied only to another disk, or where the disk has no links. Tiles are never changed in
+        place.
 
         Examples
         --------
@@ -601,12 +562,11 @@ class TileStore:
 
 
 def _temporary_bytes(layout: Layout) -> int:
-    """Bytes of temporary files while tiles are written, a few at a time."""
+    """Bytes of temporary files during writes, a few tiles at a time."""
     return 4 * layout.file_size(*(min(a, b) for a, b in zip(layout.block, layout.shape, strict=True)))
 
 
 def _ranged(key: Any, size: int) -> slice:
-    """An index or a slice as a range."""
     if isinstance(key, slice):
         return sliced(key, size, where="TileStore")
     try:

@@ -1,4 +1,4 @@
-"""A part of a matrix in slow memory, which streams through a few buffers while a schedule works on it."""
+"""Local matrix in slow memory, streamed through a few buffers."""
 
 from __future__ import annotations
 
@@ -14,36 +14,23 @@ from ..ranges import overlap
 from ..types import Array
 from .windows import SlowMatrix
 
-#: Buffers for windows: one is read, one is worked on, one is written back.
+#: Window buffers: one is read, one computed on, one written back.
 BUFFERS = 3
-#: Pivot blocks are multiples of this (or the backend's own pivot where that is less), and at most so large.
+#: Granularity (or the backend's own pivot, if less) and largest size of pivot blocks.
 UNIT, LARGEST = 1024, 8192
-#: Columns of a window, in blocks, at most: wide products keep a device busier, and more of them hide less at the ends.
+#: Most columns of a window, in blocks: wide products use the device better, but hide less I/O at the ends.
 WIDEST = 4
 
 
 class Streamed(LocalMatrix):
     """Windows of a slow matrix pass through three buffers of fast memory in every round.
 
-    Those of the next pivot's row and column come early, so that they are written when they are taken; the others in
-    boustrophedon order: what was last in a round is first in the next, and is not read again.
-
-    Parameters
-    ----------
-    slow : SlowMatrix
-        The entire matrix; this process works on the part that the layout gives it.
-    ops : Backend
-    layout : Layout
-    comm : Comm
-    window : (int, int)
-        Rows and columns of a window: complete blocks of the layout, and of what the slow matrix is made of.
-
-    Notes
-    -----
-    A context manager: leaving it waits for all transfers under way.
+    Those of the next pivot's row and column come early, so that they are written by the time they are taken; the others
+    in boustrophedon order: the last of a round is first in the next, and is not read again. Windows are complete blocks
+    of the layout and of the slow matrix. As a context manager, waits for all transfers on exit.
     """
 
-    ahead = False  # there is no memory for the panels of two pivots
+    ahead = False  # no memory for the panels of two pivots
 
     def __init__(self, slow: SlowMatrix, ops: Backend, layout: Layout, comm: Comm, window: tuple[int, int]) -> None:
         super().__init__(layout, comm)
@@ -62,7 +49,6 @@ class Streamed(LocalMatrix):
 
     @classmethod
     def single_process(cls, slow: SlowMatrix, ops: Backend, block: int, window: tuple[int, int]) -> Streamed:
-        """A matrix that one process works on alone."""
         return cls(slow, ops, Layout(slow.shape[0], block, Grid(1, 1)), SingleProcess(), window)
 
     def __enter__(self) -> Streamed:
@@ -75,11 +61,10 @@ class Streamed(LocalMatrix):
         self._io.__exit__(kind, error, trace)
 
     def take(self, rows: slice, columns: slice, out: Array) -> None:
-        """out ← a window."""
         self._io.wait(self._io.prefetch(out, rows, columns))
 
     def windows(self, following: slice | None) -> Iterator[tuple[slice, slice, Array]]:
-        """All windows, each once; two are read or written while one is worked on."""
+        """All windows, each once; two are read or written while one is computed on."""
         round = self.layout.n if following is None else following.start
         todo, io = iter(self._order(following)), self._io
         queue: deque[tuple[int, tuple[int, int], Array, Any]] = deque()
@@ -99,20 +84,19 @@ class Streamed(LocalMatrix):
             fill()
 
     def flush(self) -> None:
-        """Wait for all writes."""
         self._io.flush()
 
     def _prefetch(self, index: tuple[int, int]) -> tuple[int, tuple[int, int], Array, Any]:
-        """The least recently used buffer, its window, and the ticket of the read."""
+        """Least recently used buffer, its window, and the ticket of the read."""
         io, (buffer, loaded) = self._io, self._idle.popleft()
         rows, columns = self._bands[index[0]], self._stacks[index[1]]
         m, n = rows.stop - rows.start, columns.stop - columns.start
         X = self._buffers[buffer][0, : m * n].reshape(m, n)
-        # A window that is loaded already may still be written back, and is not changed before.
+        # A loaded window may still be written back, and must not change before.
         return buffer, index, X, io.pending(buffer) if loaded == index else io.prefetch(X, rows, columns, buffer)
 
     def _order(self, following: slice | None) -> list[tuple[int, int]]:
-        """The windows that are loaded; those of the next pivot's row, and column; the others, back and forth."""
+        """Windows loaded; those of the next pivot's row and column; the others, boustrophedon."""
         loaded = [index for _, index in self._idle if index is not None]
         bands, stacks = range(len(self._bands)), range(len(self._stacks))
         rest = [(i, j) for i in bands for j in (stacks if i % 2 == 0 else reversed(stacks))]
@@ -129,17 +113,7 @@ class Streamed(LocalMatrix):
 
 @dataclass(frozen=True)
 class Cut:
-    """How a matrix is cut to stream through so much memory.
-
-    Attributes
-    ----------
-    block : int
-        Of the pivots.
-    window : (int, int)
-        Rows and columns that pass through a buffer.
-    bytes : int
-        Memory in use: three panels of a pivot, its block, three buffers, and the workspace of verbs.
-    """
+    """Cut of a matrix for streaming: pivot block, window (rows, columns), bytes of panels, buffers and workspace."""
 
     block: int
     window: tuple[int, int]
@@ -147,10 +121,9 @@ class Cut:
 
 
 def fit(n: int, ops: Backend, memory: int, *, block: int | None = None) -> Cut | None:
-    """The largest pivot block, up to 8192, that streams through so many bytes, with the widest windows; None if none.
+    """Largest pivot block, up to 8192, that streams within `memory` bytes, with the widest windows; None if none.
 
-    Every round moves the matrix in and out once, and does n² times the block in pairs: the larger the block, the less
-    is moved.
+    A round moves the matrix in and out once and computes n² · block pairs: the larger the block, the less traffic.
     """
     unit = min(ops.pivot, UNIT) if n >= UNIT else max(1, ops.grain)
     largest = min(LARGEST, -(-n // unit) * unit)
@@ -165,7 +138,7 @@ def fit(n: int, ops: Backend, memory: int, *, block: int | None = None) -> Cut |
 
 def _bytes(n: int, ops: Backend, block: int, window: tuple[int, int]) -> int:
     b = min(n, block)
-    panels = sum(  # those of a last, smaller block are made while the others are in memory
+    panels = sum(  # panels of the smaller last block coexist with the others
         ops.matrix_bytes(n, k) + 2 * ops.matrix_bytes(k, n) + ops.matrix_bytes(k, k) for k in (b, n % b)
     )
     buffers = BUFFERS * ops.matrix_bytes(min(n, window[0]), min(n, window[1]))

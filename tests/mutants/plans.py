@@ -46,7 +46,7 @@ MUTANTS = [
     Mutant(
         "own-limit",
         "semiring/memory.py",
-        'yield limit - 1024 * _table(f"{root}/proc/self/status").get(counted, 0)',
+        'yield limit - UNASKED - 1024 * _table(f"{root}/proc/self/status").get(counted, 0)',
         "yield limit",
         "tests/test_memory.py::test_limits_of_the_process_are_heeded[RLIMIT_AS]",
         "What the process holds already is not taken from its limit.",
