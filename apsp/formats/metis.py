@@ -1,11 +1,9 @@
 """METIS `.graph`: a header `n m [fmt [ncon]]`, then line k lists the neighbours of vertex k, from 1; `%` comments.
 
-An edge stands on the lines of both its ends and counts once in m. The three digits of `fmt` say whether a line begins
-with the size of its vertex, whether `ncon` weights of the vertex come next, and whether each neighbour is followed by
-the weight of the edge, a positive integer. A blank line is a vertex without neighbours. Sizes and weights of vertices
-are counted and left out, as a `Graph` has none.
-
-Format of Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs, Version 5.1.0" (2013), section 4.1.
+An edge is on the lines of both ends, and counts once in m. The digits of `fmt`: whether a line begins with its vertex's
+size, whether `ncon` vertex weights follow, whether each neighbour is followed by the edge weight, a positive integer. A
+blank line is an isolated vertex. Sizes and weights of vertices are skipped. Format: Karypis, "METIS: A Software Package
+for Partitioning Unstructured Graphs, Version 5.1.0" (2013), section 4.1.
 """
 
 from __future__ import annotations
@@ -27,12 +25,12 @@ from .tokens import show
 
 _COMMENT = re.compile(rb"^[ \t]*%[^\n]*", re.MULTILINE)
 _NO_NUMBER = re.compile(rb"[^ \t\n]*[^0-9 \t\n][^ \t\n]*|[0-9]{19,}")
-#: Numbers have at most 18 digits: int64 holds them all.
+#: Numbers have at most 18 digits, within int64.
 _MOST = 10**18 - 1
 
 
 def read(source: Source) -> Graph:
-    """Undirected edges between vertices 1 … n, each once, in the order of their lesser ends."""
+    """Undirected edges between vertices 1 … n, each once, ordered by the lesser end."""
     text = _numbers(source)
     header = _header(source, text)
     n, lead, step = header.n, header.lead, 2 if header.weighted else 1
