@@ -13,9 +13,9 @@ from .base import Kind
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """Vertices by their attribute `name` where there is one, else by number; weights by an edge attribute.
+    """Vertices by attribute `name` if any, else by number; weights by an edge attribute.
 
-    An edge that was added later, without one, weighs 1, unless the caller named the attribute.
+    An edge added later without it weighs 1, unless the caller named the attribute.
     """
     attributes = {name: source.es[name] for name in source.es.attributes()}
     kinds = {name: set(map(type, values)) for name, values in attributes.items()}

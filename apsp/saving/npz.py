@@ -27,7 +27,6 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
 
 
 def load(path: StrPath) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The distances and all arrays."""
     parts = load_arrays(path, "a Result")
     return parts.get("distances", np.empty(0)), parts
 
