@@ -26,6 +26,7 @@ class Plan:
     """The method and predicted cost of a closure.
 
     Attributes
+    ----------
     n : int
         The number of vertices (for "united", of strongly connected components).
     semiring, dtype, device, schedule : str
@@ -52,22 +53,21 @@ class Plan:
         for a dense closure with limited memory, checkpoint or output; "ranks" over several GPUs, "shared" for an
         elimination over them. `schedule` is that of the dense closure, "elimination", or the kind of search; an
         elimination's `seconds` and `pairs` are until the first distance.
-        `pairs` are those until the first distance.
+    considered : tuple of Estimate
         Estimates of the engines considered, for all distances wanted.
-        The estimate of each engine considered, for all distances wanted.
+    grid : str
         Of ranks, such as "2 × 4"; `matrix_bytes` and `workspace_bytes` are then per rank.
-        Over several ranks, such as "2 × 4"; `matrix_bytes` and `workspace_bytes` are then each rank's.
+    moved_bytes : int
         The maximum that a rank receives from others.
-        The most that a rank receives from others.
+    host_bytes : int
         Over GPUs: peak host memory of a machine beyond the input: the converted matrix, sources of parts, the gathered
         table, predecessors.
-        what parts are made of, the table that is gathered, predecessors.
+    kernels, compiling : int, float
         Kernels to compile first, and about the seconds of that, once a machine; not in `seconds`.
-        The kernels to be compiled first, and about how many seconds that takes, once a machine; `seconds` are without.
 
     See Also
+    --------
     plan, Result.plan : Computes one without any work; that of a result.
-    Result.plan : That of a result.
 
     Examples
     --------

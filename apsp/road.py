@@ -57,7 +57,7 @@ def choose(question: Question) -> Plan:
             f"{wants.where}: overwrite=True must be given an array to write to, got a graph. Leave overwrite out."
         )
     spread, bounded = wants.gpus is not None, wants.limits is not None
-    if wants.packed:  # whoever answers that heeds both
+    if wants.packed:  # all its engines take both
         spread = bounded = False
     if wants.engine == "auto" and not wants.ordered:
         listed = question.listed or question.picks or wants.packed

@@ -1,4 +1,4 @@
-"""Engine: symmetric (max, min) and (min, max) closures in O(n²) by a spanning tree (`semiring.shortcuts.bottlenecks`)."""
+"""Engine: symmetric (max, min), (min, max) closures in O(n²) by a spanning tree (`semiring.shortcuts.bottlenecks`)."""
 
 from __future__ import annotations
 

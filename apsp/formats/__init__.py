@@ -17,7 +17,7 @@
 | graphml, gml, pajek | .graphml .gml .net | names   | an attribute       |
 | graph6       | .g6             | 0 … n − 1        | no                 |
 
-The first row's `matrix` and the last three rows are read only; NetworkX reads graphml, gml and graph6. Any file may be
+`matrix` and the last three rows are read only; NetworkX reads graphml, gml and graph6. Any file may be
 gzipped (`roads.gr.gz`). For an uninformative suffix (`.txt`) `read` sniffs the content, which cannot tell metis. Metis
 and graph6 are undirected.
 
@@ -327,7 +327,7 @@ def _by_content(source: Source, reading: Reading) -> Format:
                 _warn(source)
             return candidate
     if csv.has_separator(head):
-        return formats()["csv"]  # which says what its header lacks
+        return formats()["csv"]  # its error names missing columns
     raise source.error(
         f"must be in one of the formats {', '.join(names())}, and looks like none. "
         f"Say which: {_reads(source, '…')} (in a shell: --format)."

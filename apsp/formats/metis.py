@@ -72,7 +72,7 @@ def read(source: Source) -> Graph:
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    """Vertices numbered from 1 in their order; `fmt` is 001 where edges have weights."""
+    """Vertices are numbered from 1; `fmt` is 001 for weighted edges."""
     assert graph.rows is not None
     assert graph.cols is not None
     tails, heads = np.concatenate((graph.rows, graph.cols)), np.concatenate((graph.cols, graph.rows))
@@ -90,12 +90,12 @@ def write(graph: Graph, file: IO[bytes]) -> None:
 
 
 def _lines(tokens: list[str], counts: np.ndarray) -> Iterator[str]:
-    """A line of so many tokens for each vertex."""
+    """Lines of counts[k] tokens each."""
     return (" ".join(tokens[a:b]) for a, b in pairwise([0, *np.cumsum(counts).tolist()]))
 
 
 def _check_edges(graph: Graph, tails: np.ndarray, heads: np.ndarray) -> None:
-    """Refuse what METIS does not take: loops, parallel edges, weights that are not positive."""
+    """Refuse loops, parallel edges, and weights that are not positive."""
 
     def refuse(wrong: np.ndarray, need: str, u: np.ndarray, v: np.ndarray, way_out: str) -> None:
         if wrong.any():
@@ -117,10 +117,7 @@ def _check_edges(graph: Graph, tails: np.ndarray, heads: np.ndarray) -> None:
 
 @dataclass(frozen=True)
 class _Numbers:
-    """All numbers of a file: `values[i]` stands in row `row[i]`, which is the header (0) or that of vertex k (k).
-
-    `line[k]` is the line of the file, from 1, that holds row k: comments have lines, and are no rows.
-    """
+    """All numbers of a file: `values[i]` is in row `row[i]` (0: header, k: vertex k); `line[k]` is row k's line."""
 
     values: np.ndarray
     row: np.ndarray
@@ -149,7 +146,7 @@ def _numbers(source: Source) -> _Numbers:
 
 @dataclass(frozen=True)
 class _Header:
-    """The sizes of a graph, how many numbers of the vertex begin its line, and whether edges have weights."""
+    """Sizes of a graph, numbers before the edges on a line, and whether edges have weights."""
 
     n: int
     m: int
@@ -174,7 +171,7 @@ def _header(source: Source, text: _Numbers) -> _Header:
 
 
 def _check_lines(source: Source, text: _Numbers, header: _Header) -> None:
-    """A line for each vertex, and on each as many numbers as the header says."""
+    """Require a line per vertex, with as many numbers as the header implies."""
     found = len(text.line) - 1
     if found < header.n:
         raise source.error(

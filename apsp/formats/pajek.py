@@ -5,7 +5,7 @@ names and values of attributes follow. In a matrix, 0 is no arc. Vertices are na
 missing), all by number if labels repeat.
 
 Format: Mrvar and Batagelj, "Pajek and PajekXXL: Reference Manual" (2018), section 5.3. NetworkX's reader silently skips
-what it does not know.
+unknown parts.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Conversion of any supported input to `Graph`. Each kind of input is a module of this package with a record `KIND`.
 
-| module    | what                                              | recognised by                   |
+| module    | source                                            | recognised by                   |
 |-----------|---------------------------------------------------|---------------------------------|
 | graph     | a `Graph`                                         | its class                       |
 | files     | a path, "-", an open file or buffer               | str, path, `read`               |
 | geopandas | a GeoPandas frame of lines                        | `to_crs`, `columns`, `geometry` |
-| frames    | a table that narwhals knows: pandas, Polars, …    | the library its class is from   |
+| frames    | a table of a library known to narwhals: pandas, … | the library of its class        |
 | sparse    | a SciPy or CuPy sparse matrix                     | `tocoo`                         |
 | networkx  | a NetworkX graph                                  | `adjacency`, `is_multigraph`    |
 | igraph    | an igraph Graph                                   | `es`, `vs`, `get_edgelist`      |
@@ -17,6 +17,7 @@
 | dicts     | a dict of dicts, or of lists                      | dict                            |
 | edges     | tuples (u, v) or (u, v, weight)                   | an iterable of tuples           |
 | matrix    | an array of shape (n, n), or a list of lists      | `__array__`, `__dlpack__`, list |
+
 They are tried in this order, the most specific first; a library is imported only by its own objects.
 """
 
@@ -189,7 +190,7 @@ def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None
 
     See Also
     --------
-    apsp.formats.write : Formats and what they keep.
+    apsp.formats.write : Formats and their limits.
     read, as_graph : The inverse.
 
     Notes

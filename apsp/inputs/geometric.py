@@ -16,7 +16,7 @@ from .indices import from_indices
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """Weights: the only numeric edge field, or the one named so (`edge_weight`), or that of `weight`, a column included."""
+    """Weights: the only numeric edge field, the one named so (`edge_weight`), or that of `weight` (also a column)."""
     return from_indices(source.edge_index, _weights(source, reading), n=int(source.num_nodes))
 
 

@@ -3,7 +3,7 @@
 Call `nx.floyd_warshall(G, backend="apsp")`, or set `nx.config.backend_priority.algos = ["apsp"]` for all calls faster
 here. NetworkX finds this module by its entry point, and caches results of `convert_from_nx`.
 
-| module      | what it has                                                                  |
+| module      | contents                                                                     |
 |-------------|------------------------------------------------------------------------------|
 | graphs      | `Converted`: a graph's arcs as arrays, and distances from them               |
 | serving     | `can_run`, `should_run`                                                      |

@@ -183,6 +183,7 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
 
     Parameters
     ----------
+    durations : mapping, pandas Series, table, or list of tuples
         Durations ≥ 0 by task: numbers, `pandas.Timedelta`, `numpy.timedelta64` or `datetime.timedelta` (one type, that
         of the answer). `{"walls": 5}`; a Series indexed by task; or a two-column table (pandas, Polars, PyArrow).
 

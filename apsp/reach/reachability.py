@@ -363,10 +363,11 @@ class Reachability:
 
         Raises
         ------
+        MemoryNeeded
             If a stored closure does not fit in memory.
-            If the closure is in a store, and does not fit.
 
         See Also
+        --------
         components : The vertices of the rings.
         networkx.transitive_reduction : For acyclic graphs.
 

@@ -168,7 +168,7 @@ class Result(Mapped, Flowing, Measured):
         if isinstance(weights, Mapping) and (few := changed(self.graph, self.engine, weights)) is not None:
             made = replace(self, engine=few[0], graph=few[1], seconds=perf_counter() - start)
             if getattr(made.engine, "hubs", None) is not None:
-                made.distance(*next(iter(weights)))  # labels that were written are in caches instead of what asks them
+                made.distance(*next(iter(weights)))  # warm up: writing the labels evicted the query code from caches
             return made
         graph = reweighted(self.graph, weights)
         if callback is None and self.plan.seconds < PATIENCE and weighted(graph) == weighted(self.graph):

@@ -161,33 +161,36 @@ class Mapped(Shown):
         """The network as one self-contained HTML page: drag, zoom, name and value of the vertex under the pointer.
 
         Parameters
-            Shown, for instance `r.path(u, v)`.
+        ----------
         path : sequence of labels, optional
-            Colour of the vertices, as in `plot`.
+            Shown, for instance `r.path(u, v)`.
         values : label, array of shape (n,), list, mapping or pandas Series, optional
-            Whether places are x and y of a plane, not degrees.
+            Colour of the vertices, as in `plot`.
         planar : bool
-            Whether places are x and y of a plane, and not degrees.
+            Whether places are x and y of a plane, not degrees.
         save : path, optional
             A `.html` file to write.
 
         Returns
-            `html` has the text; a notebook shows it.
+        -------
         Page
-            Its `html` is the page; a notebook shows it.
+            `html` has the text; a notebook shows it.
 
+        Raises
+        ------
         ValueError, DomainError
             If the graph or a path vertex has no places, or these are not degrees, without `planar`.
         VertexError, ShapeError
             As `plot`.
 
+        See Also
+        --------
         plot, to_geojson : A picture; other maps.
-        plot : A picture.
-        to_geojson : For other maps.
 
+        Notes
+        -----
         O(n + m) plus the values; about 30 bytes a vertex and 12 an edge. Vertices without a place are omitted, with
-        their edges. O(n + m), in addition to what the values cost; about 30 bytes of the page a vertex and 12 an edge.
-        Vertices without a place are not drawn, and their edges neither.
+        their edges.
 
         Examples
         --------

@@ -86,6 +86,7 @@ class Routed(Distances):
             If a source is not in the graph.
 
         See Also
+        --------
         paths, rows : Paths; distances.
         apsp.predecessors : For a matrix and its closure.
 
