@@ -475,7 +475,6 @@ def essential(n: int, arcs: int, itemsize: int, relaxed: float, *, threads: int 
 
 
 def essential_on_gpu(n: int, arcs: int, itemsize: int) -> Estimate:
-    """`essential` on a GPU."""
     seconds = thinning(n, device="cuda") + _RESUMED * max(n, _GPU_BUSY) * arcs / _GPU_RELAXED
     held = _lanes_held(n, arcs, n, itemsize) + n * 128 * (4 + itemsize)
     return Estimate("essential", arcs * n, held, seconds, seconds, 0.0)
@@ -489,7 +488,6 @@ def levels(n: int, count: int, products: int, held: int, *, threads: int = 1) ->
 
 
 def levels_on_gpu(n: int, count: int, products: int, held: int, itemsize: int) -> Estimate:
-    """`levels` on a GPU, packed and written there."""
     launched = _LAUNCHES / 8 + products * _GPU_PRODUCT + count * _GPU_COUNTED
     seconds = launched + products * n**3 / _GPU_BITS + (2 + count / 2) * n * n * itemsize / _GPU_WRITTEN
     return Estimate("levels", products * n**3, held, seconds, seconds, 0.0)
@@ -548,7 +546,6 @@ def hops_on_gpu(n: int, arcs: int, lines: int, itemsize: int, levels: int, batch
 
 
 def in_units(seconds: float) -> str:
-    """A time with a unit, from ns to hours."""
     if seconds >= 120:
         minutes = seconds / 60
         return f"{minutes:.3g} minutes" if minutes < 120 else f"{minutes / 60:.3g} hours"

@@ -93,7 +93,6 @@ class Sums:
 
     @classmethod
     def between(cls, into: np.ndarray, out: np.ndarray, arriving: np.ndarray, along: Array | None) -> Sums:
-        """From flows into and out of each vertex."""
         through = _through(into, arriving)
         return cls(through, _ending(out, through, arriving), along)
 
@@ -109,13 +108,11 @@ class Balance:
 
     @cached_property
     def through(self) -> np.ndarray:
-        """Flow through each vertex."""
         into = np.bincount(self.arcs.edges[1], self.along, len(self.reached))
         return _through(into, self.reached * self.asked)
 
     @cached_property
     def ending(self) -> np.ndarray:
-        """Flow that begins or ends at each vertex."""
         out = np.bincount(self.arcs.tails, self.along, len(self.reached))
         return _ending(out, self.through, self.reached * self.asked)
 
@@ -202,7 +199,6 @@ class Demand:
 
 
 def _columns(demand: Any) -> tuple[list[Any], list[Any], list[Any]]:
-    """Origins, destinations and trips of a frame, a mapping or triples."""
     if is_table(demand):
         named = columns_of(demand)
         if missing := [name for name in ("origin", "destination", "trips") if name not in named]:

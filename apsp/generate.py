@@ -320,7 +320,6 @@ def _towns(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _subset(rng: np.random.Generator, possible: int, size: int) -> np.ndarray:
-    """A sorted, uniformly random subset of `size` integers below `possible`."""
     if 2 * size > possible:
         mask = np.ones(possible, dtype=bool)
         mask[_subset(rng, possible, possible - size)] = False

@@ -265,7 +265,6 @@ def look_up(
 
 
 def _integers(labels: list[Label] | np.ndarray) -> np.ndarray | None:
-    """Labels as an integer array, or None."""
     if isinstance(labels, np.ma.MaskedArray):
         return None
     try:
@@ -295,7 +294,6 @@ def number_pairs(pairs: Iterable[tuple[Label, Label]]) -> tuple[Labels, np.ndarr
 def number_ends(
     tails: Sequence[Label] | np.ndarray, heads: Sequence[Label] | np.ndarray
 ) -> tuple[Labels, np.ndarray, np.ndarray]:
-    """`number_pairs` from tails and heads."""
     if all(isinstance(side, np.ndarray) and side.dtype.kind == "i" for side in (tails, heads)) and len(tails):
         values, ends = _distinct(np.concatenate((tails, heads)).astype(np.int64, copy=False))
         rows, cols = np.split(ends, [len(tails)])

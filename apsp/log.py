@@ -20,7 +20,6 @@ PATIENCE = 60.0
 
 
 def _log_compiling(notice: compiling.Notice) -> None:
-    """Log the compilation of kernels once per semiring and dtype (level INFO)."""
     if notice.first:
         logger.info("%s", notice)
 
@@ -41,7 +40,6 @@ class Watch:
         self._warned = callback is not None
 
     def __call__(self, done: int) -> None:
-        """Report that `done` of the total is done."""
         if self._callback:
             self._callback(done, self._total)
         if self._warned:
@@ -83,7 +81,6 @@ class Parts:
         self._done = 0
 
     def __call__(self) -> None:
-        """Report one more part."""
         self._done += 1
         if self._callback:
             self._callback(self._done, len(self._predicted))

@@ -118,7 +118,6 @@ class Totals:
 
     @property
     def n(self) -> int:
-        """The number of vertices."""
         return len(self.farthest)
 
     @classmethod
@@ -170,7 +169,6 @@ class Totals:
             return math.inf
 
     def closeness(self, wf_improved: bool) -> Array:
-        """See `measures.closeness`."""
         xp, others = module(self.inward), self.reaching - 1
         reached = self.inward > 0
         with np.errstate(over="ignore"):
@@ -179,7 +177,6 @@ class Totals:
 
 
 def negative_error(where: str, least: float) -> DomainError:
-    """The error for reciprocals of negative distances."""
     return DomainError(
         f"{where}: 1 / distance must be of distances of at least 0, got {least:g}. Leave negative weights out, or take "
         "the distances themselves: reduce('total'), average_path_length()."

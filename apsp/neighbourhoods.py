@@ -42,7 +42,6 @@ class Neighbourhoods:
 
     @property
     def width(self) -> float:
-        """Vertices per level."""
         return self.vertices / self.levels
 
     def deep(self, n: int) -> float:

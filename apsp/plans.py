@@ -140,7 +140,6 @@ class Plan:
         )
 
     def _together(self) -> str:
-        """The peak of memory beyond the input."""
         if self.grid and self.device == "cuda":  # one card per rank
             return self._on_host()
         return f"; {shown(self.beside_bytes)} {'of all ranks ' if self.grid else ''}in addition to the input"
@@ -152,7 +151,6 @@ class Plan:
         return [f"  compiles   {Missing(self.kernels, self.compiling)}"] if self.kernels else []
 
     def _others(self) -> list[str]:
-        """The estimates, a line each."""
         heading = "all wanted"
         return [f"  {heading if not k else '':10} {estimate}" for k, estimate in enumerate(self.considered)]
 

@@ -60,32 +60,26 @@ class Problem:
 
     @cached_property
     def n(self) -> int:
-        """The number of vertices."""
         return int(self.matrix.shape[-1])
 
     @cached_property
     def batch(self) -> bool:
-        """Whether this is a batch."""
         return len(self.matrix.shape) == 3
 
     @cached_property
     def dtype(self) -> np.dtype:
-        """The computing dtype."""
         return np.dtype(bool) if isinstance(self.matrix, BitMatrix) else self.matrix.dtype
 
     @cached_property
     def nonnegative(self) -> bool:
-        """Whether the entries permit non-negative steps."""
         return fast(self.seen, self.semiring, self.dtype, self.n)
 
     @cached_property
     def may_diverge(self) -> bool:
-        """Whether the entries allow divergence."""
         return divergence.may_diverge(self.semiring, self.seen, self.n)
 
     @cached_property
     def may_saturate(self) -> bool:
-        """Whether a walk can overflow the integers."""
         return saturation.possible(dtypes.parts(self.matrix), self.dtype, self.semiring, self.n)
 
     @cached_property
@@ -100,12 +94,10 @@ class Problem:
 
     @cached_property
     def in_place(self) -> bool:
-        """Whether the closure is computed in the matrix's memory (for a batch, in a full copy)."""
         return (self.memory is not Memory.READ_ONLY or self.batch) and not self.preserved
 
     @cached_property
     def is_on_device(self) -> bool:
-        """Whether the matrix is on the device that closes it."""
         return self.device == ("cpu" if isinstance(self.matrix, np.ndarray) else location(self.matrix))
 
     @cached_property
@@ -115,7 +107,6 @@ class Problem:
         return int(self.matrix.nbytes) if owned and self.is_on_device else 0
 
     def bind(self, request: Request) -> Backend:
-        """The verbs, in the variant that the entries permit."""
         cached = vars(self).get("_bound")
         if cached is None or cached[0] != request.options:
             ops = bind(self.semiring, self.dtype, device=self.device, nonnegative=self.nonnegative, **request.options)
@@ -124,7 +115,6 @@ class Problem:
         return bound
 
     def plan(self, ops: Backend, request: Request) -> Plan:
-        """The plan of one of its matrices, with all memory beyond the input."""
         packed = ops.grain > 1 and not isinstance(self.matrix, BitMatrix)
         # The unpacked result, beside its bits.
         unpacked = self.n**2 if packed and self.is_on_device and not self.in_place else 0

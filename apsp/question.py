@@ -65,7 +65,6 @@ class Question:
 
     @property
     def is_graph(self) -> bool:
-        """Whether the source is a graph, by edges or matrix."""
         return isinstance(self.source, Graph)
 
     @cached_property
@@ -75,7 +74,6 @@ class Question:
 
     @cached_property
     def listed(self) -> bool:
-        """Whether the source is a list of edges."""
         return isinstance(self.source, Graph) and self.source.dense is None
 
     @property
@@ -85,13 +83,11 @@ class Question:
 
     @property
     def graph(self) -> Graph:
-        """The source as a Graph."""
         assert isinstance(self.source, Graph)
         return self.source
 
     @cached_property
     def n(self) -> int:
-        """The number of vertices."""
         if isinstance(self.source, Graph):
             return self.source.n
         if isinstance(self.source, (int, np.integer)):
@@ -101,7 +97,6 @@ class Question:
 
     @cached_property
     def dtype(self) -> np.dtype:
-        """The computing dtype."""
         wants, source = self.wants, self.source
         if isinstance(source, (int, np.integer)):
             return dtypes.resolve(self.semiring, wants.dtype, where=wants.where)
@@ -141,7 +136,6 @@ class Question:
 
     @cached_property
     def device(self) -> str:
-        """The computing device."""
         unplaced = self.is_graph or isinstance(self.source, (int, np.integer)) or self.in_windows
         matrix = getattr(self.source, "dense", None)
         placed = matrix if matrix is not None and is_plain(matrix) else None
@@ -165,17 +159,14 @@ class Question:
 
     @property
     def taken(self) -> Taken:
-        """The matrix as an array in the computing dtype, with the input."""
         return self._taken[0]
 
     @property
     def memory(self) -> Memory:
-        """The owner of that array."""
         return self._taken[1]
 
     @cached_property
     def problem(self) -> Problem:
-        """The surveyed closure problem, on its device."""
         w = self.wants
         if isinstance(self.source, BitMatrix):
             return pose_bits(self.source, self.semiring, w.dtype, w.device, w.overwrite)
@@ -225,7 +216,6 @@ class Question:
 
     @property
     def arc_count(self) -> int:
-        """The number of arcs."""
         return len(self.arcs[0]) if self.compressed is None else self.compressed.nnz
 
     @cached_property
@@ -262,7 +252,6 @@ class Question:
 
     @cached_property
     def seen(self) -> Survey:
-        """The survey of the weights."""
         if self.compressed is None:
             return survey(self.arcs[2], self.semiring, where=self.wants.where)
         bounds = self.source.bounds
@@ -270,7 +259,6 @@ class Question:
 
     @cached_property
     def spread(self) -> float:
-        """See `estimates.spread`."""
         return estimates.spread(self.arcs[2] if self.compressed is None else self.compressed.data)
 
     @cached_property
@@ -306,7 +294,6 @@ class Question:
         )
 
     def missing(self, work: str) -> Missing:
-        """The kernels that `work` (of `Backend.missing`) must compile first; none for ""."""
         if not work:
             return NOTHING
         backend, found = self._missing
@@ -322,14 +309,12 @@ class Question:
 
     @cached_property
     def threads(self) -> int:
-        """The number of threads."""
         asked = self.wants.options.get("threads")
         own = {} if asked is None else {"threads": asked}  # validated by the backend
         return int(getattr(bind(self.semiring, self.dtype, **own), "threads", 1) or 1)
 
     @property
     def lines(self) -> int:
-        """The number of rows or columns to compute."""
         return min(self.n if x is None else len(x) for x in (self.wants.sources, self.wants.targets))
 
     @property
@@ -340,7 +325,6 @@ class Question:
 
     @property
     def entries(self) -> int:
-        """The number of entries wanted."""
         return math.prod(self.n if x is None else len(x) for x in (self.wants.sources, self.wants.targets))
 
     def once(self, find: Callable[[Question], T]) -> T:

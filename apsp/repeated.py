@@ -45,7 +45,6 @@ _decisions: dict[tuple[Any, ...], dict[bool, Decision]] = {}
 
 
 def on_current_device(A: Any) -> bool:
-    """Whether A is a small CuPy array on the current device."""
     return is_plain(A) and A.size <= ON_DEVICE and on_device(A) is UNCHANGED
 
 

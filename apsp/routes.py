@@ -231,7 +231,6 @@ class Trees:
         return self.engine.paths(sources, targets, self.edges(reverse=True))
 
     def _matrix(self, D: Array) -> Any:
-        """The matrix, in the dtype of its closure."""
         return self.graph.matrix(self.semiring, D.dtype)
 
     def edges(self, *, reverse: bool = False, essential: bool = False) -> Edges:

@@ -143,7 +143,6 @@ def _in_int32(problem: Problem, plan: Plan, request: Request) -> Solved | None:
 
 
 def _require(problem: Problem, plan: Plan, request: Request) -> None:
-    """Raise MemoryNeeded unless the plan fits."""
     hint = ROUTES if request.paths else HINT
     if isinstance(problem.matrix, BitMatrix):
         hint = "Pass overwrite=True, or close the graph's components with transitive_closure."
@@ -282,7 +281,6 @@ def _by_ordinals(problem: Problem, request: Request) -> Any:
 
 
 def _close_batch(problem: Problem, ops: Backend, request: Request) -> Any:
-    """All matrices by one verb."""
     A, s = problem.matrix, problem.semiring
     if problem.may_diverge:
         series.precaution(A, s, problem.seen)

@@ -91,12 +91,10 @@ class Wants(Request):
 
     @property
     def partial(self) -> bool:
-        """Whether only some rows or columns are wanted."""
         return self.sources is not None or self.targets is not None
 
     @property
     def stored(self) -> bool:
-        """Whether the distances go to disk."""
         return self.limits is not None and not self.packed and self.limits.output is not None
 
     @property
@@ -106,5 +104,4 @@ class Wants(Request):
 
     @property
     def scheduled(self) -> bool:
-        """Whether a schedule or block of the dense closure is requested."""
         return self.schedule != "auto" or self.block is not None

@@ -137,7 +137,6 @@ def _road(n: int) -> Graph:
 
 
 def _first(graph: Graph) -> tuple[int, int]:
-    """The ends of an edge."""
     tails, heads, _ = graph.edges("boolean")
     return int(tails[0]), int(heads[0])
 

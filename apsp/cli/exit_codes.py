@@ -50,7 +50,6 @@ class Commands(click.Group):
         return found
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Parse the options; `--help` and `--version` print here."""
         with _errors_as_exit_codes():
             return super().make_context(*args, **kwargs)
 

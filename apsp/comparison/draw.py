@@ -21,7 +21,6 @@ QUANTITIES = {"seconds": "seconds", "rate": "pairs a second", "pairs_per_joule":
 
 
 def table(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells."""
     headings = ["schedule", "device", "with", "n", "seconds", "G pairs/s", "speed-up", "same"]
     cells = [_cells(row) for row in comparison.rows]
     for heading, cell in _MORE.items():
@@ -41,7 +40,6 @@ def text(comparison: Comparison) -> str:
 
 
 def plot(comparison: Comparison, ax: Any, quantity: str, *, save: str | Path | None, dpi: int) -> Any:
-    """Draw a quantity over n; see `Comparison.plot`."""
     if quantity not in QUANTITIES:
         raise ValueError(f"plot: quantity must be one of {', '.join(QUANTITIES)}, got {came(quantity)}.")
     with canvas(ax, save, size=(8, 5.5), dpi=dpi) as axes:

@@ -55,7 +55,6 @@ _KERNELS: dict[str, tuple[tuple[str, tuple[tuple[str, Any], ...], int | None], .
 
 
 def kernels(devices: Sequence[str] | None) -> list[Contender]:
-    """The teaching kernels on each device."""
     return [
         Contender(schedule, device, options, block)
         for device in _devices(devices)
@@ -232,7 +231,6 @@ def _with_speedups(rows: list[Row], first: Contender) -> list[Row]:
 
 
 def _threads(contender: Contender) -> int | None:
-    """The number of CPU threads; None on a GPU."""
     threads: int | None = dict(contender.options).get("threads")
     return threads
 
@@ -248,7 +246,6 @@ def _efficiency(row: Row, alone: Mapping[tuple[str, int | None], float | None]) 
 
 
 def _shares(phases: dict[str, float]) -> dict[str, float]:
-    """The share of each phase of the time."""
     shares: dict[str, float] = {}
     for verb, seconds in phases.items():
         name = VERBS[verb].phase
@@ -266,7 +263,6 @@ def _expected(contender: Contender, n: int, s: Semiring, dtype: DType, known: Ro
 
 
 def _same(matrix: np.ndarray, reference: np.ndarray) -> tuple[bool, float]:
-    """Whether two results agree, and their largest relative difference."""
     if np.array_equal(matrix, reference):
         return True, 0.0
     if matrix.dtype.kind != "f":

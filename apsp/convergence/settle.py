@@ -63,7 +63,6 @@ def lost(error: E) -> E:
 
 
 def noted(error: E, note: str) -> E:
-    """The error with a note appended."""
     error.args = (f"{error}{note}", *error.args[1:])
     return error
 

@@ -63,7 +63,6 @@ class Network:
 
     @cached_property
     def least(self) -> float:
-        """The least weight, or 0."""
         array = self.weights if self.dense is None else self.dense
         return array.min().item() if array.size else 0.0
 

@@ -213,7 +213,6 @@ def _check_predecessors(before: np.ndarray, n: int, where: str) -> None:
 
 
 def _weights(graph: Network, tails: np.ndarray, heads: np.ndarray, where: str) -> np.ndarray:
-    """The weights of these edges, float64."""
     own = graph.canonical_arcs
     keys = own.tails.astype(np.int64) * graph.n + own.heads
     wanted = tails * graph.n + heads

@@ -16,7 +16,6 @@ LIBRARIES = ("pandas", "polars")
 
 
 def library_of(source: object) -> str | None:
-    """The library of a data frame; None for other objects."""
     name = type(source).__module__.split(".")[0]
     return name if name in LIBRARIES else None
 

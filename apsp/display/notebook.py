@@ -25,5 +25,4 @@ def lines(text: str) -> str:
 
 
 def _text(part: object) -> str:
-    """Escaped text, without control characters."""
     return escape(one_line(str(part)))

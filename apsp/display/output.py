@@ -47,7 +47,6 @@ def infinities(semiring: Semiring, dtype: np.dtype) -> dict[int, float]:
 
 
 def number(x: Scalar, semiring: Semiring) -> Scalar:
-    """An entry as a Python number."""
     value = x.item()
     return infinities(semiring, x.dtype).get(value, value)
 

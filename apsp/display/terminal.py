@@ -100,7 +100,6 @@ def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right:
 
 
 def aligned(lines: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Cells as aligned lines of text."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  ".join(

@@ -314,7 +314,6 @@ class DistributedMatrix:
         return found
 
     def rows(self, i: Sequence[int] | np.ndarray | slice) -> np.ndarray:
-        """Some rows as a NumPy array (len(i), n)."""
         index = np.arange(self.n)[i]
 
         def selection(rows: slice) -> np.ndarray:
@@ -446,7 +445,6 @@ class DistributedMatrix:
         return self
 
     def _survey(self) -> Survey:
-        """The survey of all entries."""
         if self.dtype.kind == "b":
             return Survey(0, 1, True)
 
@@ -484,7 +482,6 @@ def _read(ops: Backend, part: Array, rows: slice, columns: slice, out: np.ndarra
 
 
 def _broadcasts(shape: tuple[int, ...], target: tuple[int, int]) -> bool:
-    """Whether entries of this shape broadcast to the target."""
     return len(shape) <= 2 and all(size in (1, most) for size, most in zip(shape[::-1], target[::-1], strict=False))
 
 

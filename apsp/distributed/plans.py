@@ -92,7 +92,6 @@ def moved_bytes(layout: Layout, ops: Backend) -> int:
 def plan(
     n: int, semiring: Semiring, ops: Backend, world: World, *, block: int | None = None, extra: OnHost = NOTHING
 ) -> Plan:
-    """The plan of a closure of n vertices over ranks."""
     size = -(-(block or default_block(n, ops)) // ops.grain) * ops.grain
     layout = Layout(n, size, world.grid)
     pairs_a_second = rate(semiring, ops.dtype, device=ops.device, threads=ops.threads)

@@ -22,7 +22,6 @@ class Served:
         return self._matrix.window(rows, columns, everywhere=False)
 
     def close(self) -> None:
-        """End `serve` in the other processes."""
         self._matrix.world.allgather([None])
 
 

@@ -49,7 +49,6 @@ def plan(
     *,
     nonnegative: bool = True,
 ) -> Plan:
-    """The plan of a closure of n vertices over ranks."""
     ops = bind(semiring, dtype, device=ranks.device, nonnegative=nonnegative, **ranks.options)
     return plans.plan(n, semiring, ops, ranks, block=request.block, extra=extra)
 

@@ -219,7 +219,6 @@ class Engine(ABC):
         return (host(D) for _, D in self.rows(np.arange(self.shape[0])))
 
     def fill(self, out: np.ndarray) -> None:
-        """out ← all entries."""
         offset = 0
         for positions, D in self.rows(np.arange(self.shape[0]), 4 * BLOCK):
             out[offset : offset + len(positions)] = host(D)

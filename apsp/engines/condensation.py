@@ -43,7 +43,6 @@ class Condensation:
 
     @property
     def count(self) -> int:
-        """The number of components."""
         return len(self.sizes)
 
 

@@ -66,7 +66,6 @@ class Dense(Engine):
             return self.matrix[tuple(xp.asarray(i) for i in index)]
 
     def panels(self, *, columns: bool = False) -> Blocks:
-        """Views of the matrix."""
         D = self.matrix if columns else self.matrix.T
         for start in range(0, D.shape[1], BLOCK):
             part = D[:, start : start + BLOCK]

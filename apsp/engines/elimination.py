@@ -308,13 +308,11 @@ class Eliminated(Engine):
         return self._restored(self.elimination.block(i, j), i[:, None], j) if on_host else super().block(i, j)
 
     def path(self, u: int, v: int, edges: Edges) -> list[int] | None:
-        """By the distances to v near the path."""
         from semiring.sparse import paths  # with numba
 
         return paths.best_path(self.elimination, u, v, edges) if self._as_they_are else None
 
     def paths(self, sources: np.ndarray, targets: np.ndarray, edges: Edges) -> tuple[np.ndarray, np.ndarray] | None:
-        """By the distances near each path."""
         from semiring.sparse import paths  # with numba
 
         return paths.predecessor_paths(self.elimination, sources, targets, edges) if self._as_they_are else None
@@ -333,7 +331,6 @@ class Eliminated(Engine):
         return self.device == "cpu" and self.potential is None
 
     def panels(self, *, columns: bool = False) -> Blocks:
-        """Panels in elimination order."""
         found = self.elimination.panels(columns=columns)
         return ((lines, self._true(lines, panel, columns)) for lines, panel in found)
 
@@ -390,7 +387,6 @@ class Eliminated(Engine):
         return along, found.ends
 
     def table(self) -> Array:
-        """The table, on the device of the panels."""
         # The GPU elimination allocates by itself.
         return super().table() if self.device == "cpu" or self.potential is not None else self._all()
 
@@ -511,7 +507,6 @@ def _looks(question: Question) -> float:
 
 
 def estimate(question: Question) -> Estimate:
-    """Elimination and the requested rows or columns."""
     known = math.isinf(question.once(spent))
     found, n, size = question.once(analysis), question.n, question.dtype.itemsize
     arcs = len(found.tails)

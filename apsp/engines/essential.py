@@ -129,7 +129,6 @@ def better(A: np.ndarray, D: np.ndarray, s: Semiring) -> tuple[np.ndarray, np.nd
 
 
 def _beats(s: Semiring, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Mask of entries of x better than those of y."""
     beats: np.ndarray = x < y if s.add.selects == "least" else x > y
     return beats
 

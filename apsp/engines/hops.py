@@ -78,16 +78,13 @@ class Searched(Engine):
         return self._forward.batch(lines)
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        """Searches from all sources of a block."""
         for positions, D in self._forward.rows(wanted, limit=self._limit, block=block):
             yield positions, self._weighed(D)
 
     def column(self, j: int) -> np.ndarray:
-        """A backward search."""
         return host(self._weighed(self._backward.row(j, limit=self._limit)))
 
     def table(self) -> Array:
-        """All entries, on the device of the searches."""
         # GPU searches allocate by themselves.
         return super().table() if self.device == "cpu" else self._weighed(self._forward.to_dense(limit=self._limit))
 
@@ -115,7 +112,6 @@ def search(question: Question) -> str:
 
 
 def searched(question: Question) -> Searched:
-    """The engine of a question of equal weights."""
     wants = question.wants
     limit = None if wants.limit is None else as_limit(wants.limit)
     return Searched(question.arcs, question.n, question.semiring, wants.options.get("threads"), question.device, limit)
@@ -149,7 +145,6 @@ def _refuses(question: Question) -> str:
 
 
 def _estimate(question: Question) -> Estimate:
-    """Hops from every source, or backwards from every target."""
     engine, n, arcs, lines = question.once(searched), question.n, len(question.arcs[0]), question.lines
     size, deep, batch = question.dtype.itemsize, question.once(levels), engine.batch(lines)
     if question.device == "cuda":

@@ -46,9 +46,7 @@ class Labelled(Eliminated):
         return self.hubs.entry(i, j)
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """By labels, for any number of pairs."""
         return self.hubs.entries(i, j)
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """By labels, for any number of pairs."""
         return self.hubs.entries(i[:, None], j)

@@ -67,7 +67,6 @@ class Packed(Engine):
         return np.asarray(self.closed[component[i], component[j]])
 
     def _all(self) -> np.ndarray:
-        """All pairs, expanded from the components."""
         assert isinstance(self.closed, BitMatrix)
         return expanded(self.closed, self.condensation).to_bool()
 
@@ -79,7 +78,6 @@ def verbs(question: Question) -> Backend:
 
 
 def within(needed: int, wants: Wants, hint: str) -> None:
-    """Raise MemoryNeeded beyond the limit."""
     if wants.limits is not None and wants.limits.memory is not None and needed > wants.limits.memory:
         raise MemoryNeeded(
             f"{wants.where}: {shown(needed)} must fit into memory, got {shown(wants.limits.memory)}. {hint}"
@@ -172,7 +170,6 @@ def over_ranks(plan: Plan, wants: Wants) -> Plan:
 
 
 def _packed(graph: Graph) -> BitMatrix:
-    """A graph's edges as bits, on their device."""
     windows = graph.windows(lor_land)
     if windows is not None:
         return windows.packed()

@@ -56,14 +56,12 @@ class Pruned(Engine):
         return self.engine.rows(wanted, block)
 
     def column(self, j: int) -> np.ndarray:
-        """A column, with no path in unknown rows."""
         return self.engine.column(j)
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return self.engine.entries(i, j)
 
     def hub_labels(self) -> None:
-        """Hub labels of the pruned graph."""
         self.engine.hub_labels()
 
 
@@ -101,7 +99,6 @@ class Unbounded(Pruned):
         return np.where(self._through(i, j), self.best, self.engine.entries(i, j))
 
     def table(self) -> Array:
-        """All entries, on the device of the engine."""
         D = self.engine.table()
         for start in range(0, len(D), 64):
             self._marked(D[start : start + 64], np.arange(start, min(start + 64, len(D))))
@@ -225,7 +222,6 @@ def _arcs(question: Question) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _with_arcs(question: Question, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> Question:
-    """The question with other arcs."""
     graph = Graph(question.n, question.graph.labels, rows=tails, cols=heads, weights=weights)
     wants = replace(question.wants, dtype=question.dtype, device=question.device, like=None)
     return replace(question, source=graph, wants=wants)

@@ -111,7 +111,6 @@ class Searches(Engine):
         return self._forward.T.tocsr()
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """A search per row."""
         most = min(self._together(), block or BLOCK)
         for start in range(0, len(wanted), most):
             part = wanted[start : start + most]
@@ -132,7 +131,6 @@ class Searches(Engine):
         return max(1, min(int(STRETCH / one), PANEL // max(8 * self.shape[0], 1)))
 
     def column(self, j: int) -> np.ndarray:
-        """A backward search."""
         return self._search(self._backward, np.array([j]), backwards=True)[0]
 
     def _search(self, A: Array, sources: np.ndarray, *, backwards: bool = False) -> np.ndarray:
@@ -147,7 +145,6 @@ class Searches(Engine):
         return narrowed(D, reached, self.semiring, self.dtype, self._labels, sources, backwards=backwards)
 
     def _lengths(self, A: Array, sources: np.ndarray, backwards: bool) -> np.ndarray:
-        """SciPy's distances, float64."""
         from scipy.sparse import csgraph
 
         if self.method == "breadth-first":
@@ -215,7 +212,6 @@ def _matrix(
 
 
 def _unit(weights: np.ndarray) -> float:
-    """The common weight of all arcs."""
     return float(weights[0]) if len(weights) else 1.0
 
 

@@ -94,7 +94,6 @@ class Relaxed(Engine):
 
     @cached_property
     def searches(self) -> Searches:
-        """The compiled searches."""
         if hasattr(self._given, "indptr"):
             return sparse.Searches(self._given, self.semiring, threads=self.threads, device=self.device)
         tails, heads, weights = self.arcs
@@ -109,13 +108,11 @@ class Relaxed(Engine):
         )
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        """Searches from all sources of a block."""
         block = block or (BLOCK if self.device == "cpu" else None)
         for positions, D in self.searches.rows(wanted, block=block, limit=self.furthest):
             yield positions, self._fitted(D, positions)
 
     def column(self, j: int) -> np.ndarray:
-        """A backward search."""
         return self._turned.row(j)
 
     def panels(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
@@ -167,7 +164,6 @@ class Relaxed(Engine):
         return out
 
     def _fitted(self, D: Array, sources: np.ndarray) -> Array:
-        """Entries in the dtype of the distances."""
         if self.searched == self.dtype:
             return D
         reached = D != dtypes.zero(self.semiring, self.searched)
@@ -264,7 +260,6 @@ def _looks(question: Question) -> float:
 
 
 def estimate(question: Question) -> Estimate:
-    """A batch per 32 lines."""
     n, arcs, lines = question.n, question.arc_count, question.lines
     dtype = question.once(wide)
     assert dtype is not None

@@ -100,7 +100,6 @@ class SharedOut(Spread, Eliminated):
 
 
 def on_one(question: Question) -> Question:
-    """The question for one rank."""
     from ..distributed.solving import world_of
 
     ranks = world_of(question.wants.gpus, question.wants.options)

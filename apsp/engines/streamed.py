@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 
 def _large(question: Question) -> Large:
-    """The closure within its limits."""
     wants, source = question.wants, question.source
     if isinstance(source, (int, np.integer)):
         s = question.semiring

@@ -51,7 +51,6 @@ UNITED = "acyclic"
 
 
 def _components(question: Question) -> Condensation:
-    """The strongly connected components, cached."""
     (graph, _), arcs = question.once(of_truth), question.once(arcs_of)
     require(question.once(listed) + arcs * (COMPONENTS + BETWEEN), where=question.wants.where, hint=HINT)
     tails, heads, _ = graph.edges(lor_land)
@@ -150,7 +149,6 @@ def _open(question: Question, plan: Plan) -> Packed:
 
 
 def closed(c: Condensation, ops: Backend, wants: Wants) -> BitMatrix:
-    """The closure of components, on the host."""
     if _unites(c):
         return close_acyclic(c.count, c.tails, c.heads)
     tails, heads = (to_device(x, ops.device) for x in (c.tails, c.heads))

@@ -307,7 +307,6 @@ def _seen(source: Source, reading: Reading) -> Format:
 
 
 def _lists_names(source: Source, chosen: Format) -> bool:
-    """Whether a `.csv` or `.snap` file lists names separated by blanks, `A B 4`."""
     if chosen.name not in ("csv", "snap"):
         return False
     head = plain_lines(source.head())

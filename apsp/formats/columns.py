@@ -77,7 +77,6 @@ def values(source: Source, body: bytes) -> np.ndarray:
 
 
 def data_lines(body: bytes) -> list[tuple[int, str]]:
-    """Non-blank lines, with numbers from 1."""
     return [(line, text) for line, text in enumerate(body.decode("latin-1").split("\n"), 1) if text.strip()]
 
 
@@ -147,7 +146,6 @@ def _check_numbers(source: Source, body: bytes, found: np.ndarray, what: str) ->
 
 
 def _located(source: Source, body: bytes, shape: str, widths: Sequence[int]) -> FormatError:
-    """The error of the first line that is not `u v [weight]`."""
     width = 0
     for line, text in enumerate(body.split(b"\n"), 1):
         tokens = text.split()

@@ -78,7 +78,6 @@ def _plain(text: bytes) -> Graph | None:
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    """Vertices are numbered from 1."""
     arcs = listed(graph)
     head = [f"c {remark(graph.name)}"] if graph.name else []
     write_lines(file, [*head, f"p sp {graph.n} {len(arcs[0])}", *edge_lines(arcs, range(1, graph.n + 1), before="a ")])

@@ -59,7 +59,6 @@ def _without_comments(source: Source) -> str:
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    """`A B weight`, or `A B` if unweighted."""
     arcs, names = named_edges(graph, "edgelist", forbidden="\0\ufeff#")
     lines = list(edge_lines(arcs, names))
     if lines and names_ends(lines[0].split()[:2]):

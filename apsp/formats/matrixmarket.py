@@ -31,7 +31,6 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source) -> Graph:
-    """Read by the banner's words."""
     layout, field, symmetry = _banner(source)
     header, line, body = first_line(_COMMENT.sub(b"", source.lines))
     n, columns, *entries = counts(

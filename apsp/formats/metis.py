@@ -72,7 +72,6 @@ def read(source: Source) -> Graph:
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    """Vertices are numbered from 1; `fmt` is 001 for weighted edges."""
     assert graph.rows is not None
     assert graph.cols is not None
     tails, heads = np.concatenate((graph.rows, graph.cols)), np.concatenate((graph.cols, graph.rows))
@@ -90,7 +89,6 @@ def write(graph: Graph, file: IO[bytes]) -> None:
 
 
 def _lines(tokens: list[str], counts: np.ndarray) -> Iterator[str]:
-    """Lines of counts[k] tokens each."""
     return (" ".join(tokens[a:b]) for a, b in pairwise([0, *np.cumsum(counts).tolist()]))
 
 

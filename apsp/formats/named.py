@@ -26,7 +26,6 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source) -> Graph:
-    """Edges up to `--END--`, with vertices sorted by name."""
     text = source.text
     end = END.search(text)
     if end is None:

@@ -93,7 +93,6 @@ def refused(source: Source, what: str, error: Exception) -> Exception:
 
 
 def matrix(source: Source, A: np.ndarray | OnDisk) -> Graph:
-    """The graph of a matrix: square, numeric, no NaN."""
     try:
         graph = Graph.from_matrix(A)
     except (ValueError, TypeError) as error:
@@ -108,12 +107,10 @@ def matrix(source: Source, A: np.ndarray | OnDisk) -> Graph:
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    """Write the matrix; for an edge list its min-plus matrix."""
     np.lib.format.write_array(file, np.ascontiguousarray(dense(graph)), allow_pickle=False)
 
 
 def dense(graph: Graph) -> Any:
-    """The matrix on the host."""
     A = graph.matrix("min_plus") if graph.dense is None or graph.unit or graph.nulls else graph.dense
     if isinstance(A, OnDisk):
         A = A.to_array()

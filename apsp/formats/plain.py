@@ -40,7 +40,6 @@ def read(source: Source, *, base: int = 0) -> Graph:
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    """Vertices are numbered from 0."""
     arcs = listed(graph)
     write_lines(file, [f"{graph.n} {len(arcs[0])}", *edge_lines(arcs, range(graph.n))])
 

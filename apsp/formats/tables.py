@@ -223,7 +223,6 @@ class Cells:
 
     @cached_property
     def _columns(self) -> list[Sequence[str]]:
-        """All columns, cut at once: a list per row would dominate the time."""
         cells = self.text.removesuffix("\n").replace("\n", self.separator).split(self.separator)
         if self.strip:
             cells = list(map(str.strip, cells))
@@ -231,12 +230,10 @@ class Cells:
         return [cells[index::width] for index in range(width)]
 
     def column(self, index: int, first: int) -> Sequence[str]:
-        """The fields of a column from row `first` on."""
         return self._columns[index][first:]
 
     @cached_property
     def begins(self) -> np.ndarray:
-        """Starts of fields, shape (rows, width)."""
         return np.concatenate(([0], self.stops.ravel()[:-1] + 1)).reshape(self.stops.shape)
 
     def integers(self, indices: Sequence[int], first: int) -> np.ndarray | None:
@@ -318,7 +315,6 @@ class Fields:
         return [self.text[a:b] for a, b in zip(self.begins[0].tolist(), self.stops[0].tolist(), strict=True)]
 
     def integers(self, indices: Sequence[int], first: int) -> np.ndarray | None:
-        """Non-negative integer columns from row `first` on, or None, see `_integers`."""
         return _integers(self.data, self.begins, self.stops, indices, first)
 
 

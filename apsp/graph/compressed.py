@@ -69,7 +69,6 @@ class Compressed(Graph):
 
     @property
     def edge_count(self) -> int:
-        """The number of edges, duplicates included."""
         return len(self.weights)
 
     def having(
@@ -89,7 +88,6 @@ class Compressed(Graph):
         return listed.having(directed=directed, weighted=weighted, nulls=nulls, name=name, places=places)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as an edge list."""
         return Graph, tuple(getattr(self, field.name) for field in fields(Graph))
 
     def __repr__(self) -> str:

@@ -84,12 +84,10 @@ class OnDisk:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all entries."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     @property
     def together(self) -> int:
-        """The number of rows that cost as much to read as one."""
         return together(self.matrix)
 
     def __getitem__(self, key: Any) -> np.ndarray:
@@ -126,7 +124,6 @@ class Windows:
         return without_nulls(self._over(found, key), found, self.nulls, s, where=self.where)
 
     def _over(self, found: np.ndarray, key: Any) -> np.ndarray:
-        """Entries of a window, in the semiring."""
         s = self.semiring
         if self.dtype.kind == "b" != found.dtype.kind and self.nulls is not None and self.of.semiring is None:
             return np.asarray(present(found))
@@ -164,7 +161,6 @@ def refuse_overwriting(matrix: Array, output: str | os.PathLike[str] | None, *, 
 
 
 def _read_all(matrix: OnDisk | Windows, stored: OnDisk) -> np.ndarray:
-    """All windows in a new array, some rows at a time."""
     (m, n), dtype = matrix.shape, matrix.dtype
     hint = "Say memory= (--memory) and output='tiles/' (--output): the closure of all pairs then streams."
     require(m * n * dtype.itemsize, where=f"read {stored.path}", hint=hint)
@@ -186,7 +182,6 @@ def together(matrix: Array) -> int:
 
 
 def _opened(path: str | os.PathLike[str]) -> Any:
-    """A store, or a mapped file."""
     return TileStore(path) if is_store(path) else map_array(path, "the matrix of a graph")
 
 

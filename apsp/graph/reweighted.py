@@ -22,7 +22,6 @@ class Reweighted(Graph):
 
     @staticmethod
     def of(graph: Graph, edges: np.ndarray, weights: np.ndarray) -> Reweighted:
-        """The graph with these weights of some edges."""
         base, changes = graph, {}
         if isinstance(graph, Reweighted) and _lazy(graph):
             base, changes = graph.base, graph.changes
@@ -40,7 +39,6 @@ class Reweighted(Graph):
         return weights
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as an edge list."""
         return Graph, tuple(getattr(self, field.name) for field in fields(Graph))
 
     def __repr__(self) -> str:
@@ -65,6 +63,5 @@ def weights_of(graph: Graph, edges: np.ndarray) -> np.ndarray:
 
 
 def weighted(graph: Graph) -> np.dtype | None:
-    """The dtype of the weights, or None."""
     weights = graph.base.weights if isinstance(graph, Reweighted) and _lazy(graph) else graph.weights
     return None if weights is None else weights.dtype

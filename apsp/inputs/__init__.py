@@ -58,7 +58,6 @@ def kinds() -> dict[str, Kind]:
 
 @cache
 def _of_arrays() -> tuple[Kind, ...]:
-    """Kinds that a NumPy array may be."""
     return tuple(kind for kind in kinds().values() if kind.arrays)
 
 

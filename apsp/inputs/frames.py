@@ -88,7 +88,6 @@ class _Table:
 
     @property
     def names_ends(self) -> bool:
-        """Whether columns are named for the ends of edges."""
         return names_ends(self.names)
 
     def matrix(self) -> Graph | None:
@@ -124,8 +123,6 @@ class _Table:
         return len(columns) in (2, 3) and not confirmed and all(c.dtype.is_integer() for c in columns[:2])
 
     def edges(self, reading: Reading) -> Graph:
-        """Edges by rows, with the column rule of files."""
-
         def refuse(problem: str) -> FormatError:
             return FormatError(self.kind, None, problem)
 
@@ -171,7 +168,6 @@ class _Table:
 
 
 def _together(columns: Sequence[Any], kind: str) -> np.ndarray:
-    """The columns side by side, in a common dtype."""
     if any(column.null_count() for column in columns):
         raise ShapeError(f"as_graph: a {kind} that is a matrix must have all its entries. A missing edge is inf.")
     arrays = [_numbers(column) for column in columns]
@@ -194,7 +190,6 @@ def _numbers(column: Any) -> np.ndarray:
 
 
 def _durations(column: Any) -> np.ndarray | None:
-    """A column of hh:mm:ss in seconds, or None."""
     texts = column.to_list()
     return seconds(texts) if all(isinstance(text, str) for text in texts) else None
 

@@ -45,13 +45,11 @@ def _weights(source: Any, reading: Reading) -> Any:
 
 
 def _fields(source: Any) -> list[str]:
-    """The edge fields of the Data."""
     names = source.edge_attrs() if callable(getattr(source, "edge_attrs", None)) else ("edge_weight", "edge_attr")
     return [name for name in names if name != "edge_index" and hasattr(getattr(source, name, None), "shape")]
 
 
 def _is_weights(array: Array, count: int) -> bool:
-    """Whether this is one number per edge."""
     shape, kind = tuple(array.shape), str(array.dtype).rpartition(".")[2]
     return shape in ((count,), (count, 1)) and kind.startswith(("float", "int", "uint", "bfloat"))
 

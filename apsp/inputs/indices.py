@@ -67,7 +67,6 @@ def _one_column(shape: tuple[int, ...]) -> bool:
 
 
 def _shape(array: Array) -> tuple[int, ...]:
-    """The shape of an array, or of a list of numbers."""
     if isinstance(array, (list, tuple)):
         return (len(array),) if all(isinstance(x, (int, float, np.number)) for x in array) else ()
     return tuple(getattr(array, "shape", ()))

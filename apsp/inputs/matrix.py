@@ -17,7 +17,6 @@ from .base import Kind
 
 
 def recognises(source: Any, reading: Reading) -> bool:
-    """An array, or a list."""
     if isinstance(source, (np.ndarray, list, tuple, memoryview)):
         return True
     signs = ("__array__", "__dlpack__", "__cuda_array_interface__")

@@ -18,7 +18,6 @@ from .base import Kind
 
 
 def recognises(source: Any, reading: Reading) -> bool:
-    """A mapping from pairs to single values, or a Series with two index levels."""
     if isinstance(source, Mapping):
         pairs = all(isinstance(key, tuple) and len(key) == 2 for key in source)
         return (

@@ -75,7 +75,6 @@ class Large:
 
     @cached_property
     def ops(self) -> Backend:
-        """The verbs, in the variant that the entries permit."""
         seen, _ = self.source.surveyed
         s, dtype = self.source.semiring, self.source.dtype
         nonnegative = fast(seen, s, dtype, self.source.n)
@@ -83,7 +82,6 @@ class Large:
 
     @cached_property
     def memory(self) -> int:
-        """Bytes available where the verbs work."""
         if self.limits.memory is not None:
             return self.limits.memory
         free = available(self.device)
@@ -118,7 +116,6 @@ class Large:
 
     @cached_property
     def _in_core_plan(self) -> Plan:
-        """The plan of the closure in core."""
         name = "distributed" if self.limits.checkpoint is not None else self.schedule
         return make_plan(self.source.n, self.source.semiring, self.ops, schedule=name, block=self.block)
 
@@ -142,7 +139,6 @@ class Large:
 
     @property
     def in_core(self) -> bool:
-        """Whether the matrix fits where the verbs work."""
         return self.plan.schedule != "streamed"
 
     @cached_property

@@ -120,7 +120,6 @@ class _Rounds:
         return self._due[index]
 
     def after(self, index: int, pivot: slice) -> None:
-        """Called when a round has been queued."""
         if self._callback is not None:
             self._callback(pivot.stop * self._n**2, self._n**3)
         if self._writer is not None and (self.due(index) or pivot.stop == self._n):

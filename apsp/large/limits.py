@@ -118,7 +118,6 @@ class Limits:
 
     @property
     def made_in(self) -> str | os.PathLike[str] | None:
-        """The directory in which the result is made."""
         return self.output if self.target is None else self.target
 
     @property

@@ -19,7 +19,6 @@ from .streaming import Cut
 
 
 def close(source: Source, ops: Backend, limits: Limits, *, cut: Cut, callback: Callback | None) -> TileStore:
-    """A* in the store that the limits name; raises as `Large.close`."""
     n, place = source.n, limits.works_in
     assert place is not None
     if limits.in_checkpoint:

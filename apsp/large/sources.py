@@ -67,7 +67,6 @@ class Source:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the full matrix."""
         return self.n * self.n * self.dtype.itemsize
 
     def refuse_overwriting(self, output: Any, *, where: str) -> None:
@@ -75,7 +74,6 @@ class Source:
         refuse_overwriting(self.origin, output, where=where)
 
     def window(self, rows: slice, columns: slice) -> np.ndarray:
-        """A window, in the computing dtype."""
         assert self.fill is not None
         found = filled(self.fill, rows, columns)
         made = np.asarray(conform(found, self.semiring, self.dtype, where="closure", first=rows.start))
@@ -93,7 +91,6 @@ class Source:
             yield rows, self.window(rows, slice(0, self.n))
 
     def to_array(self) -> np.ndarray:
-        """The full matrix, as a new array."""
         out = np.empty((self.n, self.n), self.dtype)
         for rows, part in self.strips():
             out[rows] = part

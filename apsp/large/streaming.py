@@ -71,7 +71,6 @@ def fit(n: int, ops: Backend, memory: int, *, tile: int | None = None) -> Cut | 
 
 
 def least(n: int, ops: Backend) -> int:
-    """The minimum memory in bytes."""
     return _cut_of(n, ops, _unit(n, ops), 1).bytes
 
 
@@ -159,11 +158,9 @@ class Task:
         return any(window.buffer in buffers or window.meets(before.result) for window in self.missing)
 
     def prefetch(self, io: WindowIO) -> None:
-        """Begin reading missing windows."""
         self.tickets = [io.prefetch(w.X, w.rows, w.columns, w.buffer) for w in self.missing]
 
     def run(self, io: WindowIO) -> None:
-        """Wait for missing windows, compute, and begin the write-back."""
         for ticket in (*self.tickets, io.pending(self.result.buffer)):
             io.wait(ticket)
         self.verb(self.result.X, *(window.X for window in self.operands))
@@ -228,7 +225,6 @@ class Ring:
         return window, [] if present else [window]
 
     def forget(self) -> None:
-        """Invalidate the buffers after the matrix has changed."""
         self._contents.clear()
 
 
@@ -273,7 +269,6 @@ class FastMemory:
 
 
 def _parts(spans: list[slice], size: int) -> list[slice]:
-    """Ranges cut into parts of at most `size`."""
     return [slice(start, min(start + size, p.stop)) for p in spans for start in range(p.start, p.stop, size)]
 
 

@@ -140,7 +140,6 @@ def _above_zero(G: Converted, weight: Weight) -> Arcs | None:
 
 
 def _drawn(G: Converted, k: int, seed: Any) -> np.ndarray:
-    """The nodes that NetworkX draws."""
     return _positions(G, seed.sample(G.nodes, k))
 
 
@@ -150,7 +149,6 @@ def _positions(G: Converted, nodes: Iterable[Label]) -> np.ndarray:
 
 
 def _among(G: Converted, nodes: Iterable[Label]) -> np.ndarray:
-    """1 for these nodes, 0 for others, shape (1, n)."""
     wanted = set(nodes)
     return np.array([[float(node in wanted) for node in G.nodes]])
 

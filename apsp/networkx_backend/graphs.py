@@ -93,7 +93,6 @@ class Arcs:
         return Arcs(self.n, self.heads, self.tails, self.weights, self.integral)
 
     def network(self, dtype: np.dtype = FLOAT) -> Network:
-        """The graph for the engines of csgraph."""
         weights = self.weights.astype(dtype, copy=False)
         return Network(self.n, dtype, tails=self.tails, heads=self.heads, weights=weights)
 
@@ -104,7 +103,6 @@ class Arcs:
         return np.dtype(np.float32) if short else FLOAT
 
     def distances(self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT) -> np.ndarray:
-        """All rows of distances, or some."""
         return distances(self.network(self.dtype), sources, Options()).astype(dtype, copy=False)
 
     def blocks(

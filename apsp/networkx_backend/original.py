@@ -11,6 +11,5 @@ from .graphs import Converted
 
 
 def original(name: str, graph: Converted, *args: Any, **kwargs: Any) -> Any:
-    """Call NetworkX's own function."""
     function = _registered_algorithms.get(name) or getattr(nx, name)  # not registered: barycenter, an alias since 3.7
     return function.orig_func(graph.graph, *args, **kwargs)

@@ -159,7 +159,6 @@ def _with_predecessors(name: str, G: Converted, weight: Weight) -> tuple[dict[La
 
 
 def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> AllLengths:
-    """{node: defaultdict of distances}, inf for no path."""
     order, names, infinite = _filling_order(G, arcs), _names(G), partial(float, "inf")
     D = np.take_along_axis(D, order, axis=1)
     unreachable = np.isinf(D)

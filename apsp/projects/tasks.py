@@ -223,7 +223,6 @@ def _of_numpy(task: Label, time: np.timedelta64) -> int:
 
 
 def _to_numpy(ns: int, unit: np.dtype) -> np.timedelta64:
-    """A duration in the common unit, of which it is a multiple."""
     name: Any
     name, count = np.datetime_data(unit)
     return np.timedelta64(ns // (_NANOSECONDS[name] * count) * count, name)

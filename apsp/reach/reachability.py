@@ -594,7 +594,6 @@ class Reachability:
 
     @property
     def _bits(self) -> BitMatrix:
-        """The closure in memory; raises MemoryNeeded."""
         return self.closed if isinstance(self.closed, BitMatrix) else self.closed.to_bit_matrix()
 
     @cached_property
@@ -648,7 +647,6 @@ def save_into(place: Path, answer: Reachability) -> None:
 
 
 def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """All fields but the bits."""
     c = answer.condensation
     return {
         "component": c.component,

@@ -222,7 +222,6 @@ class RegularPaths:
 
     @cached_property
     def _product(self) -> Any:
-        """The product graph as a SciPy CSR matrix."""
         from scipy.sparse import coo_array
 
         tails, heads = product_arcs(self._automaton, self._arcs, len(self.labels))

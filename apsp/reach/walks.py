@@ -64,7 +64,6 @@ def _of_matrix(graph: Graph) -> Walks:
 
 
 def _back(before: np.ndarray, u: int, x: int) -> list[int]:
-    """The vertices from u to x in a search tree."""
     walk = [x]
     while walk[-1] != u:
         walk.append(int(before[walk[-1]]))

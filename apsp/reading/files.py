@@ -61,7 +61,6 @@ class Source:
         self.gzipped = self.path.suffix.lower() == ".gz" or magic == _GZIP_MAGIC
 
     def _open(self, file: IO[Any]) -> None:
-        """Read the rest of a file opened by the caller."""
         name = getattr(file, "name", None)
         self.path = Path(name if isinstance(name, str) and name else "open file")
         self.name = self.path.name.removesuffix(".gz").split(".")[0]
@@ -86,7 +85,6 @@ class Source:
             return file.read(size)
 
     def open(self) -> IO[bytes]:
-        """The file, unpacked, from its beginning."""
         return io.BytesIO(self.data) if self.gzipped else self._raw()
 
     @cached_property
@@ -115,7 +113,6 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        """All text, which must be UTF-8."""
         try:
             return self.lines.decode()
         except UnicodeDecodeError as error:

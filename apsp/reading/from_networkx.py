@@ -73,7 +73,6 @@ def require_numbers(values: Sequence[Any] | None, name: Any, ends: Sequence[Sequ
 
 
 def missing(weight: Weight, attributes: list[str]) -> DTypeError:
-    """The error for an unknown attribute."""
     have = f"attributes {', '.join(map(came, attributes[:20]))}" if attributes else "no attributes"
     return DTypeError(
         f"as_graph: some edge must have the attribute {came(weight)} that weight names, got edges with {have}. "

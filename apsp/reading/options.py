@@ -225,7 +225,6 @@ def choose_attribute(kinds: Mapping[Any, Set[type]], refuse: Callable[[str], Exc
 
 
 def kinds_of(edges: Iterable[Mapping[Any, Any]]) -> dict[Any, set[type]]:
-    """The types of values by edge attribute."""
     kinds: dict[Any, set[type]] = {}
     for edge in edges:
         for name, value in edge.items():
@@ -306,7 +305,6 @@ def _find(names: Sequence[Any], wanted: str | int, listed: str, refuse: Callable
 
 
 def _listed(names: Sequence[Any], header: bool) -> str:
-    """The columns for an error message, at most 20 of them."""
     if not header:
         return f"{len(names)} column{'' if len(names) == 1 else 's'}"
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""

@@ -159,7 +159,6 @@ def read_trips(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, 
 
 
 def _position(source: Source, line: int, name: str, labels: Labels) -> int:
-    """The position of a label by text; FormatError with the line."""
     try:
         return labels.position_of_text(name)
     except VertexError as error:

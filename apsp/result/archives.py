@@ -59,7 +59,6 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
 
 
 def _labels_of(r: Result) -> dict[str, np.ndarray]:
-    """The hub labels of an all-pairs result, as arrays by name; ValueError without."""
     r.hub_labels()
     engine = r.engine
     if not isinstance(engine, Eliminated) or engine.hubs is None or engine.potential is not None:

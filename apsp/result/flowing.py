@@ -377,13 +377,11 @@ class Flowing(Routed):
             return Sums.between(into, out, sums.arrivals * unit, sums.along if sums.carried else None)
 
     def _where(self, device: str) -> AbstractContextManager[Any]:
-        """Context manager: the GPU of the table is current."""
         engine = self.engine.all_pairs
         return on_device(engine.table() if device == "cuda" and engine.in_memory else None)
 
     @property
     def _device(self) -> str:
-        """Device of the sums."""
         gpu = self.plan.device == "cuda" and self.engine.limit is None and cuda_available()
         return "cuda" if gpu else "cpu"
 

@@ -247,7 +247,6 @@ class Routed(Distances):
         return read_only(square if self._all_pairs else self._part(square))
 
     def _part(self, square: Array) -> np.ndarray:
-        """This result's rows and columns of a full table, −9999 where it has no path."""
         i, j = (self.graph.labels.positions(names) for names in (self.sources, self.targets))
         table: np.ndarray = host(square)[i[:, None], j]
         for rows, D in self.engine.rows(np.arange(len(i))):
@@ -255,7 +254,6 @@ class Routed(Distances):
         return table
 
     def _pairs(self, pairs: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Positions among sources and targets."""
         k, m = self.engine.shape
         if pairs is None:
             return np.repeat(np.arange(k), m), np.tile(np.arange(m), k)

@@ -247,7 +247,6 @@ class Shown(Distances):
         ]
 
     def _left_out(self, k: int, m: int) -> str:
-        """A note on omitted rows and columns."""
         if (k, m) == self.engine.shape:
             return ""
         if self.engine.shape == (self.graph.n,) * 2:

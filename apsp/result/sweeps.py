@@ -60,7 +60,6 @@ def _reached(panel: Array, s: Semiring) -> Array:
 
 
 def _total(panel: Array, s: Semiring) -> Array:
-    """The sum of finite distances."""
     zero = dtypes.zero(s, panel.dtype)
     with np.errstate(over="ignore"):  # inf then
         return _added(panel, lambda rows: np.where(rows == zero, 0, rows).astype(np.float64).sum(axis=0))

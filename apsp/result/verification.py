@@ -120,7 +120,6 @@ def _wrong(trees: Trees, claim: str, compared: _Comparison) -> Verification:
 
 
 def _drawn(n: int, rows: int | str | None, seed: int) -> np.ndarray:
-    """The rows to check, ascending."""
     if rows != "all" and rows is not None and (isinstance(rows, str) or not hasattr(rows, "__index__") or rows < 0):
         raise ValueError(f"verify: rows must be an integer, or 'all', got {came(rows)}.")
     count = n if rows == "all" else min(n, ROWS if rows is None else int(rows))

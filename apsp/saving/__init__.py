@@ -38,7 +38,6 @@ __all__ = [
 
 @cache
 def stores() -> tuple[Store, ...]:
-    """All stores, files first."""
     return tuple(sorted(records(__name__, "STORE").values(), key=lambda store: (store.folder, store.suffixes)))
 
 
@@ -49,7 +48,6 @@ def suffixes(*, folders: bool = True) -> tuple[str, ...]:
 
 
 def recognised(path: StrPath) -> Store | None:
-    """The store at this path by content, or None."""
     return next((store for store in stores() if store.recognises is not None and store.recognises(path)), None)
 
 

@@ -17,7 +17,6 @@ from .base import Arrays, Store, StrPath, Table
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write a table without labels."""
     require_disk_space(table.nbytes, path)
     with writing(path) as file:
         write(file, table)

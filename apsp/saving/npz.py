@@ -15,7 +15,6 @@ from .encoding import encode
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write a table and the other arrays of a result, or its labels."""
     npy.require_disk_space(table.nbytes, path)
     named = more or encode(table.rows, path)
     with writing(path) as file, zipfile.ZipFile(file, "w", allowZip64=True) as archive:

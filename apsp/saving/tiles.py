@@ -46,7 +46,6 @@ def building(path: StrPath) -> AbstractContextManager[Path]:
 
 
 def as_store(D: np.ndarray, output: StrPath, semiring: Semiring) -> TileStore:
-    """Write an in-memory result as a store of tiles."""
     store = new_store(output, (len(D), len(D)), D.dtype, semiring, block=TILE)
     store.put(D, round=len(D))
     store.sync()
@@ -78,7 +77,6 @@ def new_store(
 
 
 def forget_result(path: StrPath) -> None:
-    """Remove the archive of a store whose matrix will change."""
     (Path(path) / ARCHIVE).unlink(missing_ok=True)
 
 
@@ -104,7 +102,6 @@ def load_archive(store: TileStore, names: Sequence[str] | None = None) -> dict[s
 
 
 def load(path: StrPath) -> tuple[TileStore, dict[str, np.ndarray]]:
-    """A store and the arrays of its archive; FormatError unless both exist."""
     store = TileStore(path)
     store.require_closed()
     if not (store.path / ARCHIVE).is_file():
@@ -135,7 +132,6 @@ def read(path: StrPath) -> Graph:
 
 
 def _labels(store: TileStore) -> Labels | None:
-    """The labels of all vertices, from the result in the store."""
     if not (store.path / ARCHIVE).is_file():
         return None
     found = load_archive(store, ("labels", "labels_json", "sources", "targets"))

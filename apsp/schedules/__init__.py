@@ -18,7 +18,6 @@ __all__ = ["Schedule", "get", "names"]
 
 @cache
 def names() -> tuple[str, ...]:
-    """The names of all schedules, alphabetical."""
     return tuple(records(__name__, "SCHEDULE"))
 
 

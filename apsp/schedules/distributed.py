@@ -165,7 +165,6 @@ class Panels:
 
 
 def verb_bytes(n: int, ops: Backend, *, block: int) -> int:
-    """The largest workspace of a verb, for one process."""
     b = min(n, block)
     return max(
         ops.verb_workspace("gemm", n, n, b),

@@ -23,7 +23,6 @@ def closure(A: Array, ops: Backend, *, block: int) -> None:
 
 
 def _rounds(n: int) -> int:
-    """The least r with 2^r ≥ n."""
     return max(n - 1, 0).bit_length()
 
 
