@@ -416,8 +416,7 @@ class Measured:
 
         See Also
         --------
-        reduce : "closeness" as an array; "harmonic", by reciprocals.
-        networkx.closeness_centrality : The same measure.
+        reduce, networkx.closeness_centrality : "closeness" and "harmonic" as arrays; the same measure.
 
         Notes
         -----

@@ -42,30 +42,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Wants(Request):
-    """What is asked of a graph or matrix; names without comment are as in `closure` and `shortest_paths`.
+    """The question about a graph or matrix; names not explained here are as in `closure` and `shortest_paths`.
 
-    Attributes
-    ----------
-    where : str
-        The user's function, for errors.
-    sources, targets : int64 arrays or None
-        Positions; None for all.
-    nulls : tuple of number, or None
-        Matrix entries that are no edges, as in `Graph`; None if undeclared.
-    like : Engine or None
-        The engine of previous weights.
-    limits : Limits or None
-        Memory and disk.
-    table : bool
-        All distances at once, in kind.
-    remembers : bool
-        Cache structures across questions, as for SciPy's functions, which return no reusable result.
-    packed : bool
-        Reachability in bits, of components where that pays; then any engine takes `gpus` and `limits`.
-    hub_labels : bool
-        Make hub labels at once, by elimination.
-    dry : bool
-        Only the plan; entries stay where they are.
+    `where` is the user's function, for errors; `sources`, `targets` are int64 positions, None for all; `nulls` are
+    matrix entries that are no edges, as in `Graph`, None if undeclared; `like` is the engine of previous weights.
+    `table`: all distances at once, in kind. `remembers`: cache structures across questions, as for SciPy's functions,
+    which return no reusable result. `packed`: reachability in bits, of components where that pays; then any engine
+    takes `gpus` and `limits`. `hub_labels`: made at once, by elimination. `dry`: only the plan; entries stay in place.
     """
 
     where: str = "shortest_paths"

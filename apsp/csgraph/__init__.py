@@ -118,15 +118,12 @@ def shortest_path(
     DomainError
         For masked or sparse entries on which SciPy's functions disagree or fail: -inf; unmasked NaN; infinities with
         unweighted=True; stored False; unmasked zeros where SciPy uses Floyd–Warshall, which drops them.
-    ValueError
-        If the method is unknown, or an index out of range.
-    MemoryNeeded
-        If it does not fit, before any work.
+    ValueError, MemoryNeeded
+        If the method is unknown, or an index out of range; if it does not fit, before any work.
 
     See Also
     --------
-    scipy.sparse.csgraph.shortest_path : SciPy's own.
-    apsp.shortest_paths : Labels, single distances, paths.
+    scipy.sparse.csgraph.shortest_path, apsp.shortest_paths : SciPy's own; labels, single distances, paths.
     reconstruct_path : A tree from the predecessors.
 
     Notes
@@ -246,8 +243,7 @@ def dijkstra(
 
     See Also
     --------
-    shortest_path : Without a limit.
-    apsp.shortest_paths : `Result.nearest`, by label and over other semirings.
+    shortest_path, apsp.shortest_paths : Without a limit; `Result.nearest`, by label and over other semirings.
 
     Notes
     -----

@@ -126,8 +126,7 @@ def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> np.ndarray:
 
     See Also
     --------
-    csgraph_from_dense : The inverse.
-    apsp.Graph.matrix : Over a semiring.
+    csgraph_from_dense, apsp.Graph.matrix : The inverse; over a semiring.
 
     Notes
     -----

@@ -39,26 +39,12 @@ Changed = tuple["Engine", np.ndarray, np.ndarray]
 class Engine(ABC):
     """A table of distances, shape (rows, columns), whose parts are computed or read on demand.
 
-    Positions count from 0; entries are exact, in `dtype`, and the semiring's zero for no path.
-
-    Attributes
-    ----------
-    all_pairs : Engine
-        The table of all pairs that this is a part of, or itself.
-    in_memory, stored : bool
-        Whether `table` is free; whether all entries are stored, in memory or on disk.
-    limit : float or None
-        Worse distances are no path.
-    repeats, renews : bool
-        Whether each request of a row searches again; whether it can answer for other weights of the same edges.
-    seconds : float or None
-        Time of the closure; None where planning is part of the work.
-    workspace : int
-        Bytes besides the table while it is computed.
-    pairs_on_device : object or None
-        Has `entries` from CuPy positions to CuPy values.
-    known : bool array or None
-        Rows present in a table of all pairs; None for all.
+    Positions count from 0; entries are exact, in `dtype`, and the semiring's zero for no path. `all_pairs` is the table
+    of all pairs that this is a part of, or itself. `in_memory`: `table` is free. `stored`: all entries are, in memory
+    or on disk. Worse distances than `limit` are no path. `repeats`: each request of a row searches again; `renews`: it
+    can answer for other weights of the same edges. `seconds` is the time of the closure, None where planning is part of
+    the work; `workspace` the bytes besides the table while it is computed. `pairs_on_device` has `entries` from CuPy
+    positions to CuPy values, or is None. `known` is a mask of rows present in a table of all pairs; None for all.
     """
 
     name = ""
@@ -242,34 +228,18 @@ class Engine(ABC):
 class Kind:
     """Static record of an engine, at the end of its file, found by being there.
 
-    Attributes
-    ----------
-    name : str
-        Its name in `engine=`, and of its file.
-    estimate, open : callable
-        `estimate(question)`: an `Estimate` with its plan, as `offer` makes; `open(question, plan)`: the `Engine`.
-    refuses : callable
-        `refuses(question)`: the reason, as a predicate after its name; "" if it can answer.
-    looks : callable
-        `looks(question)`: seconds of the estimate itself; ∞ if made only on request.
-    at_once : callable
-        `at_once(question)`: an estimate from counts alone, if too small for others to be worth estimating; else None.
-    share : float
-        Fraction of its own seconds that estimates of other engines may take.
-    devices : tuple of str
-    matrices, large : bool
-        Whether it takes matrices that are no graphs (`closure`); whether it needs at least MANY vertices.
-    schedules, orders, gpus : bool
-        Whether it takes a schedule and block; an elimination order; several ranks (then `gpus=` selects it).
-    limits : bool or None
-        Whether memory=, checkpoint= and output= select it exclusively. None for either way: rows are written as found,
-        without checkpoints, and the planner enforces memory=.
-    answers_to : str
-        Name of another engine that includes this one.
-    on_request_only : bool
-        Never chosen automatically.
-    compiles : str
-        The work of `Backend.missing` whose kernels it calls; "" for none.
+    `name` is that in `engine=`, and of its file. `estimate(question)` returns an `Estimate` with its plan, as `offer`
+    makes; `open(question, plan)` the `Engine`; `refuses(question)` the reason, as a predicate after its name, or "";
+    `looks(question)` the seconds of the estimate itself, ∞ if made only on request; `at_once(question)` an estimate
+    from counts alone, if too small for others to be worth estimating, else None. Estimates of other engines may take
+    `share` of its seconds.
+
+    `matrices`: it takes matrices that are no graphs (`closure`). `large`: it needs at least MANY vertices. It takes a
+    schedule and block (`schedules`), an elimination order (`orders`), several ranks (`gpus`; then `gpus=` selects it).
+    `limits`: memory=, checkpoint= and output= select it exclusively; None for either way: rows are written as found,
+    without checkpoints, and the planner enforces memory=. `answers_to` names an engine that includes this one;
+    `on_request_only` ones are never chosen automatically; `compiles` is the work of `Backend.missing` whose kernels it
+    calls, "" for none.
     """
 
     name: str

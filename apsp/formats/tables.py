@@ -32,25 +32,12 @@ WRITTEN = ("source", "target")
 
 @dataclass(frozen=True)
 class Table:
-    """A text cut into columns.
+    """A text cut into columns; `source` is for errors.
 
-    Attributes
-    ----------
-    source : Source
-        For errors.
-    names : sequence
-        From the header, or range(width).
-    header : int or None
-        Line number of the header.
-    column, line : callable
-        `column(index)`: stripped fields below the header; `line(row)`: line number, from 1.
-    unquoted : callable
-        `unquoted(fields)`: contents of quoted fields.
-    distinct : callable
-        `distinct(indices)`: distinct fields of columns, and their indices by column and row; None if there is no fast
-        way.
-    integers : callable
-        `integers(indices)`: int64, a row per column; None unless all are integers ≥ 0 and there is a fast way.
+    `names` are from the header, in line `header`, or range(width). `column(index)` returns the stripped fields below
+    the header, `line(row)` the line number, from 1, `unquoted(fields)` the contents of quoted fields; if fast
+    (else None), `distinct(indices)` the distinct fields of columns, and their indices by column and row, and
+    `integers(indices)` int64, a row per column, if all are integers ≥ 0.
     """
 
     source: Source

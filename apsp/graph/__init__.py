@@ -174,12 +174,8 @@ class Graph:
 
         Raises
         ------
-        ShapeError
-            If lengths differ.
-        VertexError
-            If a position is not in 0 … n − 1, or a label occurs twice.
-        DomainError
-            If a weight is NaN.
+        ShapeError, VertexError, DomainError
+            If lengths differ; if a position is not in 0 … n − 1, or a label occurs twice; if a weight is NaN.
         DTypeError
             If a weight is no number, or float64 cannot represent it exactly or at all.
 
@@ -253,9 +249,7 @@ class Graph:
 
         See Also
         --------
-        apsp.as_graph : From any supported input.
-        from_arrays : From positions, much faster.
-        to_frame : The inverse.
+        apsp.as_graph, from_arrays, to_frame : From any supported input; from positions, much faster; the inverse.
 
         Notes
         -----
@@ -372,10 +366,8 @@ class Graph:
 
         Raises
         ------
-        ValueError
-            If no vertex has a place.
-        DomainError
-            If coordinates are not degrees (without `planar`), or a point is not finite.
+        ValueError, DomainError
+            If no vertex has a place; if coordinates are not degrees (without `planar`), or a point is not finite.
         ShapeError
             If lon and lat are not equally long vectors.
 
@@ -386,8 +378,7 @@ class Graph:
 
         See Also
         --------
-        Result.nearest : Nearest by graph distance, among some vertices.
-        having : Sets the places.
+        Result.nearest, having : Nearest by graph distance, among some vertices; sets the places.
 
         Notes
         -----
@@ -576,8 +567,7 @@ class Graph:
 
         See Also
         --------
-        matrix : Dense.
-        edges : Three arrays, parallel edges kept.
+        matrix, edges : Dense; three arrays, parallel edges kept.
         apsp.csgraph.csgraph_to_dense : Conversion of the result.
 
         Notes
@@ -609,10 +599,8 @@ class Graph:
 
         Raises
         ------
-        ImportError
-            If NetworkX is missing.
-        ValueError
-            If a label is None, which NetworkX forbids.
+        ImportError, ValueError
+            If NetworkX is missing; if a label is None, which NetworkX forbids.
         MemoryNeeded
             If the edges of a dense matrix do not fit.
 
@@ -651,10 +639,8 @@ class Graph:
 
         Raises
         ------
-        ImportError
-            If neither library is installed.
-        MemoryNeeded
-            If the edges of a dense matrix do not fit.
+        ImportError, MemoryNeeded
+            If neither library is installed; if the edges of a dense matrix do not fit.
 
         See Also
         --------
@@ -717,8 +703,7 @@ class Graph:
 
         See Also
         --------
-        from_arrays : The inverse.
-        to_scipy : Parallel edges combined.
+        from_arrays, to_scipy : The inverse; parallel edges combined.
 
         Notes
         -----

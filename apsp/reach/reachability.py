@@ -128,10 +128,8 @@ class Reachability:
 
         Raises
         ------
-        VertexError
-            If a label is not in the graph.
-        ShapeError
-            If the shapes of u and v do not broadcast.
+        VertexError, ShapeError
+            If a label is not in the graph; if the shapes of u and v do not broadcast.
 
         See Also
         --------
@@ -166,19 +164,14 @@ class Reachability:
 
         Raises
         ------
-        VertexError
-            If a label is not in the graph.
-        NoPathError
-            If u does not reach v.
-        ValueError
-            If the answer was loaded from a file, which has no edges.
-        MemoryNeeded
-            If a copy of the edges does not fit.
+        VertexError, NoPathError
+            If a label is not in the graph; if u does not reach v.
+        ValueError, MemoryNeeded
+            If the answer was loaded from a file, which has no edges; if a copy of the edges does not fit.
 
         See Also
         --------
-        reaches : The decision alone.
-        apsp.shortest_paths : Walks of the least weight.
+        reaches, apsp.shortest_paths : The decision alone; walks of the least weight.
 
         Notes
         -----
@@ -220,8 +213,7 @@ class Reachability:
 
         See Also
         --------
-        ancestors : The reverse.
-        counts : Their numbers.
+        ancestors, counts : The reverse; their numbers.
 
         Notes
         -----
@@ -255,8 +247,7 @@ class Reachability:
 
         See Also
         --------
-        descendants : The reverse.
-        counts : Their numbers.
+        descendants, counts : The reverse; their numbers.
 
         Notes
         -----
@@ -368,8 +359,7 @@ class Reachability:
 
         See Also
         --------
-        components : The vertices of the rings.
-        networkx.transitive_reduction : For acyclic graphs.
+        components, networkx.transitive_reduction : The vertices of the rings; for acyclic graphs.
 
         Notes
         -----
@@ -502,10 +492,8 @@ class Reachability:
         ------
         ValueError
             If the suffix is unknown, or the path is the store answered from.
-        FormatError
-            If a label cannot be saved; see `apsp.saving.encoding`.
-        OSError
-            If the file cannot be written.
+        FormatError, OSError
+            If a label cannot be saved (see `apsp.saving.encoding`); if the file cannot be written.
 
         See Also
         --------
@@ -550,10 +538,8 @@ class Reachability:
 
         Raises
         ------
-        FormatError
-            If the file is damaged or of another kind.
-        OSError
-            If it cannot be read.
+        FormatError, OSError
+            If the file is damaged or of another kind; if it cannot be read.
 
         See Also
         --------

@@ -78,8 +78,7 @@ class Result(Mapped, Flowing, Measured):
 
     See Also
     --------
-    shortest_paths : Computes it.
-    load : Reads it from a file.
+    shortest_paths, load : Computes it; reads it from a file.
 
     Examples
     --------
@@ -140,17 +139,14 @@ class Result(Mapped, Flowing, Measured):
 
         Raises
         ------
-        ShapeError
-            If the number of weights is wrong, or the graph is a matrix.
-        VertexError
-            If there is no edge from u to v.
+        ShapeError, VertexError
+            If the number of weights is wrong, or the graph is a matrix; if there is no edge from u to v.
         DTypeError, DomainError, DivergenceError
             As `shortest_paths`.
 
         See Also
         --------
-        shortest_paths : For other edges.
-        semiring.Elimination.update : For a sparse matrix.
+        shortest_paths, semiring.Elimination.update : For other edges; for a sparse matrix.
 
         Notes
         -----
@@ -265,16 +261,12 @@ class Result(Mapped, Flowing, Measured):
             there are no hub labels of all pairs.
         FormatError
             If labels cannot be held by `.npz`, or two coincide as text in a `.csv`.
-        OSError
-            If the file cannot be written, or does not fit on the disk.
-        ImportError
-            If zarr is missing.
+        OSError, ImportError
+            If the file cannot be written, or does not fit on the disk; if zarr is missing.
 
         See Also
         --------
-        load : The inverse.
-        save_predecessors : The paths.
-        to_frame : A pandas or Polars table.
+        load, save_predecessors, to_frame : The inverse; the paths; a pandas or Polars table.
 
         Notes
         -----
@@ -309,10 +301,8 @@ class Result(Mapped, Flowing, Measured):
         ------
         FormatError
             If the file is damaged or of another kind. Damaged or missing tiles raise `TileError` when read.
-        AlgebraError
-            If its semiring is not in the catalog, or differs from the one given.
-        OSError
-            If it cannot be read.
+        AlgebraError, OSError
+            If its semiring is not in the catalog, or differs from the one given; if it cannot be read.
 
         See Also
         --------
@@ -422,11 +412,8 @@ def shortest_paths(
 
     See Also
     --------
-    closure : The same for a matrix.
-    transitive_closure : Connected pairs.
-    plan : Prediction of method, memory and time.
-    as_graph : Supported inputs.
-    apsp.csgraph.shortest_path : SciPy's interface.
+    closure, transitive_closure, plan : The same for a matrix; connected pairs; prediction of method, memory and time.
+    as_graph, apsp.csgraph.shortest_path : Supported inputs; SciPy's interface.
 
     Notes
     -----

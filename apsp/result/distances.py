@@ -90,8 +90,7 @@ class Distances:
 
         See Also
         --------
-        table : All pairs of two lists.
-        path : The walk of that weight.
+        table, path : All pairs of two lists; the walk of that weight.
 
         Notes
         -----
@@ -336,8 +335,7 @@ class Distances:
 
         See Also
         --------
-        distance : From one source.
-        apsp.csgraph.dijkstra : SciPy's `min_only`.
+        distance, apsp.csgraph.dijkstra : From one source; SciPy's `min_only`.
 
         Notes
         -----

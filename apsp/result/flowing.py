@@ -126,8 +126,7 @@ class Flowing(Routed):
 
         See Also
         --------
-        edge_betweenness : One unit between all pairs.
-        update : New weights, such as travel times under these flows.
+        edge_betweenness, update : One unit between all pairs; new weights, such as travel times under these flows.
 
         Notes
         -----

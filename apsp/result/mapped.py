@@ -125,8 +125,7 @@ class Mapped(Shown):
 
         See Also
         --------
-        to_geojson : Without GeoPandas.
-        apsp.as_graph : Reads a frame of lines.
+        to_geojson, apsp.as_graph : Without GeoPandas; reads a frame of lines.
 
         Notes
         -----
