@@ -121,19 +121,11 @@ WORD = 64
 class Estimate:
     """The cost of a question by one engine.
 
-    Attributes
-    ----------
-    pairs : int
-        Operations (one ⊕ with one ⊗) for the whole question; arcs for searches.
-    bytes : int
-        Peak memory beyond the graph, including results wanted at once, such as predecessors; without streamed rows.
-    seconds, start, row : float
-        Until everything is computed; until the first distance; for one more row.
-    plan : Plan or None
-    spent : float
-        Part of `seconds` that the estimate itself took, whatever is chosen.
-    kernels, compiling : int, float
-        Kernels to compile, and about the seconds of that, once; not in `seconds`.
+    `pairs` counts operations (one ⊕ with one ⊗) for the whole question; arcs for searches. `bytes` is the peak memory
+    beyond the graph, with results wanted at once, such as predecessors, without streamed rows. `seconds`, `start` and
+    `row` are the times until everything is computed, until the first distance, and for one more row; `spent` is the
+    part of `seconds` that the estimate itself took, whatever is chosen. `kernels` are to be compiled, once, in about
+    `compiling` seconds, not in `seconds`.
     """
 
     engine: str

@@ -42,7 +42,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Wants(Request):
-    """The question about a graph or matrix; names not explained here are as in `closure` and `shortest_paths`.
+    """Options of a question about a graph or matrix; those not explained here are as in `closure` and `shortest_paths`.
 
     `where` is the user's function, for errors; `sources`, `targets` are int64 positions, None for all; `nulls` are
     matrix entries that are no edges, as in `Graph`, None if undeclared; `like` is the engine of previous weights.

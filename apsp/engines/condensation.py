@@ -25,14 +25,9 @@ _FEW = 8
 class Condensation:
     """The components of a graph and the arcs between them.
 
-    Attributes
-    ----------
-    component : int64 array, shape (n,)
-        The component of each vertex, in reverse topological order: arcs lead to lower numbers, 0 is a sink.
-    sizes, cyclic : int64 and bool arrays, shape (count,)
-        The number of vertices, and whether they lie on a cycle (several vertices, or a loop).
-    tails, heads : int64 arrays, shape (m,)
-        Arcs between components, distinct, sorted by tail; empty if nothing shrank.
+    `component` (n,), int64, is that of each vertex, in reverse topological order: arcs lead to lower numbers, 0 is a
+    sink. `sizes`, `cyclic` (count,) are the number of vertices, and whether they lie on a cycle (several vertices, or a
+    loop). `tails`, `heads` (m,) are the arcs between components, distinct, sorted by tail; empty if nothing shrank.
     """
 
     component: np.ndarray = field(repr=False)

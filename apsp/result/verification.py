@@ -27,16 +27,10 @@ _CHUNK = 1 << 24
 
 @dataclass(frozen=True)
 class Verification:
-    """The outcome of a verification; truthy if nothing was wrong.
+    """The outcome of a verification; truthy (`ok`) if nothing was wrong.
 
-    Attributes
-    ----------
-    ok : bool
-    sentence : str
-    largest, allowed : float
-        The largest difference of numbers that should be equal, and what rounding explains (0 in exact arithmetic).
-    pair : (label, label), optional
-        A wrong entry.
+    `largest` is the largest difference of numbers that should be equal, `allowed` that explained by rounding (0 in
+    exact arithmetic); `pair` labels a wrong entry, if any.
     """
 
     ok: bool
