@@ -216,10 +216,7 @@ def elimination(
     known: bool = False,
     orders: int = 1,
 ) -> Estimate:
-    """Elimination and `lines` rows or columns of all n.
-
-    `vector` is the relative rate of the semiring's steps; `known` skips analysis; `orders` are compared.
-    """
+    """Elimination and `lines` of n rows; `vector` is the rate of steps; `known` skips analysis of `orders` orders."""
     large = min(_LARGE, max(1.0, cost.elimination / max(n, 1) / _SMALL) ** _GROWTH)
     numbers = cost.elimination / (_FRONTS * large * vector * 4 / max(itemsize, 4)) / (1 + 0.5 * (threads - 1))
     analysis = 0.0 if known else counting(n, arcs, orders) + _FILLED * math.sqrt(cost.elimination)
@@ -304,8 +301,7 @@ def search(
 ) -> float:
     """Seconds of one SciPy search reaching a share of a graph with about 2 · `levels` levels of this width.
 
-    `followed` arcs lead to a vertex: beyond two they decrease no distance. Similar weights (`spread`) decrease fewer
-    too.
+    `followed` arcs lead to a vertex: beyond two they decrease no distance; similar weights (`spread`) decrease fewer.
     """
     if method == "breadth-first":
         return 1e-6 + (n + reach * arcs) * _VISIT + 1.5 * levels * _LEVEL
@@ -316,10 +312,7 @@ def search(
 
 
 def spread(weights: np.ndarray) -> float:
-    """√3 · standard deviation / mean of a sample of the weights: 1 (the maximum) for uniform random ones.
-
-    Where all are alike, the first walk to a vertex is nearly the best.
-    """
+    """√3 · σ / mean of sampled weights: 1 (the maximum) for uniform; if all alike, a first walk is nearly the best."""
     import numpy as np
 
     some = weights[:: max(1, len(weights) // _LOOKED)].astype(np.float64)
@@ -507,10 +500,7 @@ def predecessors(n: int, itemsize: int, arcs: int = 0, *, table: bool, matrix: b
 
 
 def hops(n: int, arcs: int, lines: int, columns: int, itemsize: int, levels: int, batch: int, threads: int) -> Estimate:
-    """Breadth-first searches from `lines` vertices, `batch` at a time, on a graph of about 2 · `levels` levels.
-
-    `columns` of each row are stored.
-    """
+    """Breadth-first searches from `lines` vertices, `batch` at a time, over 2 · `levels` levels; `columns` are kept."""
     batches = -(-lines // batch)
     words = batch // WORD
     # A vertex is visited once per level on which sources reach it: several at once where levels are few.

@@ -91,10 +91,7 @@ class Labels(Sequence[Label]):
         return found
 
     def positions(self, labels: Iterable[Label] | np.ndarray) -> np.ndarray:
-        """int64 positions in the shape of an array of labels, else (len,).
-
-        Integers are found by one binary search, other labels one by one.
-        """
+        """int64 positions in the shape of an array, else (len,); integers by one binary search, others one by one."""
         if not isinstance(labels, np.ndarray):
             labels = list(labels)
         if (isinstance(self._names, range) or self._sorted is not None) and (wanted := _integers(labels)) is not None:

@@ -94,7 +94,7 @@ def average_path_length(D: Array) -> float:
 def global_efficiency(D: Array) -> float:
     """The mean of 1 / distance over pairs of different vertices; no path and distance 0 count as 0.
 
-    Exact also where reciprocals of single distances exceed float64. Raises DomainError for a negative distance.
+    Correct also where reciprocals of single distances exceed float64. Raises DomainError for a negative distance.
     """
     return _totals(D).mean("inverse")
 
@@ -229,10 +229,7 @@ def _where(farthest: Array, which: str) -> Array:
 
 
 class Measured:
-    """Measures of a `Result`, by label; defined over min-plus between all vertices.
-
-    Without a table, rows are streamed once, and none is stored.
-    """
+    """Min-plus measures of a `Result`, by label; without a table, rows are streamed once, and not stored."""
 
     graph: Graph
     semiring: Semiring

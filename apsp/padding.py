@@ -53,10 +53,7 @@ def closed_together(
     on_negative_cycle: str = "raise",
     **others: Any,
 ) -> list[Any]:
-    """The closure of each matrix, in kind, by batches; ValueError for options of single matrices.
-
-    `closure` is `apsp.closure`.
-    """
+    """The closures by `closure` (apsp's), in kind, by batches; ValueError for options of single matrices."""
     for name, value in others.items():
         if value is not None and value is not False:
             raise ValueError(

@@ -167,10 +167,7 @@ def take(
     nulls: Nulls,
     where: str,
 ) -> tuple[Taken, Memory, bool]:
-    """The input as an array in the computing dtype, its owner, and whether its nulls are undeclared.
-
-    ValueError if an input that must be converted is to be overwritten.
-    """
+    """The input in the computing dtype, its owner, and whether nulls are undeclared; ValueError if not overwritable."""
     if overwrite and nulls:
         raise ValueError(
             f"{where}: overwrite=True must work on the matrix as it is, got null_value={nulls[0]} as well. Leave one "

@@ -97,10 +97,7 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
 
 
 def _exact(problem: Problem, solved: Solved, request: Request) -> Solved:
-    """The closure of integers of both signs, in a wider dtype if any saturate.
-
-    DomainError if no wider one exists or fits, or the matrix is overwritten.
-    """
+    """The closure of integers of both signs, in a wider dtype if any saturate; DomainError if that is impossible."""
     s, D, A = problem.semiring, solved.matrix, problem.matrix
     try:
         saturation.refuse_in_matrix(D, s, where=getattr(request, "where", "closure"))

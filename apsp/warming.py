@@ -163,10 +163,7 @@ def tasks(sorts: Iterable[str], semirings: Iterable[str], dtypes: Iterable[str])
 
 
 def warm(work: list[Task], processes: int, callback: Callback | None = None) -> int:
-    """Run all tasks in parallel processes; returns the number of kernels compiled.
-
-    `callback(done, total)` is called after each task. DeviceError if machine code cannot be kept on disk.
-    """
+    """Run all tasks in parallel processes; returns the number of kernels compiled. DeviceError without a disk cache."""
     compiled, done, others = 0, 0, set(active_children())
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_begin) as pool:
         first = len({task.sort for task in work})

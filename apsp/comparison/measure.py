@@ -186,10 +186,7 @@ def run(array: Array, s: Semiring, contender: Contender) -> tuple[Row, np.ndarra
 
 
 def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: DType) -> float:
-    """Bytes read and written by a schedule's verbs, if each touches its operands once (`semiring.verbs`).
-
-    Repeated reads by kernels with smaller tiles mostly hit caches, and are not counted.
-    """
+    """Bytes of a schedule's verbs, each operand touched once (`semiring.verbs`); repeated reads mostly hit caches."""
     ops = bind(get(semiring), dtype, device=contender.device, **dict(contender.options))
     counted = Traffic()
     block = -(-(contender.block or ops.pivot) // ops.grain) * ops.grain

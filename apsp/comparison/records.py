@@ -47,38 +47,16 @@ class Contender:
 
 @dataclass(frozen=True)
 class Row:
-    """The measurements of one contender on one matrix.
+    """The measurements of one contender on a matrix of n vertices.
 
-    Attributes
-    ----------
-    contender : Contender
-    n : int
-    seconds : float or None
-        The best of a few runs, without compilation; None if skipped.
-    speedup : float or None
-        Over the iterative schedule on one CPU thread.
-    efficiency : float or None
-        Parallel efficiency E = S / p against one thread of the same schedule and block.
-    gain : float or None
-        Over the iterative schedule on the same device (one thread, or one launch a vertex).
-    same : bool or None
-        Whether the result equals the first row's: bit for bit, or to rounding where float sums are reordered.
-    difference : float
-        The largest relative difference.
-    shares : dict
-        Fraction of the time by phase.
-    transfer : float
-        Seconds to copy the matrix to the device and back, if it is on the host.
-    moved : float
-        Bytes read and written if each verb touches its operands once; see `traffic`.
-    joules : float or None
-        Energy of a run, from NVML (card) or RAPL (processors); None if unreadable.
-    resources : str
-        Registers, shared memory and occupancy of the GPU kernel.
-    ceiling : float or None
-        Measured pairs a second of the same step in registers alone.
-    skipped : str
-        The reason for a missing measurement.
+    `seconds` is the best of a few runs, without compilation; None if `skipped` for a reason. `speedup` is over the
+    iterative schedule on one CPU thread, `gain` over it on the same device (one thread, or one launch a vertex),
+    `efficiency` E = S / p against one thread of the same schedule and block. `same`: the result equals the first row's,
+    bit for bit, or to rounding where float sums are reordered; `difference` is the largest relative one. `shares` are
+    fractions of the time by phase; `transfer` the seconds to copy the matrix to the device and back, if it is on the
+    host; `moved` the bytes read and written if each verb touches its operands once, see `traffic`; `joules` the energy
+    of a run, from NVML (card) or RAPL (processors), None if unreadable; `resources` the registers, shared memory and
+    occupancy of the GPU kernel; `ceiling` the measured pairs a second of the same step in registers alone.
     """
 
     contender: Contender

@@ -56,11 +56,7 @@ Block = tuple[slice, slice]
 
 @dataclass(frozen=True)
 class Step:
-    """One matrix on the way to the closure.
-
-    `title` is "by way of c" or a formula of blocks; `changed` is a bool mask of entries; `written` and `read` are the
-    blocks written, and only read.
-    """
+    """One matrix on the way: title ("by way of c"), mask of changed entries, blocks `written`, and only `read`."""
 
     title: str
     matrix: np.ndarray
@@ -260,10 +256,7 @@ def closure_and_steps(question: Question) -> tuple[Array, Steps]:
 
 
 def _record(question: Question, original: np.ndarray) -> Steps:
-    """The steps of the closure on the CPU.
-
-    "auto" is the iterative schedule, and the default block max(⌈n / 4⌉, 2), to have something to show.
-    """
+    """The steps on the CPU; "auto" is the iterative schedule, the default block max(⌈n / 4⌉, 2), to show several."""
     wants, s, n = question.wants, question.semiring, len(original)
     labels: Sequence[Label] = list(question.graph.labels) if question.is_graph else range(n)
     truths = original.dtype == bool  # packed into words, which have no entries to look at

@@ -165,10 +165,7 @@ def beaten(diagonal: np.ndarray, semiring: Semiring) -> int | None:
 
 
 def beyond_rounding(D: Array, A: Array, vertex: int, semiring: Semiring) -> bool:
-    """Whether |D[v, v] − one| > m · eps · max|A| over the m vertices on cycles with v.
-
-    For semirings whose ⊗ is too unknown for `potentials`.
-    """
+    """Whether |D[v, v] − one| > m · eps · max|A|, m vertices on v's cycles; for semirings unfit for `potentials`."""
     if D.dtype.kind != "f":
         return True
     zero, one = dtypes.zero(semiring, D.dtype), float(dtypes.one(semiring, D.dtype))
@@ -179,10 +176,7 @@ def beyond_rounding(D: Array, A: Array, vertex: int, semiring: Semiring) -> bool
 
 
 def vertex_error(vertex: int, value: Any, semiring: Semiring, *, where: str, apart: Any = None) -> DivergenceError:
-    """DivergenceError for a known vertex and unknown cycle; `apart` is the dtype of a distributed or stored matrix.
-
-    There, rounding cannot be ruled out, and the message says so.
-    """
+    """DivergenceError for a known vertex, unknown cycle; `apart`: dtype of a matrix where rounding may be the cause."""
     rounds = apart is not None and np.dtype(apart).kind == "f"
     rounding = " If rounding alone made it so, a closure in one memory finds that out." if rounds else ""
     kind = NegativeCycleError if semiring.lengths and semiring.add.selects == "least" else DivergenceError

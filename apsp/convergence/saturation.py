@@ -82,10 +82,7 @@ def too_far(got: str, dtype: np.dtype, *, where: str) -> DomainError:
 
 
 def reached(rows: Rows, n: int, zero: Any) -> Reach:
-    """Reachability from a closure in which some walks have saturated.
-
-    Each edge is an entry, so if any walk is lost, so is one joined from two entries: square the pattern.
-    """
+    """Reachability of a closure with saturated walks: squared, as any lost walk joins two entries."""
     words: list[Any] = [BitMatrix.from_bool(part != zero).words for _, part in rows]
     pattern = BitMatrix(module(words[0]).concatenate(words), (n, n))
     joined = pattern @ pattern

@@ -75,10 +75,7 @@ def _require(A: Array, members: np.ndarray, semiring: Semiring, at: int | None) 
 
 
 def check(D: Array, semiring: Semiring, seen: Survey) -> None:
-    """Raise DivergenceError for a closure D, (n, n) or (batch, n, n), whose diagonal shows a pivot ≥ `one` − rounding.
-
-    `seen` is the survey of the original matrices.
-    """
+    """Raise DivergenceError for a closure D (or batch) whose diagonal shows a pivot ≥ `one` − rounding."""
     if D.dtype.kind == "b":
         return
     real, way = semiring.series == "real", semiring.order

@@ -48,10 +48,7 @@ class Options:
 
 
 def distances(network: Network, sources: np.ndarray | None, options: Options) -> np.ndarray:
-    """D[sources], shape (sources, n), or all of D; `network.dense` may be overwritten.
-
-    Raises `semiring.errors.NegativeCycleError`, MemoryNeeded, or DomainError for integer overflow.
-    """
+    """D[sources] (sources, n), or all, perhaps in `network.dense`; NegativeCycleError, MemoryNeeded, DomainError."""
     nonnegative, few = network.least >= 0, network.n <= FEW
     cold = (
         network.n <= 2 * FEW

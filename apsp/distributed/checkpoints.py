@@ -54,10 +54,7 @@ def close(
     callback: Callable[[int, int], None] | None,
     on_survey: Callable[[Survey], None],
 ) -> DistributedMatrix:
-    """The closure of a source, continued from its checkpoint; `on_survey` receives the survey of its entries.
-
-    FormatError, in every rank, if the checkpoint is of another matrix; OSError.
-    """
+    """The closure of a source, continued from its checkpoint; raises FormatError in every rank, OSError."""
     path, s = limits.checkpoint, source.semiring
     assert path is not None
 

@@ -184,11 +184,7 @@ class DistributedMatrix:
         block: int | None = None,
         unit: int = 1,
     ) -> DistributedMatrix:
-        """The matrix of a graph, as `Graph.matrix`, never built in full.
-
-        Undeclared zeros of a dense graph cause a warning, as in `from_array`; parts are cut at multiples of `unit`,
-        too.
-        """
+        """`Graph.matrix` in parts, never full, cut at multiples of `unit`; warns of ambiguous zeros."""
         s = get(semiring)
         arguments: dict[str, Any] = {"world": world, "block": block, "unit": unit}
         if graph.dense is not None:

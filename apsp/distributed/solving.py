@@ -56,10 +56,7 @@ def plan(
 def closed(
     source: Any, semiring: Semiring, wants: Wants, ranks: World, on_survey: Callable[[Survey], None]
 ) -> DistributedMatrix | np.ndarray:
-    """The distributed table of distances; written as a store if `limits` have an output.
-
-    `on_survey` receives the survey if nulls are undeclared. The matrix is gathered if only all of it shows convergence.
-    """
+    """The distributed closure, written if `limits` have an output; gathered if only all of it shows convergence."""
     limits, where = wants.limits, wants.where
     if limits is None:
 
@@ -119,10 +116,7 @@ def _closed(
 def _within_limits(
     source: Source, request: Request, ranks: World, limits: Limits, on_survey: Callable[[Survey], None]
 ) -> DistributedMatrix:
-    """The closure of a source, with the checkpoint and output of `limits`; ValueError if they limit memory.
-
-    `on_survey` receives the survey of its entries if nulls are undeclared.
-    """
+    """The closure of a source with the checkpoint and output of `limits`; ValueError for a memory limit."""
     limits.refuse_memory(where="closure")
     source.refuse_overwriting(limits.output, where="closure")
     block, callback = request.block, request.callback

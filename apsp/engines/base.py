@@ -131,10 +131,7 @@ class Engine(ABC):
         return None
 
     def nearest(self, wanted: np.ndarray, *, towards: bool) -> tuple[np.ndarray, np.ndarray] | None:
-        """For every column the best wanted row (first among equals, −1 for none) and its entry; None to use rows.
-
-        With `towards`, for every row its best column.
-        """
+        """Per column (`towards`: row) the first best wanted row, −1 for none, and its entry; None to use rows."""
         return None
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -281,8 +278,7 @@ def offer(
     """An estimate with its plan for an engine without a matrix, including memory for results made at once.
 
     `pairs` counts the work until the first distance (default: all), `panels` bytes of workspace, `block` rows found
-    together. `table` is the bytes of a table beside a matrix, freed before predecessors; `in_place` if it overwrites
-    it.
+    together. `table` is the bytes of a table beside a matrix, freed before predecessors; `in_place`: it overwrites it.
     """
     wants, size, made, routes = question.wants, question.dtype.itemsize, 0, 0
     if wants.stored:

@@ -75,10 +75,7 @@ def expanded(closed: BitMatrix, c: Condensation) -> BitMatrix:
 
 
 def _gathered(closed: BitMatrix, component: np.ndarray) -> BitMatrix:
-    """`expanded` for any arcs.
-
-    Fetching bits is slow, rows of words fast: columns are gathered as rows of the transpose, by strips.
-    """
+    """`expanded` for any arcs, by strips: columns are gathered as rows of the transpose, as single bits are slow."""
     n, count = len(component), len(closed)
     words = np.empty((n, -(-n // 64)), np.uint64)
     order = np.argsort(component, kind="stable")

@@ -418,11 +418,7 @@ def spent(question: Question) -> float:
 
 
 def eliminated(question: Question) -> Eliminated:
-    """The elimination engine of a question.
-
-    Raises DivergenceError naming a cycle or vertex by position, DomainError for integer overflow, MemoryNeeded from
-    counts.
-    """
+    """The elimination engine; DivergenceError by position, DomainError for overflow, MemoryNeeded from counts."""
     s, dtype = question.semiring, question.dtype
     careful = Lengths.of(s) is not None and dtype.kind == "f"
     try:

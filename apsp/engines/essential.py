@@ -259,10 +259,7 @@ def _closed_on_gpu(question: Question, found: Thinned) -> Array:
 
 
 def _closed(question: Question, found: Thinned) -> Array:
-    """Add arcs found essential and repeat the rows that they improve; or close A if too many.
-
-    Once is enough: with all arcs of A added that beat D, no entry of A beats the new D.
-    """
+    """Add essential arcs and repeat rows once (no entry of A then beats D); or close A if there are too many."""
     problem, s, A, n = question.problem, question.semiring, question.problem.matrix, question.n
     D = found.searches.to_dense(callback=question.wants.callback)
     more = better(A, D, s)

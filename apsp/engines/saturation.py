@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 
 def refuse_after(question: Question, D: Engine, source: Source | None) -> None:
-    """Raise for saturation in a closure within limits or in parts; for a table, only for wrong values.
-
-    `source` is the matrix in windows, if read so.
-    """
+    """Raise for saturation in a closure within limits or in parts; for a table, only for wrong values."""
     s, limits, where = question.semiring, question.wants.limits, question.wants.where
     memory = None if limits is None else limits.memory
     if not question.wants.table:
@@ -47,10 +44,7 @@ def refuse_where_far(D: Engine, graph: Graph, s: Semiring, memory: int | None = 
 def refuse_saturated(
     D: Engine, labels: Any, s: Semiring, memory: int | None = None, *, where: str = "shortest_paths"
 ) -> None:
-    """DomainError, naming two vertices, if a best walk has saturated.
-
-    If not even the edges' bits fit `memory` (or free memory), the log names suspects instead.
-    """
+    """DomainError, naming two vertices, if a best walk saturated; the log names suspects if no memory to decide."""
     n = len(labels)
 
     def reach() -> Reach | None:

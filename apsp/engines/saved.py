@@ -14,11 +14,7 @@ from .base import Engine
 
 
 class Saved(Engine):
-    """The entries of a saved part: some rows and columns, or those within `limit`.
-
-    `vertices` is n of the complete table; `recompute(targets)` opens an engine of these columns, or (None) of
-    everything.
-    """
+    """A saved part of `vertices`² entries; `recompute(targets)` opens an engine of columns, or (None) of everything."""
 
     name = "dense"
 

@@ -167,10 +167,7 @@ def narrowed(
     *,
     backwards: bool = False,
 ) -> Array:
-    """Distances between vertices `i` and `j` (default: all) in an integer dtype, zero if not reached.
-
-    DomainError if the dtype cannot hold one, or it would read as no path.
-    """
+    """Distances of vertices i and j in an integer dtype, zero if not reached; DomainError if it cannot hold one."""
     info = np.iinfo(dtype)
     wrong = reached & ((D <= info.min) | (D >= info.max))
     if wrong.any():
@@ -216,10 +213,7 @@ def _unit(weights: np.ndarray) -> float:
 
 
 def _levels(A: Array, source: int) -> np.ndarray:
-    """Hops from a vertex to all, ∞ for no path.
-
-    Levels are contiguous in breadth-first order: each ends at the last child of the previous one's last vertex.
-    """
+    """Hops from a vertex, ∞ for no path: in breadth-first order a level ends at the previous level's last child."""
     from scipy.sparse import csgraph
 
     order, before = csgraph.breadth_first_order(A, source)

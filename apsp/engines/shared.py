@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 
 class Spread(Engine):
-    """An engine replicated on every GPU (shared by host ranks); all-pairs reductions run in parallel.
-
-    `engines` are those of this process's ranks, whose reductions take a `share` of the lines: (rank, ranks). One of
-    them answers rows and pairs.
-    """
+    """An engine on every GPU (one for host ranks); each reduces its `share` (rank, ranks) of lines, one has rows."""
 
     _ranks: World | None = None
 

@@ -105,10 +105,7 @@ def numbered(
     what: str = "edges",
     hint: str = "",
 ) -> Graph:
-    """The `promised` number of edges between vertices base … base + n − 1, labelled by number, read by `columns`.
-
-    `what` is counted, and `hint` explains a vertex one too large, in errors.
-    """
+    """`promised` edges between vertices base … base + n − 1, by `columns`; `what` and `hint` are for errors."""
     found, last = columns(source, body, shape=shape, widths=widths), base + n - 1
     outside = (found.rows < base) | (found.rows > last) | (found.cols < base) | (found.cols > last)
     if outside.any():

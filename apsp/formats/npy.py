@@ -41,10 +41,7 @@ def read(source: Source) -> Graph:
 
 
 def array(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> np.ndarray:
-    """The array in a stream of `size` bytes, allocated only if the stream holds it.
-
-    FormatError unless it is `what` (dtype kind in `kinds`); MemoryNeeded.
-    """
+    """The array in a stream, allocated only if its `size` bytes hold it; FormatError unless `what`; MemoryNeeded."""
     needed, _ = promised(source, file, size, kinds, what)
     require(needed, "cpu", where=str(source.path), hint="Read it on a machine with more memory.")
     try:

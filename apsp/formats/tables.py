@@ -281,10 +281,7 @@ def separated(text: str, separator: str, width: int, longest: int) -> Cells | No
 
 @dataclass(frozen=True)
 class Fields:
-    """Blank-separated fields, the same number on each line that is not blank.
-
-    `begins`, `stops` (rows, width) are positions in the bytes `data`; `lines` are line numbers from 1.
-    """
+    """Blank-separated fields, `width` a line: `begins`, `stops` (rows, width) in the bytes `data`; `lines` from 1."""
 
     text: str
     data: np.ndarray
@@ -325,9 +322,8 @@ def blank_separated(text: str) -> Fields | None:
 def of_fields(source: Source, text: str, reading: Reading, shape: str = "") -> Graph:
     """The edges of a text of blank-separated fields, one a line.
 
-    Unless `reading` chooses columns, a first line naming both ends is a header. `shape` is the form of a line, one word
-    a field; by default all lines have as many fields as the first. Raises FormatError for other lines, or as
-    `Table.edges`.
+    Unless `reading` chooses columns, a first line naming both ends is a header. `shape` is the form of a line, a word a
+    field (default: like the first). Raises FormatError for other lines, or as `Table.edges`.
     """
     cells = blank_separated(text)
     columns, lines = _fields(source, text, shape) if cells is None else ([], cells.lines)

@@ -137,10 +137,7 @@ BLANK[[*range(9, 14), *range(28, 33)]] = True
 
 
 def between_blanks(data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Starts and stops of fields, shape (rows, width), and line numbers from 1; the last byte must end a line.
-
-    None for lines of unequal numbers of fields.
-    """
+    """Starts and stops of fields (rows, width), and line numbers from 1; None if widths differ. Ends in a line end."""
     blank = BLANK[data]
     before = np.concatenate(([True], blank[:-1]))
     begins, stops = np.flatnonzero(~blank & before), np.flatnonzero(blank & ~before)

@@ -30,11 +30,7 @@ STRIP = 4 << 20
 
 @dataclass(frozen=True)
 class OnDisk:
-    """A square matrix in a file or a directory, opened on first read.
-
-    `path` is absolute: a store's directory, or a `.npy` file. `identity` detects another matrix at the same place.
-    `semiring` is the catalog name of the semiring whose zero is a missing edge, or None for the semiring in use.
-    """
+    """A square matrix at an absolute `path` (store or `.npy`), opened on first read; `identity` detects replacement."""
 
     path: str
     shape: tuple[int, int]

@@ -151,10 +151,7 @@ def rounds_done(begun: int, block: int, n: int) -> int:
 
 
 class CheckpointWriter:
-    """Periodic writer of a matrix in memory to its store.
-
-    `every` is the pause in seconds, lengthened if a checkpoint takes more than a tenth of it.
-    """
+    """Writer of a matrix in memory every `every` seconds, or less often if that takes more than a tenth of the time."""
 
     def __init__(self, store: TileStore, every: float = EVERY) -> None:
         self._store, self._every = store, every

@@ -178,11 +178,7 @@ class Large:
         return self.in_core and self.limits.checkpoint is None
 
     def close(self, callback: Callback | None = None) -> Any:
-        """A* as a NumPy array, or as a `TileStore` if requested or too large.
-
-        Raises DivergenceError; FormatError for a checkpoint of another matrix; OSError, MemoryNeeded, AlgebraError
-        early.
-        """
+        """A* as an array, or a `TileStore` if requested or too large; early errors, DivergenceError, FormatError."""
         cut = None if self.in_core else self.cut
         if cut is None or self.streams_from_memory:
             D = in_memory.close(self.source, self.ops, self.limits, block=self.plan.block, cut=cut, callback=callback)

@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limits:
-    """Memory limit, checkpoint and output of a closure.
-
-    `memory` is in bytes, on the computing device; `every` is the number of seconds between checkpoints of a matrix in
-    memory; `output` receives a store of tiles, made in `target` (see `writing`).
-    """
+    """Limits of a closure: `memory` bytes, seconds between checkpoints (`every`), `output` store made in `target`."""
 
     memory: int | None = None
     checkpoint: str | os.PathLike[str] | None = None

@@ -39,11 +39,7 @@ TILE, UNIT = 2048, 64
 
 @dataclass(frozen=True, order=True)
 class Cut:
-    """Window sizes of a streamed closure.
-
-    `block` is t, the pivots of a super-block; windows are rows × columns; all are multiples of `tile`. `bytes` are T,
-    the buffers, and the verbs' workspace.
-    """
+    """Window sizes: `block` pivots a super-block, rows × columns, multiples of `tile`; `bytes` of all buffers."""
 
     block: int
     rows: int
@@ -139,10 +135,7 @@ class Window:
 
 @dataclass
 class Task:
-    """verb(result, *operands) on windows in buffers, then write-back of the result.
-
-    `missing` windows must be read first; `round` is the number of pivots that the result has then gone through.
-    """
+    """verb(result, *operands) on windows, `missing` ones read first, then write-back, after `round` pivots in all."""
 
     verb: Callable[..., None]
     result: Window

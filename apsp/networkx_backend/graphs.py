@@ -55,10 +55,7 @@ class Converted:
         return bool(self.graph.is_multigraph())
 
     def arcs(self, weight: Weight = None) -> Arcs:
-        """The arcs with weights by attribute (cached) or function, or 1.
-
-        Unsupported if weights or sums may not be finite and exact in float64.
-        """
+        """Arcs weighing 1, by attribute (cached) or function; unsupported unless finite and exact in float64."""
         found = self._arcs.get(weight) if not callable(weight) else None
         if found is None:
             found = _arcs(self.graph, self.nodes, weight)

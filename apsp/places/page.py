@@ -46,10 +46,7 @@ def page(
     *,
     planar: bool,
 ) -> Page:
-    """The page of the placed vertices, the edges between them, and a path.
-
-    `values` are the legend and a number per vertex, grey if not finite.
-    """
+    """The page of placed vertices, edges, and a path; `values`: legend, and a number per vertex, grey if not finite."""
     placed = np.isfinite(xy).all(axis=1)
     number = np.cumsum(placed) - 1
     drawn = placed[edges[0]] & placed[edges[1]]

@@ -41,10 +41,7 @@ _NANOSECONDS |= {"D": 24 * _NANOSECONDS["h"], "W": 7 * 24 * _NANOSECONDS["h"]}
 
 @dataclass(frozen=True)
 class Project:
-    """The tasks of a project: durations as numbers (nanoseconds if they have units), and pairs (before, after).
-
-    `kind` converts a number back to the type of the durations.
-    """
+    """Durations as numbers (nanoseconds if they have units; `kind` converts back), and pairs (before, after)."""
 
     names: Labels
     times: list[Scalar]

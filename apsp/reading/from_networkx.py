@@ -50,10 +50,7 @@ def _places(source: Any) -> np.ndarray | None:
 
 
 def attribute(reading: Reading, kinds: Mapping[Any, Set[type]]) -> Any:
-    """The weight attribute, as requested or by rule; None for unweighted. `kinds` are types of values by attribute.
-
-    DTypeError for a missing or ambiguous attribute.
-    """
+    """The weight attribute, requested or by rule (None: unweighted), from types by attribute; raises DTypeError."""
     if reading.weight is BY_RULE:
         return choose_attribute(kinds, lambda problem: DTypeError(f"as_graph: {problem}"))
     if reading.named and reading.weight not in kinds:

@@ -16,10 +16,7 @@ from ..graph.compressed import Compressed
 
 
 def from_sparse(source: Any) -> Graph:
-    """The graph of a SciPy or CuPy sparse matrix; explicit zeros are edges of weight 0, duplicates are kept.
-
-    ShapeError if it is not square, its indices are inconsistent, or its blocks hold zeros.
-    """
+    """The graph of a SciPy or CuPy sparse matrix; stored zeros are edges, duplicates are kept; raises ShapeError."""
     if source.ndim != 2 or source.shape[0] != source.shape[1]:
         raise ShapeError(f"as_graph: a sparse matrix must be square, (n, n), got shape {source.shape}.")
     if consistent(source, indices=False) and compressed(source) and (graph := Compressed.of(source)):

@@ -119,10 +119,7 @@ def _columns(source: Source) -> Iterator[tuple[Any, float, float]]:
 
 
 def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, Any]]:
-    """Pairs of labels, two a line, separated by comma, tab or blanks, without a header `from,to`.
-
-    FormatError names the line of a malformed pair or unknown label.
-    """
+    """Pairs of labels, two a line by comma, tab or blanks; a first line `from,to` is skipped; raises FormatError."""
     pairs, source = [], Source(path, holds="pairs of labels")
     for line, text in enumerate(source.lines.decode("utf-8-sig", "replace").split("\n"), 1):
         mark = next((mark for mark in "\t," if mark in text), " ")
@@ -138,10 +135,7 @@ def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, 
 
 
 def read_trips(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, Any, float]]:
-    """Demand from a `.csv` with columns origin, destination, trips in any order.
-
-    FormatError for missing columns, or naming the line of an unknown label or a non-number.
-    """
+    """Demand from a `.csv` with columns origin, destination, trips in any order; FormatError names the bad line."""
     source = Source(path, holds="origin, destination and trips")
     rows = csv_rows(source, source.lines.decode("utf-8-sig", "replace"))
     header = [name.strip().casefold() for name in next(rows, (1, []))[1]]
@@ -171,10 +165,7 @@ def _is_header(ends: list[str]) -> bool:
 
 
 def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
-    """Labels, one a line or in the first column of a `.csv`, without a header.
-
-    FormatError names the line of an unknown or repeated label.
-    """
+    """Labels, one a line or in the first column of a `.csv`, no header; FormatError for unknown or repeated ones."""
     source = Source(path, holds="labels of vertices")
     comma = str(path).lower().removesuffix(".gz").endswith(".csv")
     text = source.lines.decode("utf-8-sig", "replace")

@@ -100,10 +100,7 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
 def load_result(
     path: str | os.PathLike[str], semiring: str | Semiring | None, recompute: Callable[..., Engine]
 ) -> dict[str, Any]:
-    """The attributes of the Result that `save_result` wrote; raises as `Result.load`.
-
-    `recompute(graph, semiring, dtype, targets, engine="auto", sources=None)` opens an engine of missing parts.
-    """
+    """Attributes of a saved Result; recompute(graph, semiring, dtype, targets, engine=, sources=) opens the rest."""
     distances, parts = load(path)
     try:
         s = _semiring_of(str(parts["semiring"]), semiring, path)

@@ -26,10 +26,7 @@ _EDGES = 1_000_000
 def canvas(
     ax: Any, save: str | Path | None, *, size: tuple[float, float] = (6.5, 5.5), dpi: int = 150
 ) -> Iterator[Any]:
-    """Axes to draw on (new by default), saved to the file `save` at the end.
-
-    ImportError without matplotlib; ValueError or OSError, before drawing, if the file cannot be written.
-    """
+    """Axes (new by default), saved to the file `save` at the end; an unwritable file is refused before drawing."""
     if save is not None:
         check_output(save, PICTURES)
     try:

@@ -297,10 +297,7 @@ class Flowing(Routed):
     def _between(
         self, where: str, count: int | None, seed: int, callback: Callback | None, *, edges: bool
     ) -> tuple[np.ndarray, Any]:
-        """Sources, and the sums of one unit from each to all targets reached; exact sums are cached.
-
-        Sums of edges are None if not requested and costly.
-        """
+        """Sources, and sums of one unit from each to all it reaches, cached; those of edges may be None if costly."""
         k, m = self.engine.shape
         every, known = self._in_graph(self.sources, np.arange(k)), vars(self).get("_between_all")
         if count is None and known is not None and not (edges and known.along is None):

@@ -78,10 +78,7 @@ class Nearest:
 
 
 def nearest(engine: Engine, s: Semiring, wanted: np.ndarray, *, towards: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """(which, best): for every column the best of the `wanted` rows (first among equals, −1 for none), and its entry.
-
-    With `towards`, for every row its best column.
-    """
+    """(which, best): per column (`towards`: row) the first best of the `wanted`, −1 for none, and its entry."""
     if s.add.selects is None:
         raise AlgebraError(f"nearest: ⊕ must select the better of two walks, got {s.add.name} of {s.name}.")
     found = engine.nearest(wanted, towards=towards)

@@ -62,10 +62,7 @@ def require_paths(semiring: Semiring) -> None:
 def _losses(
     heads: np.ndarray, weights: np.ndarray, x: int, to_v: np.ndarray, mul: Callable, zero: Any
 ) -> Iterable[tuple[int, float]]:
-    """The loss of each out-edge of x whose head reaches v.
-
-    For integers only exact best edges count: float differences beyond 2⁵³ would round to 0.
-    """
+    """The loss of each out-edge of x whose head reaches v; exact for integers, as floats would round beyond 2⁵³."""
     with np.errstate(all="ignore"):
         walk = mul(weights, to_v[heads])
         rounded = np.nan if to_v.dtype.kind == "i" else np.abs(walk.astype(np.float64) - float(to_v[x]))

@@ -29,10 +29,7 @@ _NEAR = 255
 
 @dataclass(frozen=True)
 class Reduction:
-    """A reduction of a line of distances to one number.
-
-    `columns`: lines are columns (distances to the vertex). `of(panel, semiring)` gives one number per line panel[:, q].
-    """
+    """Reduces lines (columns if `columns`) to one number each: `of(panel, semiring)`, with lines panel[:, q]."""
 
     name: str
     columns: bool

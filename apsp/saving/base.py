@@ -63,11 +63,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Table:
-    """A table to be written in blocks of rows.
-
-    `blocks()` iterates over complete rows on the host; `semiring` names the integers that a `.csv` writes as
-    infinities; `callback(done, total)` is in entries.
-    """
+    """A table as `blocks()` of complete rows on the host; `semiring` names infinities; `callback` counts entries."""
 
     shape: tuple[int, int]
     dtype: np.dtype

@@ -42,10 +42,7 @@ def check(path: StrPath) -> None:
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write a table as a Zarr group (version 3): `distances` in tiles with checksums, and labels; needs zarr.
-
-    Uniform tiles are written, too: a missing tile is damage.
-    """
+    """Write a table as a Zarr group (version 3) and labels; uniform tiles too, as a missing tile is damage."""
     zarr = _zarr("save")
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
