@@ -23,8 +23,6 @@ class Labels(Sequence[Label]):
     Consecutive integers (0, 1, 2, … or 7, 8, 9) are stored as a range; `what` is the subject of errors. Raises
     VertexError for repeated or unhashable names.
 
-    Examples
-    --------
     >>> Labels(["A", "B", "C"]).position("C")
     2
     >>> Labels([7, 8, 9])

@@ -34,15 +34,9 @@ _CHUNK, _CHUNK_GPU = 1 << 20, 1 << 24
 def eccentricity(D: Array) -> Array:
     """The greatest distance from each vertex: shape (n,), on the device of D.
 
-    Raises
-    ------
-    NoPathError
-        If a vertex cannot be reached from another one, as NetworkX for disconnected graphs.
-    ShapeError, DTypeError
-        If D is not square, or holds no lengths.
+    Raises NoPathError if a vertex cannot be reached from another one, as NetworkX for disconnected graphs; ShapeError,
+    DTypeError if D is not square, or holds no lengths.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> eccentricity(np.array([[0, 1, 3], [1, 0, 2], [3, 2, 0]]))
     array([3, 2, 3])
@@ -77,8 +71,6 @@ def closeness(D: Array, *, wf_improved: bool = True) -> Array:
     and Faust 1994), as NetworkX's `closeness_centrality`. 0 if no other vertex reaches it, or the sum is 0, negative or
     beyond float64; inf if the reciprocal is beyond float64.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> closeness(np.array([[0, 1, 3], [1, 0, 2], [3, 2, 0]]))
     array([0.5       , 0.66666667, 0.4       ])

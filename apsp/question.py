@@ -1,4 +1,4 @@
-"""A `Question`: a source, a semiring, what is wanted; and lazily what is known of it before any work.
+"""A `Question`: a source, a semiring, and the request, with properties computed lazily before any work.
 
 The source is a `Graph`, or a result of `apsp.large.sources.matrix_or_graph`. Arcs, weights, and the matrix on its
 device are made on first use, and cached for all engines.
@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Question:
-    """A matrix or graph over a semiring, and what is wanted of it.
+    """A matrix or graph over a semiring, and the request about it.
 
     `source` is a Graph, an array or BitMatrix, or for a plan the number of vertices.
     """

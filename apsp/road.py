@@ -1,4 +1,4 @@
-"""The one road of all questions: `Question` → choose → answer.
+"""The entry point of every question: `Question` → choice of an engine → answer.
 
 `closure` is the table of the answer in kind, `plan` the choice, `shortest_paths` a `Result` over the engine. Each
 engine is a record in apsp/engines/ with its refusals, its estimate, and its constructor.

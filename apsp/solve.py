@@ -1,6 +1,6 @@
-"""The road of every dense closure: take in → look → plan → schedule → settle → give back.
+"""Every dense closure: convert → survey → plan → run the schedule → settle → return.
 
-A `Problem` (apsp/problem.py) is taken in and surveyed. `solve` plans, runs the schedule and settles; `give_back`
+A `Problem` (apsp/problem.py) is converted and surveyed. `solve` plans, runs the schedule and settles; `give_back`
 returns the result to its origin. The engine `dense` calls this.
 """
 

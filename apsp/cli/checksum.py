@@ -22,8 +22,6 @@ def fletcher16(array: Array) -> int:
 
     Fletcher 1982, "An arithmetic checksum for serial transmissions".
 
-    Examples
-    --------
     >>> hex(fletcher16(np.frombuffer(b"abcde", dtype=np.uint8)))
     '0xc8f0'
     """
@@ -41,8 +39,6 @@ def fletcher16(array: Array) -> int:
 def crc32(array: Array) -> int:
     """CRC-32 (as in zlib and PNG) of the array's bytes.
 
-    Examples
-    --------
     >>> hex(crc32(np.frombuffer(b"123456789", dtype=np.uint8)))
     '0xcbf43926'
     """

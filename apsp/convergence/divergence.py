@@ -1,7 +1,7 @@
 """Existence of an idempotent closure: seen on the diagonal, explained by a cycle.
 
-A* exists iff no cycle beats `one`: a* = 1 ⊕ a, so such a cycle shows on the diagonal. Rounding is told from a true
-cycle by the cycle's own edges, see `semiring.cycles.Lengths.rounding`. Other sums: see `series`.
+A* exists iff no cycle beats `one`: a* = 1 ⊕ a, so such a cycle shows on the diagonal. Rounding and a true
+cycle are told apart by the cycle's own edges, see `semiring.cycles.Lengths.rounding`. Other sums: see `series`.
 """
 
 from __future__ import annotations

@@ -20,8 +20,6 @@ _NAMED = 8
 def walk(names: Sequence[Label]) -> str:
     """A walk on one line, abbreviated in the middle.
 
-    Examples
-    --------
     >>> walk(["A", "B", "C"]), walk(range(1000))
     ('A → B → C', '0 → 1 → 2 → 3 → 4 → 5 → 6 → 7 → … → 999')
     """
@@ -34,8 +32,6 @@ def walk(names: Sequence[Label]) -> str:
 def infinities(semiring: Semiring, dtype: np.dtype) -> dict[int, float]:
     """The integers of a dtype that stand for infinities, with those; empty for other dtypes.
 
-    Examples
-    --------
     >>> import semiring
     >>> infinities(semiring.max_plus, np.dtype("int16"))
     {-32768: -inf}
@@ -65,8 +61,6 @@ def row(entries: np.ndarray, semiring: Semiring) -> list[Scalar]:
 def numbers(entries: np.ndarray, semiring: Semiring) -> np.ndarray:
     """Entries with an infinity for no path: float64 for integers (DTypeError if inexact), else the same array.
 
-    Examples
-    --------
     >>> import semiring
     >>> numbers(np.array([7, 32767], np.int16), semiring.min_plus)
     array([ 7., inf])

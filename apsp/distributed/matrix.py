@@ -230,23 +230,11 @@ class DistributedMatrix:
     def close(
         self, *, callback: Callback | None = None, first: int = 0, rounds: Rounds | None = None
     ) -> DistributedMatrix:
-        """A ← A* in place; returns self. `apsp.closure(A, gpus=…)` also handles saturation.
+        """A ← A* in place, from the round `first` on; returns self. `apsp.closure(A, gpus=…)` also handles saturation.
 
-        Parameters
-        ----------
-        callback : callable, optional
-            `callback(done, total)` in pairs, on rank 0 after each round.
-        first : int
-            The first round to run; earlier ones are done.
-        rounds : Rounds, optional
-            Hooks between rounds, such as checkpoints.
-
-        Raises
-        ------
-        DivergenceError
-            If the closure does not exist; the parts are then undefined.
-        AlgebraError
-            If ⊕ is not idempotent: convergence then needs the entire matrix, as in `apsp.closure(A, gpus=…)`.
+        `callback(done, total)`, in pairs, is called on rank 0 after each round; `rounds` are hooks, such as
+        checkpoints. Raises DivergenceError if the closure does not exist (parts are then undefined), AlgebraError if ⊕
+        is not idempotent: convergence then needs the entire matrix, as in `apsp.closure(A, gpus=…)`.
         """
         s = self.semiring
         if not s.idempotent:

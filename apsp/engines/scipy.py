@@ -41,25 +41,13 @@ STRETCH, PANEL = 0.3, 1 << 27
 
 
 class Searches(Engine):
-    """Rows of distances, each by a search; nothing is cached.
+    """Rows of distances, each by a SciPy search in float64; nothing is cached.
 
-    Parameters
-    ----------
-    arcs : (tails, heads, weights), or CSR matrix
-        In the dtype of the distances; a matrix is float64 and non-negative.
-    semiring : Semiring
-        Over lengths, with ⊕ keeping the least.
-    method : {"dijkstra", "johnson", "breadth-first"}
-    limit : float
-        Cuts searches if no arc is negative; vertices beyond may be unreachable.
-    labels : sequence, optional
-        For errors, by position.
-    potential : array, shape (n,), optional
-        Makes arcs non-negative for "johnson" (Johnson 1977); distances are restored.
-
-    Notes
-    -----
-    SciPy computes in float64: integer sums must be below 2⁵³. Distances beyond the integer dtype raise DomainError.
+    `arcs` are (tails, heads, weights) in the dtype of the distances, or a non-negative float64 CSR matrix; ⊕ of
+    `semiring` keeps the least of lengths. `method` is "dijkstra", "johnson" or "breadth-first". `limit` cuts searches
+    if no arc is negative; vertices beyond may be unreachable. `labels` by position are for errors. `potential` (n,)
+    makes arcs non-negative for "johnson" (Johnson 1977); distances are restored. Integer sums must be below 2⁵³;
+    distances beyond the integer dtype raise DomainError.
     """
 
     name = "scipy"

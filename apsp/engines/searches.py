@@ -38,22 +38,10 @@ TRIAL = 4e-4
 class Relaxed(Engine):
     """Rows of distances, searched again on every request.
 
-    Parameters
-    ----------
-    arcs : (tails, heads, weights), or CSR matrix
-        A matrix is non-negative.
-    dtype : numpy.dtype
-        Of the search: that of the weights, or wider integers that hold every sum.
-    limit : float, optional
-        Cuts the searches; worse distances are no path.
-    labels : sequence, optional
-        For errors, by position.
-    potential : array, shape (n,), optional
-        Makes arcs non-negative.
-    device : {"cpu", "cuda"}
-        Of the searches, and of blocks of rows.
-    backwards : bool
-        Whether the arcs are reversed.
+    `arcs` are (tails, heads, weights), or a non-negative CSR matrix, made non-negative by `potential` (n,). `dtype` is
+    that of the search: the weights', or wider integers that hold every sum. `limit` cuts searches; worse distances are
+    no path. `labels` by position are for errors; `device` is that of searches and blocks of rows; `backwards`: the arcs
+    are reversed.
     """
 
     name = "searches"

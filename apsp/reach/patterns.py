@@ -50,8 +50,6 @@ class _Part(NamedTuple):
 def automaton(pattern: str) -> Automaton:
     """The ε-free automaton of a pattern; ValueError shows a syntax error.
 
-    Examples
-    --------
     >>> automaton("a (b|c)* d").accepting
     frozenset({4})
     """

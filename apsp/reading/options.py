@@ -132,16 +132,8 @@ def choose(
     the only one named so. Nothing is guessed: two candidates raise an error, as does a second numeric column whose name
     could be a weight (`time` beside `length`).
 
-    Parameters
-    ----------
-    names : sequence
-        Of all columns, or their positions without a header.
-    refuse : callable
-        `refuse(problem)` makes the error to raise, listing the columns and remedies.
-    passed : sequence of int
-        Positions of columns that are weights only on request.
-    numeric : callable
-        `numeric(index)`: whether a column holds numbers or durations.
+    `names` are positions without a header; `refuse(problem)` makes the error, listing columns and remedies; `passed`
+    columns are weights only on request; `numeric(index)`: whether a column holds numbers or durations.
     """
     listed = _listed(names, header)
     declared = reading.columns

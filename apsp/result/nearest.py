@@ -22,18 +22,8 @@ from ..labels import Labels
 class Nearest:
     """The nearest of several sources for every vertex: `source, distance = r.nearest(…)`, or by name.
 
-    Attributes
-    ----------
-    vertices : Labels
-        In the order of the result.
-    source : list
-        Label of the nearest source, or None.
-    distance : array
-        inf for no path.
-    among : int
-        The number of sources.
-    frames : {"pandas", "polars"}, optional
-        Library of `to_frame`; by default the installed one.
+    For each of `vertices` the label of the nearest `source`, or None, and its `distance`, inf for no path; `among` is
+    the number of sources. `frames` ("pandas" or "polars") is the library of `to_frame`, by default the installed one.
 
     Examples
     --------

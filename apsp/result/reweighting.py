@@ -27,8 +27,6 @@ def reweighted(graph: Graph, weights: Any) -> Graph:
     ShapeError for a dense graph or a wrong number of weights; VertexError for a missing edge; DTypeError or DomainError
     for non-numbers, or old weights inexact in a float64 that new ones need.
 
-    Examples
-    --------
     >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
     >>> reweighted(g, {("B", "C"): 9}).weights
     array([4, 9])

@@ -21,16 +21,8 @@ FEW = 8
 class Paths(Sequence[list[Any]]):
     """Paths as lists of labels, stored as flat arrays; an empty list for no path.
 
-    Attributes
-    ----------
-    vertices : int32 array
-        Positions along all paths, concatenated.
-    starts : int64 array, shape (paths + 1,)
-        Path k is vertices[starts[k] : starts[k + 1]].
-    labels : Labels
+    `vertices` are int32 positions along all paths; path k is vertices[starts[k] : starts[k + 1]].
 
-    Examples
-    --------
     >>> from apsp import shortest_paths
     >>> found = shortest_paths([("A", "B", 4), ("B", "C", 7)]).paths([("A", "C"), ("C", "A"), ("B", "B")])
     >>> list(found), found.hops

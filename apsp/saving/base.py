@@ -28,26 +28,13 @@ Arrays = Mapping[str, Array]
 class Store:
     """A way to store a table on disk.
 
-    Parameters
-    ----------
-    suffixes : tuple of str
-        With the dot, canonical first; "/" is a directory without a suffix.
-    save : callable
-        `save(table, path, more)` writes a `Table`, and the other arrays of a result, atomically: see
-        `semiring.files.writing` and `writing_folder`.
-    load : callable or None
-        `load(path)`: the distances, in memory or on disk, and those arrays; or FormatError. None if write-only.
-    folder : bool
-        A directory, which refers to a graph's matrix on disk by path. A file contains that matrix, and may hold other
-        tables.
-    check, check_labels : callable or None
-        `check(path)` refuses early to overwrite; `check_labels(labels, path)` refuses unsupported labels early.
-    recognises : callable or None
-        `recognises(path)`: whether the content is this store.
-    labelled : bool
-        Holds hub labels instead of the table.
-    read : callable or None
-        `read(path)`: the Graph of a recognised matrix; files are read by `apsp.formats`.
+    `suffixes` have the dot, canonical first; "/" is a directory without a suffix. `save(table, path, more)` writes a
+    `Table`, and the other arrays of a result, atomically (`semiring.files.writing`, `writing_folder`); `load(path)`
+    returns the distances, in memory or on disk, and those arrays, or raises FormatError; None if write-only. `folder`:
+    a directory, which refers to a graph's matrix on disk by path; a file contains that matrix, and may hold other
+    tables. `check(path)` and `check_labels(labels, path)` refuse early to overwrite, and unsupported labels.
+    `recognises(path)`: whether the content is this store. `labelled`: holds hub labels, no table. `read(path)` returns
+    the Graph of a recognised matrix; files are read by `apsp.formats`.
     """
 
     suffixes: tuple[str, ...]

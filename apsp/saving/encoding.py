@@ -31,8 +31,6 @@ def encode(labels: Sequence[Label], path: object) -> dict[str, np.ndarray]:
 
     Supported: str, int of any size, float, bool, None, nested tuples; NumPy scalars become Python values.
 
-    Examples
-    --------
     >>> encode([("a", 1), None], "g.npz")["labels_json"].tobytes()
     b'[["a", 1], null]'
     """
@@ -50,8 +48,6 @@ def encode(labels: Sequence[Label], path: object) -> dict[str, np.ndarray]:
 def decode(arrays: Mapping[str, np.ndarray]) -> Labels | None:
     """The labels in an archive, or None; ValueError if damaged.
 
-    Examples
-    --------
     >>> decode(encode(["a", 1], "g.npz"))
     Labels(('a', 1))
     """

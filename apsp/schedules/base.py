@@ -48,7 +48,6 @@ class Schedule:
     See Also
     --------
     get, apsp.compare : By name; all on one matrix.
-    apsp.compare : All on the same matrix.
 
     Examples
     --------

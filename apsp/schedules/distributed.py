@@ -43,16 +43,10 @@ def closure(
 ) -> None:
     """A ← A*; every process of the grid calls this with its part (a LocalMatrix; or a matrix in this process alone).
 
-    Parameters
-    ----------
-    block : int
-        The pivot block; parts must be cut at its multiples.
-    first, begun : int
-        The first round to run, and its first pivot (a multiple of the block where parts are cut).
-    after : callable, optional
-        `after(round, pivot)` once a round is queued on the device; its verbs may still run.
-    complete : callable, optional
-        `complete(round)`: whether `after` needs every entry through the round; else the next pivot's strips may lag.
+    Parts must be cut at multiples of `block` (the pivot block). `first` is the first round to run, `begun` its first
+    pivot (a multiple of the block where parts are cut). `after(round, pivot)` is called when a round is queued on the
+    device; its verbs may still run. `complete(round)`: whether `after` needs every entry through the round; else the
+    next pivot's strips may lag.
     """
     part = A if isinstance(A, LocalMatrix) else InMemory.single_process(A, ops, block)
     todo = list(pivots(part.layout.n, block, begun))
