@@ -17,7 +17,7 @@ def run() -> None:
     code = 0
 
     def leave() -> None:
-        if "mpi4py" not in sys.modules:  # its library has an ending of its own
+        if "mpi4py" not in sys.modules:  # its library ends by itself
             os._exit(code)
 
     atexit.register(leave)  # before any other, so that it is called last

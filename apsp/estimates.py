@@ -35,7 +35,7 @@ _DENSE_BYTE, _SHARED = 0.75e-9, 256
 _SWEEP = {1: 31e9, 2: 31e9, 4: 18e9, 8: 9.2e9}
 #: Pairs a second of a single row; seconds to write one entry.
 _ALONE, _ENTRY = 0.8e9, 4e-9
-#: Numeric elimination: pairs a second in small fronts, pairs a vertex up to which fronts are small, growth, maximum.
+#: Numeric elimination: pairs a second in small fronts, maximum pairs a vertex of these, growth, maximum.
 _FRONTS, _SMALL, _GROWTH, _LARGE = 14e9, 3e3, 0.2, 1.7
 #: Seconds of ordering and symbolic analysis a vertex and an arc; of supernode overhead a vertex.
 _VERTEX, _ARC, _SUPERNODE = 0.1e-6, 0.075e-6, 0.13e-6

@@ -37,9 +37,9 @@ from .wants import Wants
 
 #: Mean degree from which elimination structures are not cached.
 MANY_ARCS = 16
-#: Arcs up to which they are always cached: a few megabytes.
+#: Maximum number of arcs always cached: a few megabytes.
 REMEMBERED = 1 << 18
-#: n up to which graphs are closed as matrices without counting, which would take as long (1 ms).
+#: Maximum n of graphs closed as matrices without counting, which would take as long (1 ms).
 FEW = 256
 #: Degree of a hub, relative to the mean.
 HUB = 8
@@ -305,7 +305,7 @@ class Question:
     def _missing(self) -> tuple[Backend, dict[str, Missing]]:
         return bind(self.semiring, self.dtype, device=self.device), {}
 
-    # What is wanted
+    # The request
 
     @cached_property
     def threads(self) -> int:

@@ -70,7 +70,7 @@ def repeat(question: Question) -> Any:
         run(decision.plan, D, decision.ops, question.wants)
         if examined:
             series.check(D, semiring, seen)
-    except DivergenceError:  # the full road explains it
+    except DivergenceError:  # the full computation explains it
         return None
     return D
 

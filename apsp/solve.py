@@ -34,7 +34,7 @@ from .plans import Plan
 from .problem import HINT, ROUTES, Memory, Problem, location
 from .wants import Request
 
-#: n up to which GPU batches of truth values are closed as ordinals.
+#: Maximum n of GPU batches of truth values closed as ordinals.
 ORDINALS = 1024
 #: n from which a GPU copies int64 to int32.
 INT32 = 1536

@@ -17,7 +17,7 @@ from semiring.bits import BitMatrix
 _STRIP = 1 << 28
 #: Rows copied at a time.
 _ROWS = 128
-#: Arcs per component up to which rows are united along them.
+#: Maximum arcs per component for uniting rows along them.
 _FEW = 8
 
 

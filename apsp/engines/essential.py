@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 KEPT, MOST = 3, 128
 #: On a GPU additional arcs are cheap, so fewer are kept; n from which it pays.
 KEPT_ON_GPU, LARGE_ON_GPU = 1.1, 6144
-#: Degree up to which the GPU keeps all arcs.
+#: Maximum degree at which the GPU keeps all arcs.
 SPARSE = 32
 #: Vertices sampled first, and then; best arcs tested a vertex; share of arcs that may remain.
 FIRST, LOOKED, BEST, LEFT = 4, 16, 32, 1 / 8

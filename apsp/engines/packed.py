@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 #: Workspace to find components and to sort the arcs between them: bytes an arc of the graph, a vertex, an arc between.
 FINDING, COMPONENTS, BETWEEN = 26, 16, 25
-#: n up to which finding components costs more than a packed closure.
+#: Maximum n where finding components costs more than a packed closure.
 _FEW = 2048
 HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
 #: With arcs enough for products, the list of arcs takes eight times the packed bits.

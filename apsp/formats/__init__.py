@@ -169,7 +169,7 @@ def read(
     >>> read(io.StringIO("from,to,minutes\\nA,B,295\\n")).weights
     array([295])
     """
-    positional(columns)  # refuses what is malformed
+    positional(columns)  # refuses malformed ones
     return read_as(path, Reading(weight, columns, format, nulls_of(null_value), directed), **options)
 
 

@@ -159,7 +159,7 @@ def as_graph(
     if unweighted and weight is not BY_RULE and weight is not None:
         raise ValueError(f"as_graph: unweighted=True must come without a weight, got weight={came(weight)}.")
     if columns is not None:
-        positional(columns)  # refuses what is malformed
+        positional(columns)  # refuses malformed ones
     nulls = None if null_value is BY_RULE else nulls_of(null_value)
     reading = Reading(None if unweighted else weight, columns, format, nulls, directed)
     kind = _kind_of(source, reading)
@@ -237,7 +237,7 @@ def is_array(source: Any) -> bool:
 
 
 def _with_placed(graph: Graph, places: Any) -> Graph:
-    """The graph extended by isolated vertices that have a place, if any of its own has one."""
+    """The graph extended by isolated vertices that have a place, if any of its vertices has one."""
     places = getattr(places, "geometry", places)
     if graph.rows is None or not callable(getattr(places, "items", None)):
         return graph

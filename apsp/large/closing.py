@@ -170,7 +170,7 @@ class Large:
                 "checkpoint='ck/'."
             )
 
-    # Computing it
+    # Computation
 
     @property
     def ordinary(self) -> bool:

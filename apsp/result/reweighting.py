@@ -17,7 +17,7 @@ from ..graph import Graph
 from ..graph.edge_lists import numbers, refuse_nan
 from ..graph.reweighted import Reweighted, weighted
 
-#: Edges up to which changes are applied one by one.
+#: Maximum number of changes applied one by one.
 FEW = 256
 
 

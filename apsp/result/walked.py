@@ -14,7 +14,7 @@ from semiring.routes import walks
 from ..labels import Labels
 from ..routes import Trees
 
-#: Paths from one vertex up to which each is searched alone, not in a tree.
+#: Maximum number of paths from one vertex searched alone, not in a tree.
 FEW = 8
 
 
