@@ -79,7 +79,7 @@ def choose(question: Question) -> Plan:
     best = found[0]
     if len(found) > 1 or (bounded and not _within(question, best)):
         fitting = (e for e in sorted(found, key=lambda e: _cost(e, question)) if _within(question, e))
-        least = next(fitting, None)  # no memory query for the others
+        least = next(fitting, None)  # the system is not asked about the others
         if least is None:
             raise _too_large(question, found)
         best = least

@@ -68,7 +68,7 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
     s, A = problem.semiring, problem.matrix
     ops = problem.bind(request)
     plan = plan or problem.plan(ops, request)
-    _require(problem, plan, request)  # refuse before entries are searched
+    _require(problem, plan, request)  # what does not fit is refused before entries are searched
     if problem.dtype == np.int64 and problem.device == "cuda":
         solved = _in_int32(problem, plan, request)
         if solved is not None:

@@ -49,9 +49,11 @@ class Dense(Engine):
         return host(self.matrix[:, j])
 
     def row(self, i: int) -> np.ndarray:
+        """One row."""
         return host(self.matrix[i])
 
     def entry(self, i: int, j: int) -> Any:
+        """As it stands in the matrix."""
         return self.matrix[i, j]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from .blocks import around, pivots
 
 
 def closure(A: Array, ops: Backend, *, block: int) -> None:
-    """A ← A*, pivot block by pivot block, D = A[k,k]."""
+    """A ← A*, one pivot block D = A[k,k] after the other."""
     n = len(A)
     for k in pivots(n, block):
         D, others = A[k, k], around(n, k)

@@ -21,10 +21,10 @@ def around(n: int, pivot: slice) -> list[slice]:
 
 
 def half(n: int, block: int) -> int:
-    """The split of n vertices whose first part is whole blocks."""
+    """Where to halve n vertices so that the first part is complete blocks."""
     return -(-n // (2 * block)) * block
 
 
 def quadrants(A: Array, h: int) -> tuple[Any, Any, Any, Any]:
-    """A11, A12, A21, A22 of a matrix cut at row and column h."""
+    """A11, A12, A21, A22 of a matrix cut before row and column h."""
     return A[:h, :h], A[:h, h:], A[h:, :h], A[h:, h:]
