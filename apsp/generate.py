@@ -137,8 +137,6 @@ def random_graph(
 def grid(rows: int, cols: int, *, weight: float = 1) -> Graph:
     """The rows × cols grid, neighbours joined both ways; vertex r · cols + c is at (r, c).
 
-    The distance from (r, c) to (s, d) is weight · (`|r − s| + |c − d|`).
-
     Parameters
     ----------
     rows, cols : int, at least 0
@@ -161,7 +159,7 @@ def grid(rows: int, cols: int, *, weight: float = 1) -> Graph:
 
     Notes
     -----
-    O(rows · cols) time and memory.
+    O(rows · cols) time and memory. The distance from (r, c) to (s, d) is weight · (`|r − s| + |c − d|`).
 
     Examples
     --------

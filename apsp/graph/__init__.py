@@ -586,8 +586,6 @@ class Graph:
     def to_networkx(self, semiring: str | Semiring = "min_plus") -> Any:
         """The graph as a NetworkX graph: nodes are the labels in order, weights the edge attribute `weight`.
 
-        (Multi)(Di)Graph as needed for direction and parallel edges; edges of an unweighted graph have no attribute.
-
         Parameters
         ----------
         semiring : str or Semiring
@@ -611,7 +609,8 @@ class Graph:
 
         Notes
         -----
-        O(n + m) time; hundreds of bytes an edge, in NetworkX's dictionaries.
+        O(n + m) time; hundreds of bytes an edge, in NetworkX's dictionaries. The class is as needed for direction
+        and parallel edges; edges of an unweighted graph have no attribute.
 
         Examples
         --------
@@ -622,9 +621,6 @@ class Graph:
 
     def to_frame(self, library: str | None = None, *, semiring: str | Semiring = "min_plus") -> Any:
         """The edges as a pandas or Polars table with columns `from`, `to` and, if weighted, `weight`.
-
-        One line per listed edge, undirected ones once: `as_graph(table, directed=False)` reads that back, without
-        isolated vertices.
 
         Parameters
         ----------
@@ -649,7 +645,8 @@ class Graph:
 
         Notes
         -----
-        O(n + m) time and memory.
+        O(n + m) time and memory. One line per listed edge, undirected ones once: `as_graph(table, directed=False)`
+        reads that back, without isolated vertices.
 
         Examples
         --------

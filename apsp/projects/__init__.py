@@ -94,8 +94,6 @@ class CriticalPath:
     def to_frame(self) -> Any:
         """The plan as a pandas or Polars table: `task`, `duration`, `earliest`, `latest` and `slack`.
 
-        In the library of the durations, else the installed one.
-
         Returns
         -------
         DataFrame
@@ -111,7 +109,7 @@ class CriticalPath:
 
         Notes
         -----
-        O(n) for n tasks.
+        O(n) for n tasks. The table is of the library of the durations, else of the installed one.
 
         Examples
         --------
@@ -129,8 +127,6 @@ class CriticalPath:
 
     def plot(self, *, ax: Any = None, save: str | Path | None = None) -> Any:
         """Draw a Gantt chart: bars from the earliest starts, critical ones red, slack grey, milestones as diamonds.
-
-        The axis is in the unit of the durations; for time types in days, hours, minutes or seconds, by length.
 
         Parameters
         ----------
@@ -156,7 +152,8 @@ class CriticalPath:
 
         Notes
         -----
-        O(n) for n tasks; the first picture loads matplotlib.
+        O(n) for n tasks; the first picture loads matplotlib. The axis is in the unit of the durations; for time types
+        in days, hours, minutes or seconds, by length.
 
         Examples
         --------

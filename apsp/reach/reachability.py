@@ -116,8 +116,6 @@ class Reachability:
     def reaches(self, u: Label, v: Label) -> Any:
         """Whether a walk leads from u to v.
 
-        Lists or arrays of labels broadcast: `reaches(us[:, None], vs)` is a table. A tuple is one label.
-
         Parameters
         ----------
         u, v : label, or list or array of labels
@@ -138,7 +136,7 @@ class Reachability:
 
         Notes
         -----
-        O(1) a pair: one bit.
+        O(1) a pair: one bit. Lists or arrays broadcast: `reaches(us[:, None], vs)` is a table. A tuple is one label.
 
         Examples
         --------
@@ -151,8 +149,6 @@ class Reachability:
 
     def path(self, u: Label, v: Label) -> list[Any]:
         """The labels u, …, v along a walk of the fewest edges.
-
-        For u = v the shortest cycle [u, …, u], or [u] in a reflexive closure.
 
         Parameters
         ----------
@@ -175,7 +171,7 @@ class Reachability:
 
         Notes
         -----
-        Breadth-first search, O(n + m).
+        Breadth-first search, O(n + m). For u = v the shortest cycle [u, …, u], or [u] in a reflexive closure.
 
         Examples
         --------
@@ -482,8 +478,6 @@ class Reachability:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the answer atomically to an `.npz` file, or to a store of tiles if the path ends with "/".
 
-        `load` answers from a store without reading all of it (docs/stores.md).
-
         Parameters
         ----------
         path : path
@@ -501,7 +495,8 @@ class Reachability:
 
         Notes
         -----
-        c² / 8 bytes for c components, and the labels.
+        c² / 8 bytes for c components, and the labels. `load` answers from a store without reading all of it
+        (docs/stores.md).
 
         Examples
         --------
