@@ -66,7 +66,7 @@ _HOME = {
     "result": ("Result", "shortest_paths"),
     "routes": ("next_hops", "predecessors"),
 }
-#: What can go wrong, under the names that it has in `semiring` too.
+#: Errors, shared with `semiring`.
 _ERRORS = (
     *("AlgebraError", "AmbiguityWarning", "DTypeError", "DeviceError", "DivergenceError", "DomainError", "FormatError"),
     *("MemoryNeeded", "NegativeCycleError", "NoPathError", "SemiringError", "ShapeError", "VertexError"),
@@ -75,7 +75,7 @@ _MODULE = {name: f".{module}" for module, names in _HOME.items() for name in nam
     _ERRORS, "semiring.errors"
 )
 
-#: Modules that are used as such.
+#: Public modules.
 _MODULES = ("csgraph",)
 
 __version__ = "0.2.0"

@@ -1,4 +1,4 @@
-"""`python -m apsp` is the command `apsp`, in a process of its own."""
+"""`python -m apsp`: the command `apsp` in its own process."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import sys
 
 
 def run() -> None:
-    """Run the command, and end the process with one of its exit codes, whenever a signal strikes.
+    """Run the command, and exit with its code even if signals arrive.
 
-    When the command has ended, a signal ends the process at once. The last exit function ends it too: while Python
-    takes itself down, signals would kill it, though all is written.
+    After the command a signal ends the process at once, as does the last exit function: during interpreter shutdown,
+    signals would kill it although all output is written.
     """
     code = 0
 
     def leave() -> None:
-        if "mpi4py" not in sys.modules:  # whose library has an ending of its own
+        if "mpi4py" not in sys.modules:  # its library ends by itself
             os._exit(code)
 
     atexit.register(leave)  # before any other, so that it is called last

@@ -1,4 +1,4 @@
-"""`closure`, the public function: the table of the engine that answers, in kind."""
+"""`closure`, the public function: the table of the chosen engine, in the kind of array passed in."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from .distributed.solving import WorldLike
 
 
-#: The options that decide how the work is done, and those of memory and disks, as they are by default.
+#: Defaults of the options of computation, and of memory and disk.
 PLAIN = dict.fromkeys(("block", "dtype", "device", "callback", "gpus", "threads", "per_thread"))
 PLAIN |= {"schedule": "auto", "overwrite": False, "unweighted": False}
 UNLIMITED = dict.fromkeys(("memory", "checkpoint", "output", "every"))
 
 
 class Kind(NamedTuple):
-    """A kind of input that is not closed as one matrix or graph."""
+    """An input kind that is not closed as one matrix or graph."""
 
     includes: Callable[[Any], bool]
     #: `close(A, semiring, …)`, with all options of `closure`.
@@ -74,112 +74,104 @@ def closure(
     Parameters
     ----------
     A : array_like, shape (n, n) or (batch, n, n), a graph, or a list of arrays of shapes (n₁, n₁), (n₂, n₂), …
-        Entry (i, j) is the edge from i to j; a missing edge is the semiring's zero (inf in min-plus). NumPy, CuPy,
-        PyTorch and JAX arrays, anything with DLPack or `__cuda_array_interface__`; also whatever `as_graph` takes.
-        Over the Boolean semiring, a `BitMatrix` on either device: the closure of 2²⁰ vertices fits on one GPU so.
-        Matrices of a list are padded to one batch, and closed together.
+        Entry (i, j) is the edge i → j; a missing edge is the semiring's zero (inf in min-plus). NumPy, CuPy, PyTorch,
+        JAX, DLPack, `__cuda_array_interface__`, or anything for `as_graph`. Over the Boolean semiring, also a
+        `BitMatrix` on either device (2²⁰ vertices fit on one GPU). A list is padded to one batch.
     semiring : str or Semiring
-        A name or alias from the catalog ("tropical", "boolean", "bottleneck", …), or your own.
+        A name or alias of the catalog ("tropical", "boolean", "bottleneck", …), or your own.
     schedule : str
-        "auto", "recursive" (R-Kleene), "blocked", "iterative", "bordering" (left-looking), "squaring" (O(n³ log n), of
-        an idempotent ⊕), or "distributed" (one product a round); README.md compares them. A graph with a list of edges
-        is eliminated instead where that is predicted to take less (see `shortest_paths`).
+        "auto", "recursive" (R-Kleene), "blocked", "iterative", "bordering" (left-looking), "squaring" (O(n³ log n),
+        idempotent ⊕), or "distributed" (one product a round); see README.md. A sparse graph is eliminated instead if
+        predicted to be faster (see `shortest_paths`).
     block : int, optional
-        The pivot block, at least 1; the backend's own by default.
+        The pivot block, at least 1; by default the backend's.
     dtype : dtype, optional
-        The dtype to compute in; A's own where the semiring allows it.
+        Of the computation; by default A's own where the semiring allows it.
     device : {"cpu", "cuda"}, optional
-        Where to compute; by default where A lies.
+        By default that of A.
     overwrite : bool
-        Compute in A's own memory and return that very object. A must then be writeable (JAX arrays never are) and
-        already of the computing dtype.
+        Compute in A's memory and return A, which must be writeable (JAX never is) and of the computing dtype.
     callback : callable, optional
-        `callback(done, total)`, called as work proceeds, in pairs (n³ in total).
+        `callback(done, total)` in pairs (n³ in total).
     threads : int, optional
-        CPU threads, with `gpus` those of each rank; all available by default.
+        CPU threads (per rank, with `gpus`); all by default.
     per_thread : int, optional
-        Elements a GPU thread updates in one step of the iterative schedule: 1 or 4.
+        Elements per GPU thread in a step of the iterative schedule: 1 or 4.
     unweighted : bool
-        Every edge weighs 1, and a matrix of bool is a graph: see `as_graph`.
+        Every edge weighs 1, and a bool matrix is a graph: see `as_graph`.
     null_value : number or None, optional
-        An entry that is no edge, other than the semiring's zero: 0 for adjacency matrices as NetworkX and SciPy write
-        them; None where all others are edges, zeros too. Without it they are, and a dense matrix of numbers with zeros
-        off the diagonal, where no entry is infinite, gets a warning.
+        An entry that is no edge, besides the semiring's zero: 0 for adjacency matrices of NetworkX and SciPy; None if
+        all others, zeros too, are edges. By default they are, with a warning for a dense numeric matrix with zeros off
+        the diagonal and no infinity.
     gpus : int, sequence of int or World, optional
-        Spread one matrix on the host over so many GPUs of this machine, over those of these numbers, or over the ranks
-        of an `apsp.distributed.world`; each fetches its own part. `schedule` and `device` play no part then.
+        Distribute one host matrix over this number of GPUs, over GPUs by number, or over the ranks of an
+        `apsp.distributed.world`; each fetches its part. `schedule` and `device` are ignored.
     memory : int or str, optional
-        Bytes, or such as "16GiB", to which the computation is held: on a GPU those of the device, through which the
-        matrix then streams from memory of the host; else those of this process, through which it streams from a
-        `semiring.tiles.TileStore`. Of a `np.memmap`, a `TileStore`, or anything with `shape`, `dtype` and A[a:b, c:d]
-        (an array of Zarr or HDF5, or an object that makes entries up), windows alone are read.
+        Bytes, or "16GiB", available to the computation: on a GPU, device memory, through which the matrix streams from
+        the host; else process memory, through which it streams from a `semiring.tiles.TileStore`. A `np.memmap`, a
+        `TileStore`, or anything with `shape`, `dtype` and A[a:b, c:d] (Zarr, HDF5, generated) is read by windows.
     checkpoint : path, optional
-        A directory for the state of the closure. After an interruption the same call continues from there, with any
-        block, memory and device (docs/stores.md).
+        A directory for the state of the closure. The same call continues after an interruption, with any block, memory
+        and device (docs/stores.md).
     every : float, optional
-        Seconds between two checkpoints of a matrix in memory; 60 by default. A matrix on disk is its own.
+        Seconds between checkpoints of a matrix in memory; 60 by default. A matrix on disk is its own checkpoint.
     output : path, optional
         A directory for the result, as a store of tiles.
     ties : {"one", "shared"}
-        Where a tensor of PyTorch requires gradients, or JAX traces: whether the gradient goes to the edges of the one
-        best path that `predecessors` finds, or is shared among all best paths by their number (docs/gradients.md).
+        For gradients (PyTorch, JAX): they go to the edges of the path that `predecessors` finds, or are shared among
+        all best paths (docs/gradients.md).
     steps : bool
-        Also return the matrices M₀, M₁, … that the schedule goes through, of at most 32 vertices, to print and to draw:
-        one a vertex by default, one a product or pivot block with another `schedule`, and `block`.
+        Also return the intermediate matrices M₀, M₁, … (at most 32 vertices): one per vertex by default, per product or
+        pivot block with another `schedule` and `block`.
     on_negative_cycle : {"raise", "-inf"}
-        With "-inf", an entry (i, j) is −∞ where walks from i to j pass a cycle of negative weight, and all others are
-        those of the rest; +∞ where ⊕ keeps the greatest, 0 over min_times. Of floats, in memory and without gradient.
+        With "-inf", entry (i, j) is −∞ if walks i → j pass a negative cycle, others are unaffected (+∞ where ⊕ keeps
+        the greatest, 0 over min_times). For floats, in memory, without gradient.
 
     Returns
     -------
     TileStore
-        With `output`, or where only the checkpoint holds the result. Otherwise:
+        With `output`, or if only the checkpoint holds the result.
     (array, apsp.comparison.Steps)
-        With `steps`. Otherwise:
+        With `steps`.
     array, shape of A
-        Of the library that A is from, on its device and in the order of its stream: NumPy, CuPy, PyTorch, JAX or any
-        with the array API. Numbers of 16 bits, float16 and bfloat16, are computed and returned in float32. The
-        diagonal is `one` or better: a closure is reflexive. With a gradient where A requires one (docs/gradients.md).
-        Of a list of arrays, a list.
+        Otherwise: in A's library, device and stream (NumPy, CuPy, PyTorch, JAX, array API), differentiable as A is.
+        float16 and bfloat16 become float32. The diagonal is `one` or better: a closure is reflexive. For a list, a
+        list.
 
     Raises
     ------
     DivergenceError
-        If the closure does not exist; in min-plus `NegativeCycleError`, which names a cycle. See `on_negative_cycle`.
+        If the closure does not exist; in min-plus a `NegativeCycleError`, which names a cycle. See `on_negative_cycle`.
     ShapeError, DTypeError, DomainError
-        If A is not square, is not defined on this semiring, or holds NaN or values outside it; or if integers of both
-        signs do not hold a walk, see Notes.
-    ValueError
-        If arguments do not go together.
-    MemoryNeeded
-        If it does not fit, before any work.
+        If A is not square, has no such dtype on this semiring, or holds NaN or values outside it; if integers of both
+        signs overflow, see Notes.
+    ValueError, MemoryNeeded
+        If arguments are incompatible; if the computation does not fit, before any work.
 
     Warns
     -----
     AmbiguityWarning
-        If zeros may be edges of weight 0 or no edges; see `null_value`.
+        If zeros may be edges or none; see `null_value`.
 
     See Also
     --------
-    shortest_paths : The same of a graph whose vertices have names; answers distances and paths.
-    transitive_closure : Reachability, packed, of graphs that may be sparse.
-    plan : What this would do, and how long it would take.
-    predecessors, next_hops : The paths of a closure.
+    shortest_paths, transitive_closure : Labelled graphs with paths; packed reachability of sparse graphs.
+    plan : Prediction of method, memory and time.
+    predecessors, next_hops : Paths of a closure.
     semiring.matmul : One product.
 
     Notes
     -----
-    Integers saturate at the dtype's maximum, which stands for ∞; a distance that fits is exact. With edges of both
-    signs it might be lost to a part of its walk that does not fit: the closure is then computed again in int32 or
-    int64, for which memory is asked anew; of int64, in place, over several ranks and within limits it is refused. A
-    cycle of m edges that only rounding makes negative, by no more than 2√m · eps times the largest sum along a part of
-    it, is none; where its sums are exact, the sign decides. In (+, ×) there is no limit where rounding cannot tell the
-    spectral radius from 1.
+    Integers saturate at the dtype's maximum, ∞; a distance that fits is exact. With edges of both signs, a partial sum
+    might overflow: the closure is then repeated in int32 or int64, with a new check of memory; int64, in-place,
+    distributed and limited closures raise instead. A cycle of m edges that is negative only by rounding, up to
+    2√m · eps times its largest partial sum, is ignored; where sums are exact, the sign decides. Over (+, ×) there is no
+    limit if rounding cannot separate the spectral radius from 1.
 
-    O(n³): a dense matrix takes n³ pairs, each one ⊕ with one ⊗, and next to its n² entries a workspace that `plan`
-    counts in bytes; squaring takes log₂ n times as many. The recursion is D'Alberto and Nicolau 2007, section 3, and
-    Buluç, Gilbert and Budak 2010, section 3.1; the blocks Venkataraman, Sahni and Mukhopadhyaya 2003, section 3; the
-    iterative schedule Floyd 1962 and Warshall 1962; the algebra Lehmann 1977, section 2.
+    O(n³): a dense closure takes n³ pairs (one ⊕ with one ⊗), squaring log₂ n times as many; next to n² entries, the
+    workspace that `plan` counts. Sources: recursion, D'Alberto and Nicolau 2007, section 3, and Buluç, Gilbert and
+    Budak 2010, section 3.1; blocks, Venkataraman, Sahni and Mukhopadhyaya 2003, section 3; iterative, Floyd 1962 and
+    Warshall 1962; algebra, Lehmann 1977, section 2.
 
     Examples
     --------
@@ -247,5 +239,5 @@ def closure(
     return question.in_kind(engine.storage) if output is None else TileStore(output)
 
 
-#: All others are one matrix, a batch of one shape, or a graph.
+#: Inputs other than one matrix, a batch of one shape, or a graph.
 KINDS = (Kind(is_list_of_matrices, partial(closed_together, closure)), Kind(is_differentiated, differentiable))

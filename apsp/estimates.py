@@ -1,7 +1,7 @@
-"""The cost model: pairs, bytes and seconds of each engine for a question, before any number is computed.
+"""The cost model: pairs, bytes and seconds of each engine for a question, before any computation.
 
 Counts are exact; seconds are counts over rates measured on one core of a server with AVX-512 (docs/benchmarks.md).
-Plans print this model of time, and engines are chosen by it; there is no other.
+Engines are chosen by this model, and plans print it.
 """
 
 from __future__ import annotations
@@ -22,106 +22,98 @@ if TYPE_CHECKING:
 
     from .plans import Plan
 
-#: Pairs a second that a closure of a few thousand vertices sustains, by device and dtype: one core, and one H200.
+#: Sustained pairs a second of a closure of a few thousand vertices, by device and dtype: one core, one H200.
 _RATES = {
     "cpu": {"float32": 45e9, "int32": 45e9, "int16": 80e9, "float64": 22e9, "int64": 20e9, "bool": 5e12},
     "cuda": {"float32": 15e12, "int32": 14e12, "int16": 25e12, "float64": 2.7e12, "int64": 2e12, "bool": 3e12},
 }
-#: The rate of a general step (one without vector instructions of its own), relative to those.
+#: Relative rate of a step without vector instructions.
 _GENERAL = 0.05
-#: Seconds of a closure on the CPU in addition, a byte of the matrix; the vertices from which threads share the work.
+#: CPU closure: additional seconds a byte of the matrix; n from which threads share the work.
 _DENSE_BYTE, _SHARED = 0.75e-9, 256
-#: Pairs a second of a batch of rows, by the size of a number in bytes, on one thread.
+#: Pairs a second of a batch of rows on one thread, by itemsize.
 _SWEEP = {1: 31e9, 2: 31e9, 4: 18e9, 8: 9.2e9}
-#: Pairs a second of a single row, and seconds to write one of its entries.
+#: Pairs a second of a single row; seconds to write one entry.
 _ALONE, _ENTRY = 0.8e9, 4e-9
-#: Pairs a second of numeric elimination in small fronts, up to how many pairs a vertex; larger ones are faster.
+#: Numeric elimination: pairs a second in small fronts, maximum pairs a vertex of these, growth, maximum.
 _FRONTS, _SMALL, _GROWTH, _LARGE = 14e9, 3e3, 0.2, 1.7
-#: Seconds of ordering and symbolic analysis, a vertex and an arc; of supernodes in addition to their pairs, a vertex.
+#: Seconds of ordering and symbolic analysis a vertex and an arc; of supernode overhead a vertex.
 _VERTEX, _ARC, _SUPERNODE = 0.1e-6, 0.075e-6, 0.13e-6
-#: Another order, by levels in a lattice, relative to that.
+#: Relative cost of comparing another order (by levels in a lattice).
 _OTHER_ORDER = 0.8
-#: Seconds of any ordering, and of any elimination, in addition; of analysis, for the root of the pairs.
+#: Fixed seconds of ordering and of elimination; of analysis, times the square root of the pairs.
 _START, _ELIMINATING, _FILLED = 2.5e-4, 1.2e-3, 50e-9
-#: Seconds to copy a number of four bytes from a panel into a row.
+#: Seconds to copy a 4-byte number from a panel into a row.
 _TRANSPOSED = 1.0e-9
-#: Seconds to find components, an arc; to unite rows of bits, a bit.
+#: Seconds of components an arc; of uniting rows a bit.
 _COMPONENT, _UNITED = 45e-9, 4e-11
-#: The climb of a source on average, as a share of the longest one.
+#: Average climb as a share of the longest.
 _CLIMB = 0.5
-#: Sources whose rows are swept together.
+#: Sources swept together.
 _BATCH = 16
-#: Pairs a second of hub labels, and seconds to write a number of four bytes into one.
+#: Hub labels: pairs a second; seconds to write a 4-byte number.
 _HUBS, _LABELLED = 14e9, 1.2e-9
-#: On one GPU: pairs a second of fronts, of sweeps and of hub labels, bytes written a second, seconds of launches.
+#: One GPU: pairs a second of fronts, sweeps and hub labels; bytes written a second; seconds of launches.
 _GPU_FRONTS, _GPU_SWEEP, _GPU_HUBS, _GPU_WRITTEN, _LAUNCHES = 1e11, 9e12, 6e11, 3.3e12, 2e-3
-#: Of searches on a GPU: bytes of words of sources a second, and seconds of a level in addition.
+#: GPU breadth-first search: bytes of source words a second; seconds a level.
 _GPU_WORDS, _GPU_LEVEL = 1e12, 1e-5
-#: Of searches by weight on a GPU: arcs a second for all sources together, batches at a time, and sources that take no
-#: longer than fewer do; seconds to find the best arcs of each vertex of a matrix, an entry; how much longer searches
-#: take whose entries are compared with a matrix, and that are resumed.
+#: GPU searches by weight: arcs a second over all sources, concurrent batches, sources for full occupancy; seconds an
+#: entry to find the best arcs of a matrix; factor for searches resumed after comparison with the matrix.
 _GPU_RELAXED, GPU_BATCHES, _GPU_BUSY, _THINNED_ON_GPU, _RESUMED = 1.4e11, 264, 2048, 12e-12, 1.6
-#: Pairs of bits a second on a GPU; seconds that a product takes in addition, and a level; until a few entries of a
-#: matrix are on the host.
+#: GPU Boolean products: bit pairs a second; seconds a product and a level; latency of a few entries to the host.
 _GPU_BITS, _GPU_PRODUCT, _GPU_COUNTED, LOOKED_ON_GPU = 5e15, 5e-5, 1e-4, 3e-5
-#: Seconds to find the arcs of a matrix, an entry.
+#: Seconds an entry to list the arcs of a matrix.
 _LISTED = 10e-9
-#: Seconds to make the matrix of a list of arcs, an arc; and of closing that, in addition.
+#: Matrix from a list of arcs: seconds an arc; fixed seconds including its closure.
 _ENTERED, _MATRIX = 25e-9, 4e-4
-#: Seconds of SciPy's Dijkstra: of a vertex, reached or not; of one that is reached, and of each decrease of its
-#: distance, about ln d of them where it has d arcs; of an arc.
+#: SciPy's Dijkstra, seconds: a vertex, reached or not; a vertex reached; a decrease (about ln d for degree d); an arc.
 _CLEAR, _SETTLE, _NEARER, _LOOK = 2.5e-9, 20e-9, 80e-9, 2e-9
-#: Vertices of a level from which on a decrease takes so long: in narrower graphs fewer vertices wait.
+#: Level width from which a decrease costs that much; narrower graphs have smaller heaps.
 _WIDE = 20
-#: Vertices of a graph that fits in a core's cache, and of one that does beside SciPy's heap; a search takes so much
-#: longer for each doubling beyond.
+#: Vertices that fit in a core's cache, alone and beside SciPy's heap; slowdown per doubling beyond.
 _CACHED, _HEAPED, _FARTHER = 4096, 1000, 0.2
-#: Weights that are looked at, about.
+#: Approximate number of weights sampled.
 _LOOKED = 256
-#: SciPy's breadth-first search: a vertex or arc; and a level.
+#: SciPy's breadth-first search: seconds a vertex or arc; a level.
 _VISIT, _LEVEL = 7.5e-9, 8e-6
-#: Ends of arcs that are looked at, a vertex: e⁻⁴ of those that are the end of as many arcs as others are missed.
+#: Arc ends sampled a vertex: a share of e⁻⁴ of average vertices is missed.
 _ENDS = 4
-#: Seconds of an arc in a round of Bellman–Ford; of sorting an arc for SciPy, and of looking at one of a csr matrix.
+#: Seconds an arc: a round of Bellman–Ford; sorting for SciPy; checking a CSR matrix.
 _ROUND, _SORTED, _CHECKED = 2e-9, 80e-9, 3e-9
-#: Seconds of any question until searches begin.
+#: Fixed seconds of any question before searches begin.
 _ROAD = 3.5e-4
-#: Seconds of `Hops`: to build, an arc; of a visit, and of an outgoing arc as a share of that; so much longer for each
-#: doubling beyond the cache, where sources come one by one; to write, a byte, and of counts that lie by the vertex.
+#: `Hops`: seconds to build, an arc; a visit; an outgoing arc as a share of a visit; slowdown per doubling beyond the
+#: cache, where sources come one by one; to write, a byte, and a byte of counts stored by vertex.
 _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE, _TURNED = 60e-9, 5.4e-9, 0.25, 0.9, 0.3e-9, 0.7e-9
-#: Our searches by weight: seconds to begin a batch, a vertex of one, an arc that is relaxed; a vertex that is taken,
-#: and for each doubling of the arcs that leave it; to bring arcs into order, an arc, and to see that they are; and of
-#: so many sources or more, to search for a landmark.
+#: Searches by weight, seconds: a batch; a vertex of it; a relaxed arc; a settled vertex, and per doubling of its
+#: degree; a landmark search, an arc. Sorting arcs; checking their order; sources from which landmarks are used.
 _BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _LANDMARK = 2e-4, 7.5e-9, 1.9e-9, 19e-9, 25e-9, 38e-9
 _ORDERED, _SEEN, _TOGETHER = 20e-9, 4.5e-9, 128
-#: Seconds to write an entry of a row, a byte; until the first few searches begin, in addition.
+#: Seconds to write a row, a byte; fixed seconds of the first few searches.
 _WRITTEN, _PREPARED = 0.4e-9, 2e-4
-#: What a source takes among many, as a share of what it takes among four, by itemsize, where searches meet: where four
-#: relax fewer than so many times the arcs of the graph. The same share at hubs, relative to that.
+#: Cost of a source among many relative to among four, by itemsize, where searches meet (four relax fewer than _MET
+#: times the arcs of the graph); relative share at hubs.
 _AMONG, _MET, _AT_HUBS = {4: 0.17, 8: 0.24}, 3.0, 0.45
-#: Where they do not meet: its share among 64 sources, which falls with the root of how many more there are, and the
-#: least that is left of it.
+#: Where searches do not meet: relative cost among 64 sources (falls with the root of their number), and its floor.
 _APART, _CROWD = 0.55, 0.06
-#: Of few sources nobody has tried whether they meet: their share, and so many times that.
+#: Few sources, untested for meeting: relative cost, and its factor.
 _FEW_AMONG, _UNTRIED = {4: 0.155, 8: 0.22}, 3.2
-#: How many times as long some sources take where each arc that is followed beyond two closes a cycle, and at most; the
-#: share of that for one to four.
+#: Slowdown per arc followed beyond two (each closes a cycle), its maximum, and its share for one to four sources.
 _CLOSING, _SPREAD, _ALONE_SPREAD = 0.55, 2.2, 0.1
-#: How many fewer arcs are relaxed where all weigh the same.
+#: Reduction of relaxed arcs for equal weights.
 _ALIKE = 0.4
-#: Sources that half fill a batch; the power of more of them by which each takes less.
+#: Sources that half fill a batch; exponent of the gain from more.
 _HALF, _FULLER = 16, 0.2
-#: Arcs that four searches relax of each where all vertices are near one another in a tree, and levels of a
-#: neighbourhood there; vertices of a level in a path.
+#: Shallow trees: arcs relaxed by four searches per arc, levels of a neighbourhood; level width of a path.
 _SHALLOW, _NEAR_ALL, _PATH = 1.5, 4, 4.0
-#: Seconds to find whether an entry of a matrix is among the best of its row.
+#: Seconds an entry to test whether it is among the best of its row.
 _THINNED = 3e-9
-#: Seconds that an entry of a matrix takes whose levels are counted: each level, besides its products, and in addition.
+#: Seconds an entry of a matrix by levels: each level besides its products; fixed.
 _LEVEL_ENTRY, _LEVELS_ENTRY = 1e-9, 5.5e-9
-#: Seconds of NetworkX: a vertex or an arc of one search, roughly, and a triple of Floyd–Warshall. Of its backend here:
-#: any call, an arc that is converted, and a pair that is returned.
+#: NetworkX, roughly: seconds a vertex or arc of a search; a triple of Floyd–Warshall. Our backend: a call, an arc
+#: converted, a pair returned.
 _NX_SEARCHED, _NX_TRIPLE, _NX_CALL, _NX_CONVERTED, _NX_PAIR = 4e-7, 8e-8, 5e-4, 4e-7, 6e-8
-#: Sources in a word; in a graph of so many levels they come one by one.
+#: Sources in a word; with this many levels they are processed one by one.
 WORD = 64
 
 
@@ -129,26 +121,11 @@ WORD = 64
 class Estimate:
     """The cost of a question by one engine.
 
-    Attributes
-    ----------
-    engine : {"dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "spanning", "united"}
-    pairs : int
-        The operations for all that is wanted, one ⊕ with one ⊗ each; of searches, the arcs.
-    bytes : int
-        The peak of memory in addition to the graph, with what is wanted at once, such as predecessors; of elimination
-        without rows, which are streamed.
-    seconds : float
-        Until all that is wanted is computed.
-    start : float
-        Until the first distance is computed.
-    row : float
-        For one more row.
-    spent : float
-        Of these, what was needed to find them out, and is spent whatever is chosen.
-    plan : Plan or None
-        The plan of the engine.
-    kernels, compiling : int, float
-        The kernels that must be compiled first, and about how many seconds that takes, once; `seconds` are without.
+    `pairs` counts operations (one ⊕ with one ⊗) for the whole question; arcs for searches. `bytes` is the peak memory
+    beyond the graph, with results wanted at once, such as predecessors, without streamed rows. `seconds`, `start` and
+    `row` are the times until everything is computed, until the first distance, and for one more row; `spent` is the
+    part of `seconds` that the estimate itself took, whatever is chosen. `kernels` are to be compiled, once, in about
+    `compiling` seconds, not in `seconds`.
     """
 
     engine: str
@@ -169,25 +146,25 @@ class Estimate:
 
 
 def vector_rate(semiring: Semiring) -> float:
-    """The rate of a semiring's steps, relative to those that have vector instructions of their own."""
+    """The relative rate of a semiring's steps: 1 with vector instructions."""
     plain = all(op.simd for op in (semiring.add, semiring.mul)) or semiring.dtypes == ("bool",)
     return 1.0 if plain else _GENERAL
 
 
 @lru_cache(256)
 def rate(semiring: Semiring, dtype: np.dtype, *, device: str = "cpu", threads: int = 1) -> float:
-    """Pairs a second that a closure sustains."""
+    """Sustained pairs a second of a closure."""
     return _RATES.get(device, _RATES["cpu"]).get(dtype.name, 1e9) * vector_rate(semiring) * threads
 
 
 def closure(n: int, semiring: Semiring, dtype: np.dtype, *, pairs: int, device: str = "cpu", threads: int = 1) -> float:
-    """Seconds of the closure of an n × n matrix by so many pairs."""
+    """Seconds of the closure of an n × n matrix."""
     computed = pairs / rate(semiring, dtype, device=device, threads=threads if n > _SHARED else 1)
     return computed + (n * n * dtype.itemsize * _DENSE_BYTE if device == "cpu" and dtype.kind != "b" else 0.0)
 
 
 def entering(arcs: int) -> float:
-    """Seconds to make the matrix of so many arcs."""
+    """Seconds to build a matrix from a list of arcs."""
     return _MATRIX + _ENTERED * arcs
 
 
@@ -197,33 +174,33 @@ def listing(n: int) -> float:
 
 
 def counting(n: int, arcs: int, orders: int = 1) -> float:
-    """Seconds to find an elimination order and its structure, of so many that are compared."""
+    """Seconds of elimination ordering and symbolic analysis, with `orders` compared."""
     found = (_VERTEX * n + _ARC * arcs) * _beyond(n, _FARTHER / 2)
     return _START + found * (1 + _OTHER_ORDER * (orders - 1))
 
 
 def least_elimination(n: int, arcs: int) -> float:
-    """Seconds that an elimination takes at least, of whatever structure, until its first row."""
+    """A lower bound on the seconds of any elimination until its first row."""
     return counting(n, arcs) + _ELIMINATING + _SUPERNODE * n
 
 
 def ordering(arcs: int) -> float:
-    """Seconds to bring so many arcs into the order of searches by weight."""
+    """Seconds to sort arcs for searches by weight."""
     return arcs * _ORDERED
 
 
 def adjacent(arcs: int) -> float:
-    """Seconds to bring so many arcs into the order of breadth-first searches."""
+    """Seconds to sort arcs for breadth-first searches."""
     return _ROAD + arcs * _ADJACENT
 
 
 def condensing(arcs: int) -> float:
-    """Seconds to find the strongly connected components of a graph, and the arcs between them."""
+    """Seconds to find strongly connected components and the arcs between them."""
     return _START + _COMPONENT * arcs
 
 
 def uniting(pairs: int) -> float:
-    """Seconds of the closure of an acyclic graph by uniting rows of bits: so many bits, an arc a row."""
+    """Seconds of an acyclic closure by uniting bit rows (arcs × row bits)."""
     return _UNITED * pairs
 
 
@@ -239,17 +216,7 @@ def elimination(
     known: bool = False,
     orders: int = 1,
 ) -> Estimate:
-    """Elimination, and `lines` rows of all n, or columns.
-
-    Parameters
-    ----------
-    vector : float
-        The rate of the semiring's steps, relative to those with vector instructions of their own.
-    known : bool
-        Whether order and structure are known already.
-    orders : int
-        Orders that are compared.
-    """
+    """Elimination and `lines` of n rows; `vector` is the rate of steps; `known` skips analysis of `orders` orders."""
     large = min(_LARGE, max(1.0, cost.elimination / max(n, 1) / _SMALL) ** _GROWTH)
     numbers = cost.elimination / (_FRONTS * large * vector * 4 / max(itemsize, 4)) / (1 + 0.5 * (threads - 1))
     analysis = 0.0 if known else counting(n, arcs, orders) + _FILLED * math.sqrt(cost.elimination)
@@ -273,7 +240,7 @@ def elimination(
 def with_hub_labels(
     taken: Estimate, cost: HubCost, itemsize: int, *, threads: int = 1, vector: float = 1.0, gpu: bool = False
 ) -> Estimate:
-    """The same elimination with hub labels of such numbers, made before the first distance."""
+    """An elimination estimate extended by hub labels, made before the first distance."""
     if gpu:
         seconds = _LAUNCHES / 2 + cost.pairs / _GPU_HUBS * max(itemsize, 4) / 4
     else:
@@ -289,7 +256,7 @@ def with_hub_labels(
 
 
 def elimination_on_gpu(cost: Cost, n: int, arcs: int, lines: int, itemsize: int) -> Estimate:
-    """Elimination on a GPU, and `lines` rows of all n, or columns: order and structure are found on the CPU."""
+    """Elimination on a GPU and `lines` rows or columns; ordering and analysis run on the CPU."""
     numbers = _LAUNCHES + cost.elimination / _GPU_FRONTS * max(itemsize, 4) / 4
     start = counting(n, arcs) + 2 * _SUPERNODE * n + numbers
     row = cost.sweep + _CLIMB * cost.climb
@@ -305,15 +272,12 @@ def elimination_on_gpu(cost: Cost, n: int, arcs: int, lines: int, itemsize: int)
 
 
 def dense(plan: Plan, allocated: int = 0) -> Estimate:
-    """The closure of a matrix as planned, of which so many bytes are allocated already."""
+    """The planned dense closure, less the bytes already allocated."""
     return Estimate(plan.engine, plan.pairs, plan.beside_bytes - allocated, plan.seconds, plan.seconds, 0.0, plan)
 
 
 def reached(tails: np.ndarray, heads: np.ndarray, n: int) -> float:
-    """About the share of vertices that a search reaches: those with arcs out reach those with arcs in.
-
-    Of many arcs some are looked at.
-    """
+    """The share of vertices that a search reaches, from a sample: (share with out-arcs) · (share with in-arcs)."""
     import numpy as np
 
     share = 1.0
@@ -335,10 +299,9 @@ def search(
     followed: float = 1.0,
     spread: float = 1.0,
 ) -> float:
-    """Seconds of one search by SciPy that reaches this share of a graph, of about twice so many levels so wide.
+    """Seconds of one SciPy search reaching a share of a graph with about 2 · `levels` levels of this width.
 
-    So many arcs are followed to find a vertex: beyond two, they lead where no distance decreases; fewer decrease, too,
-    where weights are alike, see `spread`.
+    `followed` arcs lead to a vertex: beyond two they decrease no distance; similar weights (`spread`) decrease fewer.
     """
     if method == "breadth-first":
         return 1e-6 + (n + reach * arcs) * _VISIT + 1.5 * levels * _LEVEL
@@ -349,10 +312,7 @@ def search(
 
 
 def spread(weights: np.ndarray) -> float:
-    """The standard deviation of weights over their mean, times √3: 1 for uniform random ones, which is the most.
-
-    Where all are alike, the first walk that leads to a vertex is nearly the best. Some 256 weights are looked at.
-    """
+    """√3 · σ / mean of sampled weights: 1 (the maximum) for uniform; if all alike, a first walk is nearly the best."""
     import numpy as np
 
     some = weights[:: max(1, len(weights) // _LOOKED)].astype(np.float64)
@@ -365,7 +325,7 @@ def spread(weights: np.ndarray) -> float:
 
 
 def _beyond(n: float, slope: float, cached: int = _CACHED) -> float:
-    """How many times as long a step takes in a graph of n vertices as in one that stays in the cache."""
+    """The slowdown of a step in a graph of n vertices beyond the cache."""
     return 1 + slope * math.log2(max(1.0, n / cached))
 
 
@@ -385,7 +345,7 @@ def searches(
     ordered: bool = False,
     compressed: bool = False,
 ) -> Estimate:
-    """SciPy's searches from `lines` vertices, of which so many columns are stored; arcs are sorted, or its matrix."""
+    """SciPy's searches from `lines` vertices, `columns` of each row stored; arcs `ordered`, or its CSR matrix."""
     row = search(n, arcs, method, reach=reach, levels=levels, width=width, followed=followed, spread=spread)
     before = _ROAD + arcs * (_CHECKED if compressed else _LISTED if ordered else _SORTED)
     if method == "johnson":
@@ -405,17 +365,10 @@ def relaxing(
     tried: bool = True,
     hubs: bool = False,
 ) -> float:
-    """Seconds of our searches from so many vertices on one thread, if from four together they relax so many arcs.
+    """Seconds of searches by weight from `lines` vertices on one thread, where four together relax `relaxed` arcs.
 
-    Parameters
-    ----------
-    followed : float
-        Arcs that are followed to find a vertex near a source. Where most of them close cycles, in the plane and in
-        space, sources that are not near each other do not meet.
-    tried : bool
-        Whether it is known what four relax; else that is guessed.
-    hubs : bool
-        Whether searches meet at hubs.
+    `followed` arcs lead to a vertex near a source; where most close cycles (plane, space), distant sources do not meet.
+    `relaxed` is a guess unless `tried`. `hubs`: searches meet at hubs.
     """
     degree = max(1.0, arcs / max(1, n))
     taken = relaxed / (degree + 1) * (_TAKEN + _DEGREE * math.log2(1 + degree)) * _beyond(n, _FARTHER / 2)
@@ -426,9 +379,9 @@ def relaxing(
         return _BEGIN + _PREPARED + n * (_CLEARED + lines * itemsize * _WRITTEN) + four * some
     known, batches = _AMONG if tried else _FEW_AMONG, -(-lines // 32)
     among = known.get(itemsize, known[8])
-    if not tried:  # it is not known whether they meet
+    if not tried:  # unknown whether they meet
         among *= _UNTRIED * spread * max(1.0, lines / _HALF) ** -_FULLER
-    elif relaxed > _MET * arcs:  # sources are near each other only where they are many
+    elif relaxed > _MET * arcs:  # only many sources are near each other
         among = _CROWD + _APART * math.sqrt(64 / lines)
     elif hubs:
         among *= _AT_HUBS
@@ -436,9 +389,9 @@ def relaxing(
 
 
 def guessed(n: int, arcs: int, reach: float, width: float = math.inf, spread: float = 1.0) -> float:
-    """About how many arcs four searches relax together: where few arcs leave a vertex, each search its own.
+    """The estimated number of arcs relaxed by four searches together; at low degree each search relaxes its own.
 
-    Twice where levels are as narrow as those of a path; fewer where weights are alike, see `spread`.
+    Doubled where levels are as narrow as a path's; reduced for similar weights, see `spread`.
     """
     alone = min(1.0, (2.5 * n / max(1, arcs)) ** 2)
     again = 1 - _ALIKE * (1 - spread)
@@ -446,10 +399,7 @@ def guessed(n: int, arcs: int, reach: float, width: float = math.inf, spread: fl
 
 
 def in_shallow_tree(n: int, arcs: int, reach: float, levels: float) -> float:
-    """How many arcs four searches relax together in a tree of which neighbourhoods have few levels; 0 for no such tree.
-
-    So few arcs are taken for a tree as join the vertices that are reached, both ways.
-    """
+    """Arcs relaxed by four searches together in a tree of shallow neighbourhoods (as few arcs as a tree's); else 0."""
     return _SHALLOW * reach * arcs if arcs <= 2 * reach * n and 1 < levels < _NEAR_ALL else 0.0
 
 
@@ -468,20 +418,9 @@ def lanes(
     tried: bool = True,
     hubs: bool = False,
 ) -> Estimate:
-    """Our searches by weight from `lines` vertices, of which so many columns are kept; arcs may be sorted already.
+    """Searches by weight from `lines` vertices, `columns` of each row kept.
 
-    Parameters
-    ----------
-    relaxed : float
-        Arcs that four searches together relax.
-    rounds : int
-        Rounds over all arcs before, as potentials take.
-    followed : float
-        Arcs that are followed to find a vertex near a source.
-    tried : bool
-        Whether it is known what four searches relax; else it is guessed.
-    hubs : bool
-        Whether they soon meet at hubs.
+    `rounds` over all arcs come first, as for potentials; `ordered`: arcs are sorted. Others as in `relaxing`.
     """
     order = _SEEN if ordered else _ORDERED
     before = _ROAD + arcs * (order + rounds * _ROUND + (_LANDMARK if lines >= _TOGETHER else 0.0))
@@ -494,12 +433,12 @@ def lanes(
 
 
 def _lanes_held(n: int, arcs: int, lines: int, itemsize: int) -> int:
-    """Bytes of our searches by weight on a GPU, and of the graph."""
+    """Bytes of searches by weight on a GPU, with the graph."""
     return min(GPU_BATCHES, -(-lines // 32)) * (n * (32 * itemsize + 4) + arcs // 4) + 8 * arcs + 4 * n
 
 
 def lanes_on_gpu(n: int, arcs: int, lines: int, itemsize: int, *, rounds: int = 0) -> Estimate:
-    """Our searches by weight on a GPU, `rounds` over all arcs before."""
+    """Searches by weight on a GPU, after `rounds` over all arcs."""
     before = _LAUNCHES + arcs * (_ORDERED + rounds * _ROUND + (_LANDMARK if lines >= _TOGETHER else 0.0))
     least = _GPU_BUSY * arcs / _GPU_RELAXED
     seconds = before + max(least, lines * arcs / _GPU_RELAXED) + lines * n * itemsize / _GPU_WRITTEN
@@ -514,38 +453,35 @@ def thinning(n: int, *, device: str = "cpu") -> float:
 
 
 def essential(n: int, arcs: int, itemsize: int, relaxed: float, *, threads: int = 1) -> Estimate:
-    """A closure by searches through so many arcs of a matrix, from which a few relax so many; the others compared."""
+    """A dense closure by searches through the essential arcs of a matrix; the other arcs are compared."""
     found = lanes(n, arcs, n, 0, itemsize, relaxed, threads=threads)
     seconds = 2 * thinning(n) + found.seconds
     return Estimate("essential", found.pairs + n * n, found.bytes, seconds, seconds, 0.0)
 
 
 def essential_on_gpu(n: int, arcs: int, itemsize: int) -> Estimate:
-    """The same on a GPU."""
     seconds = thinning(n, device="cuda") + _RESUMED * max(n, _GPU_BUSY) * arcs / _GPU_RELAXED
     held = _lanes_held(n, arcs, n, itemsize) + n * 128 * (4 + itemsize)
     return Estimate("essential", arcs * n, held, seconds, seconds, 0.0)
 
 
 def levels(n: int, count: int, products: int, held: int, *, threads: int = 1) -> Estimate:
-    """So many levels of a dense matrix by products of bits, of which so many bytes are held."""
+    """`count` levels of a dense matrix by Boolean products; `held` bytes of bits."""
     entry = _LEVELS_ENTRY + count * _LEVEL_ENTRY
     seconds = products * n**3 / (_RATES["cpu"]["bool"] * threads) + n * n * entry
     return Estimate("levels", products * n**3, 2 * n * n + held, seconds, seconds, 0.0)
 
 
 def levels_on_gpu(n: int, count: int, products: int, held: int, itemsize: int) -> Estimate:
-    """The same on a GPU, packed and written there."""
     launched = _LAUNCHES / 8 + products * _GPU_PRODUCT + count * _GPU_COUNTED
     seconds = launched + products * n**3 / _GPU_BITS + (2 + count / 2) * n * n * itemsize / _GPU_WRITTEN
     return Estimate("levels", products * n**3, held, seconds, seconds, 0.0)
 
 
 def networkx(n: int, arcs: int, lines: int, *, matrix: bool) -> tuple[float, float]:
-    """Seconds of NetworkX from `lines` vertices, or by Floyd–Warshall on all, and of its backend here.
+    """Seconds of NetworkX from `lines` vertices (or by Floyd–Warshall), and overhead of our backend.
 
-    Structure and weights are not known yet: those of the backend are of converting the graph, and of returning so many
-    pairs as Python's objects.
+    The latter is that of conversion and of returning pairs as Python objects; structure and weights are unknown.
     """
     original = lines * (n + arcs) * _NX_SEARCHED
     original = max(original, n**3 * _NX_TRIPLE) if matrix else original
@@ -553,34 +489,28 @@ def networkx(n: int, arcs: int, lines: int, *, matrix: bool) -> tuple[float, flo
 
 
 def predecessors(n: int, itemsize: int, arcs: int = 0, *, table: bool, matrix: bool = True, block: int = 64) -> int:
-    """Bytes of the predecessors of all pairs, in addition to the distances.
+    """Bytes of all predecessors beyond the distances.
 
-    Parameters
-    ----------
-    table : bool
-        Whether all distances are in memory: then they are transposed, and without a `matrix` that is made. Else the
-        edges are listed, and rows are streamed, `block` at a time.
+    `table`: all distances are in memory and get transposed, and the matrix is built unless `matrix`. Otherwise edges
+    are listed and rows streamed, `block` at a time.
     """
     if table:
-        return n * n * max(4 + itemsize * (2 if matrix else 1), 8)  # or a part is copied, when those are freed
+        return n * n * max(4 + itemsize * (2 if matrix else 1), 8)  # or a copy of a part, once those are freed
     return 4 * n * n + block * n * (itemsize + 4) + 40 * arcs
 
 
 def hops(n: int, arcs: int, lines: int, columns: int, itemsize: int, levels: int, batch: int, threads: int) -> Estimate:
-    """Breadth-first searches from `lines` vertices, of which so many columns are stored, `batch` at a time.
-
-    The graph has about twice so many levels.
-    """
+    """Breadth-first searches from `lines` vertices, `batch` at a time, over 2 · `levels` levels; `columns` are kept."""
     batches = -(-lines // batch)
     words = batch // WORD
-    # A vertex is visited once for each level on which sources reach it: several at once where levels are few.
+    # A vertex is visited once per level on which sources reach it: several at once where levels are few.
     alone = 2 * levels >= WORD
     visit = _VISITED * (1 + _LEAVING * arcs / max(1, n))
     visit *= _beyond(n * words, _ALONE_FARTHER) if alone else 1 + words / 8
     written = n * itemsize * (batch * _BYTE + min(batch, lines) * (_TURNED - _BYTE))
     visits = min(2 * levels, lines, batch)
     before = adjacent(arcs)
-    # Of each search hop counts, three bits and its rows; in addition the rows that the caller still refers to.
+    # Per search: hop counts, three bits and its rows; plus the rows still referenced by the caller.
     searching = min(threads, batches) * n * (batch * itemsize + 3 * batch // 8 + min(batch, lines) * itemsize)
     memory = 24 * arcs + searching + (n * batch * itemsize if batches > threads else 0) + lines * columns * itemsize
     seconds = batches * (n * visits * visit + written) / max(1, min(threads, batches))
@@ -589,7 +519,7 @@ def hops(n: int, arcs: int, lines: int, columns: int, itemsize: int, levels: int
 
 
 def hops_on_gpu(n: int, arcs: int, lines: int, itemsize: int, levels: int, batch: int) -> Estimate:
-    """Breadth-first searches on a GPU, `batch` at a time, on a graph of about twice so many levels."""
+    """Breadth-first searches on a GPU, `batch` at a time, on a graph of about 2 · `levels` levels."""
     batches, words = -(-lines // batch), batch // 8
     each = 2 * levels * ((arcs + 4 * n) * words / _GPU_WORDS + _GPU_LEVEL) + n * batch * itemsize / _GPU_WRITTEN
     before = arcs * _ADJACENT + _LAUNCHES
@@ -598,7 +528,6 @@ def hops_on_gpu(n: int, arcs: int, lines: int, itemsize: int, levels: int, batch
 
 
 def in_units(seconds: float) -> str:
-    """A time with a unit, from ns to hours."""
     if seconds >= 120:
         minutes = seconds / 60
         return f"{minutes:.3g} minutes" if minutes < 120 else f"{minutes / 60:.3g} hours"

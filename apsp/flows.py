@@ -1,4 +1,4 @@
-"""What is needed to add up over best paths: the arcs they may take, tables of demand, and NetworkX's scale."""
+"""Sums over best paths: candidate arcs, tables of demand, NetworkX's scale."""
 
 from __future__ import annotations
 
@@ -27,17 +27,10 @@ from .routes import Trees
 
 @dataclass(frozen=True)
 class Arcs:
-    """The arcs that best paths may take, one from a vertex to another, and which of them each edge of the graph is.
+    """The arcs that best paths may take, without loops and parallels, and the arc of each edge of the graph.
 
-    Attributes
-    ----------
-    edges : (starts, heads, weights)
-        By tail; of parallel edges the best, and no loops.
-    tails : int array, shape (arcs,)
-    place : int64 array, or None
-        For each of `Graph.edges` its arc, or −1: for loops, and where a parallel edge is better. None of a matrix.
-    share : float64 array, or None
-        The share of each in what its arc carries: that of parallel edges which are equally good.
+    `edges` is CSR by tail with the best of parallel edges. For edge lists, `place` is the arc of each of `Graph.edges`,
+    −1 for loops and worse parallels; `share` is its share of the arc's flow, equal among the best parallels.
     """
 
     edges: Edges
@@ -47,7 +40,7 @@ class Arcs:
 
     @classmethod
     def of(cls, trees: Trees, device: str = "cpu") -> Arcs:
-        """The arcs of a graph; of a matrix whose table is on a GPU, on that device."""
+        """The arcs of a graph; for a matrix whose table is on a GPU, there."""
         if device == "cuda" and (found := trees.tight_on_gpu()) is not None:
             return cls((found.starts, found.heads, found.weights), found.tails)
         n, greatest = trees.graph.n, trees.semiring.add.selects == "greatest"
@@ -70,7 +63,7 @@ class Arcs:
         return cls(edges, pairs // max(n, 1), place, np.append(share, 0.0)[place])
 
     def of_edges(self, along: Array, graph: Graph) -> Any:
-        """What each edge of the graph carries, both ways together, in its own order; of a matrix one, on its device."""
+        """Flows by edge, both directions together, in edge order; for a matrix (n, n), on its device."""
         if self.place is None or self.share is None:
             require(8 * graph.n**2, device_of(self.tails), where="flows", hint="Pass the graph as a list of edges.")
             with on_device(self.tails):
@@ -80,22 +73,19 @@ class Arcs:
             return out
         assert graph.rows is not None
         carried = host(along) if len(along) else np.zeros(1)
-        both = carried.take(self.place, mode="clip")  # where there is no place, there is no share
+        both = carried.take(self.place, mode="clip")  # the share is 0 where place is −1
         both *= self.share
         out = both[: len(graph.rows)]
         if graph.directed:
             return out
-        back = both[len(graph.rows) :]  # of all but loops
+        back = both[len(graph.rows) :]  # all but loops
         out[... if len(back) == len(out) else graph.rows != graph.cols] += back
         return out
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What passes each vertex, what begins or ends there, and what each arc carries; as `routes.adjoint` has it.
-
-    `along` is None where only vertices were asked for.
-    """
+    """Flow through, and beginning or ending at, each vertex; and along each arc (None if not requested)."""
 
     through: np.ndarray
     ending: np.ndarray
@@ -103,17 +93,13 @@ class Sums:
 
     @classmethod
     def between(cls, into: np.ndarray, out: np.ndarray, arriving: np.ndarray, along: Array | None) -> Sums:
-        """From what arcs bring to each vertex, and what they take from it."""
         through = _through(into, arriving)
         return cls(through, _ending(out, through, arriving), along)
 
 
 @dataclass(frozen=True)
 class Balance:
-    """The same from what arcs carry, how many sources reach each vertex, and what it asks of each.
-
-    What goes in goes on or stays; sums of vertices are found where they are asked for.
-    """
+    """Lazy vertex sums from arc flows, sources reaching each vertex, and demand: inflow goes on or stays."""
 
     arcs: Arcs
     along: np.ndarray
@@ -122,43 +108,35 @@ class Balance:
 
     @cached_property
     def through(self) -> np.ndarray:
-        """What passes each vertex."""
         into = np.bincount(self.arcs.edges[1], self.along, len(self.reached))
         return _through(into, self.reached * self.asked)
 
     @cached_property
     def ending(self) -> np.ndarray:
-        """What begins or ends there."""
         out = np.bincount(self.arcs.tails, self.along, len(self.reached))
         return _ending(out, self.through, self.reached * self.asked)
 
 
 def _through(into: np.ndarray, arriving: np.ndarray) -> np.ndarray:
-    """What passes each vertex, of what arcs bring to it: never less than nothing, as by rounding."""
+    """Through-flow from inflow, clipped at 0 against rounding."""
     return np.asarray(np.maximum(into - arriving, 0.0))
 
 
 def _ending(out: np.ndarray, through: np.ndarray, arriving: np.ndarray) -> np.ndarray:
-    """What ends at each vertex, and what begins there of what arcs take from it."""
+    """Flow ending or beginning at each vertex."""
     return np.asarray(arriving + np.maximum(out - through, 0.0))
 
 
 @dataclass(frozen=True)
 class Scale:
-    """NetworkX's scale of betweenness (its version 3.6): of sums over pairs of a source and another vertex.
-
-    Attributes
-    ----------
-    source, other : float
-        What the sum of a vertex is multiplied by, if it is one of the sampled sources, and else.
-    """
+    """NetworkX's scale of betweenness (version 3.6): factors for sampled sources, and for other vertices."""
 
     source: float
     other: float
 
     @classmethod
     def of(cls, n: int, *, directed: bool, normalized: bool, endpoints: bool, sampled: int | None) -> Scale:
-        """Of n vertices and so many sampled sources: without ends, a source is between pairs from one fewer."""
+        """For n vertices and `sampled` sources: without endpoints, a source lies between pairs of one source fewer."""
         ends = n if endpoints else n - 1
         if ends < 2:
             return cls(1.0, 1.0)
@@ -174,7 +152,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Demand:
-    """How much goes from sources to targets: a table, or triples of positions and amounts, sources ascending."""
+    """Demand between sources and targets: a table, or triples sorted by source."""
 
     table: Array
     origins: np.ndarray
@@ -184,12 +162,7 @@ class Demand:
 
     @classmethod
     def of(cls, demand: Any, sources: Labels, targets: Labels) -> Demand:
-        """Of whatever it comes as: see `Result.flows`.
-
-        Raises
-        ------
-        ShapeError, DomainError, VertexError
-        """
+        """Any input of `Result.flows`; raises ShapeError, DomainError, VertexError."""
         none, shape = np.empty(0, np.int64), (len(sources), len(targets))
         demand = np.asarray(demand) if isinstance(demand, memoryview) else demand
         if isinstance(demand, np.ndarray) or is_plain(demand):
@@ -209,11 +182,11 @@ class Demand:
 
     @property
     def sources(self) -> np.ndarray:
-        """The positions from which anything goes, ascending."""
+        """Sources with demand, ascending."""
         return np.unique(self.origins)
 
     def rows(self, sources: np.ndarray) -> Any:
-        """What goes from some of them, ascending, float64 (sources, targets); on the device of a table."""
+        """Demand from ascending sources, float64 (sources, targets), on the device of a table."""
         if self.table is not None:
             first, last = int(sources[0]), int(sources[-1]) + 1
             together = last - first == len(sources)
@@ -226,7 +199,6 @@ class Demand:
 
 
 def _columns(demand: Any) -> tuple[list[Any], list[Any], list[Any]]:
-    """Origins, destinations and trips, of a frame, a mapping or triples."""
     if is_table(demand):
         named = columns_of(demand)
         if missing := [name for name in ("origin", "destination", "trips") if name not in named]:
@@ -248,15 +220,15 @@ def _columns(demand: Any) -> tuple[list[Any], list[Any], list[Any]]:
 
 
 def _triple(pair: Any, trips: Any) -> tuple[Any, ...]:
-    """A pair with its trips; what is no pair as one, so that it is none of three."""
+    """(u, v, trips); a non-pair gives a tuple that is no triple."""
     return (*pair, trips) if isinstance(pair, tuple) else (pair, trips)
 
 
 def _numbers(trips: Any) -> tuple[Array, Array]:
-    """Trips as floats, and which of their rows have any; on the device of an array."""
+    """Trips as floats, and the indices of non-zero rows, on the device of an array."""
     xp = module(trips) if is_plain(trips) else np
     try:
-        if getattr(trips, "dtype", np.dtype(float)).kind == "c":  # which would be cut to their real parts
+        if getattr(trips, "dtype", np.dtype(float)).kind == "c":  # would be cut to real parts
             raise TypeError
         found = xp.ascontiguousarray(trips, np.float64)
         if isinstance(trips, list) and found.ndim > 1:  # lists of numbers
@@ -280,7 +252,7 @@ def _numbers(trips: Any) -> tuple[Array, Array]:
 
 
 def before(arcs: tuple[np.ndarray, np.ndarray], n: int) -> Callable[[int], list[int]]:
-    """For a vertex, those from which an arc leads to it; of tails and heads."""
+    """Predecessor lists from tails and heads."""
     tails, heads = arcs
     order = np.argsort(heads, kind="stable")
     tails, ends = tails[order], np.searchsorted(heads[order], np.arange(n + 1))
@@ -288,7 +260,7 @@ def before(arcs: tuple[np.ndarray, np.ndarray], n: int) -> Callable[[int], list[
 
 
 def walked_back(start: int, end: int, before: Callable[[int], list[int]]) -> Iterator[list[int]]:
-    """Every path from start to end, back along the vertices `before` each; they must form no cycle."""
+    """Every path from start to end, backwards along `before`, which must be acyclic."""
     path, waiting = [end], [iter(before(end))]
     while path:
         if path[-1] == start:

@@ -1,4 +1,4 @@
-"""Graphs to try things on: cycles, random graphs of exact density, grids. Every one is a `Graph`."""
+"""Graph generators: cycles, random graphs of exact density, grids, road-like graphs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from semiring.spelling import came
 
 from .graph import Graph
 
-#: Up to so many points of a map are triangulated together; of more, about so many in each square.
+#: Points triangulated together; beyond that, points per square.
 TOGETHER, SQUARE = 1 << 18, 2000
 
 
 def cycle(n: int, *, directed: bool = True, weight: float = 1) -> Graph:
-    """The n-cycle 0 → 1 → … → n − 1 → 0; undirected, its edges lead both ways.
+    """The n-cycle 0 → 1 → … → n − 1 → 0.
 
     Parameters
     ----------
     n : int
-        Vertices, 0 or more; one vertex has a loop.
+        Number of vertices; a single vertex has a loop.
     directed : bool
     weight : int or float
         Of every edge.
@@ -31,14 +31,11 @@ def cycle(n: int, *, directed: bool = True, weight: float = 1) -> Graph:
     Returns
     -------
     Graph
-        n vertices, 0 … n − 1.
 
     Raises
     ------
-    ValueError
-        If n is negative.
-    MemoryNeeded
-        If the edges do not fit, before any work.
+    ValueError, MemoryNeeded
+        If n is negative; if the edges do not fit.
 
     See Also
     --------
@@ -79,19 +76,17 @@ def random_graph(
     integer: bool = True,
     directed: bool = True,
 ) -> Graph:
-    """n vertices and exactly round(density / 100 · n (n − 1)) arcs, every such graph equally likely.
+    """A uniformly random graph of n vertices and exactly round(density / 100 · n (n − 1)) arcs.
 
     Parameters
     ----------
     n : int
-        Vertices, 0 or more.
     density : float
-        In percent, 0 … 100, of the n (n − 1) possible arcs; undirected, of the n (n − 1) / 2 possible edges. There
-        are no loops and no duplicates.
+        Percent, 0 … 100, of the n (n − 1) possible arcs, or n (n − 1) / 2 undirected edges; no loops, no duplicates.
     seed : int or numpy.random.Generator
         The same seed gives the same graph.
     weights : (low, high) or None
-        Uniform: integers from low to high, both included, or floats in [low, high). None leaves edges unweighted.
+        Uniform: integers from low to high inclusive, or floats in [low, high). None for unweighted edges.
     integer : bool
         Whether weights are integers.
     directed : bool
@@ -99,24 +94,20 @@ def random_graph(
     Returns
     -------
     Graph
-        n vertices, 0 … n − 1.
 
     Raises
     ------
-    ValueError
-        If n or the density lies outside its range, or low > high.
-    MemoryNeeded
-        If the edges do not fit, before any work.
+    ValueError, MemoryNeeded
+        If an argument is out of range, or low > high; if the edges do not fit.
 
     See Also
     --------
     cycle, grid, road_like : Other graphs.
-    semiring.random_matrix : A random matrix over any semiring.
+    semiring.random_matrix : Over any semiring.
 
     Notes
     -----
-    Memory is proportional to the edges: indices of arcs are drawn until enough differ. Above half density the arcs
-    to leave out are drawn so instead.
+    Memory proportional to the edges: arc indices are drawn until enough differ; above half density, those to omit.
 
     Examples
     --------
@@ -144,9 +135,7 @@ def random_graph(
 
 
 def grid(rows: int, cols: int, *, weight: float = 1) -> Graph:
-    """The rows × cols grid, neighbours joined both ways; vertex r · cols + c stands at (r, c).
-
-    The distance from (r, c) to (s, d) is weight · (`|r − s| + |c − d|`).
+    """The rows × cols grid, neighbours joined both ways; vertex r · cols + c is at (r, c).
 
     Parameters
     ----------
@@ -157,14 +146,12 @@ def grid(rows: int, cols: int, *, weight: float = 1) -> Graph:
     Returns
     -------
     Graph
-        rows · cols vertices, and 2 · rows · cols − rows − cols edges.
+        With 2 · rows · cols − rows − cols edges.
 
     Raises
     ------
-    ValueError
-        If a size is negative.
-    MemoryNeeded
-        If the edges do not fit, before any work.
+    ValueError, MemoryNeeded
+        If a size is negative; if the edges do not fit.
 
     See Also
     --------
@@ -172,7 +159,7 @@ def grid(rows: int, cols: int, *, weight: float = 1) -> Graph:
 
     Notes
     -----
-    O(rows · cols) time and memory.
+    O(rows · cols) time and memory. The distance from (r, c) to (s, d) is weight · (`|r − s| + |c − d|`).
 
     Examples
     --------
@@ -191,16 +178,15 @@ def grid(rows: int, cols: int, *, weight: float = 1) -> Graph:
 
 
 def road_like(n: int, *, seed: int | np.random.Generator) -> Graph:
-    """n crossings of a map, joined as roads are: 1.3 edges a vertex, planar, connected, dense in towns.
+    """A planar, connected graph like a road network: n crossings, 1.3 edges a vertex, dense in towns.
 
-    The Urquhart graph of points of which half lie in clusters: their Delaunay triangulation without the longest side of
-    each triangle. Vertices are numbered along a Z-order curve, as near one another as on the map; weights are distances
-    in whole metres on a square of 1 km² for every 10 crossings, at least 1.
+    The Urquhart graph (Delaunay triangulation without the longest side of each triangle) of points, half in clusters.
+    Vertices are numbered along a Z-order curve; weights are distances in whole metres, at least 1, on a square of 1 km²
+    for every 10 crossings.
 
     Parameters
     ----------
     n : int
-        Vertices, 0 or more.
     seed : int or numpy.random.Generator
         The same seed gives the same graph.
 
@@ -212,7 +198,7 @@ def road_like(n: int, *, seed: int | np.random.Generator) -> Graph:
     Raises
     ------
     ValueError
-        If n is negative, or the seed is none.
+        If n is negative, or the seed is invalid.
 
     See Also
     --------
@@ -220,9 +206,8 @@ def road_like(n: int, *, seed: int | np.random.Generator) -> Graph:
 
     Notes
     -----
-    Urquhart 1980, "Algorithms for computation of relative neighbourhood graph".
-
-    O(n log n) time, most of it SciPy's Delaunay triangulations, and O(n) memory.
+    O(n log n) time, mostly SciPy's Delaunay triangulations; O(n) memory. Source: Urquhart 1980, "Algorithms for
+    computation of relative neighbourhood graph".
 
     Examples
     --------
@@ -253,11 +238,11 @@ def road_like(n: int, *, seed: int | np.random.Generator) -> Graph:
 
 
 def _delaunay(points: np.ndarray, code: np.ndarray, side: float) -> np.ndarray:
-    """The triangles, counterclockwise, of points along a Z-order curve in a square, whose codes are `code`.
+    """Delaunay triangles, counterclockwise, of points in a square sorted along a Z-order curve (`code`).
 
-    Each of 4ᵏ squares is triangulated by itself, which takes a quarter of the time: it stays in the caches. A triangle
-    whose circumcircle lies in its square is one of all points. The vertices of the others, triangulated together, have
-    all that are missing, and others that lie where triangles are known already: behind the edges of those.
+    Each of 4ᵏ squares is triangulated alone, in cache (a quarter of the time). A triangle whose circumcircle lies in
+    its square is final. Vertices of the others are triangulated together; of these triangles, those on the known side
+    of a known edge are dropped.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -286,7 +271,7 @@ def _delaunay(points: np.ndarray, code: np.ndarray, side: float) -> np.ndarray:
     others = np.flatnonzero(~complete)
     joined = Delaunay(points[others])
     rest = others[joined.simplices]
-    # Edge j of a triangle is opposite to its vertex j; a known triangle and its neighbour pass it in opposite ways.
+    # Edge j is opposite vertex j; a known triangle and its neighbour traverse it in opposite directions.
     shared = triangles[(~complete[triangles]).sum(axis=1) > 1]
     left = _edges(shared, n).ravel()
     left = np.setdiff1d(left, left % n * n + left // n, assume_unique=True)
@@ -299,13 +284,13 @@ def _delaunay(points: np.ndarray, code: np.ndarray, side: float) -> np.ndarray:
 
 
 def _edges(triangles: np.ndarray, n: int) -> np.ndarray:
-    """Tail · n + head of the edges opposite to each vertex."""
+    """Edge keys tail · n + head, opposite each vertex."""
     edges: np.ndarray = triangles[:, [1, 2, 0]] * n + triangles[:, [2, 0, 1]]
     return edges
 
 
 def _inside(corners: np.ndarray, side: float) -> np.ndarray:
-    """Which circumcircles of triangles (k, 3, 2) lie in the square from 0 to `side`, with something to spare."""
+    """Mask of triangles (k, 3, 2) whose circumcircle lies in [0, side]², with a margin."""
     a, (b, c) = corners[:, 0], np.moveaxis(corners[:, 1:] - corners[:, :1], 1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = 0.5 / (b[:, 0] * c[:, 1] - b[:, 1] * c[:, 0])
@@ -317,7 +302,7 @@ def _inside(corners: np.ndarray, side: float) -> np.ndarray:
 
 
 def _towns(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """n points of the unit square, half of them in clusters, along a Z-order curve; and their places on it."""
+    """n points of the unit square, half in clusters, sorted by Z-order code; and the codes."""
     count = max(1, n // 1000)
     centres, spread = rng.random((count, 2)), 0.3 / np.sqrt(count) * rng.random(count)
     town = rng.integers(count, size=n // 2)
@@ -333,13 +318,12 @@ def _towns(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _subset(rng: np.random.Generator, possible: int, size: int) -> np.ndarray:
-    """`size` of the integers below `possible`, sorted, every subset equally likely."""
     if 2 * size > possible:
         mask = np.ones(possible, dtype=bool)
         mask[_subset(rng, possible, possible - size)] = False
         return np.flatnonzero(mask)
-    # Drawn one by one until enough differ; that only as many as are missing are drawn at once makes it the same.
-    if possible < 16 * size:  # a byte for each of them costs no more than the edges
+    # Equivalent to drawing one by one until enough differ: each round draws only the missing number.
+    if possible < 16 * size:  # a byte each costs no more than the edges
         taken = np.zeros(possible, dtype=bool)
         while missing := size - np.count_nonzero(taken):
             taken[rng.integers(possible, size=missing)] = True
@@ -354,7 +338,7 @@ def _subset(rng: np.random.Generator, possible: int, size: int) -> np.ndarray:
 
 
 def _arcs(index: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Arc k of n (n − 1): tail ⌊k / (n − 1)⌋; the heads of each tail are all vertices but itself."""
+    """Arc k of n (n − 1): tail ⌊k / (n − 1)⌋; heads are all other vertices."""
     tails, heads = np.divmod(index, max(n - 1, 1))
     return tails, heads + (heads >= tails)
 
@@ -362,7 +346,7 @@ def _arcs(index: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
 def _pairs(index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Pair k: the greatest u with u (u − 1) / 2 ≤ k, and v = k − u (u − 1) / 2 < u."""
     u = ((1 + np.sqrt(1 + 8 * index.astype(np.float64))) / 2).astype(np.int64)
-    # The square root rounds: one step either way puts it right.
+    # Correct the rounding of the square root by one step.
     u -= u * (u - 1) // 2 > index
     u += u * (u + 1) // 2 <= index
     return index - u * (u - 1) // 2, u
@@ -390,7 +374,7 @@ def _require(what: str, name: str, size: int) -> None:
         raise ValueError(f"{what}: {name} must be an integer of 0 or more, got {came(size)}.")
 
 
-#: What making a graph of that many edges holds, in bytes an edge: ends, weights, and a second copy of the ends.
+#: Bytes an edge while building: ends, weights, a second copy of the ends.
 _EDGE = 64
 
 

@@ -1,4 +1,4 @@
-"""The names of a graph's vertices: label → position and back; consecutive integers are a range."""
+"""Vertex names: label → position and back; consecutive integers are a range."""
 
 from __future__ import annotations
 
@@ -20,20 +20,9 @@ from semiring.types import Label
 class Labels(Sequence[Label]):
     """Distinct vertex names in the order of the matrix; reads like a tuple.
 
-    Parameters
-    ----------
-    names : iterable of hashables
-        Consecutive integers (0, 1, 2, … or 7, 8, 9) are stored as a range.
-    what : str
-        The subject of errors.
+    Consecutive integers (0, 1, 2, … or 7, 8, 9) are stored as a range; `what` is the subject of errors. Raises
+    VertexError for repeated or unhashable names.
 
-    Raises
-    ------
-    VertexError
-        If a name occurs twice or cannot be hashed.
-
-    Examples
-    --------
     >>> Labels(["A", "B", "C"]).position("C")
     2
     >>> Labels([7, 8, 9])
@@ -72,7 +61,7 @@ class Labels(Sequence[Label]):
 
     @property
     def numbered(self) -> bool:
-        """Whether they are the integers 0, 1, 2, …; not other objects that equal them, as True and 1.0 do."""
+        """Whether the labels are the int 0, 1, 2, … (not equal objects such as True and 1.0)."""
         own = self._names
         return self == range(len(own)) and (isinstance(own, range) or all(type(name) is int for name in own))
 
@@ -93,23 +82,14 @@ class Labels(Sequence[Label]):
         return f"Labels({shown!r})"
 
     def position(self, label: Label) -> int:
-        """The position of a vertex.
-
-        Raises
-        ------
-        VertexError
-            If it is not in the graph.
-        """
+        """The position of a label, or VertexError."""
         found = self._find(label)
         if found is None:
             raise VertexError(self._unknown(label))
         return found
 
     def positions(self, labels: Iterable[Label] | np.ndarray) -> np.ndarray:
-        """The positions of vertices: int64, in the shape of an array of labels; else of shape (len,).
-
-        Integers are looked up by one binary search; other labels, one by one.
-        """
+        """int64 positions in the shape of an array, else (len,); integers by one binary search, others one by one."""
         if not isinstance(labels, np.ndarray):
             labels = list(labels)
         if (isinstance(self._names, range) or self._sorted is not None) and (wanted := _integers(labels)) is not None:
@@ -120,23 +100,13 @@ class Labels(Sequence[Label]):
         return np.array([self.position(label) for label in labels], dtype=np.int64)
 
     def positions_like(self, labels: Label | list[Label] | np.ndarray) -> np.ndarray:
-        """Of a list or an array of labels, `positions`; of one label, its position, in shape ()."""
+        """`positions` of a list or array; of one label, a 0-d array."""
         if isinstance(labels, list) or (isinstance(labels, np.ndarray) and labels.ndim):
             return self.positions(labels)
         return np.array(self.position(labels.item() if isinstance(labels, np.ndarray) else labels))
 
     def checked_positions(self, labels: Iterable[Label] | np.ndarray, *, where: str) -> np.ndarray:
-        """`positions` of a list, an array or another iterable of labels.
-
-        Raises
-        ------
-        TypeError
-            If it is one label.
-        ShapeError
-            If it is an array of several axes.
-        VertexError
-            If a vertex is missing.
-        """
+        """`positions` of an iterable of labels; TypeError for a single label, ShapeError for several axes."""
         one = labels.item() if isinstance(labels, np.ndarray) and not labels.ndim else labels
         if isinstance(one, (str, bytes)) or not isinstance(one, Iterable):
             raise TypeError(
@@ -150,23 +120,11 @@ class Labels(Sequence[Label]):
         return self.positions(labels if isinstance(labels, np.ndarray) else list(labels))
 
     def parse(self, text: str) -> Label:
-        """The label whose text this is: "30" is the vertex 30 where labels are integers.
-
-        Raises
-        ------
-        VertexError
-            As `position_of_text` does.
-        """
+        """The label with this text: "30" is the vertex 30 where labels are integers. Raises as `position_of_text`."""
         return self[self.position_of_text(text)]
 
     def position_of_text(self, text: str) -> int:
-        """The position of the vertex whose label has this text.
-
-        Raises
-        ------
-        VertexError
-            If there is none, or there are two, as of 1 and "1".
-        """
+        """The position of the label with this text; VertexError for none, or for two (1 and "1")."""
         found = self.find_text(text)
         if found is None:
             raise VertexError(self._unknown(text))
@@ -175,7 +133,7 @@ class Labels(Sequence[Label]):
         return found
 
     def find_text(self, text: str) -> int | None:
-        """The position of the vertex whose label has this text; None if there is none, −1 if there are two."""
+        """The position of the label with this text; None for none, −1 for two."""
         if not isinstance(self._names, range):
             return self._texts.get(text)
         number = int(text) if re.fullmatch("-?[0-9]{1,640}", text) else None
@@ -183,7 +141,7 @@ class Labels(Sequence[Label]):
 
     def _find(self, label: Label) -> int | None:
         if isinstance(self._names, range):
-            # Of a range, `index` and `in` are O(1) only for exact ints.
+            # In a range, `index` and `in` are O(1) only for exact ints.
             if not isinstance(label, (int, np.integer)) and not (isinstance(label, float) and label.is_integer()):
                 return None  # a float that equals a label is that label, as in a dict
             offset = int(label) - self._names.start
@@ -208,7 +166,7 @@ class Labels(Sequence[Label]):
 
     @cached_property
     def _texts(self) -> dict[str, int]:
-        """The position of each label by its text; −1 where two have the same text."""
+        """Positions by text; −1 for a text of two labels."""
         found: dict[str, int] = {}
         for index, name in enumerate(self._names):
             found[str(name)] = -1 if str(name) in found else index
@@ -216,7 +174,7 @@ class Labels(Sequence[Label]):
 
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Integer labels in ascending order, and the position of each."""
+        """Sorted integer labels and their positions; None for other labels."""
         if not self._names:
             return None
         if not all(type(name) is int for name in self._names):
@@ -256,18 +214,18 @@ class Labels(Sequence[Label]):
 
 
 def _ascends(names: np.ndarray) -> bool:
-    """Whether names are integers in ascending order, and so distinct."""
+    """Whether names are strictly ascending integers, hence distinct."""
     return names.dtype.kind == "i" and names.ndim == 1 and len(names) > 1 and bool((names[1:] > names[:-1]).all())
 
 
 def _ascending(names: np.ndarray) -> range | tuple[Label, ...]:
-    """Ascending integers as names: a range where none is left out."""
+    """Ascending integers as names: a range if contiguous."""
     first, last = int(names[0]), int(names[-1])
     return range(first, last + 1) if last - first == len(names) - 1 else tuple(names.tolist())
 
 
 def _as_range(names: tuple[Label, ...]) -> range | tuple[Label, ...]:
-    """The names as a range where they are consecutive integers."""
+    """Names as a range if they are consecutive integers."""
     if not names:
         return range(0)
     if type(names[0]) is int and type(names[-1]) is int and names[-1] - names[0] == len(names) - 1:
@@ -278,15 +236,7 @@ def _as_range(names: tuple[Label, ...]) -> range | tuple[Label, ...]:
 
 
 def between(sources: Labels, targets: Labels, u: Label, v: Label, *, where: str) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of the vertices u among the sources and v among the targets, broadcast against each other.
-
-    Raises
-    ------
-    VertexError
-        If a vertex is missing.
-    ShapeError
-        If the shapes do not go together.
-    """
+    """Broadcast positions of u among sources and v among targets; raises VertexError and ShapeError."""
     i, j = sources.positions_like(u), targets.positions_like(v)
     try:
         i, j = np.broadcast_arrays(i, j)
@@ -301,7 +251,7 @@ def between(sources: Labels, targets: Labels, u: Label, v: Label, *, where: str)
 def look_up(
     labels: Labels, u: Label, v: Label, truth: Callable[[np.ndarray, np.ndarray], np.ndarray], *, where: str
 ) -> Any:
-    """truth(i, j) of the positions of vertices u and v, see `between`: a bool of two labels, of arrays an array."""
+    """truth(i, j) at the positions of u and v, see `between`: a bool, or an array."""
     if not isinstance(u, (list, np.ndarray)) and not isinstance(v, (list, np.ndarray)):
         return bool(truth(np.array([labels.position(u)]), np.array([labels.position(v)]))[0])
     i, j = between(labels, labels, u, v, where=where)
@@ -310,7 +260,6 @@ def look_up(
 
 
 def _integers(labels: list[Label] | np.ndarray) -> np.ndarray | None:
-    """Labels as an array of integers; None if not all of them are integers."""
     if isinstance(labels, np.ma.MaskedArray):
         return None
     try:
@@ -321,7 +270,7 @@ def _integers(labels: list[Label] | np.ndarray) -> np.ndarray | None:
 
 
 def _distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct ones of integers, ascending, and the position of each among them."""
+    """np.unique with inverse, by counting if the range is small."""
     least, span = int(values.min()), int(values.max()) - int(values.min()) + 1
     if span > 4 * len(values):
         found, index = np.unique(values, return_inverse=True)
@@ -332,7 +281,7 @@ def _distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def number_pairs(pairs: Iterable[tuple[Label, Label]]) -> tuple[Labels, np.ndarray, np.ndarray]:
-    """Labels, rows and cols of labelled edges; vertices sorted if labels compare, else in the order of the edges."""
+    """Labels, rows and cols of labelled edges; sorted if labels compare, else in order of appearance."""
     edges = list(pairs)
     return number_ends([u for u, _ in edges], [v for _, v in edges])
 
@@ -340,7 +289,6 @@ def number_pairs(pairs: Iterable[tuple[Label, Label]]) -> tuple[Labels, np.ndarr
 def number_ends(
     tails: Sequence[Label] | np.ndarray, heads: Sequence[Label] | np.ndarray
 ) -> tuple[Labels, np.ndarray, np.ndarray]:
-    """`number_pairs` of edges by their tails and heads: arrays of integers together, others end by end."""
     if all(isinstance(side, np.ndarray) and side.dtype.kind == "i" for side in (tails, heads)) and len(tails):
         values, ends = _distinct(np.concatenate((tails, heads)).astype(np.int64, copy=False))
         rows, cols = np.split(ends, [len(tails)])

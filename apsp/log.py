@@ -1,4 +1,4 @@
-"""The logger `apsp`: plans, and kernels that are compiled for the first time; progress, and warnings of long work."""
+"""The logger `apsp`: plans, first compilations, progress, warnings of long work."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from .estimates import in_units
 from .plans import Plan
 
 logger = logging.getLogger("apsp")
-#: Work of more seconds than this is warned of, unless a callback shows progress.
+#: Seconds of work beyond which a warning is given, unless a callback shows progress.
 PATIENCE = 60.0
 
 
 def _log_compiling(notice: compiling.Notice) -> None:
-    """Log once for each semiring and dtype that kernels are compiled (level INFO)."""
     if notice.first:
         logger.info("%s", notice)
 
@@ -29,20 +28,10 @@ compiling.listeners.append(_log_compiling)
 
 
 class Watch:
-    """Reports progress: to the callback, or, without one, by a single warning when more than a minute is left.
+    """Progress by callback, or else a single warning when more than a minute is left.
 
-    Parameters
-    ----------
-    what : str
-        The work, for the warning: "save: 3.2 GiB".
-    total : int
-        All of it, in any unit.
-    callback : callable or None
-        The caller's, `callback(done, total)`.
-
-    Notes
-    -----
-    The time left is extrapolated from what follows the first part, as that may have compiled code.
+    `what` names the work: "save: 3.2 GiB"; `total` is in any unit. The first part is not extrapolated, as it may
+    compile.
     """
 
     def __init__(self, what: str, total: int, callback: Callback | None) -> None:
@@ -51,7 +40,6 @@ class Watch:
         self._warned = callback is not None
 
     def __call__(self, done: int) -> None:
-        """Report that `done` of the total is done."""
         if self._callback:
             self._callback(done, self._total)
         if self._warned:
@@ -72,22 +60,13 @@ class Watch:
 
 
 class Parts:
-    """Reports progress of work in several parts: to the callback, or, without one, to a terminal or a notebook.
+    """Progress of `what` in parts of `predicted` seconds: by callback, or else on a terminal or notebook.
 
-    Before work of more than two seconds a line has its predicted time, and later ones the time left, by that of the
-    parts so far. There is a warning of more than a minute.
-
-    Parameters
-    ----------
-    what : str
-        The work: "compare".
-    predicted : sequence of float
-        Seconds that each part is predicted to take.
-    callback : callable or None
-        The caller's, `callback(done, total)`, in parts.
+    Before work of more than two seconds a line gives its predicted time, later ones the time left; more than a minute
+    is warned of.
     """
 
-    #: Seconds between two lines; shorter work has none.
+    #: Minimum seconds between lines.
     EVERY = 2.0
 
     def __init__(self, what: str, predicted: Sequence[float], callback: Callback | None) -> None:
@@ -102,7 +81,6 @@ class Parts:
         self._done = 0
 
     def __call__(self) -> None:
-        """Report that one more part is done."""
         self._done += 1
         if self._callback:
             self._callback(self._done, len(self._predicted))
@@ -116,14 +94,7 @@ class Parts:
 
 
 def report_plan(plan: Plan, callback: Callback | None = None) -> None:
-    """Log a plan (level INFO), and warn where its predicted time is more than a minute and nothing shows progress.
-
-    Parameters
-    ----------
-    plan : Plan
-    callback : callable or None
-        The caller's.
-    """
+    """Log a plan (level INFO); warn if it predicts more than a minute and no callback shows progress."""
     if logger.isEnabledFor(logging.INFO):
         logger.info("%s", plan)
     if plan.seconds > PATIENCE and callback is None:
@@ -134,12 +105,12 @@ def report_plan(plan: Plan, callback: Callback | None = None) -> None:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of the user's own code that called into these packages."""
+    """Warn at the line of user code that called these packages."""
     depth, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES:
         frame, depth = frame.f_back, depth + 1
     warnings.warn(message, category, stacklevel=depth)
 
 
-#: Packages whose frames are not the user's: these two, those that call them, and the standard library's in between.
+#: Packages whose frames are skipped: these two, their callers, and the standard library between.
 _PACKAGES = ("semiring", "apsp", "contextlib", "_apsp_networkx", "networkx")

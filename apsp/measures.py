@@ -1,7 +1,7 @@
 """Eccentricity, diameter, closeness and similar measures of distances, with NetworkX's definitions.
 
-Each function takes D, shape (n, n), NumPy or CuPy, as `closure` returns it over min-plus: no path is inf, or the
-largest integer. Each is also a method of `Result`, by the graph's labels.
+D, shape (n, n), NumPy or CuPy, is as `closure` returns it over min-plus: no path is inf, or the largest integer.
+Each function is also a method of `Result`, by label.
 """
 
 from __future__ import annotations
@@ -27,22 +27,16 @@ if TYPE_CHECKING:
     from .graph import Graph
     from .labels import Labels
 
-#: Entries of a block, on the host and on a GPU: temporaries are small compared to the matrix, and a GPU is busy.
+#: Entries of a block, on the host (small temporaries) and on a GPU (occupancy).
 _CHUNK, _CHUNK_GPU = 1 << 20, 1 << 24
 
 
 def eccentricity(D: Array) -> Array:
-    """The greatest distance from each vertex: an array of shape (n,), on the device of D.
+    """The greatest distance from each vertex: shape (n,), on the device of D.
 
-    Raises
-    ------
-    NoPathError
-        If a vertex cannot be reached from another one, as NetworkX raises where a graph is not (strongly) connected.
-    ShapeError, DTypeError
-        If D is not square, or holds no lengths.
+    Raises NoPathError if a vertex cannot be reached from another one, as NetworkX for disconnected graphs; ShapeError,
+    DTypeError if D is not square, or holds no lengths.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> eccentricity(np.array([[0, 1, 3], [1, 0, 2], [3, 2, 0]]))
     array([3, 2, 3])
@@ -51,34 +45,32 @@ def eccentricity(D: Array) -> Array:
 
 
 def diameter(D: Array) -> Scalar:
-    """The greatest eccentricity; errors as of `eccentricity`."""
+    """The greatest eccentricity; raises as `eccentricity`."""
     return _ends(D, "diameter")[1]
 
 
 def radius(D: Array) -> Scalar:
-    """The least eccentricity; errors as of `eccentricity`."""
+    """The least eccentricity; raises as `eccentricity`."""
     return _ends(D, "radius")[0]
 
 
 def center(D: Array) -> Array:
-    """The vertices whose eccentricity is the radius: their positions, ascending; errors as of `eccentricity`."""
+    """Ascending positions of the vertices whose eccentricity is the radius; raises as `eccentricity`."""
     return _where(_totals(D).connected("center").farthest, "min")
 
 
 def periphery(D: Array) -> Array:
-    """The vertices whose eccentricity is the diameter: their positions, ascending; errors as of `eccentricity`."""
+    """Ascending positions of the vertices whose eccentricity is the diameter; raises as `eccentricity`."""
     return _where(_totals(D).connected("periphery").farthest, "max")
 
 
 def closeness(D: Array, *, wf_improved: bool = True) -> Array:
-    """The reciprocal of the mean distance *to* each vertex, float64 (n,), on the device of D.
+    """The reciprocal of the mean distance *to* each vertex: float64 (n,), on the device of D.
 
-    The mean is over the r vertices that reach it, itself among them; with `wf_improved` scaled by (r − 1) / (n − 1)
-    (Wasserman and Faust 1994), as in NetworkX's `closeness_centrality`. 0 if no other vertex reaches it, or the sum is
-    0, negative or beyond float64; inf if the reciprocal is beyond float64.
+    The mean is over the r vertices that reach it, itself included; `wf_improved` scales by (r − 1) / (n − 1) (Wasserman
+    and Faust 1994), as NetworkX's `closeness_centrality`. 0 if no other vertex reaches it, or the sum is 0, negative or
+    beyond float64; inf if the reciprocal is beyond float64.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> closeness(np.array([[0, 1, 3], [1, 0, 2], [3, 2, 0]]))
     array([0.5       , 0.66666667, 0.4       ])
@@ -87,39 +79,25 @@ def closeness(D: Array, *, wf_improved: bool = True) -> Array:
 
 
 def average_path_length(D: Array) -> float:
-    """The mean distance between two different vertices; 0 for a single one. Errors as of `eccentricity`."""
+    """The mean distance between different vertices; 0 for a single one. Raises as `eccentricity`."""
     return _totals(D).connected("average_path_length").mean("total")
 
 
 def global_efficiency(D: Array) -> float:
-    """The mean of 1 / distance over pairs of different vertices; no path and a distance of 0 count as 0.
+    """The mean of 1 / distance over pairs of different vertices; no path and distance 0 count as 0.
 
-    The mean is right also where reciprocals of single distances are beyond float64.
-
-    Raises
-    ------
-    DomainError
-        If a distance is negative.
+    Correct also where reciprocals of single distances exceed float64. Raises DomainError for a negative distance.
     """
     return _totals(D).mean("inverse")
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What one pass over all distances finds.
+    """Sums and extremes of all distances, from one pass.
 
-    Attributes
-    ----------
-    farthest : array, shape (n,)
-        The greatest distance from each vertex.
-    inward, reaching : arrays, shape (n,)
-        The sum of the distances to each vertex, and the number of vertices that reach it, itself among them.
-    total, inverse : Fraction
-        The sum of all distances, and of the reciprocals of those above 0; either may be beyond float64.
-    least : float
-        The least distance, or 0.
-    apart : (int, int), optional
-        Two vertices without a path.
+    `inward` and `reaching` are the sum of distances to each vertex and the number of vertices that reach it, itself
+    included. `total` and `inverse`, sums of distances and of reciprocals of those above 0, may exceed float64; `least`
+    is at most 0; `apart` are two vertices without a path.
     """
 
     farthest: Array
@@ -132,12 +110,11 @@ class Totals:
 
     @property
     def n(self) -> int:
-        """Vertices."""
         return len(self.farthest)
 
     @classmethod
     def of(cls, blocks: Blocks, n: int, dtype: np.dtype) -> Totals:
-        """The totals of blocks of rows, (positions, entries)."""
+        """The totals of blocks of rows (positions, entries)."""
         farthest: Array = None
         total, inverse, least = Fraction(0), Fraction(0), 0.0
         apart, zero = None, dtypes.zero(min_plus, dtype)
@@ -163,7 +140,7 @@ class Totals:
         return cls(farthest, inward, reaching, total, inverse, least, apart)
 
     def connected(self, where: str, names: tuple[Labels, Labels] | None = None) -> Totals:
-        """Itself, if there is a vertex, and each reaches every other; else an error that names two vertices."""
+        """Self if every vertex reaches every other, else NoPathError naming two vertices."""
         if not self.n:
             raise NoPathError(f"{where}: there must be a vertex, got a graph without any.")
         if self.apart is not None:
@@ -175,7 +152,7 @@ class Totals:
         return self
 
     def mean(self, which: str) -> float:
-        """The sum `which` over the number of pairs of different vertices."""
+        """The named sum over the number of ordered pairs of different vertices."""
         if which == "inverse" and self.least < 0:
             raise negative_error("global_efficiency", self.least)
         try:
@@ -184,7 +161,6 @@ class Totals:
             return math.inf
 
     def closeness(self, wf_improved: bool) -> Array:
-        """See the function of that name."""
         xp, others = module(self.inward), self.reaching - 1
         reached = self.inward > 0
         with np.errstate(over="ignore"):
@@ -193,7 +169,6 @@ class Totals:
 
 
 def negative_error(where: str, least: float) -> DomainError:
-    """The error of reciprocals of distances of which some are negative."""
     return DomainError(
         f"{where}: 1 / distance must be of distances of at least 0, got {least:g}. Leave negative weights out, or take "
         "the distances themselves: reduce('total'), average_path_length()."
@@ -201,11 +176,11 @@ def negative_error(where: str, least: float) -> DomainError:
 
 
 def _sum(xp: Any, lengths: Array, *, inverse: bool = False) -> Fraction:
-    """The sum of lengths, or of the reciprocals of those above 0, to float64's precision but in any range."""
+    """Σ lengths, or Σ 1 / length over those above 0: float64 precision, unlimited range."""
     above = lengths > 0
 
     def scaled(exponent: int) -> float:
-        """The sum for the lengths divided by this power of two."""
+        """The sum for the lengths divided by 2**exponent."""
         x = xp.ldexp(lengths.astype(np.float64), -exponent) if exponent else lengths
         x = xp.where(above, 1.0 / xp.where(above, x, 1).astype(np.float64), 0.0) if inverse else x
         return float(x.sum(dtype=np.float64))
@@ -246,10 +221,7 @@ def _where(farthest: Array, which: str) -> Array:
 
 
 class Measured:
-    """The same of a `Result`, by label. If it has no table, rows are streamed once, and none is stored.
-
-    They are defined over min-plus, between all vertices.
-    """
+    """Min-plus measures of a `Result`, by label; without a table, rows are streamed once, and not stored."""
 
     graph: Graph
     semiring: Semiring
@@ -277,23 +249,22 @@ class Measured:
         Returns
         -------
         dict
-            The labels in the order of the graph.
 
         Raises
         ------
         NoPathError
             If a vertex cannot be reached from another one.
         AlgebraError, ShapeError
-            If the semiring has no lengths, or this result is a part.
+            If the semiring has no lengths, or this result is partial.
 
         See Also
         --------
-        reduce : The same as an array, inf where a vertex does not reach all.
-        diameter, radius, center, periphery : Measures by it.
+        reduce : As an array, with inf where a vertex does not reach all.
+        diameter, radius, center, periphery : Measures derived from it.
 
         Notes
         -----
-        One pass over all n² distances serves all of these measures; without a table, rows are streamed.
+        One pass over all n² distances, shared by all measures; without a table, rows are streamed.
 
         Examples
         --------
@@ -317,12 +288,11 @@ class Measured:
 
         See Also
         --------
-        radius : The least.
-        periphery : The vertices that have it.
+        radius, periphery : The least eccentricity; the vertices at the greatest.
 
         Notes
         -----
-        One pass over all n² distances, which serves all measures; without a table, rows are streamed.
+        One pass over all n² distances, shared by all measures.
 
         Examples
         --------
@@ -346,12 +316,11 @@ class Measured:
 
         See Also
         --------
-        diameter : The greatest.
-        center : The vertices that have it.
+        diameter, center : The greatest eccentricity; the vertices at the least.
 
         Notes
         -----
-        One pass over all n² distances, which serves all measures; without a table, rows are streamed.
+        One pass over all n² distances, shared by all measures.
 
         Examples
         --------
@@ -375,12 +344,11 @@ class Measured:
 
         See Also
         --------
-        periphery : Those whose eccentricity is the diameter.
-        radius : That eccentricity.
+        periphery, radius : The opposite; the eccentricity of the center.
 
         Notes
         -----
-        One pass over all n² distances, which serves all measures; without a table, rows are streamed.
+        One pass over all n² distances, shared by all measures.
 
         Examples
         --------
@@ -404,12 +372,11 @@ class Measured:
 
         See Also
         --------
-        center : Those whose eccentricity is the radius.
-        diameter : That eccentricity.
+        center, diameter : The opposite; the eccentricity of the periphery.
 
         Notes
         -----
-        One pass over all n² distances, which serves all measures; without a table, rows are streamed.
+        One pass over all n² distances, shared by all measures.
 
         Examples
         --------
@@ -425,7 +392,7 @@ class Measured:
         Parameters
         ----------
         wf_improved : bool
-            Scale by the part of the graph that reaches the vertex (Wasserman and Faust 1994), as NetworkX does.
+            Scale by the fraction of vertices that reach the vertex (Wasserman and Faust 1994), as NetworkX does.
 
         Returns
         -------
@@ -434,16 +401,15 @@ class Measured:
         Raises
         ------
         AlgebraError, ShapeError
-            If the semiring has no lengths, or this result is a part.
+            If the semiring has no lengths, or this result is partial.
 
         See Also
         --------
-        reduce : "closeness" as an array, "harmonic" with the mean of reciprocals.
-        networkx.closeness_centrality : What it agrees with.
+        reduce, networkx.closeness_centrality : "closeness" and "harmonic" as arrays; the same measure.
 
         Notes
         -----
-        One pass over all n² distances, which serves all measures; without a table, rows are streamed.
+        One pass over all n² distances, shared by all measures.
 
         Examples
         --------
@@ -455,7 +421,7 @@ class Measured:
         return dict(zip(self.targets, values.tolist(), strict=True))
 
     def average_path_length(self) -> float:
-        """The mean distance between two different vertices.
+        """The mean distance between different vertices.
 
         Returns
         -------
@@ -469,12 +435,11 @@ class Measured:
 
         See Also
         --------
-        global_efficiency : Where there may be no path.
-        eccentricity : The greatest instead of the mean.
+        global_efficiency : Also for disconnected graphs.
 
         Notes
         -----
-        One pass over all n² distances, which serves all measures; without a table, rows are streamed.
+        One pass over all n² distances, shared by all measures.
 
         Examples
         --------
@@ -494,19 +459,17 @@ class Measured:
         Raises
         ------
         AlgebraError, ShapeError
-            If the semiring has no lengths, or this result is a part.
-
+            If the semiring has no lengths, or this result is partial.
         DomainError
-            If a distance is negative: its reciprocal is no efficiency.
+            If a distance is negative.
 
         See Also
         --------
-        average_path_length : The mean of the distances themselves.
-        networkx.global_efficiency : What it agrees with.
+        average_path_length, networkx.global_efficiency : The mean distance; the same measure.
 
         Notes
         -----
-        One pass over all n² distances, which serves all measures; without a table, rows are streamed.
+        One pass over all n² distances, shared by all measures.
 
         Examples
         --------

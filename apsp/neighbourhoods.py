@@ -1,4 +1,4 @@
-"""What a few steps from some sources tell of searches: whether they end soon, meet, and how many levels they have."""
+"""Statistics of short breadth-first searches: whether searches end soon, meet, and have many levels."""
 
 from __future__ import annotations
 
@@ -7,29 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Vertices of a neighbourhood and its levels, at most; sources that are tried, and of which no more are cut off.
+#: Maximum vertices and levels of a neighbourhood; sources tried; cut-off ones that suffice.
 VERTICES, LEVELS, TRIED, ENOUGH = 128, 24, 16, 2
-#: Vertices of a level below which a graph is narrow, and arcs a new vertex above which most of them close cycles, which
-#: they do in the plane and in space: such a graph has more levels than the logarithm of its vertices.
+#: Level width below which a graph is narrow; arcs per new vertex above which most close cycles, as in the plane and in
+#: space. Either means more levels than log n.
 NARROW, CLOSED = 16, 2.0
-#: Levels of so many vertices in the plane, at least.
+#: Minimum levels of a neighbourhood in the plane.
 PLANAR = 5
 
 
 @dataclass(frozen=True)
 class Neighbourhoods:
-    """Breadth-first searches from a few sources, cut off soon.
+    """Truncated breadth-first searches from a few sources.
 
-    Attributes
-    ----------
-    cut : float
-        The share of the sources that reach more than was looked at.
-    few : float
-        Vertices that the others reach, over all that were tried.
-    arcs : float
-        Arcs that were followed to find a vertex, where searches were cut off.
-    levels, vertices : float
-        Levels until then, and vertices on them.
+    `cut` is the share of sources whose search was truncated; `few` the vertices reached from the others, over all
+    tried; `arcs` the arcs followed per vertex found, `levels` and `vertices` those of truncated searches.
     """
 
     cut: float = 1.0
@@ -40,7 +32,7 @@ class Neighbourhoods:
 
     @property
     def planar(self) -> bool:
-        """Whether it grows as in the plane or slower, where eliminations fill in little."""
+        """Whether it grows as in the plane or slower, with little fill in eliminations."""
         return self.levels >= PLANAR and self.confined
 
     @property
@@ -50,11 +42,10 @@ class Neighbourhoods:
 
     @property
     def width(self) -> float:
-        """Vertices of a level."""
         return self.vertices / self.levels
 
     def deep(self, n: int) -> float:
-        """About how many levels a search through n vertices has."""
+        """The estimated number of levels of a search through n vertices."""
         more, seen = max(1.0, n / self.vertices), math.log(self.vertices)
         if self.levels > 1 and self.confined:
             return self.levels * more ** (math.log(self.levels) / seen)
@@ -62,14 +53,9 @@ class Neighbourhoods:
 
 
 def around(start: np.ndarray, heads: np.ndarray, sources: np.ndarray) -> Neighbourhoods:
-    """The neighbourhoods of some of the sources, in a graph in compressed rows.
-
-    Notes
-    -----
-    50 µs a source, whatever the graph, but where vertices of many arcs are met.
-    """
+    """The neighbourhoods of some sources, in CSR; about 50 µs a source, more at hubs."""
     tried = cut = few = arcs = levels = found = 0
-    # An entry of a memoryview is a Python integer, which takes less than one of an array does.
+    # Entries of a memoryview are Python ints, cheaper than array scalars.
     begin, ends = (memoryview(np.require(x, requirements="A").data) for x in (start, heads))
     for source in sources[:TRIED].tolist():
         seen, front, level, followed = {source}, [source], 0, 0

@@ -1,4 +1,4 @@
-"""Lists of matrices of different sizes, padded to batches: what `closure` does with them in one go."""
+"""Closures of lists of matrices of different sizes, padded to batches."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .graph.entries import over
 from .graph.nulls import warn_of_ambiguous
 from .reading.options import NullValue, nulls_of
 
-#: Matrices are padded to one size unless this makes so many times their entries; then to several sizes.
+#: Padding to one size is limited to this multiple of the entries; beyond, several sizes.
 WASTE = 4
 
 
 def is_list_of_matrices(A: Any) -> bool:
-    """Whether A is a list or tuple, not empty, of square matrices, as arrays."""
+    """Whether A is a non-empty list or tuple of square arrays."""
     if not isinstance(A, (list, tuple)):
         return False
     shapes: list[Any] = [getattr(X, "shape", ()) for X in A]
@@ -53,13 +53,7 @@ def closed_together(
     on_negative_cycle: str = "raise",
     **others: Any,
 ) -> list[Any]:
-    """The closure of each, in kind; `closure`, that of `apsp`, closes batches.
-
-    Raises
-    ------
-    ValueError
-        If the other options, which are for one matrix, are not as they are by default.
-    """
+    """The closures by `closure` (apsp's), in kind, by batches; ValueError for options of single matrices."""
     for name, value in others.items():
         if value is not None and value is not False:
             raise ValueError(
@@ -80,7 +74,7 @@ def closed_together(
         if nulls is None and library == "torch":
             _warn([take_in(X.detach(), where="closure").array for X in matrices], s)
         options = {"dtype": dtype, "unweighted": unweighted, "null_value": nulls[0] if nulls else None}
-        closures = close(xp.stack(padded), overwrite=False, **options)  # which refuses what has no derivative
+        closures = close(xp.stack(padded), overwrite=False, **options)  # refuses what has no derivative
         return [D[:k, :k] for D, k in zip(closures, sizes, strict=True)]
     taken = [take_in(X, where="closure") for X in matrices]
     with on_device(in_kind_of(*taken, where="closure").array):
@@ -101,7 +95,7 @@ def closed_together(
             batch = xp.full((len(chosen), m, m), dtypes.zero(s, arrays[0].dtype), arrays[0].dtype)
             for A, i in zip(batch, chosen, strict=True):
                 A[: sizes[i], : sizes[i]] = arrays[i]
-            # What may have no closure, or is computed in a wider dtype, must still be there then.
+            # Inputs must survive possible divergence, or repetition in a wider dtype.
             kept = s.idempotent and any(may_diverge(s, survey(X, s, where="closure"), m) for X in arrays)
             for D, i in zip(close(batch, overwrite=not (kept or bounded), null_value=None), chosen, strict=True):
                 found[i] = taken[i].give_back(D[: sizes[i], : sizes[i]].copy(), where="closure")
@@ -109,6 +103,6 @@ def closed_together(
 
 
 def _warn(arrays: Sequence[Any], s: Semiring) -> None:
-    """Warn of zeros that may be edges or none: padding would say what no entry has said."""
+    """Warn of ambiguous zeros before padding would decide them."""
     for X in arrays:
         warn_of_ambiguous(survey(X, s, where="closure", null_undeclared=True), s, where="closure")

@@ -1,4 +1,4 @@
-"""`plan`: what `closure` would do, with the same input or with a number of vertices alone."""
+"""`plan`: the method of `closure` for an input, or for a number of vertices alone."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ def plan(
     checkpoint: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
 ) -> Plan:
-    """What `closure` would do with these arguments, and why; nothing is computed.
+    """Plan `closure` or `shortest_paths`, with reasons; nothing is computed.
 
     Parameters
     ----------
     A : array_like, graph, or int
-        What `closure` takes, or the number of vertices alone (weights are then taken to be non-negative). Of a batch,
-        the plan is that of one matrix after the other, and `beside_bytes` is what all of them take.
+        As in `closure`, or the number of vertices (assuming non-negative weights). For a batch, the plan of one matrix,
+        with `beside_bytes` for all.
     semiring, schedule, block, dtype, device, overwrite, threads, unweighted, null_value, memory, checkpoint, output
         As in `closure`.
     sources, targets, engine, order, paths, hub_labels
         As in `shortest_paths`.
     gpus
-        As in `closure`: the plan then has the grid, the bytes of each rank and of a machine, and those that are sent.
+        As in `closure`: adds the grid, bytes of each rank and machine, and traffic.
 
     Returns
     -------
@@ -71,24 +71,20 @@ def plan(
     Raises
     ------
     ShapeError, DTypeError, DomainError
-        If A is not what `closure` takes: not square, not defined on the semiring, with NaN or values outside it.
-    AlgebraError
-        If there is no such semiring.
-    VertexError
-        If a label of sources or targets is not in the graph.
+        If `closure` does not accept A: not square, no such dtype on the semiring, NaN or values outside it.
+    AlgebraError, VertexError
+        If the semiring is unknown; if a label of sources or targets is unknown.
     ValueError
-        If arguments do not go together, or come without the graph that they need.
+        If arguments are incompatible, or need a graph.
 
     See Also
     --------
-    closure, shortest_paths : The functions that compute.
-    compare : Times that are measured, not predicted.
-    semiring.sparse.analyse : The cost of eliminating a sparse matrix.
+    closure, shortest_paths, compare : The computation; measured times.
+    semiring.sparse.analyse : The cost of a sparse elimination.
 
     Notes
     -----
-    The entries of a matrix are surveyed, O(n²), as their signs decide which variant is permitted; of a number of
-    vertices, nothing is. `Plan.beside_bytes` is memory in addition to the input.
+    A matrix is surveyed, O(n²), as signs decide the variant. `Plan.beside_bytes` is memory beyond the input.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A plan: schedule, block, device, memory and time of a closure, and the reason; it prints itself."""
+"""A plan: schedule, block, device, memory and time of a closure, and the reason; prints itself."""
 
 from __future__ import annotations
 
@@ -17,61 +17,57 @@ from . import estimates, schedules
 from .display import notebook
 from .estimates import Estimate, in_units
 
-#: The n × n bits of more vertices exceed 64-bit addresses.
+#: Above this n, n² bits exceed 64-bit addresses.
 _LARGEST = 1 << 33
 
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """How a closure will be computed.
+    """The method and predicted cost of a closure.
 
     Attributes
     ----------
     n : int
-        Vertices.
+        The number of vertices (for "united", of strongly connected components).
     semiring, dtype, device, schedule : str
     block : int
         The pivot block of the blocked and recursive schedules.
     variant : str
-        The variant of ⊕ and ⊗ for these data, such as "nonnegative"; or "general".
+        The variant of ⊕ and ⊗ chosen for the data, such as "nonnegative"; or "general".
     matrix_bytes, workspace_bytes : int
-        The matrix on the device, as the verbs see it, and the workspace of the verbs.
+        The matrix on the device, and the verbs' workspace.
     seconds : float
-        The predicted time, from rates measured on reference machines.
+        Predicted, from rates of reference machines.
     pairs : int
-        The operations, one ⊕ with one ⊗ each: n³, unless the schedule does more.
+        Operations, one ⊕ with one ⊗ each: n³, unless the schedule does more.
     reason : str
-        Why this engine, or this schedule and this block.
+        Of the choice of engine, schedule and block.
     beside_bytes : int
-        The peak of memory on the device in addition to the caller's input: the matrix unless it is computed in place,
-        the workspace, copies (of an A in another dtype; of an A that may diverge, to name a cycle; of a result from
-        packed bits), and what is computed from the closure at once (predecessors; rows and columns that are stored; of
-        an elimination the table that `closure` returns). Powers or partial sums of a matrix over a semiring that is not
-        idempotent, if only they show whether the closure exists, are not included: they have a check of their own. So
-        has a second closure, of integers that saturate, in a wider dtype.
-        Over ranks on the host that of all ranks of a machine; over GPUs, that of the fullest.
+        Peak device memory beyond the caller's input: the matrix unless in place, the workspace, copies (of A in another
+        dtype; of an A that may diverge, to name a cycle; of a result of packed bits), and results made at once
+        (predecessors; stored rows and columns; the table that `closure` returns). Not included, as checked separately:
+        powers or partial sums that decide convergence for a ⊕ that is not idempotent, and a second closure after
+        integer saturation. Over host ranks the sum of a machine; over GPUs the maximum of a rank.
     engine : str
         "dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "spanning" or "united"; "streamed"
-        for a dense closure within limits of memory, with a checkpoint or an output; "ranks" for one over several GPUs,
-        "shared" for an elimination over them. Of "united", `n` is the number of strongly connected components.
-        `schedule` is that of the dense closure, "elimination", or the kind of search; of an elimination, `seconds` and
-        `pairs` are those until the first distance.
+        for a dense closure with limited memory, checkpoint or output; "ranks" over several GPUs, "shared" for an
+        elimination over them. `schedule` is that of the dense closure, "elimination", or the kind of search; an
+        elimination's `seconds` and `pairs` are until the first distance.
     considered : tuple of Estimate
-        The estimate of each engine considered, for all distances wanted.
+        Estimates of the engines considered, for all distances wanted.
     grid : str
-        Over several ranks, such as "2 × 4"; `matrix_bytes` and `workspace_bytes` are then each rank's.
+        Of ranks, such as "2 × 4"; `matrix_bytes` and `workspace_bytes` are then per rank.
     moved_bytes : int
-        The most that a rank receives from others.
+        The maximum that a rank receives from others.
     host_bytes : int
-        Over GPUs: the peak of memory on the host of a machine in addition to the input: the matrix converted from it,
-        what parts are made of, the table that is gathered, predecessors.
+        Over GPUs: peak host memory of a machine beyond the input: the converted matrix, sources of parts, the gathered
+        table, predecessors.
     kernels, compiling : int, float
-        The kernels to be compiled first, and about how many seconds that takes, once a machine; `seconds` are without.
+        Kernels to compile first, and about the seconds of that, once a machine; not in `seconds`.
 
     See Also
     --------
-    plan : What makes one without any work.
-    Result.plan : That of a result.
+    plan, Result.plan : Computes one without any work; that of a result.
 
     Examples
     --------
@@ -144,8 +140,7 @@ class Plan:
         )
 
     def _together(self) -> str:
-        """The peak of memory in addition to the input."""
-        if self.grid and self.device == "cuda":  # each rank has a card of its own
+        if self.grid and self.device == "cuda":  # one card per rank
             return self._on_host()
         return f"; {shown(self.beside_bytes)} {'of all ranks ' if self.grid else ''}in addition to the input"
 
@@ -156,7 +151,6 @@ class Plan:
         return [f"  compiles   {Missing(self.kernels, self.compiling)}"] if self.kernels else []
 
     def _others(self) -> list[str]:
-        """The estimates, a line each."""
         heading = "all wanted"
         return [f"  {heading if not k else '':10} {estimate}" for k, estimate in enumerate(self.considered)]
 
@@ -175,21 +169,9 @@ def make_plan(
 ) -> Plan:
     """Choose schedule and block for n vertices on a backend, and estimate memory and time.
 
-    Parameters
-    ----------
-    in_place : bool
-        Whether the matrix is the caller's, or a copy counted already.
-    copies : int
-        Bytes in addition to matrix and workspace.
-    after : int
-        Bytes in addition to the workspace after the closure, with the matrix, while more is computed from it.
-
-    Raises
-    ------
-    ShapeError
-        If there are fewer than 0 vertices, or more than memory has addresses for.
-    ValueError
-        If the schedule is unknown or the block is not at least 1.
+    `in_place`: the matrix is the caller's, or counted already. `copies` are bytes beside matrix and workspace, `after`
+    bytes beside the matrix once the workspace is freed. Raises ShapeError for n out of range, ValueError for an unknown
+    schedule or a block below 1.
     """
     if not 0 <= n <= _LARGEST:
         raise ShapeError(f"plan: the number of vertices must lie in 0 … {_LARGEST}, got {n}.")

@@ -1,7 +1,4 @@
-"""What is known of a matrix before it is closed: a `Problem`, made once of any input.
-
-The input is converted to a matrix on the device that will close it, in the dtype to compute in, and surveyed.
-"""
+"""A `Problem`: any input as a matrix on its device, in the computing dtype, surveyed before its closure."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ HINT = "Use a smaller dtype, overwrite=True, or the Boolean semiring if only rea
 
 
 class Memory(Enum):
-    """Who owns the memory of a matrix, and so whether it may be written to."""
+    """Ownership of a matrix's memory, which decides whether it may be written to."""
 
     READ_ONLY = "the caller's"
     OWNED = "allocated here, free to be written"
@@ -47,23 +44,10 @@ class Memory(Enum):
 
 @dataclass(frozen=True)
 class Problem:
-    """A matrix to be closed, and what is known of it.
+    """A matrix to be closed, (n, n), (batch, n, n) or BitMatrix, and its properties.
 
-    Attributes
-    ----------
-    matrix : array of shape (n, n) or (batch, n, n), or BitMatrix
-        In the dtype to compute in; on `device`, except truth values, which a backend may pack on the way there.
-    semiring : Semiring
-    device : str
-        The device that closes it.
-    memory : Memory
-        Whether `matrix` may be written to.
-    seen : Survey
-        The survey of the entries.
-    origin : array or None
-        The input, where it is on another device than `matrix`: the result goes back there.
-    overwrite_origin : bool
-        Whether the result is to be written into `origin`.
+    `matrix` is in the computing dtype and on `device`, except truth values, which a backend may pack during upload.
+    `origin` is the input if on another device, where the result returns, into `origin` itself with `overwrite_origin`.
     """
 
     matrix: Array
@@ -76,62 +60,53 @@ class Problem:
 
     @cached_property
     def n(self) -> int:
-        """Vertices."""
         return int(self.matrix.shape[-1])
 
     @cached_property
     def batch(self) -> bool:
-        """Whether there are several matrices."""
         return len(self.matrix.shape) == 3
 
     @cached_property
     def dtype(self) -> np.dtype:
-        """The dtype to compute in."""
         return np.dtype(bool) if isinstance(self.matrix, BitMatrix) else self.matrix.dtype
 
     @cached_property
     def nonnegative(self) -> bool:
-        """Whether the entries permit the steps for non-negative weights."""
         return fast(self.seen, self.semiring, self.dtype, self.n)
 
     @cached_property
     def may_diverge(self) -> bool:
-        """Whether such entries can make a closure that does not exist."""
         return divergence.may_diverge(self.semiring, self.seen, self.n)
 
     @cached_property
     def may_saturate(self) -> bool:
-        """Whether a walk can weigh more than such integers hold."""
         return saturation.possible(dtypes.parts(self.matrix), self.dtype, self.semiring, self.n)
 
     @cached_property
     def may_lose(self) -> bool:
-        """Whether a distance can be lost to a part of its walk that integers do not hold."""
+        """Whether a distance can be lost to an overflowing part of its walk."""
         return saturation.loses(self.seen, dtypes.parts(self.matrix), self.dtype, self.semiring, self.n)
 
     @property
     def preserved(self) -> bool:
-        """Whether the matrix must be kept during the computation, to name a cycle if it diverges."""
+        """Whether the matrix must be kept to name a cycle in case of divergence."""
         return self.semiring.idempotent and self.may_diverge and self.memory is not Memory.OVERWRITE
 
     @cached_property
     def in_place(self) -> bool:
-        """Whether the closure is computed in the matrix's own memory (of a batch, in a copy of all of it)."""
         return (self.memory is not Memory.READ_ONLY or self.batch) and not self.preserved
 
     @cached_property
     def is_on_device(self) -> bool:
-        """Whether the matrix is on the device that closes it."""
         return self.device == ("cpu" if isinstance(self.matrix, np.ndarray) else location(self.matrix))
 
     @cached_property
     def made(self) -> int:
-        """Bytes on the device of the copy that was made of the input, or is made of an entire batch."""
+        """Bytes on the device of the copy of the input, or of a batch."""
         owned = self.memory is Memory.OWNED or (self.batch and self.memory is Memory.READ_ONLY)
         return int(self.matrix.nbytes) if owned and self.is_on_device else 0
 
     def bind(self, request: Request) -> Backend:
-        """The verbs, with the variants that the entries permit."""
         cached = vars(self).get("_bound")
         if cached is None or cached[0] != request.options:
             ops = bind(self.semiring, self.dtype, device=self.device, nonnegative=self.nonnegative, **request.options)
@@ -140,9 +115,8 @@ class Problem:
         return bound
 
     def plan(self, ops: Backend, request: Request) -> Plan:
-        """The plan of one of its matrices, with all the memory that it takes in addition to the input."""
         packed = ops.grain > 1 and not isinstance(self.matrix, BitMatrix)
-        # The result, next to its bits.
+        # The unpacked result, beside its bits.
         unpacked = self.n**2 if packed and self.is_on_device and not self.in_place else 0
         return make_plan(
             self.n,
@@ -157,28 +131,27 @@ class Problem:
 
     @property
     def _routes(self) -> int:
-        """Bytes of the closed matrix and its predecessors, for which a matrix that was converted is converted again."""
+        """Bytes of the closed matrix and its predecessors; a converted matrix is converted again for these."""
         matrix, size = self.memory is not Memory.READ_ONLY, self.dtype.itemsize
         return self.n**2 * size + estimates.predecessors(self.n, size, table=True, matrix=matrix)
 
     def part(self, index: int) -> Problem:
-        """One matrix of a batch, as a problem of its own; surveyed again."""
+        """One matrix of a batch, surveyed, as a separate problem."""
         matrix = self.matrix[index]
         memory = Memory.OVERWRITE if self.memory is Memory.OVERWRITE else Memory.OWNED
         return replace(self, matrix=matrix, memory=memory, seen=survey(matrix, self.semiring, where="closure"))
 
 
 def location(matrix: Array) -> str:
-    """The device of a matrix."""
     return device_of(matrix.words if isinstance(matrix, BitMatrix) else matrix)
 
 
-#: For sources without a GPU.
+#: Context of host sources.
 _HOST = nullcontext()
 
 
 def on_device_of(source: Any) -> AbstractContextManager[Any]:
-    """A context in which the GPU of a source's matrix is the current device."""
+    """Context manager: the GPU of a source's matrix is current."""
     array = source.dense if isinstance(source, Graph) else source
     return _HOST if array is None or isinstance(array, np.ndarray) else on_device(array)
 
@@ -194,13 +167,7 @@ def take(
     nulls: Nulls,
     where: str,
 ) -> tuple[Taken, Memory, bool]:
-    """The input as an array in the dtype to compute in, who owns it, and whether its null value is not declared.
-
-    Raises
-    ------
-    ValueError
-        If what must become another matrix is to be overwritten.
-    """
+    """The input in the computing dtype, its owner, and whether nulls are undeclared; ValueError if not overwritable."""
     if overwrite and nulls:
         raise ValueError(
             f"{where}: overwrite=True must work on the matrix as it is, got null_value={nulls[0]} as well. Leave one "
@@ -210,7 +177,7 @@ def take(
     if overwrite:
         taken.check_writable(dtypes.resolve(s, dtype, taken.array.dtype, where=where), where=where)
         return taken, Memory.OVERWRITE, undeclared
-    if not isinstance(A, Graph):  # whose matrix is of that dtype
+    if not isinstance(A, Graph):  # a graph's matrix has that dtype already
         taken = taken.conformed(s, dtype, where=where)
     return taken, Memory.OWNED if taken.made else Memory.READ_ONLY, undeclared
 
@@ -225,11 +192,11 @@ def pose_array(
     null_undeclared: bool = False,
     where: str = "closure",
 ) -> Problem:
-    """The problem of closing an array of the dtype to compute in; copied to the device and surveyed there."""
+    """The problem of closing an array of the computing dtype: copied to the device and surveyed there."""
     target = device_of(array, device)
     packed_on_the_way = target == "cuda" and array.dtype.kind == "b"  # in pieces, by the upload
     if not move or device_of(array) == target or packed_on_the_way or not array.size:
-        if move and memory is Memory.READ_ONLY:  # the result takes memory: refused before the survey, which takes time
+        if move and memory is Memory.READ_ONLY:  # refuse before the survey if the result does not fit
             require(array.size // 8 if array.dtype.kind == "b" else array.nbytes, target, where=where, hint=HINT)
         return Problem(array, s, target, memory, survey(array, s, where=where, null_undeclared=null_undeclared))
     require(array.nbytes, target, where=where, hint="Use a smaller dtype, or compute on the device of A.")
@@ -256,7 +223,7 @@ def pose_bits(A: BitMatrix, s: Semiring, dtype: DType, device: str | None, overw
 def _take(
     A: Array, s: Semiring, dtype: DType, request: Request, unweighted: bool, nulls: Nulls, where: str
 ) -> tuple[Taken, bool]:
-    """A square matrix, or a batch of them, from an array or a graph; and whether its null value is not declared."""
+    """A square matrix, or a batch, from an array or a graph; and whether its nulls are undeclared."""
     if isinstance(A, Graph):
         matrix, made = matrix_of(A, s, dtype, request, where=where)
         return Taken(matrix, A, made), A.null_undeclared
@@ -270,7 +237,7 @@ def _take(
 
 
 def matrix_of(graph: Graph, s: Semiring, dtype: DType, request: Request, *, where: str) -> tuple[Any, bool]:
-    """A graph's matrix, and whether it was made here; refused before that where it or its closure does not fit."""
+    """A graph's matrix, and whether it was made here; refused early if it or its closure does not fit."""
     if graph.dense is not None:
         matrix = graph.matrix(s, dtype)
         return matrix, matrix is not graph.dense
@@ -282,7 +249,7 @@ def matrix_of(graph: Graph, s: Semiring, dtype: DType, request: Request, *, wher
         looks.append(survey(weights, s, where=where, first=(edges,)))
         edges += len(weights)
     seen = united(looks)
-    # A plan needs the shape of the matrix and the survey of the weights, not the matrix.
+    # A plan needs the shape and the survey only.
     shape_only = np.broadcast_to(np.zeros((), target), (n, n))
     host = replace(request, options={k: v for k, v in request.options.items() if k == "threads"})
     expected = Problem(shape_only, s, "cpu", Memory.OWNED, seen)

@@ -1,4 +1,4 @@
-"""`hops`: how many edges apart vertices are, in many graphs of different sizes at once, padded to one batch."""
+"""`hops`: hop counts in many graphs of different sizes at once, padded to one batch."""
 
 from __future__ import annotations
 
@@ -23,59 +23,55 @@ from .inputs import as_graph
 from .inputs.indices import refuse_ambiguous
 from .routes import next_hops
 
-#: What stands for no path in int16 while hops are counted.
+#: No path, in int16, while counting.
 NONE = 2**15 - 1
-#: Vertices of a sparse graph from which on searches take less than a closure, on the host.
+#: n of a sparse graph from which searches beat a closure on the host.
 LARGE = 512
-#: Entries of which the paths are walked together, on the host: all that is held of them beside what is returned.
+#: Entries whose paths are walked together on the host; bounds the workspace.
 PART = 1 << 16
 HINT = "Pass fewer graphs at a time, or those of similar sizes."
 
 
 def hops(graphs: Any, *, unreachable: int = -1, limit: int | None = None, paths: int | None = None) -> Any:
-    """How many edges the shortest path has between every two vertices of each of many graphs, in one padded array.
+    """The number of edges of shortest paths between all vertices of many graphs, in one padded array.
 
     Parameters
     ----------
     graphs
-        A bool array of shape (B, n, n), NumPy, CuPy, PyTorch or of any library: entry (b, i, j) is an edge from i to j.
-        A batch of PyTorch Geometric. Or a list of graphs of different sizes, each what `shortest_paths` takes, its
-        weights without meaning: edge lists, matrices, graphs of NetworkX, PyTorch Geometric's `Data`; or all of them
-        edge_index arrays, integers of shape (2, m), whose vertices are as many as the largest number says. One of shape
-        (2, 2) may be a matrix too, and is refused unless it is [[0, 1], [1, 0]], which is the same graph either way.
+        A bool array of shape (B, n, n) (NumPy, CuPy, PyTorch, …) of edges (b, i, j). A PyTorch Geometric batch. Or a
+        list of graphs, each as for `shortest_paths`, weights ignored; or of edge_index arrays only, integers of shape
+        (2, m) with n the largest number + 1. Shape (2, 2) is ambiguous and refused, except [[0, 1], [1, 0]].
     unreachable : int
-        What stands where there is no path, and where a graph has no such vertex: −1 as in DGL, 510 as in Graphormer.
+        The entry for no path and for padding: −1 as in DGL, 510 as in Graphormer.
     limit : int, optional
-        Vertices more than so many edges away count as not reached.
+        Vertices farther apart count as unreachable.
     paths : int, optional
-        Also the first so many edges of one shortest path each.
+        Also return this many first edges of a shortest path each.
 
     Returns
     -------
     H : int16 array, shape (B, N, N)
-        N is the size of the largest graph. Of the library that the graphs are arrays of, on their device; else NumPy's.
+        N is the largest n. In the library and on the device of the input arrays, else NumPy.
     heads : int16 array, shape (B, N, N, paths)
-        With `paths`. Edge l of the path from i to j leads to heads[b, i, j, l]: the first from i, each further one from
-        where the one before led to. −1 beyond the path's end, and where H is `unreachable`.
+        With `paths`. Edge l of the path from i to j leads to heads[b, i, j, l], starting at i. −1 beyond its end, and
+        where H is `unreachable`.
 
     Raises
     ------
     ShapeError, DTypeError, VertexError, DomainError
-        If these are no graphs, a graph has more than 32,767 vertices, or `unreachable`, `limit` or `paths` is no such
-        number.
+        If these are no graphs, a graph has more than 32,767 vertices, or an option is out of range.
     MemoryNeeded
-        If the arrays do not fit, before any work.
+        If the arrays do not fit.
 
     See Also
     --------
-    closure : Of matrices with weights, also of lists of them.
-    shortest_paths : Of one graph, with weights.
-    semiring.sparse.Hops : Of one graph, row by row.
+    closure, shortest_paths : With weights: matrices and lists of them; one graph.
+    semiring.sparse.Hops : One graph, row by row.
 
     Notes
     -----
-    B · N³ pairs, as the closure of a batch of int16 matrices; on a CPU, lists with graphs of more than 512 vertices by
-    breadth-first searches. Of several shortest paths it is the one that `next_hops` chooses.
+    B · N³ pairs, as a batched int16 closure; on a CPU, lists with graphs above 512 vertices use breadth-first search.
+    Among shortest paths, that of `next_hops`.
 
     Examples
     --------
@@ -92,7 +88,7 @@ def hops(graphs: Any, *, unreachable: int = -1, limit: int | None = None, paths:
     with on_device(A):
         xp, (count, n, _) = module(A), A.shape
         D = _closed(A, sizes, paths is not None)
-        if sizes is not None:  # what pads a matrix is no vertex
+        if sizes is not None:  # padding is no vertex
             D.reshape(count, n * n)[:, :: n + 1][xp.arange(n) >= xp.asarray(sizes)[:, None]] = NONE
         most = NONE - 1 if limit is None else min(limit, NONE - 1)
         heads = None if paths is None else _heads(A, D, most, paths)
@@ -104,7 +100,7 @@ def hops(graphs: Any, *, unreachable: int = -1, limit: int | None = None, paths:
 
 
 def _heads(A: Array, D: Array, most: int, paths: int) -> Any:
-    """Where the first edges of the shortest paths of no more than `most` edges lead to; -1 beyond their ends."""
+    """Heads of the first edges of shortest paths of at most `most` edges; −1 beyond their ends."""
     xp, (count, n, _) = module(A), A.shape
     following = next_hops(A, D, null_value=None) if A.size else xp.zeros(A.shape, np.int32)
     heads = xp.full((*A.shape, paths), -1, np.int16)
@@ -119,7 +115,7 @@ def _heads(A: Array, D: Array, most: int, paths: int) -> Any:
 
 
 def _closed(A: Array, sizes: Any, kept: bool) -> Any:
-    """Hops of a padded batch, in its memory unless that is `kept`; on the host by searches where these take less."""
+    """Hops of a padded batch, in place unless `kept`; on the host by searches where faster."""
     if not isinstance(A, np.ndarray) or sizes is None or A.shape[1] < LARGE:
         D: Any = closure(A, null_value=None, overwrite=not kept)
         return D
@@ -130,14 +126,14 @@ def _closed(A: Array, sizes: Any, kept: bool) -> Any:
 
 
 def _require(xp: Any, count: int, n: int, paths: int | None) -> None:
-    """Ask for all at once, before the matrices are made: an answer counts as new for a moment (`memory.RECENT`)."""
-    held = 2 if paths is None else 2 + max(4, 2 + paths)  # next hops, as they are found or beside the paths
+    """Check the total memory before building matrices, as `memory.RECENT` caches the free memory briefly."""
+    held = 2 if paths is None else 2 + max(4, 2 + paths)  # next hops; their workspace or the paths
     walked = 0 if paths is None else 32 * min(PART, count * n * n)
     require(2 * held * count * n * n + walked, "cpu" if xp is np else "cuda", where="hops", hint=HINT)
 
 
 def _adjacent(graphs: Any, paths: int | None) -> tuple[Taken, Any, Any]:
-    """As what results go back; all edges as int16 (B, N, N) of 1 and `NONE`; how many vertices each graph has."""
+    """The kind of the results; edges as int16 (B, N, N) of 1 and `NONE`; sizes."""
     if hasattr(graphs, "edge_index") and hasattr(graphs, "ptr"):  # PyTorch Geometric's Batch
         kind, ptr = take_in(graphs.edge_index, where="hops"), host(take_in(graphs.ptr, where="hops").array)
         graph = np.searchsorted(ptr, host(kind.array[0]), side="right") - 1
@@ -175,7 +171,7 @@ def _adjacent(graphs: Any, paths: int | None) -> tuple[Taken, Any, Any]:
 
 
 def _indices(graphs: Sequence[Any], paths: int | None) -> tuple[Taken, Any, Any] | None:
-    """Of a list that is edge_index arrays alone, of which one at least cannot be a matrix: all at once."""
+    """`_adjacent` for a list of edge_index arrays, unless all may be matrices (then None)."""
     shapes: list[Any] = [getattr(x, "shape", ()) for x in graphs]
     if {len(shape) for shape in shapes} != {2} or {shape[0] for shape in shapes} != {2}:
         return None
@@ -206,7 +202,7 @@ def _indices(graphs: Sequence[Any], paths: int | None) -> tuple[Taken, Any, Any]
 
 
 def _scattered(which: Array, rows: Array, cols: Array, sizes: np.ndarray, paths: int | None) -> tuple[Any, Any]:
-    """int16 matrices of 1 and `NONE`: edge k leads from rows[k] to cols[k] of graph which[k], of so many vertices."""
+    """int16 matrices of 1 and `NONE`: edge rows[k] → cols[k] of graph which[k]; and sizes."""
     n = int(sizes.max(initial=0))
     _require_small(n)
     xp = module(rows)

@@ -1,4 +1,4 @@
-"""Records that are found by being there: one file each in a package, and nothing else that knows of it."""
+"""Discovery of records: one per module of a package, without a central list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from semiring.compiling import uncounted
 
 
 def records(package: str, record: str) -> dict[str, Any]:
-    """The records of this name in the modules of a package, by the modules' names, alphabetical."""
+    """The records of this name in a package's modules, by module name, alphabetical."""
     names = sorted(module.name for module in pkgutil.iter_modules(sys.modules[package].__path__))
     with uncounted:
         found = {name: getattr(import_module(f"{package}.{name}"), record, None) for name in names}

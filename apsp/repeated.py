@@ -1,7 +1,7 @@
-"""Small matrices: what was chosen for one is done with the next of which the same is known.
+"""Small matrices: reuse of earlier decisions for matrices with equal properties.
 
-The road to so small a closure takes many times as long as the closure itself. What it chooses depends on the semiring,
-dtype, shape, and on what a survey finds; so the plan and the verbs are looked up by these. Each matrix is surveyed.
+Planning takes many times as long as a small closure. It depends on semiring, dtype, shape and survey, so plan and verbs
+are cached by these; each matrix is surveyed.
 """
 
 from __future__ import annotations
@@ -25,32 +25,31 @@ from .question import Question
 from .solve import run
 from .wants import Wants
 
-#: Entries in main memory, and on a GPU, at most: one pivot block.
+#: Largest matrix in entries, on the host and on a GPU: one pivot block.
 ENTRIES, ON_DEVICE = 1 << 14, 1 << 22
-#: Of so many shapes, dtypes and semirings decisions are kept.
+#: Maximum number of cached decisions.
 DECISIONS = 1024
-#: What is wanted of them.
+#: The wants of repeated closures.
 WANTS = Wants(where="closure", table=True)
 
 
 class Decision(NamedTuple):
-    """What the road chose: a plan of the dense closure, and its verbs."""
+    """A plan of the dense closure, and its verbs."""
 
     plan: Plan
     ops: Backend
 
 
-#: By semiring, dtype and shape; then by whether the entries permit the steps for non-negative ones.
+#: By semiring, dtype and shape, then by whether entries permit non-negative steps.
 _decisions: dict[tuple[Any, ...], dict[bool, Decision]] = {}
 
 
 def on_current_device(A: Any) -> bool:
-    """Whether A is a small array of CuPy's own on the current device."""
     return is_plain(A) and A.size <= ON_DEVICE and on_device(A) is UNCHANGED
 
 
 def repeat(question: Question) -> Any:
-    """The closure of a small matrix as decided for an earlier one; None where nothing is, or it must be examined."""
+    """The closure of a small matrix by an earlier decision; None if there is none, or A must be examined."""
     A, semiring = question.source, question.semiring
     decided = _decisions.get(_key(A, semiring))
     if decided is None:
@@ -71,13 +70,13 @@ def repeat(question: Question) -> Any:
         run(decision.plan, D, decision.ops, question.wants)
         if examined:
             series.check(D, semiring, seen)
-    except DivergenceError:  # which the road explains
+    except DivergenceError:  # the full computation explains it
         return None
     return D
 
 
 def remember(question: Question, plan: Plan) -> None:
-    """Keep what was chosen for a matrix, where it was closed at once and as it is, in one pivot block."""
+    """Cache the decision for a matrix closed unexamined, in one pivot block."""
     problem = question.problem
     examined = problem.may_diverge and (problem.semiring.idempotent or problem.dtype.kind != "f")
     if problem.matrix is not question.source or problem.batch or examined or not problem.is_on_device:

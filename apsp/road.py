@@ -1,7 +1,7 @@
-"""The one road: a `Question` → choose → answer.
+"""The entry point of every question: `Question` → choice of an engine → answer.
 
-`closure` is the table of the answer in kind, `plan` what was chosen, `shortest_paths` a `Result` over the engine.
-Each engine is a record in apsp/engines/ that says what it refuses, what it would take, and how it opens.
+`closure` is the table of the answer in kind, `plan` the choice, `shortest_paths` a `Result` over the engine. Each
+engine is a record in apsp/engines/ with its refusals, its estimate, and its constructor.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .question import Question
 
 @dataclass(frozen=True)
 class Answer:
-    """An engine, how it came to answer, and how long it took until it could."""
+    """An engine, its plan, and the seconds until it could answer."""
 
     engine: Engine
     plan: Plan
@@ -44,16 +44,10 @@ class Answer:
 
 
 def choose(question: Question) -> Plan:
-    """The plan of the engine that is predicted to take least, of those that can answer and fit; or of the one wanted.
+    """The plan of the fastest engine by prediction that can answer and fits, or of the engine requested.
 
-    Raises
-    ------
-    ValueError, DTypeError
-        If what is wanted does not go together.
-    ValueError, AlgebraError, DeviceError
-        If the engine that was asked for is unknown, cannot answer this, or cannot do it on that device.
-    MemoryNeeded
-        If no engine fits, from the counts.
+    ValueError or DTypeError for incompatible options; ValueError, AlgebraError or DeviceError if the requested engine
+    is unknown, cannot answer, or lacks the device; MemoryNeeded if none fits.
     """
     wants = question.wants
     if wants.limits is not None and not wants.packed:
@@ -63,7 +57,7 @@ def choose(question: Question) -> Plan:
             f"{wants.where}: overwrite=True must be given an array to write to, got a graph. Leave overwrite out."
         )
     spread, bounded = wants.gpus is not None, wants.limits is not None
-    if wants.packed:  # whoever answers that heeds both
+    if wants.packed:  # all its engines take both
         spread = bounded = False
     if wants.engine == "auto" and not wants.ordered:
         listed = question.listed or question.picks or wants.packed
@@ -74,7 +68,7 @@ def choose(question: Question) -> Plan:
     else:
         kind = _named(engines.kinds(gpus=spread, limits=bounded, listed=question.is_graph), question)
         kinds, found, reason, little = (kind,), [_offer(kind, question)], "as asked", None
-        made = wants.paths or question.columns or wants.hub_labels  # else rows are found as many as fit
+        made = wants.paths or question.columns or wants.hub_labels  # otherwise rows are streamed
         if not kind.schedules and made:
             hint = ROUTES if wants.paths else "Ask for fewer sources or targets."
             hint = "Leave hub_labels out: pairs are answered without them too." if wants.hub_labels else hint
@@ -102,12 +96,7 @@ def choose(question: Question) -> Plan:
 
 
 def answer(question: Question) -> Answer:
-    """The engine that answers: planned, reported, opened.
-
-    Raises
-    ------
-    As `shortest_paths` and `closure`.
-    """
+    """Plan, report and open the engine; raises as `shortest_paths` and `closure`."""
     start = perf_counter() - uncounted.seconds
     if question.wants.on_negative_cycle != "raise":
         pruned.check(question)
@@ -130,7 +119,9 @@ def _opened(question: Question) -> tuple[Engine, Plan]:
     """The engine of all pairs, and its plan."""
     with on_device_of(question.source):
         plan = choose(question)
-        late = plan.seconds > PATIENCE and not _fits(question, plan.beside_bytes, plan.device)  # or refused then
+        late = plan.seconds > PATIENCE and not _fits(
+            question, plan.beside_bytes, plan.device
+        )  # or refused by the engine
         if not late:
             report_plan(plan, question.wants.callback)
         kind = engines.get(plan.engine)
@@ -147,18 +138,17 @@ def _opened(question: Question) -> tuple[Engine, Plan]:
         return engine, plan
 
 
-#: Seconds that were spent without kernels, by what they would have been of: once these are as many as compiling takes,
-#: it is no longer put off.
+#: Seconds spent without kernels, by subject of compilation; once they reach the cost of compiling, it is not put off.
 _uncompiled: defaultdict[str, float] = defaultdict(float)
 
 
 def _expected(kind: Kind, question: Question) -> tuple[str, Missing]:
-    """For what is compiled, as backends name it, and what is to be."""
+    """The subject of compilation, as backends name it, and its kernels."""
     return f"{question.semiring.name} in {question.dtype}", question.missing(kind.compiles)
 
 
 def _charged(kind: Kind, question: Question) -> float:
-    """What is counted of the seconds that compiling takes, which are spent once."""
+    """Seconds charged for compilation, a one-time cost."""
     if not question.missing(kind.compiles).kernels:
         return 0.0
     subject, missing = _expected(kind, question)
@@ -166,12 +156,12 @@ def _charged(kind: Kind, question: Question) -> float:
 
 
 def _cost(estimate: Estimate, question: Question) -> float:
-    """Seconds that are not spent yet, with what is counted of compiling."""
+    """Seconds not spent yet, with the charge for compilation."""
     return estimate.seconds - estimate.spent + _charged(engines.get(estimate.engine), question)
 
 
 def _offer(kind: Kind, question: Question) -> Estimate:
-    """What a kind would take, with what is still to be compiled after that was found out."""
+    """A kind's estimate, with kernels still to be compiled."""
     token = expected.set(lambda: _expected(kind, question))
     try:
         found = kind.estimate(question)
@@ -182,17 +172,17 @@ def _offer(kind: Kind, question: Question) -> Estimate:
 
 
 def _others_compile(kinds: tuple[Kind, ...], question: Question) -> bool:
-    """Whether one of the kinds that could answer has kernels that are not there."""
+    """Whether a kind that could answer lacks compiled kernels."""
     return any(question.missing(kind.compiles).kernels and not kind.refuses(question) for kind in kinds)
 
 
 def _looks(kind: Kind, question: Question) -> float:
-    """Seconds until a kind's estimate is there, and its kernels: it takes no less."""
+    """Seconds of a kind's estimate and compilation: a lower bound of its cost."""
     return kind.looks(question) + _charged(kind, question)
 
 
 def _unfit(kind: Kind, question: Question) -> bool:
-    """Whether a schedule, a device or a checkpoint was asked for that a kind does not have."""
+    """Whether a kind lacks the requested schedule, device or checkpoint."""
     wants = question.wants
     if kind.writes_rows and wants.limits is not None and wants.limits.checkpoint is not None:
         return True
@@ -200,7 +190,7 @@ def _unfit(kind: Kind, question: Question) -> bool:
 
 
 def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
-    """The one kind that was asked for, by its name or by an order, which can do it."""
+    """The kind requested by name or by an order, if it can answer."""
     wants = question.wants
     names = engines.names()
     if wants.engine not in ("auto", *names):
@@ -243,7 +233,7 @@ def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
 
 
 def _at_once(question: Question, kinds: tuple[Kind, ...]) -> Estimate | None:
-    """What the kind would take that can answer so soon that no look at another pays; None where there is none."""
+    """The estimate of a kind too cheap for others to be worth estimating, or None."""
     for kind in kinds:
         little = kind.at_once(question)
         if little and not (kind.on_request_only or _unfit(kind, question) or kind.refuses(question)):
@@ -252,7 +242,7 @@ def _at_once(question: Question, kinds: tuple[Kind, ...]) -> Estimate | None:
 
 
 def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
-    """What the kinds would take that can answer; of those whose estimate takes long, only where it is worth it."""
+    """The estimates of kinds that can answer; slow estimates only if worthwhile."""
     if len(kinds) > 1:
         kinds = tuple(kind for kind in kinds if not kind.on_request_only and not _unfit(kind, question))
     if len(kinds) == 1:
@@ -263,17 +253,17 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
     for looks, kind in sorted(((_looks(k, question), k) for k in kinds), key=lambda pair: pair[0]):
         if math.isinf(looks):
             continue
-        # Not worth a look where what takes no longer than that is found already, and fits.
+        # Skipped if an engine that takes no longer than this estimate is known to fit.
         if any(s <= looks and _within(question, e) for s, e in zip(shares, found, strict=True)):
             continue
         if kind.refuses(question):
             continue
         try:
             found.append(_offer(kind, question))
-        except MemoryNeeded as error:  # not even a look at it fits
+        except MemoryNeeded as error:  # not even the estimate fits
             refusal = error
             continue
-        # Rows alone may take much less than the matrix.
+        # Rows alone may need much less than the matrix.
         share = 1.0 if question.picks else kind.share
         shares.append(share * (found[-1].seconds - found[-1].spent) + _charged(kind, question))
     if not found:
@@ -283,7 +273,7 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
 
 
 def _within(question: Question, estimate: Estimate) -> bool:
-    """Whether what an engine takes is free, and within the limit of memory where it does not see to that itself."""
+    """Whether an engine's memory is free, and within the limit unless the engine enforces it."""
     limit = getattr(question.wants.limits, "memory", None)
     if limit is not None and estimate.bytes > limit and engines.get(estimate.engine).writes_rows:
         return False
@@ -291,7 +281,7 @@ def _within(question: Question, estimate: Estimate) -> bool:
 
 
 def _fits(question: Question, needed: int, device: str) -> bool:
-    """Whether a device has so many bytes free; it is asked once, and only where that is not known."""
+    """Whether a device has this memory free; the system is asked once, and only if necessary."""
     if needed <= LEAST or granted(needed, device):
         return True
     free = question.once(_free)(device)
@@ -299,7 +289,7 @@ def _fits(question: Question, needed: int, device: str) -> bool:
 
 
 def _free(question: Question) -> Callable[[str], int | None]:
-    """Bytes free on a device, as the system said when it was first asked for this question."""
+    """Free bytes by device, as first reported for this question."""
     return cache(available)
 
 
@@ -324,7 +314,7 @@ def _too_large(question: Question, found: list[Estimate]) -> MemoryNeeded:
 
 
 def _part(question: Question, engine: Engine) -> Part | Found:
-    """The rows and columns asked for; found now where they would be searched for again."""
+    """The requested rows and columns; computed now if the engine would repeat searches."""
     wants = question.wants
     i, j = (np.arange(question.n) if x is None else x for x in (wants.sources, wants.targets))
     limit = None if wants.limit is None else Limit(wants.limit, question.semiring, engine.dtype)
@@ -333,7 +323,7 @@ def _part(question: Question, engine: Engine) -> Part | Found:
 
 
 def _by_label(error: DivergenceError, source: Any) -> DivergenceError:
-    """The same error in the graph's own names."""
+    """The error with the graph's labels."""
     if error.vertex is None or not isinstance(source, Graph) or source.labels == range(source.n):
         return error
     names = [source.labels[v] for v in error.cycle]

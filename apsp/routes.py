@@ -40,56 +40,51 @@ def predecessors(
     threads: int | None = None,
     null_value: NullValue = BY_RULE,
 ) -> Any:
-    """P[i, j]: the vertex before j on a best path from i to j, for all pairs; −9999 on the diagonal and for no path.
+    """P[i, j]: the vertex before j on a best path from i; −9999 on the diagonal and for no path.
 
     Parameters
     ----------
     A : array_like, shape (n, n) or (batch, n, n)
-        The matrix of edges; a missing edge is the semiring's zero. Its diagonal does not matter.
+        The matrix of edges; a missing edge is the semiring's zero. The diagonal is ignored.
     D : array_like, the same shape
-        Its closure, as `apsp.closure` gives it. A is taken in D's dtype.
+        Its closure, as from `apsp.closure`; A is converted to its dtype.
     semiring : str or Semiring
-        One whose ⊕ selects, as min and max do: catalog names but plus_times and log_plus, or your own.
+        With a selective ⊕ (min, max): all catalog names but plus_times and log_plus, or your own.
     threads : int, optional
         CPU threads; all available by default.
     null_value : number or None, optional
-        What D is the closure with, as in `closure`: 0 where zeros of A are no edges, None where they are. It must be
-        said of a matrix of numbers with zeros off the diagonal, where no entry is infinite.
+        As for the closure: 0 where zeros of A are no edges, None where they are. Required for a numeric matrix with
+        zeros off the diagonal and no infinity.
 
     Returns
     -------
     int32 array, the same shape
-        Of the library that D is from, and on its device. SciPy's convention: `scipy.sparse.csgraph` takes it as it is.
+        In D's library and device, by SciPy's convention: `scipy.sparse.csgraph` accepts it.
 
     Raises
     ------
-    AlgebraError
-        If the semiring's ⊕ does not select one of two walks.
-    ShapeError
-        If the shapes differ, or are not square.
+    AlgebraError, ShapeError
+        If ⊕ is not selective; if shapes differ or are not square.
     DTypeError, DomainError
-        If A does not fit D's dtype, an entry lies outside of the semiring, D is not the closure of A, or zeros of A may
-        be edges or none.
+        If A does not fit D's dtype, an entry lies outside the semiring, D is not the closure of A, or zeros of A are
+        ambiguous.
     MemoryNeeded
-        If the table does not fit, before any work.
+        If the table does not fit.
 
     See Also
     --------
-    next_hops : The other end of the same paths.
+    next_hops, closure : The other end of the paths; D.
     shortest_paths : `Result.path` and `Result.paths`, by label.
-    closure : What D is.
-    scipy.sparse.csgraph.reconstruct_path : What takes a row.
+    scipy.sparse.csgraph.reconstruct_path : A tree from a row.
 
     Notes
     -----
-    Among predecessors that are equally good, the choice depends on weights alone: the source itself if its own edge is
-    best, else the least vertex from which a best edge leads on and whose distance is better, else (edges of weight 0)
-    the least that is reached earlier, breadth first. Every path is simple, whatever zeros and ties there are. No
-    closure carries them: they are found afterwards among the edges with A[k, j] = D[k, j] (McGeoch 1995, "All-pairs
-    shortest paths and the essential subgraph"). On a GPU its own kernels follow the same rule.
+    Ties depend on weights alone: the source itself if its own edge is best, else the least vertex with a best edge and
+    a better distance, else (edges of weight 0) the least that is reached earlier, breadth first. So every path is
+    simple. Predecessors are found after the closure, among the edges with A[k, j] = D[k, j] (McGeoch 1995, "All-pairs
+    shortest paths and the essential subgraph"); GPU kernels follow the same rule.
 
-    The table takes 4 n² bytes, and D's transpose is made while it is found. At most O(n³) pairs are looked at, and far
-    fewer where good predecessors come first.
+    4 n² bytes, and D's transpose temporarily. At most O(n³) pairs, far fewer where good predecessors come early.
 
     Examples
     --------
@@ -114,10 +109,10 @@ def next_hops(
     threads: int | None = None,
     null_value: NullValue = BY_RULE,
 ) -> Any:
-    """N[i, j]: the vertex after i on a best path from i to j, for all pairs; −9999 on the diagonal and for no path.
+    """N[i, j]: the vertex after i on a best path to j; −9999 on the diagonal and for no path.
 
-    They are the predecessors of the reversed graph, chosen by the same rule, so that they make routing tables: going
-    from i to N[i, j], and on from there by the row of that vertex, leads to j along a best path, without a cycle.
+    The predecessors of the reversed graph, chosen by the same rule, so they are routing tables: following N[i, j] from
+    row to row leads to j along a best path, without a cycle.
 
     Parameters
     ----------
@@ -129,7 +124,7 @@ def next_hops(
     Returns
     -------
     int32 array, the same shape
-        Of the library that D is from, and on its device.
+        In D's library and device.
 
     Raises
     ------
@@ -138,13 +133,12 @@ def next_hops(
 
     See Also
     --------
-    predecessors : The other end of the same paths.
-    shortest_paths : `Result.next_hops`, of a graph.
-    closure : What D is.
+    predecessors, closure : The other end of the paths; D.
+    shortest_paths : `Result.next_hops`, for a graph.
 
     Notes
     -----
-    Cost and source are those of `predecessors`: 4 n² bytes, at most O(n³) pairs.
+    Cost and source as of `predecessors`: 4 n² bytes, at most O(n³) pairs.
 
     Examples
     --------
@@ -164,23 +158,14 @@ def next_hops(
     return closed.give_back(found, where="next_hops")
 
 
-#: How much worse an edge may be than its distance for rounding alone, in eps of the largest one: sums are compared to 4
-#: eps of the larger one.
+#: Tolerated rounding between an edge and its distance, in eps of the largest distance; sums compare to 4 eps.
 DOUBT = 16
-#: Entries that are looked at together; on a GPU so many that it is busy.
+#: Entries examined together, on the host and on a GPU (occupancy).
 _CHUNK, _CHUNK_GPU = 1 << 18, 1 << 26
 
 
 class Trees:
-    """Best paths of a graph, a tree a source, found when they are asked for.
-
-    Parameters
-    ----------
-    graph : Graph
-    semiring : Semiring
-    engine : Engine
-        Its distances between all vertices.
-    """
+    """Best-path trees of a graph, one per source, from the distances of `engine`, on demand."""
 
     def __init__(self, graph: Graph, semiring: Semiring, engine: Engine) -> None:
         if engine.shape != (graph.n, graph.n):
@@ -190,23 +175,17 @@ class Trees:
 
     @property
     def complete(self) -> bool:
-        """Whether all predecessors have been found already."""
+        """Whether the full predecessor table is cached."""
         return "predecessors" in vars(self)
 
     @cached_property
     def predecessors(self) -> Array:
-        """Of all pairs, int32 (n, n), where the distances lie.
-
-        Raises
-        ------
-        MemoryNeeded
-            If they do not fit.
-        """
+        """All predecessors, int32 (n, n), on the device of the distances; raises MemoryNeeded."""
         return self._all(backwards=False)
 
     @cached_property
     def next_hops(self) -> Array:
-        """The same, of next hops."""
+        """All next hops, likewise."""
         return self._all(backwards=True)
 
     def _all(self, *, backwards: bool) -> Array:
@@ -233,7 +212,7 @@ class Trees:
         return P
 
     def rows(self, sources: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Blocks of the predecessors from some sources: (positions (k,), int32 (k, n)), on the host."""
+        """Blocks of predecessor rows: positions (k,), int32 (k, n), on the host."""
         require_selection(self.semiring, where="predecessors")
         for positions, D in self.engine.rows(sources, block):
             part = self.of(positions, D)
@@ -242,27 +221,25 @@ class Trees:
             del part
 
     def of(self, sources: np.ndarray, D: Array) -> np.ndarray:
-        """The predecessors of some sources, whose distances are given: int32 (k, n), on the host."""
+        """Predecessors of some sources from their distances D: int32 (k, n), on the host."""
         return of_rows(self.semiring, self.edges(essential=True), host(D), sources)
 
     def near(self, sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Paths between pairs, where the engine has distances near them without rows: see `Engine.paths`."""
+        """Paths of pairs without rows, if the engine can: see `Engine.paths`."""
         if self.graph.dense is not None:
             return None
         return self.engine.paths(sources, targets, self.edges(reverse=True))
 
     def _matrix(self, D: Array) -> Any:
-        """The graph's matrix, in the dtype of its closure."""
         return self.graph.matrix(self.semiring, D.dtype)
 
     def edges(self, *, reverse: bool = False, essential: bool = False) -> Edges:
-        """Edges by tail, or reversed: (starts, heads, weights).
+        """CSR by tail, or reversed; `essential` drops edges worse than their distances.
 
-        Essential ones alone are as good as their distances. Where ⊗ selects, others may attain a distance too, so they
-        are left out if a table is there to tell; elsewhere none of them can, and all are as good.
+        Only where ⊗ selects can such edges attain a distance; there they are dropped if a table is stored.
         """
         windows = self.graph.windows(self.semiring, self.engine.dtype, where="paths")
-        # Of a matrix on disk, which may have more edges than fit, no others are listed.
+        # A matrix on disk may have more edges than fit.
         alone = bool(self.semiring.mul.selects) or (windows is not None and self.graph.n > 0)
         essential = essential and self.engine.stored and alone
         if (reverse, essential) not in self._listed:
@@ -281,10 +258,7 @@ class Trees:
         return self._listed[reverse, essential]
 
     def tight_edges(self) -> Edges:
-        """Tails, heads and weights of the edges that a best path may take, in the order of `Graph.edges`.
-
-        Of a matrix, only those that are as good as their distances; of a list, all: `tight` says which of them are so.
-        """
+        """Candidate edges of best paths, in the order of `Graph.edges`: essential ones of a matrix, all of a list."""
         if self.graph.dense is None:
             return self.graph.edges(self.semiring, self.engine.dtype)
         windows = self.graph.windows(self.semiring, self.engine.dtype, where="paths")
@@ -293,7 +267,7 @@ class Trees:
         return self._essential(self.graph.matrix(self.semiring, self.engine.dtype), 1)
 
     def tight_on_gpu(self) -> Any:
-        """The same of a matrix whose table is on a GPU: `semiring.cuda.routes.adjoint.Edges`; None elsewhere."""
+        """`tight_edges` of a matrix whose table is on a GPU (`semiring.cuda.routes.adjoint.Edges`), else None."""
         if self.graph.dense is None or not self.engine.in_memory or device_of(D := self.engine.table()) == "cpu":
             return None
         with on_device(D):
@@ -301,13 +275,13 @@ class Trees:
             return load("semiring.cuda.routes.adjoint").essential(self.semiring, A, D, DOUBT)
 
     def tight(self, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Which of these edges are as good as their distances, within rounding; all where no table is in memory."""
+        """Mask of edges as good as their distances, within rounding; all if no table is in memory."""
         if not self.engine.in_memory:
             return np.ones(len(tails), np.bool_)
         return _as_good(weights, self.engine.entries(tails, heads), self._slack(self.graph.n), self.semiring)
 
     def _slack(self, step: int) -> float:
-        """How much worse an edge may be than its distance, for rounding alone: found once, by so many rows."""
+        """Absolute rounding tolerance between an edge and its distance; computed once, from `step` rows at a time."""
         if self.engine.dtype.kind != "f" or self.semiring.mul.selects:
             return 0.0
         if self._largest is None:
@@ -316,13 +290,7 @@ class Trees:
         return DOUBT * float(np.finfo(self.engine.dtype).eps) * self._largest
 
     def _essential(self, A: Any, together: int) -> Edges:
-        """Tails, heads and weights of the edges of a matrix that are as good as their distances, within rounding.
-
-        Raises
-        ------
-        MemoryNeeded
-            If they do not fit.
-        """
+        """Tails, heads and weights of matrix edges as good as their distances, within rounding; raises MemoryNeeded."""
         zero, every = dtypes.zero(self.semiring, A.dtype), np.arange(self.graph.n)
         step = height(4 * A.shape[1] * A.dtype.itemsize, together)  # four arrays at a time
         slack = self._slack(step)
@@ -330,7 +298,7 @@ class Trees:
         for sources, rows in self.engine.rows(every, step):
             part, D = host(A[int(sources[0]) : int(sources[-1]) + 1]), host(rows)
             good = _as_good(part, D, slack, self.semiring)
-            if not (slack and np.isinf(zero)):  # no entry is within a slack of ∞
+            if not (slack and np.isinf(zero)):  # a slack of ∞ would include missing edges
                 good &= part != zero
             i, j = np.divmod(np.flatnonzero(good), A.shape[1])
             found.append((sources[i], j, part[i, j]))
@@ -347,7 +315,7 @@ class Trees:
 
 
 def _as_good(A: np.ndarray, D: np.ndarray, slack: float, s: Semiring) -> np.ndarray:
-    """Where finite entries of A are as good as those of D, or worse by no more than the slack."""
+    """Mask of entries of A as good as D, within the slack."""
     if not slack:
         return np.asarray(A == D)
     with np.errstate(invalid="ignore"):
@@ -355,7 +323,7 @@ def _as_good(A: np.ndarray, D: np.ndarray, slack: float, s: Semiring) -> np.ndar
 
 
 def _taken(A: Array, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[Any, Taken]:
-    """The matrix and its closure, of one dtype and on D's device; looked at."""
+    """The validated matrix and closure, of one dtype and device."""
     require_selection(s, where=where)
     closed = take_in(D, where=where).conformed(s, where=where)
     array = take_in(A, where=where).array
@@ -376,7 +344,7 @@ def _taken(A: Array, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[A
 
 
 def _refuse_unreached(A: Array, D: Array, s: Semiring, where: str) -> None:
-    """Refuse a D that has no path where A has an edge: it is the closure of another matrix, or was cut at a limit."""
+    """Raise DomainError where A has an edge but D no path: another matrix's closure, or cut at a limit."""
     zero = dtypes.zero(s, D.dtype)
     for part in dtypes.chunks(D.shape, _CHUNK if device_of(D) == "cpu" else _CHUNK_GPU):
         lost = D[part] == zero
@@ -390,7 +358,7 @@ def _refuse_unreached(A: Array, D: Array, s: Semiring, where: str) -> None:
 
 
 def of_closure(A: Array, D: Array, s: Semiring, threads: int | None, *, mirrored: bool = False) -> Any:
-    """The predecessors of one matrix, or of each of a batch."""
+    """The predecessors of a matrix, or of each of a batch."""
     device = device_of(D)
     require(D.size * (4 + D.itemsize), device, where="predecessors", hint="Use a smaller dtype, or fewer vertices.")
     options: dict[str, Any] = {"threads": threads} if threads and device == "cpu" else {}

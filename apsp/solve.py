@@ -1,7 +1,7 @@
-"""The road that every closure takes: take in → look → plan → schedule → settle → give back.
+"""Every dense closure: convert → survey → plan → run the schedule → settle → return.
 
-A `Problem` is the matrix, taken in and looked at (apsp/problem.py). `solve` plans, follows the schedule and settles;
-`give_back` returns the result where it came from. What users call comes here by the engine `dense`.
+A `Problem` (apsp/problem.py) is converted and surveyed. `solve` plans, runs the schedule and settles; `give_back`
+returns the result to its origin. The engine `dense` calls this.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from .plans import Plan
 from .problem import HINT, ROUTES, Memory, Problem, location
 from .wants import Request
 
-#: Vertices up to which batches of truth values are closed as ordinals, on a GPU.
+#: Maximum n of GPU batches of truth values closed as ordinals.
 ORDINALS = 1024
-#: Vertices from which on int64 is worth being copied to int32, on a GPU.
+#: n from which a GPU copies int64 to int32.
 INT32 = 1536
 
 
 @dataclass(frozen=True)
 class Solved:
-    """A closure with how it came about: the plan, the seconds it took, and those of each verb where timed."""
+    """A closure, its plan, its seconds, and those of each verb if timed."""
 
     matrix: Any
     plan: Plan
@@ -51,7 +51,7 @@ class Solved:
 
 
 def solve(problem: Problem, request: Request, plan: Plan | None = None) -> Solved:
-    """The closure of a problem, given back in kind, with its plan and times; planned here where it is not yet."""
+    """Close a problem (planning if necessary) and return the result in kind, with plan and times."""
     if problem.batch:
         return _solve_batch(problem, request)
     start = perf_counter() - uncounted.seconds
@@ -64,7 +64,7 @@ def solve(problem: Problem, request: Request, plan: Plan | None = None) -> Solve
 
 
 def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
-    """plan → schedule → settle, where the problem lies."""
+    """plan → schedule → settle, on the problem's device."""
     s, A = problem.semiring, problem.matrix
     ops = problem.bind(request)
     plan = plan or problem.plan(ops, request)
@@ -83,7 +83,7 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
     potential = settle.precaution(A, s, problem.seen, overwrite=overwritten)
     try:
         solved = _follow(problem, ops, plan, request, potential)
-    except DivergenceError as error:  # a star of integers that has no value
+    except DivergenceError as error:  # a star of integers without value
         written = problem.in_place and problem.is_on_device and ops.grain == 1
         raise settle.lost(error) if overwritten and written else error from None
     try:
@@ -97,13 +97,7 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
 
 
 def _exact(problem: Problem, solved: Solved, request: Request) -> Solved:
-    """The closure of integers of both signs; in a wider dtype, if any have saturated on their way.
-
-    Raises
-    ------
-    DomainError
-        If there is no wider one, or the matrix is overwritten, or there is no memory for it.
-    """
+    """The closure of integers of both signs, in a wider dtype if any saturate; DomainError if that is impossible."""
     s, D, A = problem.semiring, solved.matrix, problem.matrix
     try:
         saturation.refuse_in_matrix(D, s, where=getattr(request, "where", "closure"))
@@ -125,10 +119,7 @@ def _exact(problem: Problem, solved: Solved, request: Request) -> Solved:
 
 
 def _in_int32(problem: Problem, plan: Plan, request: Request) -> Solved | None:
-    """M ← M* of int64 by int32, where no walk weighs more than that holds, nor is there a cycle to refuse.
-
-    On a GPU int64 takes four times as long. None where the entries or their sums do not fit, or copies do not.
-    """
+    """M ← M* of int64 by int32 on a GPU, four times as fast; None if it may diverge, or sums or copies do not fit."""
     s, A, narrow = problem.semiring, problem.matrix, np.dtype(np.int32)
     sign = sign_of(s, A.dtype)
     if problem.n < INT32 or problem.may_diverge or not (compares(s) or sign):
@@ -149,7 +140,6 @@ def _in_int32(problem: Problem, plan: Plan, request: Request) -> Solved | None:
 
 
 def _require(problem: Problem, plan: Plan, request: Request) -> None:
-    """Refuse what does not fit."""
     hint = ROUTES if request.paths else HINT
     if isinstance(problem.matrix, BitMatrix):
         hint = "Pass overwrite=True, or close the graph's components with transitive_closure."
@@ -159,12 +149,12 @@ def _require(problem: Problem, plan: Plan, request: Request) -> None:
 def _follow(
     problem: Problem, ops: Backend, plan: Plan, request: Request, potential: np.ndarray | None = None
 ) -> Solved:
-    """M ← M* as planned, with M the matrix itself where it may be written, else a copy.
+    """M ← M* by the plan, in place if permitted, else in a copy.
 
-    With potentials, on Johnson's weights, and back: cycles of length about 0 cannot feed on each other's rounding.
+    With potentials, on Johnson's weights, and restored: cycles of length about 0 cannot amplify each other's rounding.
     """
     s = problem.semiring
-    if potential is not None:  # the reweighted matrix is another one: its lengths are not negative
+    if potential is not None:  # the reweighted lengths are non-negative
         nonnegative = s.lengths and s.add.selects == "least"
         ops = bind(s, problem.dtype, device=problem.device, nonnegative=nonnegative, **request.options)
     start = perf_counter() - uncounted.seconds
@@ -183,7 +173,7 @@ def _follow(
 
 
 def _by_potentials(problem: Problem, plan: Plan, request: Request) -> Solved | None:
-    """M ← M* of integers of which some are negative lengths, by lengths that are not; None where these may not fit."""
+    """M ← M* of integers with negative lengths, by reweighting; None if that may not fit."""
     start = perf_counter() - uncounted.seconds
     potentials = potentials_of(problem.matrix, problem.seen, problem.semiring)
     if potentials is None or (problem.in_place and not potentials.certain):
@@ -198,7 +188,7 @@ def _by_potentials(problem: Problem, plan: Plan, request: Request) -> Solved | N
 
 
 def run(plan: Plan, M: Array, ops: Backend, request: Request) -> dict[str, float]:
-    """M ← M* by the plan's schedule; waits for it. The seconds of each verb, where the request is timed."""
+    """M ← M* by the plan's schedule, synchronously; returns the seconds of each verb if timed."""
     schedule = schedules.get(plan.schedule)
     clock = Clock(ops) if request.timed else None
     observers: list[Observer] = [] if clock is None else [clock]
@@ -215,7 +205,7 @@ def run(plan: Plan, M: Array, ops: Backend, request: Request) -> dict[str, float
 
 
 def allocate_result(problem: Problem) -> Any:
-    """A buffer for the result where the matrix came from; its pages are mapped while the device works."""
+    """A buffer for the result at its origin; its pages are mapped while the device works."""
     require(
         problem.origin.nbytes, location(problem.origin), where="closure", hint="Use a smaller dtype, or overwrite=True."
     )
@@ -225,7 +215,7 @@ def allocate_result(problem: Problem) -> Any:
 
 
 def give_back(problem: Problem, D: Array, buffer: Any = None) -> Any:
-    """The result in kind: on the device from which the matrix came, in its memory if that may be overwritten."""
+    """The result in kind: on the original device, in the original memory if overwritten."""
     if problem.origin is None:
         if problem.memory is Memory.OVERWRITE and D is not problem.matrix:
             problem.matrix[...] = D
@@ -244,10 +234,10 @@ def give_back(problem: Problem, D: Array, buffer: Any = None) -> Any:
 
 
 def _solve_batch(problem: Problem, request: Request) -> Solved:
-    """The closures of (batch, n, n): together where the backend's verb is enough, else one after the other.
+    """The closures of (batch, n, n): by the backend's batched verb, or one by one.
 
-    One after the other: what may diverge where ⊕ is idempotent, and in integers (each is then examined); schedules and
-    blocks that were asked for; and truth values, which go to the device one matrix at a time.
+    One by one: possible divergence where ⊕ is idempotent or in integers (each is examined), requested schedules and
+    blocks, and truth values, which go to the device singly.
     """
     start = clock()
     ops = problem.bind(request)
@@ -274,7 +264,7 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
 
 
 def _by_ordinals(problem: Problem, request: Request) -> Any:
-    """Small matrices of truth values over (max, min), all together: packed one at a time, they wait for launches."""
+    """Small Boolean matrices in one batch over (max, min): packed singly, they would be bound by launches."""
     A = problem.matrix
     require(4 * A.size, problem.device, where="closure", hint=HINT)
     ends = (dtypes.zero(max_min, np.int16), dtypes.one(max_min, np.int16))
@@ -288,7 +278,6 @@ def _by_ordinals(problem: Problem, request: Request) -> Any:
 
 
 def _close_batch(problem: Problem, ops: Backend, request: Request) -> Any:
-    """All matrices by one verb."""
     A, s = problem.matrix, problem.semiring
     if problem.may_diverge:
         series.precaution(A, s, problem.seen)
@@ -307,7 +296,7 @@ def _close_batch(problem: Problem, ops: Backend, request: Request) -> Any:
 
 
 def _one_by_one(problem: Problem, request: Request) -> Any:
-    """One matrix after the other, each in its place of the batch or of a copy of it."""
+    """Matrices one by one, each in its place of the batch or of a copy."""
     A, overwritten = problem.matrix, problem.memory is Memory.OVERWRITE
     problem = (
         problem if problem.memory is not Memory.READ_ONLY else replace(problem, matrix=A.copy(), memory=Memory.OWNED)
@@ -328,7 +317,7 @@ def _one_by_one(problem: Problem, request: Request) -> Any:
 
 
 def _reporting(callback: Callback | None, before: int, total: int) -> Callback | None:
-    """The callback for a part of the work: what was done before counts."""
+    """The callback for a part, offset by earlier work."""
     if callback is None:
         return None
     return lambda done, _: callback(before + done, total)

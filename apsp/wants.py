@@ -1,4 +1,4 @@
-"""What a caller wants: how the work is done (`Request`), and of which answer (`Wants`)."""
+"""Requests: how to compute (`Request`), and which answer (`Wants`)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,11 @@ from .graph.nulls import Nulls
 
 @dataclass(frozen=True)
 class Request:
-    """How the closure of a matrix is to be computed.
+    """How to compute the closure of a matrix.
 
-    Attributes
-    ----------
-    schedule : str
-    block : int or None
-    callback : callable or None
-        `callback(done, total)`, in pairs.
-    timed : bool
-        Whether each verb is waited for and timed.
-    options : dict
-        The backend's own: `threads` on the CPU, `per_thread` on a GPU.
-    paths : bool
-        Whether predecessors are found at once, along with the distances.
-    table : bool
-        Whether the matrix is the answer: of integers that saturate on the way, it is then computed in a wider dtype.
+    `callback(done, total)` is in pairs; `timed` synchronises with and times each verb; `options` are the backend's
+    (`threads` on the CPU, `per_thread` on a GPU). `paths`: predecessors are computed at once. `table`: the matrix is
+    the answer, so saturating integers are repeated in a wider dtype.
     """
 
     schedule: str = "auto"
@@ -42,7 +31,7 @@ class Request:
 
     @classmethod
     def of(cls, *, threads: int | None = None, per_thread: int | None = None, **request: Any) -> Self:
-        """A request whose options are those that were given: each backend knows its own."""
+        """A request with only the options given, as backends differ."""
         options = {}
         if threads is not None:
             options["threads"] = threads
@@ -53,38 +42,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Wants(Request):
-    """What is asked of a graph or of a matrix.
+    """Options of a question about a graph or matrix; those not explained here are as in `closure` and `shortest_paths`.
 
-    Attributes
-    ----------
-    where : str
-        The function that the user called, for errors.
-    dtype, device, engine, order, overwrite, unweighted
-        As in `closure` and `shortest_paths`.
-    sources, targets : int64 arrays or None
-        Positions; None for all.
-    limit : float or None
-    nulls : tuple of number, or None
-        Entries of a matrix that are no edges, as `Graph` has them; None where nobody has said.
-    like : Engine or None
-        The engine that answered for other weights of the same edges.
-    gpus
-        Several ranks, as in `closure`.
-    limits : Limits or None
-        What memory and disks allow.
-    table : bool
-        Whether all distances are wanted at once, back in kind, as `closure` gives them.
-    remembers : bool
-        Whether structures are kept from question to question, as for SciPy's functions, which return no result to ask.
-    packed : bool
-        Whether who reaches whom is wanted in bits, of components where that pays, as `transitive_closure` keeps it. Any
-        engine heeds `gpus` and `limits` then.
-    hub_labels : bool
-        Whether hub labels are made at once, of an elimination.
-    on_negative_cycle : str
-        As in `closure` and `shortest_paths`.
-    dry : bool
-        Whether nothing but the plan is wanted: entries stay where they are.
+    `where` is the user's function, for errors; `sources`, `targets` are int64 positions, None for all; `nulls` are
+    matrix entries that are no edges, as in `Graph`, None if undeclared; `like` is the engine of previous weights.
+    `table`: all distances at once, in kind. `remembers`: cache structures across questions, as for SciPy's functions,
+    which return no reusable result. `packed`: reachability in bits, of components where that pays; then any engine
+    takes `gpus` and `limits`. `hub_labels`: made at once, by elimination. `dry`: only the plan; entries stay in place.
     """
 
     where: str = "shortest_paths"
@@ -110,20 +74,17 @@ class Wants(Request):
 
     @property
     def partial(self) -> bool:
-        """Whether rows or columns are wanted, not all."""
         return self.sources is not None or self.targets is not None
 
     @property
     def stored(self) -> bool:
-        """Whether the table of distances goes to a disk."""
         return self.limits is not None and not self.packed and self.limits.output is not None
 
     @property
     def ordered(self) -> bool:
-        """Whether an order of elimination was asked for."""
+        """Whether an elimination order is requested."""
         return not isinstance(self.order, str) or self.order != "auto"
 
     @property
     def scheduled(self) -> bool:
-        """Whether a schedule or a block of the dense closure was asked for."""
         return self.schedule != "auto" or self.block is not None

@@ -1,6 +1,6 @@
-"""Compiling ahead: small questions of every sort, asked in processes side by side; what answers them is kept on disk.
+"""Warm-up: compile kernels ahead by small questions of every sort, in parallel processes, and keep them on disk.
 
-For images of containers and for machines that start cold. A sort of questions is a function in `SORTS`.
+For container images and cold starts. A sort of questions is a function in `SORTS`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from semiring.observed import Callback
 
 from .graph import Graph
 
-#: What shortest paths are computed in, as a rule.
+#: Usual dtypes of shortest paths.
 DTYPES = ("float32", "float64", "int32", "int64")
 
 
 class Task(NamedTuple):
-    """One sort of questions, over one semiring in one dtype."""
+    """A sort of questions over one semiring in one dtype."""
 
     sort: str
     semiring: str
@@ -34,7 +34,7 @@ class Task(NamedTuple):
 
 
 def _closure(semiring: str, dtype: str) -> None:
-    """Matrices of one block and of several, with and without negative entries, batches of small ones, and products."""
+    """Matrices of one and several blocks, with and without negative entries, small batches, and products."""
     from semiring import dtypes
     from semiring.linalg import matmul
     from semiring.random import random_matrix
@@ -43,7 +43,7 @@ def _closure(semiring: str, dtype: str) -> None:
 
     s = get(semiring)
     for n in (40, 600):
-        A = np.triu(np.ones((n, n), bool), 1)  # acyclic: whatever it weighs, it has a closure
+        A = np.triu(np.ones((n, n), bool), 1)  # acyclic: a closure exists for any weights
         A = np.where(A, random_matrix(s, (n, n), dtype, seed=1), dtypes.zero(s, np.dtype(dtype)))
         matmul(A, A, s)
         closure(A, s)
@@ -53,7 +53,7 @@ def _closure(semiring: str, dtype: str) -> None:
 
 
 def _roads(semiring: str, dtype: str) -> None:
-    """Sparse graphs: elimination, pairs, paths, rows, the nearest of several, hub labels; hops."""
+    """Sparse graphs: elimination, pairs, paths, rows, nearest sources, hub labels; hops."""
     from .result import shortest_paths
 
     graph, lengths = _road(3000), get(semiring).lengths
@@ -72,7 +72,7 @@ def _roads(semiring: str, dtype: str) -> None:
 
 
 def _routes(semiring: str, dtype: str) -> None:
-    """Predecessors of all pairs, paths, hops, and their verification, of a dense and of a sparse graph."""
+    """Predecessors of all pairs, paths, hops and verification, dense and sparse."""
     from .result import shortest_paths
 
     graph = _road(400)
@@ -83,7 +83,7 @@ def _routes(semiring: str, dtype: str) -> None:
 
 
 def _networks(semiring: str, dtype: str) -> None:
-    """Graphs that are no roads: searches by weight, of few sources and of many."""
+    """Graphs unlike roads: searches by weight, from few and many sources."""
     from .generate import random_graph
     from .result import shortest_paths
 
@@ -98,7 +98,7 @@ def _networks(semiring: str, dtype: str) -> None:
 
 
 def _reach(semiring: str, dtype: str) -> None:
-    """Reachability of sparse and of dense graphs, and what it is asked."""
+    """Reachability of sparse and dense graphs, and its queries."""
     from semiring.linalg import matmul
 
     from .closures import closure
@@ -115,7 +115,7 @@ def _reach(semiring: str, dtype: str) -> None:
 
 
 def _csgraph(semiring: str, dtype: str) -> None:
-    """SciPy's functions, of sparse matrices and of dense ones."""
+    """SciPy's functions, for sparse and dense matrices."""
     import scipy.sparse
 
     from . import csgraph
@@ -128,7 +128,7 @@ def _csgraph(semiring: str, dtype: str) -> None:
 
 
 def _road(n: int) -> Graph:
-    """A road network of one-way streets without circles."""
+    """An acyclic road network of one-way streets."""
     from .generate import road_like
 
     tails, heads, weights = road_like(n, seed=1).edges("min_plus")
@@ -137,12 +137,11 @@ def _road(n: int) -> Graph:
 
 
 def _first(graph: Graph) -> tuple[int, int]:
-    """The ends of an edge."""
     tails, heads, _ = graph.edges("boolean")
     return int(tails[0]), int(heads[0])
 
 
-#: The sorts of questions, and the dtypes of each; None for those that are asked for.
+#: Sorts of questions, with their dtypes; None for those requested.
 SORTS: dict[str, tuple[Callable[[str, str], None], tuple[str, ...] | None]] = {
     "closure": (_closure, None),
     "roads": (_roads, None),
@@ -154,7 +153,7 @@ SORTS: dict[str, tuple[Callable[[str, str], None], tuple[str, ...] | None]] = {
 
 
 def tasks(sorts: Iterable[str], semirings: Iterable[str], dtypes: Iterable[str]) -> list[Task]:
-    """What there is to do: first of each sort one, so that the others find what serves all dtypes."""
+    """The tasks, one of each sort first, which compiles what all dtypes share."""
     found = []
     for sort in dict.fromkeys(sorts):
         fixed = SORTS[sort][1]
@@ -164,20 +163,7 @@ def tasks(sorts: Iterable[str], semirings: Iterable[str], dtypes: Iterable[str])
 
 
 def warm(work: list[Task], processes: int, callback: Callback | None = None) -> int:
-    """Ask all questions; the number of kernels that were compiled.
-
-    Parameters
-    ----------
-    work : list of Task
-    processes : int
-    callback : callable, optional
-        `callback(done, total)` after each task.
-
-    Raises
-    ------
-    DeviceError
-        If machine code cannot be kept on disk.
-    """
+    """Run all tasks in parallel processes; returns the number of kernels compiled. DeviceError without a disk cache."""
     compiled, done, others = 0, 0, set(active_children())
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_begin) as pool:
         first = len({task.sort for task in work})
@@ -188,7 +174,7 @@ def warm(work: list[Task], processes: int, callback: Callback | None = None) -> 
                     done += 1
                     if callback:
                         callback(done, len(work))
-        except BaseException:  # a compiler hears nothing for seconds
+        except BaseException:  # a compiler may not react for seconds
             for child in set(active_children()) - others:
                 child.terminate()
             pool.shutdown(cancel_futures=True)
@@ -197,13 +183,13 @@ def warm(work: list[Task], processes: int, callback: Callback | None = None) -> 
 
 
 def _begin() -> None:
-    """Ctrl-C ends it without a word; questions go to the engines that will answer when all is compiled."""
+    """Process initialiser: Ctrl-C ends silently; plan as if all kernels were compiled."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.environ["SEMIRING_ASSUME_COMPILED"] = "1"
 
 
 def _run_task(task: Task) -> int:
-    """One task, in a process of its own: the number of kernels that were compiled; none after one that was not kept."""
+    """Run a task in its own process; returns the number of kernels compiled."""
     notices: list[compiling.Notice] = []
 
     def listener(notice: compiling.Notice) -> None:

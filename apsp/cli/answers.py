@@ -1,4 +1,4 @@
-"""The output of commands: distances, paths, tables of them, and a summary line."""
+"""Output of commands: distances, paths, tables, and a summary line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def quiet() -> bool:
 
 
 def no_progress(done: int, total: int) -> None:
-    """A callback that shows nothing: with one, there is no warning of long work."""
+    """A callback without output, which suppresses warnings of long work."""
 
 
 def summary(graph: Graph, what: str, seconds: float, rate: float | None = None) -> None:
@@ -38,12 +38,12 @@ def summary(graph: Graph, what: str, seconds: float, rate: float | None = None) 
 
 
 def print_path(r: Result, u: Label, v: Label) -> bool:
-    """Print distance and path; whether there is a path."""
+    """Print distance and path; returns whether there is a path."""
     from semiring.errors import AlgebraError, NoPathError
 
     from ..display.output import text
 
-    # With the digits of its own dtype: 0.1, not 0.10000000149 for a float32.
+    # All digits of its dtype: 0.1, not 0.10000000149 for a float32.
     distance = f"distance {text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring)}"
     try:
         path = one_line(" -> ".join(map(str, r.path(u, v))))
@@ -57,7 +57,7 @@ def print_path(r: Result, u: Label, v: Label) -> bool:
 
 
 def paths(r: Result, pairs: list[tuple[Label, Label]]) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells: both ends, the distance, and the path."""
+    """Headings and cells: both ends, distance, and path."""
     from ..display.output import text
 
     distances = [text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring) for u, v in pairs]
@@ -67,7 +67,7 @@ def paths(r: Result, pairs: list[tuple[Label, Label]]) -> tuple[list[str], list[
 
 
 def nearest(r: Result, wanted: list[Label]) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells: every vertex, the nearest of those wanted, and its distance."""
+    """Headings and cells: every vertex, the nearest of `wanted`, and its distance."""
     found = r.nearest(wanted)
     return ["vertex", "nearest", "distance"], [
         [str(v), "none" if u is None else str(u), _digits(x)]
@@ -84,7 +84,7 @@ def reduced(r: Result, name: str, callback: Callback | None) -> tuple[list[str],
 
 
 def _digits(x: np.integer | np.floating) -> str:
-    """A NumPy scalar with all its digits, and without a point if it is an integer; beyond 2⁵³ floats are rounded."""
+    """All digits of a NumPy scalar, without a point if integral (floats below 2⁵³)."""
     integral = x.dtype.kind in "iu" or (x.dtype.kind == "f" and abs(x) < 2**53 and x == int(x))
     return str(int(x)) if integral else str(x)
 
@@ -117,7 +117,7 @@ def block(r: Result, k: int, m: int) -> tuple[list[str], list[list[str]]]:
 
 
 def require_one(reduction: str | None, nearest: Path | None, pairs: Path | None, ends: tuple[Label, Label]) -> None:
-    """Refuse several of these options, of which only one would be answered."""
+    """Refuse several of these exclusive options."""
     options = {
         "--reduce": reduction,
         "--nearest": nearest,
@@ -130,7 +130,7 @@ def require_one(reduction: str | None, nearest: Path | None, pairs: Path | None,
 
 
 def print_by_vertex(r: Result, wanted: list[Label] | None, reduction: str | None, output: str | None) -> None:
-    """Print the nearest vertex or a number of every vertex, or write them to a file and print the first ones."""
+    """Print by vertex the nearest vertex or a number, or write all to a file and print the first."""
     if wanted is not None:
         headings, lines = nearest(r, wanted)
     else:
@@ -141,7 +141,7 @@ def print_by_vertex(r: Result, wanted: list[Label] | None, reduction: str | None
 
 
 def print_lines(headings: list[str], lines: list[list[str]], output: str | None, what: str) -> None:
-    """Print a table whose last column is numbers, or write it to a file and print the first lines."""
+    """Print a table with a numeric last column, or write it to a file and print the first lines."""
     if output is None:
         show_table(headings, lines, right=[len(headings) - 1])
         return
@@ -156,7 +156,7 @@ def print_lines(headings: list[str], lines: list[list[str]], output: str | None,
 def print_answer(
     r: Result, ends: tuple[Label, Label], pairs: list[tuple[Label, Label]] | None, *, all_listed: bool
 ) -> bool:
-    """Print the paths of these pairs, one path, or a table of all or the first vertices; whether there is a path."""
+    """Print paths of pairs, one path, or a table; returns whether there is a path."""
     if pairs is not None:
         show_table(*paths(r, pairs), right=[2])
     elif None not in ends:

@@ -1,4 +1,4 @@
-"""Two checksums of a result, to compare runs across schedules, machines and languages."""
+"""Checksums of a result, comparable across schedules, machines and languages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CHUNK = 1 << 22
 
 
 def _bytes(array: Array) -> np.ndarray:
-    """The entries in row order, little-endian, as bytes."""
+    """The entries as little-endian bytes, by rows."""
     host = array if isinstance(array, np.ndarray) else array.get()
     return np.ascontiguousarray(host, dtype=host.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
 
@@ -22,8 +22,6 @@ def fletcher16(array: Array) -> int:
 
     Fletcher 1982, "An arithmetic checksum for serial transmissions".
 
-    Examples
-    --------
     >>> hex(fletcher16(np.frombuffer(b"abcde", dtype=np.uint8)))
     '0xc8f0'
     """
@@ -31,7 +29,7 @@ def fletcher16(array: Array) -> int:
     first = second = 0
     for start in range(0, data.size, _CHUNK):
         part = data[start : start + _CHUNK].astype(np.uint64)
-        # s₂ takes s₁ once per byte, and the part's i-th byte as often as bytes follow it, itself included.
+        # s₂ grows by s₁ per byte, and by each byte times the bytes from it to the end of the part.
         weights = np.arange(part.size, 0, -1, dtype=np.uint64) % np.uint64(255)
         second = (second + part.size * first + int((part * weights).sum())) % 255
         first = (first + int(part.sum())) % 255
@@ -41,8 +39,6 @@ def fletcher16(array: Array) -> int:
 def crc32(array: Array) -> int:
     """CRC-32 (as in zlib and PNG) of the array's bytes.
 
-    Examples
-    --------
     >>> hex(crc32(np.frombuffer(b"123456789", dtype=np.uint8)))
     '0xcbf43926'
     """

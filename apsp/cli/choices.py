@@ -1,4 +1,4 @@
-"""Types of options: one of several names, which a shell completes; a semiring; a file to write; a null value."""
+"""Option types: one of several names with shell completion, semirings, output files, null values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def names_in(module: str, attribute: str, *more: str) -> Callable[[], list[str]]:
-    """A function that imports a module when it is called, and returns the names in an attribute or by a function."""
+    """A function that imports a module lazily and returns the names in an attribute or from a function."""
 
     def names() -> list[str]:
         found = getattr(import_module(module), attribute)
@@ -26,13 +26,12 @@ def names_in(module: str, attribute: str, *more: str) -> Callable[[], list[str]]
 
 
 class OneOf(click.ParamType):
-    """One of several names, which are looked up on use, so that `apsp --help` imports little."""
+    """One of several names, looked up on use to keep `apsp --help` fast."""
 
     def __init__(self, name: str, names: Callable[[], list[str]]) -> None:
         self.name, self._names = name, names
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name, unchanged."""
         known = self._names()
         if value not in known:
             from semiring.spelling import did_you_mean
@@ -48,17 +47,15 @@ class OneOf(click.ParamType):
         return f"[{'|'.join(sorted(self._names()))}]"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The names with this prefix."""
         return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
 
 
 class Numbers(click.ParamType):
-    """One number of at least 1, or several with commas between them."""
+    """Numbers of at least 1, separated by commas."""
 
     name = "numbers"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        """The numbers."""
         parts = str(value).split(",")
         if not all(part.strip().isdecimal() and int(part) for part in parts):
             self.fail(f"must be numbers of at least 1 such as 1,2,4, got {value!r}.", param, ctx)
@@ -73,14 +70,13 @@ class StoreType(click.Path):
         self.folders = folders
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """All suffixes, for `--help`."""
         from ..saving import suffixes
 
         return f"FILE[{'|'.join(suffixes(folders=self.folders))}]"
 
 
 class SemiringType(click.ParamType):
-    """A semiring of the catalog by name or alias, or FILE.py:NAME."""
+    """A catalog semiring by name or alias, or FILE.py:NAME."""
 
     name = "semiring"
 
@@ -91,7 +87,7 @@ class SemiringType(click.ParamType):
         return catalog.load(value) if ".py" in value else catalog.get(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The names with this prefix; files, where there are none."""
+        """Names with this prefix, or else files."""
         from semiring import catalog
 
         found = [CompletionItem(name) for name in catalog.names() if name.startswith(incomplete)]
@@ -104,7 +100,6 @@ class NullValueType(click.ParamType):
     name = "null_value"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str | float:
-        """The number, an integer where it is one."""
         if value == "none":
             return value
         for read in (int, float):
@@ -115,7 +110,6 @@ class NullValueType(click.ParamType):
         raise ValueError(f"--null-value must be a number, such as 0, or none, got {came(value)}.")
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Common values with this prefix."""
         return [CompletionItem(name) for name in ("0", "none") if name.startswith(incomplete)]
 
 
@@ -126,5 +120,5 @@ REDUCTION = OneOf("reduction", names_in("apsp.result.sweeps", "REDUCTIONS"))
 SCHEDULE = OneOf("schedule", names_in("apsp.schedules", "names"))
 SCHEDULE_OR_AUTO = OneOf("schedule", names_in("apsp.schedules", "names", "auto"))
 FORMAT = OneOf("format", names_in("apsp.formats", "names"))
-#: The formats that files can be written in.
+#: Formats that can be written.
 OUTPUT_FORMAT = OneOf("format", names_in("apsp.formats", "written"))

@@ -64,7 +64,7 @@ def compare(
     if device != "all":
         from semiring.backend import device_of
 
-        options["devices"] = [device_of(None, device)]  # says what is missing, before any work
+        options["devices"] = [device_of(None, device)]  # reports a missing device early
     random = {name: options.pop(name) for name in ("density", "seed", "graph")}
     reading = {name: options.pop(name) for name in READING}
     with Meter("compare", quiet=quiet()) as meter:
@@ -93,7 +93,7 @@ def compare(
 
 
 def _sizes(sizes: str | None, from_n: int | None, to_n: int | None) -> list[int]:
-    """The sizes listed, or those that double from one end to the other."""
+    """The sizes listed, or doubled from one end to the other."""
     if sizes is not None:
         try:
             found = [int(part) for part in sizes.split(",")]

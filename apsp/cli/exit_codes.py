@@ -19,10 +19,10 @@ import click
 
 from semiring.escaping import one_line
 
-#: Exit codes by kind; 0 is success, and 1 also the answer "no" (docs/cli.md). Signals are 128 and their number.
+#: Exit codes; 0 is success, 1 also the answer "no" (docs/cli.md). Signals are 128 plus their number.
 NO, BAD_INPUT, DIVERGES, MISSING, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141
 
-#: The key in `click.Context.meta` of the function that ends all processes of a job for an error of this one.
+#: Key in `click.Context.meta` of the function that ends all processes of an MPI job.
 ABORT_JOB = "apsp.abort_job"
 
 EPILOG = (
@@ -36,7 +36,7 @@ class Commands(click.Group):
     """A group of commands that always ends with one of these exit codes."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command line; Click by itself would end with 1 on Ctrl-C before or after the command."""
+        """Run the command line; Click alone would end with 1 on Ctrl-C before or after the command."""
         _open_streams()
         standalone = kwargs.pop("standalone_mode", True)
         with _signals_raised(), _logs_escaped():
@@ -50,18 +50,16 @@ class Commands(click.Group):
         return found
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Parse the options; `--help` and `--version` print here."""
         with _errors_as_exit_codes():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
         with _errors_as_exit_codes(ctx.meta):
             return super().invoke(ctx)
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP as an exception like that of Ctrl-C, so that the same code cleans up."""
+    """SIGTERM or SIGHUP as an exception like Ctrl-C, for the same cleanup."""
 
     def __init__(self, number: int) -> None:
         self.code = 128 + number
@@ -70,14 +68,14 @@ class Terminated(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Ending:
-    """How an error ends the command: one line on stderr, and an exit code."""
+    """The last line on stderr, and the exit code."""
 
     message: str
     code: int
 
 
 def ending(error: BaseException) -> Ending | None:
-    """How an expected error ends the command; None for other errors, which keep their tracebacks."""
+    """The ending for an expected error; None for others, which keep their tracebacks."""
     from semiring.errors import DeviceError, DivergenceError, NoPathError, SemiringError
 
     error = _interrupt_behind(error) or error
@@ -100,7 +98,7 @@ def ending(error: BaseException) -> Ending | None:
 
 
 def _interrupt_behind(error: BaseException | None) -> BaseException | None:
-    """The KeyboardInterrupt in the chain of an error: Python may wrap one that is raised during an import."""
+    """The KeyboardInterrupt in an error's chain: Python may wrap one raised during an import."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error
@@ -108,7 +106,7 @@ def _interrupt_behind(error: BaseException | None) -> BaseException | None:
 
 @contextmanager
 def _errors_as_exit_codes(meta: dict[str, Any] | None = None) -> Iterator[None]:
-    """Convert the errors of a command to one line and an exit code; under MPI, abort the job."""
+    """Convert errors of a command to one line and an exit code; under MPI, abort the job."""
     try:
         yield
         sys.stdout.flush()
@@ -119,7 +117,7 @@ def _errors_as_exit_codes(meta: dict[str, Any] | None = None) -> Iterator[None]:
         error.show(message)
         _print_error("\n".join(map(one_line, message.getvalue().splitlines())))
         raise click.exceptions.Exit(error.exit_code) from None
-    except (Exception, KeyboardInterrupt) as error:  # also click's Abort, which it makes of a KeyboardInterrupt
+    except (Exception, KeyboardInterrupt) as error:  # also click's Abort, made from a KeyboardInterrupt
         if meta and ABORT_JOB in meta:
             meta[ABORT_JOB](error)
         known = (_of_standard_output(error) if isinstance(error, OSError) else None) or ending(error)
@@ -131,19 +129,19 @@ def _errors_as_exit_codes(meta: dict[str, Any] | None = None) -> Iterator[None]:
 
 
 def _print_error(text: str) -> None:
-    """Write to standard error; if that is closed, there is only the exit code."""
+    """Write to standard error, or nowhere if that is closed."""
     try:
         click.echo(text, err=True)
     except OSError:
         _discard(sys.stderr)
 
 
-#: Errors of writing; one without a file name is that of standard output.
+#: Errors of writing; without a file name, to standard output.
 _WRITING = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
 
 
 def _of_standard_output(error: OSError) -> Ending | None:
-    """How an error of standard output ends the command; without a message if its reader has left, as in `… | head`."""
+    """The ending for an error of standard output; silent if its reader has left, as in `… | head`."""
     if error.filename is not None or error.errno not in _WRITING:
         return None
     _discard(sys.stdout)
@@ -153,16 +151,13 @@ def _of_standard_output(error: OSError) -> Ending | None:
 
 
 def _discard(stream: TextIO) -> None:
-    """Discard what could not be written, which the interpreter would try again on exit."""
+    """Redirect a stream to /dev/null, so that the interpreter does not retry on exit."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _open_streams() -> None:
-    """Reopen standard streams that the caller has closed, so that writing to them fails.
-
-    Else the next file that is opened would get the descriptor, and output for the screen.
-    """
+    """Reopen closed standard streams, so that writing to them fails instead of hitting the next file opened."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -183,7 +178,7 @@ class _OneLine(logging.Formatter):
 
 @contextmanager
 def _logs_escaped() -> Iterator[None]:
-    """Escape control characters of log records without a handler, which go to standard error."""
+    """Escape control characters in log records that go to standard error without a handler."""
     last = logging.lastResort
     if last is not None:
         last.setFormatter(_OneLine())
@@ -196,7 +191,7 @@ def _logs_escaped() -> Iterator[None]:
 
 @contextmanager
 def _signals_raised() -> Iterator[None]:
-    """Raise SIGTERM and SIGHUP as exceptions, unless the caller ignores them, as nohup does."""
+    """Raise SIGTERM and SIGHUP as exceptions, unless ignored by the caller (nohup)."""
 
     def terminate(number: int, _: FrameType | None) -> None:
         raise Terminated(number)

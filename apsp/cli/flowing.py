@@ -108,7 +108,7 @@ def _solved(graph: Graph, options: dict[str, Any]) -> Result:
 
 
 def _print_edges(graph: Graph, values: np.ndarray, what: str, output: str | None) -> None:
-    """A line an edge, in the order of the graph; of a matrix those that carry anything."""
+    """A line per edge, in graph order; for a matrix those with a flow."""
     tails, heads = (graph.rows, graph.cols) if graph.rows is not None else values.nonzero()
     numbers = values if values.ndim == 1 else values[tails, heads]
     names = graph.labels

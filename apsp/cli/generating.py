@@ -95,7 +95,7 @@ def convert(source: str, target: str, from_format: str | None, to_format: str | 
 
 
 def _as_integer(weight: float) -> float:
-    """The weight, as int if it is an integer."""
+    """The weight as int if integral; ValueError if not finite."""
     import math
 
     if not math.isfinite(weight):

@@ -1,4 +1,4 @@
-"""Reading and writing of graphs and labels by options; checks before the work that outputs can be written."""
+"""Reading and writing of graphs and labels by options, with early checks of outputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def read(file: str, options: dict[str, Any]) -> Graph:
-    """The graph in a file or on standard input; takes the options of reading out of `options`."""
+    """The graph in a file or on standard input; removes reading options from `options`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         graph = _read_by_options(file, options)
@@ -50,7 +50,7 @@ def _read_by_options(file: str, options: dict[str, Any]) -> Graph:
 
 
 def write(make: Callable[[], Graph], output: str, format: str | None) -> None:
-    """Make a graph and write it; refuses before that an output that cannot be written."""
+    """Make a graph and write it, after checking the output."""
     from semiring.files import is_standard_output
 
     from .. import formats
@@ -79,7 +79,7 @@ def pairs(path: Path | None, graph: Graph) -> list[tuple[Label, Label]] | None:
 
 
 def positions(path: Path | None, graph: Graph) -> dict[Label, tuple[float, float]] | None:
-    """The coordinates of those vertices that are in the file."""
+    """The coordinates in a file, by label."""
     if path is None:
         return None
     from ..reading.positions import read_positions
@@ -89,9 +89,9 @@ def positions(path: Path | None, graph: Graph) -> dict[Label, tuple[float, float
 
 
 def read_vertices(graph: Graph, table: Path | None, options: dict[str, Any], ends: tuple[Label, ...] = ()) -> bool:
-    """Replace the files of sources and targets in `options` by the labels in them; whether there are any.
+    """Replace files of sources and targets in `options` by their labels; returns whether there are any.
 
-    Of a large graph without them, the `ends` become the only source and target.
+    Otherwise, for a large graph, the `ends` become the only source and target.
     """
     from ..question import FEW
 
@@ -114,7 +114,7 @@ def read_vertices(graph: Graph, table: Path | None, options: dict[str, Any], end
 
 
 def check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> None:
-    """Refuse before the work an output that cannot be written after it."""
+    """Refuse early an output that cannot be written."""
     if path is not None:
         from ..saving import check_output
 
@@ -122,7 +122,7 @@ def check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> N
 
 
 def claim(path: str | None, ranks: World | None) -> None:
-    """Lock a directory of output until the command ends; of several processes, rank 0 does."""
+    """Lock an output directory until the command ends (by rank 0 of several processes)."""
     from semiring.files import claimed
 
     from ..saving import store_of
@@ -133,7 +133,7 @@ def claim(path: str | None, ranks: World | None) -> None:
 
 
 def check_names(graph: Graph, path: str | Path | None) -> None:
-    """Refuse before the work labels that the file cannot hold, and the file that the graph is read from."""
+    """Refuse early labels that the file cannot hold, and overwriting the input."""
     if path is not None:
         from ..graph.ondisk import refuse_overwriting
         from ..saving import check_labels

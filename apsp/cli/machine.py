@@ -8,7 +8,7 @@ from importlib import metadata
 
 
 def describe() -> list[list[str]]:
-    """(name, description) of each component, in the order to show them."""
+    """(name, description) of each component, in display order."""
     from semiring import backend
 
     return [

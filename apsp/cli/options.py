@@ -1,4 +1,4 @@
-"""The options that several commands have."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 DTYPES = ("float32", "float64", "int16", "int32", "int64", "bool")
 FILE = click.Path(path_type=Path)
-SOURCE = click.Path(allow_dash=True)  # text: "-" is standard input, and "./-" a file of that name
-OUTPUT = click.Path(allow_dash=True)  # text likewise, of standard output
-#: The options that concern reading a graph.
+SOURCE = click.Path(allow_dash=True)  # text: "-" is standard input, "./-" a file
+OUTPUT = click.Path(allow_dash=True)  # text likewise, for standard output
+#: Options of reading a graph.
 READING = ("format", "undirected", "columns", "weight", "unweighted", "null_value")
 
 
 def refuse_given(names: Iterable[str], why: str) -> None:
-    """Refuse those options of the command that were given, and would have no effect."""
+    """Refuse given options that would have no effect."""
     context = click.get_current_context()
     given = [
         option.opts[0]
@@ -35,7 +35,7 @@ def refuse_given(names: Iterable[str], why: str) -> None:
 
 
 def require_dtype(semiring: Semiring, dtype: str | None) -> None:
-    """Refuse a dtype that the semiring is not defined on, in place of which another would be taken."""
+    """Refuse a dtype that the semiring lacks, which would otherwise be replaced."""
     if dtype not in (None, *semiring.dtypes):
         known = ", ".join(semiring.dtypes)
         raise ValueError(f"--dtype must be one of those of {semiring.name}, {known}, got {dtype}.")

@@ -70,7 +70,7 @@ def query(
 
 
 def _load(saved: str, semiring: Semiring | None) -> Result | Reachability:
-    """A result or reachability; of any other file, the error of a result."""
+    """A result or reachability; for other files, the error of a result."""
     from semiring.errors import FormatError
 
     from ..reach.reachability import Reachability

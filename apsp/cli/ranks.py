@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def ranks_of(options: dict[str, Any]) -> World | None:
-    """The ranks of these options, which are taken out; None for one device. Under MPI, only rank 0 prints."""
+    """The ranks of these options, which are removed; None for one device. Under MPI only rank 0 prints."""
     gpus, distributed, grid = (options.pop(name) for name in ("gpus", "distributed", "grid"))
     if gpus is not None and distributed:
         raise click.UsageError("give either --gpus or --distributed.")
@@ -57,14 +57,14 @@ def _silence() -> None:
 
 
 def prints_answers(r: Result, ranks: World | None, reduction: str | None) -> bool:
-    """Whether this process prints the answers. Rank 0 does; the others send it their parts until it is done."""
+    """Whether this process prints. Rank 0 does; the others send it their parts until it is done."""
     if ranks is None or ranks.in_one_process:
         return True
     from ..distributed.serving import Served, serve
     from ..engines.stored import Stored
 
     engine, first = r.engine.all_pairs, 0 in ranks.local_ranks
-    if not isinstance(engine, Stored):  # an elimination: every process has it, and only reductions are distributed
+    if not isinstance(engine, Stored):  # an elimination: replicated, only reductions are distributed
         if not first and reduction is not None:
             r.reduce(reduction)
         return first

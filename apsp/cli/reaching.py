@@ -69,12 +69,12 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
 
 
 def counted(t: Reachability) -> str:
-    """The numbers of pairs and of components."""
+    """The numbers of pairs and of components, as text."""
     return f"pairs={int(t.counts().sum())} components={len(t.components())}"
 
 
 def print_reached(t: Reachability, ends: tuple[Label, Label], texts: tuple[str | None, str | None]) -> bool:
-    """Print yes or no, or all labels that one end reaches or is reached from; False if the answer is no."""
+    """Print yes or no, or all labels reached from or reaching one end; False for no."""
     (u, v), (source, target) = ends, texts
     if source is not None and target is not None:
         reached = t.reaches(u, v)
@@ -87,7 +87,7 @@ def print_reached(t: Reachability, ends: tuple[Label, Label], texts: tuple[str |
 
 
 def _save_reach(t: Reachability, output: Path) -> None:
-    """Write all that answers queries, the matrix, or all pairs."""
+    """Write all answers, the matrix, or all pairs."""
     from ..saving import save_matrix
     from ..saving.csv import save_pairs
 

@@ -146,7 +146,7 @@ def solve(
 
 
 def _print_steps(file: str, options: dict[str, Any], plot: Path | None) -> None:
-    """Print, and draw, the matrices that the schedule goes through."""
+    """Print, and draw, the matrices of a schedule."""
     from ..closures import closure
 
     taken = (*READING, "file", "semiring", "schedule", "block", "dtype", "plot", "steps")
@@ -169,7 +169,7 @@ def _print_checksums(r: Result) -> None:
 
 
 def _verify(r: Result) -> bool:
-    """Whether all distances, and paths where there are any, are right; prints what was checked."""
+    """Verify all distances, and paths if any; print the outcome."""
     found = r.verify("all", paths=r.semiring.add.selects is not None)
     click.echo(one_line(f"verified: {found}" if found else f"not verified: {found}"))
     return bool(found)

@@ -16,7 +16,6 @@ class Several(OneOf):
     """Several names, separated by commas."""
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """The names."""
         parts = value.split(",") if isinstance(value, str) else ()
         return tuple(super(Several, self).convert(part, param, ctx) for part in parts)
 

@@ -1,9 +1,7 @@
-"""`compare`: every schedule on the same matrix, with threads and without, on CPU and GPU; times, rates, fits.
+"""`compare`: all schedules on one matrix, serial and threaded, CPU and GPU: times, rates, fits.
 
-On a GPU the contenders are one launch a vertex, four elements a thread, blocks of 32 and of 64, recursion with a plain
-tile, recursion with tuned ones. GPU times are those between two events on the device.
-
-`records` has the results, `measure` the measurements, `draw` tables and plots.
+GPU contenders are one launch a vertex, four elements a thread, blocks of 32 and 64, and recursion with plain and tuned
+tiles, timed by device events.
 """
 
 from __future__ import annotations
@@ -50,29 +48,29 @@ def compare(
     callback: Callable[[int, int], None] | None = None,
     null_value: NullValue = BY_RULE,
 ) -> Comparison:
-    """Every schedule on the same matrix: one CPU thread, all of them, and the GPU where there is one.
+    """Measure every schedule on one matrix: on one CPU thread, on all, and on the GPU.
 
     Parameters
     ----------
     A : array_like, shape (n, n), or a graph
-        As `closure` takes.
+        As in `closure`.
     semiring, dtype, null_value
         As in `closure`.
     block : int or sequence of int, optional
-        Pivot blocks to compare; the backend's own by default.
+        Pivot blocks to compare; by default the backend's.
     schedules : iterable of str, optional
         All by default.
     kernels : bool
-        Compare kernels as they are taught instead: one vertex at a time by rows, by columns, on a GPU also with shared
-        memory, pitched rows and four elements a thread; then blocks, simple and tuned. One thread on the CPU.
+        Compare teaching kernels instead: one vertex at a time by rows, by columns, on a GPU also with shared memory,
+        pitched rows and four elements a thread; then simple and tuned blocks. One CPU thread.
     devices : sequence of {"cpu", "cuda"}, optional
         All available ones by default.
     threads : int or sequence of int, optional
-        Numbers of threads to compare with one; all that are available by default.
+        Thread counts to compare with one; all by default.
     limit : float
-        Runs that are predicted to take more seconds are skipped.
+        Runs predicted to take more seconds are skipped.
     callback : callable, optional
-        `callback(done, total)` after each row. Without one, predicted time and progress are printed in a terminal or a
+        `callback(done, total)` after each row. By default, predicted time and progress are printed in a terminal or
         notebook.
 
     Returns
@@ -82,30 +80,25 @@ def compare(
     Raises
     ------
     ShapeError, DTypeError, DomainError
-        If A is not what `closure` takes.
-    DivergenceError
-        If A has no closure.
-    DeviceError
-        If there is no such device, or no GPU.
-    ValueError
-        If there is no such schedule, or the limit is NaN.
+        If `closure` does not accept A.
+    DivergenceError, DeviceError, ValueError
+        If A has no closure; if a device is missing; if a schedule is unknown, or the limit is NaN.
 
     Warns
     -----
     AmbiguityWarning
-        If zeros may be edges of weight 0 or no edges, as `closure` does.
+        If zeros may be edges or none, as `closure`.
 
     See Also
     --------
-    compare_sizes : The same on random graphs of several sizes.
-    plan : Times that are predicted, not measured.
-    Comparison.plot, Comparison.to_json : The table in other forms.
+    compare_sizes, plan : Random graphs of several sizes; predicted times.
+    Comparison.plot, Comparison.to_json : Other forms of the table.
 
     Notes
     -----
-    Every row is a closure of O(n³) pairs, run several times and compared with the first. The
-    schedules are those of Floyd 1962 and Warshall 1962 ("iterative"), Venkataraman, Sahni and Mukhopadhyaya 2003
-    ("blocked"), D'Alberto and Nicolau 2007 ("recursive"), and Aho, Hopcroft and Ullman 1974, section 5.9 ("squaring").
+    Each row is a closure of O(n³) pairs, run several times and compared with the first. Schedules: Floyd 1962 and
+    Warshall 1962 ("iterative"), Venkataraman, Sahni and Mukhopadhyaya 2003 ("blocked"), D'Alberto and Nicolau 2007
+    ("recursive"), Aho, Hopcroft and Ullman 1974, section 5.9 ("squaring").
 
     Examples
     --------
@@ -123,7 +116,6 @@ def compare(
         problem = question.problem
         question.report_zeros(problem.seen)
         if problem.may_diverge:
-            # Raises if the closure does not exist.
             solved = solve(replace(problem, memory=Memory.READ_ONLY), Request(table=False))
             if problem.may_lose:  # schedules would differ
                 saturation.refuse_in_matrix(solved.matrix, s, where="compare")
@@ -165,16 +157,16 @@ def compare_sizes(
     limit: float = 30.0,
     callback: Callable[[int, int], None] | None = None,
 ) -> Comparison:
-    """`compare` on random graphs or cycles of several sizes, so that t = c · nᵉ can be fitted.
+    """`compare` on random graphs or cycles of several sizes, to fit t = c · nᵉ.
 
     Parameters
     ----------
     sizes : iterable of int
         Numbers of vertices.
     density : float
-        Percent of all possible edges, of a random graph.
+        Percent of possible edges of a random graph.
     graph : {"random", "cycle"}
-        A cycle's longest path has n − 1 edges, and most of its matrix is no edge.
+        A cycle has paths of n − 1 edges and an almost empty matrix.
     semiring, dtype, schedules, kernels, devices, threads, block, limit, callback
         As in `compare`.
     seed : int
@@ -186,20 +178,18 @@ def compare_sizes(
 
     Raises
     ------
-    ValueError
-        If a density lies outside 0 … 100, there is no such graph, there is no such schedule, or the limit is NaN.
-    DTypeError
-        If the semiring does not allow the dtype.
+    ValueError, DTypeError
+        If the density is outside 0 … 100, the graph or a schedule unknown, or the limit NaN; if the semiring has no
+        such dtype.
 
     See Also
     --------
-    compare : The same on a matrix of your own.
-    Comparison.fits, Comparison.crossover : Results of several sizes.
-    random_graph : The graphs.
+    compare, random_graph : A matrix of your own; the graphs.
+    Comparison.fits, Comparison.crossover : Evaluation over sizes.
 
     Notes
     -----
-    O(n³) pairs for each size and row; one matrix of n² entries at a time, and its copies.
+    O(n³) pairs per size and row; one matrix at a time, with copies.
 
     Examples
     --------

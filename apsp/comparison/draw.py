@@ -14,14 +14,13 @@ from ..result.drawing import canvas
 if TYPE_CHECKING:
     from .records import Comparison, Row
 
-#: Columns of numbers: n, seconds, rate and speed-up; then all but the phases.
+#: Numeric columns: n, seconds, rate and speed-up.
 _NUMBERS = (3, 4, 5, 6)
-#: Quantities that can be drawn, and the labels of their axes.
+#: Quantities to draw, and axis labels.
 QUANTITIES = {"seconds": "seconds", "rate": "pairs a second", "pairs_per_joule": "pairs per joule"}
 
 
 def table(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells."""
     headings = ["schedule", "device", "with", "n", "seconds", "G pairs/s", "speed-up", "same"]
     cells = [_cells(row) for row in comparison.rows]
     for heading, cell in _MORE.items():
@@ -33,7 +32,7 @@ def table(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
 
 
 def text(comparison: Comparison) -> str:
-    """The table with a title, aligned, and its notes below."""
+    """The aligned table with title and notes."""
     headings, cells = table(comparison)
     lines = aligned([headings, *cells], (*_NUMBERS, *range(8, len(headings) - 1)))
     title = f"closure over {comparison.semiring} in {comparison.dtype}"
@@ -41,7 +40,6 @@ def text(comparison: Comparison) -> str:
 
 
 def plot(comparison: Comparison, ax: Any, quantity: str, *, save: str | Path | None, dpi: int) -> Any:
-    """Draw a row's quantity over n; see `Comparison.plot`."""
     if quantity not in QUANTITIES:
         raise ValueError(f"plot: quantity must be one of {', '.join(QUANTITIES)}, got {came(quantity)}.")
     with canvas(ax, save, size=(8, 5.5), dpi=dpi) as axes:
@@ -64,7 +62,7 @@ def plot(comparison: Comparison, ax: Any, quantity: str, *, save: str | Path | N
     return axes
 
 
-#: Columns that appear if at least one row has them.
+#: Columns shown only if some row has them.
 _MORE: dict[str, Callable[[Row], str]] = {
     "E = S/p": lambda row: f"{row.efficiency:.2f}" if row.efficiency else "",
     "with copies": lambda row: f"{row.seconds + row.transfer:.3g}" if row.seconds and row.transfer else "",

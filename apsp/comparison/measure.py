@@ -1,4 +1,4 @@
-"""Measurement of contenders: the result is compared first, then runs are timed, by the device's own clock."""
+"""Measurement of contenders: results are compared first, then runs timed by the device's clock."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .. import schedules as _schedules
 from ..plans import make_plan
 from .records import Contender, Row
 
-#: Seconds of runs, of which the best one counts on the CPU, on a GPU the median; there long enough to measure energy.
+#: Seconds of timed runs: the best counts on the CPU, the median on a GPU (long enough to measure energy).
 RUN_SECONDS = {"cpu": 0.1, "cuda": 0.5}
 
-#: Variants on a GPU: (options, block) of each schedule; other schedules have one.
+#: GPU variants (options, block) by schedule; others have one.
 _GPU_VARIANTS: dict[str, tuple[tuple[tuple[tuple[str, Any], ...], int | None], ...]] = {
     "iterative": (((("per_thread", 1),), None), ((("per_thread", 4),), None)),
     "blocked": (((), 32), ((), 64)),
@@ -33,7 +33,7 @@ _GPU_VARIANTS: dict[str, tuple[tuple[tuple[tuple[str, Any], ...], int | None], .
 }
 
 
-#: The kernels that courses compare, simple ones first: schedule, options, block.
+#: Teaching kernels, simple ones first: schedule, options, block.
 _KERNELS: dict[str, tuple[tuple[str, tuple[tuple[str, Any], ...], int | None], ...]] = {
     "cpu": (
         ("iterative", (("threads", 1), ("access", "rows")), None),
@@ -55,7 +55,6 @@ _KERNELS: dict[str, tuple[tuple[str, tuple[tuple[str, Any], ...], int | None], .
 
 
 def kernels(devices: Sequence[str] | None) -> list[Contender]:
-    """The kernels that courses compare, on each device."""
     return [
         Contender(schedule, device, options, block)
         for device in _devices(devices)
@@ -75,7 +74,7 @@ def contenders(
     threads: int | Sequence[int] | None,
     block: int | Sequence[int] | None = None,
 ) -> list[Contender]:
-    """All combinations, the serial one first, with which the others are compared."""
+    """All combinations, the serial reference first."""
     names = list(_schedules.names() if schedules is None else schedules)
     names.sort(key=lambda name: name != "iterative")
     for name in names:
@@ -97,7 +96,7 @@ def contenders(
 
 
 def _several(given: int | Sequence[int], name: str) -> list[int]:
-    """One number or several, each at least 1."""
+    """One or several numbers, each at least 1."""
     numbers = list(given) if isinstance(given, Sequence) else [given]
     if not numbers or any(not hasattr(x, "__index__") or x < 1 for x in numbers):
         raise ValueError(f"compare: {name} must be numbers of at least 1, got {came(given)}.")
@@ -113,7 +112,7 @@ def rows(
     limit: float,
     report: Callable[[], None] | None = None,
 ) -> list[Row]:
-    """One row a contender; each result is compared with the first one."""
+    """One row per contender; results are compared with the first."""
     if math.isnan(limit):
         raise ValueError("compare: limit must be a number of seconds, got NaN.")
     found: list[Row] = []
@@ -136,7 +135,7 @@ def rows(
 
 
 def predicted(contenders: list[Contender], n: int, s: Semiring, dtype: DType, limit: float) -> list[float]:
-    """Predicted seconds of each row: a run to compile and compare, one timed by verbs, and those that count."""
+    """Predicted seconds of each row: a run to compile and compare, one timed by verbs, and the timed ones."""
     found = []
     for contender in contenders:
         once = math.inf if _schedules.get(contender.schedule).refuses(s) else _expected(contender, n, s, dtype, None)
@@ -145,7 +144,7 @@ def predicted(contenders: list[Contender], n: int, s: Semiring, dtype: DType, li
 
 
 def run(array: Array, s: Semiring, contender: Contender) -> tuple[Row, np.ndarray]:
-    """One contender's row without comparisons, and its result on the host. Kernels are compiled before."""
+    """One contender's row without comparisons, and its result on the host; kernels are compiled first."""
     ops = _bind(s, array, contender)
     plan = make_plan(len(array), s, ops, schedule=contender.schedule, block=contender.block)
     schedule = _schedules.get(plan.schedule)
@@ -187,10 +186,7 @@ def run(array: Array, s: Semiring, contender: Contender) -> tuple[Row, np.ndarra
 
 
 def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: DType) -> float:
-    """Bytes that a schedule's verbs read and write, each touching its operands once (`semiring.verbs`).
-
-    Repeated reads by a kernel whose tile is smaller than its operand are not counted: most of them hit caches.
-    """
+    """Bytes of a schedule's verbs, each operand touched once (`semiring.verbs`); repeated reads mostly hit caches."""
     ops = bind(get(semiring), dtype, device=contender.device, **dict(contender.options))
     counted = Traffic()
     block = -(-(contender.block or ops.pivot) // ops.grain) * ops.grain
@@ -202,20 +198,20 @@ def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: DType
 
 
 def _bind(s: Semiring, array: Array, contender: Contender) -> Backend:
-    """The contender's verbs, with the variants that the data permits."""
+    """The contender's verbs, in the variant that the data permit."""
     nonnegative = fast(survey(array, s, where="compare"), s, array.dtype, len(array))
     return bind(s, array.dtype, device=contender.device, nonnegative=nonnegative, **dict(contender.options))
 
 
 def _with_speedups(rows: list[Row], first: Contender) -> list[Row]:
-    """The rows with their speed-ups, over the first contender and over one step a vertex on the same device."""
+    """The rows with speed-ups over the first contender, and over the iterative schedule on the same device."""
     serial = next((r.seconds for r in rows if r.contender == first and first.schedule == "iterative"), None)
     steps: dict[str, float] = {}
     for row in rows:
         if row.contender.schedule == "iterative" and row.seconds:
             steps.setdefault(row.contender.device, row.seconds)
     alone = {_but_threads(row.contender): row.seconds for row in rows if row.seconds and _threads(row.contender) == 1}
-    # The transfer to the device and back is the same for all: the least time is the least disturbed.
+    # Transfers are the same for all: take the least disturbed.
     transfer = min((row.transfer for row in rows if row.seconds and row.transfer), default=0.0)
     return [
         replace(
@@ -232,7 +228,6 @@ def _with_speedups(rows: list[Row], first: Contender) -> list[Row]:
 
 
 def _threads(contender: Contender) -> int | None:
-    """The number of CPU threads; None on a GPU."""
     threads: int | None = dict(contender.options).get("threads")
     return threads
 
@@ -242,13 +237,12 @@ def _but_threads(contender: Contender) -> tuple[str, int | None]:
 
 
 def _efficiency(row: Row, alone: Mapping[tuple[str, int | None], float | None]) -> float | None:
-    """E = S / p, with S = t₁ / tₚ the speed-up of p threads over one of the same schedule and block."""
+    """E = S / p, with S = t₁ / tₚ the speed-up of p threads, same schedule and block."""
     threads, one = _threads(row.contender), alone.get(_but_threads(row.contender))
     return one / (threads * row.seconds) if one and row.seconds and threads and threads > 1 else None
 
 
 def _shares(phases: dict[str, float]) -> dict[str, float]:
-    """The share of each phase of the time."""
     shares: dict[str, float] = {}
     for verb, seconds in phases.items():
         name = VERBS[verb].phase
@@ -266,7 +260,6 @@ def _expected(contender: Contender, n: int, s: Semiring, dtype: DType, known: Ro
 
 
 def _same(matrix: np.ndarray, reference: np.ndarray) -> tuple[bool, float]:
-    """Whether two results agree, and their largest relative difference."""
     if np.array_equal(matrix, reference):
         return True, 0.0
     if matrix.dtype.kind != "f":

@@ -14,13 +14,13 @@ import numpy as np
 from ..display import notebook
 from . import draw
 
-#: Ways through a matrix one step at a time, in words; see `semiring.cuda.binding.bind`.
+#: Access patterns of stepwise kernels, in words; see `semiring.cuda.binding.bind`.
 ACCESS = {"rows": "by rows", "columns": "by columns", "shared": "i, k in shared memory", "pitched": "pitched rows"}
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A way to compute a closure: a schedule on a device, with options of its backend."""
+    """A schedule on a device, with backend options."""
 
     schedule: str
     device: str
@@ -47,39 +47,16 @@ class Contender:
 
 @dataclass(frozen=True)
 class Row:
-    """The measurements of one contender on one matrix.
+    """The measurements of one contender on a matrix of n vertices.
 
-    Attributes
-    ----------
-    contender : Contender
-    n : int
-    seconds : float or None
-        The best of a few runs, without compilation; None if it was skipped.
-    speedup : float or None
-        Over the serial schedule, iterative on one CPU thread, if that ran.
-    efficiency : float or None
-        The speed-up over one thread of the same schedule and block, a thread: E = S / p.
-    gain : float or None
-        Over the iterative schedule on the same device, one thread or one launch a vertex.
-    same : bool or None
-        Whether the result is that of the first row: bit for bit, or to rounding where sums of floats are reordered.
-    difference : float
-        The largest relative difference from it.
-    shares : dict
-        The share of each phase of the time.
-    transfer : float
-        Seconds to copy the matrix to the device and back; 0 if it is on the device.
-    moved : float
-        Bytes that the schedule's verbs read and write if each touches its operands once; see `traffic`.
-    joules : float or None
-        The energy of one run: the card's, from NVML's counter, or the processors', from RAPL's; None where that
-        cannot be read.
-    resources : str
-        What the kernel of its products, or steps, takes of a GPU's multiprocessor: registers, shared memory, occupancy.
-    ceiling : float or None
-        Pairs a second of the same step in registers alone, if that was measured.
-    skipped : str
-        Why there are no seconds.
+    `seconds` is the best of a few runs, without compilation; None if `skipped` for a reason. `speedup` is over the
+    iterative schedule on one CPU thread, `gain` over it on the same device (one thread, or one launch a vertex),
+    `efficiency` E = S / p against one thread of the same schedule and block. `same`: the result equals the first row's,
+    bit for bit, or to rounding where float sums are reordered; `difference` is the largest relative one. `shares` are
+    fractions of the time by phase; `transfer` the seconds to copy the matrix to the device and back, if it is on the
+    host; `moved` the bytes read and written if each verb touches its operands once, see `traffic`; `joules` the energy
+    of a run, from NVML (card) or RAPL (processors), None if unreadable; `resources` the registers, shared memory and
+    occupancy of the GPU kernel; `ceiling` the measured pairs a second of the same step in registers alone.
     """
 
     contender: Contender
@@ -125,28 +102,27 @@ class Fit:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The rows of a comparison; it prints as a table, with advice which schedule to use."""
+    """Rows of a comparison; prints as a table with advice."""
 
     semiring: str
     dtype: str
     rows: tuple[Row, ...]
 
     def fits(self) -> list[Fit]:
-        """One fit for every contender that ran at two sizes or more.
+        """Power laws t = constant · n^exponent of contenders that ran at two sizes or more.
 
         Returns
         -------
         list of Fit
-            `contender`, and `exponent` and `constant` of t = constant · n^exponent.
+            `contender`, `exponent` and `constant`.
 
         See Also
         --------
-        apsp.compare_sizes : A comparison of several sizes.
-        notes : The same as text.
+        apsp.compare_sizes, notes : A comparison of sizes; the same as text.
 
         Notes
         -----
-        O(r) for r runs; nothing is measured again.
+        O(r) for r runs.
 
         Examples
         --------
@@ -167,7 +143,7 @@ class Comparison:
         return found
 
     def advice(self) -> str:
-        """Which schedule was fastest at which size; it changes only for one that is more than 5 % faster.
+        """The fastest schedule by size; it changes only for a gain of more than 5 %.
 
         Returns
         -------
@@ -175,12 +151,11 @@ class Comparison:
 
         See Also
         --------
-        crossover : Whether the GPU pays.
-        apsp.plan : What `closure` chooses.
+        crossover, apsp.plan : Whether the GPU pays; the choice of `closure`.
 
         Notes
         -----
-        O(r) for r runs; nothing is measured again.
+        O(r) for r runs.
 
         Examples
         --------
@@ -200,7 +175,6 @@ class Comparison:
                 name = best[n] = name if total.get(name, math.inf) <= 1.05 * total[least] else least
         if not best:
             return "Nothing ran: raise the limit."
-        # Consecutive sizes with the same winner are one range.
         sizes = list(best)
         starts = [sizes[0], *(b for a, b in pairwise(sizes) if best[a] != best[b])]
         return "Fastest: " + "; ".join(f"{best[n]} {'from' if len(sizes) > 1 else 'at'} n = {n}" for n in starts) + "."
@@ -214,12 +188,11 @@ class Comparison:
 
         See Also
         --------
-        advice : Which schedule.
-        notes : Both, and the fits.
+        advice, notes : The schedule; both, with the fits.
 
         Notes
         -----
-        O(r) for r runs; nothing is measured again.
+        O(r) for r runs.
 
         Examples
         --------
@@ -256,12 +229,11 @@ class Comparison:
 
         See Also
         --------
-        to_json : Numbers.
-        plot : A picture.
+        to_json, plot : Numbers; a picture.
 
         Notes
         -----
-        O(r) for r runs; nothing is measured again.
+        O(r) for r runs.
 
         Examples
         --------
@@ -288,7 +260,7 @@ class Comparison:
 
         Notes
         -----
-        O(r) for r runs; nothing is measured again.
+        O(r) for r runs.
 
         Examples
         --------
@@ -315,7 +287,7 @@ class Comparison:
         return notebook.table(repr(self), *self.table()) + notebook.lines("\n".join(self.notes()))
 
     def to_json(self) -> str:
-        """Everything, as JSON.
+        """All rows, fits and conclusions as JSON.
 
         Returns
         -------
@@ -327,7 +299,7 @@ class Comparison:
 
         Notes
         -----
-        O(r) for r runs; nothing is measured again.
+        O(r) for r runs.
 
         Examples
         --------
@@ -346,19 +318,17 @@ class Comparison:
         return json.dumps({**found, "crossover": self.crossover(), "advice": self.advice()}, indent=1)
 
     def plot(self, ax: Any = None, quantity: str = "seconds", *, save: str | Path | None = None, dpi: int = 150) -> Any:
-        """Draw a quantity of the rows over n, on logarithmic axes. Needs matplotlib.
-
-        There is one line a contender, dashed where it runs on the CPU.
+        """Draw a quantity of the rows over n, log–log: a line per contender, dashed on the CPU. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            A new figure by default.
         quantity : {"seconds", "rate", "pairs_per_joule"}
         save : path, optional
-            A `.png`, `.svg` or `.pdf` file to write; none is written without it.
+            A `.png`, `.svg` or `.pdf` file to write.
         dpi : int
-            Of a `.png` file.
+            Resolution of a `.png` file.
 
         Returns
         -------
@@ -366,12 +336,10 @@ class Comparison:
 
         Raises
         ------
-        ValueError
-            If there is no such quantity, or the file's suffix is none of these.
+        ValueError, OSError
+            If the quantity or the file's suffix is unknown; if the file cannot be written.
         ImportError
-            If matplotlib is missing: it comes with the extra `plot`.
-        OSError
-            If the file cannot be written.
+            If matplotlib (extra `plot`) is missing.
 
         See Also
         --------
@@ -379,7 +347,7 @@ class Comparison:
 
         Notes
         -----
-        O(r) for r runs; the first picture of a process loads matplotlib.
+        O(r) for r runs; the first picture loads matplotlib.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""The matrices that a schedule goes through, M₀, M₁ … Mₙ, one after each of its verbs: to print, and to draw."""
+"""The intermediate matrices M₀, M₁ … Mₙ of a schedule, one after each verb: printed and drawn."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
     from ..question import Question
 
-#: Matrices of more vertices are not recorded: nobody reads them, and there are as many as vertices.
+#: Largest matrix recorded; n copies of more would be unreadable.
 MOST = 32
-#: Pictures in a row of a strip; up to so many vertices the entries are written into the cells.
+#: Pictures per row of a strip; largest n with entries written in the cells.
 _ACROSS, _WRITTEN = 4, 12
-#: What each verb does, by its operands. Of others the name is printed.
+#: Formulas of the verbs by operand; other verbs print their names.
 _FORMULAS = {
     "gemm": "{0} ← {0} ⊕ {1} ⊗ {2}",
     "matmul": "{0} ← {1} ⊗ {2}",
@@ -47,28 +47,16 @@ _FORMULAS = {
     "add_one": "{0} ← 1 ⊕ {0}",
 }
 
-#: In which truth values are computed, over (max, min).
+#: Dtype of truth values, computed over (max, min).
 _TRUTHS = np.dtype(np.int16)
 
-#: The rows and the columns of a block.
+#: Rows and columns of a block.
 Block = tuple[slice, slice]
 
 
 @dataclass(frozen=True)
 class Step:
-    """One matrix on the way to the closure.
-
-    Attributes
-    ----------
-    title : str
-        What was done: "by way of c", or a formula of blocks.
-    matrix : array, shape (n, n)
-        The matrix afterwards.
-    changed : array of bool, shape (n, n)
-        The entries that differ from the matrix before.
-    written, read : tuple of (slice, slice)
-        The blocks of the matrix that were written, and those that were only read: rows and columns.
-    """
+    """One matrix on the way: title ("by way of c"), mask of changed entries, blocks `written`, and only `read`."""
 
     title: str
     matrix: np.ndarray
@@ -79,18 +67,9 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Steps(Sequence[Step]):
-    """The matrices M₀, M₁, … of a schedule, a `Step` each; it prints itself.
+    """The matrices M₀ (the input), M₁, … of a schedule, a `Step` each; prints itself.
 
-    Attributes
-    ----------
-    semiring : Semiring
-    schedule : str
-    block : int
-        The pivot block; 1 where the schedule takes one vertex at a time.
-    labels : sequence
-        The names of the vertices.
-    steps : tuple of Step
-        M₀, the matrix as it was given, first.
+    `block` is the pivot block, 1 for a schedule by vertices; `labels` are vertex names.
     """
 
     semiring: Semiring
@@ -129,7 +108,7 @@ class Steps(Sequence[Step]):
         return f"M{k}: {step.title}" + (f"; {entries}" if k else "")
 
     def _text(self, k: int) -> str:
-        """A matrix as text, a star at each entry that has changed."""
+        """A matrix as text, with a star at each changed entry."""
         step = self.steps[k]
         names = [str(label) for label in self.labels]
         shown = step.matrix.astype(np.int8) if step.matrix.dtype == bool else step.matrix
@@ -140,20 +119,20 @@ class Steps(Sequence[Step]):
         return "\n".join([self._heading(k), *aligned(lines, range(len(names) + 1))])
 
     def _numbers(self, step: Step) -> np.ndarray:
-        """A matrix as floats, infinite where an integer stands for that."""
+        """A matrix as floats, with inf for integer infinities."""
         return output.numbers(step.matrix, self.semiring).astype(np.float64)
 
     def plot(self, *, save: str | Path | None = None, dpi: int = 150) -> Any:
-        """Draw all matrices as a strip of pictures: what was written framed in red, what was read in blue.
+        """Draw all matrices as a strip: blocks written framed red, blocks read blue.
 
-        Entries that have changed are bold; in matrices of more than 12 vertices they are marked by dots.
+        Changed entries are bold, or dotted for more than 12 vertices.
 
         Parameters
         ----------
         save : path, optional
-            A `.png`, `.svg` or `.pdf` file to write; none is written without it.
+            A `.png`, `.svg` or `.pdf` file to write.
         dpi : int
-            Of a `.png` file.
+            Resolution of a `.png` file.
 
         Returns
         -------
@@ -161,17 +140,12 @@ class Steps(Sequence[Step]):
 
         Raises
         ------
-        ValueError
-            If the file's suffix is none of these.
-        ImportError
-            If matplotlib is missing: it comes with the extra `plot`.
-        OSError
-            If the file cannot be written.
+        ValueError, OSError, ImportError
+            If the file's suffix is unknown; if the file cannot be written; if matplotlib (extra `plot`) is missing.
 
         See Also
         --------
-        apsp.closure : `steps=True` records them.
-        apsp.compare : The time of each schedule.
+        apsp.closure, apsp.compare : `steps=True` records; times of schedules.
 
         Examples
         --------
@@ -198,7 +172,7 @@ class Steps(Sequence[Step]):
 
         step, n, names = self.steps[k], len(self.labels), [str(label) for label in self.labels]
         values = self._numbers(step)
-        # Half of the colours, the light ones, on which numbers can be read.
+        # The light half of the colours, on which numbers are readable.
         axes.imshow(np.where(np.isfinite(values), values, np.nan), cmap="YlGnBu", vmin=least, vmax=2 * most - least)
         for blocks, color in ((step.read, "C0"), (step.written, "C3")):
             for rows, columns in blocks:
@@ -219,7 +193,7 @@ class Steps(Sequence[Step]):
 
 
 class _Recorder:
-    """An observer that copies the matrix after every verb that writes into it."""
+    """An observer copying the matrix after every verb that writes to it."""
 
     def __init__(self, M: np.ndarray, labels: Sequence[Label]) -> None:
         self._M, self._labels = M, labels
@@ -243,7 +217,7 @@ class _Recorder:
         blocks = [self._block(X) for X in operands]
         written = blocks[1 if name == "left_mul" else 0]
         if written is None or written[0].start == written[0].stop or written[1].start == written[1].stop:
-            return  # a buffer of the schedule's own
+            return  # the schedule's workspace
         names = [f"M[{_text(b[0])}, {_text(b[1])}]" if b else "buffer" for b in blocks]
         title = _FORMULAS.get(name, name).format(*names)
         self._append(title, (written,), tuple(b for b in blocks if b and b != written))
@@ -253,7 +227,7 @@ class _Recorder:
         self.steps.append(Step(title, matrix, matrix != before, written, read))
 
     def _block(self, X: np.ndarray) -> Block | None:
-        """The rows and columns that a view takes of the matrix; None of other arrays."""
+        """Rows and columns of a view of the matrix; None for other arrays."""
         if not np.may_share_memory(X, self._M):
             return None
         rows, columns = divmod((X.ctypes.data - self._M.ctypes.data) // X.itemsize, max(len(self._M), 1))
@@ -261,18 +235,12 @@ class _Recorder:
 
 
 def _text(span: slice) -> str:
-    """Rows or columns, as in NumPy's indices; of a single one, its number."""
+    """An index range as in NumPy; a number for a single index."""
     return f"{span.start}:{span.stop}" if span.stop - span.start > 1 else str(span.start)
 
 
 def closure_and_steps(question: Question) -> tuple[Array, Steps]:
-    """The closure that is asked for, in kind, and the steps of a schedule on the way.
-
-    Raises
-    ------
-    ShapeError
-        If there are several matrices, or more than 32 vertices.
-    """
+    """The closure, in kind, and the steps of its schedule; ShapeError for several matrices or more than 32 vertices."""
     matrix: Array = question.problem.matrix
     if len(matrix.shape) != 2 or len(matrix) > MOST:
         raise ShapeError(
@@ -288,10 +256,7 @@ def closure_and_steps(question: Question) -> tuple[Array, Steps]:
 
 
 def _record(question: Question, original: np.ndarray) -> Steps:
-    """The steps of the closure that is asked for, on the CPU.
-
-    "auto" is the iterative schedule, and a block two vertices or a quarter of them, so that there is something to see.
-    """
+    """The steps on the CPU; "auto" is the iterative schedule, the default block max(⌈n / 4⌉, 2), to show several."""
     wants, s, n = question.wants, question.semiring, len(original)
     labels: Sequence[Label] = list(question.graph.labels) if question.is_graph else range(n)
     truths = original.dtype == bool  # packed into words, which have no entries to look at

@@ -1,1 +1,1 @@
-"""Does I ⊕ A ⊕ A² ⊕ … converge? Cycles where ⊕ is idempotent, limits of other sums, what rounding left of either."""
+"""Convergence of I ⊕ A ⊕ A² ⊕ …: cycles for an idempotent ⊕, limits of other sums, rounding."""

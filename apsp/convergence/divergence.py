@@ -1,9 +1,7 @@
-"""Does the closure of an idempotent semiring exist? Seen on its diagonal, and explained by a cycle.
+"""Existence of an idempotent closure: seen on the diagonal, explained by a cycle.
 
-A* exists when no cycle beats `one`: since a* = 1 ⊕ a, a cycle that does leaves its trace on the diagonal. What
-rounding alone leaves there is told from a true cycle by the weights of the cycle's own edges, by the rule of
-`semiring.cycles.Lengths.rounding`.
-Sums that are not idempotent are the matter of `series`.
+A* exists iff no cycle beats `one`: a* = 1 ⊕ a, so such a cycle shows on the diagonal. Rounding and a true
+cycle are told apart by the cycle's own edges, see `semiring.cycles.Lengths.rounding`. Other sums: see `series`.
 """
 
 from __future__ import annotations
@@ -29,36 +27,23 @@ from ..reading.options import BY_RULE, Columns, NullValue, Weight
 
 
 def may_diverge(semiring: Semiring, survey: Survey, n: int) -> bool:
-    """Whether entries between these extremes can make a closure that does not exist."""
+    """Whether entries between these extremes allow divergence."""
     if n == 0:
         return False
     if semiring.idempotent and semiring.add.selects:
-        # One extreme is the best entry there is: where even it does not beat `one`, no cycle does.
+        # No cycle beats `one` unless the best possible entry does.
         one, add = semiring.one, semiring.add.python
         return bool(add(add(one, survey.least), survey.greatest) != one)
     return not semiring.boolean
 
 
 def potentials(A: np.ndarray, semiring: Semiring, *, careful: bool = False) -> np.ndarray | None:
-    """Raise if a cycle of A is negative by `Lengths.rounding`; else potentials that make all lengths non-negative.
+    """Potentials making all lengths non-negative, or DivergenceError naming a cycle negative by `Lengths.rounding`.
 
-    A cycle of negative length is judged by its own edges (`Lengths.rounding`). If it is rounding alone, all edges are
-    made longer by one rounding, then by twice as much and so on, and cycles are looked for again, until none is
-    negative. So a truly negative cycle is overlooked only next to a longer one that is rounding alone and as negative
-    per edge.
-
-    Parameters
-    ----------
-    A : NumPy array, shape (n, n)
-        A matrix over a semiring that has `Lengths`.
-    careful : bool
-        Ask first whether every cycle is so long that no rounding can make it negative in the closure of A itself, or
-        no walk is rounded; then there is no need of potentials, and None is returned.
-
-    Raises
-    ------
-    DivergenceError
-        Naming the cycle; in min-plus it is a `NegativeCycleError`.
+    While a negative cycle is due to rounding, all edges are lengthened, by one rounding, then two, four, …, and the
+    search repeated. A truly negative cycle can be missed only beside a longer one, negative by rounding, of the same
+    weight per edge. With `careful`, None is returned if no potentials are needed: no walk is rounded, or every cycle is
+    too long for rounding to make it negative.
     """
     lengths = Lengths.required(semiring)
     exact = careful and lengths.exact(A)
@@ -86,48 +71,43 @@ def negative_cycle(
     format: str | None = None,
     name: str = "",
 ) -> list[Any] | None:
-    """The labels of a cycle of negative weight, in order, the first not repeated; None if there is none.
+    """The labels of a negative cycle in order, without repeating the first; None if there is none.
 
     Parameters
     ----------
     graph : graph
-        What `shortest_paths` takes.
+        As in `shortest_paths`.
     semiring : str or Semiring
-        One with lengths: where ⊕ keeps the greatest, a cycle of positive weight; over products, one that beats 1.
+        With lengths: where ⊕ keeps the greatest, a cycle of positive weight; over products, one better than 1.
     tolerance : float, optional
-        A cycle is negative that weighs less than −tolerance, over products in logarithms: 0 for all of them. By default
-        what m edges are off by where weights are rounded too, 2√m · eps · P, with P the largest |sum| along a part of
-        the cycle, and 2√m · eps if that is less than 1; of integers 0, of products that of `closure`.
+        Report cycles of weight below −tolerance (over products in logarithms); 0 for all. By default the rounding error
+        of m edges, weights included: 2√m · eps · P with P the largest |partial sum|, and 2√m · eps if that is less than
+        1; 0 for integers; as `closure` for products.
     weight, columns, directed, unweighted, null_value, format, name
-        How the graph is read: as in `as_graph`.
+        Reading options, as in `as_graph`.
 
     Returns
     -------
     list of labels, or None
-        Each vertex once; the last edge leads from the last to the first.
+        The last edge leads from the last to the first.
 
     Raises
     ------
-    AlgebraError
-        If the semiring has no lengths.
-    DomainError
-        If zeros of a matrix may be edges or none: see `null_value` of `as_graph`.
-    ValueError
-        If the tolerance is no number of at least 0.
+    AlgebraError, DomainError, ValueError
+        If the semiring has no lengths; if zeros of a matrix are ambiguous (`null_value`); if the tolerance is negative
+        or no number.
 
     See Also
     --------
-    closure, shortest_paths : What raises `NegativeCycleError`, with the same cycle, at times of one within tolerance:
-        where a cycle's sums are exact, the sign decides there.
+    closure, shortest_paths : Raise `NegativeCycleError` with this cycle; where its sums are exact, by sign alone.
 
     Notes
     -----
-    Bellman–Ford (Cherkassky and Goldberg 1999, "Negative-cycle detection algorithms") on the graph's edges, or on its
-    matrix where it came as one. Where a cycle is within tolerance, all edges are made longer by a little, and then by
-    twice as much, until none is negative: a negative cycle may be overlooked beside a longer one within tolerance that
-    weighs as much per edge.
+    Bellman–Ford (Cherkassky and Goldberg 1999, "Negative-cycle detection algorithms") on the edges, or on the matrix.
+    If a cycle is within tolerance, all edges are lengthened, by doubling amounts, until none is negative: a negative
+    cycle may be missed beside a longer one within tolerance of the same weight per edge.
 
-    O(n m) relaxations at worst for n vertices and m edges, n² of a matrix, and far fewer as a rule; O(n + m) memory.
+    O(n m) relaxations at worst (n² for m, of a matrix), usually far fewer; O(n + m) memory.
 
     Examples
     --------
@@ -185,11 +165,7 @@ def beaten(diagonal: np.ndarray, semiring: Semiring) -> int | None:
 
 
 def beyond_rounding(D: Array, A: Array, vertex: int, semiring: Semiring) -> bool:
-    """Whether rounding cannot explain D[v, v]: it is not within m · eps · max|A| of `one`.
-
-    For semirings whose ⊗ says too little of itself for `potentials`. The m vertices that share a cycle with v are those
-    that v reaches and that reach v, which D tells; only entries between them count.
-    """
+    """Whether |D[v, v] − one| > m · eps · max|A|, m vertices on v's cycles; for semirings unfit for `potentials`."""
     if D.dtype.kind != "f":
         return True
     zero, one = dtypes.zero(semiring, D.dtype), float(dtypes.one(semiring, D.dtype))
@@ -200,10 +176,7 @@ def beyond_rounding(D: Array, A: Array, vertex: int, semiring: Semiring) -> bool
 
 
 def vertex_error(vertex: int, value: Any, semiring: Semiring, *, where: str, apart: Any = None) -> DivergenceError:
-    """The error when only a vertex is known; `apart` is the dtype of a matrix that does not lie in one memory.
-
-    Whether rounding alone made a cycle of floats negative is told by its edges, which are not looked for there.
-    """
+    """DivergenceError for a known vertex, unknown cycle; `apart`: dtype of a matrix where rounding may be the cause."""
     rounds = apart is not None and np.dtype(apart).kind == "f"
     rounding = " If rounding alone made it so, a closure in one memory finds that out." if rounds else ""
     kind = NegativeCycleError if semiring.lengths and semiring.add.selects == "least" else DivergenceError

@@ -1,7 +1,7 @@
-"""Integers that saturate on the way of a walk: whether that is possible, and the error that names one that did.
+"""Saturation of integers along a walk: whether it is possible, and the error that names an instance.
 
-Where all lengths lead away from 0, what is beyond an end of the dtype stays there. With lengths of both signs a
-distance that fits is lost where a part of its walk does not fit.
+With lengths of one sign, values beyond an end of the dtype stay there. With both signs, a distance that fits is lost
+where part of its walk does not.
 """
 
 from __future__ import annotations
@@ -24,17 +24,14 @@ from semiring.types import Array
 
 from ..log import logger
 
-#: Which vertices walks from some sources reach: bool, shape (sources, n).
+#: Reachability from sources: bool, shape (sources, n).
 Reach = Callable[[np.ndarray], np.ndarray]
-#: Some vertices, and their rows.
+#: Vertices and their rows.
 Rows = Iterable[tuple[np.ndarray, Any]]
 
 
 def possible(weights: Iterable[Array], dtype: np.dtype, s: Semiring, n: int, *, mixed: bool = False) -> bool:
-    """Whether a walk of n edges can weigh more than the integers hold; if `mixed`, one with edges of both signs.
-
-    The weights are given in parts; the semiring's zero is none of them.
-    """
+    """Whether a walk of n edges can overflow the integers; if `mixed`, one with both signs. Weights come in parts."""
     if dtype.kind != "i" or not s.mul.saturating:
         return False
     ends = [extremes(part, s) for part in weights] or [(0, 0)]
@@ -43,34 +40,21 @@ def possible(weights: Iterable[Array], dtype: np.dtype, s: Semiring, n: int, *, 
 
 
 def loses(seen: Survey, weights: Iterable[Array], dtype: np.dtype, s: Semiring, n: int) -> bool:
-    """Whether what has saturated can become a number again that is wrong; the weights are looked at where need be."""
+    """Whether a saturated value can become a wrong number; weights are read only if necessary."""
     return s.add.selects is not None and seen.least < 0 < seen.greatest and possible(weights, dtype, s, n, mixed=True)
 
 
 def refuse(
     rows: Rows, dtype: np.dtype, labels: Any, reach: Callable[[], Reach | None], *, where: str = "shortest_paths"
 ) -> None:
-    """Refuse distances in which a best walk has saturated: the zero where there is a walk, or the other end.
+    """Raise DomainError, naming two vertices, if a best walk has saturated: zero although reached, or the other end.
 
-    None is missed. Parts of a best walk are best walks, so that where no best walk saturates, none of its parts does;
-    and of those that do, one of fewest edges is joined from parts that are exact. A saturated sum never beats the true
-    one, so that a closed walk that beats `one` does so in truth; and one that does not because a part of it has
-    saturated has another part that is beyond the other end, which is seen here.
+    Complete: parts of best walks are best walks, so among saturated ones, one of fewest edges joins exact parts. A
+    saturated sum never beats the true one, so a closed walk that beats `one` truly does; one that fails to because a
+    part has saturated has another part beyond the other end, which is detected here.
 
-    Parameters
-    ----------
-    rows : iterable of (sources, rows)
-        All distances, computed in this dtype.
-    labels : sequence
-        What vertices are called.
-    reach : callable
-        Called where an entry is an end of the dtype: what finds the vertices that walks reach, or None where that does
-        not fit; the log then says what may have saturated.
-
-    Raises
-    ------
-    DomainError
-        Naming two vertices.
+    `rows` are all distances. `reach()` is called if an entry is an end of the dtype; it returns a `Reach`, or None if
+    that does not fit, and then the log says what may have saturated.
     """
     info, reached = np.iinfo(dtype), None
     for sources, found in rows:
@@ -92,17 +76,13 @@ def refuse(
 
 
 def too_far(got: str, dtype: np.dtype, *, where: str) -> DomainError:
-    """The error that names a walk which integers do not hold."""
+    """The error naming a walk that integers do not hold."""
     way = "Say dtype='int64', or dtype='float64', which rounds." if dtype.itemsize < 8 else FLOATS
     return DomainError(f"{where}: every distance must fit {dtype}, got {got}. {way}")
 
 
 def reached(rows: Rows, n: int, zero: Any) -> Reach:
-    """Whom walks reach, by a closure in which some have saturated.
-
-    Each edge is an entry of it. So where two entries follow each other, there is a walk; and if any walk is lost, one
-    is of such two.
-    """
+    """Reachability of a closure with saturated walks: squared, as any lost walk joins two entries."""
     words: list[Any] = [BitMatrix.from_bool(part != zero).words for _, part in rows]
     pattern = BitMatrix(module(words[0]).concatenate(words), (n, n))
     joined = pattern @ pattern
@@ -110,7 +90,7 @@ def reached(rows: Rows, n: int, zero: Any) -> Reach:
 
 
 def refuse_in_matrix(D: Array, s: Semiring, *, where: str) -> None:
-    """`refuse` in a closure, NumPy's or CuPy's, of vertices that have no names."""
+    """`refuse` for a closure (NumPy or CuPy) without labels."""
 
     def rows() -> Iterator[tuple[np.ndarray, Any]]:
         for part in dtypes.chunks(D.shape):

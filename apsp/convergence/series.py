@@ -1,16 +1,15 @@
-"""Has I ⊕ A ⊕ A² ⊕ … a limit, where ⊕ is not idempotent?
+"""Convergence of I ⊕ A ⊕ A² ⊕ … where ⊕ is not idempotent.
 
-Only walks round cycles are without end, so each strongly connected component is looked at by itself: an acyclic matrix
-is nilpotent, and its closure exists whatever its entries are. Within a component,
+Only walks round cycles are unbounded, so each strongly connected component is tested alone (an acyclic matrix is
+nilpotent). Within a component,
 
-- where nothing cancels, elimination itself meets an infinite star (I − A is then no M-matrix), and a spectral radius
-  that rounding cannot tell from 1 shows in a pivot that it cannot tell from `one`. Rows that all sum to `one` or more
-  say so beforehand: the least row sum bounds the spectral radius from below (Collatz 1942, Wielandt 1950);
-- where entries of both signs cancel, the spectral radius decides;
-- where the semiring does not say, its partial sums must settle.
+- without cancellation, elimination itself meets an infinite star (I − A is then no M-matrix), and a spectral radius
+  within rounding of 1 shows as a pivot within rounding of `one`. Rows that all sum to `one` or more tell beforehand:
+  the least row sum bounds the spectral radius from below (Collatz 1942, Wielandt 1950);
+- with entries of both signs, the spectral radius decides;
+- over other semirings, the partial sums must settle.
 
-"Within rounding" is m · eps for m vertices, the bound on the error of a sum of m numbers (on logarithms
-m · eps · |log eps|).
+"Within rounding" is m · eps for m vertices, the error bound of a sum of m numbers (on logarithms m · eps · |log eps|).
 """
 
 from __future__ import annotations
@@ -36,23 +35,14 @@ from semiring.types import Array, DType
 
 from .. import schedules
 
-#: Entries of undecided matrices whose components are found together, and the vertices of a matrix up to which they are.
+#: Entries of matrices whose components are found together, and the largest n for that.
 TOGETHER, SMALL = 1 << 24, 512
 
 
 def precaution(A: Array, semiring: Semiring, survey: Survey) -> None:
-    """Refuse matrices over a semiring that is not idempotent if one can be seen to have no closure, before any work.
+    """Raise DivergenceError for A (n, n) or (batch, n, n) if it visibly has no closure, before any work.
 
-    Parameters
-    ----------
-    A : array, shape (n, n) or (batch, n, n)
-
-    Raises
-    ------
-    DivergenceError
-        Naming a vertex, and of a batch the matrix.
-    AlgebraError
-        If there is a cycle, and the semiring has no star.
+    It names a vertex, and in a batch the matrix. AlgebraError for a cycle in a semiring without star.
     """
     batch = A if A.ndim == 3 else A[None]
     real = semiring.series == "real"
@@ -75,7 +65,7 @@ def precaution(A: Array, semiring: Semiring, survey: Survey) -> None:
 
 
 def _require(A: Array, members: np.ndarray, semiring: Semiring, at: int | None) -> None:
-    """Refuse a strongly connected component whose series has no limit, whatever cancels in it."""
+    """Raise for a strongly connected component whose series diverges, whatever cancels in it."""
     if not semiring.closed:
         raise semiring.starless("closure", int(members[0]))
     if semiring.series is None:
@@ -85,23 +75,11 @@ def _require(A: Array, members: np.ndarray, semiring: Semiring, at: int | None) 
 
 
 def check(D: Array, semiring: Semiring, seen: Survey) -> None:
-    """Refuse closures of which a diagonal shows the star of a pivot that was `one` or more, within rounding.
-
-    Parameters
-    ----------
-    D : array, shape (n, n) or (batch, n, n)
-    seen : Survey
-        The survey of the matrices that were closed.
-
-    Raises
-    ------
-    DivergenceError
-        Naming a vertex, and of a batch the matrix.
-    """
+    """Raise DivergenceError for a closure D (or batch) whose diagonal shows a pivot ≥ `one` − rounding."""
     if D.dtype.kind == "b":
         return
     real, way = semiring.series == "real", semiring.order
-    decided = semiring.series is None or (real and not seen.nonnegative)  # before
+    decided = semiring.series is None or (real and not seen.nonnegative)  # beforehand
     limit = math.inf if decided else way * _star(_near_one(semiring, D.dtype, D.shape[-1]), semiring)
     lowest = 0.0 if real and not decided else semiring.zero if semiring.series == "positive" else -sys.float_info.max
     least, most = sorted(way * x for x in extremes(D))
@@ -116,19 +94,19 @@ def check(D: Array, semiring: Semiring, seen: Survey) -> None:
 
 
 def _check(D: Array, diagonal: np.ndarray, semiring: Semiring, decided: bool, at: int | None) -> None:
-    """Refuse one closure by its diagonal and, over the reals, its negative entries."""
+    """Check one closure by its diagonal and, over the reals, its negative entries."""
     bad = np.flatnonzero(~np.isfinite(diagonal))
     if bad.size:
         raise _error(f"a closed walk at vertex {bad[0]} weighs {diagonal[bad[0]]}", int(bad[0]), at)
     if decided:
         return
-    if semiring.series == "real":  # I − A is an M-matrix exactly if its inverse has no entry below 0
+    if semiring.series == "real":  # I − A is an M-matrix iff its inverse is nonnegative
         for part in dtypes.chunks(D.shape):
             if bool((below := (D[part] < 0).any(axis=1)).any()):
                 vertex = part[0].start + int(below.argmax())
                 raise _error("elimination met a pivot above 1", vertex, at)
     zero = dtypes.zero(semiring, D.dtype)
-    # D[v, v] is at least the star of v's pivot. The fewer vertices are on cycles with v, the nearer to `one` it may be.
+    # D[v, v] is at least the star of v's pivot; the fewer vertices share cycles with v, the nearer to `one` it may be.
     way = semiring.order
     for vertex in np.flatnonzero(
         way * diagonal >= way * _star(_near_one(semiring, D.dtype, len(D)), semiring)
@@ -144,16 +122,7 @@ def _check(D: Array, diagonal: np.ndarray, semiring: Semiring, decided: bool, at
 
 
 def components(A: Array, semiring: Semiring) -> Array:
-    """The least vertex of each vertex's strongly connected component.
-
-    Parameters
-    ----------
-    A : array, shape (batch, n, n)
-
-    Returns
-    -------
-    int32 array, shape (batch, n), on A's device
-    """
+    """The least vertex of each strongly connected component: (batch, n, n) → int32 (batch, n), on A's device."""
     xp, (count, n, _) = module(A), A.shape
     labels = xp.empty((count, n), np.int32)
     if count > 1 and n <= SMALL:
@@ -168,7 +137,7 @@ def components(A: Array, semiring: Semiring) -> Array:
 
 
 def _label(A: Array, labels: Array, semiring: Semiring) -> None:
-    """The least vertex of each component of one matrix, by the closure of its edges as bits."""
+    """The least vertex of each component of one matrix, by Boolean closure."""
     xp, n, zero = module(A), len(A), dtypes.zero(semiring, A.dtype)
     words = xp.empty((n, -(-n // 64)), np.uint64)
     rows = max(1, (1 << 20) // max(n, 1))
@@ -185,7 +154,7 @@ def _label(A: Array, labels: Array, semiring: Semiring) -> None:
 
 
 def _members(A: Array, labels: np.ndarray, semiring: Semiring) -> Iterator[np.ndarray]:
-    """The vertices of each component of a matrix that has a cycle."""
+    """The vertices of each cyclic component."""
     looped = host(A.diagonal()) != dtypes.zero(semiring, A.dtype)
     sorted_by = np.argsort(labels, kind="stable")
     for members in np.split(sorted_by, np.flatnonzero(np.diff(labels[sorted_by])) + 1):
@@ -194,7 +163,7 @@ def _members(A: Array, labels: np.ndarray, semiring: Semiring) -> Iterator[np.nd
 
 
 def _block(A: Array, members: np.ndarray, *, copies: int) -> Any:
-    """The entries between these vertices, where there is memory for so many float64 matrices of that size."""
+    """The submatrix of these vertices, after checking memory for `copies` of it in float64."""
     m = len(members)
     require(8 * copies * m * m, device_of(A), where="closure", hint="To see whether a limit exists takes copies of A.")
     if m == len(A):
@@ -206,8 +175,7 @@ def _block(A: Array, members: np.ndarray, *, copies: int) -> Any:
 def _near_one(semiring: Semiring, dtype: DType, m: int) -> float:
     """`one` less the rounding of a sum of m numbers.
 
-    On logarithms too, where one = log 1 = 0. Numbers down to eps matter for a sum near 1, and their logarithms, as
-    large as |log eps|, are rounded.
+    On logarithms (one = log 1 = 0), summands down to eps matter, and their logarithms, up to |log eps|, are rounded.
     """
     eps = _eps(dtype)
     size = abs(math.log(eps)) if eps and semiring.mul.ufunc is np.add else 1.0
@@ -219,7 +187,7 @@ def _eps(dtype: DType) -> float:
 
 
 def _star(value: float, semiring: Semiring) -> float:
-    """The star of a number, infinite where Python's functions are not defined."""
+    """The star of a number; infinite where Python raises."""
     try:
         return float(semiring.closure_of(value))
     except (ArithmeticError, ValueError):
@@ -227,7 +195,7 @@ def _star(value: float, semiring: Semiring) -> float:
 
 
 def _sums_below_one(A: Array, semiring: Semiring) -> np.ndarray:
-    """Mask of the matrices whose rows, or columns, all sum to less than `one`, as then the spectral radius is."""
+    """Mask of matrices whose row (or column) sums are all below `one`, and so is the spectral radius."""
     near, way = _near_one(semiring, A.dtype, A.shape[-1]), semiring.order
     found: np.ndarray = way * greatest(A, semiring) < way * near
     if not found.all():
@@ -236,7 +204,7 @@ def _sums_below_one(A: Array, semiring: Semiring) -> np.ndarray:
 
 
 def _require_rows_below_one(A: Array, labels: Array, semiring: Semiring, index: np.ndarray | None) -> None:
-    """Where nothing cancels, the spectral radius is at least the least row sum, and the least column sum."""
+    """Without cancellation, the least row or column sum bounds the spectral radius from below."""
     if semiring.add.ufunc is None:
         return
     way, (count, n) = semiring.order, labels.shape
@@ -259,13 +227,13 @@ def _require_rows_below_one(A: Array, labels: Array, semiring: Semiring, index: 
 
 
 def _require_spectrum(A: Array, members: np.ndarray, at: int | None) -> None:
-    """Refuse a real matrix of m rows whose spectral radius is not below 1 by more than m · eps.
+    """Raise unless the spectral radius of a real m × m matrix is below 1 by more than m · eps.
 
-    By Gelfand's formula ρ(A) = lim ‖Aᵏ‖^(1/k), squaring A until its norm falls below ½, or its trace proves that some
-    |λ| > 1, as |tr Aᵏ| ≤ m ρᵏ; for so many squarings as tell ρ from 1 within rounding.
+    Gelfand's formula ρ(A) = lim ‖Aᵏ‖^(1/k): square A until its norm is below ½, or its trace proves some |λ| > 1
+    (|tr Aᵏ| ≤ m ρᵏ), or rounding is reached.
     """
     xp, m = module(A), len(A)
-    _require_memory(3 * 8 * m * m, A)  # a power, its absolute values or the next one
+    _require_memory(3 * 8 * m * m, A)  # a power; its absolute values or the next power
     power = _balanced(A.astype(np.float64))
     for _ in range(1 + math.ceil(-math.log2(m * _eps(A.dtype)))):
         norm = float(abs(power).sum(axis=1).max())
@@ -280,20 +248,20 @@ def _require_spectrum(A: Array, members: np.ndarray, at: int | None) -> None:
 
 
 def _balanced(A: Array) -> Any:
-    """A matrix of the same eigenvalues, whose rows and columns have norms of one size; exactly, by powers of 2."""
+    """A similar matrix with rows and columns of like norm, scaled exactly by powers of 2."""
     if float(abs(A).max()) < 1e6:
         return A
     from scipy.linalg import matrix_balance
 
     host = A if isinstance(A, np.ndarray) else A.get()
-    with np.errstate(invalid="ignore"):  # SciPy takes factors for indices, unused ones
+    with np.errstate(invalid="ignore"):  # SciPy casts scale factors, unused here, to indices
         return module(A).asarray(matrix_balance(host, permute=False)[0])
 
 
 def _require_settled(A: Array, members: np.ndarray, semiring: Semiring, at: int | None) -> None:
-    """Refuse a matrix whose partial sums S(k) = I ⊕ A ⊕ … ⊕ Aᵏ⁻¹ do not settle: S(2k) = S(k) ⊕ Aᵏ S(k), A²ᵏ = Aᵏ Aᵏ."""
+    """Raise unless S(k) = I ⊕ A ⊕ … ⊕ Aᵏ⁻¹ settles, by S(2k) = S(k) ⊕ Aᵏ S(k), A²ᵏ = Aᵏ Aᵏ."""
     xp, m = module(A), len(A)
-    _require_memory(7 * A.dtype.itemsize * m * m, A)  # unit, two sums, two powers, and what compares them
+    _require_memory(7 * A.dtype.itemsize * m * m, A)  # unit, two sums, two powers, comparisons
     ops = bind(semiring, A.dtype, device=device_of(A))
     unit = xp.full((m, m), dtypes.zero(semiring, A.dtype))
     unit[range(m), range(m)] = dtypes.one(semiring, A.dtype)
@@ -303,7 +271,7 @@ def _require_settled(A: Array, members: np.ndarray, semiring: Semiring, at: int 
         ops.gemm(doubled, power, total)
         ops.gemm(more, power, power)
         beyond = doubled.copy()
-        ops.gemm(beyond, more, unit)  # S(2k) ⊕ A²ᵏ = S(2k + 1): no sums that settle on the even terms alone
+        ops.gemm(beyond, more, unit)  # S(2k + 1) = S(2k) ⊕ A²ᵏ excludes sums that settle only at even k
         if _close(total, doubled) and _close(doubled, beyond):
             return
         total, power = doubled, more
@@ -338,5 +306,5 @@ def _error(cause: str, vertex: int, at: int | None) -> DivergenceError:
 
 
 def of_batch(at: int | None) -> str:
-    """The sentence of an error that says which matrix of a batch it is about."""
+    """A sentence for errors naming the matrix of a batch."""
     return "" if at is None else f" It is matrix {at} of the batch."

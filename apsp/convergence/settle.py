@@ -1,4 +1,4 @@
-"""What is decided before and after a closure is computed: does it exist, and what rounding left on its diagonal."""
+"""Checks before and after a closure: existence, and rounding on the diagonal."""
 
 from __future__ import annotations
 
@@ -20,15 +20,10 @@ E = TypeVar("E", bound=SemiringError)
 
 
 def precaution(A: Array, semiring: Semiring, survey: Survey, *, overwrite: bool) -> np.ndarray | None:
-    """Refuse what can be seen to diverge before any work; potentials for an A that is to be closed in its own memory.
+    """Raise DivergenceError (A unchanged) for visible divergence; return potentials for an A closed in its own memory.
 
-    An overwritten A could not be asked afterwards which of its cycles are negative and which are rounding. So that is
-    found out first, and where cycles of length about 0 exist, A is closed on Johnson's non-negative lengths.
-
-    Raises
-    ------
-    DivergenceError
-        A is as it was.
+    An overwritten A cannot tell later which cycles are negative and which only by rounding, so that is decided first;
+    with cycles of length about 0, A is closed on Johnson's non-negative lengths.
     """
     if not semiring.idempotent:
         series.precaution(A, semiring, survey)
@@ -39,25 +34,10 @@ def precaution(A: Array, semiring: Semiring, survey: Survey, *, overwrite: bool)
 
 
 def settle(D: Array, A: Array, semiring: Semiring, survey: Survey) -> np.ndarray | None:
-    """Raise where the closure does not exist; else its diagonal is `one` where ⊕ is idempotent.
+    """Raise DivergenceError, naming a cycle or vertex, if D is no closure of A; `one` on its diagonal for idempotent ⊕.
 
-    Parameters
-    ----------
-    D : array, shape (n, n)
-        What a schedule made of A.
-    A : array, shape (n, n), or None
-        The matrix itself; None where D is in its memory.
-
-    Returns
-    -------
-    array or None
-        Potentials, where cycles of length about 0 that rounding made negative may have fed on each other in D: their
-        error doubles with every pivot. The closure must then be computed again, on the reweighted A.
-
-    Raises
-    ------
-    DivergenceError
-        Naming a cycle, or a vertex.
+    A is None if D is in its memory. Returns potentials if cycles negative by rounding may have amplified each other in
+    D (the error doubles per pivot): the closure must then be repeated on the reweighted A.
     """
     if not semiring.idempotent:
         series.check(D, semiring, survey)
@@ -69,7 +49,7 @@ def settle(D: Array, A: Array, semiring: Semiring, survey: Survey) -> np.ndarray
     if A is not None and Lengths.of(semiring):
         return _potentials(A, vertex, diagonal, semiring)
     loop = None if A is None else divergence.beaten(_best_of_one(_host(A.diagonal()), semiring), semiring)
-    if loop is not None:  # a loop is a cycle without any rounding
+    if loop is not None:  # a loop is not rounded
         raise divergence.vertex_error(loop, A[loop, loop].item(), semiring, where="closure")
     if divergence.beyond_rounding(D, D if A is None else A, vertex, semiring):
         raise divergence.vertex_error(vertex, diagonal[vertex], semiring, where="closure")
@@ -78,18 +58,16 @@ def settle(D: Array, A: Array, semiring: Semiring, survey: Survey) -> np.ndarray
 
 
 def lost(error: E) -> E:
-    """The same error, with a note that the matrix is already overwritten."""
+    """The error, noting that the matrix is overwritten."""
     return noted(error, " With overwrite=True the entries of A are lost by now; leave it out to keep them.")
 
 
 def noted(error: E, note: str) -> E:
-    """The same error, with a note at its end."""
     error.args = (f"{error}{note}", *error.args[1:])
     return error
 
 
 def reflexive(D: Array, semiring: Semiring) -> None:
-    """D[v, v] ← one."""
     D[range(len(D)), range(len(D))] = dtypes.one(semiring, D.dtype)
 
 

@@ -6,11 +6,9 @@ array([[0., 3., 7.],
        [5., 0., 4.],
        [1., 4., 0.]])
 
-The functions here have SciPy's signatures, conventions and results, and more keyword arguments: `device`, `dtype`,
-`threads` and `callback`. Every other name is SciPy's own. docs/scipy-networkx.md says what differs.
-
-The engine with the least predicted time computes, whatever `method` says: the dense closure, elimination of a sparse
-graph, or SciPy's Dijkstra.
+These functions have SciPy's signatures, conventions and results, plus `device`, `dtype`, `threads` and `callback`; all
+other names are SciPy's own (differences: docs/scipy-networkx.md). Whatever `method` says, the engine of least predicted
+time computes: dense closure, sparse elimination, or SciPy's Dijkstra.
 """
 
 from __future__ import annotations
@@ -81,66 +79,57 @@ def shortest_path(
     Parameters
     ----------
     csgraph : array_like, masked array, or sparse array or matrix, shape (n, n)
-        Weights of any sign. Dense 0, NaN and ±inf are no edge; what a masked array does not mask and a sparse matrix
-        stores is one, a 0 too, but inf and a stored NaN are none. Duplicate entries add up in COO; elsewhere the
-        least counts.
+        Weights of any sign. Dense 0, NaN and ±inf are no edges; unmasked or stored entries are, also 0, but not inf or
+        NaN. Duplicates add up in COO; elsewhere the least counts.
     method : {"auto", "FW", "D", "BF", "J"}
-        As in SciPy, where it names an algorithm. Here all give the same distances, by the engine of least predicted
-        time; "FW" knows no `indices`.
+        Only validated ("FW" excludes `indices`): the engine of least predicted time computes.
     directed : bool
-        If False, an edge leads both ways, and the lesser of its two weights counts.
+        If False, edges lead both ways, with the lesser of the two weights.
     return_predecessors : bool
     unweighted : bool
         Every edge weighs 1.
     overwrite : bool
-        A writeable NumPy array of the dtype of the result, of any strides, is overwritten by the distances of all
-        pairs and returned. Other input is not modified, as in SciPy, and none where `indices` are given.
+        Overwrite a writeable NumPy array of the result's dtype by the distances of all pairs, and return it.
     indices : array_like of int or int, optional
-        Rows that are wanted; negative ones count from the end. A scalar drops the axis.
+        Rows to compute; negative ones count from the end. A scalar drops the axis.
     device : {"cpu", "cuda"}, optional
-        Where to compute; the CPU by default. The result is a NumPy array in any case.
+        The CPU by default. The result is a NumPy array in any case.
     dtype : dtype, optional
-        In which to compute; float64 by default. Of integers the largest value is no path, and a distance
-        that they do not hold is a DomainError.
+        Of the computation; float64 by default. The largest integer is no path; overflow is a DomainError.
     threads : int, optional
         CPU threads; all available by default.
     callback : callable, optional
-        `callback(done, total)`, called as work proceeds.
+        `callback(done, total)`.
 
     Returns
     -------
     dist_matrix : array, shape (n, n), or indices.shape + (n,)
-        inf where there is no path.
+        inf for no path.
     predecessors : int32 array of the same shape
-        With `return_predecessors`: the vertex before j on a shortest path from i, −9999 where there is none.
+        With `return_predecessors`: the vertex before j on a shortest path from i, −9999 if none.
 
     Raises
     ------
     NegativeCycleError
-        If there is a cycle of negative weight, a negative loop too; with `indices`, if one of these reaches it. Cycles
-        that only rounding makes negative are none. It is SciPy's error and `apsp.NegativeCycleError`, and names the
-        cycle.
+        For a negative cycle, named by vertices (with `indices`, if reachable from one); cycles negative only by
+        rounding are ignored. Also SciPy's error.
     ShapeError, DTypeError
         If csgraph is not square, or does not hold real numbers.
     DomainError
-        If SciPy's functions disagree on entries of a masked or sparse csgraph, or make no distances of them: -inf; NaN
-        that is not masked; infinities with unweighted=True; a stored False; zeros that are not masked, where SciPy
-        takes Floyd–Warshall, which drops them.
-    ValueError
-        If the method is unknown, or an index out of range.
-    MemoryNeeded
-        If it does not fit, before any work.
+        For masked or sparse entries on which SciPy's functions disagree or fail: -inf; unmasked NaN; infinities with
+        unweighted=True; stored False; unmasked zeros where SciPy uses Floyd–Warshall, which drops them.
+    ValueError, MemoryNeeded
+        If the method is unknown, or an index out of range; if it does not fit, before any work.
 
     See Also
     --------
-    scipy.sparse.csgraph.shortest_path : SciPy's own.
-    apsp.shortest_paths : Graphs with names, single distances and paths.
-    reconstruct_path : A tree of the predecessors.
+    scipy.sparse.csgraph.shortest_path, apsp.shortest_paths : SciPy's own; labels, single distances, paths.
+    reconstruct_path : A tree from the predecessors.
 
     Notes
     -----
-    Costs and sources are those of `apsp.shortest_paths`: O(n³) pairs for a dense closure, O((m + n) log n) for each
-    source of a search. The result takes 8 bytes an entry in float64, and predecessors 4.
+    Costs and sources as of `apsp.shortest_paths`: O(n³) pairs for a dense closure, O((m + n) log n) a source searched.
+    8 bytes a float64 entry, 4 a predecessor.
 
     Examples
     --------
@@ -152,7 +141,7 @@ def shortest_path(
         raise ValueError(f"shortest_path: method must be one of {', '.join(_METHODS)}, got {came(method)}.")
     if method == "FW" and indices is not None:
         raise ValueError("shortest_path: method 'FW' gives all rows, got indices. Leave them out, or the method.")
-    # SciPy's own choice, which matters to it where zeros are not masked.
+    # SciPy's own choice: it decides whether zeros that are not masked are refused.
     dense = method == "FW" or (
         method == "auto" and indices is None and np.ma.isMaskedArray(csgraph) and 4 * csgraph.count() >= csgraph.size
     )
@@ -194,13 +183,11 @@ def floyd_warshall(
 
     See Also
     --------
-    shortest_path : The same with `indices`.
-    apsp.closure : Over any semiring.
+    shortest_path, apsp.closure : With `indices`; over any semiring.
 
     Notes
     -----
-    O(n³) pairs and n² entries at most: the name is that of Floyd 1962 and Warshall 1962, the engine is that of least
-    predicted time.
+    At most O(n³) pairs, n² entries. Named after Floyd 1962 and Warshall 1962; the engine is the fastest by prediction.
 
     Examples
     --------
@@ -235,12 +222,11 @@ def dijkstra(
     Parameters
     ----------
     limit : float
-        Distances greater than it are inf; at least 0.
+        At least 0; greater distances are inf.
     min_only : bool
-        The distance from the nearest of the sources, shape (n,), instead of a row each; with `return_predecessors`
-        also which source that is, −9999 where there is none.
+        The distance from the nearest source, shape (n,); with `return_predecessors` also that source, −9999 if none.
     csgraph, directed, indices, return_predecessors, unweighted, device, dtype, threads, callback
-        As in `shortest_path`, as are results and errors. Negative weights are right here too.
+        As in `shortest_path`; negative weights are allowed.
 
     Returns
     -------
@@ -252,20 +238,16 @@ def dijkstra(
 
     Raises
     ------
-    ValueError
-        If the limit is negative, or as `shortest_path`.
-    NegativeCycleError, ShapeError, DTypeError, DomainError, MemoryNeeded
-        As `shortest_path`.
+    ValueError, NegativeCycleError, ShapeError, DTypeError, DomainError, MemoryNeeded
+        As `shortest_path`, and if the limit is negative.
 
     See Also
     --------
-    shortest_path : The same without a limit.
-    apsp.shortest_paths : `Result.nearest`, by label and over other semirings.
+    shortest_path, apsp.shortest_paths : Without a limit; `Result.nearest`, by label and over other semirings.
 
     Notes
     -----
-    O((m + n) log n) for each source of a search, and a row of n entries. The name is that of Dijkstra 1959, the engine
-    is that of least predicted time.
+    O((m + n) log n) a source, n entries a row. Named after Dijkstra 1959; the engine is the fastest by prediction.
 
     Examples
     --------
@@ -314,12 +296,11 @@ def bellman_ford(
 
     See Also
     --------
-    shortest_path : The same under another name.
-    apsp.negative_cycle : Only whether there is such a cycle, and which.
+    shortest_path, apsp.negative_cycle : The same; only the cycle.
 
     Notes
     -----
-    Costs are those of `shortest_path`: the engine is that of least predicted time, whatever the name.
+    Cost as of `shortest_path`, whatever the name.
 
     Examples
     --------
@@ -365,13 +346,11 @@ def johnson(
 
     See Also
     --------
-    shortest_path : The same under another name.
-    apsp.shortest_paths : Graphs with names, single distances and paths.
+    shortest_path, apsp.shortest_paths : The same; labels, single distances, paths.
 
     Notes
     -----
-    Costs are those of `shortest_path`. The name is that of Johnson 1977, whose potentials searches take for negative
-    arcs; the engine is that of least predicted time.
+    Cost as of `shortest_path`. Named after Johnson 1977, whose potentials serve searches with negative arcs.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Conversion of SciPy's graphs, dense, masked or sparse, to a `Network`.
 
-Dense 0, NaN, ±∞ are no edge. What a masked array does not mask and a sparse matrix stores is one, a 0 too. Duplicate
-entries add up in COO; in other formats the least counts, in float64. No weight is too small to be an edge. Where
-SciPy's own functions contradict one another, or compute what is no distance, there is an error.
+Dense 0, NaN, ±∞ are no edges; unmasked and stored entries are, also 0. Duplicates add up in COO; elsewhere the least
+counts, in float64. No weight is too small to be an edge. Where SciPy's functions contradict one another, or compute no
+distance, an error is raised.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from ..graph.compressed import Compressed
 from ..labels import Labels
 from ..question import MANY_ARCS
 
-#: The dtype in which SciPy computes.
+#: SciPy's computing dtype.
 FLOAT = np.dtype(np.float64)
-#: For errors: how to drop entries of a sparse matrix that are not finite.
+#: For errors: code dropping non-finite entries.
 _FINITE = "C = A.tocoo(); ok = np.isfinite(C.data); A = type(C)((C.data[ok], (C.row[ok], C.col[ok])), C.shape)"
 
 
@@ -39,18 +39,8 @@ _FINITE = "C = A.tocoo(); ok = np.isfinite(C.data); A = type(C)((C.data[ok], (C.
 class Network:
     """A directed graph, by its matrix or by its arcs.
 
-    Attributes
-    ----------
-    n : int
-    dtype : dtype
-        Of the weights, in which distances are computed.
-    dense : array (n, n), optional
-        It may be written to. No edge is `zero`.
-    tails, heads, weights : arrays (arcs,), optional
-    starts : array (n + 1,), optional
-        Where the arcs of each tail begin, if they are in the order of their tails.
-    canonical : bool
-        Whether arcs are sorted by tail, then head, without duplicates.
+    `dense` (n, n) is writable, with `zero` for no edge; else `tails`, `heads`, `weights` (arcs,), with CSR `starts`
+    (n + 1,) if sorted by tail; `canonical`: sorted by tail, then head, without duplicates.
     """
 
     n: int
@@ -64,38 +54,34 @@ class Network:
 
     @property
     def zero(self) -> Scalar:
-        """∞: no edge, and no path."""
+        """∞: no edge, no path."""
         return dtypes.zero(min_plus, self.dtype)
 
     @cached_property
     def size(self) -> int:
-        """The number of arcs."""
         return len(self.weights) if self.dense is None else int(np.count_nonzero(self.dense != self.zero))
 
     @cached_property
     def least(self) -> float:
-        """The least weight; 0 where there is none."""
         array = self.weights if self.dense is None else self.dense
         return array.min().item() if array.size else 0.0
 
     @property
     def has_many_arcs(self) -> bool:
-        """Whether there are so many arcs that a matrix takes no longer than a list of them."""
+        """Whether a matrix is as fast as the list of arcs."""
         return self.size > MANY_ARCS * self.n
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row of distances."""
         return self.n * self.dtype.itemsize
 
     @property
     def search_seconds(self) -> float:
-        """Seconds of SciPy's Dijkstra from one vertex."""
         return estimates.search(self.n, self.size, "dijkstra")
 
     @property
     def matrix(self) -> np.ndarray:
-        """The matrix, which may be written to: the given one, or a new one."""
+        """The writable matrix: the given one, or a new one."""
         if self.dense is not None:
             return self.dense
         require(self.n * self.row_bytes, where="csgraph", hint="Ask for some rows alone, by `indices`.")
@@ -108,7 +94,6 @@ class Network:
 
     @property
     def arcs(self) -> Network:
-        """The same graph by its arcs."""
         if self.dense is None:
             return self
         tails, heads = np.nonzero(self.dense != self.zero)
@@ -116,7 +101,7 @@ class Network:
 
     @property
     def graph(self) -> Graph:
-        """The same as a `Graph`: by its matrix if that is given and has many arcs, else by its arcs."""
+        """The `Graph`: by the given matrix if it has many arcs, else by arcs."""
         names = Labels(range(self.n))
         if self.dense is not None and self.has_many_arcs:
             return Graph(self.n, names, dense=self.dense, nulls=())
@@ -127,7 +112,7 @@ class Network:
         return Graph(self.n, names, rows=arcs.tails, cols=arcs.heads, weights=arcs.weights)
 
     def within_reach(self, sources: np.ndarray) -> Network:
-        """The arcs that walks from some vertices may take."""
+        """The subgraph reachable from the sources."""
         arcs = self.arcs
         used = reached(self.n, arcs.tails, arcs.heads, sources)[arcs.tails]
         kept = {"tails": arcs.tails[used], "heads": arcs.heads[used], "weights": arcs.weights[used]}
@@ -135,9 +120,9 @@ class Network:
 
     @property
     def csr(self) -> scipy.sparse.csr_array:
-        """For SciPy's compiled loops: CSR in float64, without duplicates."""
+        """CSR in float64 without duplicates, for SciPy's compiled loops."""
         own = self.canonical_arcs
-        # Searches of the oldest SciPy supported take only indices of 32 bits.
+        # The oldest SciPy supported searches with 32-bit indices only.
         index = np.int32 if len(own.weights) < 2**31 else np.int64
         indptr = np.zeros(self.n + 1, index)
         np.cumsum(np.bincount(own.tails, minlength=self.n), out=indptr[1:])
@@ -145,7 +130,7 @@ class Network:
         return scipy.sparse.csr_array((own.weights.astype(FLOAT), heads, indptr), shape=(self.n, self.n))
 
     def symmetrized(self) -> Network:
-        """Undirected: each arc also in the other direction."""
+        """Each arc also in the other direction."""
         if self.dense is not None:
             np.minimum(self.dense, self.dense.T.copy(), out=self.dense)
             return self
@@ -153,7 +138,6 @@ class Network:
         return replace(self, tails=tails, heads=heads, weights=np.tile(self.weights, 2), starts=None, canonical=False)
 
     def unweighted(self) -> Network:
-        """Every arc weighs 1."""
         if self.dense is not None:
             self.dense[self.dense != self.zero] = 1
             return self
@@ -161,7 +145,7 @@ class Network:
 
     @property
     def canonical_arcs(self) -> Network:
-        """Its arcs sorted by tail, then head, without duplicates."""
+        """Arcs sorted by tail, then head, without duplicates."""
         if self.dense is not None:
             return self.arcs
         if self.canonical or not len(self.weights):
@@ -175,12 +159,7 @@ class Network:
         return replace(self, tails=tails, heads=heads, weights=least, starts=None, canonical=True)
 
     def without_duplicates(self, what: str, where: str) -> Network:
-        """Itself, if the sparse matrix has no duplicate entries.
-
-        Raises
-        ------
-        DomainError
-        """
+        """Self, or DomainError if the sparse matrix has duplicate entries."""
         if len(self.canonical_arcs.weights) < len(self.weights):
             raise DomainError(
                 f"{where}: a sparse matrix {what} must have no duplicate entries, as some of SciPy's functions add "
@@ -199,27 +178,10 @@ def network(
     dense: bool = False,
     where: str,
 ) -> Network:
-    """The graph of a `csgraph` argument.
+    """The network of a `csgraph` argument, computing in `dtype` (float64).
 
-    Parameters
-    ----------
-    csgraph : array_like, masked array, or sparse matrix or array, shape (n, n)
-    directed, unweighted : bool
-    dtype : dtype, optional
-        In which to compute; float64.
-    overwrite : bool
-        Whether a dense array may be written to, where that is possible.
-    dense : bool
-        Whether SciPy would compute on the dense matrix, where it takes zeros that are not masked for no edges.
-
-    Raises
-    ------
-    ShapeError
-        If it is not a matrix, or not square.
-    DTypeError
-        If its entries are not real numbers, or `dtype` does not hold them.
-    DomainError
-        If SciPy's own functions disagree on entries.
+    `overwrite`: a dense array may be written to. `dense`: SciPy would use the dense matrix, dropping unmasked zeros.
+    Raises ShapeError for other shapes, DTypeError for non-numbers, DomainError where SciPy's functions disagree.
     """
     target = dtypes.resolve(min_plus, dtype, where=where)
     csgraph = csgraph.to_scipy_sparse() if hasattr(csgraph, "to_scipy_sparse") else csgraph
@@ -244,7 +206,7 @@ def _dense(csgraph: Array, target: np.dtype, overwrite: bool, where: str) -> Net
 
 
 def _masked(csgraph: np.ma.MaskedArray, target: np.dtype, unweighted: bool, dense: bool, where: str) -> Network:
-    """What is not masked is an edge, a 0 too, as in SciPy's searches and manual."""
+    """Unmasked entries are edges, 0 too, as in SciPy's searches and manual."""
     _require_square(csgraph.shape, where)
     array, absent = _numbers(np.ma.getdata(csgraph), where), np.ma.getmaskarray(csgraph)
     present = array[~absent]
@@ -293,12 +255,12 @@ def _sparse(csgraph: Any, target: np.dtype, unweighted: bool, where: str) -> Net
     made = Network(
         csgraph.shape[0], target, tails=tails, heads=heads, weights=weights, starts=starts, canonical=canonical
     )
-    # Converting to float64, SciPy adds up duplicates of other dtypes; its Floyd–Warshall takes the least all the same.
+    # SciPy's conversion to float64 adds up duplicates of other dtypes; its Floyd–Warshall still takes the least.
     return made if unweighted or dtype == FLOAT else made.without_duplicates("of another dtype than float64", where)
 
 
 def stored(csgraph: Any, where: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-    """The entries of a sparse matrix as SciPy's searches see them, and whether they are canonical."""
+    """Entries of a sparse matrix as in SciPy's searches, and whether they are canonical."""
     _require_square(csgraph.shape, where)
     n = csgraph.shape[0]
     if csgraph.format != "csr":
@@ -325,7 +287,7 @@ def _require_within(tails: np.ndarray, heads: np.ndarray, n: int, where: str) ->
 
 
 def _summed(coo: scipy.sparse.coo_array, where: str) -> scipy.sparse.csr_array:
-    """CSR with duplicate entries added up, as in SciPy; the dtype must hold their sums."""
+    """CSR with duplicates added up, as in SciPy; DomainError on overflow."""
     summed = coo.tocsr()
     if coo.dtype.kind in "iu" and len(summed.data) < len(coo.data):
         wrapped = ~np.isclose(summed.data, coo.astype(FLOAT).tocsr().data, rtol=1e-9)
@@ -338,7 +300,7 @@ def _summed(coo: scipy.sparse.coo_array, where: str) -> scipy.sparse.csr_array:
 
 
 def _refuse_infinite(weights: np.ndarray, unweighted: bool, way: str, where: str) -> None:
-    """Refuse −∞; and, if unweighted, NaN and ∞, which may be meant as no edge."""
+    """Refuse −∞; if unweighted also NaN and ∞, which may be meant as no edge."""
     if weights.dtype.kind != "f":
         return
     wrong = ~np.isfinite(weights) if unweighted else np.isneginf(weights)
@@ -348,7 +310,7 @@ def _refuse_infinite(weights: np.ndarray, unweighted: bool, way: str, where: str
 
 
 def overwritable(csgraph: Array, target: np.dtype) -> bool:
-    """Whether a result can be computed in the memory of the input."""
+    """Whether the result can be computed in place of the input."""
     return type(csgraph) is np.ndarray and csgraph.dtype == target and csgraph.flags.writeable
 
 
@@ -358,7 +320,7 @@ def _require_square(shape: tuple[int, ...], where: str) -> None:
 
 
 def _numbers(array: np.ndarray, where: str) -> np.ndarray:
-    """Real numbers: truth values as 0 and 1, objects that NumPy converts as float64."""
+    """Real numbers: bools as 0 and 1, convertible objects as float64."""
     if array.dtype.kind in "iuf":
         return array
     if array.dtype.kind == "b":
@@ -372,7 +334,7 @@ def _numbers(array: np.ndarray, where: str) -> np.ndarray:
 
 
 def _conformed(array: np.ndarray, target: np.dtype, where: str) -> np.ndarray:
-    """Weights in the dtype to compute in; floats round, as in SciPy, integers must hold every weight."""
+    """Weights in the computing dtype; floats round as in SciPy, integers must fit."""
     if target.kind == "f":
         return array.astype(target, copy=False)
     conformed: np.ndarray = conform(array, min_plus, target, where=where)

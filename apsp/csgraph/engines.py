@@ -1,4 +1,4 @@
-"""Rows of distances, by the engine of least predicted time (apsp/road.py), in SciPy's shapes."""
+"""Rows of distances by the fastest engine (apsp/road.py), in SciPy's shapes."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from ..road import answer
 from ..wants import Wants
 from .conversion import Network
 
-#: Seconds of a call of SciPy's compiled loops: in between, Ctrl-C is handled.
+#: Seconds of a call into SciPy; Ctrl-C is handled between calls.
 BATCH_SECONDS = 0.3
-#: Searches of fewer seconds than this are done without a comparison of engines.
+#: Seconds below which searches run without comparing engines.
 SHORT = 1.2e-3
-#: Rows between two calls of a callback.
+#: Rows between calls of a callback.
 ROWS = 256
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options in addition to SciPy's own parameters: see `shortest_path`."""
+    """Options beyond SciPy's parameters: see `shortest_path`."""
 
     device: str | None = None
     threads: int | None = None
@@ -48,17 +48,7 @@ class Options:
 
 
 def distances(network: Network, sources: np.ndarray | None, options: Options) -> np.ndarray:
-    """D[sources], shape (sources, n), or all of D; `network.dense` may be written to.
-
-    Raises
-    ------
-    NegativeCycleError
-        Of `semiring.errors`.
-    MemoryNeeded
-        If it does not fit.
-    DomainError
-        If integers do not hold a distance.
-    """
+    """D[sources] (sources, n), or all, perhaps in `network.dense`; NegativeCycleError, MemoryNeeded, DomainError."""
     nonnegative, few = network.least >= 0, network.n <= FEW
     cold = (
         network.n <= 2 * FEW
@@ -74,7 +64,7 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
         searched = math.inf if sources is None else len(sources) * network.search_seconds
         if searched < SHORT and options.engine == "auto":
             return scipys.dijkstra(network.csr, indices=sources).astype(network.dtype, copy=False)
-    # Integers that may saturate: every distance is looked at, as `shortest_paths` does.
+    # Integers may saturate: check every distance, as `shortest_paths` does.
     weights = network.weights if network.dense is None else network.dense
     exact = possible(dtypes.parts(weights), weights.dtype, min_plus, network.n)
     many = network.dense is not None and network.has_many_arcs
@@ -82,7 +72,7 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     matrix = not exact and (
         options.device == "cuda" or options.engine == "dense" or (closed and options.engine == "auto")
     )
-    # A matrix that may have a negative cycle is preserved to name it, unless it may be overwritten.
+    # A matrix that may have a negative cycle is kept to name it, unless it may be overwritten.
     wants = Wants.of(
         where="csgraph",
         dtype=network.dtype,
@@ -105,7 +95,7 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
 
 @contextmanager
 def remembered(question: Question) -> Iterator[None]:
-    """What it takes to answer is counted as spent on the pattern of its arcs, if that is remembered."""
+    """Context that charges its time to the arcs' pattern, if structures of it are cached."""
     begun = clock()
     yield
     if "arcs" in vars(question) and question.remembers and not math.isinf(question.once(spent)):
@@ -141,14 +131,14 @@ def _fill(out: np.ndarray, engine: Engine, callback: Callback | None) -> None:
 
 
 def batch_rows(rows: int, seconds: float) -> int:
-    """Rows of a call of SciPy's search, where all rows are predicted to take so many seconds."""
+    """Rows per call of SciPy's search, for a predicted total of `seconds`."""
     return max(1, min(rows, int(rows * BATCH_SECONDS / max(seconds, 1e-9))))
 
 
 def in_batches(
     rows: int, seconds: float, advance: Callable[[int, int], None], n: int, callback: Callback | None = None
 ) -> None:
-    """advance(start, stop) over all rows, in calls of about `BATCH_SECONDS`, of at most `batch_rows` rows."""
+    """advance(start, stop) over all rows, in calls of about `BATCH_SECONDS` and at most `batch_rows` rows."""
     step, start = batch_rows(rows, seconds), 0
     most = step
     while start < rows:

@@ -18,15 +18,15 @@ from .conversion import FLOAT, _numbers, _require_square, stored
 def csgraph_from_dense(
     graph: Array, null_value: float | None = 0, nan_null: bool = True, infinity_null: bool = True
 ) -> scipy.sparse.csr_array:
-    """A sparse graph of a dense one: `scipy.sparse.csgraph.csgraph_from_dense`.
+    """Convert a dense graph to a sparse one: `scipy.sparse.csgraph.csgraph_from_dense`.
 
     Parameters
     ----------
     graph : array_like, shape (n, n)
     null_value : float or None
-        What is no edge, exactly: 1e-9 is not 0.
+        The non-edge, compared exactly: 1e-9 is not 0.
     nan_null, infinity_null : bool
-        Whether NaN, and ±inf, are no edges.
+        Whether NaN, and ±inf, are non-edges.
 
     Returns
     -------
@@ -39,9 +39,7 @@ def csgraph_from_dense(
 
     See Also
     --------
-    csgraph_to_dense : The way back.
-    csgraph_from_masked : Where a mask says what is no edge.
-    apsp.as_graph : Graphs with names.
+    csgraph_to_dense, csgraph_from_masked, apsp.as_graph : The inverse; masked arrays; labelled graphs.
 
     Notes
     -----
@@ -70,7 +68,7 @@ def csgraph_from_dense(
 
 
 def csgraph_from_masked(graph: Array) -> scipy.sparse.csr_array:
-    """A sparse graph of a masked array; what is not masked is an edge: `scipy.sparse.csgraph.csgraph_from_masked`.
+    """Convert a masked graph to a sparse one: `scipy.sparse.csgraph.csgraph_from_masked`.
 
     Parameters
     ----------
@@ -87,8 +85,7 @@ def csgraph_from_masked(graph: Array) -> scipy.sparse.csr_array:
 
     See Also
     --------
-    csgraph_from_dense : Where a value says what is no edge.
-    csgraph_to_dense : The way back.
+    csgraph_from_dense, csgraph_to_dense : By null value; the inverse.
 
     Notes
     -----
@@ -109,14 +106,14 @@ def csgraph_from_masked(graph: Array) -> scipy.sparse.csr_array:
 
 
 def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> np.ndarray:
-    """A dense graph of a sparse one: `scipy.sparse.csgraph.csgraph_to_dense`.
+    """Convert a sparse graph to a dense one: `scipy.sparse.csgraph.csgraph_to_dense`.
 
     Parameters
     ----------
     csgraph : sparse array or matrix, shape (n, n)
         Duplicate entries add up in COO; elsewhere the least counts.
     null_value : float
-        What stands for no edge.
+        The entry for no edge.
 
     Returns
     -------
@@ -124,17 +121,12 @@ def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> np.ndarray:
 
     Raises
     ------
-    DTypeError
-        If it is not a sparse matrix.
-    ShapeError
-        If it is not square.
-    MemoryNeeded
-        If the matrix does not fit, before any work.
+    DTypeError, ShapeError, MemoryNeeded
+        If it is not sparse, or not square; if the matrix does not fit.
 
     See Also
     --------
-    csgraph_from_dense : The way back.
-    apsp.Graph.matrix : The matrix over a semiring.
+    csgraph_from_dense, apsp.Graph.matrix : The inverse; over a semiring.
 
     Notes
     -----

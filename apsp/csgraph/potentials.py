@@ -13,13 +13,7 @@ from .conversion import Network
 
 
 def on_potentials(network: Network) -> tuple[Network, np.ndarray]:
-    """The network with the lengths ℓ(u, v) = w(u, v) + h(u) − h(v) ≥ 0, and h; below 0 by rounding is 0.
-
-    Raises
-    ------
-    NegativeCycleError
-        Of `semiring.errors`.
-    """
+    """The network with lengths ℓ(u, v) = w(u, v) + h(u) − h(v), clipped at 0 against rounding; and h."""
     h = potentials(network)
     lengths = network.weights + (h[network.tails] - h[network.heads])
     return replace(network, weights=np.maximum(lengths, 0)), h
@@ -35,12 +29,6 @@ def restored(D: np.ndarray, h: np.ndarray, sources: np.ndarray | None) -> np.nda
 
 
 def potentials(network: Network) -> np.ndarray:
-    """h with w(u, v) + h(u) − h(v) ≥ 0 but for rounding, in the dtype of a network given by its arcs.
-
-    Raises
-    ------
-    NegativeCycleError
-        Of `semiring.errors`, naming the cycle.
-    """
+    """h with w(u, v) + h(u) − h(v) ≥ 0 up to rounding, for a network of arcs; raises `errors.NegativeCycleError`."""
     arcs = Weighted(network.tails, network.heads, network.weights, network.n, min_plus)
     return arcs.potentials(where="csgraph").astype(network.dtype, copy=False)

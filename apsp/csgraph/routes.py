@@ -25,7 +25,7 @@ NONE = -9999
 
 
 def with_predecessors(graph: Network, sources: np.ndarray | None, options: Options) -> tuple[np.ndarray, np.ndarray]:
-    """Distances and predecessors: of all rows by the closure, of some by searches, SciPy's in float64."""
+    """Distances and predecessors: all rows by closure, some by searches (SciPy's in float64)."""
     hint = "Ask for fewer rows, by `indices`." if sources is None else "Ask for fewer rows."
     require(bytes_needed(graph, sources, options.threads), where="csgraph", hint=hint)
     if sources is None:
@@ -42,9 +42,9 @@ def with_predecessors(graph: Network, sources: np.ndarray | None, options: Optio
 
 
 def bytes_needed(graph: Network, sources: np.ndarray | None, threads: int | None = None) -> int:
-    """Bytes of distances and predecessors, and of the workspace to find them, in addition to the network."""
+    """Bytes of distances, predecessors and workspace beyond the network."""
     n, size = graph.n, graph.dtype.itemsize
-    if sources is not None:  # what SciPy finds in a batch is copied into the result
+    if sources is not None:  # SciPy's batches are copied into the result
         rows = len(sources)
         batch = batch_rows(rows, rows * graph.search_seconds)
         return n * (rows * (size + 4) + batch * 8) + 20 * graph.size  # predecessors are copied last
@@ -56,7 +56,7 @@ def bytes_needed(graph: Network, sources: np.ndarray | None, threads: int | None
 
 
 def _searched(graph: Network, sources: np.ndarray, options: Options) -> tuple[np.ndarray, np.ndarray]:
-    """SciPy's Dijkstra, on Johnson's weights where some are negative."""
+    """SciPy's Dijkstra, with Johnson's weights if some are negative."""
     if graph.least < 0:
         reduced, h = on_potentials(graph.arcs)
         D, P = _searched(reduced, sources, options)
@@ -73,16 +73,16 @@ def _searched(graph: Network, sources: np.ndarray, options: Options) -> tuple[np
 
 
 def reconstruct_path(csgraph: Array, predecessors: Array, directed: bool = True) -> scipy.sparse.csr_array:
-    """The tree of shortest paths from one vertex, with the weights of the graph: `scipy.sparse.csgraph`'s.
+    """The shortest-path tree of one vertex with the graph's weights: `scipy.sparse.csgraph.reconstruct_path`.
 
     Parameters
     ----------
     csgraph : array_like, masked array, or sparse array or matrix, shape (n, n)
         As in `shortest_path`.
     predecessors : array_like of int, shape (n,)
-        One row of a matrix of predecessors; negative where there is none.
+        One row of predecessors; negative for none.
     directed : bool
-        If False, the lesser weight of both directions counts.
+        If False, the lesser weight of both directions.
 
     Returns
     -------
@@ -91,17 +91,16 @@ def reconstruct_path(csgraph: Array, predecessors: Array, directed: bool = True)
     Raises
     ------
     ShapeError, DTypeError, ValueError
-        If predecessors do not fit the graph, or it has no such edge.
+        If predecessors do not fit the graph, or use a missing edge.
 
     See Also
     --------
-    shortest_path : What finds predecessors.
-    construct_dist_matrix : The lengths of the paths.
+    shortest_path, construct_dist_matrix : Predecessors; lengths of their paths.
     scipy.sparse.csgraph.reconstruct_path : SciPy's own.
 
     Notes
     -----
-    At most n − 1 arcs, of 12 bytes each, in addition to the graph.
+    At most n − 1 arcs of 12 bytes.
 
     Examples
     --------
@@ -128,7 +127,7 @@ def reconstruct_path(csgraph: Array, predecessors: Array, directed: bool = True)
 def construct_dist_matrix(
     graph: Array, predecessors: Array, directed: bool = True, null_value: float = np.inf
 ) -> np.ndarray:
-    """The lengths of the paths that a matrix of predecessors describes: `scipy.sparse.csgraph`'s.
+    """The lengths of the paths in a predecessor matrix: `scipy.sparse.csgraph.construct_dist_matrix`.
 
     Parameters
     ----------
@@ -136,9 +135,9 @@ def construct_dist_matrix(
         As in `shortest_path`.
     predecessors : int32 array, shape (n, n)
     directed : bool
-        If False, the lesser weight of both directions counts.
+        If False, the lesser weight of both directions.
     null_value : float
-        Where there is no path.
+        The entry for no path.
 
     Returns
     -------
@@ -146,20 +145,17 @@ def construct_dist_matrix(
 
     Raises
     ------
-    TypeError
-        If predecessors are not int32, as in SciPy.
-    ShapeError, ValueError
-        If they do not fit the graph, it has no such edge, or they lead in a cycle.
+    TypeError, ShapeError, ValueError
+        If predecessors are not int32, do not fit the graph, use a missing edge, or form a cycle.
 
     See Also
     --------
-    shortest_path : What finds predecessors.
-    reconstruct_path : The tree of one row.
+    shortest_path, reconstruct_path : Predecessors; the tree of one row.
     scipy.sparse.csgraph.construct_dist_matrix : SciPy's own.
 
     Notes
     -----
-    By pointer jumping: the predecessors of all vertices are doubled log₂ n times. O(n² log n) time, O(n²) memory.
+    Pointer jumping with log₂ n doublings: O(n² log n) time, O(n²) memory.
 
     Examples
     --------
@@ -197,12 +193,7 @@ def construct_dist_matrix(
 
 
 def _network_of(csgraph: Array, directed: bool, where: str) -> Network:
-    """The graph of the paths; refused where SciPy takes other weights here than in its searches.
-
-    Raises
-    ------
-    DomainError
-    """
+    """The network of the paths; raises DomainError where SciPy's weights here differ from its searches'."""
     graph = network(csgraph, dense=True, where=where)
     if graph.dense is None:
         if not directed and ((graph.weights == 0) & (graph.tails != graph.heads)).any():
@@ -222,7 +213,6 @@ def _check_predecessors(before: np.ndarray, n: int, where: str) -> None:
 
 
 def _weights(graph: Network, tails: np.ndarray, heads: np.ndarray, where: str) -> np.ndarray:
-    """The weights of these edges, in float64."""
     own = graph.canonical_arcs
     keys = own.tails.astype(np.int64) * graph.n + own.heads
     wanted = tails * graph.n + heads

@@ -1,4 +1,4 @@
-"""The steps of every shortest-path function here: conversion → distances, or paths → limit → SciPy's shapes."""
+"""Common steps of the shortest-path functions: conversion → distances or paths → limit → SciPy's shapes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from .routes import NONE, with_predecessors
 
 
 class NegativeCycleError(errors.NegativeCycleError, scipys.NegativeCycleError):
-    """A cycle of negative weight: this library's error and SciPy's; `cycle` has its vertices, `vertex` is one of them.
+    """A cycle of negative weight, as this library's and SciPy's error; `cycle` has its vertices, `vertex` one of them.
 
-    `csgraph.NegativeCycleError` is SciPy's own class, which its other functions raise too.
+    `csgraph.NegativeCycleError` is SciPy's own class.
     """
 
 
@@ -52,10 +52,7 @@ def answer(
     threads: int | None = None,
     callback: Callback | None = None,
 ) -> Any:
-    """The results of `shortest_path` and similar functions; `where` is the name of the one that was called.
-
-    `dense` says whether SciPy would take Floyd–Warshall.
-    """
+    """The results of the function `where`; `dense`: SciPy would use Floyd–Warshall."""
     if device not in (None, "cpu", "cuda"):
         raise errors.DeviceError(f"{where}: device must be 'cpu' or 'cuda', got {came(device)}.")
     plain = directed and not (return_predecessors or unweighted or min_only or callback) and device != "cuda"
@@ -84,7 +81,7 @@ def answer(
         except errors.NegativeCycleError:
             if wanted is None:
                 raise
-            answered = found(graph.within_reach(wanted))  # there may be none
+            answered = found(graph.within_reach(wanted))  # may be empty
     except errors.NegativeCycleError as error:
         message = f"{error} With overwrite=True the entries of csgraph are lost by now." if overwritten else str(error)
         raise NegativeCycleError(message, error.vertex, error.cycle) from None
@@ -106,17 +103,14 @@ def answer(
 
 
 def _few(csgraph: Array, indices: Array, dtype: DType, threads: int | None, where: str) -> np.ndarray | None:
-    """Rows of a matrix that SciPy's searches take as it is: by them, if no engine is predicted to take less.
-
-    None of any other matrix.
-    """
+    """Rows of a CSR matrix by SciPy's search, if fastest by prediction; else None."""
     if getattr(csgraph, "format", "") != "csr" or np.dtype(dtype or FLOAT) != FLOAT or csgraph.dtype != FLOAT:
         return None
     as_scipys = consistent(csgraph) and csgraph.indices.dtype == np.int32
     matrix = csgraph if as_scipys else checked_sparse(csgraph, where=where)
     n, arcs = csgraph.shape[0], csgraph.nnz
     if csgraph.shape[1] != n or not compressed(matrix) or not matrix.data.min(initial=0.0) >= 0:
-        return None  # an arc is negative, or NaN
+        return None  # a negative or NaN weight
     rows = indices_in(indices, n, where)
     near = around(matrix.indptr, matrix.indices, rows.ravel()) if n >= SMALL else Neighbourhoods()
     reach = near.cut + near.few / max(1, n)
@@ -131,7 +125,7 @@ def _few(csgraph: Array, indices: Array, dtype: DType, threads: int | None, wher
     require(rows.size * n * FLOAT.itemsize, where="csgraph", hint="Ask for fewer rows, by `indices`.")
     if rows.size * search <= others:
         return scipys.dijkstra(matrix, indices=rows.ravel()).reshape(*rows.shape, n)
-    many = rows.size >= SINGLE  # else to look its structure up takes longer than it may gain
+    many = rows.size >= SINGLE  # otherwise a lookup costs more than it gains
     wants = Wants.of(where="csgraph", dtype=FLOAT, threads=threads, sources=rows.ravel(), remembers=many)
     question = Question(Compressed.around(matrix), min_plus, wants)
     with remembered(question):
@@ -141,7 +135,7 @@ def _few(csgraph: Array, indices: Array, dtype: DType, threads: int | None, wher
 def nearest(
     graph: Network, sources: np.ndarray | None, paths: bool, limit: float, options: Options
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For every vertex the distance from the nearest source, the vertex before it, and that source."""
+    """By vertex the distance from the nearest source, the predecessor, and that source."""
     sources = np.arange(graph.n) if sources is None else sources
     if graph.least >= 0 and graph.dtype.kind == "f":
         D, P, nearest_one = scipys.dijkstra(
@@ -160,15 +154,7 @@ def nearest(
 
 
 def indices_in(indices: Array, n: int, where: str) -> np.ndarray:
-    """The rows of an argument `indices`, in its shape.
-
-    Raises
-    ------
-    ValueError
-        If one is out of range.
-    DTypeError
-        If they are no integers.
-    """
+    """Row numbers from `indices`, in its shape; ValueError if out of range, DTypeError for non-integers."""
     array = np.asarray(indices)
     if array.size == 0:
         return array.astype(np.int64)

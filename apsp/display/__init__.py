@@ -1,1 +1,1 @@
-"""How answers look: numbers for users, data frames, notebooks, tables and progress in a terminal."""
+"""Display of answers: numbers, data frames, notebooks, terminal tables and progress."""

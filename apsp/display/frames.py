@@ -1,4 +1,4 @@
-"""Answers as data frames of pandas or Polars, whichever is installed."""
+"""Data frames of pandas or Polars."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ import numpy as np
 
 from semiring.types import Label
 
-#: In the order in which they are tried, by default.
+#: In order of preference.
 LIBRARIES = ("pandas", "polars")
 
 
 def library_of(source: object) -> str | None:
-    """The library of a data frame; None of other objects."""
     name = type(source).__module__.split(".")[0]
     return name if name in LIBRARIES else None
 
 
 def wide(values: np.ndarray, rows: Sequence[Label], cols: Sequence[Label], library: str | None) -> Any:
-    """A row a source and a column a target. Polars has no row names: they are its first column, "from"."""
+    """A row per source, a column per target; Polars has row names as its first column, "from"."""
     frames = _load(library)
     if frames.__name__ == "pandas":
         index, columns = (_index(frames, names, title) for names, title in ((rows, "from"), (cols, "to")))
@@ -32,13 +31,13 @@ def wide(values: np.ndarray, rows: Sequence[Label], cols: Sequence[Label], libra
 
 
 def long(values: np.ndarray, rows: Sequence[Label], cols: Sequence[Label], library: str | None) -> Any:
-    """A line a pair: from, to, distance."""
+    """A line per pair: from, to, distance."""
     tails = [name for name in rows for _ in cols]
     return columns({"from": tails, "to": list(cols) * len(rows), "distance": values.ravel()}, library)
 
 
 def columns(named: Mapping[str, Any], library: str | None) -> Any:
-    """A data frame of columns of one length. Integers stay integers in a list with None."""
+    """A data frame of equal-length columns; ints stay ints beside None."""
     frames = _load(library)
     if frames.__name__ == "pandas":
         named = {
@@ -49,7 +48,7 @@ def columns(named: Mapping[str, Any], library: str | None) -> Any:
 
 
 def _index(pandas: Any, names: Sequence[Label], title: str) -> Any:
-    """Names as they are: a tuple is one name, not several levels."""
+    """An index of names; a tuple is one name, not several levels."""
     return pandas.Index(list(names), name=title, tupleize_cols=False)
 
 

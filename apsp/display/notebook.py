@@ -1,4 +1,4 @@
-"""Answers in a notebook: a caption, and the first of their numbers."""
+"""HTML for notebooks: a caption, and the first numbers of an answer."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from html import escape
 
 from semiring.escaping import one_line
 
-#: Rows and columns that are shown.
+#: Maximum rows and columns.
 SHOWN = 10
 
 
 def table(caption: str, headings: Sequence[object] = (), rows: Sequence[Sequence[object]] = (), note: str = "") -> str:
-    """An HTML table. The first cell of each row names it."""
+    """An HTML table; the first cell of each row is its heading."""
     cells = ["".join(f"<th>{_text(cell)}</th>" for cell in headings)] if headings else []
     cells += [f"<th>{_text(row[0])}</th>" + "".join(f"<td>{_text(cell)}</td>" for cell in row[1:]) for row in rows]
     body = "".join(f"<tr>{line}</tr>" for line in cells)
@@ -21,10 +21,8 @@ def table(caption: str, headings: Sequence[object] = (), rows: Sequence[Sequence
 
 
 def lines(text: str) -> str:
-    """Preformatted text."""
     return "<pre>" + "\n".join(map(_text, text.split("\n"))) + "</pre>"
 
 
 def _text(part: object) -> str:
-    """Escaped text: no markup, and no control characters."""
     return escape(one_line(str(part)))

@@ -1,4 +1,4 @@
-"""Numbers for users: the integers that stand for no path in a matrix of distances become inf or −inf."""
+"""Output of numbers: integers that stand for no path become inf or −inf."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from semiring.algebra import Semiring
 from semiring.errors import DTypeError
 from semiring.types import Label, Scalar
 
-#: Vertices at the beginning of a long walk that are shown.
+#: Vertices shown at the beginning of a long walk.
 _NAMED = 8
 
 
 def walk(names: Sequence[Label]) -> str:
-    """A walk on one line; of a long one the beginning and the end.
+    """A walk on one line, abbreviated in the middle.
 
-    Examples
-    --------
     >>> walk(["A", "B", "C"]), walk(range(1000))
     ('A → B → C', '0 → 1 → 2 → 3 → 4 → 5 → 6 → 7 → … → 999')
     """
@@ -32,10 +30,8 @@ def walk(names: Sequence[Label]) -> str:
 
 @lru_cache(256)
 def infinities(semiring: Semiring, dtype: np.dtype) -> dict[int, float]:
-    """The integers of this dtype that stand for an infinity, and which; none in other dtypes.
+    """The integers of a dtype that stand for infinities, with those; empty for other dtypes.
 
-    Examples
-    --------
     >>> import semiring
     >>> infinities(semiring.max_plus, np.dtype("int16"))
     {-32768: -inf}
@@ -47,32 +43,24 @@ def infinities(semiring: Semiring, dtype: np.dtype) -> dict[int, float]:
 
 
 def number(x: Scalar, semiring: Semiring) -> Scalar:
-    """An entry, a NumPy scalar, as Python's number."""
     value = x.item()
     return infinities(semiring, x.dtype).get(value, value)
 
 
 def text(x: Scalar, semiring: Semiring) -> str:
-    """An entry as text, all its digits."""
+    """An entry as text, with all digits."""
     return str(infinities(semiring, x.dtype).get(x.item(), x))
 
 
 def row(entries: np.ndarray, semiring: Semiring) -> list[Scalar]:
-    """A row of entries as Python's numbers; integers stay integers next to infinities."""
+    """A row of entries as Python numbers; ints stay ints beside infinities."""
     ends, values = infinities(semiring, entries.dtype), entries.tolist()
     return [ends.get(value, value) for value in values] if ends else values
 
 
 def numbers(entries: np.ndarray, semiring: Semiring) -> np.ndarray:
-    """Entries as an array in which no path is an infinity: of integers, a float64 array; of others, the same array.
+    """Entries with an infinity for no path: float64 for integers (DTypeError if inexact), else the same array.
 
-    Raises
-    ------
-    DTypeError
-        If float64 would round an integer.
-
-    Examples
-    --------
     >>> import semiring
     >>> numbers(np.array([7, 32767], np.int16), semiring.min_plus)
     array([ 7., inf])

@@ -14,15 +14,15 @@ import click
 from semiring.compiling import Notice, listening
 from semiring.escaping import one_line
 
-#: Seconds between two lines of progress in a log.
+#: Seconds between lines of progress in a log.
 EVERY = 60.0
 
 
 class Meter:
-    """A progress bar with the time left, on stderr, which appears after a second.
+    """A progress bar with the time left, on stderr, shown after a second.
 
-    While kernels are compiled it appears at once, and says so. If stderr is no terminal, as in the log of a batch job,
-    there is a line a minute, from the first on. `callback` is for a closure's `callback=`: None if nothing is shown.
+    During compilation it appears at once. If stderr is no terminal, there is a line a minute. `callback` is for
+    `callback=` of a closure, None if nothing is shown.
     """
 
     def __init__(self, what: str, *, quiet: bool = False) -> None:
@@ -61,7 +61,7 @@ class Meter:
         click.echo(f"apsp: {self._what}: {done / total:.0%} done, {left} left", err=True)
 
     def _show_compiling(self, notice: Notice) -> None:
-        """Show a bar without end, as the time is known roughly at best."""
+        """Show an indeterminate bar, as the time is known roughly at best."""
         if self.callback is not None:
             self._show(f"{self._what}: {notice}", 0, None)
 
@@ -74,14 +74,14 @@ class Meter:
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.add_task(what, total=total, start=True)
             self._bar.start()
-        # `update` of rich takes total=None for no change.
+        # For rich, total=None means no change.
         task = self._bar.tasks[0]
         task.total = total
         self._bar.update(task.id, description=what, completed=done)
 
 
 def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
-    """Print a table: by rich on a terminal; elsewhere as aligned text, columns two blanks apart."""
+    """Print a table: by rich on a terminal, else as aligned text."""
     headings, *rows = ([one_line(cell) for cell in line] for line in (headings, *rows))
     if sys.stdout.isatty():
         from rich.console import Console
@@ -100,7 +100,6 @@ def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right:
 
 
 def aligned(lines: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Lines of cells as text, each column as wide as its widest cell."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  ".join(

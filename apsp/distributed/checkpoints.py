@@ -1,4 +1,4 @@
-"""The state of a closure over ranks, in a store of tiles: each rank writes its own, and any grid continues from it."""
+"""Checkpoints of a distributed closure: each rank writes its tiles, and any grid can continue."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .matrix import DistributedMatrix
 
 
 class CheckpointRounds:
-    """Writes each rank's part every so many seconds, and after the last round: `Rounds` of a distributed matrix."""
+    """Rounds that write each rank's part periodically, and after the last round."""
 
     def __init__(self, store: TileStore, every: float, M: DistributedMatrix) -> None:
         self._writers = {rank: CheckpointWriter(store, every) for rank in M.world.local_ranks}
@@ -33,12 +33,12 @@ class CheckpointRounds:
         self._n = M.n
 
     def due(self, rank: int) -> bool:
-        """Whether a checkpoint is due; the answer holds for the `after` that follows."""
+        """Whether a checkpoint is due; kept for the following `after`."""
         self._due[rank] = self._writers[rank].due
         return self._due[rank]
 
     def after(self, rank: int, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
-        """Write the rank's tiles, if a checkpoint is due."""
+        """Write the rank's tiles if a checkpoint is due."""
         due = self._due.pop(rank) if rank in self._due else self._writers[rank].due
         rows, columns = self._parts[rank]
         if (due or done == self._n) and rows.start < rows.stop and columns.start < columns.stop:
@@ -54,15 +54,7 @@ def close(
     callback: Callable[[int, int], None] | None,
     on_survey: Callable[[Survey], None],
 ) -> DistributedMatrix:
-    """The closure of a source, continued from its checkpoint; `on_survey` is called with the survey of its entries.
-
-    Raises
-    ------
-    FormatError
-        If the checkpoint is of another matrix; in every rank.
-    OSError
-        If it cannot be written.
-    """
+    """The closure of a source, continued from its checkpoint; raises FormatError in every rank, OSError."""
     path, s = limits.checkpoint, source.semiring
     assert path is not None
 
@@ -93,15 +85,9 @@ def close(
 
 
 def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
-    """The matrix as a store of tiles, of which each rank writes its own.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; in every rank.
-    """
+    """Write the matrix as a store of tiles, each rank its own; OSError in every rank."""
     layout = M.layout
-    tile = TILE if math.lcm(layout.block, layout.unit) % TILE == 0 else layout.block  # a tile is of one rank
+    tile = TILE if math.lcm(layout.block, layout.unit) % TILE == 0 else layout.block  # tiles belong to one rank each
 
     def create(comm: Comm) -> None:
         shape = M.shape

@@ -1,4 +1,4 @@
-"""The closure of a NumPy array over several ranks: each reads its part, and writes it back."""
+"""Closure of a NumPy array over several ranks: each reads its part and writes it back."""
 
 from __future__ import annotations
 
@@ -32,24 +32,10 @@ def close(
     callback: Callback | None = None,
     on_survey: Callable[[Survey], None] = lambda seen: None,
 ) -> Array:
-    """A* as a new array, or in A's memory.
+    """A* of a host array or BitMatrix in the computing dtype, in a new array or (`overwrite`) in A.
 
-    Parameters
-    ----------
-    A : NumPy array in the dtype to compute in, shape (n, n), or BitMatrix on the host
-    overwrite : bool
-        Whether the result is written into A's memory.
-    owned : bool
-        Whether A may be overwritten, unless it is needed afterwards to name a cycle.
-    on_survey : callable
-        Called with the survey of the entries, before the work.
-
-    Raises
-    ------
-    DivergenceError
-        If the closure does not exist, as `apsp.closure` has it.
-    ShapeError, DTypeError
-        If A is a batch, or on a device.
+    `owned`: A may be overwritten unless needed to name a cycle. `on_survey` receives the survey of the entries first.
+    Raises DivergenceError as `apsp.closure`, ShapeError for a batch, DTypeError for a device array.
     """
     if not isinstance(A.words if isinstance(A, BitMatrix) else A, np.ndarray):
         raise DTypeError(
@@ -79,7 +65,7 @@ def close(
             raise settle.lost(error) if overwrite else error from None
     if potential is None:
         return D
-    # On cycles of length about 0 rounding errors grow; Johnson's lengths are not negative, and have none.
+    # Cycles of length about 0 amplify rounding; Johnson's non-negative lengths have none.
     del M  # before its parts are allocated again
     if not overwrite:
         D[...] = A
@@ -93,7 +79,7 @@ def close(
 
 
 def _allocate_result(M: DistributedMatrix, A: Array) -> tuple[Array, Future[None] | None]:
-    """A buffer for the result, and a future, done when its pages are mapped, as they are while devices work."""
+    """A buffer for the result, and a future for when its pages are mapped, concurrently with the devices."""
     if isinstance(A, BitMatrix):
         return BitMatrix.zeros(A.shape), None
     return M.allocate_result()

@@ -1,4 +1,4 @@
-"""`DistributedMatrix`: a matrix over a semiring in parts, one for each rank of a grid."""
+"""`DistributedMatrix`: an n × n matrix over a semiring, distributed over a grid of ranks."""
 
 from __future__ import annotations
 
@@ -35,42 +35,39 @@ from ..schedules import distributed
 from .plans import STRIP, default_block, require_memory
 
 Found = TypeVar("Found")
-#: `fill(rows, columns)`: the entries in these rows and columns of the entire matrix.
+#: `fill(rows, columns)`: a window of the global matrix.
 Fill = Callable[[slice, slice], Array]
 
 
 class Rounds(Protocol):
-    """What every rank does between the rounds of a closure, such as writing a checkpoint."""
+    """Hooks between the rounds of a closure, such as checkpoints."""
 
     def due(self, rank: int) -> bool:
-        """Whether `after` will read the rank's part, all of which must then have gone through the round."""
+        """Whether `after` will read the rank's part; all of it must then have completed the round."""
 
     def after(self, rank: int, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
-        """Called when `done` pivots are done; `fetch(rows, columns)` is a window of the rank's part, on the host."""
+        """Called after `done` pivots; `fetch(rows, columns)` copies a window of the rank's part to the host."""
 
 
 class DistributedMatrix:
-    """An n × n matrix over a semiring, of which each rank of a grid holds a part.
+    """An n × n matrix over a semiring, distributed over a grid of ranks.
 
-    Made by `from_array`, `from_function` or `from_graph`. Where ranks are processes (mpiexec), all of them must call
-    the same methods in the same order; each returns the same in every process.
+    Constructors: `from_array`, `from_function`, `from_graph`. All methods are collective: with ranks in several
+    processes (mpiexec), every process makes the same calls in the same order and gets the same results.
 
     Attributes
     ----------
-    n : int
-    semiring : Semiring
-    dtype : numpy.dtype
+    n, semiring, dtype
     world : World
         The ranks: `apsp.distributed.world`.
     layout : Layout
-        Which rows and columns each rank holds.
+        Rows and columns of each rank.
     parts : list
-        Those of the ranks in this process, in their memory: arrays, or `BitMatrix` over the Boolean semiring.
+        Local matrices of this process's ranks: arrays, or `BitMatrix` over the Boolean semiring.
     seen : Survey
-        The least and greatest entry of the matrix as it was made, whether none is negative, and whether zeros may
-        stand for missing edges.
+        Extremes of the initial matrix, and whether its zeros may be missing edges.
     seconds : float
-        How long the closure took the slowest rank; by the device's own clock on GPUs.
+        Time of the closure on the slowest rank; by the device clock on GPUs.
 
     Examples
     --------
@@ -101,32 +98,32 @@ class DistributedMatrix:
         block: int | None = None,
         null_value: NullValue = BY_RULE,
     ) -> DistributedMatrix:
-        """The parts of an array: each rank reads its own, so a `numpy.memmap` is never read in full.
+        """Distribute an array; each rank reads only its part, so a `numpy.memmap` is never read in full.
 
         Parameters
         ----------
         A : array, shape (n, n), TileStore or BitMatrix
-            NumPy, with np.memmap; a store of tiles; over the Boolean semiring also a `BitMatrix` on the host.
+            NumPy (also np.memmap), a store of tiles, or over the Boolean semiring a `BitMatrix` on the host.
         semiring : str or Semiring
         world : World
         dtype : dtype, optional
-            To compute in; A's own where the semiring allows it.
+            Of the computation; by default A's own where the semiring allows it.
         block : int, optional
-            The pivot block, at whose multiples parts are cut.
+            The pivot block; parts are cut at its multiples.
         null_value : number or None, optional
             An entry that is no edge, as in `closure`.
 
         Raises
         ------
         ShapeError, DTypeError, DomainError
-            If A is not square, is not defined on this semiring, or holds NaN or values outside it.
+            If A is not square, has no such dtype on this semiring, or holds NaN or values outside it.
         MemoryNeeded
-            If a part with what its closure needs does not fit on some rank; in every rank.
+            If a part and its workspace do not fit on some rank; raised in every rank.
 
         Warns
         -----
         AmbiguityWarning
-            If zeros may be edges of weight 0 or no edges, as `closure` does.
+            If zeros may be edges or none, as `closure`.
         """
         s, nulls, where = get(semiring), nulls_of(null_value), "DistributedMatrix"
         declared = nulls is not None
@@ -160,15 +157,11 @@ class DistributedMatrix:
         dtype: DType = None,
         block: int | None = None,
     ) -> DistributedMatrix:
-        """The matrix with entry function(i, j), made in the memory of each rank, in strips of rows.
+        """The matrix with entries function(i, j), built in row strips in the memory of each rank.
 
-        Parameters
-        ----------
-        function : callable
-            As `numpy.fromfunction` has it: given i of shape (rows, 1) and j of shape (1, columns), int64, it returns
-            the entries, of shape (rows, columns). The semiring's zero where there is no edge.
-        n, semiring, world, dtype, block
-            As in `from_array`; dtype is by default the semiring's float64, or its first.
+        `function` is as in `numpy.fromfunction`: int64 i of shape (rows, 1) and j of shape (1, columns) → entries, the
+        semiring's zero for no edge. Other arguments as in `from_array`; dtype is by default float64, or the semiring's
+        first.
         """
         s = get(semiring)
         target = dtypes.resolve(s, dtype, where="DistributedMatrix")
@@ -176,7 +169,6 @@ class DistributedMatrix:
         def fill(rows: slice, columns: slice) -> Array:
             i, j = (np.arange(span.start, span.stop) for span in (rows, columns))
             found = np.asarray(function(i[:, None], j[None, :]))
-            # A number, a row or a column is broadcast; any other shape is refused by the caller.
             return np.broadcast_to(found, (len(i), len(j))) if _broadcasts(found.shape, (len(i), len(j))) else found
 
         return cls.filled(n, s, target, fill, world=world, block=block, rows_at_a_time=True)
@@ -192,18 +184,7 @@ class DistributedMatrix:
         block: int | None = None,
         unit: int = 1,
     ) -> DistributedMatrix:
-        """The matrix of a graph, as `Graph.matrix` has it, which is never built in full.
-
-        Parameters
-        ----------
-        graph : Graph
-            With a list of edges, or a matrix; `apsp.as_graph` converts other graphs, and its null_value says which
-            entries of a matrix are no edges: without it, there may be a warning of zeros, as in `from_array`.
-        semiring, world, dtype, block
-            As in `from_array`.
-        unit : int
-            Parts are cut at its multiples as well.
-        """
+        """`Graph.matrix` in parts, never full, cut at multiples of `unit`; warns of ambiguous zeros."""
         s = get(semiring)
         arguments: dict[str, Any] = {"world": world, "block": block, "unit": unit}
         if graph.dense is not None:
@@ -227,14 +208,10 @@ class DistributedMatrix:
         rows_at_a_time: bool = False,
         unit: int = 1,
     ) -> DistributedMatrix:
-        """The matrix whose entries `fill(rows, columns)` returns, slices of the entire matrix; called in every rank.
+        """The matrix with windows `fill(rows, columns)`, called in every rank.
 
-        Parameters
-        ----------
-        rows_at_a_time : bool
-            Whether it is called for strips of rows, for NumPy arrays of any dtype, or once for an entire part.
-        unit : int
-            Parts are cut at its multiples as well.
+        It is called once for an entire part, or with `rows_at_a_time` for strips of rows, as NumPy arrays of any dtype.
+        Parts are cut at multiples of `unit`, too.
         """
 
         def work(comm: Comm) -> tuple[Backend, Array, Layout]:
@@ -253,24 +230,11 @@ class DistributedMatrix:
     def close(
         self, *, callback: Callback | None = None, first: int = 0, rounds: Rounds | None = None
     ) -> DistributedMatrix:
-        """A ← A*, in the parts' own memory; returns itself. `apsp.closure(A, gpus=…)` also tells what saturates.
+        """A ← A* in place, from the round `first` on; returns self. `apsp.closure(A, gpus=…)` also handles saturation.
 
-        Parameters
-        ----------
-        callback : callable, optional
-            `callback(done, total)` in pairs, called by rank 0 alone after each round.
-        first : int
-            The round to begin with: those before it are done.
-        rounds : Rounds, optional
-            What every rank does between rounds, such as writing its part.
-
-        Raises
-        ------
-        DivergenceError
-            If the closure does not exist; the parts then hold neither a closure nor the original matrix.
-        AlgebraError
-            If ⊕ is not idempotent: only the entire matrix shows whether the sum has a limit, as in
-            `apsp.closure(A, gpus=…)`.
+        `callback(done, total)`, in pairs, is called on rank 0 after each round; `rounds` are hooks, such as
+        checkpoints. Raises DivergenceError if the closure does not exist (parts are then undefined), AlgebraError if ⊕
+        is not idempotent: convergence then needs the entire matrix, as in `apsp.closure(A, gpus=…)`.
         """
         s = self.semiring
         if not s.idempotent:
@@ -284,7 +248,7 @@ class DistributedMatrix:
         return self
 
     def run(self, *, callback: Callback | None = None, first: int = 0, rounds: Rounds | None = None) -> None:
-        """The rounds of `close`, without the check whether the closure exists."""
+        """The rounds of `close`, without checking that the closure exists."""
         s, n, layout = self.semiring, self.n, self.layout
         nonnegative = fast(self.seen, s, self.dtype, n)
 
@@ -320,7 +284,6 @@ class DistributedMatrix:
     # Reading
 
     def diagonal(self) -> np.ndarray:
-        """The entries (k, k)."""
 
         def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
             k = meet(rows, columns)
@@ -335,11 +298,10 @@ class DistributedMatrix:
         return found
 
     def rows(self, i: Sequence[int] | np.ndarray | slice) -> np.ndarray:
-        """Some rows as a NumPy array of shape (len(i), n)."""
         index = np.arange(self.n)[i]
 
         def selection(rows: slice) -> np.ndarray:
-            """Which of them are in these rows, in the order of the matrix."""
+            """Indices of the requested rows within `rows`, in matrix order."""
             inside = np.flatnonzero((index >= rows.start) & (index < rows.stop))
             return inside[np.argsort(index[inside], kind="stable")]
 
@@ -348,7 +310,7 @@ class DistributedMatrix:
             width = columns.stop - columns.start
             found = np.empty((len(k), width), self.dtype)
             cuts = [0, *(np.flatnonzero(np.diff(k) != 1) + 1).tolist(), len(k)]
-            for start, stop in pairwise(cuts):  # of consecutive rows
+            for start, stop in pairwise(cuts):  # runs of consecutive rows
                 if stop > start and width:
                     _read(ops, part, slice(int(k[start]), int(k[stop - 1]) + 1), slice(0, width), found[start:stop])
             return found
@@ -360,10 +322,7 @@ class DistributedMatrix:
         return out
 
     def window(self, rows: slice, columns: slice, *, everywhere: bool = True) -> np.ndarray:
-        """The entries in these rows and columns as a NumPy array.
-
-        All processes must call it; unless `everywhere`, only that of rank 0 gets the answer.
-        """
+        """A window as a NumPy array. Collective; unless `everywhere`, only rank 0's process gets it."""
 
         def from_part(ops: Backend, part: Array, part_rows: slice, part_columns: slice) -> np.ndarray:
             r, c = meet(rows, part_rows), meet(columns, part_columns)
@@ -382,16 +341,15 @@ class DistributedMatrix:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, n)."""
         return self.n, self.n
 
     def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
-        """`M[a:b, c:d]`: a window; an IndexError of other keys."""
+        """`M[a:b, c:d]`: a window; IndexError for other keys."""
         rows, columns = (sliced(k, self.n, where="DistributedMatrix") for k in _pair(key))
         return self.window(rows, columns)
 
     def pairs(self, i: Sequence[int] | np.ndarray, j: Sequence[int] | np.ndarray) -> np.ndarray:
-        """The entries (i[e], j[e]) for every e."""
+        """The entries (i[e], j[e])."""
         every = np.arange(self.n)
         i, j = (every[np.asarray(x) if len(x) else []] for x in (i, j))  # NumPy refuses fractions
         if i.shape != j.shape or i.ndim != 1:
@@ -413,17 +371,9 @@ class DistributedMatrix:
         return out
 
     def gather(self, out: Array = None) -> Array:
-        """The entire matrix as a NumPy array; each rank writes its own part.
+        """The entire matrix as a NumPy array; each rank writes its part.
 
-        Parameters
-        ----------
-        out : array, shape (n, n), of `dtype`, optional
-            Or a `BitMatrix` on the host, for a matrix of packed bits.
-
-        Raises
-        ------
-        ShapeError, DTypeError
-            If `out` has another shape or dtype.
+        `out`, optional, has shape (n, n) and `dtype` (else ShapeError, DTypeError), or is a `BitMatrix` on the host.
         """
         if out is not None and out.shape != self.shape:
             raise ShapeError(f"DistributedMatrix.gather: out must have shape {self.shape}, got {out.shape}.")
@@ -444,7 +394,7 @@ class DistributedMatrix:
         return dense
 
     def allocate_result(self) -> tuple[np.ndarray, Future[None] | None]:
-        """A new array to gather into, and a future, done when all its pages are mapped; or None."""
+        """A new array to gather into, and a future for when all its pages are mapped, or None."""
         require(self.n**2 * self.dtype.itemsize, where="gather", hint="Read rows and windows, or overwrite=True.")
         return self._ops[0].allocate_result(self.shape)
 
@@ -466,20 +416,19 @@ class DistributedMatrix:
 
     @staticmethod
     def reader(ops: Backend, part: Array, rows: slice, columns: slice) -> Callable[[slice, slice], np.ndarray]:
-        """A function that reads windows of a part, by rows and columns of the entire matrix, to the host."""
+        """A function copying windows of a part, by global rows and columns, to the host."""
         return lambda r, c: np.asarray(ops.download(part[local(r, rows), local(c, columns)]))
 
     def _allgather(self, work: Callable[[Backend, Array, slice, slice], Found]) -> list[Found]:
         return self.world.allgather(self.each_part(work))
 
     def _warned(self, declared: bool) -> DistributedMatrix:
-        """Itself; warns of zeros that may be edges or none, unless it is declared which."""
+        """Self; warns of ambiguous zeros unless `declared`."""
         if not declared:
             warn_of_ambiguous(self.seen, self.semiring, where="DistributedMatrix")
         return self
 
     def _survey(self) -> Survey:
-        """The survey of all entries."""
         if self.dtype.kind == "b":
             return Survey(0, 1, True)
 
@@ -505,7 +454,7 @@ def _pair(key: object) -> tuple[Any, Any]:
 
 
 def _read(ops: Backend, part: Array, rows: slice, columns: slice, out: np.ndarray) -> None:
-    """out ← a window of a part; packed bits are cut at multiples of 64 first."""
+    """out ← a window of a part; packed bits are widened to multiples of 64 columns first."""
     first = columns.start // ops.grain * ops.grain
     last = min(part.shape[1], -(-columns.stop // ops.grain) * ops.grain)
     if (first, last) == (columns.start, columns.stop):
@@ -517,12 +466,11 @@ def _read(ops: Backend, part: Array, rows: slice, columns: slice, out: np.ndarra
 
 
 def _broadcasts(shape: tuple[int, ...], target: tuple[int, int]) -> bool:
-    """Whether entries of this shape broadcast to one of two axes."""
     return len(shape) <= 2 and all(size in (1, most) for size, most in zip(shape[::-1], target[::-1], strict=False))
 
 
 def _make_part(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool) -> Array:
-    """A rank's part: uploaded at once where it is of the verbs' dtype, else converted in strips of rows."""
+    """A rank's part: uploaded at once if of the computing dtype, else converted in row strips."""
     s, dtype, (m, n) = ops.semiring, ops.dtype, (rows.stop - rows.start, columns.stop - columns.start)
     if not rows_at_a_time:
         piece = fill(rows, columns)

@@ -1,4 +1,4 @@
-"""The costs of a closure over a grid: its block, the bytes of each rank and of messages, and the time."""
+"""Cost of a distributed closure: pivot block, bytes of ranks and messages, time."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..estimates import rate
 from ..plans import Plan
 from ..schedules import recursive
 
-#: Bytes of a part that are made at a time on the host.
+#: Bytes of a part built at a time on the host.
 STRIP = 64 << 20
-#: Bytes a second from rank to rank: over NVLink, and through a host's memory.
+#: Bytes a second between ranks: NVLink, host memory.
 _LINK = {"cuda": 250e9, "cpu": 4e9}
-#: Seconds of Python in which a rank queues the verbs of a round on its GPU. Ranks of one process share an interpreter.
+#: Seconds of Python to queue a round on a GPU; ranks of a process share an interpreter.
 _ROUND = 1.6e-3
 
 
 def default_block(n: int, ops: Backend) -> int:
-    """The pivot block, by n and the device alone: results have the same bits on every grid."""
+    """The pivot block, by n and device alone, so that every grid yields the same bits."""
     if ops.device == "cpu":
         return ops.pivot
     if ops.grain > 1:
@@ -32,7 +32,7 @@ def default_block(n: int, ops: Backend) -> int:
 
 
 def panel_bytes(layout: Layout, ops: Backend, shape: tuple[int, int] | None = None) -> int:
-    """Bytes of the panels of a part, twice where verbs run concurrently, and of the workspace of verbs."""
+    """Bytes of a part's panels (twice with look-ahead) and of verb workspaces."""
     (m, n), b = shape or layout.largest, min(layout.block, layout.n)
     sets = 2 if ops.looks_ahead else 1
     panels = sets * (ops.matrix_bytes(m, b) + ops.matrix_bytes(b, n)) + ops.matrix_bytes(b, n) + ops.matrix_bytes(b, b)
@@ -44,18 +44,10 @@ def panel_bytes(layout: Layout, ops: Backend, shape: tuple[int, int] | None = No
 
 @dataclass(frozen=True)
 class OnHost:
-    """Memory of the host that a process takes in addition to the parts of its ranks, in bytes.
+    """Host memory of a process beside its ranks' parts, in bytes.
 
-    Attributes
-    ----------
-    made : int
-        From first to last: a matrix converted from the input.
-    before : int
-        Until the parts are made: what they are made of.
-    by_rows : bool
-        Whether parts are made in strips of rows, which then are memory in addition.
-    after : int
-        After the closure, when its panels are freed: the table that is gathered, predecessors.
+    `made`: throughout (a converted matrix); `before`: until the parts are made (their sources), plus row strips if
+    `by_rows`; `after`: once panels are freed (the gathered table, predecessors).
     """
 
     made: int = 0
@@ -68,13 +60,10 @@ NOTHING = OnHost()
 
 
 def peak_bytes(layout: Layout, ops: Backend, world: World, extra: OnHost = NOTHING) -> tuple[int, int]:
-    """The peak of memory in bytes on the device of the ranks, and on the host where that is another.
-
-    Ranks on the host share a machine's memory, so theirs are added up; of GPUs, the fullest counts.
-    """
+    """Peak bytes on the ranks' device, and on the host if another: summed over host ranks, the maximum over GPUs."""
     on_host, size = world.device == "cpu", ops.dtype.itemsize
     shapes = sorted((layout.shape(rank) for rank in range(layout.grid.size)), key=math.prod, reverse=True)
-    shapes = shapes[: world.ranks_on_node]  # of one machine: the largest that it may have
+    shapes = shapes[: world.ranks_on_node]  # of one machine: the largest possible
     parts = [ops.matrix_bytes(*shape) for shape in shapes]
     panels = [panel_bytes(layout, ops, shape) for shape in shapes]
     strips = sum(min(m * n * size, STRIP) for m, n in shapes) if extra.by_rows else 0
@@ -85,18 +74,13 @@ def peak_bytes(layout: Layout, ops: Backend, world: World, extra: OnHost = NOTHI
 
 
 def require_memory(layout: Layout, ops: Backend, comm: Comm, world: World) -> None:
-    """Raise before any work where a rank's part, its panels and the workspace of verbs do not fit.
-
-    Raises
-    ------
-    MemoryNeeded
-    """
+    """Raise MemoryNeeded early if a rank's part, panels and workspace do not fit."""
     hint = "Use more ranks, or a smaller dtype or block."
     require(peak_bytes(layout, ops, world)[0], world.device, where=f"rank {comm.rank} of {world.grid.size}", hint=hint)
 
 
 def moved_bytes(layout: Layout, ops: Backend) -> int:
-    """The most that a rank receives: all column strips of its rows, and all row panels of its columns."""
+    """The maximum received by a rank: all column strips of its rows, all row panels of its columns."""
     (m, n), grid = layout.largest, layout.grid
     rounds = -(-layout.n // layout.block)
     strips = ops.matrix_bytes(m, layout.block) if grid.columns > 1 else 0
@@ -108,13 +92,12 @@ def moved_bytes(layout: Layout, ops: Backend) -> int:
 def plan(
     n: int, semiring: Semiring, ops: Backend, world: World, *, block: int | None = None, extra: OnHost = NOTHING
 ) -> Plan:
-    """The plan of a closure of n vertices over these ranks."""
     size = -(-(block or default_block(n, ops)) // ops.grain) * ops.grain
     layout = Layout(n, size, world.grid)
     pairs_a_second = rate(semiring, ops.dtype, device=ops.device, threads=ops.threads)
     (rows, columns), moved = layout.largest, moved_bytes(layout, ops)
     products, travel = n * rows * columns / pairs_a_second, moved / _LINK[ops.device]
-    if ops.looks_ahead:  # panels are made and sent, and verbs queued, while products run
+    if ops.looks_ahead:  # panels, messages and queueing overlap products
         seconds = max(products, travel, -(-n // size) * len(world.local_ranks) * _ROUND)
     else:
         seconds = products + travel + n * size * size / pairs_a_second

@@ -1,4 +1,4 @@
-"""A matrix over several processes, read by rank 0: it requests windows, and the other processes send their pieces."""
+"""A distributed matrix read by rank 0, which requests windows; the other processes send their pieces."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from .matrix import DistributedMatrix
 
 
 class Served:
-    """A distributed matrix in the process of rank 0, while every other process runs `serve`.
-
-    Engines of tables read it by `shape`, `dtype` and windows `[a:b, c:d]`.
-    """
+    """A distributed matrix in rank 0's process, by `shape`, `dtype` and `[a:b, c:d]`; other processes run `serve`."""
 
     def __init__(self, matrix: DistributedMatrix) -> None:
         self._matrix = matrix
@@ -25,12 +22,11 @@ class Served:
         return self._matrix.window(rows, columns, everywhere=False)
 
     def close(self) -> None:
-        """End `serve` in the other processes."""
         self._matrix.world.allgather([None])
 
 
 def serve(matrix: DistributedMatrix) -> None:
-    """Send rank 0 its pieces of the windows that it requests, until `Served.close`."""
+    """Send rank 0 the pieces of requested windows, until `Served.close`."""
     while window := matrix.world.allgather([None])[0]:
         a, b, c, d = window
         matrix.window(slice(a, b), slice(c, d), everywhere=False)

@@ -26,12 +26,12 @@ from ..wants import Request, Wants
 from . import checkpoints, closing, plans
 from .matrix import DistributedMatrix
 
-#: What `gpus=` may be.
+#: Accepted values of `gpus=`.
 WorldLike = int | Sequence[int] | World
 
 
 def world_of(gpus: WorldLike, options: dict[str, Any] | None = None) -> World:
-    """The ranks that `gpus=` names; with such options of their backends, where a call has any of its own."""
+    """The ranks of `gpus=`, with additional backend options for this call."""
     ranks = gpus if isinstance(gpus, World) else world(gpus=gpus)
     if options:
         ranks = copy(ranks)
@@ -49,7 +49,6 @@ def plan(
     *,
     nonnegative: bool = True,
 ) -> Plan:
-    """What the closure of n vertices would do over these ranks."""
     ops = bind(semiring, dtype, device=ranks.device, nonnegative=nonnegative, **ranks.options)
     return plans.plan(n, semiring, ops, ranks, block=request.block, extra=extra)
 
@@ -57,12 +56,7 @@ def plan(
 def closed(
     source: Any, semiring: Semiring, wants: Wants, ranks: World, on_survey: Callable[[Survey], None]
 ) -> DistributedMatrix | np.ndarray:
-    """The table of distances over several ranks, each with its part; written as a store if `limits` have an output.
-
-    `on_survey` is called with the survey of the entries, if it is not declared which of them are no edges.
-
-    Where only the entire matrix shows whether the closure exists, it is gathered.
-    """
+    """The distributed closure, written if `limits` have an output; gathered if only all of it shows convergence."""
     limits, where = wants.limits, wants.where
     if limits is None:
 
@@ -94,16 +88,10 @@ def _closed(
     ranks: World,
     limits: Limits | None,
 ) -> DistributedMatrix | np.ndarray:
-    """The closure in parts, as `parts` makes it; or of the entire matrix, where no part shows whether it exists.
+    """The closure by `parts`, or of the whole matrix if convergence needs it: ⊕ not idempotent, or possible rounding.
 
-    That is where ⊕ is not idempotent, and where rounding alone may make a cycle negative.
-
-    Raises
-    ------
-    AlgebraError
-        If ⊕ is not idempotent, and no process holds all parts.
-    DivergenceError
-        If the closure does not exist, or no process holds all parts and rounding may have made a cycle negative.
+    AlgebraError for such a ⊕ over several processes; DivergenceError if there is no closure, or rounding may have made
+    a cycle negative over several processes.
     """
     gathers = ranks.in_one_process
     if semiring.idempotent:
@@ -128,15 +116,7 @@ def _closed(
 def _within_limits(
     source: Source, request: Request, ranks: World, limits: Limits, on_survey: Callable[[Survey], None]
 ) -> DistributedMatrix:
-    """The closure of a source, with a checkpoint and an output if `limits` have them.
-
-    `on_survey` is called with the survey of its entries, if it is not declared which of them are no edges.
-
-    Raises
-    ------
-    ValueError
-        If memory is limited too.
-    """
+    """The closure of a source with the checkpoint and output of `limits`; ValueError for a memory limit."""
     limits.refuse_memory(where="closure")
     source.refuse_overwriting(limits.output, where="closure")
     block, callback = request.block, request.callback

@@ -1,4 +1,4 @@
-"""The protocol between a `Result` and what computes its numbers."""
+"""The engine protocol between a `Result` and the computation of its distances."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from ..labels import Labels
     from ..question import Question
 
-#: Edges in one direction, by vertex: where those of each begin, the vertices at their other ends, and their weights.
+#: CSR in one direction: row starts, other ends, weights.
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
-#: Rows of a block, by default.
+#: Default rows of a block.
 BLOCK = 64
-#: From so many vertices of a matrix on, engines for large ones are asked: fewer take no longer than asking does.
+#: Matrices below this size skip the estimates of engines for large ones, which would take longer than the closure.
 MANY = 1024
 
 
@@ -37,35 +37,14 @@ Changed = tuple["Engine", np.ndarray, np.ndarray]
 
 
 class Engine(ABC):
-    """A table of distances, shape (rows, columns), of which parts are computed or read when asked for.
+    """A table of distances, shape (rows, columns), whose parts are computed or read on demand.
 
-    Positions count from 0 along each axis. Entries are exact, in `dtype`, where no path is the semiring's zero.
-
-    Attributes
-    ----------
-    name : {"dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "spanning", "united"}
-    shape : (int, int)
-    dtype : numpy.dtype
-    all_pairs : Engine
-        The table of all pairs of vertices, of which this is a part; itself where it is complete.
-    in_memory : bool
-        Whether the table is in memory already, and `table` costs nothing.
-    stored : bool
-        Whether all entries are stored, in memory or on disk.
-    limit : float or None
-        What is worse is no path.
-    repeats : bool
-        Whether a row is searched for again whenever it is asked for.
-    renews : bool
-        Whether it answers for any other weights of the same edges, too.
-    seconds : float or None
-        How long its closure took; None where planning is part of the work.
-    workspace : int
-        Bytes of workspace, in addition to all entries, while they are found.
-    pairs_on_device : object or None
-        Whose `entries` answers positions in CuPy arrays with such an array, where the engine has any.
-    known : bool array or None
-        The rows that a table of all pairs has; None for all.
+    Positions count from 0; entries are exact, in `dtype`, and the semiring's zero for no path. `all_pairs` is the table
+    of all pairs that this is a part of, or itself. `in_memory`: `table` is free. `stored`: all entries are, in memory
+    or on disk. Worse distances than `limit` are no path. `repeats`: each request of a row searches again; `renews`: it
+    can answer for other weights of the same edges. `seconds` is the time of the closure, None where planning is part of
+    the work; `workspace` the bytes besides the table while it is computed. `pairs_on_device` has `entries` from CuPy
+    positions to CuPy values, or is None. `known` is a mask of rows present in a table of all pairs; None for all.
     """
 
     name = ""
@@ -82,28 +61,24 @@ class Engine(ABC):
     known: np.ndarray | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: not what is found again when it is asked for."""
+        """State without cached properties."""
         return uncached(self)
 
     @property
     def all_pairs(self) -> Engine:
-        """The table of all pairs of vertices."""
         return self
 
     def changed(self, graph: Graph, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> Changed | None:
-        """The engine of the graph with new weights of all edges from tails[k] to heads[k]; None where all is computed.
-
-        With it, the numbers of those edges, and what each weighs.
-        """
+        """The engine after some edge weights change, the changed edges' numbers and weights; None to recompute."""
         return None
 
     def renewed(self, graph: Graph) -> Engine | None:
-        """The engine of a graph with other weights, in the same dtype; None where a new one has to be chosen."""
+        """The engine for new weights in the same dtype, or None to choose anew."""
         return None
 
     @property
     def vertices(self) -> int:
-        """Rows and columns of the table of all pairs."""
+        """n of the table of all pairs."""
         return self.all_pairs.shape[0]
 
     def to(self, vertex: int) -> np.ndarray:
@@ -113,32 +88,24 @@ class Engine(ABC):
     def refuse_unbounded(  # noqa: B027  # of most engines, walks have a best
         self, where: str, labels: Labels, pair: tuple[int, int] | None = None
     ) -> None:
-        """Raise where walks have no best, between any vertices of the table of all pairs or from one to another.
-
-        Raises
-        ------
-        DivergenceError
-            Naming a cycle by these labels; in min-plus it is a `NegativeCycleError`.
-        """
+        """Raise DivergenceError (naming a cycle) if any walks, or those of a pair, have no best."""
 
     @abstractmethod
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        """Blocks of complete rows in the order wanted: (positions (k,), entries (k, columns)), k at most `block`."""
+        """Blocks of complete rows in the order wanted: positions (k,), entries (k, columns); k ≤ `block`."""
 
     @abstractmethod
     def column(self, j: int) -> np.ndarray:
-        """One column, on the host."""
+        """The column j, on the host."""
 
     def row(self, i: int) -> np.ndarray:
-        """One row, on the host."""
         return next(host(D)[0] for _, D in self.rows(np.array([i])))
 
     def entry(self, i: int, j: int) -> Any:
-        """One entry, a scalar of the dtype."""
         return self.entries(np.array([i]), np.array([j]))[0]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """The entries (i[q], j[q]), of positions in one shape, on the host."""
+        """The entries (i[q], j[q]), i and j of one shape, on the host."""
         out = np.empty(i.size, self.dtype)
         sources, targets = i.ravel(), j.ravel()
         known, which = np.unique(sources, return_inverse=True)
@@ -153,24 +120,18 @@ class Engine(ABC):
         return out.reshape(i.shape)
 
     def path(self, u: int, v: int, edges: Edges) -> list[int] | None:
-        """The vertices of the path that `best_path` finds from u to v in the table of all pairs; None if by columns.
-
-        Edges are (starts, heads, weights) by tail.
-        """
+        """The path of `best_path` in the all-pairs table, given CSR by tail; None to walk a column instead."""
         return None
 
     def paths(self, sources: np.ndarray, targets: np.ndarray, edges: Edges) -> tuple[np.ndarray, np.ndarray] | None:
-        """Paths of `predecessors`: their vertices, and how many each has, −1 where it takes a row; None if all do.
+        """`predecessors`' paths: vertices, and the length of each, −1 where it needs a row; None if all do.
 
-        Edges are (starts, tails, weights) by head, tails ascending.
+        Edges are CSR by head, tails ascending.
         """
         return None
 
     def nearest(self, wanted: np.ndarray, *, towards: bool) -> tuple[np.ndarray, np.ndarray] | None:
-        """For every column which of the wanted rows is best, −1 for none, and its entry; None where rows must tell.
-
-        With `towards`, for every row its best column. Among equals, the first that is wanted.
-        """
+        """Per column (`towards`: row) the first best wanted row, −1 for none, and its entry; None to use rows."""
         return None
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -193,10 +154,7 @@ class Engine(ABC):
         return out
 
     def panels(self, *, columns: bool = False) -> Blocks:
-        """All lines, some at a time, in whatever order is fastest: (positions (k,), panel), panel[:, q] being line q.
-
-        Lines are rows, or with `columns` columns.
-        """
+        """All rows (or columns) as transposed panels in any order: positions (k,), panel[:, q] = line q."""
         if columns:
             for j in range(self.shape[1]):
                 yield np.array([j]), self.column(j)[:, None]
@@ -205,11 +163,11 @@ class Engine(ABC):
             yield positions, D.T
 
     def reduced(self, of: Callable[[Array], Array], *, columns: bool = False) -> Blocks:
-        """What `of` makes of each panel: (positions, of(panel)). It may be called on several threads at a time."""
+        """`of` applied to each panel, possibly from several threads: (positions, of(panel))."""
         return ((positions, of(panel)) for positions, panel in self.panels(columns=columns))
 
     def worst(self, of: Callable[[Array], Array], *, columns: bool = False) -> Blocks:
-        """The worst entry of each line, which `of` finds in a panel: (positions, entries)."""
+        """The worst entry of each line by `of`: (positions, entries)."""
         return self.reduced(of, columns=columns)
 
     def flows(
@@ -219,28 +177,16 @@ class Engine(ABC):
         asked: np.ndarray | Callable[[slice], np.ndarray],
         report: Callable[[int], None],
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """What each edge carries if demand takes best paths, and how many sources reach each vertex; None by its rows.
+        """Edge flows if demand takes best paths, and the number of sources reaching each vertex; None to use rows.
 
-        Parameters
-        ----------
-        edges : (tails, heads, weights)
-            No loops, and no two from one vertex to another.
-        sources : int array, shape (sources,)
-        asked : float64 array, shape (n,), or callable
-            What every source sends to each vertex that it reaches; or, for a range of sources, an array (range, n).
-        report : callable
-            Called with the number of sources that are done.
+        `edges` (tails, heads, weights) have no loops or duplicates. `asked` is the demand of every source for each
+        vertex, (n,), or a function from a range of sources to an array (range, n). `report` receives the number of
+        sources done.
         """
         return None
 
     def table(self) -> Array:
-        """All entries, on their device.
-
-        Raises
-        ------
-        MemoryNeeded
-            If they do not fit, naming `rows`, which streams them.
-        """
+        """All entries, on their device; raises MemoryNeeded, which suggests `rows`."""
         require(
             self.shape[0] * self.shape[1] * self.dtype.itemsize + self.workspace,
             where="distances",
@@ -253,24 +199,16 @@ class Engine(ABC):
         return self.block(np.arange(self.shape[0]), np.arange(self.shape[1]))
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """All rows, in blocks on the host."""
         return (host(D) for _, D in self.rows(np.arange(self.shape[0])))
 
     def fill(self, out: np.ndarray) -> None:
-        """out ← all entries."""
         offset = 0
         for positions, D in self.rows(np.arange(self.shape[0]), 4 * BLOCK):
             out[offset : offset + len(positions)] = host(D)
             offset += len(positions)
 
     def hub_labels(self) -> None:
-        """Make labels from which pairs are answered, where the engine has any; a table that is stored needs none.
-
-        Raises
-        ------
-        ValueError
-            If neither is so.
-        """
+        """Make hub labels; raises ValueError unless the engine has them or a stored table."""
         if not self.stored:
             raise ValueError(
                 f"hub_labels: hub labels are those of engine='elimination', got engine={came(self.name)}. Say "
@@ -279,50 +217,26 @@ class Engine(ABC):
 
     @property
     def storage(self) -> Any:
-        """All entries as they are stored: an array, or a store; computed where they are not."""
+        """The stored entries (array or store), computed if necessary."""
         return host(self.table())
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What is known of an engine before it opens: a record at the end of its file, found by being there.
+    """Static record of an engine, at the end of its file, found by being there.
 
-    Attributes
-    ----------
-    name : str
-        What `engine=` calls it: the name of its file.
-    estimate : callable
-        `estimate(question)`: what it would take, with its plan. An `Estimate`, such as `offer` makes.
-    open : callable
-        `open(question, plan)`: the `Engine`.
-    refuses : callable
-        `refuses(question)`: why it cannot answer, as the end of a sentence that begins with its name; "" where it can.
-    looks : callable
-        `looks(question)`: seconds that the estimate itself takes; ∞ if it is made only when the engine is requested.
-    at_once : callable
-        `at_once(question)`: the estimate, from counts alone, where it is so little that looking at others takes as
-        long as any of them could save; else None.
-    share : float
-        The share of its own seconds that may be spent on estimates of other engines.
-    devices : tuple of str
-        The devices on which it computes for graphs.
-    matrices : bool
-        Whether it takes a matrix that is no graph, as `closure` does.
-    large : bool
-        Whether it is for matrices of MANY vertices or more.
-    schedules, orders : bool
-        Whether a schedule and a block, or an order of elimination, are for it.
-    gpus : bool
-        Whether it computes over several ranks; then `gpus=` is for it and for no other.
-    limits : bool or None
-        Whether memory=, checkpoint= and output= are for it, and it for nothing else; None for either way: then over one
-        device its rows are written as they are found, without checkpoints, and the planner holds it to memory=.
-    answers_to : str
-        Another engine's name that means it too, where this one is for its question.
-    on_request_only : bool
-        Whether it is taken only when it is requested by its name.
-    compiles : str
-        The work of `Backend.missing` whose kernels it calls; "" for none.
+    `name` is that in `engine=`, and of its file. `estimate(question)` returns an `Estimate` with its plan, as `offer`
+    makes; `open(question, plan)` the `Engine`; `refuses(question)` the reason, as a predicate after its name, or "";
+    `looks(question)` the seconds of the estimate itself, ∞ if made only on request; `at_once(question)` an estimate
+    from counts alone, if too small for others to be worth estimating, else None. Estimates of other engines may take
+    `share` of its seconds.
+
+    `matrices`: it takes matrices that are no graphs (`closure`). `large`: it needs at least MANY vertices. It takes a
+    schedule and block (`schedules`), an elimination order (`orders`), several ranks (`gpus`; then `gpus=` selects it).
+    `limits`: memory=, checkpoint= and output= select it exclusively; None for either way: rows are written as found,
+    without checkpoints, and the planner enforces memory=. `answers_to` names an engine that includes this one;
+    `on_request_only` ones are never chosen automatically; `compiles` is the work of `Backend.missing` whose kernels it
+    calls, "" for none.
     """
 
     name: str
@@ -345,7 +259,7 @@ class Kind:
 
     @property
     def writes_rows(self) -> bool:
-        """Whether its rows go to a store (`streamed.written`), and the planner holds it to memory=."""
+        """Whether rows go to a store (`streamed.written`), and the planner enforces memory=."""
         return self.limits is None and not self.gpus
 
 
@@ -361,24 +275,10 @@ def offer(
     in_place: bool = False,
     table: int = 0,
 ) -> Estimate:
-    """An estimate with its plan, of an engine that makes no matrix; with what is made of its distances at once.
+    """An estimate with its plan for an engine without a matrix, including memory for results made at once.
 
-    Parameters
-    ----------
-    schedule : str
-        How it goes about it.
-    note : str
-        What the plan says in addition to why the engine was chosen.
-    pairs : int, optional
-        How many are done until the first distance, and the plan's seconds are those until then; by default all.
-    panels : int
-        Bytes of workspace, in addition to all entries, while they are found.
-    block : int
-        Rows found together.
-    in_place : bool
-        Whether a table is written where a matrix is.
-    table : int
-        Bytes of all entries, where they are a table beside a matrix: all else is let go before predecessors are found.
+    `pairs` counts the work until the first distance (default: all), `panels` bytes of workspace, `block` rows found
+    together. `table` is the bytes of a table beside a matrix, freed before predecessors; `in_place`: it overwrites it.
     """
     wants, size, made, routes = question.wants, question.dtype.itemsize, 0, 0
     if wants.stored:
@@ -391,7 +291,7 @@ def offer(
         part = question.entries if wants.partial else 0
         arcs = 0 if table else len(question.arcs[0])
         routes = estimates.predecessors(question.n, size, arcs, table=table > 0, matrix=False, block=block) + 4 * part
-    on_host = question.device != "cpu"  # which has the predecessors in any case
+    on_host = question.device != "cpu"  # the predecessors are on the host in any case
     taken = estimate.bytes + made
     if not on_host:
         taken = max(taken, table + routes) if table else taken + routes

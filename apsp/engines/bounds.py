@@ -1,4 +1,4 @@
-"""How far vertices are apart at most, for integers: known again after a change of few arcs without a look at all."""
+"""Upper bounds of distances, for integers, updated after changes of few arcs without a pass over all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """Entries to or from a vertex, and where there are none; the longest; arcs among those without; their sum."""
+    """Distances to or from the centre, the mask of missing ones, the longest, arcs among those missing, their sum."""
 
     entries: np.ndarray
     missing: np.ndarray
@@ -28,22 +28,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Bounds:
-    """How far vertices are apart at most, in lengths that are not negative.
+    """An upper bound of all distances, for non-negative lengths.
 
-    Two vertices are joined by way of a third, the centre. Where one of them cannot reach it, or is not reached from it,
-    nor can any between them, or is: their path is no longer than all arcs among those.
-
-    Attributes
-    ----------
-    farthest : float
-        No distance is greater.
-    heaviest : float
-        No arc is longer.
-    centre : int
-    sign : int
-        What makes lengths of entries.
-    lines : tuple of Line
-        From all vertices to the centre, and back; none where they may have changed.
+    Two vertices are joined by way of the centre. If one of them cannot reach it (or be reached), nor can any vertex
+    between them: their path is no longer than all arcs among such vertices. `farthest` bounds distances, `heaviest`
+    arcs; `sign` makes lengths of entries; `lines` are those to and from the centre, empty if outdated.
     """
 
     farthest: float
@@ -54,14 +43,14 @@ class Bounds:
 
     @classmethod
     def of(cls, E: Elimination, centre: int, sign: int, like: Bounds | None = None) -> Bounds:
-        """By two lines of distances; like those of other weights, perhaps."""
+        """From two lines of distances; `like` is that of previous weights."""
         zero, found = dtypes.zero(E.semiring, E.dtype), []
         tails, heads, weights = E.analysis.tails, E.analysis.heads, E.weights
         for k, entries in enumerate((host(E.column(centre)), host(E.row(centre)))):
             missing = entries == zero
             near, far = (tails, heads) if k == 0 else (heads, tails)
             if missing.any() and bool((missing[near] & ~missing[far] & (weights != zero)).any()):
-                return cls(math.inf, dtypes.largest_finite(weights), centre, sign)  # an entry that integers do not hold
+                return cls(math.inf, dtypes.largest_finite(weights), centre, sign)  # an entry overflowed
             among = None
             if like is not None and like.lines and np.array_equal(missing, like.lines[k].missing):
                 among = like.lines[k].among
@@ -75,16 +64,16 @@ class Bounds:
 
     @classmethod
     def _joined(cls, heaviest: float, centre: int, sign: int, into: Line, out: Line) -> Bounds:
-        # Together, so that it holds of what is missing only because integers do not hold it, too.
+        # Summed, to hold also for entries missing only by overflow.
         return cls(into.most + out.most + max(into.apart, out.apart), heaviest, centre, sign, (into, out))
 
     def changed(
         self, ends: list[tuple[int, int]], weights: list[list[float]], E: Elimination, before: Elimination
     ) -> Bounds:
-        """After these arcs have become so long, [from, to]: E instead of `before`.
+        """The bound after arcs changed [from, to], with E instead of `before`.
 
-        As long as no arc leaves a shortest path to or from the centre, or makes one shorter, lines stay. Else a path is
-        one of before, but for arcs that are longer now, or closed: those are replaced by the way around.
+        Lines stay if no arc leaves, or shortens, a shortest path to or from the centre. Otherwise a path is an old one
+        with arcs that grew or closed replaced by their detours.
         """
         farthest, heaviest = self.farthest, max([self.heaviest, *(x for _, x in weights if x < math.inf)])
         zero = dtypes.zero(E.semiring, E.dtype)
@@ -101,7 +90,7 @@ class Bounds:
             return self._joined(heaviest, self.centre, self.sign, *lines)
         for (u, v), (was, after) in zip(ends, weights, strict=True):
             around = after
-            if math.inf in (was, after) and was != after:  # ends that are joined without this arc stay joined
+            if math.inf in (was, after) and was != after:  # ends joined without this arc stay joined
                 around = self._length((E if after == math.inf else before).entry(u, v), zero)
                 if around == math.inf:
                     if not lines:
@@ -112,17 +101,17 @@ class Bounds:
         return Bounds(farthest, heaviest, self.centre, self.sign)
 
     def scaled(self, before: np.ndarray, after: np.ndarray, zero: Any) -> Bounds | None:
-        """With other weights of all arcs: a path of before is longer at most as the arc is that has grown most."""
+        """The bound for new weights of all arcs: paths grow at most by the largest ratio; None if not applicable."""
         if not np.array_equal(before == zero, after == zero) or after[before == 0].any():
             return None
-        with np.errstate(invalid="ignore"):  # 0 / 0 is NaN, which counts for nothing
+        with np.errstate(invalid="ignore"):  # 0 / 0 is NaN, ignored
             factor = float(np.fmax.reduce(np.divide(after, before, dtype=np.float32), initial=0))
         if (after.min() if self.sign > 0 else -after.max()) < 0:
             return None
         return Bounds(factor * self.farthest * (1 + 2**-20), dtypes.largest_finite(after), self.centre, self.sign)
 
     def _again(self, k: int, old: Line, E: Elimination, heaviest: float) -> Line:
-        """A line; two arcs of a path at most lead to and from each vertex that is newly missing."""
+        """A recomputed line; a path has at most two arcs at each newly missing vertex."""
         entries = host(E.row(self.centre) if k else E.column(self.centre))
         missing = entries == dtypes.zero(E.semiring, E.dtype)
         newly = int(np.count_nonzero(missing & ~old.missing))

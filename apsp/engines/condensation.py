@@ -1,7 +1,7 @@
-"""A graph shrunk to its strongly connected components: what is mutually reachable is one vertex.
+"""Condensation of a graph to its strongly connected components.
 
-The closure of the condensation, an acyclic graph, answers every question of reachability in the graph itself
-(Purdom 1970; Nuutila 1995, "Efficient transitive closure computation in large digraphs").
+The closure of the condensation, an acyclic graph, answers all reachability queries (Purdom 1970; Nuutila 1995,
+"Efficient transitive closure computation in large digraphs").
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 from semiring.acyclic import expand_acyclic
 from semiring.bits import BitMatrix
 
-#: So many bits of a strip's transpose are held at a time.
+#: Bits of a strip's transpose.
 _STRIP = 1 << 28
-#: So many rows are copied at a time.
+#: Rows copied at a time.
 _ROWS = 128
-#: Where there are at most so many arcs a component, rows are united along them.
+#: Maximum arcs per component for uniting rows along them.
 _FEW = 8
 
 
@@ -25,17 +25,9 @@ _FEW = 8
 class Condensation:
     """The components of a graph and the arcs between them.
 
-    Attributes
-    ----------
-    component : int64 array, shape (n,)
-        The component of each vertex. They are numbered so that an arc leads from a higher number to a lower one:
-        0 is a sink, and ascending order is a reverse topological order.
-    sizes : int64 array, shape (count,)
-        How many vertices each component has.
-    cyclic : bool array, shape (count,)
-        Whether its vertices lie on a cycle: there are several, or one with an edge to itself.
-    tails, heads : int64 arrays, shape (m,)
-        The arcs between different components, each once, sorted by tail; none are listed where nothing shrank.
+    `component` (n,), int64, is that of each vertex, in reverse topological order: arcs lead to lower numbers, 0 is a
+    sink. `sizes`, `cyclic` (count,) are the number of vertices, and whether they lie on a cycle (several vertices, or a
+    loop). `tails`, `heads` (m,) are the arcs between components, distinct, sorted by tail; empty if nothing shrank.
     """
 
     component: np.ndarray = field(repr=False)
@@ -46,25 +38,24 @@ class Condensation:
 
     @property
     def count(self) -> int:
-        """The number of components."""
         return len(self.sizes)
 
 
 def trivial(n: int, cyclic: np.ndarray) -> Condensation:
-    """Every vertex its own component, no arcs listed: for graphs that are not worth shrinking."""
+    """Every vertex its own component, without arcs: for graphs not worth condensing."""
     none = np.zeros(0, dtype=np.int64)
     return Condensation(np.arange(n), np.ones(n, dtype=np.int64), cyclic, none, none)
 
 
 def condense(n: int, tails: np.ndarray, heads: np.ndarray) -> Condensation:
-    """The condensation of the graph with n vertices and edges tails[e] → heads[e]."""
+    """The condensation of n vertices with edges tails[e] → heads[e]."""
     count, component = components(n, tails, heads)
     sizes = np.bincount(component, minlength=count)
     cyclic = sizes > 1
     cyclic[component[tails[tails == heads]]] = True
     sources, targets = component[tails], component[heads]
     between = sources != targets
-    # One number an arc sorts and merges duplicates in one go; count² stays below 2⁶³ for 3 · 10⁹ components.
+    # One key an arc sorts and deduplicates at once; count² < 2⁶³ up to 3 · 10⁹ components.
     arcs = np.sort(sources[between] * np.int64(count) + targets[between])
     arcs = arcs[np.diff(arcs, prepend=-1) > 0]
     sources, targets = arcs // max(count, 1), arcs % max(count, 1)
@@ -77,17 +68,14 @@ def condense(n: int, tails: np.ndarray, heads: np.ndarray) -> Condensation:
 
 
 def expanded(closed: BitMatrix, c: Condensation) -> BitMatrix:
-    """The matrix of all vertices, out of that of their components: M[i, j] = closed[component[i], component[j]]."""
+    """The closure of vertices from that of components: M[i, j] = closed[component[i], component[j]]."""
     if len(c.tails) <= _FEW * c.count:
         return expand_acyclic(closed, c.component, c.tails, c.heads)
     return _gathered(closed, c.component)
 
 
 def _gathered(closed: BitMatrix, component: np.ndarray) -> BitMatrix:
-    """M[i, j] = closed[component[i], component[j]], whatever the arcs.
-
-    A bit is slow to fetch, a row of words is not: columns are gathered as rows of the transpose, strip by strip.
-    """
+    """`expanded` for any arcs, by strips: columns are gathered as rows of the transpose, as single bits are slow."""
     n, count = len(component), len(closed)
     words = np.empty((n, -(-n // 64)), np.uint64)
     order = np.argsort(component, kind="stable")
@@ -98,19 +86,19 @@ def _gathered(closed: BitMatrix, component: np.ndarray) -> BitMatrix:
         across = BitMatrix(closed.words[first:last], (last - first, count)).T
         strip = BitMatrix(across.words[component], (n, last - first)).T
         rows = order[starts[first] : starts[last]]
-        for part in range(0, len(rows), _ROWS):  # so few that their copy stays in cache
+        for part in range(0, len(rows), _ROWS):  # few enough for the cache
             here = rows[part : part + _ROWS]
             words[here] = strip.words[component[here] - first]
     return BitMatrix(words, (n, n))
 
 
 def expansion_bytes(n: int, count: int) -> int:
-    """Workspace of `expanded` in bytes: a strip's columns, as rows and as columns; vertices and arcs."""
+    """Workspace of `expanded` in bytes: a strip's columns in both layouts; vertices and arcs."""
     return 2 * n * min(_height(n), count) // 8 + 48 * n + 40 * _FEW * count
 
 
 def _height(n: int) -> int:
-    """How many components a strip has, in whole words."""
+    """Components per strip, a multiple of 64."""
     return max(64, _STRIP // max(n, 1) // 64 * 64)
 
 
@@ -127,7 +115,7 @@ def components(n: int, tails: np.ndarray, heads: np.ndarray) -> tuple[int, np.nd
 
 
 def reached(n: int, tails: np.ndarray, heads: np.ndarray, sources: np.ndarray) -> np.ndarray:
-    """Which vertices walks from some sources reach, bool (n,)."""
+    """Mask of vertices reachable from some sources, bool (n,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import dijkstra
 
@@ -143,7 +131,7 @@ def _permuted(values: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 
 def _reverse_topological(count: int, tails: np.ndarray, heads: np.ndarray) -> np.ndarray:
-    """A new number for each vertex of an acyclic graph, sinks first (Kahn 1962, from the sinks)."""
+    """Reverse topological numbers of an acyclic graph (Kahn 1962, from the sinks)."""
     by_head = np.argsort(heads, kind="stable")
     start = np.searchsorted(heads[by_head], np.arange(count + 1))
     waiting = np.bincount(tails, minlength=count)

@@ -1,4 +1,4 @@
-"""The closure of the matrix: a table that is there, on the host or on a device."""
+"""Engine: the closure of the matrix, a table on the host or on a device."""
 
 from __future__ import annotations
 
@@ -27,14 +27,7 @@ if TYPE_CHECKING:
 
 
 class Dense(Engine):
-    """A matrix of distances, NumPy or CuPy.
-
-    Parameters
-    ----------
-    matrix : array, shape (rows, columns)
-    seconds : float, optional
-        How long it took.
-    """
+    """A table of distances, NumPy or CuPy, and the seconds that it took."""
 
     name = "dense"
 
@@ -45,7 +38,7 @@ class Dense(Engine):
         self.shape, self.dtype = matrix.shape, np.dtype(getattr(matrix, "dtype", bool))
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        """Entries as in the matrix, on its device."""
+        """Views or gathers, on the matrix's device."""
         for start in range(0, len(wanted), block or BLOCK):
             part = wanted[start : start + (block or BLOCK)]
             first, last = int(part[0]), int(part[-1])
@@ -53,7 +46,6 @@ class Dense(Engine):
             yield part, self.matrix[first : last + 1] if together else self._gathered(part)
 
     def column(self, j: int) -> np.ndarray:
-        """One column."""
         return host(self.matrix[:, j])
 
     def row(self, i: int) -> np.ndarray:
@@ -65,11 +57,9 @@ class Dense(Engine):
         return self.matrix[i, j]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Gathered on the device of the matrix."""
         return host(self._gathered(i, j))
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Gathered on the device of the matrix."""
         return host(self._gathered(i[:, None], j))
 
     def _gathered(self, *index: np.ndarray) -> Array:
@@ -78,19 +68,16 @@ class Dense(Engine):
             return self.matrix[tuple(xp.asarray(i) for i in index)]
 
     def panels(self, *, columns: bool = False) -> Blocks:
-        """Views of the matrix."""
         D = self.matrix if columns else self.matrix.T
         for start in range(0, D.shape[1], BLOCK):
             part = D[:, start : start + BLOCK]
             yield np.arange(start, start + part.shape[1]), part
 
     def table(self) -> Array:
-        """The matrix itself."""
         return self.matrix
 
     @property
     def storage(self) -> Any:
-        """The matrix itself."""
         return self.matrix
 
 
@@ -102,12 +89,12 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _planned(question: Question) -> tuple[Plan, int]:
-    """The plan of the closure, and how many bytes of what it counts are there already."""
+    """The plan of the closure, and bytes of it already allocated."""
     s, wants, source = question.semiring, question.wants, question.source
     if isinstance(source, (int, np.integer)):
         return _of_size(question), 0
     entering = 0.0
-    if question.listed:  # its matrix is not there yet: the shape, and at most a look at what its edges weigh
+    if question.listed:  # no matrix yet: use its shape, and at most the weights
         seen = Survey(0, 1, True) if question.counting == np.inf and not wants.dry else question.seen
         entering = estimates.entering(question.graph.edge_count)
     elif wants.dry and question.is_graph and source.windows(s, wants.dtype, where=wants.where) is not None:
@@ -123,7 +110,7 @@ def _planned(question: Question) -> tuple[Plan, int]:
 
 
 def _looks(question: Question) -> float:
-    """Of a list of arcs there is no matrix yet, and closing it takes no less than its pairs."""
+    """For a list of arcs, at least the seconds of the closure's pairs."""
     if not question.listed or question.wants.packed:
         return 0.0
     n, threads = question.n, question.threads if question.device == "cpu" else 1
@@ -131,10 +118,10 @@ def _looks(question: Question) -> float:
 
 
 def _of_size(question: Question) -> Plan:
-    """The plan of any n vertices, whose weights are taken to be non-negative."""
+    """The plan for n vertices, assuming non-negative weights."""
     n, s, wants = question.n, question.semiring, question.wants
     ops = bind(s, question.dtype, device=device_of(None, wants.device), nonnegative=True, **wants.options)
-    packed = ops.grain > 1  # truth values: bits are packed next to the matrix, and unpacked into the result
+    packed = ops.grain > 1  # truth values are packed beside the matrix, and unpacked into the result
     copies = n * n if packed and not wants.overwrite else 0
     in_place = wants.overwrite and not packed
     return make_plan(n, s, ops, schedule=wants.schedule, block=wants.block, in_place=in_place, copies=copies)

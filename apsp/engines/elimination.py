@@ -1,4 +1,4 @@
-"""A sparse graph, eliminated: any row, column, entry or block is computed from its panels when asked for."""
+"""Engine: sparse elimination; any row, column, entry or block is computed from the panels on demand."""
 
 from __future__ import annotations
 
@@ -37,52 +37,27 @@ if TYPE_CHECKING:
     from ..question import Question
 
 
-#: The share of what other engines take that counting may take; and where the graph grows as in the plane.
+#: Share of the other engines' time that symbolic analysis may take, in general and for planar-like graphs.
 LOOK, LOOK_IN_PLANE = 1 / 4, 0.45
-#: What a pair takes that hub labels answer, in pairs of a row's: in any case, and for each column of the longest path.
+#: Cost of a pair by hub labels, in pairs of a row: fixed, and per column of the longest path.
 LOOKED_UP, PASSED = 32, 1 / 4
-#: Entries of a table that a GPU looks up at once.
+#: Entries per GPU lookup of a table.
 AT_ONCE = 1 << 26
-#: Entries of one row, beyond which the entire row takes no longer.
+#: Entries of a row above which the entire row is as fast.
 FEW = 64
 
 
-#: What an engine has in common with that of new weights of few edges.
+#: Attributes shared with the engine of a few updated edges.
 _SHARED = "analysis", "semiring", "threads", "order", "potential", "device", "_weights", "shape", "dtype", "narrowed", \
     "centre"  # fmt: skip
 
 
 class Eliminated(Engine):
-    """The closure of a graph's arcs in factored form.
+    """The closure of a graph's arcs in factored form; raises DivergenceError and MemoryNeeded.
 
-    Parameters
-    ----------
-    analysis : Analysis
-        The structure of the arcs.
-    weights : array, shape (arcs,)
-        In the dtype to compute in.
-    semiring : Semiring
-    threads : int, optional
-    order : str or array_like
-        How the analysis was asked for: what is pickled is the arcs, and they are eliminated again.
-    check : bool
-        Raise where the closure does not exist.
-    potential : float64 array, shape (n,), optional
-        By which arcs are made non-negative (Johnson 1977), and distances put back, on the CPU.
-    device : {"cpu", "cuda"}
-        The device of the panels, and of blocks of rows.
-
-    Attributes
-    ----------
-    hubs : HubLabels or None
-        From which pairs are answered, once `hub_labels` has made them.
-
-    Raises
-    ------
-    DivergenceError
-        If the closure does not exist.
-    MemoryNeeded
-        If the panels do not fit.
+    `weights` (arcs,) are in the computing dtype. Pickles hold the arcs and `order`; they are eliminated again.
+    `potential` (n,) makes arcs non-negative (Johnson 1977, on the CPU); distances are restored. `device` holds the
+    panels and blocks of rows. `hubs` answers pairs, once `hub_labels` has made it.
     """
 
     name = "elimination"
@@ -127,11 +102,11 @@ class Eliminated(Engine):
         Eliminated.__init__(
             self, analysis, *arguments, check=False, potential=state["potential"], device=state["device"]
         )
-        if state.get("labelled"):  # no pickle of an earlier version is
+        if state.get("labelled"):  # absent in pickles of earlier versions
             self.hub_labels()
 
     def _reweighted(self, weights: np.ndarray, h: np.ndarray) -> np.ndarray:
-        """ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): the same best walks, and no cycle that rounding makes negative."""
+        """ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): the same best walks, and no cycle negative by rounding."""
         lengths, zero = Lengths.required(self.semiring), dtypes.zero(self.semiring, weights.dtype)
         old = lengths.of_entries(weights, zero)
         new = np.maximum(old + (h[self.analysis.tails] - h[self.analysis.heads]), 0.0)
@@ -139,7 +114,7 @@ class Eliminated(Engine):
         return lengths.to_entries(new).astype(weights.dtype)
 
     def _restored(self, D: np.ndarray, i: Any, j: Any) -> np.ndarray:
-        """ℓ(i, j) = ℓ'(i, j) − h(i) + h(j), of positions that are broadcast to D."""
+        """ℓ(i, j) = ℓ'(i, j) − h(i) + h(j); i, j broadcast to D."""
         h = self.potential
         if h is None:
             return D
@@ -150,11 +125,10 @@ class Eliminated(Engine):
 
     @property
     def weights(self) -> np.ndarray:
-        """The arcs' weights."""
         return self.elimination.weights if self._weights is None else self._weights
 
     def changed(self, graph: Graph, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> Changed | None:
-        """By the supernodes on the arcs' root paths."""
+        """Refactorise the supernodes on the arcs' root paths."""
         s, found = self.semiring, self.analysis
         if self.potential is not None or s.boolean or self.device != "cpu":
             return None
@@ -170,9 +144,9 @@ class Eliminated(Engine):
                 return None
             arcs = np.concatenate(there)
             made = self._with(self.elimination.update(np.repeat(values, counts), arcs=arcs))
-        except SemiringError:  # which is told by label where all is computed
+        except SemiringError:  # raised again, by label, by the full computation
             return None
-        listed = arcs < graph.edge_count  # others lead back
+        listed = arcs < graph.edge_count  # the others are reverse arcs
         edges, new = arcs[listed], np.repeat(weights, counts)[listed]
         if made.elimination.divergence is not None or not made._still_holds(self, graph, edges, new):
             return None
@@ -186,17 +160,17 @@ class Eliminated(Engine):
         return made
 
     def renewed(self, graph: Graph) -> Eliminated | None:
-        """All fronts, computed again."""
+        """Refactorise: same symbolic structure, new values."""
         s, tails = self.semiring, self.analysis.tails
         if self.potential is not None or s.boolean or self.device != "cpu" or graph.weights is None:
             return None
         try:
             weights = conform(graph.weights, s, self.dtype, where="update")
-            if not graph.directed:  # those that are no loops lead back
+            if not graph.directed:  # all but loops have a reverse arc
                 back = tails[: len(weights)] != self.analysis.heads[: len(weights)]
                 weights = np.concatenate((weights, weights[back]))
             made = self._with(self.elimination.update(weights))
-        except SemiringError:  # which is told by label where an engine is chosen
+        except SemiringError:  # raised again, by label, when an engine is chosen
             return None
         if made.elimination.divergence is not None:
             return None
@@ -212,7 +186,7 @@ class Eliminated(Engine):
         return made
 
     def _still_holds(self, before: Eliminated, graph: Graph, edges: np.ndarray, new: np.ndarray) -> bool:
-        """Whether integers hold all distances when these edges of a graph weigh something else than before."""
+        """Whether integers still hold all distances after changing some edges."""
         if self.dtype.kind != "i" or not self.semiring.mul.saturating:
             return True
         assert graph.rows is not None
@@ -241,13 +215,12 @@ class Eliminated(Engine):
         return min(self.longest, farthest) < np.iinfo(self.dtype).max or not self.semiring.mul.saturating
 
     def proves(self, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, like: Bounds | None = None) -> bool:
-        """Whether two lines of distances prove that the integer dtype holds all of them.
+        """Prove by one row and one column that the integer dtype holds all distances; False if not proven.
 
-        With ℓ the lengths of which ⊕ keeps the least, and v a vertex that all reach and that reaches all, ℓ(·, v) and
-        ℓ(v, ·) are lengths of walks. So they bound every distance from above by max ℓ(·, v) + max ℓ(v, ·); and where no
-        arc u → w undercuts ℓ(u, v) − ℓ(w, v), they are potentials (Johnson 1977), no cycle is negative, and distances
-        are at least min ℓ(·, v) − max ℓ(·, v). Sums of extremes are Python's integers. Of lengths that are not
-        negative, vertices may be apart: see `Bounds`.
+        With lengths ℓ minimised by ⊕ and v connected both ways with all vertices, every distance is at most max ℓ(·, v)
+        + max ℓ(v, ·). If no arc u → w undercuts ℓ(u, v) − ℓ(w, v), those are potentials (Johnson 1977): no cycle is
+        negative, and distances are at least min ℓ(·, v) − max ℓ(·, v). Sums of extremes are Python integers. For
+        non-negative lengths the graph may be disconnected: see `Bounds`.
         """
         E, lengths = self.elimination, Lengths.of(self.semiring)
         if lengths is None:
@@ -269,16 +242,15 @@ class Eliminated(Engine):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
         return self.elimination.nbytes + (0 if self.hubs is None else self.hubs.nbytes)
 
     @property
     def workspace(self) -> int:  # type: ignore[override]
-        """A panel for each thread."""
+        """A panel per thread."""
         return 0 if self.device != "cpu" else self.elimination.workspace
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        """A climb and a sweep a batch."""
+        """A climb and a sweep per batch."""
         found = self.elimination.rows(wanted, block=block)
         if self.potential is None:
             return found
@@ -289,33 +261,31 @@ class Eliminated(Engine):
         return self._restored(host(self.elimination.column(j)), slice(None), j)
 
     def row(self, i: int) -> np.ndarray:
-        """One sweep."""
         return self._restored(host(self.elimination.row(i)), i, slice(None))
 
     def hub_labels(self) -> None:
-        """Make the labels from which pairs are answered."""
         if self.hubs is None:
             self.hubs = self.elimination.hub_labels()
 
     @property
     def pairs_on_device(self) -> HubLabels | None:
-        """Hub labels on a GPU."""
+        """Hub labels on a GPU, else None."""
         return self.hubs if self.device == "cuda" and self.potential is None else None
 
     @property
     def _pairs(self) -> tuple[Elimination | HubLabels, float]:
-        """What answers for pairs, and what one takes, in pairs of a row's."""
+        """The structure that answers pairs, and its cost a pair in pairs of a row."""
         if self.hubs is None:
             return self.elimination, 2 * self.elimination.cost.climb
         return self.hubs, LOOKED_UP + PASSED * self.elimination.cost.height
 
     def entry(self, i: int, j: int) -> Any:
-        """From labels, or two climbs that meet."""
+        """By labels, or two climbs that meet."""
         found = (self.hubs or self.elimination).entry(i, j)
         return found if self.potential is None else self._restored(np.array([found]), i, j)[0]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """From labels, or climbs that meet and sweeps along root paths, where rows would take longer."""
+        """By labels, or climbs that meet and sweeps along root paths, unless rows are faster."""
         if self.pairs_on_device is not None:
             return self.pairs_on_device.entries(i, j)
         sources, targets = (np.count_nonzero(np.bincount(x.ravel(), minlength=1)) for x in (i, j))
@@ -326,7 +296,7 @@ class Eliminated(Engine):
         return super().entries(i, j)
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Entry by entry where they are few, else by climbs and sweeps along the root paths of these vertices."""
+        """By entries if few, else by climbs and sweeps along the root paths of these vertices."""
         if self.pairs_on_device is not None:
             step = max(1, AT_ONCE // max(1, len(j)))
             parts = [self.pairs_on_device.entries(i[k : k + step, None], j) for k in range(0, len(i), step)]
@@ -338,19 +308,17 @@ class Eliminated(Engine):
         return self._restored(self.elimination.block(i, j), i[:, None], j) if on_host else super().block(i, j)
 
     def path(self, u: int, v: int, edges: Edges) -> list[int] | None:
-        """From the distances to v near the path."""
         from semiring.sparse import paths  # with numba
 
         return paths.best_path(self.elimination, u, v, edges) if self._as_they_are else None
 
     def paths(self, sources: np.ndarray, targets: np.ndarray, edges: Edges) -> tuple[np.ndarray, np.ndarray] | None:
-        """From the distances near each path."""
         from semiring.sparse import paths  # with numba
 
         return paths.predecessor_paths(self.elimination, sources, targets, edges) if self._as_they_are else None
 
     def nearest(self, wanted: np.ndarray, *, towards: bool) -> tuple[np.ndarray, np.ndarray] | None:
-        """By one climb and one sweep from all of them, where ⊗ adds; else one distance may hide how near others are."""
+        """One climb and one sweep from all sources, if ⊗ adds (else equal distances may hide the nearest)."""
         from semiring.sparse import paths  # with numba
 
         if self.potential is not None or not self.semiring.lengths or not len(wanted):
@@ -359,24 +327,23 @@ class Eliminated(Engine):
 
     @property
     def _as_they_are(self) -> bool:
-        """Whether panels in main memory hold distances."""
+        """Whether panels in host memory hold distances."""
         return self.device == "cpu" and self.potential is None
 
     def panels(self, *, columns: bool = False) -> Blocks:
-        """As they are swept, in the order of elimination."""
         found = self.elimination.panels(columns=columns)
         return ((lines, self._true(lines, panel, columns)) for lines, panel in found)
 
     def reduced(
         self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)
     ) -> Blocks:
-        """Each panel by the thread that sweeps it; or a share of them, every count-th from the k-th on."""
+        """Each panel is reduced by the thread that swept it; `share` (k, count): every count-th from the k-th on."""
         return self.elimination.reduced(
             lambda lines, panel: of(self._true(lines, panel, columns)), columns=columns, share=share
         )
 
     def worst(self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
-        """On a GPU as rows are swept, most of which are not written."""
+        """On a GPU fused into the sweep, without writing rows."""
         device_elimination = self.elimination.on_device
         if device_elimination is None or self.potential is not None:
             return self.reduced(of, columns=columns, share=share)
@@ -384,7 +351,7 @@ class Eliminated(Engine):
         return found
 
     def _true(self, lines: np.ndarray, panel: np.ndarray, columns: bool) -> np.ndarray:
-        """A panel of distances, of one on reweighted arcs."""
+        """Distances from a panel on reweighted arcs."""
         if self.potential is None:
             return panel
         every = np.arange(self.shape[0])[:, None]
@@ -397,13 +364,13 @@ class Eliminated(Engine):
         asked: np.ndarray | Callable[[slice], np.ndarray],
         report: Callable[[int], None],
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """The sweep run backwards, of lengths that are exact."""
+        """Adjoint of the sweep, for exact lengths."""
         from semiring.sparse.flows import flows, worthwhile  # with numba
 
-        E, used = self.elimination, edges[2] != dtypes.zero(self.semiring, edges[2].dtype)  # others are closed
+        E, used = self.elimination, edges[2] != dtypes.zero(self.semiring, edges[2].dtype)  # zeros are closed edges
         if self.potential is not None or not worthwhile(E, len(edges[0]), len(sources)):
             return None
-        if self.device != "cpu" and callable(asked):  # on a GPU all sources ask alike
+        if self.device != "cpu" and callable(asked):  # the GPU needs one demand for all sources
             return None
         every = bool(used.all())
         tails, heads, weights = edges if every else (x[used] for x in edges)
@@ -411,7 +378,7 @@ class Eliminated(Engine):
             found = flows(E, tails, heads, weights, self.threads)
             if not found.suitable or not found.add(sources, asked, report):
                 return None
-        except MemoryNeeded:  # rows take less
+        except MemoryNeeded:  # rows need less
             return None
         along = found.along()
         if not every:
@@ -420,24 +387,21 @@ class Eliminated(Engine):
         return along, found.ends
 
     def table(self) -> Array:
-        """All entries, on the device of the panels."""
-        # On a GPU the elimination allocates memory itself.
+        # The GPU elimination allocates by itself.
         return super().table() if self.device == "cpu" or self.potential is not None else self._all()
 
     def fill(self, out: np.ndarray) -> None:
-        """All n² entries, as they are swept."""
         if self.potential is None and self.device == "cpu":
             self.elimination.to_dense(out)
         else:
             super().fill(out)
 
     def _all(self) -> np.ndarray:
-        """All n² entries."""
         return self.elimination.to_dense() if self.potential is None else super()._all()
 
 
 def analysis(question: Question) -> Analysis:
-    """The structure of a question's elimination: that of an earlier one of the same edges, or found now."""
+    """The symbolic structure of the question, of a previous engine, cached, or computed."""
     known = getattr(question.wants.like, "analysis", None)
     if known is not None:
         return known
@@ -448,23 +412,13 @@ def analysis(question: Question) -> Analysis:
 
 
 def spent(question: Question) -> float:
-    """Seconds that earlier questions about the same arcs took without their structure; ∞ where it is known."""
+    """Seconds spent on these arcs without a structure so far; ∞ if it is cached."""
     looked_up = question.remembers and (question.wants.remembers or STRUCTURES.like(question.n, question.arc_count))
     return STRUCTURES.spent(*question.arcs[:2]) if looked_up else 0.0
 
 
 def eliminated(question: Question) -> Eliminated:
-    """The engine that answers by elimination.
-
-    Raises
-    ------
-    DivergenceError
-        If the closure does not exist, naming a cycle where weights are lengths, or a vertex, by their positions.
-    DomainError
-        If a distance is beyond what the integers hold.
-    MemoryNeeded
-        If the panels do not fit, from the counts.
-    """
+    """The elimination engine; DivergenceError by position, DomainError for overflow, MemoryNeeded from counts."""
     s, dtype = question.semiring, question.dtype
     careful = Lengths.of(s) is not None and dtype.kind == "f"
     try:
@@ -473,18 +427,18 @@ def eliminated(question: Question) -> Eliminated:
         raise named(question, error) from None
     if not careful or engine.elimination.divergence is None:
         if dtype.kind == "i" and s.mul.saturating and not _fits_integers(question, engine):
-            if question.narrowed:  # as other weights were
+            if question.narrowed:  # as previous weights were
                 return eliminated(replace(question, wants=replace(question.wants, dtype=np.dtype(np.int64))))
             rows = engine.rows(np.arange(question.n))
             saturation.refuse(rows, dtype, question.graph.labels, lambda: _reached(question))
         return engine
-    # A closed walk beats `one`: by its weights, or by rounding alone, which Johnson's weights keep from growing.
+    # A closed walk beats `one`: truly, or by rounding only, which Johnson's weights prevent.
     del engine
     return _engine(question, potential=potentials(question))
 
 
 def named(question: Question, error: DivergenceError) -> DivergenceError:
-    """The error with the cycle that causes it, where one can be found."""
+    """The error with its cycle, if found."""
     if Lengths.of(question.semiring) is None:
         return error
     try:
@@ -495,13 +449,7 @@ def named(question: Question, error: DivergenceError) -> DivergenceError:
 
 
 def potentials(question: Question) -> np.ndarray:
-    """What makes the arcs' lengths non-negative.
-
-    Raises
-    ------
-    DivergenceError
-        Naming a cycle that is negative, not by rounding alone.
-    """
+    """Johnson potentials of the arcs; raises DivergenceError naming a cycle negative beyond rounding."""
     arcs = Weighted(*question.arcs, question.graph.n, question.semiring)
     return arcs.potentials(where="shortest_paths")
 
@@ -520,7 +468,7 @@ def _engine(question: Question, *, check: bool = True, potential: np.ndarray | N
 
 
 def _fits_integers(question: Question, engine: Eliminated) -> bool:
-    """Whether it is proven that the integer dtype holds all distances; what proves it is noted."""
+    """Whether the integer dtype provably holds all distances; records the proof."""
     like = question.wants.like
     engine.narrowed, engine.centre = question.narrowed, getattr(like, "centre", engine.centre)
     if not question.narrowed:
@@ -531,7 +479,7 @@ def _fits_integers(question: Question, engine: Eliminated) -> bool:
 
 
 def _reached(question: Question) -> saturation.Reach:
-    """Which vertices walks reach: the same arcs, eliminated over the Boolean semiring."""
+    """Reachability by the same elimination over the Boolean semiring."""
     weights = question.arcs[2]
     walked = weights != dtypes.zero(question.semiring, weights.dtype)
     E = Eliminated(question.once(analysis), walked, get("boolean"), question.wants.options.get("threads"))
@@ -539,8 +487,8 @@ def _reached(question: Question) -> saturation.Reach:
 
 
 def _looks(question: Question) -> float:
-    """Counting is worth a quarter of what is known to be needed: where a graph fills in, it was in vain."""
-    # Where entries cancel, or ⊕ says nothing of its sums, the matrix tells whether there is a limit.
+    """Seconds of analysis over its allowed share (in vain if the graph fills in)."""
+    # With cancellation, or ⊕ silent on its sums, only the matrix shows convergence.
     s = question.semiring
     if math.isinf(question.counting) or not (s.idempotent or (s.series is not None and question.seen.nonnegative)):
         return math.inf
@@ -555,7 +503,6 @@ def _looks(question: Question) -> float:
 
 
 def estimate(question: Question) -> Estimate:
-    """Elimination, and the rows or columns wanted."""
     known = math.isinf(question.once(spent))
     found, n, size = question.once(analysis), question.n, question.dtype.itemsize
     arcs = len(found.tails)

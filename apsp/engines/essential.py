@@ -1,8 +1,8 @@
-"""Complete and dense matrices in which few arcs matter: searches through those, and a look at the others.
+"""Engine: dense matrices with few essential arcs: searches through those, and a comparison of the others.
 
-An arc matters where no walk is better, A[k, j] = A*[k, j]. Of a complete graph with random weights about ln n a vertex
-do, and they are among its best. So the best arcs K of each vertex are searched, D = K*. Where no arc of A is better
-than D, D is A*: then no walk of A is better than one of K. Those that are better are kept too, and D is found again.
+An arc is essential if no walk is better: A[k, j] = A*[k, j]. In a complete graph with random weights a vertex has about
+ln n of them, among its best arcs. So the best arcs K of each vertex are searched, D = K*. If no arc of A beats D, then
+D = A*. Otherwise the arcs that do are added, and D is found again.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     from ..plans import Plan
     from ..question import Question
 
-#: Best arcs of a vertex that are kept at first, in ln n: of random weights all that matter but a few. And at most.
+#: Best arcs kept a vertex, in ln n (for random weights nearly all essential ones); and at most.
 KEPT, MOST = 3, 128
-#: On a GPU arcs that matter after all cost little: so many fewer are kept that most vertices lack none.
+#: On a GPU additional arcs are cheap, so fewer are kept; n from which it pays.
 KEPT_ON_GPU, LARGE_ON_GPU = 1.1, 6144
-#: Up to so many arcs of a vertex, all are kept there.
+#: Maximum degree at which the GPU keeps all arcs.
 SPARSE = 32
-#: Vertices that are looked at first, and then; by how many arcs of each others are undercut, how many may be left.
+#: Vertices sampled first, and then; best arcs tested a vertex; share of arcs that may remain.
 FIRST, LOOKED, BEST, LEFT = 4, 16, 32, 1 / 8
-#: Entries that are compared at a time.
+#: Entries compared at a time.
 CHUNK = 1 << 20
 
 
 class Thinned(NamedTuple):
-    """The best arcs of a matrix: how many, searches through them, and how many of a few vertices matter, on average."""
+    """Best arcs of a matrix: number, searches, mean number of essential arcs a vertex, arcs relaxed by a batch."""
 
     arcs: int
     searches: Any
@@ -59,7 +59,7 @@ class Thinned(NamedTuple):
 
 
 def thinned(question: Question) -> Thinned | None:
-    """The arcs to begin with; None where those of a few vertices say that too many matter."""
+    """The initial arcs; None if sampled vertices have too many essential arcs."""
     A, s, n = question.problem.matrix, question.semiring, question.n
     few = np.linspace(0, n - 1, LOOKED).astype(np.int64)
     if question.device == "cuda":
@@ -82,7 +82,7 @@ def thinned(question: Question) -> Thinned | None:
 
 
 def _thinned_on_gpu(A: Array, s: Semiring, few: np.ndarray) -> Thinned | None:
-    """The same of a matrix there; of one on the host, which is only planned for, as far as its rows tell."""
+    """`thinned` on a GPU; a matrix on the host, only planned for, is judged by its rows."""
     n, on_host = len(A), isinstance(A, np.ndarray)
     kept = math.ceil(KEPT_ON_GPU * math.log(n))
     with on_device_of(A):
@@ -90,7 +90,7 @@ def _thinned_on_gpu(A: Array, s: Semiring, few: np.ndarray) -> Thinned | None:
         left = np.array([_left(A, s, int(k)) for k in few]) if on_host else shortcuts.best_arcs(A, s, BEST, few).left()
         arcs = host((A[few if on_host else module(A).asarray(few)] != dtypes.zero(s, A.dtype)).sum(axis=1))
         if (left > np.maximum(kept, LEFT * arcs)).any():
-            if arcs.max() > SPARSE:  # nearly all that there are matter
+            if arcs.max() > SPARSE:  # nearly all of them are essential
                 return None
             kept = SPARSE
         if on_host:
@@ -100,7 +100,7 @@ def _thinned_on_gpu(A: Array, s: Semiring, few: np.ndarray) -> Thinned | None:
 
 
 def _left(A: np.ndarray, s: Semiring, k: int) -> int:
-    """How many arcs of a vertex no walk of two arcs is better than that begins with one of its best."""
+    """The number of a vertex's arcs not beaten by a walk of two arcs that begins with one of its best."""
     least = s.add.selects == "least"
     count = min(BEST, A.shape[0] - 1)
     best = np.argpartition(A[k] if least else -A[k], count)[:count]
@@ -112,7 +112,7 @@ def _left(A: np.ndarray, s: Semiring, k: int) -> int:
 
 
 def best_arcs(A: np.ndarray, s: Semiring, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The `count` best arcs of each vertex, and what ties with the last: tails, heads, weights."""
+    """Tails, heads and weights of the `count` best arcs of each vertex, with ties."""
     n, least = A.shape[0], s.add.selects == "least"
     place = min(count, n - 1) if least else n - 1 - min(count, n - 1)
 
@@ -124,12 +124,11 @@ def best_arcs(A: np.ndarray, s: Semiring, count: int) -> tuple[np.ndarray, np.nd
 
 
 def better(A: np.ndarray, D: np.ndarray, s: Semiring) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The arcs of A that are better than D: none where D is A*."""
+    """The arcs of A that beat D; none if D is A*."""
     return _listed(A, lambda part, rows: _beats(s, part, D[rows]))
 
 
 def _beats(s: Semiring, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Where an entry of x is better than that of y."""
     beats: np.ndarray = x < y if s.add.selects == "least" else x > y
     return beats
 
@@ -137,7 +136,7 @@ def _beats(s: Semiring, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _listed(
     A: np.ndarray, wanted: Callable[[np.ndarray, slice], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Tails, heads and weights of the arcs wanted, which are asked for some rows at a time."""
+    """Tails, heads and weights of arcs selected by `wanted`, called for blocks of rows."""
     n, found = A.shape[0], []
     step = max(1, CHUNK // n)
     for start in range(0, n, step):
@@ -157,7 +156,7 @@ def _searches(question: Question, arcs: tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def lengths_of_matrix(question: Question) -> Lengths | None:
-    """How the entries of a matrix are lengths, none negative; on the host if its closure is to be another matrix."""
+    """The lengths of a non-negative matrix, if the engine applies (on the host only for a closure in a new matrix)."""
     wants, lengths = question.wants, Lengths.of(question.semiring)
     if wants.packed or wants.partial or isinstance(question.source, int) or question.listed:
         return None
@@ -177,10 +176,10 @@ def lengths_of_matrix(question: Question) -> Lengths | None:
 
 
 def _suits(question: Question) -> bool:
-    """Whether searches through some of its arcs are exact, too."""
+    """Whether searches through some arcs are exact."""
     if question.once(lengths_of_matrix) is None or question.dtype == np.int16:
         return False
-    if question.device == "cuda":  # what integers hold is checked with the arcs that are kept
+    if question.device == "cuda":  # integer overflow is checked with the arcs kept
         return question.n >= LARGE_ON_GPU
     most = np.iinfo(question.dtype).max if question.dtype.kind == "i" else math.inf
     return question.n * dtypes.largest_finite(question.problem.matrix) < most
@@ -193,7 +192,7 @@ def _refuses(question: Question) -> str:
 
 
 def _looks(question: Question) -> float:
-    """The best arcs are found, and a few vertices searched from."""
+    """Finding the best arcs, and trial searches."""
     if not question.once(_suits):
         return np.inf
     return estimates.thinning(question.n, device=question.device)
@@ -211,7 +210,7 @@ def _estimate(question: Question) -> Estimate:
 
 
 def in_place(question: Question) -> bool:
-    """Whether the result is written where the matrix is: on a GPU, if that may be."""
+    """Whether a GPU result overwrites the matrix."""
     return question.device == "cuda" and question.problem.memory is not Memory.READ_ONLY
 
 
@@ -222,12 +221,7 @@ def _open(question: Question, plan: Plan) -> Engine:
 
 
 def filled(question: Question, plan: Plan, fill: Callable[[], Array]) -> Dense:
-    """The table that `fill` returns, and the seconds that it takes.
-
-    Raises
-    ------
-    MemoryNeeded
-    """
+    """A table from `fill`, with its seconds; raises MemoryNeeded."""
     hint = "Leave engine out: another may hold less."
     require(plan.beside_bytes, plan.device, where=question.wants.where, hint=hint)
     if question.problem.seen.ambiguous:
@@ -237,7 +231,7 @@ def filled(question: Question, plan: Plan, fill: Callable[[], Array]) -> Dense:
 
 
 def filled_on_gpu(question: Question, fill: Callable[[Array], bool]) -> Array:
-    """The result, in kind, which `fill` writes; where it says that it is not complete, that is closed in place."""
+    """The result in kind, written by `fill`; closed in place if `fill` reports it incomplete."""
     problem = question.problem
     buffer = None if problem.origin is None or problem.overwrite_origin else allocate_result(problem)
     ops = problem.bind(question.wants)
@@ -250,7 +244,7 @@ def filled_on_gpu(question: Question, fill: Callable[[Array], bool]) -> Array:
 
 
 def _closed_on_gpu(question: Question, found: Thinned) -> Array:
-    """Where too many arcs matter after all, the better of each entry and of what was found is closed."""
+    """If too many arcs are essential after all, close the better of each entry and of the distances found."""
     wants = question.wants
 
     def fill(D: Array) -> bool:
@@ -265,10 +259,7 @@ def _closed_on_gpu(question: Question, found: Thinned) -> Array:
 
 
 def _closed(question: Question, found: Thinned) -> Array:
-    """Arcs that matter after all are added, and rows that they make better found again; else A is closed.
-
-    Once is enough: with all arcs of A added that are better than D, no entry of A is better than what is found then.
-    """
+    """Add essential arcs and repeat rows once (no entry of A then beats D); or close A if there are too many."""
     problem, s, A, n = question.problem, question.semiring, question.problem.matrix, question.n
     D = found.searches.to_dense(callback=question.wants.callback)
     more = better(A, D, s)
@@ -278,7 +269,7 @@ def _closed(question: Question, found: Thinned) -> Array:
     if count > MOST * n:
         return solve(problem, question.wants).matrix
     if count:
-        worse = np.full(n, count > n // 4)  # to look at each takes as long as a search
+        worse = np.full(n, count > n // 4)  # testing each costs as much as a search
         for k, j, w in zip(*more, strict=True) if not worse.all() else ():
             worse |= _beats(s, s.mul.vectorized(D[:, k], w), D[:, j])
         tails, heads, weights = (np.concatenate(x) for x in zip(found.searches.arcs, more, strict=True))

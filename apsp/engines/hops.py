@@ -1,4 +1,4 @@
-"""Hop distances, where every edge weighs the same: breadth-first searches from hundreds of vertices at a time."""
+"""Engine: breadth-first searches from hundreds of sources at a time, for edges of equal weight."""
 
 from __future__ import annotations
 
@@ -27,20 +27,10 @@ if TYPE_CHECKING:
 
 
 class Searched(Engine):
-    """Rows of the table of distances, searched again on every request.
+    """Rows of distances, searched again on every request.
 
-    Parameters
-    ----------
-    arcs : (tails, heads, weights)
-        All of one weight, in the dtype of the distances, which holds the longest path unless integers weigh 1.
-    n : int
-    semiring : Semiring
-        One over lengths, of which ⊕ keeps the least.
-    threads : int, optional
-    device : {"cpu", "cuda"}
-        The device of the searches, and of blocks of rows.
-    limit : float, optional
-        Where edges weigh 1, searches go no further.
+    `arcs` have one common weight, in a dtype that holds the longest path (unless it is the integer 1); ⊕ keeps the
+    least of lengths. `device` is that of searches and blocks of rows; `limit` cuts searches if edges weigh 1.
     """
 
     name = "hops"
@@ -77,28 +67,25 @@ class Searched(Engine):
 
     @cached_property
     def levels(self) -> int:
-        """Hops to the vertex farthest from one of most edges: about half of the greatest number of all."""
+        """Hops to the farthest vertex from one of maximum degree: about half the diameter."""
         if not len(self.arcs[0]):
             return 0
         row = self._forward.row(int(np.bincount(self.arcs[0]).argmax()), limit=self._forward.end - 1)
         return int(row[row != self._zero].max())
 
     def batch(self, lines: int) -> int:
-        """Vertices that are searched from at a time, of so many."""
+        """Sources searched at a time."""
         return self._forward.batch(lines)
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        """Searches from all of a block."""
         for positions, D in self._forward.rows(wanted, limit=self._limit, block=block):
             yield positions, self._weighed(D)
 
     def column(self, j: int) -> np.ndarray:
-        """A search backwards."""
         return host(self._weighed(self._backward.row(j, limit=self._limit)))
 
     def table(self) -> Array:
-        """All entries, where the searches run."""
-        # On a GPU the searches allocate memory themselves.
+        # GPU searches allocate by themselves.
         return super().table() if self.device == "cpu" else self._weighed(self._forward.to_dense(limit=self._limit))
 
     def _weighed(self, D: Array) -> Array:
@@ -110,7 +97,7 @@ class Searched(Engine):
 
 
 def search(question: Question) -> str:
-    """The search of SciPy's that answers a question; "" where none does."""
+    """SciPy's search that can answer a question, or ""."""
     s, lengths = question.semiring, Lengths.of(question.semiring)
     if lengths is None or lengths.logarithmic or lengths.sign < 0 or not s.lengths:
         return ""
@@ -125,19 +112,18 @@ def search(question: Question) -> str:
 
 
 def searched(question: Question) -> Searched:
-    """The engine of a question whose edges all weigh the same."""
     wants = question.wants
     limit = None if wants.limit is None else as_limit(wants.limit)
     return Searched(question.arcs, question.n, question.semiring, wants.options.get("threads"), question.device, limit)
 
 
 def levels(question: Question) -> int:
-    """Levels of one search, from a vertex of most edges."""
+    """Levels of a search from a vertex of maximum degree."""
     return question.once(searched).levels
 
 
 def known_levels(question: Question) -> int:
-    """The same; 0 where such searches do not answer, do not fit, or would have to be compiled."""
+    """`levels`; 0 if the engine refuses, does not fit, or must compile."""
     try:
         return 0 if _refuses(question) or question.missing("hops").kernels else question.once(levels)
     except MemoryNeeded:
@@ -145,12 +131,12 @@ def known_levels(question: Question) -> int:
 
 
 def _refuses(question: Question) -> str:
-    """Where edges differ, or where the dtype does not hold the longest path; integers tell where each weighs 1."""
+    """Refuse unequal weights, or a dtype too small for the longest path (integers of weight 1 are checked later)."""
     dtype, seen = question.dtype, question.seen
     if question.once(search) == "breadth-first":
         most = np.iinfo(dtype).max - 1 if dtype.kind == "i" else 2.0 ** (np.finfo(dtype).nmant + 1)
         counted = dtype.kind == "i" and seen.least == seen.greatest == 1
-        if counted or max(question.longest, question.n) <= most:  # searches count up to n, of whatever weight
+        if counted or max(question.longest, question.n) <= most:  # searches count up to n for any weight
             return ""
     return (
         f"finds shortest paths where all edges weigh the same, and {dtype} must hold the longest of them; got "
@@ -159,7 +145,6 @@ def _refuses(question: Question) -> str:
 
 
 def _estimate(question: Question) -> Estimate:
-    """Hops from every source, or backwards from every target."""
     engine, n, arcs, lines = question.once(searched), question.n, len(question.arcs[0]), question.lines
     size, deep, batch = question.dtype.itemsize, question.once(levels), engine.batch(lines)
     if question.device == "cuda":
@@ -170,7 +155,7 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _looks(question: Question) -> float:
-    """They take no less than to bring the arcs into order, which counting the levels needs, and one level of each."""
+    """At least the time to sort the arcs, needed to count levels, plus one level."""
     counting, arcs = question.counting, question.graph.edge_count
     if math.isinf(counting):
         return counting

@@ -1,4 +1,4 @@
-"""Hub labels that were saved: pairs are answered from them; rows by an elimination, once they are asked for."""
+"""Engine: saved hub labels answer pairs; rows need the elimination, recomputed on demand."""
 
 from __future__ import annotations
 
@@ -15,14 +15,7 @@ if TYPE_CHECKING:
 
 
 class Labelled(Eliminated):
-    """An elimination of which nothing is there but its hub labels.
-
-    Parameters
-    ----------
-    hubs : HubLabels
-    recompute : callable
-        `recompute()`: the engine of the elimination itself.
-    """
+    """An elimination known only by its hub labels; `recompute()` opens the engine itself."""
 
     hubs: HubLabels
     device, order, potential = "cpu", "auto", None
@@ -38,27 +31,22 @@ class Labelled(Eliminated):
 
     @cached_property
     def elimination(self) -> Elimination:  # type: ignore[override]  # an attribute there, made on demand here
-        """Of the same weights, as soon as more than pairs is asked for."""
+        """The elimination, made when more than pairs is requested."""
         return self._recomputed.elimination
 
     @cached_property
     def analysis(self) -> Analysis:  # type: ignore[override]  # as above
-        """Its structure."""
         return self._recomputed.analysis
 
     @cached_property
     def weights(self) -> np.ndarray:
-        """One an arc."""
         return self._recomputed.weights
 
     def entry(self, i: int, j: int) -> Any:
-        """From two labels."""
         return self.hubs.entry(i, j)
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """From labels, however many they are."""
         return self.hubs.entries(i, j)
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """From labels, however many they are."""
         return self.hubs.entries(i[:, None], j)

@@ -1,6 +1,6 @@
-"""Dense matrices whose distances are few multiples of a unit, as hops are: Boolean products of packed bits, by level.
+"""Engine: dense matrices with few distinct distances (multiples of a unit), by Boolean products per level.
 
-A product of bits does a hundred times as many pairs a second as one of numbers; see `semiring.levels`.
+Boolean products do a hundred times the pairs a second of numeric ones; see `semiring.levels`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,15 @@ if TYPE_CHECKING:
     from ..plans import Plan
     from ..question import Question
 
-#: Levels of one vertex beyond which they are too many; vertices from which on bits are faster on a GPU, and for each
-#: product there; where two arcs lead to each vertex so many times and all weigh the same, two levels are all, but in
-#: graphs of parts.
+#: Maximum levels of a vertex; n from which bits are faster on a GPU, and n per product there; walks of two equal arcs a
+#: pair from which two levels suffice, except for disconnected graphs.
 DEEP, LARGE_ON_GPU, EACH_ON_GPU, MANY_WALKS = 24, 2500, 100, 30
-#: Products besides twice those expected, until a matrix is closed otherwise.
+#: Products beyond twice the expected number before giving up.
 SPARE = 10
 
 
 def levels_of(question: Question) -> Any:
-    """The matrix as `semiring.levels.Levels`, whose lengths are multiples of a unit; None where they are not."""
+    """The matrix as `semiring.levels.Levels` if its lengths are multiples of a unit, else None."""
     lengths = question.once(lengths_of_matrix)
     if lengths is None or (question.device == "cuda" and question.n < LARGE_ON_GPU):
         return None
@@ -63,14 +62,14 @@ def _refuses(question: Question) -> str:
 
 
 def _looks(question: Question) -> float:
-    if question.device == "cuda":  # entries are looked at only if they may be such
+    if question.device == "cuda":  # look at entries only if they may be levels
         suits = question.n >= LARGE_ON_GPU and question.once(lengths_of_matrix) is not None
         return estimates.LOOKED_ON_GPU if suits else np.inf
     return 0.0 if question.once(levels_of) is not None else np.inf
 
 
 def expected(question: Question) -> int:
-    """Levels, of which other vertices have more than one where they are narrow."""
+    """The expected number of levels: more than the sample's if they are narrow."""
     deep, found = question.once(depth), question.once(levels_of)
     return deep + deep // 2 if found.widest == 1 else deep
 
@@ -91,7 +90,7 @@ def _open(question: Question, plan: Plan) -> Engine:
 
 
 def _close(question: Question, out: Array) -> bool:
-    """Whether few levels were all; `out` is where the distances are."""
+    """Write distances to `out`; returns whether few levels were all."""
     n, report = question.n, question.wants.callback
     ops = bind(lor_land, np.dtype(bool), device=question.device, **question.wants.options)
 

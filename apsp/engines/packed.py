@@ -1,7 +1,6 @@
-"""The closure of a graph in packed bits: of all its vertices, or of its strongly connected components.
+"""Engine: reachability in packed bits, of all vertices (here) or of strongly connected components (`united`).
 
-`Packed` is the engine; here all vertices are closed, in `united` the components. `transitive_closure` asks for it by
-`Wants.packed`.
+`transitive_closure` requests it by `Wants.packed`.
 """
 
 from __future__ import annotations
@@ -31,27 +30,19 @@ from .condensation import Condensation, expanded, expansion_bytes, trivial
 if TYPE_CHECKING:
     from ..question import Question
 
-#: Workspace for finding components, and for sorting the arcs between them, in bytes an arc of the graph and between.
+#: Workspace to find components and to sort the arcs between them: bytes an arc of the graph, a vertex, an arc between.
 FINDING, COMPONENTS, BETWEEN = 26, 16, 25
-#: Vertices up to which finding components takes longer than closing all in packed bits.
+#: Maximum n where finding components costs more than a packed closure.
 _FEW = 2048
 HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
-#: A graph with so many arcs that products pay has eight times as many bytes of them as of packed bits.
+#: With arcs enough for products, the list of arcs takes eight times the packed bits.
 UNCONDENSED = (
     "A graph with so many edges is closed as a matrix of all vertices. Give more memory, or several GPUs (gpus=)."
 )
 
 
 class Packed(Engine):
-    """Who reaches whom, as one bit a pair of components.
-
-    Parameters
-    ----------
-    condensation : Condensation
-        The components, or every vertex as its own.
-    closed : BitMatrix or StoredBits, shape (count, count)
-        Their reflexive closure.
-    """
+    """Reachability, one bit per pair of components (or of vertices); `closed` is their reflexive closure."""
 
     name = "united"
     renews = False
@@ -62,41 +53,31 @@ class Packed(Engine):
         self.workspace = expansion_bytes(self.shape[0], condensation.count) + self.shape[0] ** 2 // 8
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        """Bits of components, gathered."""
         component = self.condensation.component
         for start in range(0, len(wanted), block or BLOCK):
             part = wanted[start : start + (block or BLOCK)]
             yield part, self.closed.rows(component[part])[:, component]
 
     def column(self, j: int) -> np.ndarray:
-        """One column of bits, gathered."""
         component = self.condensation.component
         return np.asarray(self.closed.column(int(component[j])))[component]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """One bit each."""
         component = self.condensation.component
         return np.asarray(self.closed[component[i], component[j]])
 
     def _all(self) -> np.ndarray:
-        """All pairs, out of those of the components."""
         assert isinstance(self.closed, BitMatrix)
         return expanded(self.closed, self.condensation).to_bool()
 
 
 def verbs(question: Question) -> Backend:
-    """Those of packed bits, where the question is answered; of several ranks, on the host."""
+    """The verbs of packed bits, on the question's device; over ranks, on the host."""
     wants = question.wants
     return bind(lor_land, bool, device="cpu" if wants.gpus is not None else question.device, **wants.options)
 
 
 def within(needed: int, wants: Wants, hint: str) -> None:
-    """Refuse what is larger than the memory that was given.
-
-    Raises
-    ------
-    MemoryNeeded
-    """
     if wants.limits is not None and wants.limits.memory is not None and needed > wants.limits.memory:
         raise MemoryNeeded(
             f"{wants.where}: {shown(needed)} must fit into memory, got {shown(wants.limits.memory)}. {hint}"
@@ -104,7 +85,7 @@ def within(needed: int, wants: Wants, hint: str) -> None:
 
 
 def of_truth(question: Question) -> tuple[Graph, int]:
-    """The graph, a matrix of numbers as one of truth values, and the bytes of that."""
+    """The graph, with a numeric matrix as truth values, and the bytes of those."""
     graph = question.graph
     if graph.dense is None or graph.dense.dtype.kind == "b" or graph.windows(lor_land) is not None:
         return graph, 0
@@ -112,21 +93,18 @@ def of_truth(question: Question) -> tuple[Graph, int]:
 
 
 def arcs_of(question: Question) -> int:
-    """Arcs of the graph, undirected edges both ways."""
     graph, _ = question.once(of_truth)
     return graph.arc_count
 
 
 def listed(question: Question) -> int:
-    """Bytes of the list of arcs: of edges one way it is there already; undirected ones take temporaries."""
+    """Bytes of the list of arcs: directed edges exist already, undirected ones need temporaries."""
     graph, arcs = question.graph, question.once(arcs_of)
     return arcs * (17 if graph.dense is not None else 4 if graph.directed else 22) + 33 * graph.n
 
 
 def may_shrink(question: Question) -> bool:
-    """Whether components are looked for, which looks at every edge: on few vertices, or on a dense graph, the closure
-    itself is as quick.
-    """
+    """Whether components are sought, which reads every edge: not for few vertices or a dense graph."""
     wants, n = question.wants, question.n
     if wants.schedule != "auto":
         return False
@@ -135,23 +113,23 @@ def may_shrink(question: Question) -> bool:
 
 
 def plan_of_all(question: Question) -> Plan:
-    """The closure of all vertices, each its own component."""
+    """The closure of all vertices, uncondensed."""
     wants, ops = question.wants, verbs(question)
     graph, made = question.once(of_truth)
     plan = make_plan(graph.n, lor_land, ops, schedule=wants.schedule, block=wants.block)
-    # Edges of weight ∞ are left out of a list; at the end, the closure is transposed once.
+    # A list omits edges of weight ∞; the closure is transposed once at the end.
     edges = 0 if graph.rows is None else len(graph.rows)
     if graph.weights is not None and graph.weights.dtype.kind == "f":
         edges *= 17
     needed = plan.matrix_bytes + max(edges, plan.workspace_bytes + plan.matrix_bytes)
     within(needed, wants, UNCONDENSED)
-    if may_shrink(question):  # components were looked for, and there are too many arcs between them
+    if may_shrink(question):  # components were found, with too many arcs between them
         needed = max(needed, question.once(listed) + question.once(arcs_of) * (COMPONENTS + BETWEEN))
     return over_ranks(replace(plan, beside_bytes=needed + made), wants)
 
 
 def closed_uncondensed(question: Question, plan: Plan) -> Packed:
-    """The closure of all vertices, where the backend of packed bits computes; the answer is on the host."""
+    """The packed closure of all vertices on its device; the answer is on the host."""
     graph, made = question.once(of_truth)
     question.forget()
     ops, n = verbs(question), graph.n
@@ -166,12 +144,12 @@ def closed_uncondensed(question: Question, plan: Plan) -> Packed:
     closed = bits.get()
     mutual = closed.T
     mutual &= closed
-    # A vertex lies on a cycle that has a loop, or reaches another that reaches it.
+    # A vertex is cyclic if it has a loop, or reaches another that reaches it.
     return Packed(trivial(n, loops | (mutual.counts(axis=1) > 1)), closed)
 
 
 def close(bits: BitMatrix, ops: Backend, wants: Wants) -> None:
-    """bits ← their closure in place, by one device or several."""
+    """bits ← their closure in place, on one device or several."""
     if wants.gpus is None:
         solve(Problem(bits, lor_land, ops.device, Memory.OWNED, Survey(0, 1, True)), wants)
         return
@@ -181,7 +159,7 @@ def close(bits: BitMatrix, ops: Backend, wants: Wants) -> None:
 
 
 def over_ranks(plan: Plan, wants: Wants) -> Plan:
-    """The plan as several ranks carry it out, where they do."""
+    """The plan over ranks, if requested."""
     if wants.gpus is None:
         return plan
     from ..distributed import solving
@@ -192,7 +170,6 @@ def over_ranks(plan: Plan, wants: Wants) -> Plan:
 
 
 def _packed(graph: Graph) -> BitMatrix:
-    """A graph's edges as bits, on their device."""
     windows = graph.windows(lor_land)
     if windows is not None:
         return windows.packed()

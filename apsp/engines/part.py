@@ -1,4 +1,4 @@
-"""Some rows and columns of another table, and nothing beyond a limit."""
+"""Engine: some rows and columns of another engine's table, within a limit."""
 
 from __future__ import annotations
 
@@ -22,15 +22,7 @@ _INT64 = np.iinfo(np.int64)
 
 
 class Part(Engine):
-    """The rows `i` and the columns `j` of the table of another engine; distances worse than a limit are no path.
-
-    Parameters
-    ----------
-    engine : Engine
-        The complete table.
-    i, j : int64 arrays
-    limit : Limit, optional
-    """
+    """Rows `i` and columns `j` (int64) of a complete table; distances worse than the limit are no path."""
 
     def __init__(self, engine: Engine, i: np.ndarray, j: np.ndarray, limit: Limit | None = None) -> None:
         self.engine, self.i, self.j, self._limit = engine, i, j, limit
@@ -40,15 +32,12 @@ class Part(Engine):
 
     @property
     def all_pairs(self) -> Engine:
-        """The table of all pairs of the engine that this is a part of."""
         return self.engine.all_pairs
 
     def refuse_unbounded(self, where: str, labels: Labels, pair: tuple[int, int] | None = None) -> None:
-        """As the complete table does."""
         self.engine.refuse_unbounded(where, labels, pair)
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        """Rows, cut to the columns and the limit."""
         offset = 0
         for positions, D in self.engine.rows(self.i[wanted], block):
             here = wanted[offset : offset + len(positions)]
@@ -56,23 +45,19 @@ class Part(Engine):
             yield here, self._within(D if self._every else D[:, module(D).asarray(self.j)])
 
     def column(self, j: int) -> np.ndarray:
-        """A column, cut to the rows and the limit."""
         return self._within(self.engine.column(int(self.j[j]))[self.i])
 
     def entry(self, i: int, j: int) -> Any:
-        """An entry, if it is within the limit."""
         return self._within(self.engine.entry(int(self.i[i]), int(self.j[j])))
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Entries, where they are within the limit."""
         return self._within(self.engine.entries(self.i[i], self.j[j]))
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Some rows and columns of the part."""
         return self._within(self.engine.block(self.i[i], self.j[j]))
 
     def _all(self) -> np.ndarray:
-        """All entries; where all columns are wanted, rows are copied, but a block that has them all is returned."""
+        """All entries; for all columns, rows are copied, except a single block that has them all."""
         if not self._every:
             return super()._all()
         out, offset = None, 0
@@ -91,12 +76,12 @@ class Part(Engine):
 
 
 def _ascending(positions: np.ndarray) -> bool:
-    """Whether each position is greater than the one before; of n positions below n, only 0 … n − 1 are."""
+    """Whether positions strictly ascend; of n below n only 0 … n − 1 do."""
     return bool((positions[1:] > positions[:-1]).all())
 
 
 class Found(Dense):
-    """A part of which all is found at once, as its engine would search for a row whenever it is asked for."""
+    """A part computed eagerly, as its engine repeats a search for every request."""
 
     name, stored = "", False
 
@@ -106,30 +91,15 @@ class Found(Dense):
 
     @property
     def all_pairs(self) -> Engine:
-        """The table of all pairs of the engine that this is a part of."""
         return self.engine.all_pairs
 
     refuse_unbounded = Part.refuse_unbounded
 
 
 class Limit:
-    """Replaces distances worse than a limit by the semiring's zero.
+    """Replaces distances worse than a limit (greater; less where ⊕ keeps the greatest) by the semiring's zero.
 
-    Parameters
-    ----------
-    limit : float
-        In min-plus, distances greater than it are no path; where ⊕ keeps the greatest, those less.
-    semiring : Semiring
-    dtype : dtype
-
-    Raises
-    ------
-    AlgebraError
-        If ⊕ does not select one of two walks, so that none is better.
-    DomainError
-        If it is NaN.
-    DTypeError
-        If it is no number.
+    Raises AlgebraError if ⊕ is not selective, DomainError for NaN, DTypeError for a non-number.
     """
 
     def __init__(self, limit: Any, semiring: Semiring, dtype: np.dtype) -> None:
@@ -141,17 +111,17 @@ class Limit:
         self.value, self.least = as_limit(limit), semiring.add.selects == "least"
         self.zero = dtypes.zero(semiring, dtype)
         self._bound: Any = self.value
-        if dtype.kind == "i":  # compared exactly; the ends of the dtype are its infinities
+        if dtype.kind == "i":  # exact comparison; the ends of the dtype are infinities
             info = np.iinfo(dtype)
             if math.isfinite(self.value):
                 self._bound = math.floor(limit) if self.least else math.ceil(limit)
             self._bound = int(min(max(self._bound, info.min), info.max))
-        elif dtype.kind == "f":  # compared in the dtype, where a limit beyond it is none
+        elif dtype.kind == "f":  # compared in the dtype; a limit beyond it is none
             with np.errstate(over="ignore"):
                 self._bound = dtype.type(self.value)
 
     def __call__(self, D: Array) -> Array:
-        """D where within the limit, else zero; a new array where something is beyond."""
+        """D where within the limit, else zero; copied only if something changes."""
         if not D.ndim:
             return self(D.reshape(1))[0]
         beyond = (D > self._bound if self.least else D < self._bound) & (D != self.zero)
@@ -163,13 +133,7 @@ class Limit:
 
 
 def as_limit(limit: Any) -> float | int:
-    """A limit as a number: an integer of 64 bits as it is, else a float, which no number is too large for.
-
-    Raises
-    ------
-    DTypeError, DomainError
-        If it is no number, or NaN.
-    """
+    """A limit as int64 or float; DTypeError for a non-number, DomainError for NaN."""
     if isinstance(limit, (int, np.integer)) and _INT64.min <= limit <= _INT64.max:
         return int(limit)
     try:

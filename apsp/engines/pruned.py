@@ -1,4 +1,4 @@
-"""A closure that diverges, without what makes it so: rows that do not reach that, or −∞ where walks have no best."""
+"""Engines of divergent closures: rows that do not reach a bad cycle, or −∞ where walks have no best."""
 
 from __future__ import annotations
 
@@ -36,16 +36,7 @@ Open = Callable[["Question"], Opened]
 
 
 class Pruned(Engine):
-    """The table of a graph without some of its arcs, which is right in some rows, and none of the others.
-
-    Parameters
-    ----------
-    engine : Engine
-        Of that graph.
-    labels : Labels
-    known : bool array, shape (n,)
-        The rows that it has.
-    """
+    """The table of a graph with some arcs removed, exact in the `known` rows; other rows are refused."""
 
     renews, known = False, np.empty(0, bool)
 
@@ -55,13 +46,7 @@ class Pruned(Engine):
         self.seconds, self.repeats, self.workspace = engine.seconds, engine.repeats, engine.workspace
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        """Rows that are known.
-
-        Raises
-        ------
-        VertexError
-            If another one is wanted.
-        """
+        """Known rows; VertexError for others."""
         unknown = wanted[~self.known[wanted]]
         if len(unknown):
             raise VertexError(
@@ -71,31 +56,20 @@ class Pruned(Engine):
         return self.engine.rows(wanted, block)
 
     def column(self, j: int) -> np.ndarray:
-        """A column, in which rows that are not known have no path."""
         return self.engine.column(j)
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Entries of rows that are known."""
         return self.engine.entries(i, j)
 
     def hub_labels(self) -> None:
-        """Those of the graph without the arcs."""
         self.engine.hub_labels()
 
 
 class Unbounded(Pruned):
-    """The table of a graph without its cycles that beat `one`, and −∞, or what is as good, where walks pass them.
+    """The table with −∞ (or ⊕'s best) where walks pass a cycle that beats `one`.
 
-    Parameters
-    ----------
-    engine : Engine
-        Of the graph without the strong components that have such cycles.
-    labels : Labels
-    c : Condensation
-        Of the graph itself.
-    cycles : dict
-        A cycle of each of those components.
-    semiring : Semiring
+    `engine` is that of the graph without strong components that have such `cycles` (one each); `c` is the condensation
+    of the whole graph.
     """
 
     def __init__(
@@ -106,13 +80,12 @@ class Unbounded(Pruned):
         self.component, self.cycles, self.count, self.semiring = c.component, cycles, c.count, semiring
         self.best = engine.dtype.type(Lengths.required(semiring).to_entries(np.float64(-np.inf)))
         require(c.count**2 // 2, where="on_negative_cycle", hint="Ask for graphs with fewer strong components.")
-        # Two copies of the condensation, the upper one above the lower: those components alone lead down.
+        # Two copies of the condensation, one above the other, linked downwards by the components with cycles.
         down = np.fromiter(cycles, np.int64)
         tails, heads = (np.concatenate((x, x + c.count, y)) for x, y in ((c.tails, down + c.count), (c.heads, down)))
         self._closed = close_acyclic(2 * c.count, tails, heads)
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        """Rows, with −∞."""
         done = 0
         for positions, D in self.engine.rows(wanted, block):
             here = wanted[done : done + len(positions)]
@@ -120,15 +93,12 @@ class Unbounded(Pruned):
             yield positions, self._marked(D.copy(), here)
 
     def column(self, j: int) -> np.ndarray:
-        """A column, with −∞."""
         return np.where(self._through(np.arange(self.shape[0]), np.array(j)), self.best, self.engine.column(j))
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Entries, with −∞."""
         return np.where(self._through(i, j), self.best, self.engine.entries(i, j))
 
     def table(self) -> Array:
-        """All entries, where those of the engine are."""
         D = self.engine.table()
         for start in range(0, len(D), 64):
             self._marked(D[start : start + 64], np.arange(start, min(start + 64, len(D))))
@@ -136,11 +106,10 @@ class Unbounded(Pruned):
 
     @property
     def storage(self) -> Any:
-        """The table, on its device."""
         return self.table()
 
     def refuse_unbounded(self, where: str, labels: Labels, pair: tuple[int, int] | None = None) -> None:
-        """As `Engine` says: of all pairs, or of one."""
+        """As `Engine`: for all pairs, or one."""
         named = list(self.cycles)
         if pair is not None:
             u, v = self.component[list(pair)].tolist()
@@ -157,12 +126,12 @@ class Unbounded(Pruned):
             )
 
     def _through(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Whether walks from i to j pass a cycle that beats `one`."""
+        """Whether walks i → j pass a cycle that beats `one`."""
         passed: np.ndarray = self._closed[self.component[i] + self.count, self.component[j]]
         return passed
 
     def _marked(self, D: Array, i: np.ndarray) -> Array:
-        """Rows i, with −∞ written into them."""
+        """Rows i of D with −∞ written into them."""
         passed = self._closed.rows(self.component[i] + self.count)[:, self.component]
         with on_device(D):
             D[module(D).asarray(passed)] = self.best
@@ -170,12 +139,7 @@ class Unbounded(Pruned):
 
 
 def check(question: Question) -> None:
-    """Refuse what does not go together with −∞, and any other word.
-
-    Raises
-    ------
-    ValueError, AlgebraError, DTypeError
-    """
+    """Raise for options incompatible with on_negative_cycle="-inf", or another value."""
     wants, s = question.wants, question.semiring
     given = f"{wants.where}: on_negative_cycle"
     if wants.on_negative_cycle not in ("raise", "-inf"):
@@ -194,16 +158,10 @@ def check(question: Question) -> None:
 
 
 def reopened(question: Question, error: DivergenceError, opened: Open) -> Opened:
-    """The engine of what can be answered though the closure diverges.
-
-    Raises
-    ------
-    DivergenceError
-        Where a cycle matters, and −∞ is not wanted.
-    """
+    """The engine of rows that do not diverge; re-raises DivergenceError if a cycle matters and −∞ is not requested."""
     wants = question.wants
     if wants.on_negative_cycle == "-inf":
-        error.__traceback__ = None  # whose frames hold the first matrix
+        error.__traceback__ = None  # its frames hold the first matrix
         return _unbounded(question, error, opened)
     if wants.sources is None or not question.is_graph or wants.limits is not None or wants.gpus is not None:
         raise error
@@ -217,7 +175,7 @@ def reopened(question: Question, error: DivergenceError, opened: Open) -> Opened
 
 
 def _unbounded(question: Question, error: DivergenceError, opened: Open) -> Opened:
-    """The engine of a matrix or a graph with −∞; of a batch, its table, one matrix after the other."""
+    """The engine with −∞ for a matrix or graph; for a batch, a table, matrix by matrix."""
     s, A = question.semiring, None if question.is_graph else question.taken.array
     plain = replace(question.wants, dtype=question.dtype, nulls=(), unweighted=False)
     if A is not None and A.ndim == 3:
@@ -256,7 +214,7 @@ def _of_one(question: Question, opened: Open) -> Opened:
 
 
 def _arcs(question: Question) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Tails, heads and weights of all arcs that are there."""
+    """Tails, heads and weights of all arcs but those of zero weight."""
     arcs = question.arcs if question.is_graph else listed(question.taken.array, question.semiring)
     there = arcs[2] != dtypes.zero(question.semiring, arcs[2].dtype)
     tails, heads, weights = (x[there] for x in arcs)
@@ -264,14 +222,13 @@ def _arcs(question: Question) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _with_arcs(question: Question, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> Question:
-    """The question of the same vertices with these arcs."""
     graph = Graph(question.n, question.graph.labels, rows=tails, cols=heads, weights=weights)
     wants = replace(question.wants, dtype=question.dtype, device=question.device, like=None)
     return replace(question, source=graph, wants=wants)
 
 
 def _cycles(arcs: Weighted, component: np.ndarray) -> dict[int, list[int]]:
-    """A cycle that beats `one` in each strong component that has one: Bellman and Ford's rounds in each."""
+    """A cycle that beats `one` per strong component that has one, by Bellman–Ford in each."""
     lengths = Lengths.required(arcs.semiring).of_entries(arcs.weights, np.nan)
     inside = np.flatnonzero(component[arcs.tails] == component[arcs.heads])
     inside = inside[np.argsort(component[arcs.tails[inside]], kind="stable")]

@@ -1,4 +1,4 @@
-"""The closure over several ranks, each of which keeps its part: apsp/distributed's."""
+"""Engine: the dense closure over several ranks, each with its part (apsp/distributed)."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from ..distributed.plans import OnHost
     from ..question import Question
 
-#: Bytes an arc takes while parts are made of a list of edges, in their own order and by tail.
+#: Bytes an arc while building parts from an edge list, unsorted and by tail.
 _SORTED = 56
 
 
 def _windows(question: Question) -> Source | None:
-    """The matrix in windows, where it is read so: within limits, and from a disk."""
+    """The matrix by windows if within limits or on disk, else None."""
     s, wants, source = question.semiring, question.wants, question.source
     on_disk = question.is_graph and source.windows(s, wants.dtype, where=wants.where) is not None
     return (
@@ -45,7 +45,7 @@ def _windows(question: Question) -> Source | None:
 
 
 def _estimate(question: Question) -> Estimate:
-    """The plan over the ranks; entries are looked at where nothing but the plan is wanted."""
+    """The plan over ranks; entries are surveyed only for a dry plan."""
     from ..distributed import solving
 
     s, wants, nonnegative = question.semiring, question.wants, True
@@ -56,7 +56,7 @@ def _estimate(question: Question) -> Estimate:
         nonnegative = not wants.dry or fast(windows.surveyed[0], s, dtype, n)
     else:
         n, dtype = question.n, question.dtype
-        if wants.dry:  # a list of edges makes no matrix for that
+        if wants.dry:  # no matrix is built for this
             nonnegative = fast(question.seen, s, dtype, n) if question.listed else question.problem.nonnegative
     ranks = solving.world_of(wants.gpus, wants.options)
     plan = solving.plan(n, s, dtype, ranks, wants, _on_host(question, n, dtype, ranks), nonnegative=nonnegative)
@@ -64,7 +64,7 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHost:
-    """Memory of the host in addition to the parts."""
+    """Host memory beside the parts."""
     from ..distributed.plans import OnHost
 
     wants, source, listed = question.wants, question.source, question.listed
@@ -73,16 +73,16 @@ def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHos
     array = not isinstance(source, (int, np.integer, BitMatrix))
     if wants.table and wants.limits is None:
         owned = listed or (array and not windows and question.memory is Memory.OWNED)
-        if owned:  # it is closed there, unless a cycle would be named by it, which the request itself sees later
+        if owned:  # closed there, unless needed to name a cycle, which is known only later
             seen = (question.seen if listed else question.problem.seen) if wants.dry else None
             table = dense if seen is not None and divergence.may_diverge(question.semiring, seen, n) else 0
         else:
             table = 0 if wants.overwrite else dense
-        pieces = 0 if ranks.in_one_process else dense  # as they come from other processes
+        pieces = 0 if ranks.in_one_process else dense  # pieces from other processes
         return OnHost(made=dense if owned else 0, after=table + pieces)
     after = 0
     if wants.paths:
-        if question.is_graph:  # of edges on disk few are needed, which are refused when it is known how many
+        if question.is_graph:  # edges on disk: few are needed, checked when counted
             arcs = 0 if windows else source.arc_count
         else:
             arcs = n * n
@@ -98,13 +98,13 @@ def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHos
 
 
 def _made(question: Question) -> int:
-    """Bytes of the matrix converted from the input, if it exists."""
+    """Bytes of the matrix converted from the input, if any."""
     owned = "_taken" in vars(question) and question.memory is Memory.OWNED
     return int(question.taken.array.nbytes) if owned else 0
 
 
 def _ignore(seen: Survey) -> None:
-    """Report nothing of zeros."""
+    """Ignore ambiguous zeros."""
 
 
 def _open(question: Question, plan: Plan) -> Engine:

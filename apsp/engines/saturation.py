@@ -1,4 +1,4 @@
-"""Distances of an engine in which integers have saturated: `apsp.convergence.saturation` on its rows."""
+"""Integer saturation in an engine's distances: `apsp.convergence.saturation` by rows."""
 
 from __future__ import annotations
 
@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 
 def refuse_after(question: Question, D: Engine, source: Source | None) -> None:
-    """Refuse what has saturated in a closure within limits or in parts; of a table, what can be wrong.
-
-    Parameters
-    ----------
-    source : Source, optional
-        The matrix in windows, where it is read so.
-    """
+    """Raise for saturation in a closure within limits or in parts; for a table, only for wrong values."""
     s, limits, where = question.semiring, question.wants.limits, question.wants.where
     memory = None if limits is None else limits.memory
     if not question.wants.table:
@@ -37,7 +31,7 @@ def refuse_after(question: Question, D: Engine, source: Source | None) -> None:
 
 
 def refuse_where_far(D: Engine, graph: Graph, s: Semiring, memory: int | None = None) -> None:
-    """`refuse_saturated` where a walk can be so long; the matrix of the graph need not be at hand."""
+    """`refuse_saturated` if a walk can be that long; the graph's matrix may be on disk."""
     if D.dtype.kind != "i" or not s.mul.saturating:
         return
     weights: Any = graph.windows(s, D.dtype)
@@ -50,16 +44,7 @@ def refuse_where_far(D: Engine, graph: Graph, s: Semiring, memory: int | None = 
 def refuse_saturated(
     D: Engine, labels: Any, s: Semiring, memory: int | None = None, *, where: str = "shortest_paths"
 ) -> None:
-    """Refuse distances in which a best walk has saturated.
-
-    Where a matrix is so large that not even its edges' bits fit `memory`, or what there is where that is not said, the
-    log tells what may have.
-
-    Raises
-    ------
-    DomainError
-        Naming two vertices.
-    """
+    """DomainError, naming two vertices, if a best walk saturated; the log names suspects if no memory to decide."""
     n = len(labels)
 
     def reach() -> Reach | None:

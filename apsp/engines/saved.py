@@ -1,4 +1,4 @@
-"""A part of a table that was saved without the rest."""
+"""Engine: a saved part of a table; the rest is recomputed on demand."""
 
 from __future__ import annotations
 
@@ -14,21 +14,7 @@ from .base import Engine
 
 
 class Saved(Engine):
-    """The entries of another engine, which are some rows and columns of a table, or those within a limit.
-
-    What routes need of the rest is recomputed on demand.
-
-    Parameters
-    ----------
-    engine : Engine
-        The part.
-    vertices : int
-        Rows and columns of the complete table.
-    limit : float or None
-        What is worse is no path in it.
-    recompute : callable
-        `recompute(targets)`: an engine of the columns at these positions, or with None of the complete table.
-    """
+    """A saved part of `vertices`² entries; `recompute(targets)` opens an engine of columns, or (None) of everything."""
 
     name = "dense"
 
@@ -46,38 +32,30 @@ class Saved(Engine):
 
     @property
     def vertices(self) -> int:
-        """Rows and columns of the complete table."""
         return self._vertices
 
     def to(self, vertex: int) -> np.ndarray:
-        """A column of the complete table, searched for by itself unless that was recomputed."""
+        """A column of the complete table, recomputed alone unless the whole has been."""
         recomputed = "all_pairs" in vars(self)
         return self.all_pairs.column(vertex) if recomputed else self._recompute(np.array([vertex])).column(0)
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        """Blocks of saved rows."""
         return self.engine.rows(wanted, block)
 
     def column(self, j: int) -> np.ndarray:
-        """A saved column."""
         return self.engine.column(j)
 
     def entry(self, i: int, j: int) -> Any:
-        """A saved entry."""
         return self.engine.entry(i, j)
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Saved entries."""
         return self.engine.entries(i, j)
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Saved rows within saved columns."""
         return self.engine.block(i, j)
 
     def panels(self, *, columns: bool = False) -> Blocks:
-        """All saved lines, some at a time."""
         return self.engine.panels(columns=columns)
 
     def table(self) -> Array:
-        """All that was saved."""
         return self.engine.table()

@@ -1,4 +1,4 @@
-"""SciPy's searches, for questions of few sources: Dijkstra, Johnson where arcs are negative, breadth-first for hops."""
+"""Engine: SciPy's searches for few sources: Dijkstra, Johnson for negative arcs, breadth-first for hops."""
 
 from __future__ import annotations
 
@@ -28,42 +28,28 @@ from .part import as_limit
 if TYPE_CHECKING:
     from ..question import Question
 
-#: Sources that are so few that a look takes longer than their searches.
+#: Searches below which estimating costs more.
 FEW = 16
-#: Sources from which on levels are counted by a search of our own, where arcs are in order already.
+#: Sources from which levels are counted by our own search, if arcs are sorted.
 SAMPLED = 64
-#: Levels from which on a search by weight is predicted, too, where all arcs weigh the same; and what `spread` is then.
+#: Levels from which a search by weight competes for equal weights, and its `spread`.
 DEEP, ALIKE = 16, 0.3
-#: Seconds that are so few that nothing else is looked at to save them.
+#: Seconds not worth saving by other estimates.
 MOMENT = 6e-4
 #: Passes over all arcs for ties between the nearest of several sources.
 PASSES = 32
-#: Seconds of a call into SciPy's code, and bytes of the rows that it returns, about.
+#: Seconds of a call into SciPy, and bytes of its rows, approximately.
 STRETCH, PANEL = 0.3, 1 << 27
 
 
 class Searches(Engine):
-    """Rows of the table of distances, each a search through the graph; nothing is kept.
+    """Rows of distances, each by a SciPy search in float64; nothing is cached.
 
-    Parameters
-    ----------
-    arcs : (tails, heads, weights), or csr matrix
-        Weights in the dtype of the distances; those of a matrix, which is of float64, are not negative.
-    n : int
-    semiring : Semiring
-        One over lengths, of which ⊕ keeps the least.
-    method : {"dijkstra", "johnson", "breadth-first"}
-    limit : float
-        Searches go no further where no arc is negative; what lies beyond may be no path, if no path within leads there.
-    labels : sequence, optional
-        What the vertices are called in errors, by position.
-    potential : array, shape (n,), optional
-        By which arcs are made non-negative, for "johnson" (Johnson 1977), and distances put back.
-
-    Notes
-    -----
-    SciPy computes in float64, so integers must be of sums below 2⁵³. A question whose distances are beyond the dtype's
-    integers is a DomainError.
+    `arcs` are (tails, heads, weights) in the dtype of the distances, or a non-negative float64 CSR matrix; ⊕ of
+    `semiring` keeps the least of lengths. `method` is "dijkstra", "johnson" or "breadth-first". `limit` cuts searches
+    if no arc is negative; vertices beyond may be unreachable. `labels` by position are for errors. `potential` (n,)
+    makes arcs non-negative for "johnson" (Johnson 1977); distances are restored. Integer sums must be below 2⁵³;
+    distances beyond the integer dtype raise DomainError.
     """
 
     name = "scipy"
@@ -83,14 +69,14 @@ class Searches(Engine):
         self.arcs: Any = arcs
         self.semiring, self.method, self._furthest = semiring, method, limit
         self.dtype = self._weights.dtype
-        if self.dtype == np.float32 and np.isfinite(limit):  # as far as what is rounded to the limit
+        if self.dtype == np.float32 and np.isfinite(limit):  # up to values that round to the limit
             with np.errstate(over="ignore"):
                 self._furthest = float(np.nextafter(np.float32(limit), np.float32(np.inf)))
         self._labels, self._potential = range(n) if labels is None else labels, potential
         self.shape = (n, n)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A pickle of before searches had potentials lacks them: they are computed from its arcs."""
+        """Old pickles lack potentials: recompute them."""
         vars(self).update(state)
         if "_potential" not in state:
             johnson = self.method == "johnson" and self.shape[0]
@@ -115,14 +101,13 @@ class Searches(Engine):
         return self._forward.T.tocsr()
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """A search from each."""
         most = min(self._together(), block or BLOCK)
         for start in range(0, len(wanted), most):
             part = wanted[start : start + most]
             yield part, self._search(self._forward, part)
 
     def _all(self) -> np.ndarray:
-        """All rows by one call where that is short: its result is the table, and nothing is copied."""
+        """All rows by one call if short, without copying."""
         n, begun = self.shape[0], time.perf_counter()
         if self.dtype == np.float64 and self.method == "dijkstra" and n > BLOCK:
             self._search(self._forward, np.arange(BLOCK))
@@ -131,12 +116,11 @@ class Searches(Engine):
         return super()._all()
 
     def _together(self) -> int:
-        """Rows of a call: SciPy hears no Ctrl-C within one, and its rows are float64."""
+        """Rows per call: SciPy ignores Ctrl-C within one, and its rows are float64."""
         one = estimates.search(self.shape[0], len(self._weights), self.method)
         return max(1, min(int(STRETCH / one), PANEL // max(8 * self.shape[0], 1)))
 
     def column(self, j: int) -> np.ndarray:
-        """A search backwards."""
         return self._search(self._backward, np.array([j]), backwards=True)[0]
 
     def nearest(self, wanted: np.ndarray, *, towards: bool) -> tuple[np.ndarray, np.ndarray] | None:
@@ -152,18 +136,17 @@ class Searches(Engine):
             return D.astype(self.dtype, copy=False)
         info = np.iinfo(self.dtype)
         representable = (D > info.min) & (D < info.max)
-        # What is beyond the limit is no path only where it must be: arcs of negative weight may lead back within.
+        # Beyond the limit is no path only if certain: negative arcs may lead back within.
         reached = representable | ((D <= self._furthest) & np.isfinite(D))
         return narrowed(D, reached, self.semiring, self.dtype, self._labels, sources, backwards=backwards)
 
     def _lengths(self, A: Array, sources: np.ndarray, backwards: bool) -> np.ndarray:
-        """SciPy's distances, in float64."""
         from scipy.sparse import csgraph
 
         if self.method == "breadth-first":
             return np.stack([_levels(A, source) for source in sources.tolist()]) * _unit(self._weights)
         if (h := self._potential) is None:
-            # SciPy refuses a limit that nothing can be within.
+            # SciPy refuses a negative limit.
             return csgraph.dijkstra(A, indices=sources, limit=max(self._furthest, 0.0))
         shift = h[sources, None] - h  # ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)
         return csgraph.dijkstra(A, indices=sources) + (shift if backwards else -shift)
@@ -226,13 +209,7 @@ def narrowed(
     *,
     backwards: bool = False,
 ) -> Array:
-    """Distances between the vertices `i` and `j`, by default all, in an integer dtype; zero where nothing is reached.
-
-    Raises
-    ------
-    DomainError
-        If the dtype does not hold one, or it would read as no path.
-    """
+    """Distances of vertices i and j in an integer dtype, zero if not reached; DomainError if it cannot hold one."""
     info = np.iinfo(dtype)
     wrong = reached & ((D <= info.min) | (D >= info.max))
     if wrong.any():
@@ -249,9 +226,9 @@ def narrowed(
 def lengths_of(
     tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int, semiring: Semiring, h: np.ndarray | None = None
 ) -> Any:
-    """The arcs as SciPy's graph routines take them: of parallel ones the shortest, zeros stored, no arc of weight ∞.
+    """The arcs as CSR for SciPy: the shortest of parallel ones, zeros stored, no arc of weight ∞.
 
-    With potentials, of lengths ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): no cycle that rounding makes negative is.
+    With potentials, lengths are ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): rounding makes no cycle negative.
     """
     from scipy.sparse import csr_array
 
@@ -274,15 +251,11 @@ def lengths_of(
 
 
 def _unit(weights: np.ndarray) -> float:
-    """What every arc weighs."""
     return float(weights[0]) if len(weights) else 1.0
 
 
 def _levels(A: Array, source: int) -> np.ndarray:
-    """Hops from a vertex to all, ∞ where there is no path.
-
-    In the order of a breadth-first search, levels are contiguous: one ends where the last child of its last vertex is.
-    """
+    """Hops from a vertex, ∞ for no path: in breadth-first order a level ends at the previous level's last child."""
     from scipy.sparse import csgraph
 
     order, before = csgraph.breadth_first_order(A, source)
@@ -336,12 +309,12 @@ def _estimate(question: Question) -> Estimate:
     found = by(method, question.spread if method == "dijkstra" else 1.0)
     if method != "breadth-first" or levels < DEEP:
         return found
-    # Levels are counted in Python, one after the other: of so many, a search by weight takes less.
+    # Levels are counted in Python, one by one; if many, a search by weight is faster.
     return min(found, by("dijkstra", ALIKE), key=lambda estimate: estimate.seconds)
 
 
 def _at_once(question: Question) -> Estimate | None:
-    """A few searches by weight of a csr matrix, however far they reach, of which ours could save a moment at most."""
+    """A few searches by weight of a CSR matrix, if our engine could save a moment at most."""
     wants, A = question.wants, question.compressed
     if A is None or not wants.partial or wants.paths or wants.limits is not None:
         return None
@@ -354,7 +327,7 @@ def _at_once(question: Question) -> Estimate | None:
 
 
 def _open(question: Question, plan: Plan) -> Searches:
-    """Of all rows where none were asked for, each when it is wanted."""
+    """Open for all rows if none were requested; each is searched on demand."""
     wants, method = question.wants, plan.schedule
     arcs = question.arcs if method == "johnson" or question.compressed is None else question.compressed
     h = (
@@ -367,7 +340,7 @@ def _open(question: Question, plan: Plan) -> Searches:
 
 
 def _looks(question: Question) -> float:
-    """Levels are counted by a search of our own, which for a few sources takes longer than theirs; but not of a csr."""
+    """Counting levels by our own search outweighs a few searches, except of a CSR matrix."""
     looks, floating = question.counting, question.dtype.kind == "f" and question.compressed is None
     if math.isinf(looks) or question.lines >= FEW or not floating or question.once(search) != "breadth-first":
         return looks

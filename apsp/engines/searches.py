@@ -1,4 +1,4 @@
-"""Searches by weight from 32 vertices at a time: for graphs that are neither roads nor dense."""
+"""Engine: searches by weight from 32 sources at a time, for graphs neither road-like nor dense."""
 
 from __future__ import annotations
 
@@ -29,34 +29,19 @@ if TYPE_CHECKING:
 
     from ..question import Question
 
-#: Sources from which a few searches tell what many will take, and the share of it that this may take; batches of them.
+#: Trial searches: sources a batch, largest share of the total time, number of batches.
 SAMPLED, LOOK, TRIED = 4, 1 / 16, 4
-#: Seconds of these, in addition to what they relax.
+#: Fixed seconds of the trial.
 TRIAL = 4e-4
 
 
 class Relaxed(Engine):
-    """Rows of the table of distances, searched again on every request.
+    """Rows of distances, searched again on every request.
 
-    Parameters
-    ----------
-    arcs : (tails, heads, weights), or csr matrix
-        A matrix is one of which no arc is negative.
-    n : int
-    semiring : Semiring
-    dtype : numpy.dtype
-        In which to search; that of the weights, or wider integers, that hold every sum.
-    threads : int, optional
-    limit : float, optional
-        Searches go no further; what is worse is no path.
-    labels : sequence, optional
-        What the vertices are called in errors, by position.
-    potential : array, shape (n,), optional
-        By which lengths of arcs are made non-negative.
-    device : {"cpu", "cuda"}
-        The device of the searches, and of blocks of rows.
-    backwards : bool
-        Whether the arcs are those of a graph turned round.
+    `arcs` are (tails, heads, weights), or a non-negative CSR matrix, made non-negative by `potential` (n,). `dtype` is
+    that of the search: the weights', or wider integers that hold every sum. `limit` cuts searches; worse distances are
+    no path. `labels` by position are for errors; `device` is that of searches and blocks of rows; `backwards`: the arcs
+    are reversed.
     """
 
     name = "searches"
@@ -83,13 +68,12 @@ class Relaxed(Engine):
         self._potential, self._backwards = potential, backwards
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A pickle of before arcs could be a matrix has them by another name."""
+        """Compatibility: pickles from before CSR input have `arcs`."""
         vars(self).update(state)
         self._given = state.get("_given", state.get("arcs"))
 
     @cached_property
     def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Tails, heads and weights."""
         if hasattr(self._given, "indptr"):
             coo = self._given.tocoo(copy=False)
             return coo.row, coo.col, coo.data
@@ -98,7 +82,6 @@ class Relaxed(Engine):
 
     @cached_property
     def searches(self) -> Searches:
-        """What finds the rows."""
         if hasattr(self._given, "indptr"):
             return sparse.Searches(self._given, self.semiring, threads=self.threads, device=self.device)
         tails, heads, weights = self.arcs
@@ -113,13 +96,11 @@ class Relaxed(Engine):
         )
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        """Searches from all of a block."""
         block = block or (BLOCK if self.device == "cpu" else None)
         for positions, D in self.searches.rows(wanted, block=block, limit=self.furthest):
             yield positions, self._fitted(D, positions)
 
     def column(self, j: int) -> np.ndarray:
-        """A search backwards."""
         return self._turned.row(j)
 
     def nearest(self, wanted: np.ndarray, *, towards: bool) -> tuple[np.ndarray, np.ndarray] | None:
@@ -136,10 +117,7 @@ class Relaxed(Engine):
         return lengths_of(*self.arcs, self.shape[0], self.semiring)
 
     def panels(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
-        """Lines whose ends are near each other together, or a share of them: the k-th of some equal parts.
-
-        Columns are found by searches backwards.
-        """
+        """Lines in an order that keeps neighbours together, or the k-th of equal parts; columns by backward search."""
         lines = self._turned if columns else self
         for positions, D in lines.rows(np.array_split(lines.searches.order(), share[1])[share[0]]):
             yield positions, D.T
@@ -147,11 +125,9 @@ class Relaxed(Engine):
     def reduced(
         self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)
     ) -> Blocks:
-        """Each panel as it is found."""
         return ((positions, of(panel)) for positions, panel in self.panels(columns=columns, share=share))
 
     def worst(self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
-        """As all reductions."""
         return self.reduced(of, columns=columns, share=share)
 
     @cached_property
@@ -171,13 +147,12 @@ class Relaxed(Engine):
         )
 
     def table(self) -> Array:
-        """All entries; sources are taken in an order that suits the searches."""
+        """All entries, in an order of sources that suits the searches."""
         if self.searched != self.dtype or self.furthest is not None:
             return super().table() if self.device == "cpu" else self._on_gpu()
         return self.searches.to_dense()
 
     def _on_gpu(self) -> Array:
-        """All rows there."""
         out: Array = None
         for positions, D in self.rows(np.arange(self.shape[0])):
             if out is None:
@@ -190,7 +165,6 @@ class Relaxed(Engine):
         return out
 
     def _fitted(self, D: Array, sources: np.ndarray) -> Array:
-        """Entries in the dtype of the distances."""
         if self.searched == self.dtype:
             return D
         reached = D != dtypes.zero(self.semiring, self.searched)
@@ -198,7 +172,7 @@ class Relaxed(Engine):
 
 
 def wide(question: Question) -> np.dtype | None:
-    """The dtype in which to search: the question's, or integers that hold every sum; None where there is none."""
+    """The dtype of the search: the question's, or integers that hold every sum, or None."""
     dtype = question.dtype
     if dtype.kind != "i" or not question.semiring.mul.saturating:
         return dtype
@@ -211,7 +185,7 @@ def wide(question: Question) -> np.dtype | None:
 
 
 def negative(question: Question) -> bool:
-    """Whether an arc makes walks better."""
+    """Whether an arc improves walks (a negative length)."""
     lengths, seen = Lengths.of(question.semiring), question.seen
     if lengths is None:
         return False
@@ -239,7 +213,7 @@ def _engine(question: Question) -> Relaxed:
 
 
 def batches(question: Question, arcs: int) -> int:
-    """Batches of SAMPLED searches that are tried: none where they would take more than a small part of all."""
+    """The number of trial batches of SAMPLED searches; 0 if not a small part of all."""
     n, lines, size = question.n, question.lines, question.dtype.itemsize
     if lines < SAMPLED / LOOK:
         return 0
@@ -249,16 +223,13 @@ def batches(question: Question, arcs: int) -> int:
 
 
 def effort(question: Question) -> tuple[float, bool]:
-    """Arcs that a batch of SAMPLED searches relaxes, and whether that is known; else it is guessed.
-
-    It is known of a shallow tree, and where many rows are wanted, of which a few are tried.
-    """
+    """Arcs relaxed by a batch of SAMPLED searches, and whether that is known (shallow tree, or trial) or guessed."""
     n, arcs = question.n, question.arc_count
     count = batches(question, arcs)
     if not count or question.once(negative) or question.missing("searches").kernels:
         near = question.near
         shallow = estimates.in_shallow_tree(n, arcs, question.reach, near.levels)
-        spread = 1.0 if question.compressed is None else question.spread or 1.0  # arcs that are alike are hops
+        spread = 1.0 if question.compressed is None else question.spread or 1.0  # equal weights are hops
         return (shallow, True) if shallow else (estimates.guessed(n, arcs, question.reach, near.width, spread), False)
     sources = np.random.default_rng(n).choice(n, (count, SAMPLED), replace=n < count * SAMPLED)
     searches = question.once(_engine).searches
@@ -275,13 +246,13 @@ def _refuses(question: Question) -> str:
 
 
 def _looks(question: Question) -> float:
-    """They take no less than to bring the arcs into order; a few are tried where they are a small part of many."""
+    """At least the time to sort the arcs; with a trial, its share of the total."""
     if np.isinf(question.counting) or not searchable(question.semiring):
         return float("inf")
     both = 1 if question.graph.directed else 2
     arcs = both * question.graph.edge_count
     if question.device == "cuda":
-        return estimates.ordering(arcs)  # on the host; nothing is tried
+        return estimates.ordering(arcs)  # sorted on the host; no trial
     n, size = question.n, question.dtype.itemsize
     ordered = question.compressed is not None
     least = estimates.lanes(n, arcs, question.lines, 0, size, 0.0, threads=question.threads, ordered=ordered).seconds
@@ -290,7 +261,6 @@ def _looks(question: Question) -> float:
 
 
 def estimate(question: Question) -> Estimate:
-    """A batch for every 32 lines."""
     n, arcs, lines = question.n, question.arc_count, question.lines
     dtype = question.once(wide)
     assert dtype is not None
@@ -317,7 +287,7 @@ def estimate(question: Question) -> Estimate:
 
 
 def opened(question: Question) -> Relaxed:
-    """Searches, of which arcs are in order; a negative cycle is found now."""
+    """The engine with sorted arcs; raises for a negative cycle."""
     return question.once(_engine)
 
 

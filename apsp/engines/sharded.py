@@ -1,4 +1,4 @@
-"""Searches by weight on each of several ranks, and all pairs shared out: each searches from a share of the sources."""
+"""Engine: searches by weight on several ranks, each from a share of the sources."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _open(question: Question, plan: Plan) -> SharedSearches:
     first = searches.opened(question.once(on_one))
     if ranks.device == "cpu" and ranks.in_one_process:
         return SharedSearches(ranks, [first] * ranks.grid.size)
-    first.searches.order()  # what is found on the host is found once
+    first.searches.order()  # computed on the host once for all
 
     def copied(comm: Comm) -> Relaxed:
         engine, own = copy.copy(first), copy.copy(first.searches)

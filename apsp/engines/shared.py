@@ -1,4 +1,4 @@
-"""A sparse graph eliminated on every rank, and all pairs shared out: each sweeps from its share of the sources."""
+"""Engine: an elimination on every rank, with the sources of all-pairs reductions shared out."""
 
 from __future__ import annotations
 
@@ -24,16 +24,7 @@ if TYPE_CHECKING:
 
 
 class Spread(Engine):
-    """An engine that every GPU has in full, and ranks on the host share; reductions of all pairs are done side by side.
-
-    Rows and single distances are asked of one of them.
-
-    Parameters
-    ----------
-    ranks : World
-    engines : list of Engine
-        Those of the ranks in this process, whose reductions take a `share` of the lines: (rank, ranks).
-    """
+    """An engine on every GPU (one for host ranks); each reduces its `share` (rank, ranks) of lines, one has rows."""
 
     _ranks: World | None = None
 
@@ -44,11 +35,9 @@ class Spread(Engine):
     def reduced(
         self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)
     ) -> Blocks:
-        """Every rank takes a share of the lines."""
         return self._shared("reduced", of, columns, share)
 
     def worst(self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
-        """Every rank takes a share of the lines."""
         return self._shared("worst", of, columns, share)
 
     def _shared(self, name: str, of: Callable[[Array], Array], columns: bool, share: tuple[int, int]) -> Blocks:
@@ -59,7 +48,7 @@ class Spread(Engine):
 
         def work(comm: Comm) -> list[tuple[np.ndarray, Any]]:
             engine = self._engines[ranks.local_ranks.index(comm.rank)]
-            # All is given to the device before anything is fetched, which waits for what was given until then.
+            # Queue everything on the device before fetching, which synchronises.
             found = list(getattr(engine, name)(of, columns=columns, share=(comm.rank, ranks.grid.size)))
             return [(positions, host(values)) for positions, values in found]
 
@@ -77,7 +66,7 @@ class SharedOut(Spread, Eliminated):
         asked: np.ndarray | Callable[[slice], np.ndarray],
         report: Callable[[int], None],
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Every rank takes a share of the sources; sums are added up in the order of ranks."""
+        """Each rank takes a share of the sources; results are added in rank order."""
         ranks = self._ranks
         if ranks is None:
             return super().flows(edges, sources, asked, report)
@@ -107,7 +96,6 @@ class SharedOut(Spread, Eliminated):
 
 
 def on_one(question: Question) -> Question:
-    """The question as one rank answers it."""
     from ..distributed.solving import world_of
 
     ranks = world_of(question.wants.gpus, question.wants.options)
@@ -116,7 +104,7 @@ def on_one(question: Question) -> Question:
 
 
 def spread(question: Question, name: str, found: Estimate) -> Estimate:
-    """That of one of them; of the processes of a machine, each has what its ranks share."""
+    """One rank's estimate; on the host times the processes of a machine."""
     from ..distributed.solving import world_of
 
     ranks = world_of(question.wants.gpus)

@@ -1,7 +1,4 @@
-"""Symmetric matrices over (max, min) and (min, max): a spanning tree has all bottlenecks, in n² in place of n³.
-
-See `semiring.shortcuts.bottlenecks`.
-"""
+"""Engine: symmetric (max, min), (min, max) closures in O(n²) by a spanning tree (`semiring.shortcuts.bottlenecks`)."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
     from ..plans import Plan
     from ..question import Question
 
-#: Seconds of an entry: of the look at both halves, and of the tree; and of a row that is written, a thread.
+#: Seconds an entry: comparing halves, growing the tree, writing rows (per thread).
 _LOOKED, _GROWN, _WRITTEN = 0.5e-9, 1.2e-9, 1.2e-9
 
 
@@ -38,7 +35,7 @@ def _suits(question: Question) -> bool:
 
 
 def symmetric(question: Question) -> bool:
-    """Whether the matrix is one, bit for bit off its diagonal too."""
+    """Whether the matrix is symmetric bit for bit."""
     if not _suits(question):
         return False
     ops = bind(question.semiring, question.dtype, device="cpu", **question.wants.options)

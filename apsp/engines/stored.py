@@ -1,4 +1,4 @@
-"""A table on disk, of which windows are read."""
+"""Engine: a table on disk, read by windows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,7 @@ from .base import BLOCK, Engine
 
 
 class Stored(Engine):
-    """Distances in a tile store, in a Zarr array, or in whatever else gives NumPy arrays for slices.
-
-    Parameters
-    ----------
-    matrix : array-like, shape (rows, columns)
-        With `shape`, `dtype`, and `matrix[a:b, c:d]`.
-    """
+    """Distances in a tile store, Zarr array, or any object with `shape`, `dtype` and `matrix[a:b, c:d]`."""
 
     name = "dense"
 
@@ -30,26 +24,24 @@ class Stored(Engine):
 
     @property
     def storage(self) -> Any:
-        """The store itself; what is distributed is gathered."""
+        """The store; a distributed matrix is gathered."""
         return self.matrix.gather() if hasattr(self.matrix, "gather") else self.matrix
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        """Read from the disk; those that follow one another together."""
+        """Rows from disk, runs of consecutive ones together."""
         step = block or BLOCK
         for start in range(0, len(wanted), step):
             part = wanted[start : start + step]
             yield part, self._gathered(part, slice(0, self.shape[1]))
 
     def column(self, j: int) -> np.ndarray:
-        """One column."""
         return self._read(slice(0, self.shape[0]), slice(j, j + 1))[:, 0]
 
     def entry(self, i: int, j: int) -> Any:
-        """One entry."""
         return self._read(slice(i, i + 1), slice(j, j + 1))[0, 0]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """The entries of each row within the columns between the first and the last that are wanted of it."""
+        """Entries, one read per row between its first and last requested column."""
         out = np.empty(i.size, self.dtype)
         sources, targets = i.ravel(), j.ravel()
         order = np.lexsort((targets, sources))
@@ -60,14 +52,13 @@ class Stored(Engine):
         return out.reshape(i.shape)
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """The rows, within the columns between the first and the last."""
+        """The rows, read between the first and last column."""
         if not (len(i) and len(j)):
             return np.empty((len(i), len(j)), self.dtype)
         first, last = int(j.min()), int(j.max())
         return self._gathered(i, slice(first, last + 1))[:, j - first]
 
     def _gathered(self, wanted: np.ndarray, columns: slice) -> np.ndarray:
-        """Rows in the order wanted."""
         if not len(wanted):
             return np.empty((0, columns.stop - columns.start), self.dtype)
         runs = np.split(wanted, np.flatnonzero(np.diff(wanted) != 1) + 1)

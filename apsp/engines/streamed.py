@@ -1,4 +1,4 @@
-"""The closure within limits of memory, kept in a checkpoint, or written as a store: apsp/large's; rows as one, too."""
+"""Engine: the dense closure with limited memory, checkpoints or output (apsp/large); and output of rows for others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 
 def _large(question: Question) -> Large:
-    """The closure within its limits."""
     wants, source = question.wants, question.source
     if isinstance(source, (int, np.integer)):
         s = question.semiring
@@ -50,12 +49,12 @@ def _large(question: Question) -> Large:
 def _estimate(question: Question) -> Estimate:
     large, wants = question.once(_large), question.wants
     plan = replace(large.plan, engine=ENGINE.name)
-    if wants.paths:  # in memory of the host, once the closure has left it
+    if wants.paths:  # in host memory, after the closure
         n = large.source.n
-        on_disk = isinstance(large.source.origin, OnDisk)  # whose edges are few that are needed
+        on_disk = isinstance(large.source.origin, OnDisk)  # few edges on disk are needed
         arcs = 0 if on_disk else question.graph.arc_count
         size = large.source.dtype.itemsize
-        routes = estimates.predecessors(n, size, arcs, table=False) + BLOCK * n * size  # rows are read, then turned
+        routes = estimates.predecessors(n, size, arcs, table=False) + BLOCK * n * size  # rows are read, then transposed
         require(routes, where=wants.where, hint=ROUTES)
         on_host = large.device != "cpu"
         plan = replace(plan, beside_bytes=max(plan.beside_bytes, 0 if on_host else routes), host_bytes=on_host * routes)
@@ -66,7 +65,7 @@ def _open(question: Question, plan: Plan) -> Engine:
     wants, large, begun = question.wants, question.once(_large), clock()
     large.check()
     question.report_zeros(large.source.surveyed[0])
-    if large.ordinary:  # nothing but an output that the dense engine does not know of
+    if large.ordinary:  # an output is all that the dense engine lacks
         source = question.source
         if isinstance(source, Graph):
             source = source.having(nulls=()) if source.null_undeclared else source
@@ -85,11 +84,11 @@ def _open(question: Question, plan: Plan) -> Engine:
 
 
 def written(answered: Answer, limits: Limits, semiring: Semiring, callback: Callback | None) -> Answer:
-    """An answer whose output is there: an engine that stores none has its rows written, as many at a time as fit."""
+    """Write the output of an engine that stores nothing, by as many rows as fit."""
     engine, begun = answered.engine, clock()
     if limits.made_in is None or engine.stored:
         return answered
-    more = math.inf if limits.memory is None else limits.memory - answered.plan.beside_bytes  # than the least
+    more = math.inf if limits.memory is None else limits.memory - answered.plan.beside_bytes  # beyond the minimum
     row = HELD * engine.shape[1] * engine.dtype.itemsize
     tile = max(tile for tile in TILES if tile == TILES[0] or (tile - TILES[0]) * row <= more)
     table = Table(engine.shape, engine.dtype, engine.blocks, (), (), semiring, callback)

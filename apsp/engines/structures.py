@@ -1,7 +1,7 @@
-"""Structures of patterns that were asked about before: to be found again by their arcs, or looked for when that pays.
+"""Cache of elimination structures by arcs.
 
-Looking for a structure pays where earlier questions about the same pattern have taken as long as looking would: then
-one look at most doubles what was spent (the rule for renting or buying skis).
+A structure is computed once questions about the same arcs have taken as long without it: at most double the best cost
+(the ski rental rule).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from semiring import sparse
 if TYPE_CHECKING:
     from semiring.sparse import Analysis
 
-#: Structures that are remembered, and patterns that questions are counted of.
+#: Structures cached, and patterns with counted time.
 CAPACITY, PATTERNS = 4, 64
-#: Arcs of which the name of a pattern is made.
+#: Arcs sampled for a pattern's hash.
 SAMPLE = 1 << 14
 
 
 class Structures:
-    """A few structures, and the seconds that questions about other patterns took."""
+    """Cached structures, and seconds spent on other patterns."""
 
     def __init__(self) -> None:
         self._cached: OrderedDict[int, Analysis] = OrderedDict()
@@ -32,18 +32,18 @@ class Structures:
         self._lock = threading.Lock()
 
     def spent(self, tails: np.ndarray, heads: np.ndarray) -> float:
-        """Seconds spent on this pattern so far; ∞ where its structure is known."""
+        """Seconds spent on this pattern so far; ∞ if its structure is cached."""
         name = _name(tails, heads)
         with self._lock:
             return float("inf") if name in self._cached else self._spent.get(name, 0.0)
 
     def like(self, n: int, arcs: int) -> bool:
-        """Whether the structure of a pattern of so many vertices and arcs is known."""
+        """Whether a structure with n vertices and this number of arcs is cached."""
         with self._lock:
             return any(cached.n == n and len(cached.tails) == arcs for cached in self._cached.values())
 
     def spend(self, tails: np.ndarray, heads: np.ndarray, seconds: float) -> None:
-        """Remember that a question about this pattern took so long without its structure."""
+        """Charge seconds to a pattern without a cached structure."""
         name = _name(tails, heads)
         with self._lock:
             if name not in self._cached:
@@ -52,7 +52,7 @@ class Structures:
                     self._spent.popitem(last=False)
 
     def of(self, tails: np.ndarray, heads: np.ndarray, n: int, threads: int | None = None) -> Analysis:
-        """The structure of these arcs: the one that is known, or found now and remembered."""
+        """The structure of these arcs, cached or computed."""
         name = _name(tails, heads)
         with self._lock:
             cached = self._cached.get(name)
@@ -69,7 +69,7 @@ class Structures:
 
 
 def _name(tails: np.ndarray, heads: np.ndarray) -> int:
-    step = max(1, len(tails) // SAMPLE)  # what is found by this name is compared with all arcs
+    step = max(1, len(tails) // SAMPLE)  # matches are compared with all arcs
     return hash((len(tails), tails[::step].tobytes(), heads[::step].tobytes()))
 
 

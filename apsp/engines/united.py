@@ -1,4 +1,4 @@
-"""Reachability by components: strongly connected ones are found, and their closure by uniting rows or by products."""
+"""Engine: reachability by strongly connected components, closed by uniting rows or by products."""
 
 from __future__ import annotations
 
@@ -43,15 +43,14 @@ from .packed import (
 if TYPE_CHECKING:
     from ..question import Question
 
-#: What uniting rows holds in bytes an arc between components: arcs in order.
+#: Bytes an arc between components, sorted, for uniting rows.
 _UNITING = 26
 
-#: What a plan calls the closure of an acyclic graph by uniting rows.
+#: Schedule name of uniting rows.
 UNITED = "acyclic"
 
 
 def _components(question: Question) -> Condensation:
-    """The strongly connected components, found once."""
     (graph, _), arcs = question.once(of_truth), question.once(arcs_of)
     require(question.once(listed) + arcs * (COMPONENTS + BETWEEN), where=question.wants.where, hint=HINT)
     tails, heads, _ = graph.edges(lor_land)
@@ -70,17 +69,17 @@ def _refuses(question: Question) -> str:
 
 
 def _looks(question: Question) -> float:
-    """Components are found where that may pay; what they are is then worth the time."""
+    """Free if condensing may pay, else ∞."""
     return math.inf if _refuses(question) or not may_shrink(question) else 0.0
 
 
 def _unites(c: Condensation) -> bool:
-    """Whether there are so few arcs between components that uniting rows takes less than products."""
+    """Whether arcs are so few that uniting rows beats products."""
     return len(c.tails) * 16 <= c.count**2
 
 
 def _planned(question: Question) -> tuple[Plan, int]:
-    """How the components are closed, which have no cycles, and how many columns at a time."""
+    """The plan of the components' closure, and the columns per strip."""
     wants, c, ops = question.wants, question.once(_components), verbs(question)
     shrunk = f"{question.n} vertices shrink to {c.count} components"
     plan = make_plan(c.count, lor_land, ops, block=wants.block)
@@ -106,7 +105,7 @@ def _planned(question: Question) -> tuple[Plan, int]:
 
 
 def _estimate(question: Question) -> Estimate:
-    """The closure of the condensation: of few arcs by uniting rows, else by products of bits."""
+    """The closure of the condensation: by uniting rows for few arcs, else by Boolean products."""
     wants, c, (plan, strip) = question.wants, question.once(_components), question.once(_planned)
     arcs, (_, made) = question.once(arcs_of), question.once(of_truth)
     needed = plan.matrix_bytes + plan.workspace_bytes
@@ -123,7 +122,7 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _strip(count: int, plan: Plan, wants: Wants) -> int:
-    """How many columns are united at a time, complete tiles: all where they fit, or nothing else takes them."""
+    """Columns united at a time, in complete tiles; all if they fit, or without an output."""
     limits = wants.limits
     if not wants.packed or wants.gpus is not None or limits is None or limits.output is None:
         return count
@@ -150,7 +149,6 @@ def _open(question: Question, plan: Plan) -> Packed:
 
 
 def closed(c: Condensation, ops: Backend, wants: Wants) -> BitMatrix:
-    """The closure of components, on the host."""
     if _unites(c):
         return close_acyclic(c.count, c.tails, c.heads)
     tails, heads = (to_device(x, ops.device) for x in (c.tails, c.heads))
@@ -160,7 +158,7 @@ def closed(c: Condensation, ops: Backend, wants: Wants) -> BitMatrix:
 
 
 def _in_strips(c: Condensation, strip: int, wants: Wants) -> StoredBits:
-    """The closure of the components, so many columns at a time, each written when it is united."""
+    """The closure of the components by strips of columns, each written when united."""
     assert wants.limits is not None
     assert wants.limits.made_in is not None
     stored = StoredBits.create(wants.limits.made_in, (c.count, c.count), width=strip // 64)

@@ -1,4 +1,4 @@
-"""Graphs from files and to files. A format is one module of this package with a record `FORMAT`; being here is enough.
+"""Graph file formats: each is a module of this package with a record `FORMAT`, found by being here.
 
 | name         | suffixes        | vertices         | weights            |
 |--------------|-----------------|------------------|--------------------|
@@ -17,9 +17,9 @@
 | graphml, gml, pajek | .graphml .gml .net | names   | an attribute       |
 | graph6       | .g6             | 0 … n − 1        | no                 |
 
-`matrix` and the last three rows are not written; graphml, gml and graph6 are read by NetworkX. Any may be gzipped
-(`roads.gr.gz`). A name that says nothing (`.txt`) makes `read` look at the content, which cannot tell metis. Metis and
-graph6 know no directions.
+`matrix` and the last three rows are read only; NetworkX reads graphml, gml and graph6. Any file may be
+gzipped (`roads.gr.gz`). For an uninformative suffix (`.txt`) `read` sniffs the content, which cannot tell metis. Metis
+and graph6 are undirected.
 
 A weight is an integer (exact, or refused), a float, or `inf`, which is a missing edge; `1e999` is an error.
 """
@@ -49,7 +49,7 @@ __all__ = ["Format", "check_output", "formats", "names", "read", "write", "writt
 
 @cache
 def formats() -> dict[str, Format]:
-    """Every format by its name, in the order in which `sniff` is asked."""
+    """Formats by name, in the order of `sniff`."""
     found: list[Format] = sorted(records(__name__, "FORMAT").values(), key=lambda f: (f.rank, f.name))
     return {f.name: f for f in found}
 
@@ -60,16 +60,15 @@ def names() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        In the order in which a content that no suffix explains is tried.
+        In sniffing order.
 
     See Also
     --------
-    written : Those that are written.
-    read : What takes such a name.
+    written, read : Writable formats; the reader.
 
     Notes
     -----
-    O(1): modules of formats are loaded once.
+    O(1); format modules are loaded once.
 
     Examples
     --------
@@ -80,7 +79,7 @@ def names() -> tuple[str, ...]:
 
 
 def written() -> tuple[str, ...]:
-    """The names of those that are written as well as read.
+    """The names of writable formats.
 
     Returns
     -------
@@ -88,12 +87,11 @@ def written() -> tuple[str, ...]:
 
     See Also
     --------
-    names : All of them.
-    write : What takes such a name.
+    names, write : All formats; the writer.
 
     Notes
     -----
-    O(1): modules of formats are loaded once.
+    O(1); format modules are loaded once.
 
     Examples
     --------
@@ -118,60 +116,52 @@ def read(
     Parameters
     ----------
     path : path, or open file
-        Plain or gzipped; a pipe or a device as well as a file; "-" is standard input. An open file, or an `io` buffer
-        of bytes or text, is read from where it stands to its end, and left open.
+        Plain or gzipped; a file, pipe or device; "-" is standard input. An open file or `io` buffer of bytes or text is
+        read from its position to the end, and left open.
     format : str, optional
-        One of `names()`; by default the suffix decides (that before `.gz`), and then the content. A list of edges whose
-        first line may as well count vertices and edges is read as edges, with a warning. A text that looks like no
-        other, with commas, semicolons or tabs, is CSV. A square table of numbers is a matrix; where it may as well list
-        edges, `format="matrix"` or `columns` say what it is.
+        One of `names()`; by default by suffix (before `.gz`), then by content. A list of edges whose first line might
+        be a count of vertices and edges is read as edges, with a warning. Unrecognised text with commas, semicolons or
+        tabs is CSV. A square table of numbers is a matrix; if it might list edges, `format="matrix"` or `columns`
+        decide.
     directed : bool, optional
-        Whether edges lead one way only; by default what the file says (of a table, in a column such as Gephi's Type,
-        directed, oneway, is_bidirectional), and where it says nothing, they do.
+        By default as the file says (in a table: columns such as Gephi's Type, directed, oneway, is_bidirectional), else
+        True.
     weight : str, int or None, optional
-        The column that holds the weight, by name, or by position from 0; of GraphML and its like, the attribute. None
-        makes every edge weigh 1. By default it is the only column other than the ends; of several, the one called
-        weight, length, cost, distance, dist, w, value, km, miles, metres, minutes, hours, seconds, duration,
-        travel_time or min_transfer_time. Where that does not settle it, nothing is read.
+        Weight column by name or position from 0; for GraphML and the like, the attribute. None: every edge weighs 1. By
+        default the only column besides the ends; of several, the one called weight, length, cost, distance, dist, w,
+        value, km, miles, metres, minutes, hours, seconds, duration, travel_time or min_transfer_time; else an error.
     columns : (FROM, TO) or (FROM, TO, WEIGHT), optional
-        The columns by name; or by position from 0, and then the file has no header. By default the ends are called
-        source, from, src, start, tail, origin, u or from_stop_id, and target, to, dst, dest, destination, end, head, v
-        or to_stop_id. Of (FROM, TO) alone, `weight` and its rule find the third.
+        By name; or by position from 0, for a file without header. By default the ends are called source, from, src,
+        start, tail, origin, u or from_stop_id, and target, to, dst, dest, destination, end, head, v or to_stop_id. With
+        (FROM, TO), `weight` and its rule find the third.
     null_value : number or None, optional
         As in `as_graph`: 0 where zeros are no edges, None where they are.
     **options
-        A format's own: `base=1` for plain files that count from 1.
+        Of the format: `base=1` for plain files that count from 1.
 
     Returns
     -------
     Graph
-        Its name is that of the file. Edges that occur twice are both kept; ⊕ decides when it becomes a matrix.
+        Named after the file. Parallel edges are kept; ⊕ combines them in a matrix.
 
     Raises
     ------
     FormatError
-        If the file is not what its format says, with file and line; or does not say which column holds what, with all
-        columns and the ways out.
+        If the file violates its format (with file and line), or its columns are ambiguous (listing them).
     ValueError
-        If the format does not have what was asked for: columns, attributes, an option, edges that lead one way.
-    OSError
-        If there is no such file (FileNotFoundError), or it cannot be read.
-    MemoryNeeded
-        If what it holds does not fit, before memory is taken.
+        If the format lacks what was requested: columns, attributes, an option, directions.
+    OSError, MemoryNeeded
+        If the file is missing or unreadable; if its content does not fit.
 
     See Also
     --------
-    as_graph : Everything else that a graph may come as.
-    write : The way back.
-    names : The formats.
+    as_graph, write, names : Other inputs; the inverse; the formats.
 
     Notes
     -----
-    Weights written hh:mm:ss, all of them, are durations, in seconds. A CSV whose rows have the names of its columns is
-    a matrix, in which inf is no edge. GTFS: `transfers.txt` lists edges from from_stop_id to to_stop_id that weigh
-    min_transfer_time.
-
-    One pass over the file: O(n + m) time, and memory for the edges, two int64 and a weight each.
+    One pass: O(n + m) time, 24 bytes an edge. Weights all written hh:mm:ss are durations in seconds. A CSV with equal
+    row and column names is a matrix, in which inf is no edge. GTFS `transfers.txt` lists edges from from_stop_id to
+    to_stop_id of weight min_transfer_time.
 
     Examples
     --------
@@ -179,12 +169,12 @@ def read(
     >>> read(io.StringIO("from,to,minutes\\nA,B,295\\n")).weights
     array([295])
     """
-    positional(columns)  # refuses what is malformed
+    positional(columns)  # refuses malformed ones
     return read_as(path, Reading(weight, columns, format, nulls_of(null_value), directed), **options)
 
 
 def read_as(path: str | os.PathLike[str] | IO[Any], reading: Reading, **options: Any) -> Graph:
-    """`read`, of what the caller said as one record."""
+    """`read`, with its options as one record."""
     if isinstance(path, (str, os.PathLike)):
         stored = recognised(path)
         if stored is not None and stored.read is not None:
@@ -203,7 +193,7 @@ def read_as(path: str | os.PathLike[str] | IO[Any], reading: Reading, **options:
 
 
 def _options(source: Source, chosen: Format, reading: Reading, options: dict[str, Any]) -> dict[str, Any]:
-    """What the format's reader takes of what the caller said; the rest is refused, and not ignored."""
+    """The options of the format's reader; ValueError for any that it does not take."""
     passed = {"weight": reading.named, "columns": reading.columns is not None, **dict.fromkeys(options, True)}
     for name in passed:
         if passed[name] and name not in chosen.takes:
@@ -214,36 +204,33 @@ def _options(source: Source, chosen: Format, reading: Reading, options: dict[str
 
 
 def write(graph: Graph, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-    """Write a graph; the file appears complete or not at all. (`apsp.write` takes anything that `as_graph` does.)
+    """Write a graph atomically. (`apsp.write` takes anything that `as_graph` does.)
 
     Parameters
     ----------
     graph : Graph
-        Formats that number their vertices keep the order and not the names. A dense matrix goes to edge lists
-        by its entries other than ∞, and undirected edges go both ways where the format knows none.
+        Formats with numbered vertices keep order, not names. A dense matrix becomes an edge list of entries other than
+        ∞; undirected edges go both ways where the format is directed only.
     path : path
         Gzipped if it ends in .gz.
     format : str, optional
-        One of `written()`; by default the suffix decides.
+        One of `written()`; by default by suffix.
 
     Raises
     ------
     FormatError
-        If the format cannot express this graph: vertices without an edge in a list of edges; names that would be read
-        back as others (blanks in `named`, anything but integers in `snap`, a mixture of integers and strings). If
-        such files are only read. Where the format knows no directions, if an edge does not lead back with the same
-        weight; where it knows no fractions, if a weight is not an integer; where it knows no weights, if one is not 1.
+        If the format cannot express the graph: isolated vertices in an edge list; names that would be read back
+        differently (blanks in `named`, non-integers in `snap`, integers mixed with strings); asymmetric edges where it
+        is undirected; non-integer or non-unit weights where it has none. Also for read-only formats.
 
     See Also
     --------
-    apsp.write : The same of whatever `as_graph` takes.
-    read : The way back.
-    written : The formats.
-    check_output : The errors, before the work.
+    apsp.write, read, written : For any input; the inverse; the formats.
+    check_output : Early errors.
 
     Notes
     -----
-    O(n + m) for n vertices and m edges, O(n²) for a matrix.
+    O(n + m), or O(n²) for a matrix.
 
     Examples
     --------
@@ -258,7 +245,7 @@ def write(graph: Graph, path: str | os.PathLike[str], *, format: str | None = No
 
 
 def check_output(path: str | os.PathLike[str], *, format: str | None = None) -> None:
-    """Raise before the work what `write` would raise after it: no such format, or a path that cannot be written to.
+    """Raise early what `write` would raise late: an unknown format, or an unwritable path.
 
     Parameters
     ----------
@@ -268,17 +255,17 @@ def check_output(path: str | os.PathLike[str], *, format: str | None = None) -> 
     Raises
     ------
     FormatError, ValueError
-        If neither the suffix nor `format` says which format.
+        If the format is unknown.
     OSError
-        As `semiring.files.check_writable` does.
+        As `semiring.files.check_writable`.
 
     See Also
     --------
-    write : What would raise it.
+    write : Raises the same later.
 
     Notes
     -----
-    O(1): one look at the folder, nothing is written.
+    O(1): one look at the folder.
 
     Examples
     --------
@@ -311,7 +298,7 @@ def _by_suffix(path: str | os.PathLike[str]) -> Format | None:
 
 
 def _seen(source: Source, reading: Reading) -> Format:
-    """The format that the suffix says, unless lines of numbers or names say another; else that of the content."""
+    """The format by suffix, unless a bare matrix or an edge list contradicts it; else by content."""
     chosen = _by_suffix(source.path)
     if (chosen is None or chosen.name == "csv") and matrix.is_bare(source, reading):
         return formats()["matrix"]
@@ -320,7 +307,6 @@ def _seen(source: Source, reading: Reading) -> Format:
 
 
 def _lists_names(source: Source, chosen: Format) -> bool:
-    """Whether a file whose suffix says something else lists names with blanks between them, `A B 4`."""
     if chosen.name not in ("csv", "snap"):
         return False
     head = plain_lines(source.head())
@@ -340,7 +326,7 @@ def _by_content(source: Source, reading: Reading) -> Format:
                 _warn(source)
             return candidate
     if csv.has_separator(head):
-        return formats()["csv"]  # which says what its header lacks
+        return formats()["csv"]  # its error names missing columns
     raise source.error(
         f"must be in one of the formats {', '.join(names())}, and looks like none. "
         f"Say which: {_reads(source, '…')} (in a shell: --format)."

@@ -1,4 +1,4 @@
-"""What formats share: the record that declares one, a graph as the lists that are written, and names that read back."""
+"""Shared parts of formats: the record `Format`, graphs as lists for writing, names that read back unchanged."""
 
 from __future__ import annotations
 
@@ -24,33 +24,28 @@ class Format:
     Parameters
     ----------
     name : str
-        What `read(path, format=…)` calls it; the module's name.
+        Its name in `read(path, format=…)`, and of the module.
     suffixes : tuple of str
-        In small letters, with the dot, without `.gz`.
+        In lower case, with the dot, without `.gz`.
     description : str
         One line for people.
     sniff : callable or None
-        `sniff(head)`: whether a file that begins with these bytes is in this format. None where content cannot tell:
-        such files are known by their suffix, or by what the caller says.
+        `sniff(head)`: whether a file beginning with these bytes is in this format; None if content cannot tell.
     read : callable
         `read(source, **options)` returns a Graph or raises FormatError.
     write : callable or None
-        `write(graph, file)` to a binary file; None where such files are read only.
+        `write(graph, file)` to a binary file; None for read-only formats.
     takes : tuple of str
-        What `read` takes in addition to the source: "weight" or "columns" come as `reading`, others by their names.
+        Options of `read`: "weight" and "columns" are passed as `reading`, others by name.
     rank : int
-        In which order `sniff` is asked, the smallest first: 0 for the first bytes of a file, 1 for a line that no other
-        format has, more for what lines look like.
-    directions : bool
-        Whether an edge can lead one way only. If not, `write` gets each edge once, in an undirected list.
-    fractions : bool
-        Whether a weight can be anything but an integer. If not, `write` gets integers.
-    weights : bool
-        Whether an edge can weigh anything but 1. If not, `write` gets a graph without weights.
+        Order of sniffing, ascending: 0 for magic bytes, 1 for a unique line, more for what lines look like.
+    directions, fractions, weights : bool
+        Whether edges can be one-way, weights other than integers, or other than 1. If not, `write` gets each edge once
+        (undirected), integers, or no weights.
 
     See Also
     --------
-    formats : All of them by name.
+    formats : All formats by name.
 
     Examples
     --------
@@ -72,18 +67,12 @@ class Format:
     weights: bool = True
 
 
-#: Tails, heads and weights of arcs as Python's numbers; None for weights where a file has none.
+#: Tails, heads and weights (or None) of arcs, as Python numbers.
 Arcs = tuple[list[int], list[int], list[Any] | None]
 
 
 def listed(graph: Graph) -> tuple[list[int], list[int], list[Any]]:
-    """The arcs as Python numbers; an unweighted edge weighs 1.
-
-    Raises
-    ------
-    FormatError
-        If a weight stands for an infinity, which a text does not distinguish from a number.
-    """
+    """The arcs as Python numbers (unweighted: 1); FormatError for integers that stand for infinity."""
     rows, cols, weights = _arcs(graph)
     own, ends = weights if graph.weights is None else graph.weights, np.iinfo(np.int64)  # computed in any dtype
     infinite = own[(own == ends.max) | (own == ends.min)] if own.dtype == np.int64 else own[:0]
@@ -94,13 +83,7 @@ def listed(graph: Graph) -> tuple[list[int], list[int], list[Any]]:
 
 
 def fitted(graph: Graph, format: Format) -> Graph:
-    """The same graph, without what the format does not know: weights, directions, fractions.
-
-    Raises
-    ------
-    FormatError
-        If that would be another graph, with the first edge in the way.
-    """
+    """The graph reduced to what the format can express; FormatError, with the first edge, if that changes it."""
     if weighted(graph) and not (format.weights and format.fractions):
         graph = _list_of(graph, *_arcs(graph), directed=True) if graph.rows is None else graph
         graph = replace(graph, weights=_known(graph, format))
@@ -108,7 +91,7 @@ def fitted(graph: Graph, format: Format) -> Graph:
 
 
 def unreturned(rows: np.ndarray, cols: np.ndarray, weights: np.ndarray) -> int | None:
-    """The index of an arc (u, v, w) that is not matched by an arc (v, u, w) of its own; None where all are."""
+    """The index of an arc (u, v, w) without its own reverse (v, u, w), or None."""
     forward, back = np.lexsort((weights, cols, rows)), np.lexsort((weights, rows, cols))
     differ = (
         (rows[forward] != cols[back]) | (cols[forward] != rows[back]) | (weights[forward] != weights[back])
@@ -117,7 +100,7 @@ def unreturned(rows: np.ndarray, cols: np.ndarray, weights: np.ndarray) -> int |
         return None
     first = int(np.argmax(differ))
     i, j = int(forward[first]), int(back[first])
-    # The lesser of the first two that differ is in one of the lists alone.
+    # The lesser of the first two that differ is in only one list.
     return i if (rows[i], cols[i], weights[i]) < (cols[j], rows[j], weights[j]) else j
 
 
@@ -142,7 +125,7 @@ def _undirected(graph: Graph, format: str) -> Graph:
 
 
 def _known(graph: Graph, format: Format) -> np.ndarray | None:
-    """The weights of a list of edges as the format knows them: none, or integers."""
+    """Edge weights that the format can express: None, or integers."""
     rows, cols, w = graph.rows, graph.cols, graph.weights
     assert rows is not None
     assert cols is not None
@@ -186,26 +169,14 @@ def _numeric(graph: Graph) -> bool:
 
 
 def weighted(graph: Graph) -> bool:
-    """Whether edges have weights of their own."""
     return graph.weights is not None if graph.dense is None else _numeric(graph) and not graph.unit
 
 
 def named_edges(graph: Graph, format: str, *, forbidden: str = "\0", quotes: bool = False) -> tuple[Arcs, list[str]]:
-    """The arcs of a list of edges alone, without weights where they are none, and the vertices' names as text.
+    """The arcs of an edge list (weights None if unweighted), and the vertex names as text.
 
-    Parameters
-    ----------
-    format : str
-        For errors.
-    forbidden : str
-        Characters that a name in this format cannot have.
-    quotes : bool
-        Whether names may stand in quotes, blanks and digits that are text among them.
-
-    Raises
-    ------
-    FormatError
-        If the text would read back as another graph: vertices have no edge, or other names.
+    FormatError if it would read back as another graph: isolated vertices, or names with `forbidden` characters;
+    `quotes` permits blanks and textual digits.
     """
     rows, cols, weights = listed(graph)
     met = np.unique(np.array([rows, cols], dtype=np.int64))  # not a mask: n may be far more than there are edges
@@ -248,7 +219,7 @@ def _unwritten(format: str, problem: str) -> FormatError:
 
 
 def shown_label(label: Label) -> str:
-    """A label for a message, or what it is where it has too many digits."""
+    """A label for a message, shortened if it has too many digits."""
     if isinstance(label, str):
         return show(label)
     huge = isinstance(label, int) and abs(label) >= 10**640
@@ -256,7 +227,7 @@ def shown_label(label: Label) -> str:
 
 
 def _kind(label: Label) -> type | None:
-    """str or int, or None for what a text cannot distinguish from these."""
+    """str or int; None for types that text does not distinguish from these."""
     if isinstance(label, (bool, np.bool_)):
         return None
     return next((kind for kind, also in ((str, str), (int, np.integer)) if isinstance(label, (kind, also))), None)
@@ -273,17 +244,16 @@ def _written(label: Label, kind: type | None, forbidden: str) -> bool:
 
 
 def remark(name: str) -> str:
-    """A graph's name for a comment: on one line, and text that any reader takes."""
+    """A graph's name for a comment: one line of encodable text."""
     return " ".join(name.replace("\0", " ").split()).encode(errors="replace").decode()
 
 
 def write_lines(file: IO[bytes], lines: Iterable[str]) -> None:
-    """Text lines as UTF-8."""
     file.write("".join(f"{line}\n" for line in lines).encode())
 
 
 def edge_lines(arcs: Arcs, names: Sequence[Any], *, before: str = "", between: str = " ") -> Iterator[str]:
-    """A line an arc: both ends as they are called, and the weight where there are weights."""
+    """A line per arc: both names, and the weight if any."""
     rows, cols, weights = arcs
     ends = list(map(str, names))
     if weights is None:

@@ -1,4 +1,4 @@
-"""Lines of edges between numbered vertices, fields between blanks: read fast, with the line of an error."""
+"""Edge lines between numbered vertices with blank-separated fields: read fast, with line numbers in errors."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .tokens import fits, numbers, show, suspects, unmet
 _SIGNED = re.compile(rb"[+-]?[0-9]+")
 
 
-#: Bytes that no number has; NumPy takes some of them, such as a no-break space, for blanks.
+#: Bytes of no number; NumPy takes some, such as a no-break space, for blanks.
 _FOREIGN = re.compile(rb"[^\t\n\r\x20-\x7e]")
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Edges read from a text: two columns of vertices, and weights where there is a third."""
+    """Edges of a text: two columns of vertices, and weights if there is a third."""
 
     rows: np.ndarray
     cols: np.ndarray
@@ -33,18 +33,10 @@ class Columns:
 
 
 def columns(source: Source, body: bytes, *, shape: str, widths: Sequence[int] = (3,)) -> Columns:
-    """Whitespace-separated columns `u v [weight]`, in one pass; a second finds the line where the first stumbled.
+    """Blank-separated columns `u v [weight]` in one pass; a second locates an error.
 
-    Parameters
-    ----------
-    source : Source
-        For errors.
-    body : bytes
-        The lines; those that are not data must be blank, so that counting them gives the file's own numbers.
-    shape : str
-        How a line should look, for errors.
-    widths : sequence of int
-        The numbers of columns allowed; all lines have as many as the first.
+    Lines of `body` that are no data must be blank, to keep line numbers. `shape` is the form of a line, for errors;
+    `widths` are the numbers of columns allowed, equal on all lines.
     """
     foreign = _FOREIGN.search(body)
     if foreign:
@@ -57,7 +49,7 @@ def columns(source: Source, body: bytes, *, shape: str, widths: Sequence[int] = 
     line = body[body.index(first[0]) :].split(b"\n", 1)[0]
     width = len(line.split())
     if width in widths:
-        for weight in ("i8", "f8"):  # integers stay exact where all are
+        for weight in ("i8", "f8"):  # integers stay exact if all are
             table = _load(body, f"i8,i8,{weight}" if width == 3 else "i8,i8")
             if table is not None:
                 found = Columns(table["f0"], table["f1"], table["f2"] if width == 3 else None)
@@ -68,7 +60,7 @@ def columns(source: Source, body: bytes, *, shape: str, widths: Sequence[int] = 
 
 
 def values(source: Source, body: bytes) -> np.ndarray:
-    """Numbers, however many stand on a line: int64 where all are such, else float64; those of a line each, fast."""
+    """Numbers, any number a line: int64 if all are, else float64; fast for one a line."""
     if not body.strip():
         return np.zeros(0)
     for kind in ("i8", "f8"):
@@ -85,17 +77,16 @@ def values(source: Source, body: bytes) -> np.ndarray:
 
 
 def data_lines(body: bytes) -> list[tuple[int, str]]:
-    """The lines that are not blank, each with its number from 1."""
     return [(line, text) for line, text in enumerate(body.decode("latin-1").split("\n"), 1) if text.strip()]
 
 
 def edge_line(body: bytes, index: int) -> int:
-    """The line, from 1, of the data line number `index`, from 0."""
+    """The line number, from 1, of a data line's index, from 0."""
     return data_lines(body)[index][0]
 
 
 def first_line(text: bytes) -> tuple[bytes, int, bytes]:
-    """The first line that is not blank, its number from 1, and the text in which it is blank."""
+    """The first non-blank line, its number from 1, and the text with it blanked."""
     start = len(text) - len(text.lstrip())
     header, _, rest = text[start:].partition(b"\n")
     line = text.count(b"\n", 0, start) + 1
@@ -114,15 +105,7 @@ def numbered(
     what: str = "edges",
     hint: str = "",
 ) -> Graph:
-    """The edges that a header promises, so many, between vertices base … base + n − 1, by which they are called.
-
-    Parameters
-    ----------
-    source, body, shape, widths
-        As in `columns`.
-    what, hint : str
-        For errors: what is counted, and why the first number behind the last vertex may stand there.
-    """
+    """`promised` edges between vertices base … base + n − 1, by `columns`; `what` and `hint` are for errors."""
     found, last = columns(source, body, shape=shape, widths=widths), base + n - 1
     outside = (found.rows < base) | (found.rows > last) | (found.cols < base) | (found.cols > last)
     if outside.any():
@@ -140,7 +123,7 @@ def numbered(
 
 def _load(body: bytes, kinds: str) -> np.ndarray | None:
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # integers parsed as floats are a warning, and no integers
+        warnings.simplefilter("error")  # NumPy warns of integers parsed as floats
         try:
             return np.loadtxt(io.BytesIO(body), dtype=kinds, comments=None, ndmin=1)
         except (ValueError, OverflowError, DeprecationWarning, UserWarning):
@@ -148,7 +131,7 @@ def _load(body: bytes, kinds: str) -> np.ndarray | None:
 
 
 def _check_numbers(source: Source, body: bytes, found: np.ndarray, what: str) -> None:
-    """Refuse what the last column of the text says and 64 bits do not hold: few numbers can be such."""
+    """Refuse numbers of the last column that 64 bits do not hold; only suspects are checked."""
     suspicious = suspects(found, body).tolist()
     lines = data_lines(body) if suspicious else []
     for index in suspicious:
@@ -160,7 +143,6 @@ def _check_numbers(source: Source, body: bytes, found: np.ndarray, what: str) ->
 
 
 def _located(source: Source, body: bytes, shape: str, widths: Sequence[int]) -> FormatError:
-    """The error of the first line that is not `u v [weight]`."""
     width = 0
     for line, text in enumerate(body.split(b"\n"), 1):
         tokens = text.split()

@@ -1,11 +1,9 @@
 """Edge lists with a header: `source,target,weight`, separated by commas, semicolons or tabs.
 
-The header names the columns in any case and order, and `apsp.reading.options` tells which of them are the ends and the
-weight. Blanks around a field do not belong to it, unless they stand within quotes. Names are integers where all look
-like integers and none is quoted: quotes make text of what they hold, the empty name included. A first line that may as
-well be an edge, `u,v,3`, is refused.
-
-A table whose rows have the names of its columns, as `save("d.csv")` writes, is a matrix; a missing edge is inf.
+Columns are named in any case and order; `apsp.reading.options` assigns ends and weight. Outer blanks are dropped unless
+quoted. Names are integers if all look so and none is quoted; quotes make text, even empty. A first line that may be an
+edge, `u,v,3`, is refused. A table with equal row and column names, as `save("d.csv")` writes, is a matrix; a missing
+edge is inf.
 """
 
 from __future__ import annotations
@@ -26,15 +24,14 @@ from .tables import Table, of_rows, separated
 from .tokens import integral, show
 
 _DELIMITERS = ",;\t"
-#: Stands at either end of a quoted field while it is read, as the csv module does not tell which ones were quoted; no
-#: text has zero bytes of its own.
+#: Marks the ends of quoted fields, which the csv module does not report; text has no zero bytes.
 _MARK = "\0"
-#: Comments above a table, as `numpy.savetxt` writes a header.
+#: Comments above a table, as in `numpy.savetxt`.
 _COMMENTS = re.compile(r"\A(?:\s*#[^\n]*\n)+")
 
 
 def sniff(head: bytes) -> bool:
-    """A first line with a column for either end, or with an empty field above the names of rows."""
+    """A header naming both ends, or with an empty field above row names."""
     text = head.decode("utf-8", "replace")
     if re.match(f"\\n*([{_DELIMITERS}])(?!#)[^\\n]*\\n[^{_DELIMITERS}\\n]+\\1", text):
         return True
@@ -45,7 +42,7 @@ def sniff(head: bytes) -> bool:
 
 
 def has_separator(head: bytes) -> bool:
-    """Whether a separator stands in the first line that is no comment; below one, a tab is a blank."""
+    """Whether the first line that is no comment has a separator (below comments, a tab is a blank)."""
     text = head.decode("latin-1")
     bare = _COMMENTS.sub("", text) or text
     first = bare.lstrip().split("\n", 1)[0]
@@ -53,7 +50,7 @@ def has_separator(head: bytes) -> bool:
 
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
-    """Edges by the header's columns, or by those that the caller chooses; a square table of numbers is a matrix."""
+    """Edges by header or chosen columns; a square table of numbers is a matrix."""
     if matrix.is_bare(source, reading):
         return matrix.read(source)
     text = source.text
@@ -101,9 +98,9 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
 
 
 def _graph(table: Table, reading: Reading) -> Graph:
-    """Edges, where columns are named for their ends or chosen; else a matrix, where rows and columns agree.
+    """Edges if columns are named or chosen for their ends; else a matrix if row and column names agree.
 
-    The first field of a matrix's header names no column; where it is empty, as `save` writes it, so are no ends.
+    The first header field of a matrix names no column; if empty, as `save` writes it, nothing names ends.
     """
     declared = reading.columns is not None or reading.named
     ends = list(table.names[:1]) != [""] and names_ends(table.names)
@@ -112,7 +109,7 @@ def _graph(table: Table, reading: Reading) -> Graph:
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    """`source,target,weight`, or the first two where edges are unweighted."""
+    """Write `source,target,weight`, or the first two if unweighted."""
     arcs, names = named_edges(graph, "csv", forbidden="\0\r", quotes=True)
     longest, most = max(map(len, names), default=0), csv.field_size_limit() - 2 * len(_MARK)
     if longest > most:
@@ -125,7 +122,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
 
 
 def _needs_quotes(name: str) -> bool:
-    """Whether it would be read as something else: separators, outer blanks, nothing, an integer."""
+    """Whether a name would be misread: separators, outer blanks, empty, an integer."""
     return name != name.strip() or not name or any(sign in name for sign in '",\n') or integral([name])
 
 
@@ -136,7 +133,7 @@ def _quoted(name: str) -> str:
 def _marked(text: str, delimiter: str) -> str:
     if '"' not in text:
         return text
-    quoted = rf'(?:^|(?<=[{delimiter}\n])) *"([^"]*(?:""[^"]*)*)"'  # elsewhere a quotation mark is one
+    quoted = rf'(?:^|(?<=[{delimiter}\n])) *"([^"]*(?:""[^"]*)*)"'  # elsewhere a quotation mark is literal
     return re.sub(quoted, rf'"{_MARK}\1{_MARK}"', text)
 
 

@@ -1,6 +1,6 @@
 """DIMACS shortest-path graphs: `c` comments, one line `p sp n m`, and m lines `a tail head length`, vertices from 1.
 
-Format of the 9th DIMACS Implementation Challenge (2006).
+Format: 9th DIMACS Implementation Challenge (2006).
 """
 
 from __future__ import annotations
@@ -26,12 +26,11 @@ _STRAY = re.compile(rb"^[ \t]*(?![acp\s](?:\s|\Z))[^\s][^\n]*", re.MULTILINE)
 
 
 def sniff(head: bytes) -> bool:
-    """A line `p sp …`."""
     return re.search(rb"^p[ \t]+sp[ \t]", head, re.MULTILINE) is not None
 
 
 def read(source: Source) -> Graph:
-    """As many arcs as the problem line promises, between vertices 1 … n."""
+    """The arcs that the problem line counts, between vertices 1 … n."""
     text = source.lines
     graph = _plain(text)
     if graph is not None:
@@ -53,10 +52,7 @@ def read(source: Source) -> Graph:
 
 
 def _plain(text: bytes) -> Graph | None:
-    """A text that begins with remarks and the problem line, and then has lines `a tail head length` of digits alone.
-
-    None where it is another, or wrong, and is read line by line.
-    """
+    """Fast reader: remarks, problem line, then lines `a tail head length` of digits; None for anything else."""
     start = text.find(b"\na ") + 1
     head = text[:start]
     problems = _PROBLEM.findall(head)
@@ -82,7 +78,6 @@ def _plain(text: bytes) -> Graph | None:
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    """Vertices numbered from 1 in their order."""
     arcs = listed(graph)
     head = [f"c {remark(graph.name)}"] if graph.name else []
     write_lines(file, [*head, f"p sp {graph.n} {len(arcs[0])}", *edge_lines(arcs, range(1, graph.n + 1), before="a ")])

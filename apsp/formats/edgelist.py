@@ -1,7 +1,7 @@
 """Edges between names, separated by blanks: lines `A B` or `A B 4`, all alike, with `#` comments.
 
-A first line with a column for either end (`from to minutes`) is a header; one that may as well be an edge, `u v 3`, is
-refused. Names are integers where all look like integers.
+A first line naming both ends (`from to minutes`) is a header; one that may be an edge, `u v 3`, is refused. Names are
+integers if all look so.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 def sniff(head: bytes) -> bool:
-    """A header, or lines of two names, or of two names and a number."""
+    """A header, or lines of two names, optionally with a number."""
     text = head.decode("utf-8", "replace")
     rows = [row for row in map(str.split, _COMMENT.sub("", _whole_lines(text)).split("\n")) if row]
     if not rows or "\0" in text or "\ufffd" in _whole_lines(text):
@@ -40,14 +40,14 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
-    """A line an edge, by the columns that the header names, or that the caller chooses."""
+    """An edge a line, by header or chosen columns."""
     if "--END--" in source.text and named.END.search(source.text):
         return named.read(source).having(weighted=reading.weight is not None)
     return of_fields(source, _without_comments(source) if "#" in source.text else source.text, reading)
 
 
 def _without_comments(source: Source) -> str:
-    """The text; a # within a word is refused, as it may belong to a name."""
+    """The text without comments; a # within a word is refused, as it may be part of a name."""
     text = source.text
     for comment in _COMMENT.finditer(text):
         start = comment.start()
@@ -59,7 +59,6 @@ def _without_comments(source: Source) -> str:
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    """`A B weight`, or `A B` where edges are unweighted."""
     arcs, names = named_edges(graph, "edgelist", forbidden="\0\ufeff#")
     lines = list(edge_lines(arcs, names))
     if lines and names_ends(lines[0].split()[:2]):
@@ -68,7 +67,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
 
 
 def _whole_lines(text: str) -> str:
-    """Without the last line, where a long text was cut off within it."""
+    """The text without a last line that may be cut off."""
     return text.rpartition("\n")[0] if len(text) >= 1 << 15 and not text.endswith("\n") else text
 
 

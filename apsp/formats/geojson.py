@@ -1,4 +1,4 @@
-"""GeoJSON: lines are edges, whose ends are at their places (read only; `Result.to_geojson` writes it)."""
+"""GeoJSON: lines are edges, with their ends as places (read only; `Result.to_geojson` writes)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from .base import Format
 
 
 def sniff(head: bytes) -> bool:
-    """A collection of features."""
     return head.lstrip().startswith(b"{") and b'"FeatureCollection"' in head
 
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
-    """The lines of a FeatureCollection, by the rules of `from_lines`; points are no edges, and refused."""
+    """The lines of a FeatureCollection, by `from_lines`; points are refused."""
     try:
         features = json.loads(source.lines)["features"]
         lines = [_ends(feature["geometry"]) for feature in features]
@@ -33,7 +32,7 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
 
 
 def _ends(geometry: Any) -> Ends:
-    """The first point and the last; of parts, which must follow one another, if across the antimeridian."""
+    """End points of a line; parts, as across the antimeridian, must be contiguous."""
     if geometry is None:
         return None
     points = geometry["coordinates"]

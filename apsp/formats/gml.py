@@ -1,4 +1,4 @@
-"""GML, `graph [ node [ id 1 ] … ]`, read by NetworkX. Vertices are named by their labels, or by their ids."""
+"""GML, `graph [ node [ id 1 ] … ]`, read by NetworkX; vertices are named by label, or by id."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from typing import IO, Any
 from .base import Format
 from .through_networkx import reader
 
-#: Lists in lists, at most; graphs have three, and those of drawing programs six.
+#: Maximum nesting of lists; graphs have three levels, drawings six.
 _DEEPEST = 100
-#: What opens and closes a list; not within a text or a comment.
+#: Brackets of lists, skipping texts and comments.
 _BRACKETS = re.compile(rb'"[^"]*"|^[ \t]*#[^\n]*|[][]', re.MULTILINE)
 
 
 def sniff(head: bytes) -> bool:
-    """`graph [` at the beginning of a line."""
     return re.search(rb"^[ \t]*graph\s*\[", head, re.MULTILINE) is not None
 
 
 def parse(networkx: Any, file: IO[bytes]) -> Any:
-    """NetworkX asks beforehand which of them name the nodes."""
+    """Parse with nodes named by label if possible, else by id."""
     data = file.read()
     _require_shallow(data)
     labelled = re.search(rb"\blabel\s", data) is not None
@@ -30,16 +29,11 @@ def parse(networkx: Any, file: IO[bytes]) -> Any:
     except networkx.NetworkXError:
         if not labelled:
             raise
-        return networkx.read_gml(io.BytesIO(data), label="id")  # labels of something else, or not of every node
+        return networkx.read_gml(io.BytesIO(data), label="id")  # labels of other objects, or not of every node
 
 
 def _require_shallow(data: bytes) -> None:
-    """Refuse lists in lists without end, which NetworkX would follow down its stack.
-
-    Raises
-    ------
-    ValueError
-    """
+    """ValueError for deeply nested lists, which would overflow NetworkX's stack."""
     depth = 0
     for sign in _BRACKETS.finditer(data):
         depth += {b"[": 1, b"]": -1}.get(sign[0], 0)

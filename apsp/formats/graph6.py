@@ -1,4 +1,4 @@
-"""graph6, one undirected graph without weights in a line of printable characters, read by NetworkX."""
+"""graph6: one undirected, unweighted graph in a line of printable characters, read by NetworkX."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from .through_networkx import reader
 
 
 def sniff(head: bytes) -> bool:
-    """Its optional header; nothing else tells it from a word."""
+    """The optional header; without it, nothing distinguishes a graph from a word."""
     return head.startswith(b">>graph6<<")
 
 
 def parse(networkx: Any, file: IO[bytes]) -> Any:
-    """One graph a file."""
     lines = file.read().split()
     if len(lines) != 1:
         raise ValueError(f"{len(lines)} lines, where one is a graph")

@@ -1,4 +1,4 @@
-"""GraphML, the XML of many graph editors, read by NetworkX. Vertices are named by their ids."""
+"""GraphML, the XML of many graph editors, read by NetworkX; vertices are named by id."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from .through_networkx import reader
 
 
 def sniff(head: bytes) -> bool:
-    """Its root."""
     return b"<graphml" in head
 
 
 def parse(networkx: Any, file: IO[bytes]) -> Any:
-    """NetworkX would pass over graphs in nodes and behind the first, and over the values of edges that say none."""
+    """Parse; refuses several graphs, which NetworkX would skip, as it would default values of edges."""
     data = file.read()
     count = len(re.findall(rb"<(?:[\w.-]+:)?graph[\s>]", data))
     if count > 1:
         raise ValueError(f"{count} graphs")
-    # At once, with the name space that some lack: of a file in parts, a long attribute is read again with each part.
+    # Parsed whole, with the namespace that some files lack: in parts, a long attribute is rescanned each time.
     graph = networkx.parse_graphml(
         data.replace(b"<graphml>", b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns">')
     )

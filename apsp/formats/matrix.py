@@ -1,7 +1,7 @@
-"""Bare matrices: a row a line, numbers alone, apart by blanks, commas, semicolons or tabs; `inf` is no edge.
+"""Bare matrices: rows of numbers separated by blanks, commas, semicolons or tabs; `inf` is no edge.
 
-A square table of numbers is a matrix where it can be nothing else; two or three lines that begin with two integers may
-be edges as well, which is a question. A first comment `# matrix of 3 rows and 3 columns`, as we write it, answers it.
+A square table of numbers is a matrix unless ambiguous: two or three lines beginning with two integers may be edges. A
+first comment `# matrix of 3 rows and 3 columns`, as `save` writes, decides.
 """
 
 from __future__ import annotations
@@ -19,23 +19,17 @@ from .npy import matrix
 from .tokens import EXACT, entries, integral, show
 
 _WRITTEN = re.compile(rb"\s*# matrix of \d+ rows and \d+ columns[ \t]*\n")
-#: A comment that says that edges follow, as SNAP and `snap` write it.
+#: A comment before edges, as in SNAP and `snap` files.
 _EDGES = re.compile(rb"^[ \t]*#.*(edges:|directed graph|fromnodeid)", re.MULTILINE | re.IGNORECASE)
 
 
 def sniff(head: bytes) -> bool:
-    """The comment that is written first."""
+    """The leading comment of written matrices."""
     return _WRITTEN.match(head) is not None
 
 
 def is_bare(source: Source, reading: Reading) -> bool:
-    """Whether a text is a square table of numbers, and so a matrix.
-
-    Raises
-    ------
-    FormatError
-        With the options that decide, if it may as well be edges, or have names in its first row and column.
-    """
+    """Whether a text is a square table of numbers; FormatError, with options to decide, if ambiguous or labelled."""
     head = plain_lines(source.head())
     if reading.columns is not None or reading.named or b"\0" in head:
         return False
@@ -69,7 +63,7 @@ def is_bare(source: Source, reading: Reading) -> bool:
 
 
 def read(source: Source) -> Graph:
-    """The matrix: int64 where all entries are integers, else float64; or truth values."""
+    """The matrix: int64 if all entries are integers, else float64; or bool."""
     rows: list[np.ndarray] = []
     large = None
     for line, row in _rows(source):
@@ -94,7 +88,7 @@ def read(source: Source) -> Graph:
 
 
 def _rows(source: Source) -> Iterator[tuple[int, list[str]]]:
-    """The fields of each line that is neither blank nor a comment, and its number."""
+    """Line number and fields of each line but blanks and comments."""
     between: str | None = ""
     for line, text in enumerate(source.lines.decode("latin-1").split("\n"), 1):
         empty = not text.strip() and not (between == "\t" and "\t" in text)  # which may be a row of empty fields
@@ -108,7 +102,7 @@ def _fields(text: str) -> list[str]:
 
 
 def _separator(text: str) -> str | None:
-    """The sign between fields, as of a CSV; None for blanks."""
+    """The separator of fields; None for blanks."""
     return max(",;\t", key=text.strip().count) if any(sign in text.strip() for sign in ",;\t") else None
 
 

@@ -1,8 +1,8 @@
 """MatrixMarket `.mtx`: coordinate files list edges, array files are matrices; vertices are 1 … n.
 
-Format of Boisvert, Pozo and Remington, "The Matrix Market Exchange Formats: Initial Design", NISTIR 5935 (1996).
-Every entry of a coordinate file is an edge, explicit zeros and duplicates included; `pattern` files are unweighted and
-`symmetric` ones undirected. In an array file inf is a missing edge in min-plus, and 0 an edge of length 0.
+Format: Boisvert, Pozo and Remington, "The Matrix Market Exchange Formats: Initial Design", NISTIR 5935 (1996). Every
+coordinate entry is an edge, also explicit zeros and duplicates; `pattern` is unweighted, `symmetric` undirected. In an
+array file inf is a missing edge in min-plus, and 0 an edge of length 0.
 """
 
 from __future__ import annotations
@@ -27,12 +27,10 @@ _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
 
 def sniff(head: bytes) -> bool:
-    """The banner."""
     return head[:14].lower() == b"%%matrixmarket"
 
 
 def read(source: Source) -> Graph:
-    """By the banner's words."""
     layout, field, symmetry = _banner(source)
     header, line, body = first_line(_COMMENT.sub(b"", source.lines))
     n, columns, *entries = counts(
@@ -91,7 +89,7 @@ def _banner(source: Source) -> tuple[str, str, str]:
 
 
 def _array(source: Source, body: bytes, n: int, symmetry: str) -> np.ndarray:
-    """Values down the columns; of a symmetric matrix, the lower triangle alone."""
+    """The matrix of values listed by columns, or of a lower triangle."""
     found = values(source, body)
     below = {"general": n * n, "symmetric": n * (n + 1) // 2, "skew-symmetric": n * (n - 1) // 2}[symmetry]
     if len(found) != below:
@@ -110,7 +108,7 @@ def _array(source: Source, body: bytes, n: int, symmetry: str) -> np.ndarray:
 
 
 def _require_triangle(source: Source, body: bytes, rows: np.ndarray, cols: np.ndarray, symmetry: str) -> None:
-    """A symmetric file lists its lower triangle, a skew one without the diagonal: others would be listed twice."""
+    """Refuse entries above (skew: on) the diagonal of a symmetric file, which would count twice."""
     where = "on or below" if symmetry == "symmetric" else "below"
     above = rows < cols if symmetry == "symmetric" else rows <= cols
     if above.any():

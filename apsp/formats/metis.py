@@ -1,11 +1,9 @@
 """METIS `.graph`: a header `n m [fmt [ncon]]`, then line k lists the neighbours of vertex k, from 1; `%` comments.
 
-An edge stands on the lines of both its ends and counts once in m. The three digits of `fmt` say whether a line begins
-with the size of its vertex, whether `ncon` weights of the vertex come next, and whether each neighbour is followed by
-the weight of the edge, a positive integer. A blank line is a vertex without neighbours. Sizes and weights of vertices
-are counted and left out, as a `Graph` has none.
-
-Format of Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs, Version 5.1.0" (2013), section 4.1.
+An edge is on the lines of both ends, and counts once in m. The digits of `fmt`: whether a line begins with its vertex's
+size, whether `ncon` vertex weights follow, whether each neighbour is followed by the edge weight, a positive integer. A
+blank line is an isolated vertex. Sizes and weights of vertices are skipped. Format: Karypis, "METIS: A Software Package
+for Partitioning Unstructured Graphs, Version 5.1.0" (2013), section 4.1.
 """
 
 from __future__ import annotations
@@ -27,12 +25,12 @@ from .tokens import show
 
 _COMMENT = re.compile(rb"^[ \t]*%[^\n]*", re.MULTILINE)
 _NO_NUMBER = re.compile(rb"[^ \t\n]*[^0-9 \t\n][^ \t\n]*|[0-9]{19,}")
-#: Numbers have at most 18 digits: int64 holds them all.
+#: Numbers have at most 18 digits, within int64.
 _MOST = 10**18 - 1
 
 
 def read(source: Source) -> Graph:
-    """Undirected edges between vertices 1 … n, each once, in the order of their lesser ends."""
+    """Undirected edges between vertices 1 … n, each once, ordered by the lesser end."""
     text = _numbers(source)
     header = _header(source, text)
     n, lead, step = header.n, header.lead, 2 if header.weighted else 1
@@ -74,7 +72,6 @@ def read(source: Source) -> Graph:
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    """Vertices numbered from 1 in their order; `fmt` is 001 where edges have weights."""
     assert graph.rows is not None
     assert graph.cols is not None
     tails, heads = np.concatenate((graph.rows, graph.cols)), np.concatenate((graph.cols, graph.rows))
@@ -92,12 +89,11 @@ def write(graph: Graph, file: IO[bytes]) -> None:
 
 
 def _lines(tokens: list[str], counts: np.ndarray) -> Iterator[str]:
-    """A line of so many tokens for each vertex."""
     return (" ".join(tokens[a:b]) for a, b in pairwise([0, *np.cumsum(counts).tolist()]))
 
 
 def _check_edges(graph: Graph, tails: np.ndarray, heads: np.ndarray) -> None:
-    """Refuse what METIS does not take: loops, parallel edges, weights that are not positive."""
+    """Refuse loops, parallel edges, and weights that are not positive."""
 
     def refuse(wrong: np.ndarray, need: str, u: np.ndarray, v: np.ndarray, way_out: str) -> None:
         if wrong.any():
@@ -119,10 +115,7 @@ def _check_edges(graph: Graph, tails: np.ndarray, heads: np.ndarray) -> None:
 
 @dataclass(frozen=True)
 class _Numbers:
-    """All numbers of a file: `values[i]` stands in row `row[i]`, which is the header (0) or that of vertex k (k).
-
-    `line[k]` is the line of the file, from 1, that holds row k: comments have lines, and are no rows.
-    """
+    """All numbers of a file: `values[i]` is in row `row[i]` (0: header, k: vertex k); `line[k]` is row k's line."""
 
     values: np.ndarray
     row: np.ndarray
@@ -151,7 +144,7 @@ def _numbers(source: Source) -> _Numbers:
 
 @dataclass(frozen=True)
 class _Header:
-    """The sizes of a graph, how many numbers of the vertex begin its line, and whether edges have weights."""
+    """Sizes of a graph, numbers before the edges on a line, and whether edges have weights."""
 
     n: int
     m: int
@@ -176,7 +169,7 @@ def _header(source: Source, text: _Numbers) -> _Header:
 
 
 def _check_lines(source: Source, text: _Numbers, header: _Header) -> None:
-    """A line for each vertex, and on each as many numbers as the header says."""
+    """Require a line per vertex, with as many numbers as the header implies."""
     found = len(text.line) - 1
     if found < header.n:
         raise source.error(

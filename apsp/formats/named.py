@@ -1,6 +1,6 @@
-"""The named-vertex format of the classic CUDA teaching program: lines `V W length`, ended by `--END--`.
+"""The format of the classic CUDA teaching program: lines `V W length`, ended by `--END--`.
 
-Names are free of blanks. Lines may be blank; what follows `--END--` is not read.
+Names have no blanks; lines may be blank, and text after `--END--` is ignored.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ from ..reading.options import Reading
 from .base import Format, edge_lines, named_edges, write_lines
 from .tables import of_fields
 
-#: The line that ends the edges.
+#: The last line.
 END = re.compile(r"^[ \t]*--END--[ \t]*$", re.MULTILINE)
 
 
 def sniff(head: bytes) -> bool:
-    """`--END--` on a line; where that comes later, `edgelist` meets it."""
+    """`--END--` on a line of the head; a later one is found by `edgelist`."""
     return END.search(head.decode("utf-8", "replace")) is not None
 
 
 def read(source: Source) -> Graph:
-    """Edges up to `--END--`, with vertices sorted by name."""
     text = source.text
     end = END.search(text)
     if end is None:
@@ -37,7 +36,6 @@ def read(source: Source) -> Graph:
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    """One line an edge, then `--END--`."""
     arcs, names = named_edges(graph, "named", forbidden="\0\ufeff")
     if "--END--" in names:
         raise FormatError("named", None, "write: names must not be --END--, which ends a file. Rename it.")

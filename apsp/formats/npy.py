@@ -1,4 +1,4 @@
-"""NumPy's `.npy`: a square matrix, a missing edge being the zero of the semiring it is used with (inf in min-plus)."""
+"""NumPy's `.npy`: a square matrix; a missing edge is the zero of the semiring in use (inf in min-plus)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from .base import Format
 from .tokens import show
 
 _CHUNK = 1 << 20
-#: Bytes of a header, at most: those of arrays of numbers have about a hundred.
+#: Maximum bytes of a header; typical ones have about a hundred.
 _HEADER = 1000
 
 
 def sniff(head: bytes) -> bool:
-    """NumPy's magic."""
     return head.startswith(b"\x93NUMPY")
 
 
 def read(source: Source) -> Graph:
-    """The matrix, in its own dtype; one that takes more than half of the free memory stays in its file."""
+    """The matrix in its dtype; if larger than half of the free memory, it stays in the file."""
     what = "a complete .npy file of real numbers"
     with source.open() as file:
         size = file.seek(0, os.SEEK_END)
@@ -42,15 +41,7 @@ def read(source: Source) -> Graph:
 
 
 def array(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> np.ndarray:
-    """The array in a stream of `size` bytes; nothing is made for a header that promises more than there is.
-
-    Raises
-    ------
-    FormatError
-        If the stream is not `what`: no array, of other kinds of dtype than `kinds`, or cut off.
-    MemoryNeeded
-        If the array does not fit.
-    """
+    """The array in a stream, allocated only if its `size` bytes hold it; FormatError unless `what`; MemoryNeeded."""
     needed, _ = promised(source, file, size, kinds, what)
     require(needed, "cpu", where=str(source.path), hint="Read it on a machine with more memory.")
     try:
@@ -63,13 +54,7 @@ def array(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> 
 
 
 def promised(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> tuple[int, tuple[int, ...]]:
-    """The bytes and the shape of the array that the header of a stream promises; the bytes are there.
-
-    Raises
-    ------
-    FormatError
-        As `array` does.
-    """
+    """Bytes and shape of the array in a stream, by its header; FormatError if those bytes are missing."""
     try:
         shape, dtype = _header(file)
         needed = math.prod(shape) * dtype.itemsize
@@ -77,7 +62,7 @@ def promised(source: Source, file: IO[bytes], size: int, kinds: str, what: str) 
             raise ValueError(f"dtype {dtype} and shape {shape}")
         if needed > size - file.tell() or (not dtype.itemsize and math.prod(shape) > 1):
             raise ValueError(f"{size - file.tell()} bytes for shape {shape} of {dtype}")
-    except Exception as error:  # a damaged header raises whatever its bytes come to
+    except Exception as error:  # a damaged header raises anything
         raise refused(source, what, error) from error
     if needed < size - file.tell():
         raise source.error(f"must be {what}, got {size - file.tell() - needed} bytes behind the array.")
@@ -85,11 +70,11 @@ def promised(source: Source, file: IO[bytes], size: int, kinds: str, what: str) 
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and dtype; versions 2 and 3 differ in the names of fields alone, and an array of numbers has none."""
+    """Shape and dtype; versions 2 and 3 differ only in field names, absent here."""
     version = np.lib.format.read_magic(file)
     start, digits = file.tell(), 2 if version == (1, 0) else 4
     length = int.from_bytes(file.read(digits), "little")
-    if length > _HEADER:  # NumPy would allocate memory for it first
+    if length > _HEADER:  # NumPy would allocate it first
         raise ValueError(f"a header of {length} bytes")
     file.seek(start)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -98,14 +83,13 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
 
 
 def refused(source: Source, what: str, error: Exception) -> Exception:
-    """An error of the file's content; one of the system stays what it is (but for a seek to where no file reaches)."""
+    """A FormatError, or the system's error (other than an impossible seek) with the file name."""
     if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
         return OSError(error.errno, error.strerror, str(source.path))
     return source.error(f"must be {what}, got {show(str(error), 200)}.")
 
 
 def matrix(source: Source, A: np.ndarray | OnDisk) -> Graph:
-    """The graph of a matrix from a file: square, numbers, no NaN."""
     try:
         graph = Graph.from_matrix(A)
     except (ValueError, TypeError) as error:
@@ -120,12 +104,10 @@ def matrix(source: Source, A: np.ndarray | OnDisk) -> Graph:
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    """The matrix as it is; of a list of edges, its min-plus matrix."""
     np.lib.format.write_array(file, np.ascontiguousarray(dense(graph)), allow_pickle=False)
 
 
 def dense(graph: Graph) -> Any:
-    """The matrix on the host."""
     A = graph.matrix("min_plus") if graph.dense is None or graph.unit or graph.nulls else graph.dense
     if isinstance(A, OnDisk):
         A = A.to_array()

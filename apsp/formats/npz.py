@@ -1,4 +1,4 @@
-"""NumPy's `.npz`, holding a matrix, a list of edges, or what `scipy.sparse.save_npz` writes.
+"""NumPy's `.npz`: a matrix, an edge list, or the output of `scipy.sparse.save_npz`.
 
 | arrays                                               | meaning                                       |
 |------------------------------------------------------|-----------------------------------------------|
@@ -34,18 +34,16 @@ _WHAT = "a complete .npz archive of arrays of numbers or text"
 
 
 def sniff(head: bytes) -> bool:
-    """A zip archive's magic."""
     return head.startswith((b"PK\x03\x04", b"PK\x05\x06"))
 
 
 def read(source: Source) -> Graph:
-    """Whichever of the layouts above the archive holds."""
     if not sniff(source.head(4)):
         raise source.error("must be an .npz archive, and does not begin as one.")
     with source.open() as file:
         try:
             members = zipfile.ZipFile(file)
-        except Exception as error:  # a damaged directory raises whatever its bytes come to
+        except Exception as error:  # a damaged directory raises anything
             raise npy.refused(source, _WHAT, error) from error
         try:
             arrays = Arrays(source, members)
@@ -60,7 +58,7 @@ def read(source: Source) -> Graph:
 
 
 class Arrays(Mapping[str, np.ndarray]):
-    """The arrays of an archive by name, each read when it is asked for and no more of them than that."""
+    """The arrays of an archive by name, each read on demand."""
 
     def __init__(self, source: Source, members: zipfile.ZipFile) -> None:
         self._source, self._members = source, members
@@ -71,7 +69,7 @@ class Arrays(Mapping[str, np.ndarray]):
             return npy.array(self._source, member, self._names[name].file_size, "biufSU", _WHAT)
 
     def size(self, name: str) -> tuple[int, ...]:
-        """What an array's header says is its shape; the archive has so many bytes."""
+        """The shape in an array's header, whose bytes the archive has."""
         with self._opened(name) as member:
             return npy.promised(self._source, member, self._names[name].file_size, "biufSU", _WHAT)[1]
 
@@ -95,12 +93,7 @@ class Arrays(Mapping[str, np.ndarray]):
 
 
 def _require_one_size(arrays: Arrays) -> None:
-    """Compare the sizes in headers before any array is made: zeros without end are packed to almost nothing.
-
-    Raises
-    ------
-    ValueError
-    """
+    """ValueError for unequal sizes in headers, before allocating: endless zeros compress to almost nothing."""
     for names in (("rows", "cols", "weights"), ("row", "col", "data"), ("indices", "data")):
         lengths = {name: arrays.size(name)[:1] for name in names if name in arrays}
         if len(set(lengths.values())) > 1:
@@ -136,7 +129,7 @@ def _graph(source: Source, arrays: Arrays) -> Graph:
 
 
 def _from_scipy(arrays: Arrays) -> Graph:
-    """What `scipy.sparse.save_npz` wrote, each index checked: SciPy's own compiled loops take them on trust."""
+    """The graph of `scipy.sparse.save_npz`, with indices checked: SciPy's compiled loops trust them."""
     name = arrays["format"].item()
     format = name.decode("latin-1") if isinstance(name, bytes) else name
     shape = tuple(_integers(arrays["shape"], "shape", (2,)).tolist())
@@ -160,7 +153,7 @@ def _from_scipy(arrays: Arrays) -> Graph:
 
 
 def _integers(array: np.ndarray, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The array, which must hold integers of int64, in this shape; −1 is any length."""
+    """An array of int64 integers in this shape (−1: any length), or ValueError."""
     fits = array.ndim == len(shape) and all(want in (-1, got) for want, got in zip(shape, array.shape, strict=True))
     if array.dtype.kind not in "iu" or not fits or (array.size and array.max() > np.iinfo(np.int64).max):
         extent = {(): "one integer", (2,): "two integers"}.get(shape, "a row of integers")
@@ -169,7 +162,7 @@ def _integers(array: np.ndarray, name: str, shape: tuple[int, ...]) -> np.ndarra
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    """All there is: matrix or edges, labels where they say more than a position, directedness."""
+    """Write matrix or edges, labels unless positions, and directedness."""
     arrays: dict[str, Any] = {}
     if not graph.labels.numbered:
         arrays |= encode(graph.labels, "npz")
@@ -181,7 +174,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
             arrays["weights"] = graph.weights
     if graph.places is not None:
         arrays["places"] = graph.places
-    # A zip archive is written back and forth, which a gzip stream does not allow.
+    # A zip archive needs seeking, which gzip streams lack.
     archive = io.BytesIO()
     np.savez_compressed(archive, **arrays)
     file.write(archive.getbuffer())

@@ -1,11 +1,11 @@
 """Pajek's `.net`: `*Vertices n`, then `*Arcs`, `*Edges`, `*Arcslist`, `*Edgeslist` or `*Matrix`, with `%` comments.
 
-An arc leads one way, an edge both ways; a network of edges alone is undirected. A line `u v w` has the weight w, or 1
-where there is none; what follows are names and values of attributes. In a matrix, 0 is no arc. Vertices are named by
-their labels, by their numbers 1 … n where they have none, and all by numbers where two labels are the same.
+An arc is one-way, an edge two-way; a network of edges only is undirected. A line `u v w` has weight w, by default 1;
+names and values of attributes follow. In a matrix, 0 is no arc. Vertices are named by labels (by number 1 … n if
+missing), all by number if labels repeat.
 
-Format of Mrvar and Batagelj, "Pajek and PajekXXL: Reference Manual" (2018), section 5.3. NetworkX reads it too, but
-passes over what it does not know.
+Format: Mrvar and Batagelj, "Pajek and PajekXXL: Reference Manual" (2018), section 5.3. NetworkX's reader silently skips
+unknown parts.
 """
 
 from __future__ import annotations
@@ -32,12 +32,11 @@ _FIELD = re.compile(r'"([^"]*)"|(\S+)')
 
 
 def sniff(head: bytes) -> bool:
-    """`*Vertices n`."""
     return _VERTICES.search(head) is not None
 
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
-    """The one network in a file; a section or a line that is not understood is an error."""
+    """The single network in a file; unknown sections and lines are errors."""
     network = _Network(source, reading.weight if reading.named else None)
     take: Callable[[list[str], int], None] = network.outside
     for line, text in enumerate(source.text.split("\n"), 1):
@@ -59,7 +58,7 @@ class _Link(NamedTuple):
 
 @dataclass
 class _Network:
-    """What has been read: `section` gets a heading and returns what takes the lines below it, as fields."""
+    """State of the reader: `section` takes a heading and returns a handler for the lines below it."""
 
     source: Source
     attribute: str | None
@@ -99,14 +98,13 @@ class _Network:
         raise self.source.error(f"a line must stand below `*Vertices n`, got {show(' '.join(fields))}.", line)
 
     def vertex(self, fields: list[str], line: int) -> None:
-        """`k "label"`; its place and looks follow."""
+        """`k "label"`, followed by place and style."""
         k = self.position(fields[0], line)
         if k in self.labels:
             raise self.source.error(f"a vertex must come once, got {fields[0]} again.", line)
         self.labels[k] = fields[1] if len(fields) > 1 else fields[0]
 
     def link(self, fields: list[str], line: int, *, both: bool) -> None:
-        """`u v [weight [name value] …]`."""
         if len(fields) < 2:
             raise self.source.error(f"a line must be `u v [weight]`, got {show(' '.join(fields))}.", line)
         weight = fields[2] if len(fields) > 2 else None
@@ -118,7 +116,7 @@ class _Network:
         self.links.append(_Link(u, v, weight, both, line))
 
     def several(self, fields: list[str], line: int, *, both: bool) -> None:
-        """`u v w …`, from u to each of the others."""
+        """`u v w …`: from u to each of the others."""
         u, *others = (self.position(end, line) for end in fields)
         self.links += (_Link(u, v, None, both, line) for v in others)
 
@@ -148,7 +146,7 @@ class _Network:
         tails, heads = np.array([link[:2] for link in self.links], np.int64).reshape(-1, 2).T
         both = np.array([link.both for link in self.links], bool)
         directed = not (len(both) and both.all())
-        if directed:  # an edge beside arcs is two of them; a loop is one
+        if directed:  # an edge beside arcs counts twice; a loop once
             back = both & (tails != heads)
             tails, heads = np.concatenate((tails, heads[back])), np.concatenate((heads, tails[back]))
             weights = None if weights is None else np.concatenate((weights, weights[back]))

@@ -1,6 +1,6 @@
-"""A first line `n m`, then m lines `i j w`. Vertices count from 0, or from 1 where `base=1` is given.
+"""Plain lists: a first line `n m`, then m lines `i j w`; vertices count from 0, or from 1 with `base=1`.
 
-Content alone shows this format only where an edge has a weight: a line of two integers is an edge in `snap`.
+Recognisable only with weights: a line of two integers is an edge in `snap`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def sniff(head: bytes) -> bool:
 
 
 def fits(text: bytes) -> bool:
-    """Whether a list of edges without weights could as well be this: its first line counts the lines that follow."""
+    """Whether an unweighted edge list may be in this format: its first line counts the lines that follow."""
     first, _, rest = text.lstrip().partition(b"\n")
     sizes = first.split()
     if len(sizes) != 2 or not all(size.isdigit() for size in sizes):
@@ -32,7 +32,7 @@ def fits(text: bytes) -> bool:
 
 
 def read(source: Source, *, base: int = 0) -> Graph:
-    """As many edges as the first line promises, between vertices base … base + n − 1."""
+    """The edges that the first line counts, between vertices base … base + n − 1."""
     header, line, body = first_line(source.lines)
     n, m = counts(source, header, "the first line, two counts,", "n m", line)
     hint = " A file that counts from 1 needs base=1." if base == 0 else ""
@@ -40,7 +40,6 @@ def read(source: Source, *, base: int = 0) -> Graph:
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    """Vertices numbered from 0 in their order."""
     arcs = listed(graph)
     write_lines(file, [f"{graph.n} {len(arcs[0])}", *edge_lines(arcs, range(graph.n))])
 

@@ -1,4 +1,4 @@
-"""Texts in columns: which column is which, by the rule of `apsp.reading.options`; names, weights, lines of errors."""
+"""Text tables: assignment of columns by the rule of `apsp.reading.options`; names, weights, errors with lines."""
 
 from __future__ import annotations
 
@@ -19,41 +19,25 @@ from ..reading.files import Source
 from ..reading.options import BY_RULE, Chosen, Reading, choose, is_numeral, names_ends, positional
 from .tokens import BLANK, as_number, between_blanks, digits, entries, integral, is_vertex, numbers, seconds, show
 
-#: Words of 8 bytes that a field may have to be compared by them; the lowest bytes of a word, so many; any odd number.
+#: Maximum 8-byte words of a field compared as integers; masks of the low k bytes; an odd multiplier.
 _WORDS, _LOW, _ODD = 4, np.array([2 ** (8 * k) - 1 for k in range(9)], np.uint64), np.uint64(0x9E3779B97F4A7C15)
 
-#: Of so many fields at most so many may differ: else there are too many different ones.
+#: Sample of fields, and the share of distinct ones above which they are too many.
 _SAMPLE, _MOST = 4096, 0.97
 
 
-#: The header that `csv.write` writes, which is one whatever vertices there are.
+#: The header that `csv.write` writes; always a header.
 WRITTEN = ("source", "target")
 
 
 @dataclass(frozen=True)
 class Table:
-    """A text cut into columns.
+    """A text cut into columns; `source` is for errors.
 
-    Parameters
-    ----------
-    source : Source
-        For errors.
-    names : sequence
-        The header's, or range(width) where there is none.
-    header : int or None
-        The header's line, where there is one.
-    column : callable
-        `column(index)`: the fields of a column, without blanks around them; not those of the header.
-    line : callable
-        `line(row)`: where the row of that number stands, from 1.
-    unquoted : callable
-        `unquoted(fields)`: what fields hold once it is known which were quoted.
-    distinct : callable
-        `distinct(indices)`: the different fields of some columns, and for each column which of them a row has; None
-        where there is no short way to them.
-    integers : callable
-        `integers(indices)`: the numbers of some columns, int64, a row a column; None where not all are integers from 0
-        on, or there is no short way to them.
+    `names` are from the header, in line `header`, or range(width). `column(index)` returns the stripped fields below
+    the header, `line(row)` the line number, from 1, `unquoted(fields)` the contents of quoted fields; if fast
+    (else None), `distinct(indices)` the distinct fields of columns, and their indices by column and row, and
+    `integers(indices)` int64, a row per column, if all are integers ≥ 0.
     """
 
     source: Source
@@ -66,7 +50,7 @@ class Table:
     integers: Callable[[Sequence[int]], np.ndarray | None] = lambda indices: None
 
     def edges(self, reading: Reading) -> Graph:
-        """A row an edge. Names are integers where all look like integers and none is quoted."""
+        """A graph with an edge per row; names are integers if all look so and none is quoted."""
 
         def refuse(problem: str) -> Exception:
             return self.source.error(problem, self.header)
@@ -113,13 +97,7 @@ class Table:
         return all(is_numeral(field) or seconds([field]) is not None for field in self.column(index)[:1])
 
     def matrix(self) -> Graph | None:
-        """The labelled matrix that a table is whose rows have the names of its columns; None where it is none.
-
-        Raises
-        ------
-        FormatError
-            If the rows come in another order than the columns, or an entry is no number.
-        """
+        """The labelled matrix if row and column names agree, else None; FormatError for other order or non-numbers."""
         names, rows = [str(name) for name in self.names[1:]], list(self.unquoted(self.column(0)))
         if not names or len({*names}) < len(names) or sorted(rows) != sorted(names) or is_numeral(str(self.names[0])):
             return None
@@ -143,7 +121,7 @@ class Table:
         return Graph.from_matrix(np.ascontiguousarray(values.reshape(n, n).T), labels=labels)
 
     def _require_vertices(self, columns: Sequence[int], ends: Sequence[Sequence[str]]) -> None:
-        """Refuse numbers that are no vertices: inf and nan; without a header fractions too, as a matrix has them."""
+        """Refuse non-vertices: inf and nan; without a header also fractions, which suggest a matrix."""
         if not all(map(is_numeral, chain.from_iterable(ends))):
             return
         for index in columns:
@@ -154,7 +132,7 @@ class Table:
                     )
 
     def _require_no_number(self, ends: Sequence[int], refuse: Callable[[str], Exception]) -> None:
-        """Refuse a first line that is as likely an edge, `u v 3`, as a header."""
+        """Refuse a first line `u v 3` that may be a header or an edge."""
         others = [index for index in range(len(self.names)) if index not in ends]
         if len(others) == 1 and as_number(self.names[others[0]]) is not None:
             name = self.names[others[0]]
@@ -164,9 +142,9 @@ class Table:
             )
 
     def _require_no_edge(self, chosen: Chosen, labels: Labels, refuse: Callable[[str], Exception]) -> None:
-        """Refuse a first line of two names, `u v`, that are vertices further down, and so as likely an edge.
+        """Refuse a first line `u v` whose names are vertices further down, so that it may be an edge.
 
-        It is none where another column, as of weights, has a word there and then numbers.
+        Another column with a word above numbers (weights) proves a header.
         """
         ends = tuple(self.names[end] for end in chosen[:2])
         if ends != WRITTEN and all(name in labels for name in ends) and not self._has_numbers_below_a_word(chosen[:2]):
@@ -207,7 +185,7 @@ class Table:
 
 
 def of_rows(rows: Sequence[Sequence[str]]) -> Callable[[int], Sequence[str]]:
-    """The columns of rows that are equally long."""
+    """Column accessor of equally long rows."""
     columns = list(zip(*rows, strict=True))
 
     def column(index: int) -> Sequence[str]:
@@ -218,18 +196,10 @@ def of_rows(rows: Sequence[Sequence[str]]) -> Callable[[int], Sequence[str]]:
 
 @dataclass(frozen=True)
 class Cells:
-    """The fields of a text by where they begin and end; strings are made of those that are wanted.
+    """Fields of a text by position in its UTF-8 bytes `data`; strings are made only on request.
 
-    Parameters
-    ----------
-    text : str
-    separator : str
-    data : uint8 array
-        The text's bytes, with a line end at the last.
-    stops : int64 array, shape (rows, width)
-        Where fields end in `data`.
-    strip : bool
-        Whether fields may have blanks around them, or bytes are not characters.
+    `stops` (rows, width) are the ends of fields in `data`, which has a final line end. `strip`: fields may have blanks
+    around them, or bytes are not characters.
     """
 
     text: str
@@ -240,7 +210,6 @@ class Cells:
 
     @cached_property
     def _columns(self) -> list[Sequence[str]]:
-        """All columns, cut at once: no row is a list of its own, which would take most of the time."""
         cells = self.text.removesuffix("\n").replace("\n", self.separator).split(self.separator)
         if self.strip:
             cells = list(map(str.strip, cells))
@@ -248,23 +217,21 @@ class Cells:
         return [cells[index::width] for index in range(width)]
 
     def column(self, index: int, first: int) -> Sequence[str]:
-        """The fields of a column, from row `first` on."""
         return self._columns[index][first:]
 
     @cached_property
     def begins(self) -> np.ndarray:
-        """Where fields begin, shape (rows, width)."""
         return np.concatenate(([0], self.stops.ravel()[:-1] + 1)).reshape(self.stops.shape)
 
     def integers(self, indices: Sequence[int], first: int) -> np.ndarray | None:
-        """Columns of non-negative integers from row `first` on; None if a field is none, see `_integers`."""
+        """Non-negative integer columns from row `first` on, or None, see `_integers`."""
         return None if self.strip else _integers(self.data, self.begins, self.stops, indices, first)
 
     def distinct(self, indices: Sequence[int], first: int) -> tuple[list[str], np.ndarray] | None:
-        """The different fields of columns from row `first` on, and which of them each is, shape (indices, rows).
+        """Distinct fields of columns from row `first` on, and their indices (columns, rows); None if not worthwhile.
 
-        Fields are compared as words of 8 bytes, and found by sorting one number made of these. None where fields have
-        more words than is worth it, or blanks around them, or where nearly all of them differ.
+        Fields are compared as 8-byte words and found by sorting a hash of those. None for long fields, blanks around
+        them, or nearly all distinct.
         """
         begins, stops = (x[first:, indices].T.ravel() for x in (self.begins, self.stops))
         lengths = stops - begins
@@ -291,17 +258,14 @@ class Cells:
         which = np.empty(len(hashes), np.int64)
         which[order] = np.cumsum(new) - 1
         unique = order[new]
-        if any((key != key[unique][which]).any() for key in keys):  # two had one number
+        if any((key != key[unique][which]).any() for key in keys):  # a hash collision
             return None
         fields = [self.text[a:b] for a, b in zip(begins[unique].tolist(), stops[unique].tolist(), strict=True)]
         return fields, which.reshape(len(indices), -1)
 
 
 def separated(text: str, separator: str, width: int, longest: int) -> Cells | None:
-    """The cells of a text.
-
-    None where a line does not have just so many fields, or is `longest` or longer. There are no quotes.
-    """
+    """The cells of an unquoted text; None if a line has not `width` fields, or at least `longest` bytes."""
     data = np.frombuffer((text if text.endswith("\n") else text + "\n").encode(), np.uint8)
     new = data == ord("\n")
     between = new | (data == ord(separator))
@@ -317,18 +281,7 @@ def separated(text: str, separator: str, width: int, longest: int) -> Cells | No
 
 @dataclass(frozen=True)
 class Fields:
-    """The fields of a text that stand between blanks, the same number on each line that is not blank.
-
-    Parameters
-    ----------
-    text : str
-    data : uint8 array
-        Its bytes.
-    begins, stops : int arrays, shape (rows, width)
-        Where fields begin and end.
-    lines : int array, shape (rows,)
-        From 1.
-    """
+    """Blank-separated fields, `width` a line: `begins`, `stops` (rows, width) in the bytes `data`; `lines` from 1."""
 
     text: str
     data: np.ndarray
@@ -338,30 +291,27 @@ class Fields:
 
     @cached_property
     def columns(self) -> list[Sequence[str]]:
-        """All columns, cut at once."""
         cells, width = self.text.split(), self.begins.shape[1]
         return [cells[index::width] for index in range(width)]
 
     @property
     def first(self) -> list[str]:
-        """The first row."""
         return [self.text[a:b] for a, b in zip(self.begins[0].tolist(), self.stops[0].tolist(), strict=True)]
 
     def integers(self, indices: Sequence[int], first: int) -> np.ndarray | None:
-        """Columns of non-negative integers from row `first` on; None if a field is none, see `_integers`."""
         return _integers(self.data, self.begins, self.stops, indices, first)
 
 
 def _integers(
     data: np.ndarray, begins: np.ndarray, stops: np.ndarray, indices: Sequence[int], first: int
 ) -> np.ndarray | None:
-    """Columns as int64, shape (indices, rows), of fields at begins, stops (rows, width); None where `digits` is."""
+    """Fields as int64, shape (indices, rows); None where `digits` is."""
     found = digits(data, *(x[first:, indices].T.ravel() for x in (begins, stops)))
     return None if found is None else found.reshape(len(indices), -1)
 
 
 def blank_separated(text: str) -> Fields | None:
-    """The fields of a text; None where lines have unequal numbers of them, or blanks may be other than ASCII."""
+    """The fields of a text; None for lines of unequal length or non-ASCII text."""
     if not text.isascii():
         return None
     data = np.frombuffer((text if text.endswith("\n") else text + "\n").encode(), np.uint8)
@@ -370,19 +320,10 @@ def blank_separated(text: str) -> Fields | None:
 
 
 def of_fields(source: Source, text: str, reading: Reading, shape: str = "") -> Graph:
-    """The edges of a text, one a line, whose fields stand between blanks.
+    """The edges of a text of blank-separated fields, one a line.
 
-    Parameters
-    ----------
-    reading : Reading
-        Which columns hold what; a first line with a column for either end is a header where columns are not chosen.
-    shape : str
-        How a line must look, one word a field; by default all must have as many fields as the first.
-
-    Raises
-    ------
-    FormatError
-        If a line has other fields than it must have, or as `Table.edges` does.
+    Unless `reading` chooses columns, a first line naming both ends is a header. `shape` is the form of a line, a word a
+    field (default: like the first). Raises FormatError for other lines, or as `Table.edges`.
     """
     cells = blank_separated(text)
     columns, lines = _fields(source, text, shape) if cells is None else ([], cells.lines)
@@ -407,7 +348,7 @@ def of_fields(source: Source, text: str, reading: Reading, shape: str = "") -> G
 
 
 def _fields(source: Source, text: str, shape: str) -> tuple[list[Sequence[str]], np.ndarray]:
-    """As `blank_separated`, row by row; the first that is not as long as the others is an error."""
+    """`blank_separated` row by row; FormatError for the first row of another length."""
     found = [(number, row) for number, row in enumerate(map(str.split, text.split("\n")), 1) if row]
     width = len(shape.split()) or len(found[0][1] if found else ())
     for number, row in found:

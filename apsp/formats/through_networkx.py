@@ -1,4 +1,4 @@
-"""Formats that NetworkX reads for us: how one of its readers becomes one of ours, and which attribute is the weight."""
+"""Formats read by NetworkX: adapters of its readers, and the choice of the weight attribute."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .tokens import integral, numbers, seconds, show
 
 
 def reader(parse: Callable[[Any, IO[bytes]], Any], what: str) -> Callable[..., Graph]:
-    """A format's `read`: `parse(networkx, file)` returns a NetworkX graph, or raises whatever it does."""
+    """A format's `read` from `parse(networkx, file)`, which returns a NetworkX graph or raises anything."""
 
     def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
-        """The graph; its weight is an attribute of its edges, by the rule of `choose_attribute`."""
+        """The graph; its weight is an edge attribute, by the rule of `choose_attribute`."""
         try:
             import networkx
         except ImportError:
@@ -32,7 +32,7 @@ def reader(parse: Callable[[Any, IO[bytes]], Any], what: str) -> Callable[..., G
                 found = parse(networkx, file)
             except (MemoryError, OSError):
                 raise
-            except Exception as error:  # a parser meets what its author did not think of
+            except Exception as error:  # parsers may raise anything
                 raise source.error(f"must be {what}, got {show(str(error) or repr(error), 200)}.") from error
         _numbers_of(data for *_, data in found.edges(data=True))
         _numbers_of(found.nodes.values(), ("x", "y"))
@@ -48,10 +48,7 @@ def reader(parse: Callable[[Any, IO[bytes]], Any], what: str) -> Callable[..., G
 
 
 def _numbers_of(elements: Iterable[dict[Any, Any]], names: Iterable[Any] | None = None) -> None:
-    """Make numbers, in place, of attributes that are texts of numbers or durations in all elements, as in a CSV.
-
-    OSMnx saves all attributes as texts.
-    """
+    """Convert, in place, attributes that are numeric or duration texts in all elements; OSMnx saves texts."""
     listed = list(elements)
     for name in {name: 0 for data in listed for name in data} if names is None else names:
         having = [data for data in listed if name in data]
@@ -64,7 +61,7 @@ def _numbers_of(elements: Iterable[dict[Any, Any]], names: Iterable[Any] | None 
 
 
 def _numbered(graph: Graph) -> Graph:
-    """Names that are all integers as one writes them, as integers: as from every other text."""
+    """The graph with labels as integers if all are canonical integers, as in other formats."""
     if graph.n and all(isinstance(label, str) for label in graph.labels) and integral(graph.labels):
         return replace(graph, labels=Labels(map(int, graph.labels)))
     return graph

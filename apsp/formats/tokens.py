@@ -1,4 +1,4 @@
-"""Numbers as texts write them: exact, or an error that says what they must be."""
+"""Numbers in text: exact, or an error that states the requirement."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import numpy as np
 
 from ..reading.files import Source
 
-#: An integer as one writes it; Python turns no more than 640 digits into a number wherever it runs.
+#: A canonical integer; Python guarantees conversion up to 640 digits.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,639}")
 _INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
-#: A duration, as timetables and pandas write it; in timetables hours go past 24.
+#: A duration in the notation of timetables (hours beyond 24) and pandas.
 _DURATION = re.compile(r"(?:([+-]?[0-9]{1,9}) days? \+?)?(-?)([0-9]{1,9}):([0-5][0-9]):([0-5][0-9](?:\.[0-9]{1,9})?)")
-#: Below this float64 holds every integer, and a float is no rounded one.
+#: Below this all integers are exact in float64.
 EXACT = 2**53
-#: What a number has in its text that float64 may take for 0: an exponent of three digits, or very many zeros.
+#: Text of numbers that float64 may round to 0: a three-digit exponent, or very many zeros.
 _TINY = re.compile(rb"[eE]-0*[1-9][0-9]{2}|0{99}")
-#: In a matrix of integers these stand for infinities.
+#: Integers that stand for infinities in a matrix.
 _ENDS = np.iinfo(np.int64)
 
 
 def as_number(token: str) -> int | float | None:
-    """An integer or float; None for anything else, NaN included."""
+    """An int or float; None for anything else, also NaN."""
     if "_" in token or not token.isascii():
         return None
     try:
@@ -41,7 +41,7 @@ def as_number(token: str) -> int | float | None:
 
 
 def unmet(token: str) -> str | None:
-    """What a token must be to be a float64 number that says what was written; None where it is."""
+    """The requirement that a token fails as an exact float64 number, or None."""
     value = as_number(token)
     if value is None:
         return "a number"
@@ -62,14 +62,14 @@ def unmet(token: str) -> str | None:
 
 @dataclass(frozen=True)
 class Wrong:
-    """The first token, by its index, that is no number to be held, and what it must be."""
+    """Index and requirement of the first invalid token."""
 
     index: int
     need: str
 
 
 def numbers(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
-    """Integers if all are and fit int64, else floats that hold every integer exactly; or what is wrong."""
+    """int64 if all fit, else float64 exact in every integer; or the first invalid token."""
     joined = ",".join(tokens)
     found = _at_once(tokens, joined)
     if found is None:
@@ -82,14 +82,14 @@ def numbers(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
 
 
 def entries(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
-    """`numbers`, or truth values where all are such, as tables are written."""
+    """`numbers`, or bools if all tokens are True or False."""
     if tokens and {*tokens} <= {"True", "False"}:
         return np.array([token == "True" for token in tokens]), None
     return numbers(tokens)
 
 
 def _at_once(tokens: Sequence[str], joined: str) -> np.ndarray | None:
-    """All tokens as numbers, whether these say what was written or not; None where one is no number."""
+    """All tokens as numbers, perhaps inexact; None if one is not."""
     if "_" in joined or not joined.isascii():
         return None
     with suppress(ValueError, OverflowError):
@@ -100,7 +100,7 @@ def _at_once(tokens: Sequence[str], joined: str) -> np.ndarray | None:
 
 
 def seconds(tokens: Sequence[str]) -> np.ndarray | None:
-    """Durations hh:mm:ss in seconds, int64 where all are integers; None where one is none."""
+    """Durations hh:mm:ss in seconds, int64 if integral; None if one is not."""
     parts = [_DURATION.fullmatch(token.strip()) for token in tokens]
     if not parts or not all(parts):
         return None
@@ -115,32 +115,29 @@ def _length(days: str | None, minus: str, hours: str, minutes: str, rest: str) -
 
 
 def suspects(found: np.ndarray, text: bytes) -> np.ndarray:
-    """Indices of the few numbers from a text that may not be what was written: `unmet` looks at each."""
+    """Indices of numbers that may be inexact, for `unmet`."""
     if found.dtype.kind == "i":
         return np.flatnonzero((found == _ENDS.min) | (found == _ENDS.max))
     wrong, zero = ~(np.abs(found) < EXACT), found == 0
-    # `in` takes a twentieth of the search's time, and says no of most texts.
+    # `in` takes a twentieth of the regex's time, and excludes most texts.
     if zero.any() and any(sign in text for sign in (b"e-", b"E-", b"0" * 99)) and _TINY.search(text):
         wrong |= zero
     return np.flatnonzero(wrong)
 
 
 def is_vertex(text: str, *, fractions: bool) -> bool:
-    """Whether a numeral can name a vertex: integers can, infinities and NaN cannot, fractions below a header."""
+    """Whether a numeral can be a vertex: integers; finite fractions below a header."""
     value = float(text)
     return integral([text]) or (math.isfinite(value) and (fractions or value.is_integer()))
 
 
-#: Bytes that `str.split` takes for blanks, as far as they are ASCII.
+#: ASCII bytes that `str.split` takes for blanks.
 BLANK = np.zeros(256, dtype=bool)
 BLANK[[*range(9, 14), *range(28, 33)]] = True
 
 
 def between_blanks(data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Where the fields of lines begin and stop, shape (rows, width), and the number of each line from 1.
-
-    None where lines that are not blank have unequal numbers of fields. The last byte ends a line.
-    """
+    """Starts and stops of fields (rows, width), and line numbers from 1; None if widths differ. Ends in a line end."""
     blank = BLANK[data]
     before = np.concatenate(([True], blank[:-1]))
     begins, stops = np.flatnonzero(~blank & before), np.flatnonzero(blank & ~before)
@@ -153,10 +150,7 @@ def between_blanks(data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def digits(data: np.ndarray, begins: np.ndarray, stops: np.ndarray) -> np.ndarray | None:
-    """Parse decimal fields of non-negative integers, bytes begins[k] to stops[k] each, as int64.
-
-    None if a field is empty, has another byte than a digit, a leading zero, or more than 18 digits, which may overflow.
-    """
+    """Decimal fields data[begins[k]:stops[k]] as int64; None unless all are canonical and of at most 18 digits."""
     lengths = stops - begins
     if not len(lengths) or lengths.min() < 1 or lengths.max() > 18 or ((data[begins] == 48) & (lengths > 1)).any():
         return None
@@ -171,12 +165,12 @@ def digits(data: np.ndarray, begins: np.ndarray, stops: np.ndarray) -> np.ndarra
 
 
 def integral(names: Iterable[str]) -> bool:
-    """Whether all names are integers as one writes them."""
+    """Whether all names are canonical integers."""
     return all(map(_INTEGER.fullmatch, names))
 
 
 def counts(source: Source, header: bytes, what: str, shape: str, line: int) -> list[int]:
-    """The numbers of vertices, edges or entries of a header such as `shape`, whose words p and sp are themselves."""
+    """The numbers in a header of this `shape`, in which p and sp are literal."""
     words, tokens = shape.split(), header.split()
     pairs = [(token, word in ("p", "sp"), word.encode()) for token, word in zip(tokens, words, strict=False)]
     if len(tokens) != len(words) or not all(t == word if literal else t.isdigit() for t, literal, word in pairs):
@@ -189,13 +183,13 @@ def counts(source: Source, header: bytes, what: str, shape: str, line: int) -> l
 
 
 def fits(token: bytes) -> bool:
-    """Whether an integer is one of int64; one of thousands of digits is not even looked at."""
+    """Whether an integer fits int64, without converting thousands of digits."""
     digits = token.lstrip(b"+-0")
     return len(digits) <= 19 and int(digits or b"0") <= np.iinfo(np.int64).max
 
 
 def show(text: bytes | str, limit: int = 60) -> str:
-    """A piece of a file for a message: on one line, not too long."""
+    """An excerpt of a file for a message: one line, shortened."""
     plain = text.decode("latin-1") if isinstance(text, bytes) else text
     plain = " ".join(plain.split())
     return repr(plain if len(plain) <= limit else plain[: limit - 1] + "…")

@@ -1,4 +1,4 @@
-"""`closure` where derivatives are asked for: the closure, and what its derivative needs (docs/gradients.md)."""
+"""Differentiable `closure`, and the data its derivative needs (docs/gradients.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..wants import Wants
 
 
 def closed(A: Array, s: Semiring, zeros: bool, schedule: str, block: int | None, threads: int | None) -> Any:
-    """A*, in kind; where `zeros` are edges, as `null_value=None` says."""
+    """A*, in kind; `zeros`: zeros are edges (`null_value=None`)."""
     nulls = nulls_of(None if zeros else BY_RULE)
     wants = Wants.of(where="closure", schedule=schedule, block=block, threads=threads, nulls=nulls, table=True)
     question = Question(A, s, wants)

@@ -1,4 +1,4 @@
-"""Tensors that require gradients and arrays that are traced: which they are, and which closure they take."""
+"""Detection of differentiable arrays (PyTorch, JAX), and their closure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..reading.options import BY_RULE, NullValue
 
 
 def is_differentiated(A: Any) -> bool:
-    """Whether A is a tensor of PyTorch that requires gradients, or an array that JAX traces; see `asked_by`."""
+    """Whether A is a PyTorch tensor that requires gradients, or traced by JAX; see `asked_by`."""
     return (hasattr(A, "requires_grad") or hasattr(A, "aval")) and bool(asked_by(A))
 
 
@@ -27,13 +27,7 @@ def differentiable(
     null_value: NullValue,
     **others: Any,
 ) -> Any:
-    """`apsp.closure` of what `is_differentiated`, with a gradient.
-
-    Raises
-    ------
-    ValueError
-        If the other options are not as they are by default.
-    """
+    """`apsp.closure` with a gradient; ValueError for options other than these."""
     if steps:
         raise ValueError(
             "closure: steps=True must have a matrix without gradients, got a tensor that requires them. Pass "

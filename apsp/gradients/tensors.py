@@ -1,4 +1,4 @@
-"""PyTorch: closures with gradients, as custom operations, so that `torch.compile` takes them as they are."""
+"""PyTorch closures with gradients, as custom operators for `torch.compile`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from . import closed
 
 
 def _routed(semiring: str, ties: str, wanted: bool) -> bool:
-    """Whether a gradient is wanted along paths, which takes predecessors."""
+    """Whether a gradient goes along paths, which needs predecessors."""
     return wanted and kind(named(semiring), "closure") == "selecting" and ties == "one"
 
 
@@ -67,7 +67,6 @@ _closure.register_autograd(_backward, setup_context=_context)
 
 
 def closure(A: Tensor, semiring: str | Semiring, ties: str, *options: Any, **others: Any) -> Tensor:
-    """`apsp.closure` of a tensor, with a gradient."""
     require(ties, others, "closure")
     (A,) = plain(A, where="closure")
     D: Tensor = _closure(A, key(semiring), ties, A.requires_grad and torch.is_grad_enabled(), *options)[0]

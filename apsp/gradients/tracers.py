@@ -1,4 +1,4 @@
-"""JAX: closures with gradients, by `jax.custom_vjp`, through calls of the host, so that `jax.jit` takes them."""
+"""JAX closures with gradients, by `jax.custom_vjp` over host callbacks, for `jax.jit`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The record `Graph`: a dense matrix where it stays, or an edge list; both are checked when it is made.
-
-What else describes a graph is turned into one by `apsp.inputs`.
-"""
+"""The record `Graph`: a dense matrix or an edge list, checked on construction; `apsp.inputs` converts all else."""
 
 from __future__ import annotations
 
@@ -33,48 +30,46 @@ from .exported import to_frame, to_networkx, to_scipy
 from .nulls import Nulls
 from .ondisk import OnDisk, Windows
 
-#: Vertices: no memory holds an array with more entries.
+#: The largest n accepted; no memory holds an array with more entries.
 _MOST = 10**15
-#: How many edges go into a matrix together.
+#: Edges scattered into a matrix at a time.
 _ARCS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Vertices with names, and their edges: a dense matrix, or a list.
-
-    Build one with `as_graph`, `Graph.from_edges`, `Graph.from_arrays` or `Graph.from_matrix`.
+    """Labelled vertices and their edges, as a dense matrix or an edge list.
 
     Attributes
     ----------
     n : int
         The number of vertices.
     labels : Labels
-        Their names, in the order of the matrix.
+        Vertex names, in the order of the matrix.
     dense : array of shape (n, n), OnDisk, or None
-        NumPy or CuPy, as it came; a missing edge is the zero of the semiring it is used with (inf in min-plus). What
-        was read from a store of tiles, or from a `.npy` file that does not fit, stays there (docs/stores.md).
+        NumPy or CuPy, uncopied; a missing edge is the zero of the semiring in use (inf in min-plus). OnDisk for a store
+        of tiles, or a `.npy` file that does not fit in memory (docs/stores.md).
     rows, cols : int64 arrays, or None
-        Where there is no dense matrix: the positions that each edge leaves and enters. Duplicates may occur.
+        Tail and head positions of the edge list; duplicates may occur.
     weights : int64 or float64 array, or None
-        One weight an edge; None where the graph is unweighted, and then every edge weighs 1.
+        One weight per edge; None for an unweighted graph, where every edge weighs 1.
     directed : bool
-        If not, each edge of the list (or entry of the matrix) also leads back.
+        If False, each edge (or matrix entry) also leads back.
     name : str
-        For tables and messages; no more.
+        Shown in tables and messages.
     unit : bool
-        Whether each edge of `dense` weighs 1, whatever its entry. An edge is a True entry, or a finite one; a matrix of
-        numbers with zeros off the diagonal, where none is infinite, must hold zeros and ones, and the ones are edges.
+        Whether every edge of `dense` weighs 1. Edges are True or finite entries; a numeric matrix with zeros off the
+        diagonal and no infinity must be 0/1, and its ones are the edges.
     nulls : tuple of number, or None
-        Entries of `dense` that are no edges other than the semiring's zero: (0,) after `null_value=0`, () after
-        `null_value=None`; None where nothing was said.
+        Entries of `dense` that are no edges besides the semiring's zero: (0,) after `null_value=0`, () after
+        `null_value=None`; None if undeclared.
     places : float64 array of shape (n, 2), or None
-        Where the vertices are, as longitude and latitude in degrees or x and y; NaN where unknown, None for nowhere.
+        Longitude and latitude in degrees, or x and y; NaN where unknown.
 
     See Also
     --------
-    as_graph : Of whatever a graph may come as.
-    from_edges, from_arrays, from_matrix : What makes one.
+    as_graph : From any supported input.
+    from_edges, from_arrays, from_matrix : Constructors.
 
     Examples
     --------
@@ -103,8 +98,7 @@ class Graph:
         Parameters
         ----------
         A : array_like or TileStore, shape (n, n)
-            It is not copied and stays on its device, or on the disk. A missing edge is the zero of the semiring it is
-            used with.
+            Not copied; stays on its device or disk. A missing edge is the zero of the semiring in use.
         labels : iterable, optional
             n distinct names; 0 … n − 1 by default.
 
@@ -115,15 +109,15 @@ class Graph:
         Raises
         ------
         ShapeError
-            If A is not square, or there are more or fewer labels than rows.
+            If A is not square, or the number of labels is not n.
         DTypeError
-            If entries are not real numbers or booleans. Each is looked at once, on its device, by the closure.
+            If entries are not real numbers or booleans (checked by the closure).
 
         See Also
         --------
-        apsp.as_graph : Of whatever a graph may come as.
-        matrix : The way back.
-        from_arrays, from_edges : Lists of edges.
+        apsp.as_graph : From any supported input.
+        from_arrays, from_edges : From edge lists.
+        matrix : The inverse.
 
         Notes
         -----
@@ -160,17 +154,17 @@ class Graph:
         directed: bool = True,
         name: str = "",
     ) -> Graph:
-        """The graph whose edge e leads from position `rows[e]` to position `cols[e]`, with weight `weights[e]`.
+        """The graph with edges (rows[e], cols[e]) of weight weights[e].
 
         Parameters
         ----------
         rows, cols : integer array_like, shape (m,)
             Positions from 0.
         weights : array_like, shape (m,), optional
-            Integers stay integers (int64); among other numbers or beyond 64 bits they become float64, where that holds
-            them exactly. Without it every edge weighs 1.
+            Integers stay int64; mixed with floats or beyond 64 bits they become float64 if exact there. Every edge
+            weighs 1 by default.
         n : int, optional
-            The number of vertices; by default as many as there are labels, or else as the edges name.
+            The number of vertices; by default the number of labels, else the largest position + 1.
         labels : iterable, optional
             n distinct names; 0 … n − 1 by default.
 
@@ -180,24 +174,19 @@ class Graph:
 
         Raises
         ------
-        ShapeError
-            If lengths differ.
-        VertexError
-            If a position is not in 0 … n − 1, or a label occurs twice.
-        DomainError
-            If a weight is NaN.
+        ShapeError, VertexError, DomainError
+            If lengths differ; if a position is not in 0 … n − 1, or a label occurs twice; if a weight is NaN.
         DTypeError
-            If a weight is no number, an integer that float64 would round, or beyond float64.
+            If a weight is no number, or float64 cannot represent it exactly or at all.
 
         See Also
         --------
-        from_edges : Edges of labels.
-        from_matrix : A dense matrix.
-        edges : The way back.
+        from_edges, from_matrix : From labelled edges, from a dense matrix.
+        edges : The inverse.
 
         Notes
         -----
-        O(n + m) time; two int64 and a weight of 8 bytes an edge.
+        O(n + m) time; 24 bytes an edge.
 
         Examples
         --------
@@ -240,10 +229,10 @@ class Graph:
         Parameters
         ----------
         edges : iterable of tuples, or array of shape (m, 2) or (m, 3)
-            Labels are any hashables; in an array, integers. All edges have a weight, or none.
+            Labels are any hashables (integers in an array). Either all edges have a weight or none.
         labels : iterable, optional
-            All vertices, in the order wanted; needed for those without an edge. By default the labels that occur:
-            sorted where they compare with each other, else in order of appearance.
+            All vertices, in order; needed for isolated ones. By default the labels that occur, sorted if comparable,
+            else in order of appearance.
 
         Returns
         -------
@@ -260,9 +249,7 @@ class Graph:
 
         See Also
         --------
-        apsp.as_graph : Of whatever a graph may come as.
-        from_arrays : Edges of positions, much faster.
-        to_frame : The way back.
+        apsp.as_graph, from_arrays, to_frame : From any supported input; from positions, much faster; the inverse.
 
         Notes
         -----
@@ -291,7 +278,7 @@ class Graph:
         name: str = "",
         places: Any = None,
     ) -> Graph:
-        """The same graph with what the caller knows of it; what is left out stays.
+        """A copy with some properties replaced; arrays are shared.
 
         Parameters
         ----------
@@ -299,34 +286,32 @@ class Graph:
         weighted : bool
             If False, every edge weighs 1.
         nulls : tuple of number, or None
-            Entries of a dense matrix, or weights of a list of edges, that are no edges.
+            Matrix entries, or edge weights, that are no edges.
         name : str
         places : array of shape (n, 2), mapping, or GeoPandas frame of points, optional
-            Where the vertices are, (longitude, latitude) or (x, y): in their order, or by label (a frame's index). Of a
-            mapping, those that it lacks have none, and keys that are no labels are left out.
+            (longitude, latitude) or (x, y), in vertex order or by label (a frame's index). Labels missing from a
+            mapping have no place; its unknown keys are ignored.
 
         Returns
         -------
         Graph
-            A new one, of the same arrays.
 
         Raises
         ------
         ShapeError
-            If a dense matrix is to be undirected, or nulls come with edges whose weights are not read; or places are
-            not two numbers a vertex.
+            If a dense matrix is to be undirected, nulls come with unread weights, or places are not (n, 2).
         DTypeError, DomainError
             If places are no numbers, or infinite.
         VertexError
-            If a mapping of places has no label of the graph.
+            If no key of a mapping of places is a label.
 
         See Also
         --------
-        apsp.as_graph : `directed`, `unweighted` and `null_value`, as a caller says them.
+        apsp.as_graph : The same by `directed`, `unweighted` and `null_value`.
 
         Notes
         -----
-        O(1), O(n) for places, O(m) for a list whose weights are looked at: edges and labels are shared with this graph.
+        O(1); O(n) for places, O(m) where weights are checked.
 
         Examples
         --------
@@ -361,47 +346,44 @@ class Graph:
         )
 
     def nearest(self, lon: Any, lat: Any, *, planar: bool = False, distances: bool = False) -> Any:
-        """The vertex nearest to a point as the crow flies, or those nearest to several.
+        """The vertex nearest to a point, or to each of several, as the crow flies.
 
         Parameters
         ----------
         lon, lat : float, or arrays of shape (k,)
             In degrees; with `planar`, x and y.
         planar : bool
-            Whether places and points are x and y of a plane, as after a projection, and not degrees.
+            Whether coordinates are x and y in a plane (projected), not degrees.
         distances : bool
-            Whether to return how far each is, too: in metres on the sphere, or in the unit of the plane.
+            Also return the distances: metres on the sphere, or the plane's unit.
 
         Returns
         -------
         label, or list of k labels
-            Of several vertices equally near, any of them.
+            Ties are broken arbitrarily.
         float, or array of shape (k,)
             With `distances`.
 
         Raises
         ------
-        ValueError
-            If no vertex has a place.
-        DomainError
-            If a point or a place is not in degrees, without `planar`; or a point is NaN or infinite.
+        ValueError, DomainError
+            If no vertex has a place; if coordinates are not degrees (without `planar`), or a point is not finite.
         ShapeError
-            If there are not as many lon as lat, in one axis.
+            If lon and lat are not equally long vectors.
 
         Warns
         -----
         AmbiguityWarning
-            If a point is further from the nearest vertex than the places are from one another: it may be swapped.
+            If a point is farther from its vertex than the places are from one another: lon and lat may be swapped.
 
         See Also
         --------
-        Result.nearest : By the edges, from vertices.
-        having : Gives a graph its places.
+        Result.nearest, having : Nearest by graph distance, among some vertices; sets the places.
 
         Notes
         -----
-        O(n log n) for the first call, which makes a k-d tree of SciPy's, then O(log n) a point. Vertices without a
-        place are never nearest. Degrees are compared on a sphere, across the antimeridian and the poles too.
+        The first call builds SciPy's k-d tree, O(n log n); then O(log n) a point. Vertices without a place are skipped.
+        Degrees are compared on the sphere, across the antimeridian and the poles.
 
         Examples
         --------
@@ -425,7 +407,7 @@ class Graph:
         return Snapping(self.places, planar=True)
 
     def index(self, label: Label) -> int:
-        """The position of a vertex in the matrix.
+        """The position of a label.
 
         Parameters
         ----------
@@ -442,11 +424,11 @@ class Graph:
 
         See Also
         --------
-        index_of : Of many.
+        index_of : Several labels.
 
         Notes
         -----
-        O(1); the first one makes a table of the n labels.
+        O(1); the first call builds a table of the n labels.
 
         Examples
         --------
@@ -457,7 +439,7 @@ class Graph:
         return self.labels.position(label)
 
     def index_of(self, labels: Any) -> np.ndarray:
-        """The positions of many vertices at once, int64.
+        """The positions of several labels.
 
         Parameters
         ----------
@@ -470,15 +452,15 @@ class Graph:
         Raises
         ------
         VertexError
-            If no vertex has one of the labels.
+            If a label is unknown.
 
         See Also
         --------
-        index : Of one.
+        index : One label.
 
         Notes
         -----
-        O(k) for k labels; the first call makes a table of the n labels.
+        O(k) for k labels; the first call builds a table of the n labels.
 
         Examples
         --------
@@ -490,7 +472,7 @@ class Graph:
 
     @property
     def edge_count(self) -> int:
-        """Edges as listed (an undirected one counts once); of a matrix, its entries other than ∞, or the True ones."""
+        """The number of edges as listed (undirected ones once), or of matrix entries that are edges."""
         if self.rows is not None:
             return len(self.rows)
         boolean = catalog.get("boolean")
@@ -501,44 +483,41 @@ class Graph:
 
     @property
     def arc_count(self) -> int:
-        """Arcs: edges, an undirected one both ways."""
+        """The number of arcs: undirected edges count twice."""
         return self.edge_count * (1 if self.directed else 2)
 
     def matrix(self, semiring: str | Semiring = "min_plus", dtype: DType = None) -> Any:
-        """A with A[i, j] = ⊕ of the weights of all edges from i to j; the semiring's zero where there is none.
+        """The matrix A[i, j] = ⊕ of the weights of edges i → j; the semiring's zero where there is none.
 
         Parameters
         ----------
         semiring : str or Semiring
         dtype : dtype, optional
-            By default float64 for float weights; for integer weights int32 if the sum of the heaviest edges out of all
-            vertices fits, so that no sum of a path overflows, else int64; int16 for unweighted graphs of fewer than
-            32,767 vertices, else int32; a matrix keeps its own. Each of these only where the semiring is defined on it,
-            else the smallest safe one that it allows.
+            By default float64 for float weights; for integers int32 if the sum over all vertices of the heaviest
+            out-edge fits (no path overflows), else int64; int16 for unweighted graphs under 32,767 vertices, else
+            int32; a matrix keeps its own. Where the semiring excludes that dtype, the smallest safe one that it allows.
 
         Returns
         -------
         array, shape (n, n)
-            A new one; but where a directed dense matrix already fits, that very array.
+            A copy, except for a directed dense matrix that already fits.
 
         Raises
         ------
         DTypeError, DomainError
             If the weights do not fit the semiring or the dtype.
         MemoryNeeded
-            If it does not fit, before any work.
+            If the result does not fit.
 
         See Also
         --------
-        edges, to_scipy : Only what is there.
-        from_matrix : The way back.
+        edges, to_scipy : Sparse forms.
+        from_matrix : The inverse.
 
         Notes
         -----
-        In the Boolean semiring only structure matters: an edge of any finite weight, 0 included, is True. A matrix of
-        numbers is then read by its finite entries if it holds infinities, and must else hold zeros and ones.
-
-        O(n² + m) time, and n² entries.
+        O(n² + m) time, n² entries. Over the Boolean semiring every edge of finite weight, 0 included, is True; a
+        numeric matrix then has an edge per finite entry if it holds infinities, and must else be 0/1.
 
         Examples
         --------
@@ -562,23 +541,22 @@ class Graph:
         return A
 
     def to_scipy(self, semiring: str | Semiring = "min_plus", dtype: DType = None) -> Any:
-        """The graph as a SciPy `csr_array`: `matrix` without its missing edges; undirected edges both ways.
+        """The graph as a SciPy `csr_array`; undirected edges both ways.
 
-        Edges of weight 0 are stored zeros, and so they stay edges in `as_graph` and `scipy.sparse.csgraph`; what SciPy
-        computes with, sums and products, takes them for nothing, and `eliminate_zeros` removes them. A sparse array
-        has no labels: row k is `labels[k]`.
+        Edges of weight 0 are explicit zeros: `as_graph` and `scipy.sparse.csgraph` keep them, SciPy's sums and products
+        and `eliminate_zeros` drop them. Row k is `labels[k]`.
 
         Parameters
         ----------
         semiring : str or Semiring
-            Entry (i, j) is ⊕ of the weights of all edges from i to j: over min_plus the least.
+            Parallel edges are combined by its ⊕: over min_plus the least weight.
         dtype : dtype, optional
             As in `matrix`.
 
         Returns
         -------
         csr_array, shape (n, n)
-            Sorted, each entry once. Edges whose weight is the semiring's zero (inf in min-plus) are not stored.
+            Sorted, without duplicates; edges of weight zero (inf in min-plus) are not stored.
 
         Raises
         ------
@@ -589,13 +567,12 @@ class Graph:
 
         See Also
         --------
-        matrix : With the missing edges.
-        edges : Three arrays, parallel edges apart.
-        apsp.csgraph.csgraph_to_dense : What becomes of it.
+        matrix, edges : Dense; three arrays, parallel edges kept.
+        apsp.csgraph.csgraph_to_dense : Conversion of the result.
 
         Notes
         -----
-        O(n + m log m) time at most, O(n²) of a matrix; an entry and an index for each edge.
+        O(n + m log m) time, O(n²) for a matrix; a weight and an index an edge.
 
         Examples
         --------
@@ -607,15 +584,12 @@ class Graph:
         return to_scipy(self, semiring, dtype)
 
     def to_networkx(self, semiring: str | Semiring = "min_plus") -> Any:
-        """The graph as one of NetworkX: labels are its nodes, in this order, and weights the edge attribute `weight`.
-
-        A `DiGraph` or a `Graph`; where edges are parallel, a `MultiDiGraph` or a `MultiGraph`, which keeps each. Edges
-        of an unweighted graph have no attribute.
+        """The graph as a NetworkX graph: nodes are the labels in order, weights the edge attribute `weight`.
 
         Parameters
         ----------
         semiring : str or Semiring
-            Which entries of a dense matrix are edges: all but its zero. Of a list of edges all are.
+            Its zero marks the non-edges of a dense matrix.
 
         Returns
         -------
@@ -623,21 +597,20 @@ class Graph:
 
         Raises
         ------
-        ImportError
-            If NetworkX is missing.
-        ValueError
-            If a label is None, which NetworkX has for no node.
+        ImportError, ValueError
+            If NetworkX is missing; if a label is None, which NetworkX forbids.
         MemoryNeeded
             If the edges of a dense matrix do not fit.
 
         See Also
         --------
-        apsp.as_graph : The way back.
+        apsp.as_graph : The inverse.
         to_frame, to_scipy : Other forms.
 
         Notes
         -----
-        O(n + m) time, and hundreds of bytes an edge: NetworkX holds dictionaries.
+        O(n + m) time; hundreds of bytes an edge, in NetworkX's dictionaries. The class is as needed for direction
+        and parallel edges; edges of an unweighted graph have no attribute.
 
         Examples
         --------
@@ -647,17 +620,14 @@ class Graph:
         return to_networkx(self, semiring)
 
     def to_frame(self, library: str | None = None, *, semiring: str | Semiring = "min_plus") -> Any:
-        """The edges as a table of pandas or Polars: `from`, `to` and, where there are weights, `weight`.
-
-        Each line is an edge as it is listed, an undirected one once: `as_graph(table, directed=False)` reads that back.
-        A vertex without an edge has no line.
+        """The edges as a pandas or Polars table with columns `from`, `to` and, if weighted, `weight`.
 
         Parameters
         ----------
         library : {"pandas", "polars"}, optional
-            By default the one that is installed; pandas if both are.
+            By default the installed one; pandas if both are.
         semiring : str or Semiring
-            Which entries of a dense matrix are edges: all but its zero.
+            Its zero marks the non-edges of a dense matrix.
 
         Returns
         -------
@@ -665,19 +635,18 @@ class Graph:
 
         Raises
         ------
-        ImportError
-            If neither library is installed.
-        MemoryNeeded
-            If the edges of a dense matrix do not fit.
+        ImportError, MemoryNeeded
+            If neither library is installed; if the edges of a dense matrix do not fit.
 
         See Also
         --------
-        apsp.as_graph : The way back.
+        apsp.as_graph : The inverse.
         to_networkx, to_scipy : Other forms.
 
         Notes
         -----
-        O(n + m) time and memory.
+        O(n + m) time and memory. One line per listed edge, undirected ones once: `as_graph(table, directed=False)`
+        reads that back, without isolated vertices.
 
         Examples
         --------
@@ -689,10 +658,7 @@ class Graph:
         return to_frame(self, semiring, library)
 
     def windows(self, s: Semiring, dtype: DType = None, *, where: str = "Graph.matrix") -> Windows | None:
-        """`matrix` in windows that are read from the disk; None where it is in memory.
-
-        So it is, too, where it takes all entries to tell which of them are edges of a graph without weights.
-        """
+        """`matrix` as windows on disk; None if in memory, or if telling edges takes a pass over all entries."""
         if not isinstance(self.dense, OnDisk) or self.unit:
             return None
         declared = self.dense.dtype.kind == "b" or self.dense.semiring is not None or self.nulls is not None
@@ -700,23 +666,23 @@ class Graph:
 
     @property
     def null_undeclared(self) -> bool:
-        """Whether nobody has said which entries of the matrix are no edges: not the caller, nor the store it is in."""
+        """Whether neither caller nor store declared which matrix entries are no edges."""
         declared = isinstance(self.dense, OnDisk) and self.dense.semiring is not None
         return self.dense is not None and self.nulls is None and not self.unit and not declared
 
     def pieces(self, s: Semiring, target: np.dtype) -> Iterator[Edges]:
-        """The edges of the list, one way, some at a time; weights as a matrix in `target` would hold them."""
+        """The edge list in pieces, each edge once, with weights as `matrix` holds them."""
         assert self.rows is not None
         for (part,) in dtypes.chunks(self.rows.shape, _ARCS):
             yield self._listed(s, target, part)
 
     def edges(self, semiring: str | Semiring = "min_plus", dtype: DType = None) -> Edges:
-        """Rows, cols and weights of all arcs, undirected edges both ways, weights as `matrix` would hold them.
+        """Rows, cols and weights of all arcs; undirected edges both ways, weights as `matrix` holds them.
 
         Parameters
         ----------
         semiring : str or Semiring
-            Which entries of a dense matrix are edges: all but its zero.
+            Its zero marks the non-edges of a dense matrix.
         dtype : dtype, optional
             As in `matrix`.
 
@@ -734,12 +700,11 @@ class Graph:
 
         See Also
         --------
-        from_arrays : The way back.
-        to_scipy : Each pair once.
+        from_arrays, to_scipy : The inverse; parallel edges combined.
 
         Notes
         -----
-        O(m) time, O(n²) of a matrix; 16 bytes and a weight an arc.
+        O(m) time, O(n²) for a matrix; 16 bytes and a weight an arc.
 
         Examples
         --------
@@ -761,7 +726,7 @@ class Graph:
         return both((rows, cols[back])), both((cols, rows[back])), both((weights, weights[back]))
 
     def _listed(self, s: Semiring, target: np.dtype, part: slice) -> Edges:
-        """Part of the list; weights as a view of one number where all weigh 1."""
+        """A slice of the edge list; unit weights as a broadcast view."""
         assert self.rows is not None
         assert self.cols is not None
         rows, cols, weights = self.rows[part], self.cols[part], None if self.weights is None else self.weights[part]
@@ -774,13 +739,7 @@ class Graph:
         return rows, cols, conform(weights, s, target, where="Graph.matrix", first=part.start or 0)
 
     def target(self, s: Semiring, dtype: DType = None, *, where: str = "Graph.matrix") -> np.dtype:
-        """The dtype of its matrix: the one asked for; else its own or, of a list, exact and as narrow as is safe.
-
-        Raises
-        ------
-        DTypeError
-            If the semiring has none that holds it.
-        """
+        """The matrix dtype: as requested, else the matrix's own, else the narrowest exact one safe for paths."""
         natural: Any = np.int32
         if dtype is not None:
             return dtypes.resolve(s, dtype, where=where)
@@ -798,7 +757,7 @@ class Graph:
         return dtypes.resolve(s, dtype, natural, where=where)
 
     def _longest(self, s: Semiring) -> float:
-        """No edge of integer weight, and no simple path, weighs more."""
+        """An upper bound on integer edge weights and on the weight of simple paths."""
         assert self.weights is not None
         finite = self.weights[self.weights != dtypes.zero(s, self.weights.dtype)]
         heaviest, lengths = max(int(finite.max(initial=0)), -int(finite.min(initial=0))), Lengths.of(s)
@@ -809,7 +768,7 @@ class Graph:
 
     @cached_property
     def _heaviest(self) -> int:
-        """The sum of the heaviest edges, of integer weights, out of all vertices."""
+        """The sum over vertices of the heaviest out-edge (integer weights)."""
         assert self.rows is not None
         assert self.cols is not None
         assert self.weights is not None
@@ -828,7 +787,7 @@ class Graph:
 
 
 def _meant(shape: tuple[int, ...]) -> str:
-    """What a matrix that is not square may have been meant to be."""
+    """A hint for a non-square matrix: likely an edge list."""
     if len(shape) == 2 and shape[0] == 2:
         return " An edge_index with its weights goes in as (edge_index, weights), or (edge_index, None) without."
     if len(shape) == 2 and shape[1] in (2, 3):

@@ -1,4 +1,4 @@
-"""A graph that came as a compressed sparse matrix, of which few searches need no list of edges."""
+"""A graph from a CSR matrix; a few searches need no list of edges."""
 
 from __future__ import annotations
 
@@ -13,19 +13,14 @@ from ..labels import Labels
 from . import Graph
 from .nulls import Nulls
 
-#: Weights that are copied and looked at together: they stay in a core's cache.
+#: Weights copied and checked at a time, within a core's cache.
 TOGETHER = 1 << 15
 
 
 class Compressed(Graph):
-    """The graph of a csr matrix of float64 without NaN, whose list of edges is made when it is first looked at.
+    """The graph of a float64 CSR matrix without NaN; its edge list is made on first use.
 
-    Attributes
-    ----------
-    compressed : scipy.sparse.csr_array, or None
-        With indices of 32 bits; read only. None once other edges or weights replaced its own.
-    bounds : (float, float), or None
-        The least and the greatest of its weights, where they are known.
+    `compressed` has 32-bit indices and is read-only, None once replaced; `bounds` are the extreme weights, if known.
     """
 
     compressed: Any = None
@@ -33,10 +28,7 @@ class Compressed(Graph):
 
     @staticmethod
     def of(matrix: Any) -> Compressed | None:
-        """The graph of a copy of a csr matrix, whose row pointers are consistent and fit 32 bits.
-
-        None if an index is out of range, or a weight is NaN.
-        """
+        """The graph of a copy of a consistent CSR matrix; None if an index is out of range, or a weight is NaN."""
         data, indices, n = matrix.data, matrix.indices, matrix.shape[1]
         weights, heads = np.empty_like(data, subok=False), np.empty(len(indices), np.int32)
         least, greatest, unsigned = [], [], f"u{indices.itemsize}"
@@ -44,7 +36,7 @@ class Compressed(Graph):
             last = first + TOGETHER
             part, ends = weights[first:last], indices[first:last]
             part[:], heads[first:last] = data[first:last], ends
-            if np.maximum.reduce(ends.view(unsigned)) >= n:  # as unsigned integers, those below 0 are too large
+            if np.maximum.reduce(ends.view(unsigned)) >= n:  # as unsigned integers, negative ones are too large
                 return None
             least.append(np.minimum.reduce(part))
             greatest.append(np.maximum.reduce(part))
@@ -57,30 +49,26 @@ class Compressed(Graph):
 
     @staticmethod
     def around(own: Any, bounds: tuple[float, float] | None = None) -> Compressed:
-        """The graph of a matrix that nobody else writes to, of which nothing is checked or copied."""
+        """The graph of a matrix that nobody else writes to, unchecked and uncopied."""
         n, graph = own.shape[0], object.__new__(Compressed)
         vars(graph).update(_defaults(), n=n, labels=Labels(range(n)), compressed=own, bounds=bounds)
         return graph
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """The positions that each edge leaves."""
         return np.repeat(np.arange(self.n), np.diff(self.compressed.indptr))
 
     @cached_property
     def cols(self) -> np.ndarray:
-        """The positions that each edge enters."""
         return self.compressed.indices.astype(np.int64)
 
     @cached_property
     def weights(self) -> np.ndarray:
-        """One weight an edge."""
         weights: np.ndarray = self.compressed.data
         return weights
 
     @property
     def edge_count(self) -> int:
-        """Edges, duplicates too."""
         return len(self.weights)
 
     def having(
@@ -92,7 +80,7 @@ class Compressed(Graph):
         name: str = "",
         places: Any = None,
     ) -> Graph:
-        """As of any graph, listed; itself if nothing else is known of it."""
+        """As in `Graph`, on the edge list; self if nothing changes."""
         if directed is not False and weighted and not nulls and not name and places is None:
             return self
         make, edges = self.__reduce__()
@@ -100,7 +88,6 @@ class Compressed(Graph):
         return listed.having(directed=directed, weighted=weighted, nulls=nulls, name=name, places=places)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled as a list of edges."""
         return Graph, tuple(getattr(self, field.name) for field in fields(Graph))
 
     def __repr__(self) -> str:
@@ -109,6 +96,6 @@ class Compressed(Graph):
 
 @cache
 def _defaults() -> dict[str, Any]:
-    """What is said of a graph of which nothing is known but its edges."""
+    """Default fields of a graph known only by its edges."""
     listed = {"n", "labels", "rows", "cols", "weights"}
     return {field.name: field.default for field in fields(Graph) if field.name not in listed}

@@ -1,4 +1,4 @@
-"""Edges as callers give them, in tuples or arrays, as positions and numbers; or an error that names what is wrong."""
+"""Validation of edges from tuples or arrays: positions and numbers, or a precise error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..labels import Labels
 
 
 def from_tuples(edges: Iterable[Any]) -> tuple[list[tuple[Any, Any]], list[Any] | None]:
-    """Pairs and weights, None where no edge has one."""
+    """Pairs and weights; None for weights if no edge has one."""
     listed = list(edges)
     for index, edge in enumerate(listed):
         if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) not in (2, 3):
@@ -57,10 +57,7 @@ def positions(x: Any, side: str) -> np.ndarray:
 
 
 def numbers(weights: Any) -> np.ndarray:
-    """Weights as int64 where they are integers that fit, else as float64, which must hold every integer exactly.
-
-    Durations are their seconds.
-    """
+    """Weights as int64 if all are and fit, else as float64, exact in every integer; durations in seconds."""
     where = "Graph: weights"
     refuse_masked(weights, where=where)
     array = weights if isinstance(weights, np.ndarray) else from_sequence(weights, where=where)
@@ -68,7 +65,7 @@ def numbers(weights: Any) -> np.ndarray:
     if kind == "m" or (kind == "O" and array.size and all(isinstance(x, timedelta) for x in array.flat)):
         array = _seconds(array)
         kind = array.dtype.kind
-    if not array.size:  # what a list of none would be of is not said
+    if not array.size:  # an empty list has no dtype
         return array.astype(np.int64 if kind in "iu" or isinstance(weights, (list, tuple)) else np.float64)
     if kind == "u" and array.max() > np.iinfo(np.int64).max:
         return exact(array.astype(object), where=where)
@@ -84,7 +81,7 @@ def numbers(weights: Any) -> np.ndarray:
             )
         return floats
     if kind == "O":
-        # Exact fractions, decimals and NumPy scalars are numbers; None and text are not.
+        # Fractions, decimals and NumPy scalars are numbers; None and text are not.
         for index, value in enumerate(array.flat):
             if not hasattr(value, "__float__"):
                 raise DTypeError(
@@ -102,7 +99,7 @@ def numbers(weights: Any) -> np.ndarray:
 
 
 def _seconds(durations: np.ndarray) -> np.ndarray:
-    """Durations in seconds: int64 where all are integers, else float64."""
+    """Durations in seconds: int64 if all are integral, else float64."""
     if durations.dtype.kind == "O":
         found = np.array([duration.total_seconds() for duration in durations.flat])
     else:

@@ -1,4 +1,4 @@
-"""Matrices and edges: which entries of a matrix are edges, and edges that meet in one entry."""
+"""Matrix entries as edges, and edges combined into entries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 def over(
     A: Array, s: Semiring, dtype: DType = None, *, nulls: Nulls = None, unweighted: bool = False, where: str
 ) -> Array:
-    """A matrix, or batch, over a semiring: its zero where no edge is; A itself where it is that already."""
+    """A matrix or batch over a semiring, with its zero for no edge; A itself if so already."""
     if unweighted:
         return unit_lengths(A, s, dtype, nulls, where=where)
     if is_boolean(s):
@@ -32,10 +32,10 @@ def over(
 
 
 def finite_entries(A: Array, nulls: Nulls = None) -> Array:
-    """Which entries of a matrix, or of a batch, are edges; A itself where zeros may be, and nothing says so.
+    """The mask of edges of a matrix or batch; A itself if its zeros are undeclared and ambiguous.
 
-    Infinities of the diagonal say nothing, as in `semiring.survey`; zeros there alone are no edges,
-    unless an infinity there is none.
+    Infinities on the diagonal prove nothing, as in `semiring.survey`; zeros there alone are no edges, unless an
+    infinity there is none.
     """
     if A.dtype.kind == "b":
         return A
@@ -55,23 +55,16 @@ def finite_entries(A: Array, nulls: Nulls = None) -> Array:
 
 
 def unit_dtype(n: int, s: Semiring) -> Any:
-    """What holds the length of every simple path of n vertices whose edges weigh 1: int16, or else int32."""
+    """int16 if it holds every simple path of n vertices with unit weights, else int32."""
     lengths = Lengths.of(s)
     return np.int16 if lengths is not None and not lengths.logarithmic and n < np.iinfo(np.int16).max else np.int32
 
 
 def unit_lengths(A: Array, s: Semiring, dtype: DType = None, nulls: Nulls = None, *, where: str) -> Array:
-    """The matrix, or batch, in which each edge of A weighs 1 and the rest is the semiring's zero.
+    """The matrix or batch with 1 for each edge of A and the semiring's zero elsewhere.
 
-    Parameters
-    ----------
-    dtype : dtype, optional
-        By default as `unit_dtype` says where the semiring is defined on it, else the smallest safe one that it allows.
-
-    Raises
-    ------
-    DTypeError
-        If numbers without infinities and nulls are others than zeros and ones, and so do not say which are edges.
+    `dtype` is by default `unit_dtype`, or the smallest safe one of the semiring. DTypeError for a numeric matrix other
+    than 0/1, without infinities or nulls.
     """
     mask = conform(finite_entries(A, nulls), catalog.get("boolean"), where=f"{where}: unweighted")
     if is_boolean(s):
@@ -86,7 +79,7 @@ def unit_lengths(A: Array, s: Semiring, dtype: DType = None, nulls: Nulls = None
 
 
 def present(A: Array, nulls: Nulls = None) -> Array:
-    """Which entries of a matrix are edges: all but the infinities and nulls, or the True ones."""
+    """The mask of edges: all but infinities and nulls, or the True entries."""
     if A.dtype.kind == "b":
         return A
     if nulls:
@@ -98,14 +91,14 @@ def present(A: Array, nulls: Nulls = None) -> Array:
 
 
 def _infinities(dtype: np.dtype) -> tuple[float, ...]:
-    """The infinities of a dtype of numbers: an integer dtype's own ends stand for them; an unsigned one has none."""
+    """The infinities of a numeric dtype: the ends of a signed integer; none if unsigned."""
     if dtype.kind == "f":
         return np.inf, -np.inf
     return (np.iinfo(dtype).max, np.iinfo(dtype).min) if dtype.kind == "i" else ()
 
 
 def listed(A: Array, s: Semiring) -> Edges:
-    """The entries of a matrix that are edges, on the host; counted first, so that nothing is held twice."""
+    """The edges of a matrix, on the host; counted first, to allocate exactly."""
     zero, parts = dtypes.zero(s, A.dtype), list(dtypes.chunks(A.shape))
     counts = [int((A[part] != zero).sum()) for part in parts]
     total = sum(counts)
@@ -124,7 +117,7 @@ def listed(A: Array, s: Semiring) -> Edges:
 
 
 def _refuse_nan_entries(A: Array, part: tuple[slice, ...]) -> None:
-    """`part` is where A stands in the matrix that it was cut from."""
+    """DomainError for NaN; `part` is A's place in the full matrix."""
     wrong = A != A
     if wrong.any():
         index = [int(axis[0]) for axis in wrong.nonzero()]
@@ -133,12 +126,12 @@ def _refuse_nan_entries(A: Array, part: tuple[slice, ...]) -> None:
 
 
 def combine(flat: np.ndarray, offsets: np.ndarray, weights: np.ndarray, s: Semiring) -> None:
-    """flat[offsets] ← flat[offsets] ⊕ weights one by one, so that duplicates meet."""
+    """flat[offsets] ← flat[offsets] ⊕ weights, with repeated offsets combined."""
     add = s.add
     if flat.dtype.kind == "b":
         flat[offsets[weights]] = True
         return
-    # Sums of integers may saturate; NumPy's would wrap.
+    # Integer sums saturate, unlike NumPy's.
     if add.ufunc is not None and (add.selects is not None or flat.dtype.kind == "f"):
         add.ufunc.at(flat, offsets, weights)
         return

@@ -1,4 +1,4 @@
-"""A `Graph` as other libraries have graphs: SciPy's sparse arrays, NetworkX, tables of edges."""
+"""Export of a `Graph`: SciPy sparse arrays, NetworkX, tables of edges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def to_scipy(graph: Graph, semiring: str | Semiring, dtype: DType) -> Any:
-    """See `Graph.to_scipy`."""
     from scipy.sparse import csr_array
 
     s = catalog.get(semiring)
@@ -28,7 +27,7 @@ def to_scipy(graph: Graph, semiring: str | Semiring, dtype: DType) -> Any:
 
 
 def _joined(rows: np.ndarray, cols: np.ndarray, weights: np.ndarray, s: Semiring) -> Edges:
-    """Each arc once, in the order of the matrix: ⊕ of those that are parallel; the semiring's zero is none."""
+    """Sorted distinct arcs, parallel ones combined by ⊕, without those of the semiring's zero."""
     order = np.lexsort((cols, rows))
     rows, cols, weights = rows[order], cols[order], weights[order]
     first = np.ones(len(rows), bool)
@@ -41,7 +40,6 @@ def _joined(rows: np.ndarray, cols: np.ndarray, weights: np.ndarray, s: Semiring
 
 
 def to_networkx(graph: Graph, semiring: str | Semiring) -> Any:
-    """See `Graph.to_networkx`."""
     try:
         import networkx
     except ImportError:
@@ -65,7 +63,6 @@ def to_networkx(graph: Graph, semiring: str | Semiring) -> Any:
 
 
 def to_frame(graph: Graph, semiring: str | Semiring, library: str | None) -> Any:
-    """See `Graph.to_frame`."""
     rows, cols, weights = listed(graph, semiring)
     named: dict[str, Any] = {
         name: [graph.labels[k] for k in side.tolist()] for name, side in (("from", rows), ("to", cols))
@@ -74,7 +71,7 @@ def to_frame(graph: Graph, semiring: str | Semiring, library: str | None) -> Any
 
 
 def listed(graph: Graph, semiring: str | Semiring) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """The edges as they are listed, an undirected one once; of a matrix, its entries. None where all weigh 1."""
+    """The edges as listed, undirected ones once; of a matrix, its entries; weights None if all are 1."""
     if graph.rows is not None and graph.cols is not None:
         return graph.rows, graph.cols, graph.weights
     s = catalog.get("boolean") if graph.unit or graph.dense.dtype.kind == "b" else catalog.get(semiring)

@@ -1,7 +1,6 @@
-"""Entries of a matrix that are no edges other than the semiring's zero, and what is done where none are declared.
+"""Matrix entries that are no edges besides the semiring's zero, and ambiguous zeros.
 
-`Nulls` are what a caller says of them: (0,), if zeros are no edges; (), if all entries but the semiring's zero are
-edges; None, if nothing was said.
+`Nulls` are (0,) if zeros are no edges; () if all entries but the semiring's zero are edges; None if undeclared.
 """
 
 from __future__ import annotations
@@ -21,18 +20,13 @@ Nulls = tuple[float, ...] | None
 
 
 def refuse_ambiguous(seen: Survey, s: Semiring, *, where: str) -> None:
-    """Refuse a matrix whose zeros may be edges of weight 0 or no edges.
-
-    Raises
-    ------
-    DomainError
-    """
+    """DomainError if a matrix's zeros may be edges of weight 0 or no edges."""
     if seen.ambiguous:
         raise DomainError(_problem(s, where))
 
 
 def warn_of_ambiguous(seen: Survey, s: Semiring, *, where: str) -> None:
-    """Warn of one, at the line that called us from outside."""
+    """Warn of ambiguous zeros, at the line of user code."""
     if seen.ambiguous:
         warn(f"{_problem(s, where)} Without a word they are edges.", AmbiguityWarning)
 
@@ -46,13 +40,13 @@ def _problem(s: Semiring, where: str) -> str:
 
 
 def without_nulls(A: Array, source: Array, nulls: Nulls, s: Semiring, *, where: str) -> Array:
-    """A with the semiring's zero where `source`, of which it was made, has nulls; a copy if it is `source` itself."""
+    """A with the semiring's zero at the nulls of `source`, A's origin; copied if A is `source`."""
     if not nulls or source.dtype.kind == "b":
         return A
     if A is source:
         device = "cpu" if isinstance(A, np.ndarray) else "cuda"
         memory.require(A.nbytes, device, where=where, hint="Use a smaller dtype.")
         A = module(A).array(A)
-    for part in dtypes.chunks(A.shape):  # no mask is as large as the array
+    for part in dtypes.chunks(A.shape):  # avoids a mask as large as the array
         A[part][source[part] == nulls[0]] = dtypes.zero(s, A.dtype)
     return A

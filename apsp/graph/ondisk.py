@@ -1,4 +1,4 @@
-"""A graph's matrix that stays on disk, in a store of tiles or in a `.npy` file: windows of it are read, never all."""
+"""Matrices of graphs on disk, in a store of tiles or a `.npy` file, read by windows."""
 
 from __future__ import annotations
 
@@ -24,25 +24,13 @@ from semiring.types import Array, DType
 from .entries import present
 from .nulls import Nulls, without_nulls
 
-#: Bytes of entries that are looked at together.
+#: Bytes read at a time.
 STRIP = 4 << 20
 
 
 @dataclass(frozen=True)
 class OnDisk:
-    """A square matrix in a file or a directory, opened when it is first read.
-
-    Attributes
-    ----------
-    path : str
-        Absolute: the directory of a store, or the `.npy` file.
-    shape : (int, int)
-    dtype : numpy.dtype
-    identity : str
-        Distinguishes it from another matrix that was written to the same place.
-    semiring : str or None
-        Whose zero is a missing edge, of the catalog; None where that is the zero of the semiring it is used with.
-    """
+    """A square matrix at an absolute `path` (store or `.npy`), opened on first read; `identity` detects replacement."""
 
     path: str
     shape: tuple[int, int]
@@ -54,13 +42,7 @@ class OnDisk:
 
     @classmethod
     def from_path(cls, path: str | os.PathLike[str]) -> OnDisk:
-        """The matrix at this path.
-
-        Raises
-        ------
-        FormatError, OSError
-            If it cannot be read.
-        """
+        """The matrix at this path; raises FormatError or OSError."""
         found, place = _opened(path), os.path.abspath(path)
         if isinstance(found, TileStore):
             found.require_closed()
@@ -70,11 +52,11 @@ class OnDisk:
 
     @classmethod
     def described_as(cls, n: int, path: str, dtype: str, identity: str, semiring: str) -> OnDisk:
-        """Of n vertices, from what `described` returned."""
+        """The inverse of `described`, for n vertices."""
         return cls(path, (n, n), np.dtype(dtype), identity, semiring or None)
 
     def described(self) -> dict[str, str]:
-        """Its path and what it is."""
+        """A record to save: path, dtype, identity, semiring."""
         record = {"path": self.path, "dtype": self.dtype.str, "identity": self.identity}
         return {**record, "semiring": self.semiring or ""}
 
@@ -86,13 +68,7 @@ class OnDisk:
 
     @cached_property
     def matrix(self) -> Any:
-        """The store, or the mapped file.
-
-        Raises
-        ------
-        FormatError
-            If the path no longer exists, or has another matrix.
-        """
+        """The store, or the mapped file; FormatError if missing or replaced."""
         try:
             found = _opened(self.path)
         except FileNotFoundError:
@@ -104,12 +80,10 @@ class OnDisk:
 
     @property
     def nbytes(self) -> int:
-        """What its entries take."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     @property
     def together(self) -> int:
-        """So many rows cost no more to read than one of them."""
         return together(self.matrix)
 
     def __getitem__(self, key: Any) -> np.ndarray:
@@ -117,31 +91,19 @@ class OnDisk:
         return np.asarray(self.matrix[key])
 
     def over(self, s: Semiring, dtype: DType = None, nulls: Nulls = None, *, where: str = "Graph.matrix") -> Windows:
-        """The same matrix over a semiring, in the dtype to compute in; windows of it are converted as they are read.
-
-        Raises
-        ------
-        DTypeError
-            If the semiring has no such dtype.
-        """
+        """The matrix over a semiring in the computing dtype, converted by windows; DTypeError if unsupported."""
         if s.dtypes == ("bool",):
             return Windows(self, s, np.dtype(bool), where, nulls)
         return Windows(self, s, dtypes.resolve(s, dtype, self.dtype, where=where), where, nulls)
 
     def to_array(self) -> np.ndarray:
-        """All entries as stored.
-
-        Raises
-        ------
-        MemoryNeeded
-            If they do not fit.
-        """
+        """All entries as stored; raises MemoryNeeded."""
         return _read_all(self, self)
 
 
 @dataclass(frozen=True)
 class Windows:
-    """A matrix on disk over a semiring: `A[a:b, c:d]` are NumPy arrays in which its zero is a missing edge."""
+    """A matrix on disk over a semiring: `A[a:b, c:d]` are NumPy arrays with its zero for missing edges."""
 
     of: OnDisk
     semiring: Semiring
@@ -158,7 +120,6 @@ class Windows:
         return without_nulls(self._over(found, key), found, self.nulls, s, where=self.where)
 
     def _over(self, found: np.ndarray, key: Any) -> np.ndarray:
-        """Entries of a window as those of the semiring."""
         s = self.semiring
         if self.dtype.kind == "b" != found.dtype.kind and self.nulls is not None and self.of.semiring is None:
             return np.asarray(present(found))
@@ -176,17 +137,11 @@ class Windows:
         return part
 
     def to_array(self) -> np.ndarray:
-        """All of it.
-
-        Raises
-        ------
-        MemoryNeeded
-            If it does not fit.
-        """
+        """All entries in the semiring; raises MemoryNeeded."""
         return _read_all(self, self.of)
 
     def packed(self) -> BitMatrix:
-        """Where the edges are, one bit an entry, packed strip by strip."""
+        """The edges as a BitMatrix, packed strip by strip."""
         (m, n), zero = self.shape, dtypes.zero(self.semiring, self.dtype)
         bits, step = BitMatrix.zeros((m, n)), height(n * self.dtype.itemsize, self.of.together)
         for start in range(0, m, step):
@@ -195,19 +150,13 @@ class Windows:
 
 
 def refuse_overwriting(matrix: Array, output: str | os.PathLike[str] | None, *, where: str) -> None:
-    """Refuse to write a result over the matrix from which it is computed, or read.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise ValueError if a result would overwrite its input."""
     path = matrix.path if isinstance(matrix, (OnDisk, TileStore)) else None
     if path is not None and output is not None and os.path.realpath(path) == os.path.realpath(output):
         raise ValueError(f"{where}: the output must be another place than the matrix's, got {path} for both.")
 
 
 def _read_all(matrix: OnDisk | Windows, stored: OnDisk) -> np.ndarray:
-    """A new array of all windows, some rows at a time."""
     (m, n), dtype = matrix.shape, matrix.dtype
     hint = "Say memory= (--memory) and output='tiles/' (--output): the closure of all pairs then streams."
     require(m * n * dtype.itemsize, where=f"read {stored.path}", hint=hint)
@@ -219,17 +168,16 @@ def _read_all(matrix: OnDisk | Windows, stored: OnDisk) -> np.ndarray:
 
 
 def height(row: int, together: int = 1) -> int:
-    """How many rows of so many bytes are looked at together, where `together` of them cost as much to read as one."""
+    """The number of rows of `row` bytes read at a time, a multiple of `together`."""
     return max(1, STRIP // max(1, row) // together) * together
 
 
 def together(matrix: Array) -> int:
-    """So many rows cost no more to read than one of them: those of a band of a store's tiles."""
+    """The number of rows that cost as much to read as one: a band of a store's tiles."""
     return matrix.layout.band(min(matrix.block[1], max(1, matrix.shape[1]))) if isinstance(matrix, TileStore) else 1
 
 
 def _opened(path: str | os.PathLike[str]) -> Any:
-    """A store, or a mapped file."""
     return TileStore(path) if is_store(path) else map_array(path, "the matrix of a graph")
 
 

@@ -1,4 +1,4 @@
-"""A graph with other weights of few edges: the list of all weights is made when it is first looked at."""
+"""A graph with few changed weights; the full list of weights is made on first use."""
 
 from __future__ import annotations
 
@@ -10,26 +10,18 @@ import numpy as np
 
 from . import Graph
 
-#: From so many changes on, the list is made at once.
+#: Changes from which the full list is made at once.
 MOST = 1024
 
 
 class Reweighted(Graph):
-    """The edges of a graph, of which some weigh something else.
-
-    Attributes
-    ----------
-    base : Graph
-    changes : dict
-        Weights, in the dtype of the others, by the numbers of edges.
-    """
+    """The edges of `base` with some weights changed: `changes` by edge number, in the dtype of the others."""
 
     base: Any = None
     changes: dict[int, Any]
 
     @staticmethod
     def of(graph: Graph, edges: np.ndarray, weights: np.ndarray) -> Reweighted:
-        """The graph with these weights of some edges."""
         base, changes = graph, {}
         if isinstance(graph, Reweighted) and _lazy(graph):
             base, changes = graph.base, graph.changes
@@ -42,13 +34,11 @@ class Reweighted(Graph):
 
     @cached_property
     def weights(self) -> np.ndarray:
-        """One weight an edge."""
         weights: np.ndarray = self.base.weights.copy()
         weights[list(self.changes)] = list(self.changes.values())
         return weights
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled as a list of edges."""
         return Graph, tuple(getattr(self, field.name) for field in fields(Graph))
 
     def __repr__(self) -> str:
@@ -60,7 +50,7 @@ def _lazy(graph: Graph) -> bool:
 
 
 def weights_of(graph: Graph, edges: np.ndarray) -> np.ndarray:
-    """The weights of some edges, by their numbers."""
+    """The weights of some edges, by number."""
     if not _lazy(graph):
         assert graph.weights is not None
         return graph.weights[edges]
@@ -73,6 +63,5 @@ def weights_of(graph: Graph, edges: np.ndarray) -> np.ndarray:
 
 
 def weighted(graph: Graph) -> np.dtype | None:
-    """The dtype of the weights; None where there are none."""
     weights = graph.base.weights if isinstance(graph, Reweighted) and _lazy(graph) else graph.weights
     return None if weights is None else weights.dtype

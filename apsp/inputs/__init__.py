@@ -1,11 +1,11 @@
-"""Whatever describes a graph → `Graph`. A kind of source is one module of this package, with a record `KIND`.
+"""Conversion of any supported input to `Graph`. Each kind of input is a module of this package with a record `KIND`.
 
-| module    | what                                              | recognised by                   |
+| module    | source                                            | recognised by                   |
 |-----------|---------------------------------------------------|---------------------------------|
 | graph     | a `Graph`                                         | its class                       |
 | files     | a path, "-", an open file or buffer               | str, path, `read`               |
 | geopandas | a GeoPandas frame of lines                        | `to_crs`, `columns`, `geometry` |
-| frames    | a table that narwhals knows: pandas, Polars, …    | the library its class is from   |
+| frames    | a table of a library known to narwhals: pandas, … | the library of its class        |
 | sparse    | a SciPy or CuPy sparse matrix                     | `tocoo`                         |
 | networkx  | a NetworkX graph                                  | `adjacency`, `is_multigraph`    |
 | igraph    | an igraph Graph                                   | `es`, `vs`, `get_edgelist`      |
@@ -18,7 +18,7 @@
 | edges     | tuples (u, v) or (u, v, weight)                   | an iterable of tuples           |
 | matrix    | an array of shape (n, n), or a list of lists      | `__array__`, `__dlpack__`, list |
 
-They are asked in this order, the most telling sign first; none of the libraries is imported but by its own objects.
+They are tried in this order, the most specific first; a library is imported only by its own objects.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .base import Kind
 
 __all__ = ["NAMES", "Kind", "as_graph", "is_array", "kinds", "write"]
 
-#: The modules, in the order in which they are asked.
+#: Modules, in order of recognition.
 NAMES = (
     *("graph", "files", "geopandas", "frames", "sparse", "networkx", "igraph", "rustworkx", "networkit", "geometric"),
     *("indices", "pairs", "dicts", "edges", "matrix"),
@@ -53,13 +53,11 @@ NAMES = (
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """Every kind by its module's name."""
     return {name: import_module(f".{name}", __name__).KIND for name in NAMES}
 
 
 @cache
 def _of_arrays() -> tuple[Kind, ...]:
-    """Those that NumPy's own arrays may be."""
     return tuple(kind for kind in kinds().values() if kind.arrays)
 
 
@@ -75,64 +73,59 @@ def as_graph(
     name: str = "",
     places: Any = None,
 ) -> Graph:
-    """The graph that `source` describes.
+    """Convert any supported input to a `Graph`.
 
     Parameters
     ----------
     source
-        - an array of shape (n, n), NumPy, CuPy, PyTorch, JAX or anything with DLPack or `__cuda_array_interface__`,
-          of any strides and byte order, or a list of lists: the matrix. It is not copied and stays on its device. A
-          missing edge is the zero of the semiring it is used with: inf in min-plus, False in the Boolean one.
-        - a list (or tuple, set, iterator) of tuples (u, v) or (u, v, weight) with any labels: the edges. Tuples
-          make the difference: [[0, 1], [1, 0]] is a matrix, [(0, 1), (1, 0)] is two edges. An array of edges goes
-          through `Graph.from_edges`; one of integers of shape (2, 2) or (3, 3), which may be either, is refused, as
-          such a table is: say `Graph.from_matrix(A)` or `Graph.from_edges(A)`. (`closure` takes matrices alone.)
-        - (edge_index, weights): an integer array of shape (2, m) and its m weights, or None; also edge_index alone
-          with `weight=weights` or `weight=None` (not of shape (2, 2), which may be a matrix). Vertices are as many as
-          its largest number says.
-        - a dict of dicts {u: {v: weight}} or {u: {v: {attribute: value}}}, or of lists {u: [v, …]}; keys come first.
-          Or a dict {(u, v): weight}, or a pandas Series whose index has two levels, u and v: edges.
+        - an array of shape (n, n) (NumPy, CuPy, PyTorch, JAX, DLPack, `__cuda_array_interface__`; any strides and byte
+          order) or a list of lists: the matrix. Not copied; stays on its device. A missing edge is the zero of the
+          semiring in use: inf in min-plus, False in the Boolean one.
+        - an iterable of tuples (u, v) or (u, v, weight) with any labels: edges. Tuples make the difference:
+          [[0, 1], [1, 0]] is a matrix, [(0, 1), (1, 0)] two edges. An array of edges goes through `Graph.from_edges`;
+          integer arrays and tables of shape (2, 2) or (3, 3) are ambiguous and refused: use `Graph.from_matrix(A)` or
+          `Graph.from_edges(A)`. (`closure` takes matrices only.)
+        - (edge_index, weights): integers of shape (2, m) and m weights, or None; or edge_index alone with
+          `weight=weights` or `weight=None` (not of shape (2, 2)). n is the largest number + 1.
+        - {u: {v: weight}}, {u: {v: {attribute: value}}} or {u: [v, …]}; keys come first. Or {(u, v): weight}, or a
+          pandas Series with the index levels u, v: edges.
         - a path to a file, "-" for standard input, an open file or an `io` buffer: see `apsp.read`.
-        - a table (pandas, Polars, PyArrow, whatever narwhals knows): a long one lists edges, by the columns' names as
-          in a file; a wide one, with as many rows as columns and the same labels on both, is a matrix.
-        - a frame of GeoPandas: lines are edges, between vertices that columns such as from and to name (or levels u, v
-          of the index), else the coordinates of their ends, which are their places. One column must be the weight.
-        - a SciPy sparse matrix or array: its explicit entries are the edges, explicit zeros are edges of weight 0;
-          Boolean ones are unweighted edges.
-        - a graph of NetworkX (multigraphs included), igraph, rustworkx, NetworKit, or PyTorch Geometric; vertices
-          keep their names and order. rustworkx's are named by their payloads where all of these are distinct strings.
+        - a table (pandas, Polars, PyArrow, any known to narwhals): a long one lists edges, by column names as in a
+          file; a square one with equal row and column labels is a matrix.
+        - a GeoPandas frame of lines: edges between vertices named by columns such as from and to (or index levels
+          u, v), else by the coordinates of their ends, which become the places. One column must be the weight.
+        - a SciPy sparse matrix or array: explicit entries are edges, also zeros; Boolean ones are unweighted.
+        - a graph of NetworkX (also multigraphs), igraph, rustworkx, NetworKit, or PyTorch Geometric; names and order
+          are kept. rustworkx's payloads are names if all are distinct strings.
         - a `Graph`.
 
-        Durations, as Timedeltas, NumPy's timedelta64 or, in files and tables, texts hh:mm:ss, weigh their seconds.
+        Durations (Timedelta, timedelta64; in files and tables hh:mm:ss) weigh their seconds.
     weight : str, int, callable, array_like or None, optional
-        Files and tables: the column that holds the weight, by name or position. Graphs: the edge attribute, without
-        which an edge weighs 1; or, for NetworkX and rustworkx, a function `weight(u, v, data)` that returns a number,
-        or None where there is no edge. An edge_index: the weights. None makes every edge weigh 1. By default it is the
-        one column or attribute that holds numbers; of several, the one that is called weight, length, cost, distance,
-        dist, w, value, km, minutes or the like (`apsp.read`). Where that does not settle it, nothing is read; where no
-        attribute holds numbers, every edge weighs 1.
+        Files and tables: the weight column, by name or position. Graphs: the edge attribute (missing: 1), or for
+        NetworkX and rustworkx a function `weight(u, v, data)` that returns a number, or None for no edge. An
+        edge_index: the weights. None makes every edge weigh 1. By default the only numeric column or attribute; of
+        several, the one called weight, length, cost, distance, dist, w, value, km, minutes or the like (`apsp.read`),
+        else an error. Edges weigh 1 if no attribute is numeric.
     columns : (FROM, TO) or (FROM, TO, WEIGHT), optional
-        Files and tables: the columns, by name; or by position from 0, which also says that there is no header. Without
-        it, see `apsp.read`.
+        Files and tables: by name; or by position from 0, which implies no header. By default as in `apsp.read`.
     directed : bool, optional
-        Whether edges lead one way only; by default what the source says, and where it says nothing, they do.
+        By default as the source says, else True.
     unweighted : bool
-        The same as `weight=None`: every edge weighs 1. The edges of a matrix are its True or its finite entries; of one
-        of numbers with zeros off the diagonal, where none is infinite, the ones, and all others must be zeros.
+        Same as `weight=None`. Edges of a matrix are its True or finite entries; a numeric matrix with zeros off the
+        diagonal and no infinity must be 0/1, and its ones are the edges.
     null_value : number or None, optional
-        An entry of a matrix that is no edge, other than the semiring's zero: 0 for adjacency matrices as NetworkX and
-        SciPy write them; None where all others are edges, zeros too. Path functions require it of a dense matrix of
-        numbers with zeros off the diagonal, where no entry is infinite. Stored zeros of a sparse matrix, and edges of
-        weight 0, are edges unless it is 0.
+        A matrix entry that is no edge, besides the semiring's zero: 0 for adjacency matrices of NetworkX and SciPy;
+        None if all others, zeros too, are edges. Path functions require it of a dense numeric matrix with zeros off the
+        diagonal and no infinity. Stored zeros of a sparse matrix, and edges of weight 0, are edges unless it is 0.
     format : str, optional
         Files: as in `apsp.read`.
     name : str
         By default the source's own.
     places : path, mapping, array of shape (n, 2), or GeoPandas frame of points, optional
-        Where the vertices are, as longitude and latitude or x and y: a file (DIMACS `.co`, points in `.geojson`, a
-        `.csv` with columns such as id, lon, lat), or by label, or in the order of the vertices. Labels that a list of
-        edges does not name become vertices without edges; in a file, they are of no concern. By default
-        what the source says: the node attributes `x` and `y` of NetworkX and OSMnx, the ends of lines.
+        Longitude and latitude, or x and y, of the vertices: a file (DIMACS `.co`, points in `.geojson`, a `.csv` with
+        columns such as id, lon, lat), by label, or in vertex order. Labels unknown to an edge list become isolated
+        vertices (ignored in a file). By default the node attributes `x` and `y` of NetworkX and OSMnx, or ends of
+        lines.
 
     Returns
     -------
@@ -141,20 +134,17 @@ def as_graph(
     Raises
     ------
     ShapeError, DTypeError, DomainError, VertexError, FormatError
-        If the source is not a graph: not square, not numbers, NaN, labels that repeat, a malformed file, columns that
-        do not say which of them holds what. Entries of a dense matrix are looked at once, where they lie, by the
-        closure.
+        If the source is not a graph: not square, not numbers, NaN, repeated labels, a malformed file, ambiguous
+        columns. Entries of a dense matrix are checked by the closure.
 
     See Also
     --------
-    read : A file, with the options of formats.
-    write : The way back.
-    Graph.from_matrix, Graph.from_arrays, Graph.from_edges : What is meant, said outright.
+    read, write : Files with format options; the inverse.
+    Graph.from_matrix, Graph.from_arrays, Graph.from_edges : Explicit constructors.
 
     Notes
     -----
-    An array is not copied. Anything else becomes a list of m edges, two int64 and a weight each: O(n + m) time and
-    memory.
+    An array is not copied. Anything else becomes an edge list: O(n + m) time, 24 bytes an edge.
 
     Examples
     --------
@@ -169,7 +159,7 @@ def as_graph(
     if unweighted and weight is not BY_RULE and weight is not None:
         raise ValueError(f"as_graph: unweighted=True must come without a weight, got weight={came(weight)}.")
     if columns is not None:
-        positional(columns)  # refuses what is malformed
+        positional(columns)  # refuses malformed ones
     nulls = None if null_value is BY_RULE else nulls_of(null_value)
     reading = Reading(None if unweighted else weight, columns, format, nulls, directed)
     kind = _kind_of(source, reading)
@@ -184,7 +174,7 @@ def as_graph(
 
 
 def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-    """Write a graph, or whatever `as_graph` takes; the file appears complete or not at all.
+    """Write any supported graph to a file, atomically.
 
     Parameters
     ----------
@@ -194,19 +184,17 @@ def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None
 
     Raises
     ------
-    FormatError
-        If the format cannot express this graph.
-    OSError
-        If the file cannot be written.
+    FormatError, OSError
+        If the format cannot express the graph; if the file cannot be written.
 
     See Also
     --------
-    apsp.formats.write : The same of a `Graph`, and what formats keep.
-    read, as_graph : The way back.
+    apsp.formats.write : Formats and their limits.
+    read, as_graph : The inverse.
 
     Notes
     -----
-    O(n + m) for n vertices and m edges, O(n²) for a matrix.
+    O(n + m), or O(n²) for a matrix.
 
     Examples
     --------
@@ -216,7 +204,7 @@ def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None
 
 
 def is_array(source: Any) -> bool:
-    """Whether `as_graph` would take this as a matrix: an array, not a table or another library's graph.
+    """Whether `as_graph` takes this as a matrix: an array, not a table or a graph object.
 
     Parameters
     ----------
@@ -230,15 +218,15 @@ def is_array(source: Any) -> bool:
     Raises
     ------
     DTypeError
-        If `as_graph` takes no such thing at all.
+        If `as_graph` does not support it.
 
     See Also
     --------
-    as_graph : What takes it.
+    as_graph : The conversion.
 
     Notes
     -----
-    O(1): only the type is looked at.
+    O(1): by type.
 
     Examples
     --------
@@ -249,7 +237,7 @@ def is_array(source: Any) -> bool:
 
 
 def _with_placed(graph: Graph, places: Any) -> Graph:
-    """The graph with the vertices that have a place and no edge, if any of its own has a place."""
+    """The graph extended by isolated vertices that have a place, if any of its vertices has one."""
     places = getattr(places, "geometry", places)
     if graph.rows is None or not callable(getattr(places, "items", None)):
         return graph
@@ -268,7 +256,7 @@ def _kind_of(source: Any, reading: Reading) -> Kind:
 
 
 def _check(kind: Kind, reading: Reading) -> None:
-    """Refuse what this kind would not heed."""
+    """Raise ValueError for options that this kind ignores."""
     if reading.columns is not None and not kind.columns:
         raise ValueError(f"as_graph: columns must come with a file or a table, got them with {kind.description}.")
     if reading.format is not None and kind is not kinds()["files"]:

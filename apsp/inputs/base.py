@@ -1,4 +1,4 @@
-"""The record that declares one kind of source."""
+"""The record `Kind` of a kind of input."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from ..reading.options import Reading
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of object that describes a graph.
+    """A kind of object that describes a graph.
 
     Parameters
     ----------
     description : str
-        For people: what an error lists.
+        For errors.
     recognises : callable
-        `recognises(source, reading)`: by a telling sign, without importing the library it comes from.
+        `recognises(source, reading)`: by a characteristic attribute, without importing its library.
     convert : callable
         `convert(source, reading)` returns a Graph.
     columns : bool
-        Whether its columns can be chosen.
+        Whether columns can be chosen.
     weights : str
-        What `weight` may be other than None, for people; empty where nothing.
+        Values of `weight` other than None, for people; or "".
     accepts : callable
-        `accepts(weight)`: whether a weight other than None is one of these.
+        `accepts(weight)`: whether a weight is one of those.
     arrays : bool
-        Whether NumPy's own arrays may be it: others are not asked about them.
+        Whether NumPy arrays may be of this kind.
     lists : bool
-        Whether it lists edges alone, so that a vertex without one is named elsewhere, as among places.
+        Whether it lists edges only, so that isolated vertices come from elsewhere, such as places.
     """
 
     description: str

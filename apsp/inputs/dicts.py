@@ -1,4 +1,4 @@
-"""Dicts: {u: {v: weight}}, {u: {v: {attribute: value}}}, and {u: [v, …]}, as NetworkX's `to_dict_of_…` give them."""
+"""Dicts {u: {v: weight}}, {u: {v: {attribute: value}}} and {u: [v, …]}, as from NetworkX's `to_dict_of_…`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .base import Kind
 
 
 def convert(source: Mapping[Any, Any], reading: Reading) -> Graph:
-    """Vertices are the keys in their order, then those that only edges name; every edge leads one way."""
+    """Vertices are the keys in order, then those only in edges; edges are one-way."""
     weighted = all(isinstance(heads, Mapping) for heads in source.values())
     arcs = [arc for tail, heads in source.items() for arc in _arcs(tail, heads, weighted, source)]
     position: dict[Any, int] = {}
@@ -51,7 +51,7 @@ def _arcs(tail: Any, heads: Any, weighted: bool, source: Mapping[Any, Any]) -> I
 
 
 def _weights(arcs: list[tuple[Any, Any, Any]], reading: Reading) -> list[Any] | None:
-    """What stands there; of attributes, the one asked for, or by rule. None where no edge has any."""
+    """The weights, or the attribute requested or chosen by rule; None if there are none."""
     values = [value for _, _, value in arcs]
     attributes = [isinstance(value, Mapping) for value in values]
     if not any(attributes):

@@ -1,4 +1,4 @@
-"""Edges as tuples (u, v) or (u, v, weight), in a list, a tuple, a set, or whatever can be gone through."""
+"""Edges as tuples (u, v) or (u, v, weight) in any iterable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .base import Kind
 
 
 def recognises(source: Any, reading: Reading) -> bool:
-    """A list in which there is a tuple; an iterator, which no matrix is."""
+    """A list containing a tuple, or an iterator."""
     if isinstance(source, (list, tuple, set, frozenset)):
         return any(isinstance(item, tuple) for item in source) or isinstance(source, (set, frozenset))
     arrays = ("__array__", "__dlpack__", "__cuda_array_interface__")

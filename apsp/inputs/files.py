@@ -1,4 +1,4 @@
-"""Paths, "-" for standard input, open files and `io` buffers, in any format of `apsp.formats`; and tile stores."""
+"""Paths, "-" for standard input, open files and `io` buffers in formats of `apsp.formats`; tile stores."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from .base import Kind
 
 
 def recognises(source: Any, reading: Reading) -> bool:
-    """A name, or what can be read from."""
     return isinstance(source, (str, os.PathLike)) or callable(getattr(source, "read", None))
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """As the suffix or the content says."""
     source = source.path if isinstance(source, TileStore) else source
     return read_as(source, reading)
 

@@ -1,4 +1,4 @@
-"""Tables of pandas, Polars, PyArrow and whatever else narwhals knows: long ones list edges, wide ones are a matrix."""
+"""Tables of pandas, Polars, PyArrow and others known to narwhals: long ones list edges, wide ones are matrices."""
 
 from __future__ import annotations
 
@@ -22,38 +22,32 @@ from ..reading.directions import direction_columns, turned
 from ..reading.options import ANYHOW, BY_RULE, Reading, choose, names_ends
 from .base import Kind
 
-#: Libraries whose tables narwhals takes.
+#: Libraries of tables that narwhals supports.
 _LIBRARIES = frozenset(
     "pandas polars pyarrow modin cudf narwhals duckdb ibis pyspark sqlframe dask fireducks daft".split()
 )
 
 
 def recognises(source: Any, reading: Reading) -> bool:
-    """From a library of tables, or one that exchanges them; a single column is none."""
+    """Whether the source is a table by library or protocol; a single column is not."""
     library = type(source).__module__.partition(".")[0]
-    # a relation of duckdb is its own `columns`; an array of pyarrow has none
+    # a duckdb relation has `columns`; a pyarrow array has none
     return (library in _LIBRARIES and hasattr(type(source), "columns")) or hasattr(source, "__narwhals_dataframe__")
 
 
 def is_table(source: Any) -> bool:
-    """Whether narwhals takes this for a table."""
+    """Whether narwhals supports this as a table."""
     return recognises(source, ANYHOW)
 
 
 def columns_of(source: Any) -> dict[Any, list[Any]]:
-    """A table's columns by their names.
-
-    Raises
-    ------
-    DTypeError
-        If narwhals is not installed.
-    """
+    """A table's columns by name; DTypeError without narwhals."""
     table = _Table(source)
     return {name: column.to_list() for name, column in zip(table.names, table.columns, strict=True)}
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """Edges, where columns are named for their ends or chosen; else a matrix, where rows and columns agree."""
+    """Edges if columns are named or chosen for their ends; else a matrix if row and column labels agree."""
     table = _Table(source)
     if reading.columns is None and not reading.named and not table.names_ends:
         matrix = table.matrix()
@@ -63,7 +57,7 @@ def convert(source: Any, reading: Reading) -> Graph:
 
 
 class _Table:
-    """A table's columns as NumPy takes them."""
+    """A table's columns, prepared for NumPy."""
 
     def __init__(self, source: Any) -> None:
         self.kind = f"{type(source).__module__.partition('.')[0]} table"
@@ -77,14 +71,14 @@ class _Table:
         try:
             frame: Any = nw.from_native(source)
             frame = frame.collect() if hasattr(frame, "collect") else frame
-        except Exception as error:  # columns of one name, a query that fails: the library's own
+        except Exception as error:  # library errors: duplicate columns, a failing query
             raise FormatError(self.kind, None, f"must be a table that narwhals can read, got: {error}") from error
         self.columns = list(frame.iter_columns())
         self.names: list[Any] = list(frame.columns)
         self.height = len(frame)
         index = nw.maybe_get_index(frame)
         self._index = index
-        #: Whether the index was counted by the library, and says nothing.
+        #: Whether the index is a default one, without information.
         self.counted = index is not None and type(index).__name__ == "RangeIndex"
 
     @cached_property
@@ -94,16 +88,15 @@ class _Table:
 
     @property
     def names_ends(self) -> bool:
-        """Whether columns are named for where edges begin and end."""
         return names_ends(self.names)
 
     def matrix(self) -> Graph | None:
-        """The labelled matrix that a wide table is; None where it is none."""
+        """The labelled matrix of a wide table, or None."""
         if len(self.columns) - self.height not in (0, 1):
             return None
         columns, names, rows = self.columns, self.names, self.index
         if rows is None and len(columns) == self.height + 1 and not columns[0].dtype.is_numeric():
-            columns, names, rows = columns[1:], names[1:], columns[0].to_list()  # Polars and Arrow keep row labels so
+            columns, names, rows = columns[1:], names[1:], columns[0].to_list()  # row labels in Polars and Arrow
         if len(columns) != self.height or not all(c.dtype.is_numeric() or str(c.dtype) == "Boolean" for c in columns):
             return None
         if rows is not None and rows != names:
@@ -125,13 +118,11 @@ class _Table:
         return Graph.from_matrix(_together(columns, self.kind), labels=names)
 
     def _may_be_edges(self, columns: Sequence[Any], rows: list[Any] | None) -> bool:
-        """Two or three rows of integers, whose columns have no labels that the rows confirm."""
+        """Whether a wide table may be edges: 2 or 3 integer columns, without matching row labels."""
         confirmed = rows is not None and not self.counted
         return len(columns) in (2, 3) and not confirmed and all(c.dtype.is_integer() for c in columns[:2])
 
     def edges(self, reading: Reading) -> Graph:
-        """A row an edge, by the rule that files follow."""
-
         def refuse(problem: str) -> FormatError:
             return FormatError(self.kind, None, problem)
 
@@ -177,7 +168,6 @@ class _Table:
 
 
 def _together(columns: Sequence[Any], kind: str) -> np.ndarray:
-    """The columns side by side, in the dtype that holds all of them."""
     if any(column.null_count() for column in columns):
         raise ShapeError(f"as_graph: a {kind} that is a matrix must have all its entries. A missing edge is inf.")
     arrays = [_numbers(column) for column in columns]
@@ -194,13 +184,12 @@ def _together(columns: Sequence[Any], kind: str) -> np.ndarray:
 
 
 def _numbers(column: Any) -> np.ndarray:
-    """A column as an array; one by one where NumPy has no such numbers, as integers of 128 bits and decimals."""
+    """A column as an array, entry by entry for types unknown to NumPy: 128-bit integers, decimals."""
     plain = (column.dtype.is_integer() and "128" not in str(column.dtype)) or column.dtype.is_float()
     return numbers(column.to_list()) if column.dtype.is_numeric() and not plain else np.asarray(column.to_numpy())
 
 
 def _durations(column: Any) -> np.ndarray | None:
-    """A column of texts hh:mm:ss in seconds; None where it is another."""
     texts = column.to_list()
     return seconds(texts) if all(isinstance(text, str) for text in texts) else None
 

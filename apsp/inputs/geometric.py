@@ -1,4 +1,4 @@
-"""PyTorch Geometric's `Data`: `edge_index` of shape (2, m), and `edge_weight` or `edge_attr` next to it."""
+"""PyTorch Geometric's `Data`: `edge_index` of shape (2, m), with `edge_weight` or `edge_attr`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ from .indices import from_indices
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """Weights are by rule the one field of a number an edge, or that which is called so, as `edge_weight`.
-
-    `weight` names another, or a column of `edge_attr`.
-    """
+    """Weights: the only numeric edge field, the one named so (`edge_weight`), or that of `weight` (also a column)."""
     return from_indices(source.edge_index, _weights(source, reading), n=int(source.num_nodes))
 
 
@@ -48,13 +45,11 @@ def _weights(source: Any, reading: Reading) -> Any:
 
 
 def _fields(source: Any) -> list[str]:
-    """What the Data holds of its edges."""
     names = source.edge_attrs() if callable(getattr(source, "edge_attrs", None)) else ("edge_weight", "edge_attr")
     return [name for name in names if name != "edge_index" and hasattr(getattr(source, name, None), "shape")]
 
 
 def _is_weights(array: Array, count: int) -> bool:
-    """Whether this is a number an edge."""
     shape, kind = tuple(array.shape), str(array.dtype).rpartition(".")[2]
     return shape in ((count,), (count, 1)) and kind.startswith(("float", "int", "uint", "bfloat"))
 

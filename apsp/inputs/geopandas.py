@@ -1,4 +1,4 @@
-"""Frames of GeoPandas: lines are edges, whose ends are at their places, as OSMnx's `graph_to_gdfs` has them too."""
+"""GeoPandas frames of lines: edges with their ends as places, also from OSMnx's `graph_to_gdfs`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .base import Kind
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """A row an edge, by the rules of `from_lines`; levels of the index count where they name ends."""
+    """An edge per row, by `from_lines`; index levels may name the ends."""
     frame = source.drop(columns=source.geometry.name)
     levels = [name for name in source.index.names if str(name).casefold() in (*SOURCES, *TARGETS)]
     for name in levels:

@@ -1,4 +1,4 @@
-"""A `Graph` is one."""
+"""A `Graph`, unchanged."""
 
 from __future__ import annotations
 

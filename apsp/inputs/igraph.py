@@ -13,10 +13,7 @@ from .base import Kind
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """Vertices by their attribute `name` where there is one, else by number; weights by an edge attribute.
-
-    An edge that was added later, without one, weighs 1, unless the caller named the attribute.
-    """
+    """Vertices by attribute `name`, else number; weights by attribute, 1 where missing unless the caller named it."""
     attributes = {name: source.es[name] for name in source.es.attributes()}
     kinds = {name: set(map(type, values)) for name, values in attributes.items()}
     weight = attribute(reading, kinds) if source.ecount() else None

@@ -1,4 +1,4 @@
-"""An edge_index, as PyTorch Geometric and others keep edges: an integer array of shape (2, m), its weights apart."""
+"""An edge_index as in PyTorch Geometric: an integer array of shape (2, m), with separate weights."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .base import Kind
 
 
 def recognises(source: Any, reading: Reading) -> bool:
-    """Two arrays that fit together; or one, where the weights say that it is no matrix."""
+    """Two arrays that fit together; or one, with weights that exclude a matrix."""
     if isinstance(source, (tuple, list)):
         return len(source) == 2 and _two_rows(source[0]) and (source[1] is None or _one_column(_shape(source[1])))
     if reading.weight is None and _shape(source) == (2, 2) and "int" not in str(getattr(source, "dtype", "")):
-        return False  # a matrix: the ends of edges are integers
+        return False  # a matrix: edge ends are integers
     return _two_rows(source) and (reading.weight is None or len(_shape(reading.weight)) == 1)
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """Vertices are as many as the largest number says."""
+    """The graph; n is the largest number + 1."""
     if reading.weight is None and _shape(source) == (2, 2):
         refuse_ambiguous(_host(source), where="as_graph")
     index, weights = source if isinstance(source, (tuple, list)) else (source, reading.weight)
@@ -35,12 +35,7 @@ def convert(source: Any, reading: Reading) -> Graph:
 
 
 def refuse_ambiguous(ends: np.ndarray, *, where: str) -> None:
-    """Refuse two rows of two integers where they are not the same graph as a matrix and as the ends of two edges.
-
-    Raises
-    ------
-    ShapeError
-    """
+    """ShapeError for a 2 × 2 integer array that is another graph as a matrix than as two edges."""
     if not np.array_equal(ends, [[0, 1], [1, 0]]):
         raise ShapeError(
             f"{where}: unweighted integers of shape (2, 2) may be the matrix of two vertices or the ends of two edges, "
@@ -49,7 +44,7 @@ def refuse_ambiguous(ends: np.ndarray, *, where: str) -> None:
 
 
 def from_indices(index: Any, weights: Any, *, n: int | None = None) -> Graph:
-    """The graph of an edge_index and its weights, of shape (m,) or (m, 1), wherever they lie."""
+    """The graph of an edge_index and weights of shape (m,) or (m, 1), on any device."""
     rows, cols = _host(index)
     values = None if weights is None else _host(weights)
     if values is not None and values.ndim == 2 and values.shape[1] == 1:
@@ -72,7 +67,6 @@ def _one_column(shape: tuple[int, ...]) -> bool:
 
 
 def _shape(array: Array) -> tuple[int, ...]:
-    """The shape of an array; of a list of numbers too, as weights may be one."""
     if isinstance(array, (list, tuple)):
         return (len(array),) if all(isinstance(x, (int, float, np.number)) for x in array) else ()
     return tuple(getattr(array, "shape", ()))

@@ -17,7 +17,6 @@ from .base import Kind
 
 
 def recognises(source: Any, reading: Reading) -> bool:
-    """An array, or a list."""
     if isinstance(source, (np.ndarray, list, tuple, memoryview)):
         return True
     signs = ("__array__", "__dlpack__", "__cuda_array_interface__")
@@ -25,7 +24,7 @@ def recognises(source: Any, reading: Reading) -> bool:
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """The matrix, named as an xarray is; refused where it may be edges, unless it is said which entries are none."""
+    """The matrix, labelled as an xarray is; refused if it may be edges, unless nulls are declared."""
     graph = Graph.from_matrix(source, labels=_labels(source))
     if reading.nulls is None and not isinstance(source, (list, tuple)) and may_be_edges(graph.dense):
         rows = graph.n
@@ -37,7 +36,7 @@ def convert(source: Any, reading: Reading) -> Graph:
 
 
 def _labels(source: Any) -> list[Any] | None:
-    """The names that an xarray has along both of its dimensions, or along one; None where it has none."""
+    """An xarray's labels along both dimensions, or along one; else None."""
     coords, dims = getattr(source, "coords", None), getattr(source, "dims", ())
     if coords is None or len(dims) != 2:
         return None
@@ -51,7 +50,7 @@ def _labels(source: Any) -> list[Any] | None:
 
 
 def may_be_edges(A: Array) -> bool:
-    """Whether a square matrix may be edges: two or three rows of integers, as in tables, none of them an infinity."""
+    """Whether a square matrix may be edges: two or three rows of finite integers."""
     return len(A) in EDGE and A.dtype.kind in "iu" and bool(present(A).all())
 
 

@@ -12,7 +12,7 @@ from .base import Kind
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """Vertices by NetworKit's own numbers, which have gaps where some were removed."""
+    """Vertices by NetworKit's numbers, with gaps after removals."""
     places = np.fromiter(source.iterNodes(), dtype=np.int64)
     arcs = list(source.iterEdgesWeights())
     rows, cols = (np.searchsorted(places, np.array([arc[side] for arc in arcs], dtype=np.int64)) for side in (0, 1))

@@ -1,4 +1,4 @@
-"""Weights by pairs of vertices: a dict {(u, v): weight}, and a pandas Series whose index has two levels."""
+"""Weights by pairs: a dict {(u, v): weight}, or a pandas Series with two index levels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from .base import Kind
 
 
 def recognises(source: Any, reading: Reading) -> bool:
-    """Keys that are pairs, of single values; an index of two levels, which no table has for its columns."""
     if isinstance(source, Mapping):
         pairs = all(isinstance(key, tuple) and len(key) == 2 for key in source)
         return (
@@ -32,7 +31,7 @@ def recognises(source: Any, reading: Reading) -> bool:
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """A pair an edge; vertices are sorted where they compare, as of edges as tuples."""
+    """A pair per edge; vertices are sorted if comparable."""
     if not _is_series(source):
         return Graph.from_edges([(*ends, weight) for ends, weight in source.items()])
     missing = source.isna() | source.index.to_frame(index=False).isna().any(axis=1).to_numpy()

@@ -1,4 +1,4 @@
-"""rustworkx's `PyGraph` and `PyDiGraph`, whose vertices and edges carry any object."""
+"""rustworkx's `PyGraph` and `PyDiGraph`, with arbitrary payloads of vertices and edges."""
 
 from __future__ import annotations
 
@@ -14,11 +14,7 @@ from .base import Kind
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """Vertices by their payloads where these are distinct strings, else by rustworkx's own numbers.
-
-    An edge weighs what its payload is, or holds under the attribute asked for, or chosen by rule; nothing (None)
-    weighs 1.
-    """
+    """Vertices by payload if distinct strings, else by number; weights by payload or its attribute; 1 for None."""
     places = list(source.node_indices())
     payloads = [source[place] for place in places]
     named = all(isinstance(payload, str) for payload in payloads) and len(set(payloads)) == len(payloads)

@@ -1,1 +1,1 @@
-"""Closures that fast memory does not hold, or that must survive an interruption: windows, super-blocks, checkpoints."""
+"""Out-of-core and interruptible closures: windows, super-blocks, checkpoints."""

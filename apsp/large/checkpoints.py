@@ -1,16 +1,16 @@
-"""The state of a long closure, kept in a store of tiles, and how the closure continues from it after an interruption.
+"""Checkpoints of a long closure in a store of tiles, and recovery after an interruption.
 
-Every tile records how many pivots it has gone through. Work continues from the round of the *oldest*: where ⊕ is
-idempotent and ⊗ monotone, each stored number is the weight of a real walk, so never better than the result, and going
-through all rounds from the oldest on makes each of them at least as good as an uninterrupted run does. Newer tiles are
-simply ahead. Any pivot block, any grid and any backend may finish it.
+Every tile records the number of pivots applied to it. Work continues from the round of the *oldest*: for an idempotent
+⊕ and monotone ⊗, each stored number is the weight of a real walk, so never better than the result, and repeating all
+rounds from the oldest on makes it at least as good as an uninterrupted run. Newer tiles are merely ahead. Any pivot
+block, grid and backend may finish it.
 
-A tile that is missing or damaged is computed again. For rows I and columns J, of v pivots done, walks leave I for the
-last time and then enter J for the first time:
+A lost tile (rows I, columns J, v pivots done) is recomputed by one product; walks leave I for the last time, then enter
+J for the first time:
 
     D(I,J) = D(I,I) ⊗ (A(I,J) ⊕ D(I,u) ⊗ D(u,J) over all pivots u < v outside of I and J) ⊗ D(J,J)
 
-where D(I,I) is left out if I holds no pivot that is done, and so is D(J,J). That is one product.
+where D(I,I), and likewise D(J,J), is omitted if its block has no pivot done.
 """
 
 from __future__ import annotations
@@ -36,20 +36,13 @@ from ..schedules import recursive
 from .sources import Source
 
 logger = logging.getLogger("apsp")
-#: Seconds between two checkpoints, and the most of the time that they may take.
+#: Seconds between checkpoints, and the largest share of the time that they may take.
 EVERY, SHARE = 60.0, 0.1
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A store that a closure works on, or into which it writes its state.
-
-    Attributes
-    ----------
-    store : TileStore
-    begun : int
-        How many pivots the oldest tile has gone through.
-    """
+    """The store of a closure's state; `begun` is the number of pivots applied to the oldest tile."""
 
     store: TileStore
     begun: int
@@ -58,26 +51,11 @@ class Checkpoint:
 def opened(
     path: str | os.PathLike[str], source: Source, ops: Backend, *, tile: int | None, fit: Callable[[int], bool]
 ) -> Checkpoint:
-    """The store of a closure: the one that was left there, mended; or a new one.
+    """The store at `path`, repaired, or a new one of tiles of size `tile`.
 
-    Parameters
-    ----------
-    path : path
-    source : Source
-        The matrix.
-    ops : Backend
-        To compute lost tiles.
-    tile : int or None
-        Rows and columns of the tiles of a new store.
-    fit : callable
-        Whether tiles of so many rows suit the work.
-
-    Raises
-    ------
-    FormatError
-        If a closure of another matrix was left there, or one over another semiring or dtype, or in tiles too large.
-    OSError
-        If it cannot be written, or does not fit on its disk.
+    `ops` recompute lost tiles; `fit(size)` tells whether tiles suit the work. Raises FormatError if the store is of
+    another matrix, semiring or dtype, or its tiles are too large; OSError if it cannot be written or does not fit on
+    the disk.
     """
     n, s = source.n, source.semiring
     attributes = {"semiring": recorded_as(s), SOURCE: source.surveyed[1]}
@@ -110,7 +88,7 @@ def opened(
 
 
 def fill(checkpoint: Checkpoint, source: Source) -> None:
-    """Tiles ← the matrix, where there are none: those of a new store, or where writing them was cut short."""
+    """Write missing tiles from the matrix, also after an interrupted start."""
     store = checkpoint.store
     for i, j in store.tiles():
         try:
@@ -121,7 +99,7 @@ def fill(checkpoint: Checkpoint, source: Source) -> None:
 
 
 def mended(store: TileStore, found: Inspection, source: Source, ops: Backend) -> Inspection:
-    """The store with every lost tile computed again, or as it was in the matrix: then all begins there."""
+    """The store with lost tiles recomputed, or reset to the matrix, which restarts all work."""
     lost, rounds = found.errors, found.rounds.copy()
     v = found.oldest
     alone = len(lost) == 1 and v > 0
@@ -139,7 +117,7 @@ def mended(store: TileStore, found: Inspection, source: Source, ops: Backend) ->
 
 
 def recomputed_tile(store: TileStore, i: int, j: int, v: int, source: Source, ops: Backend) -> np.ndarray:
-    """A tile as it is after v pivots at least, from the matrix and from all other tiles (see above)."""
+    """A tile after at least v pivots, from the matrix and all other tiles (see module)."""
     rows, columns = store.layout.window(i, j)
     X = ops.upload(source.window(rows, columns))
     for u in range(store.grid[0]):
@@ -152,13 +130,13 @@ def recomputed_tile(store: TileStore, i: int, j: int, v: int, source: Source, op
         done = slice(0, max(0, min(rows.stop, v) - rows.start))
         if done.stop == len(X):
             recursive.closure(X, ops, block=ops.pivot)
-        elif done.stop:  # a tile through which the pivots have come half of the way
+        elif done.stop:  # a tile with half of its pivots applied
             D, R, C, rest = X[done, done], X[done, done.stop :], X[done.stop :, done], X[done.stop :, done.stop :]
             recursive.closure(D, ops, block=ops.pivot)
             ops.eliminate(D, R, C, rest)
         return np.asarray(ops.download(X))
     left, right = (slice(span.start, min(span.stop, v)) for span in (rows, columns))
-    if left.start < left.stop:  # D(I,I) over the pivots of I: ⊕ with what is there, for the others of its rows
+    if left.start < left.stop:  # D(I,I) over the pivots of I; ⊕ keeps its other rows
         D, P = ops.upload(store.window(rows, left)), ops.upload(ops.download(X[: left.stop - left.start, :]))
         ops.gemm(X, D, P)
     if right.start < right.stop:
@@ -168,19 +146,12 @@ def recomputed_tile(store: TileStore, i: int, j: int, v: int, source: Source, op
 
 
 def rounds_done(begun: int, block: int, n: int) -> int:
-    """How many rounds of so many pivots are done where `begun` pivots are."""
+    """The number of complete rounds after `begun` pivots."""
     return -(-n // block) if begun >= n else begun // block
 
 
 class CheckpointWriter:
-    """Writes a matrix in memory into its store, when it is time.
-
-    Parameters
-    ----------
-    store : TileStore
-    every : float
-        Seconds between the end of one and the begin of the next; more where one takes more than a tenth of that.
-    """
+    """Writer of a matrix in memory every `every` seconds, or less often if that takes more than a tenth of the time."""
 
     def __init__(self, store: TileStore, every: float = EVERY) -> None:
         self._store, self._every = store, every
@@ -188,20 +159,11 @@ class CheckpointWriter:
 
     @property
     def due(self) -> bool:
-        """Whether it is time."""
         least = self._every if self._every <= 0 else max(self._every, self._took * (1 - SHARE) / SHARE)
         return time.monotonic() - self._ended >= least
 
     def write(self, rows: slice, columns: slice, fetch: Callable[[slice, slice], Any], done: int) -> None:
-        """Write the part of the matrix that a process owns: these rows and columns, complete tiles.
-
-        Parameters
-        ----------
-        fetch : callable
-            `fetch(rows, columns)`: entries of the entire matrix, on the host.
-        done : int
-            How many pivots they have gone through.
-        """
+        """Write the window (complete tiles) of this process after `done` pivots; `fetch` copies global windows."""
         begun, step = time.monotonic(), self._store.block[0]
         for start in range(rows.start, rows.stop, step):
             band = slice(start, min(start + step, rows.stop))

@@ -1,9 +1,8 @@
-"""Closures within a limit of memory, closures with a checkpoint, and closures whose result is a store of tiles.
+"""Dense closures with limited memory, a checkpoint, or output to a store of tiles.
 
-in core        the matrix fits where the verbs work                  any schedule; with a checkpoint, one round after
-                                                                     the other, and the matrix written when it is time
-through a GPU  it fits into memory of the host alone                 super-blocks stream (apsp/large/streaming.py)
-from disk      it fits into neither                                  the same, from a store that is its own checkpoint
+in core        the matrix fits where the verbs work    any schedule; with a checkpoint, rounds, and periodic writes
+through a GPU  it fits only in host memory             super-blocks stream (apsp/large/streaming.py)
+from disk      it fits in neither                      the same, from a store that is its own checkpoint
 """
 
 from __future__ import annotations
@@ -33,27 +32,15 @@ from . import in_memory, on_disk, streaming
 from .limits import Limits
 from .sources import Source
 
-#: The share of free memory that is used by default.
+#: Default share of free memory to use.
 SHARE = 0.9
-#: Bytes a second that a GPU's link and a disk move, for predicted times alone.
+#: Bytes a second of a GPU's link and of a disk, for predictions.
 LINK, DISK = 50e9, 1e9
 
 
 @dataclass(frozen=True)
 class Large:
-    """A closure within limits.
-
-    Parameters
-    ----------
-    source : Source
-    device : str
-    limits : Limits
-    options : dict
-        The backend's own.
-    block : int or None
-        The pivot block asked for.
-    schedule : str
-    """
+    """A closure within limits; `options` are the backend's, `block` the requested pivot block."""
 
     source: Source
     device: str
@@ -74,13 +61,7 @@ class Large:
         device: Any = None,
         nulls: Nulls = None,
     ) -> Large:
-        """That of a `Source`, or of whatever `Source.of` takes.
-
-        Raises
-        ------
-        DTypeError
-            For truth values, which are closed as packed bits, in memory alone.
-        """
+        """From a `Source`, or any input of `Source.of`; DTypeError for truth values (closed in memory only)."""
         if semiring.dtypes == ("bool",):
             raise DTypeError(
                 f"closure: memory=, checkpoint= and output= take matrices of numbers, got {semiring.name}, whose truth "
@@ -94,7 +75,6 @@ class Large:
 
     @cached_property
     def ops(self) -> Backend:
-        """The verbs, with the variants that the entries permit."""
         seen, _ = self.source.surveyed
         s, dtype = self.source.semiring, self.source.dtype
         nonnegative = fast(seen, s, dtype, self.source.n)
@@ -102,7 +82,6 @@ class Large:
 
     @cached_property
     def memory(self) -> int:
-        """Bytes that may be held where the verbs work."""
         if self.limits.memory is not None:
             return self.limits.memory
         free = available(self.device)
@@ -110,20 +89,14 @@ class Large:
 
     @cached_property
     def plan(self) -> Plan:
-        """What will be done, with which memory, and how much is moved.
-
-        Raises
-        ------
-        MemoryNeeded
-            If not even the smallest super-blocks fit.
-        """
+        """Method, memory and traffic; MemoryNeeded if not even the smallest super-blocks fit."""
         n, found = self.source.n, self._in_core_plan
         if found.matrix_bytes + found.workspace_bytes <= self.memory:
             return replace(found, reason=f"{found.reason}; it fits into {shown(self.memory)}")
         cut = self.cut
         rounds = -(-n // cut.block)
         place, rate = ("host memory", LINK) if self.streams_from_memory else ("disk", DISK)
-        # A round reads all, and its row panel once a band; and writes all.
+        # A round reads all, plus its row panel once a band, and writes all.
         moved = rounds * self.source.nbytes * 2 + n * n * self.source.dtype.itemsize * -(-n // cut.rows)
         seconds = max(found.seconds, moved / rate)
         reason = (
@@ -143,18 +116,12 @@ class Large:
 
     @cached_property
     def _in_core_plan(self) -> Plan:
-        """That of the closure in core, with the matrix in memory where the verbs work."""
         name = "distributed" if self.limits.checkpoint is not None else self.schedule
         return make_plan(self.source.n, self.source.semiring, self.ops, schedule=name, block=self.block)
 
     @cached_property
     def cut(self) -> streaming.Cut:
-        """How the matrix streams.
-
-        Raises
-        ------
-        MemoryNeeded
-        """
+        """Window sizes of the stream; raises MemoryNeeded."""
         n, tile = self.source.n, None
         place = self.limits.checkpoint
         if place is not None and is_store(place) and not self.streams_from_memory:
@@ -172,24 +139,18 @@ class Large:
 
     @property
     def in_core(self) -> bool:
-        """Whether the matrix fits into memory where the verbs work."""
         return self.plan.schedule != "streamed"
 
     @cached_property
     def streams_from_memory(self) -> bool:
-        """Whether host memory takes what the device does not."""
+        """Whether the matrix fits in host memory but not on the device."""
         if self.device == "cpu":
             return False
         free = available("cpu")
         return free is None or self.source.nbytes <= SHARE * free
 
     def check(self) -> None:
-        """Refuse before any work what could not be written, or has no end.
-
-        Raises
-        ------
-        OSError, MemoryNeeded, AlgebraError
-        """
+        """Raise early for unwritable outputs (OSError), MemoryNeeded, or sums without limit (AlgebraError)."""
         self.source.refuse_overwriting(self.limits.output, where="closure")
         for place in (self.limits.checkpoint, self.limits.output):
             if place is not None:
@@ -209,25 +170,15 @@ class Large:
                 "checkpoint='ck/'."
             )
 
-    # Computing it
+    # Computation
 
     @property
     def ordinary(self) -> bool:
-        """Whether nothing but an output was asked for that `apsp.closure` does not do anyway."""
+        """Whether only an output distinguishes this from an ordinary closure."""
         return self.in_core and self.limits.checkpoint is None
 
     def close(self, callback: Callback | None = None) -> Any:
-        """A*, a NumPy array; or a `TileStore` where an output is asked for, or nothing else holds it.
-
-        Raises
-        ------
-        DivergenceError
-            If the closure does not exist.
-        FormatError
-            If the checkpoint is another's.
-        OSError, MemoryNeeded, AlgebraError
-            Before any work.
-        """
+        """A* as an array, or a `TileStore` if requested or too large; early errors, DivergenceError, FormatError."""
         cut = None if self.in_core else self.cut
         if cut is None or self.streams_from_memory:
             D = in_memory.close(self.source, self.ops, self.limits, block=self.plan.block, cut=cut, callback=callback)
@@ -235,7 +186,7 @@ class Large:
         return on_disk.close(self.source, self.ops, self.limits, cut=cut, callback=callback)
 
     def as_requested(self, D: np.ndarray) -> Any:
-        """A result in memory in the form requested: itself, or as a store."""
+        """A result in memory as itself, or as a store, as requested."""
         place = self.limits.made_in
         if place is None:
             return D

@@ -1,7 +1,4 @@
-"""A* of a matrix that fits into memory: of the device, or of the host, from where it streams through a GPU.
-
-With a checkpoint, the matrix is written after a round when it is time, and a later closure continues from it.
-"""
+"""Closure of a matrix in device memory, or in host memory streaming through a GPU; optionally with checkpoints."""
 
 from __future__ import annotations
 
@@ -32,20 +29,7 @@ from .streaming import Cut
 def close(
     source: Source, ops: Backend, limits: Limits, *, block: int, cut: Cut | None, callback: Callback | None
 ) -> np.ndarray:
-    """A*, in memory of the host.
-
-    Parameters
-    ----------
-    block : int
-        The pivot block, where the matrix fits into memory of the device.
-    cut : Cut or None
-        How it streams; None where it does not.
-
-    Raises
-    ------
-    DivergenceError, FormatError, MemoryNeeded
-        As `Large.close`.
-    """
+    """A* in host memory: by pivot blocks of `block` on the device, or streamed by `cut`. Raises as `Large.close`."""
     s, n, seen = source.semiring, source.n, source.surveyed[0]
     require(source.nbytes, "cpu", where="closure", hint="Say output='tiles/' and memory=…: it then streams.")
     place = limits.checkpoint
@@ -54,7 +38,7 @@ def close(
     begun = state.begun if state else 0
     risky = divergence.may_diverge(s, seen, n)
     D = source.to_array() if risky or not begun else np.empty((n, n), source.dtype)
-    # Cycles of length about 0 feed on each other's rounding; on Johnson's lengths none does.
+    # Cycles of length about 0 amplify each other's rounding, but not on Johnson's lengths.
     potential = settle.precaution(D, s, seen, overwrite=True) if risky else None
     if state and begun:
         state.store.window(slice(0, n), slice(0, n), D)
@@ -76,10 +60,7 @@ def close(
 
 
 def _original(s: Semiring, potential: np.ndarray | None, X: np.ndarray, rows: slice, columns: slice) -> np.ndarray:
-    """X, the window of these rows and columns, with Johnson's reweighting undone.
-
-    That is what a checkpoint keeps: any run can continue from it, whatever its potential, and it may be the result.
-    """
+    """The window X with Johnson's reweighting undone, for checkpoints: any run can continue from it or return it."""
     if potential is None:
         return X
     X = X.copy()
@@ -116,7 +97,7 @@ def _streamed(
     original: Callable[..., np.ndarray],
     callback: Callback | None,
 ) -> None:
-    """D ← D* through the device in windows, from the pivot `begun` on."""
+    """D ← D* through the device by windows, from the pivot `begun` on."""
     n = len(D)
     rounds = _Rounds(writer, lambda rows, columns: original(D[rows, columns], rows, columns), n, None)
     step = streaming.reporting(callback, n, begun)
@@ -124,7 +105,7 @@ def _streamed(
 
 
 class _Rounds:
-    """What is done after a round: the callback is called, and the matrix is written if it is time, and at the end."""
+    """Hooks after a round: the callback, and periodic and final checkpoints."""
 
     def __init__(
         self, writer: CheckpointWriter | None, fetch: Callable[[slice, slice], Any], n: int, callback: Callback | None
@@ -133,13 +114,12 @@ class _Rounds:
         self._due: dict[int, bool] = {}
 
     def due(self, index: int) -> bool:
-        """Whether the matrix is written after this round; asked before its verbs."""
+        """Whether the matrix is written after this round; decided before its verbs."""
         if index not in self._due:
             self._due[index] = self._writer is not None and self._writer.due
         return self._due[index]
 
     def after(self, index: int, pivot: slice) -> None:
-        """A round is under way to its end."""
         if self._callback is not None:
             self._callback(pivot.stop * self._n**2, self._n**3)
         if self._writer is not None and (self.due(index) or pivot.stop == self._n):

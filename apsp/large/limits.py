@@ -1,4 +1,4 @@
-"""`Limits`: limits of memory, checkpoint and output of a closure, in addition to the question itself."""
+"""`Limits`: memory, checkpoint and output of a closure."""
 
 from __future__ import annotations
 
@@ -24,21 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much memory a closure may take, where its state is kept, and where its result goes.
-
-    Attributes
-    ----------
-    memory : int or None
-        Bytes of memory of the device that computes.
-    checkpoint : path or None
-        A directory for the state of a closure, from which it continues after an interruption.
-    every : float
-        Seconds between two checkpoints of a matrix in memory.
-    output : path or None
-        A directory for the result, as a store of tiles.
-    target : path or None
-        The directory in which that is being made; see `writing`.
-    """
+    """Limits of a closure: `memory` bytes, seconds between checkpoints (`every`), `output` store made in `target`."""
 
     memory: int | None = None
     checkpoint: str | os.PathLike[str] | None = None
@@ -48,14 +34,7 @@ class Limits:
 
     @classmethod
     def of(cls, memory: Any, checkpoint: Any, output: Any, every: float | None = None, *, where: str) -> Limits | None:
-        """None where nothing was said; `where` is the function that was, for errors.
-
-        Raises
-        ------
-        ValueError
-            If memory is no number of bytes, `every` no number of seconds, or there is no checkpoint to be written so
-            often.
-        """
+        """Limits, or None if there are none; ValueError for bad values, naming the user's function `where`."""
         if every is not None and checkpoint is None:
             raise ValueError(
                 f"{where}: every={came(every)} says how often a checkpoint is written: say checkpoint='ck/' as well."
@@ -68,12 +47,7 @@ class Limits:
         return cls(size, checkpoint, EVERY if every is None else every, output)
 
     def check(self, wants: Wants) -> None:
-        """Refuse what neither a dense closure of all pairs nor rows that are written one after the other would heed.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Raise ValueError for options that neither a dense closure nor writing by rows supports."""
         where = wants.where
         if wants.overwrite:
             raise ValueError(
@@ -95,22 +69,17 @@ class Limits:
 
     @staticmethod
     def output_context(limits: Limits | None, gpus: Any) -> AbstractContextManager[Limits | None]:
-        """`writing`, by several processes where gpus= says so; a context that does nothing without limits."""
+        """`writing`, by several processes if gpus= says so; a null context without limits."""
         if limits is None:
             return nullcontext()
         return limits.writing(gpus if hasattr(gpus, "local_ranks") else None)
 
     @contextmanager
     def writing(self, world: World | None = None) -> Iterator[Limits]:
-        """Around a closure: its output is made in `target`, and takes its place when the block ends well.
+        """Context around a closure: the output is made in `target`, which replaces it on success.
 
-        No other process writes to either directory meanwhile. An output that is the checkpoint is made where it is.
-        Of several processes all call this, and rank 0 makes it.
-
-        Raises
-        ------
-        OSError
-            As `semiring.tiles.folder.building` does; in every rank.
+        An output that is the checkpoint is made in place. Collective over processes; rank 0 makes it. Raises OSError in
+        every rank, as `semiring.tiles.folder.building`.
         """
         with ExitStack() as stack:
 
@@ -129,31 +98,25 @@ class Limits:
                 return comm.fail_together(lambda: begin() if comm.rank == 0 else None)
 
             yield replace(self, target=world.allgather(world.run(first))[0])
-            world.run(lambda comm: comm.barrier())  # all tiles are there
+            world.run(lambda comm: comm.barrier())  # all tiles are written
             world.run(lambda comm: comm.fail_together(stack.close))
 
     def refuse_memory(self, *, where: str) -> None:
-        """Refuse a limit of memory for several devices: a closure over them takes the memory of each.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Raise ValueError for a memory limit over several devices."""
         if self.memory is not None:
             raise ValueError(f"{where}: memory= holds one device, got gpus= as well. Leave one of them out.")
 
     @property
     def in_checkpoint(self) -> bool:
-        """Whether the last of the checkpoints is the output."""
+        """Whether the last checkpoint is the output."""
         places = self.checkpoint, self.output
         return None not in places and len({os.path.realpath(place) for place in places if place is not None}) == 1
 
     @property
     def made_in(self) -> str | os.PathLike[str] | None:
-        """Where the store of the result is made."""
         return self.output if self.target is None else self.target
 
     @property
     def works_in(self) -> str | os.PathLike[str] | None:
-        """Where the store is that a closure on disk works on: the checkpoint, or the result itself."""
+        """The store on which a closure on disk works: checkpoint, or result."""
         return self.checkpoint if self.checkpoint is not None else self.made_in

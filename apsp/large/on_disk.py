@@ -1,4 +1,4 @@
-"""A* of a matrix that fits no memory: it streams from a store of tiles, which is its own checkpoint."""
+"""Closure of a matrix on disk: it streams from a store of tiles, which is its own checkpoint."""
 
 from __future__ import annotations
 
@@ -19,17 +19,10 @@ from .streaming import Cut
 
 
 def close(source: Source, ops: Backend, limits: Limits, *, cut: Cut, callback: Callback | None) -> TileStore:
-    """A*, in the store where the limits want it.
-
-    Raises
-    ------
-    DivergenceError, FormatError, OSError
-        As `Large.close`.
-    """
     n, place = source.n, limits.works_in
     assert place is not None
     if limits.in_checkpoint:
-        forget_result(place)  # one that was there is none of this closure
+        forget_result(place)  # remove a result of another closure
     state = checkpoints.opened(place, source, ops, tile=cut.tile, fit=lambda size: size == cut.tile)
     begun = n if state.begun >= n else state.begun // cut.tile * cut.tile
     checkpoints.fill(state, source)
@@ -42,12 +35,7 @@ def close(source: Source, ops: Backend, limits: Limits, *, cut: Cut, callback: C
 
 
 def _require_limit(source: Source, store: TileStore) -> None:
-    """Raise where the diagonal says that the closure does not exist.
-
-    Raises
-    ------
-    DivergenceError
-    """
+    """Raise DivergenceError if the diagonal shows that there is no closure."""
     s = source.semiring
     if not divergence.may_diverge(s, source.surveyed[0], source.n):
         return

@@ -1,4 +1,4 @@
-"""A matrix of which windows are made on demand, never all of it."""
+"""Matrices made by windows on demand, never in full."""
 
 from __future__ import annotations
 
@@ -29,25 +29,12 @@ from ..wants import Wants
 
 @dataclass(frozen=True)
 class Source:
-    """A square matrix over a semiring, in windows.
+    """A square matrix over a semiring, by windows.
 
-    Attributes
-    ----------
-    n : int
-    semiring : Semiring
-    dtype : numpy.dtype
-        What is computed in.
-    fill : callable or None
-        `fill(rows, columns)`: the entries in these rows and columns, in any dtype that the semiring takes; None where
-        nothing but the size is known, and lengths are taken to be non-negative.
-    together : int
-        So many rows cost no more to read than one of them.
-    origin : object
-        What it came as.
-    nulls : tuple of number, or None
-        What `fill` has where no edge is, other than the semiring's zero; None where the caller has not said.
-    strip_limit : int or None
-        Bytes that complete rows may take when all entries are looked at; None for any.
+    `fill(rows, columns)` returns a window in any dtype of the semiring; None if only the size is known (lengths are
+    then assumed non-negative). `together` rows cost as much to read as one. `origin` is the input. `nulls` are entries
+    of `fill` that are no edges besides the semiring's zero, None if undeclared. `strip_limit` bounds the bytes of rows
+    while surveying, None for no bound.
     """
 
     n: int
@@ -61,15 +48,9 @@ class Source:
 
     @classmethod
     def of(cls, A: Array, semiring: Semiring, dtype: DType = None, *, nulls: Nulls = None, where: str) -> Source:
-        """Of an array (np.memmap is read as it is wanted), whatever `has_windows`, or a `Graph`, which has its nulls.
-
-        Raises
-        ------
-        ShapeError, DTypeError
-            If it is not square, or not defined on this semiring.
-        """
+        """From an array (np.memmap is lazy), an object that `has_windows`, or a `Graph`; ShapeError, DTypeError."""
         origin = A = OnDisk.from_path(A.path) if isinstance(A, TileStore) else A
-        if isinstance(A, OnDisk):  # a store knows what a missing edge is in it
+        if isinstance(A, OnDisk):  # a store declares its missing edges
             A, nulls = A.over(semiring, dtype, nulls, where=where), None if nulls is None is A.semiring else ()
         if isinstance(A, Graph) and A.dense is not None:
             origin, windows, nulls = A.dense, A.windows(semiring, dtype, where=where), None if A.null_undeclared else ()
@@ -86,20 +67,13 @@ class Source:
 
     @property
     def nbytes(self) -> int:
-        """What all of it takes."""
         return self.n * self.n * self.dtype.itemsize
 
     def refuse_overwriting(self, output: Any, *, where: str) -> None:
-        """Refuse to write a result over the matrix.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Raise ValueError if a result would overwrite the matrix."""
         refuse_overwriting(self.origin, output, where=where)
 
     def window(self, rows: slice, columns: slice) -> np.ndarray:
-        """The entries in these rows and columns, in the dtype computed in."""
         assert self.fill is not None
         found = filled(self.fill, rows, columns)
         made = np.asarray(conform(found, self.semiring, self.dtype, where="closure", first=rows.start))
@@ -117,7 +91,6 @@ class Source:
             yield rows, self.window(rows, slice(0, self.n))
 
     def to_array(self) -> np.ndarray:
-        """All of it, as a new array."""
         out = np.empty((self.n, self.n), self.dtype)
         for rows, part in self.strips():
             out[rows] = part
@@ -125,13 +98,7 @@ class Source:
 
     @cached_property
     def surveyed(self) -> tuple[Survey, int]:
-        """What a look at all entries finds, and their CRC-32.
-
-        Raises
-        ------
-        DomainError
-            If one lies outside of the semiring.
-        """
+        """The survey of all entries and their CRC-32; DomainError for entries outside the semiring."""
         seen, crc = [], 0
         if self.fill is None:
             return Survey(0, 1, True), 0
@@ -146,13 +113,7 @@ class Source:
 
 
 def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> np.ndarray:
-    """The window of an array-like object, checked.
-
-    Raises
-    ------
-    ShapeError
-        If it is of another shape.
-    """
+    """A window of an array-like object; ShapeError for another shape."""
     found, shape = np.asarray(fill(rows, columns)), (rows.stop - rows.start, columns.stop - columns.start)
     if found.shape != shape:
         raise ShapeError(
@@ -163,7 +124,7 @@ def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> 
 
 
 def matrix_or_graph(A: Array, wants: Wants) -> Any:
-    """A where it is a matrix, or windows of one are read within limits; else the graph that it is."""
+    """A if it is a matrix, or has windows and limits are given; else its graph."""
     limited = wants.limits is not None
     known = (Graph, int, np.integer) if limited else (Graph, int, np.integer, np.ndarray, BitMatrix)
     if isinstance(A, known) or (limited and has_windows(A)):
@@ -176,7 +137,7 @@ def matrix_or_graph(A: Array, wants: Wants) -> Any:
 
 
 def has_windows(A: Array) -> bool:
-    """Whether A has a shape, a dtype and windows A[a:b, c:d], and is no array: a tile store, Zarr, HDF5, one's own."""
+    """Whether A is no array but has shape, dtype and windows A[a:b, c:d]: tile store, Zarr, HDF5, your own."""
     if isinstance(A, (np.ndarray, Graph)) or any(
         hasattr(A, sign) for sign in ("__cuda_array_interface__", "__dlpack__", "tocoo")
     ):
@@ -185,7 +146,7 @@ def has_windows(A: Array) -> bool:
 
 
 def arcs_of(graph: Graph, semiring: Semiring, dtype: np.dtype) -> Callable[[slice, slice], np.ndarray]:
-    """Windows of the matrix of a graph with a list of edges, as `Graph.matrix` has it."""
+    """Windows of the matrix of an edge list, as `Graph.matrix`."""
     arcs = graph.edges(semiring, dtype)
     order = np.argsort(arcs[0], kind="stable")
     i, j, weights = (x[order] for x in arcs)

@@ -1,21 +1,18 @@
-"""The closure of a matrix in slow memory: it passes in windows through a few buffers of fast memory.
+"""Out-of-core closure: a matrix in slow memory streams in windows through a few buffers of fast memory.
 
-The pivots are taken in super-blocks of t. For each super-block k, with T = A(k,k)*, which stays in its buffer:
+For each super-block k of t pivots, with T = A(k,k)*, kept in its buffer and closed by R-Kleene:
 
     A(k,k) ← T      A(k,j) ← T A(k,j)      A(i,j) ← A(i,j) ⊕ A(i,k) A(k,j)      A(i,k) ← A(i,k) T
 
-The order is that of the blocked schedule (apsp/schedules/blocked.py): nothing is multiplied by T twice, so it is right
-in every closed semiring. T is closed by R-Kleene in its buffer.
+As in the blocked schedule (apsp/schedules/blocked.py) nothing is multiplied by T twice: right in every closed semiring.
 
-Windows A(i,j) and row panels A(k,j) have three buffers each: one is being fetched, one is computed on, one is being
-written back. A band of rows i is done from left to right, the next from right to left, so that the panel at the turn is
-in its buffer already. The column panel A(i,k) stays while its band is done, which begins with A(i,k) T. All rounds are
-one sequence of tasks, and what the next task needs is always fetched while the present one runs. That includes the next
-super-block: the windows of a round's last band no longer need T.
+Triple buffering of windows A(i,j) and row panels A(k,j): one is fetched, one computed on, one written back. Bands of
+rows i alternate direction, so the panel at the turn is already in its buffer. The column panel A(i,k) stays for its
+band, which begins with A(i,k) T. All rounds form one sequence of tasks, and the next task's inputs are prefetched, also
+across rounds: the windows of a round's last band no longer need T.
 
-A round reads the matrix once, and its row panel once a band; it writes the matrix once. There are n/t rounds. The
-larger the super-blocks that fast memory holds, the fewer rounds, and the less is moved; Hong and Kung 1981 have the
-lower bound.
+Each of the n/t rounds reads and writes the matrix once, and reads its row panel once a band. Larger super-blocks move
+less; lower bound: Hong and Kung 1981.
 """
 
 from __future__ import annotations
@@ -34,28 +31,15 @@ from semiring.tiles.windows import SlowMatrix, WindowIO
 from ..schedules import recursive
 from ..schedules.blocks import pivots
 
-#: Buffers for windows and for row panels: one is on its way in, one is worked on, one is on its way back; and for
-#: column panels, which do not go back.
+#: Buffers of windows and row panels (in, computing, out), and of column panels (never written back).
 WINDOWS, PANELS, COLUMNS = 3, 3, 2
-#: Rows and columns of a tile at most, where tiles are made for the purpose, and what they are multiples of.
+#: Maximum tile size, and the unit of tile sizes.
 TILE, UNIT = 2048, 64
 
 
 @dataclass(frozen=True, order=True)
 class Cut:
-    """How a matrix streams through so much memory.
-
-    Attributes
-    ----------
-    block : int
-        t, the pivots of a super-block.
-    rows, columns : int
-        Of a window.
-    tile : int
-        Of which all of them are multiples.
-    bytes : int
-        The sum of T, the buffers, and the workspace of verbs.
-    """
+    """Window sizes: `block` pivots a super-block, rows × columns, multiples of `tile`; `bytes` of all buffers."""
 
     block: int
     rows: int
@@ -65,34 +49,24 @@ class Cut:
 
 
 def fit(n: int, ops: Backend, memory: int, *, tile: int | None = None) -> Cut | None:
-    """The largest super-blocks that stream through so many bytes; None where not even the smallest do.
-
-    Parameters
-    ----------
-    n : int
-    ops : Backend
-    memory : int
-    tile : int, optional
-        The tiles of which the matrix is made already.
-    """
+    """The largest super-blocks within `memory` bytes, or None; `tile` is that of an existing store."""
     if tile is not None:
         most = max(1, -(-n // tile))
         cuts = (_cut_of(n, ops, tile, count) for count in range(1, most + 1))
         fits = list(takewhile(lambda cut: cut.bytes <= memory, cuts))
         rounds = min((-(-n // cut.block) for cut in fits), default=0)
-        equal = min((cut for cut in fits if -(-n // cut.block) == rounds), default=None)  # of about equal super-blocks
+        equal = min((cut for cut in fits if -(-n // cut.block) == rounds), default=None)  # equalise super-blocks
         return equal and _widest(n, ops, memory, equal)
     unit = _unit(n, ops)
     for size in range(min(TILE, unit * -(-n // (4 * unit))), 0, -unit):
         found = fit(n, ops, memory, tile=size)
         if found is not None and (found.block >= 4 * size or size <= unit):
-            even = -(-n // -(-n // found.block))  # as many rounds of about equal super-blocks
+            even = -(-n // -(-n // found.block))  # equal super-blocks for the same number of rounds
             return fit(n, ops, memory, tile=min(size, unit * -(-even // (4 * unit))))
     return None
 
 
 def least(n: int, ops: Backend) -> int:
-    """Bytes that the smallest super-blocks take."""
     return _cut_of(n, ops, _unit(n, ops), 1).bytes
 
 
@@ -101,13 +75,13 @@ def _unit(n: int, ops: Backend) -> int:
 
 
 def _cut_of(n: int, ops: Backend, tile: int, count: int) -> Cut:
-    """Super-blocks of so many tiles, windows of half of that by a quarter."""
+    """Super-blocks of `count` tiles; windows of half by a quarter of that."""
     t, h, w = tile * count, tile * max(1, count // 2), tile * max(1, count // 4)
     return Cut(t, h, w, tile, _fast_bytes(n, ops, t, h, w))
 
 
 def _widest(n: int, ops: Backend, memory: int, cut: Cut) -> Cut:
-    """The same super-blocks with the largest windows that fit: a product of many tiles leaves less of a device idle."""
+    """The cut with the largest windows that fit: larger products use the device better."""
     t, tile = cut.block, cut.tile
     sizes = {tile * -(-(t // tile) // parts) for parts in range(2, t // tile + 1)}
     cuts = [Cut(t, h, w, tile, _fast_bytes(n, ops, t, h, w)) for h in sizes for w in sizes if w <= h]
@@ -133,17 +107,8 @@ def closure(
 ) -> None:
     """A ← A* in place, in slow memory.
 
-    Parameters
-    ----------
-    slow : SlowMatrix
-    ops : Backend
-    cut : Cut
-    begun : int
-        The pivots that are done, a multiple of the tile. Windows that are a round ahead of that are left out.
-    after : callable, optional
-        `after(round, pivots)` when everything of a round is written.
-    step : callable, optional
-        `step(pairs)` for every window.
+    `begun` pivots (a multiple of the tile) are done; windows a round ahead are skipped. `after(round, pivots)` is
+    called when a round is written, `step(pairs)` for every window.
     """
     with ops.window_io(slow, cut.tile) as io:
         for task in _ahead(_rounds(ops, io, cut, begun, after), io):
@@ -155,7 +120,7 @@ def closure(
 
 @dataclass(frozen=True)
 class Window:
-    """A window of the matrix, in a buffer."""
+    """A window of the matrix in a buffer."""
 
     buffer: str
     X: Any
@@ -163,7 +128,6 @@ class Window:
     columns: slice
 
     def meets(self, other: Window) -> bool:
-        """Whether they overlap."""
         return all(
             a.start < b.stop and b.start < a.stop for a, b in ((self.rows, other.rows), (self.columns, other.columns))
         )
@@ -171,18 +135,7 @@ class Window:
 
 @dataclass
 class Task:
-    """verb(result, *operands), on windows in buffers; then the result is written back.
-
-    Attributes
-    ----------
-    verb : callable
-    result : Window
-    operands : tuple of Window
-    missing : list of Window
-        Those that are not in their buffers yet.
-    round, pairs : int
-        The pivots that the result will have gone through; the pairs of the verb.
-    """
+    """verb(result, *operands) on windows, `missing` ones read first, then write-back, after `round` pivots in all."""
 
     verb: Callable[..., None]
     result: Window
@@ -193,16 +146,14 @@ class Task:
     tickets: list[Any] = field(default_factory=list)
 
     def waits_for(self, before: Task) -> bool:
-        """Whether a missing window is a result of `before`, or is read into a buffer that it uses."""
+        """Whether a missing window is written by `before`, or its buffer is used by it."""
         buffers = {window.buffer for window in (before.result, *before.operands)}
         return any(window.buffer in buffers or window.meets(before.result) for window in self.missing)
 
     def prefetch(self, io: WindowIO) -> None:
-        """Begin to read what is missing."""
         self.tickets = [io.prefetch(w.X, w.rows, w.columns, w.buffer) for w in self.missing]
 
     def run(self, io: WindowIO) -> None:
-        """Wait for what was missing, compute, and begin to write the result back."""
         for ticket in (*self.tickets, io.pending(self.result.buffer)):
             io.wait(ticket)
         self.verb(self.result.X, *(window.X for window in self.operands))
@@ -210,7 +161,7 @@ class Task:
 
 
 def _ahead(tasks: Iterator[Task | None], io: WindowIO) -> Iterator[Task]:
-    """Each task, once the reads of the next one have begun. A None among the tasks is a barrier."""
+    """Each task, after the next one's reads have begun; None is a barrier."""
     before = None
     for task in tasks:
         if before is not None and (task is None or task.waits_for(before)):
@@ -228,7 +179,6 @@ def _ahead(tasks: Iterator[Task | None], io: WindowIO) -> Iterator[Task]:
 def _rounds(
     ops: Backend, io: WindowIO, cut: Cut, begun: int, after: Callable[[int, slice], None] | None
 ) -> Iterator[Task | None]:
-    """The tasks of all rounds."""
     n = io.slow.shape[0]
     todo = list(pivots(n, cut.block, begun))
     before = list(pivots(begun, cut.block))
@@ -236,10 +186,10 @@ def _rounds(
     for index, k in enumerate(todo):
 
         def left(rows: slice, columns: slice, first: bool = index == 0, round: int = k.stop) -> bool:
-            """Whether a window has not gone through this round yet."""
+            """Whether a window still lacks this round."""
             return not first or io.slow.round(rows, columns) < round
 
-        # The next super-block's rows first: they are written when they are read again.
+        # The next super-block's rows first: they are needed next.
         yield from fast.round(k, [*todo[index + 1 :], *before, *todo[:index]], cut, left)
         if after is not None:
             yield None
@@ -248,17 +198,14 @@ def _rounds(
 
 
 class Ring:
-    """A least-recently-used cache of windows, in a ring of buffers."""
+    """An LRU cache of windows in a ring of buffers."""
 
     def __init__(self, ops: Backend, count: int, size: int, name: str) -> None:
         self._buffers = deque((f"{name} {index}", ops.empty((1, size))) for index in range(count))
         self._contents: dict[str, tuple[slice, slice]] = {}
 
     def next(self, rows: slice, columns: slice) -> tuple[Window, list[Window]]:
-        """A window in its buffer, and a list of what has to be read: the window, or nothing if it is there already.
-
-        A window that is in none gets the least recently used buffer.
-        """
+        """The window in a buffer (of the least recently used one), and [window] if it must be read, else []."""
         key = rows, columns
         index = next((index for index, (name, _) in enumerate(self._buffers) if self._contents.get(name) == key), 0)
         name, buffer = self._buffers[index]
@@ -271,7 +218,6 @@ class Ring:
         return window, [] if present else [window]
 
     def forget(self) -> None:
-        """Invalidate the buffers: the matrix has changed."""
         self._contents.clear()
 
 
@@ -286,7 +232,7 @@ class FastMemory:
         self._columns = Ring(ops, COLUMNS, h * t, "column")
 
     def round(self, k: slice, others: list[slice], cut: Cut, left: Callable[[slice, slice], bool]) -> Iterator[Task]:
-        """The tasks of a super-block of pivots, for those windows that are `left` to do."""
+        """The tasks of a super-block of pivots, for windows that are `left`."""
         ops, b = self._ops, k.stop - k.start
         for ring in (self._pivot, self._windows, self._panels, self._columns):
             ring.forget()
@@ -295,7 +241,7 @@ class FastMemory:
             return Task(verb, result, operands, list(missing), k.stop, result.X.size * b)
 
         T, missing = self._pivot.next(k, k)
-        # T ← A(k,k)*; to look whether it is symmetric would wait for the device.
+        # T ← A(k,k)*; a test of symmetry would synchronise with the device.
         yield task(lambda T: recursive.closure(T, ops, block=ops.pivot, mirrored=False), T, (), *missing)
         stacks, within = _parts(others, cut.columns), _parts([k], cut.columns)
         for j in (j for j in stacks if left(k, j)):
@@ -306,7 +252,7 @@ class FastMemory:
                 C, missing = self._columns.next(i, k)
                 X, _ = self._windows.next(i, j)
                 right = Window(T.buffer, T.X[:, local(j, k)], k, j)
-                yield task(ops.matmul, X, (C, right), *missing)  # A(i,k) ← A(i,k) T; C stays as it was
+                yield task(ops.matmul, X, (C, right), *missing)  # A(i,k) ← A(i,k) T; C is unchanged
             for j in (j for j in stacks if left(i, j)):
                 C, missing = self._columns.next(i, k)
                 P, more = self._panels.next(k, j)
@@ -316,12 +262,11 @@ class FastMemory:
 
 
 def _parts(spans: list[slice], size: int) -> list[slice]:
-    """Ranges in parts of so many."""
     return [slice(start, min(start + size, p.stop)) for p in spans for start in range(p.start, p.stop, size)]
 
 
 def reporting(callback: Callback | None, n: int, pivots: int) -> Callable[[int], None] | None:
-    """A `step` for `closure`: it adds the pairs of each window to those of earlier pivots, and reports the sum."""
+    """A `step` that accumulates pairs and reports them."""
     if callback is None:
         return None
     done = pivots * n * n

@@ -1,9 +1,9 @@
 """A backend for NetworkX's algorithms on all pairs: `apsp`.
 
-`nx.floyd_warshall(G, backend="apsp")`, or `nx.config.backend_priority.algos = ["apsp"]` for all calls that are faster
-here. NetworkX finds this module by its entry point, converts graphs by `convert_from_nx` and caches what that returns.
+Call `nx.floyd_warshall(G, backend="apsp")`, or set `nx.config.backend_priority.algos = ["apsp"]` for all calls faster
+here. NetworkX finds this module by its entry point, and caches results of `convert_from_nx`.
 
-| module      | what it has                                                                  |
+| module      | contents                                                                     |
 |-------------|------------------------------------------------------------------------------|
 | graphs      | `Converted`: a graph's arcs as arrays, and distances from them               |
 | serving     | `can_run`, `should_run`                                                      |
@@ -104,10 +104,10 @@ __all__ = [
 
 
 def convert_from_nx(graph: nx.Graph, *args: Any, **kwargs: Any) -> Converted:
-    """A NetworkX graph for this backend, with all attributes; its arrays are made on first use."""
+    """A NetworkX graph for this backend, with all attributes; arrays are made on first use."""
     return Converted(graph)
 
 
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
-    """The NetworkX graph of a converted one, with all its data; other results as they are."""
+    """The NetworkX graph of a converted one; other results unchanged."""
     return result.graph if isinstance(result, Converted) else result

@@ -1,6 +1,6 @@
-"""Betweenness, and all shortest paths: what NetworkX adds up or lists of every best path.
+"""Betweenness, and enumeration of all shortest paths, for NetworkX.
 
-Weights must be above 0: with others, what NetworkX counts depends on the order of its search.
+Weights must be positive; otherwise NetworkX's counts depend on the order of its search.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..flows import Scale, Sums, before, walked_back
 from .graphs import Arcs, Converted, arcs_or_none
 from .original import original
 
-#: How much longer an arc may be than the distance of its ends, for rounding alone.
+#: Relative rounding tolerance between an arc and the distance of its ends.
 _SLACK = 1e-12
 
 
@@ -60,7 +60,7 @@ def edge_betweenness_centrality(
 def betweenness_centrality_subset(
     G: Converted, sources: Iterable[Label], targets: Iterable[Label], normalized: bool = False, weight: Weight = None
 ) -> dict[Label, float]:
-    """The same between some nodes: `networkx.betweenness_centrality_subset`."""
+    """Betweenness between some nodes: `networkx.betweenness_centrality_subset`."""
     sources, targets = list(sources), list(targets)
     arcs = _arcs(G, weight, None, sources)
     if arcs is None:
@@ -72,7 +72,7 @@ def betweenness_centrality_subset(
 def edge_betweenness_centrality_subset(
     G: Converted, sources: Iterable[Label], targets: Iterable[Label], normalized: bool = False, weight: Weight = None
 ) -> dict[tuple[Label, ...], float]:
-    """The same of edges: `networkx.edge_betweenness_centrality_subset`, which shares evenly before no target."""
+    """Edge betweenness between some nodes: `networkx.edge_betweenness_centrality_subset`, evenly before no target."""
     sources, targets = list(sources), list(targets)
     arcs = _arcs(G, weight, None, sources)
     if arcs is None:
@@ -109,7 +109,7 @@ def all_pairs_all_shortest_paths(
         for start, d in zip(positions.tolist(), D, strict=True):
             tight, paths = sums.tight(d, start), {start: [[nodes[start]]]}
             nearer = before(tight, arcs.n)
-            for j in dict.fromkeys(tight[1][::-1].tolist()):  # the heads of arcs after their tails
+            for j in dict.fromkeys(tight[1][::-1].tolist()):  # heads of arcs after their tails
                 paths[j] = [[*path, nodes[j]] for k in nearer(j) for path in paths[k]]
             yield nodes[start], {nodes[j]: found for j, found in paths.items()}
 
@@ -118,7 +118,7 @@ def all_pairs_all_shortest_paths(
 
 
 def _arcs(G: Converted, weight: Weight, k: int | None, sources: Iterable[Label] = ()) -> Arcs | None:
-    """The arcs; None where NetworkX is to answer: by a function it counts otherwise, and before 3.6 it sampled so."""
+    """The arcs, or None for NetworkX to answer: weight functions, and sampling before 3.6, differ."""
     sampled = k is not None and (hasattr(nx.algorithms.centrality.betweenness, "_rescale_e") or k < 1)
     if callable(weight) or sampled or not len(G) or any(node not in G for node in sources):
         return None
@@ -131,7 +131,7 @@ def _arcs_by_method(G: Converted, weight: Weight, method: str) -> Arcs | None:
 
 
 def _above_zero(G: Converted, weight: Weight) -> Arcs | None:
-    """The arcs but loops, if all weights are above 0; None where NetworkX is to answer."""
+    """The arcs without loops, if all weights are positive; else None for NetworkX to answer."""
     arcs = arcs_or_none(G, weight)
     if arcs is None or (len(arcs.weights) and arcs.weights.min() <= 0):
         return None
@@ -140,7 +140,6 @@ def _above_zero(G: Converted, weight: Weight) -> Arcs | None:
 
 
 def _drawn(G: Converted, k: int, seed: Any) -> np.ndarray:
-    """The nodes that NetworkX draws."""
     return _positions(G, seed.sample(G.nodes, k))
 
 
@@ -150,7 +149,6 @@ def _positions(G: Converted, nodes: Iterable[Label]) -> np.ndarray:
 
 
 def _among(G: Converted, nodes: Iterable[Label]) -> np.ndarray:
-    """1 for these nodes, 0 for others."""
     wanted = set(nodes)
     return np.array([[float(node in wanted) for node in G.nodes]])
 
@@ -166,12 +164,12 @@ def _adjoint(arcs: Arcs, where: str, used: np.ndarray | slice = slice(None)) -> 
 
 
 def _sums(arcs: Arcs, sources: np.ndarray | None, asked: np.ndarray | None = None, *, evenly: bool = False) -> Any:
-    """What paths from these sources, or all, to the vertices asked, or all, send through vertices and along arcs."""
+    """Flows through vertices and along arcs, of paths between sources and `asked` vertices (default: all)."""
     sums, asked = None, np.ones((1, arcs.n)) if asked is None else asked
     used = np.ones(len(arcs.tails), np.bool_)
     for positions, D in arcs.blocks(sources, arcs.dtype):
         if sums is None:
-            if sources is None and len(D) == arcs.n:  # a shortest path takes no arc that is longer than its distance
+            if sources is None and len(D) == arcs.n:  # no shortest path takes an arc longer than its distance
                 used = arcs.weights <= D[arcs.tails, arcs.heads] * (1 + _SLACK)
             sums = _adjoint(arcs, "betweenness", used)
         sums.add(D, positions, asked, evenly=evenly)
@@ -183,7 +181,7 @@ def _sums(arcs: Arcs, sources: np.ndarray | None, asked: np.ndarray | None = Non
 
 
 def _by_edge(G: Converted, arcs: Arcs, along: np.ndarray, weight: Weight) -> dict[tuple[Label, ...], float]:
-    """{edge: number} in the order of NetworkX's edges; of parallel edges the shortest share alike."""
+    """{edge: number} in NetworkX's order; the shortest parallel edges share equally."""
     n = arcs.n
     code = arcs.tails.astype(np.int64) * n + arcs.heads
     if not G.is_directed():

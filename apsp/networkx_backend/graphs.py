@@ -1,4 +1,4 @@
-"""A NetworkX graph in this backend: the graph itself, and arrays converted from it."""
+"""A NetworkX graph in this backend: the graph and arrays converted from it."""
 
 from __future__ import annotations
 
@@ -16,28 +16,21 @@ from semiring.types import Label, Scalar, Weight
 from ..csgraph.conversion import FLOAT, Network
 from ..csgraph.engines import Options, distances
 
-#: {node: distance} from one source, and {source: those} of all.
+#: {node: distance} from one source, and {source: such a dict}.
 Lengths = dict[Label, Scalar]
 AllLengths = dict[Label, Lengths]
 #: Bytes of a block of distances.
 BLOCK = 1 << 28
-#: Up to here float64 represents every integer, and float32.
+#: Largest integers exact in float64 and float32.
 _EXACT, _SHORT = 2**53, 2**24
 
 
 class Unsupported(Exception):
-    """Weights that only Python can add, so that NetworkX must compute."""
+    """Weights that only Python can add; NetworkX must compute."""
 
 
 class Converted:
-    """A graph converted by `convert_from_nx`, which NetworkX caches.
-
-    Attributes
-    ----------
-    graph : networkx.Graph
-        The original.
-    nodes : list
-    """
+    """The result of `convert_from_nx`, which NetworkX caches: the original graph, and its nodes."""
 
     __networkx_backend__ = "apsp"
 
@@ -56,21 +49,13 @@ class Converted:
         return node in self.graph
 
     def is_directed(self) -> bool:
-        """Whether edges have a direction."""
         return bool(self.graph.is_directed())
 
     def is_multigraph(self) -> bool:
-        """Whether two vertices may have several edges."""
         return bool(self.graph.is_multigraph())
 
     def arcs(self, weight: Weight = None) -> Arcs:
-        """The arcs with weights by an attribute or a function, or 1; cached for attributes.
-
-        Raises
-        ------
-        Unsupported
-            If a weight, or possibly a sum of them, is no finite number that float64 represents.
-        """
+        """Arcs weighing 1, by attribute (cached) or function; unsupported unless finite and exact in float64."""
         found = self._arcs.get(weight) if not callable(weight) else None
         if found is None:
             found = _arcs(self.graph, self.nodes, weight)
@@ -89,16 +74,7 @@ def arcs_or_none(G: Converted, weight: Weight) -> Arcs | None:
 
 @dataclass(frozen=True)
 class Arcs:
-    """A graph's arcs in the order of its adjacency; of parallel edges the least weight counts.
-
-    Attributes
-    ----------
-    n : int
-    tails, heads : int arrays
-    weights : float64 array
-    integral : bool
-        Whether all weights are integers, so that distances are.
-    """
+    """Arcs in adjacency order, with the least of parallel weights; `integral` if all weights are integers."""
 
     n: int
     tails: np.ndarray
@@ -108,32 +84,28 @@ class Arcs:
 
     @property
     def negative(self) -> bool:
-        """Whether a weight is below 0."""
         return bool(len(self.weights)) and bool(self.weights.min() < 0)
 
     def reversed(self) -> Arcs:
-        """Every arc the other way."""
         return Arcs(self.n, self.heads, self.tails, self.weights, self.integral)
 
     def network(self, dtype: np.dtype = FLOAT) -> Network:
-        """The graph for the engines of csgraph."""
         weights = self.weights.astype(dtype, copy=False)
         return Network(self.n, dtype, tails=self.tails, heads=self.heads, weights=weights)
 
     @cached_property
     def dtype(self) -> np.dtype:
-        """The shortest floats in which distances are found: float32 where that holds all sums of integers."""
+        """float32 if it holds all sums of integer weights, else float64."""
         short = self.integral and float(np.abs(self.weights).max(initial=0)) * self.n < _SHORT
         return np.dtype(np.float32) if short else FLOAT
 
     def distances(self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT) -> np.ndarray:
-        """All rows of distances, or some."""
         return distances(self.network(self.dtype), sources, Options()).astype(dtype, copy=False)
 
     def blocks(
         self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(positions, rows) of distances, in order, as many at a time as take 256 MiB."""
+        """(positions, rows) of distances in blocks of 256 MiB."""
         step = max(1, BLOCK // max(8 * self.n, 1))
         if sources is None and step >= self.n:
             yield np.arange(self.n), self.distances(dtype=dtype)
@@ -144,11 +116,10 @@ class Arcs:
             yield part, self.distances(part, dtype)
 
     def numbers(self, D: np.ndarray) -> list[Scalar]:
-        """The distances as Python numbers, integers as int; those must not have inf."""
+        """Finite distances as Python numbers, ints if integral."""
         return D.astype(np.int64).tolist() if self.integral else D.tolist()
 
     def number(self, x: Scalar) -> Scalar:
-        """A distance as a Python number."""
         return int(x) if self.integral and math.isfinite(x) else float(x)
 
 
@@ -163,7 +134,7 @@ def _arcs(graph: nx.Graph, nodes: list[Label], weight: Weight) -> Arcs:
         return Arcs(len(nodes), tails, heads, np.ones(len(heads)), True)
     try:
         values = list(_values(graph, nodes, weight))
-    except TypeError as error:  # of parallel edges that do not compare, or of the function
+    except TypeError as error:  # incomparable parallel edges, or raised by the function
         raise Unsupported(f"weights must compare, got {error}.") from None
     if callable(weight) and None in values:  # hidden edges
         weighted = np.array([value is not None for value in values], bool)
@@ -173,7 +144,7 @@ def _arcs(graph: nx.Graph, nodes: list[Label], weight: Weight) -> Arcs:
 
 
 def _values(graph: nx.Graph, nodes: list[Label], weight: str | Callable[..., Scalar]) -> Iterable[Scalar]:
-    """The weight of each arc, in the order of the adjacency."""
+    """The weight of each arc, in adjacency order."""
     adjacency = graph._adj
     if callable(weight):
         return (weight(u, v, data) for u in nodes for v, data in adjacency[u].items())
@@ -183,12 +154,12 @@ def _values(graph: nx.Graph, nodes: list[Label], weight: str | Callable[..., Sca
 
 
 def _least(weights: list[Scalar]) -> Scalar:
-    """The least of parallel edges; NaN if one is, which Python's min may skip."""
+    """The least of parallel edges; NaN if any is, which min may skip."""
     return min(weights) if len(weights) < 2 or all(w == w for w in weights) else math.nan
 
 
 def _as_floats(values: list[Scalar], n: int) -> tuple[np.ndarray, bool]:
-    """The values as float64, and whether they are integers, so that sums of n of them are exact."""
+    """The values as float64, and whether all are integers with exact sums of n."""
     kinds = set(map(type, values))
     integral = all(issubclass(kind, (int, np.integer)) for kind in kinds)
     if not integral and not all(issubclass(kind, (int, float, np.integer, np.floating)) for kind in kinds):

@@ -1,7 +1,4 @@
-"""Eccentricities, centralities and indices of the distances of all pairs.
-
-Distances are computed in blocks of rows, so that no n × n matrix need fit. Errors are raised by NetworkX itself.
-"""
+"""Eccentricities, centralities and indices of all-pairs distances, by blocks of rows; NetworkX raises the errors."""
 
 from __future__ import annotations
 
@@ -64,7 +61,7 @@ def barycenter(
 
 
 def centroid(G: Converted, weight: Weight = None, attr: str | None = None, sp: AllLengths | None = None) -> list[Label]:
-    """The same by its name since 3.7: `networkx.centroid`."""
+    """`networkx.centroid`, the name of `barycenter` since 3.7."""
     return _central("centroid", G, weight, attr, sp)
 
 
@@ -87,7 +84,7 @@ def wiener_index(G: Converted, weight: Weight = None) -> Scalar:
     if arcs is None or not len(G):
         return original("wiener_index", G, weight)
     total = _total(arcs)
-    if total is None:  # infinite, unless a function hides the edges that connect the graph
+    if total is None:  # infinite, unless a function hides connecting edges
         return original("wiener_index", G, weight)
     return total if G.is_directed() else total / 2
 
@@ -110,7 +107,7 @@ def closeness_centrality(
         arguments = {} if sp is None else {"sp": sp}
         return original("closeness_centrality", G, u, distance, wf_improved, **arguments)
     n, found = len(G), []
-    towards = arcs.reversed() if G.is_directed() else arcs  # a function may weigh an undirected edge by its direction
+    towards = arcs.reversed() if G.is_directed() else arcs  # a function may weigh an undirected edge by direction
     for _, D in towards.blocks(None if u is None else _positions(G, [u])):
         reached = np.isfinite(D)
         others, sums = reached.sum(axis=1) - 1.0, np.where(reached, D, 0).sum(axis=1)
@@ -134,7 +131,7 @@ def harmonic_centrality(
         return original("harmonic_centrality", G, *arguments)
     ends, starts = (_positions(G, nodes) for nodes in (targets, origins))
     sums = np.zeros(len(ends))
-    # Searches start at the smaller set, of a digraph on reversed arcs if it is that of the targets.
+    # Searches start from the smaller set; from targets of a digraph on reversed arcs.
     searched = arcs.reversed() if backwards and G.is_directed() else arcs
     for positions, D in searched.blocks(ends if backwards else starts):
         if backwards:
@@ -162,7 +159,7 @@ def _positions(G: Converted, nodes: list[Label] | set[Label]) -> np.ndarray:
 
 
 def _farthest(arcs: Arcs, sources: np.ndarray | None) -> list[Scalar] | None:
-    """The largest of each row of distances; None if one is infinite."""
+    """The maximum of each row of distances; None if one is infinite."""
     found: list[Scalar] = []
     for _, D in arcs.blocks(sources):
         most = D.max(axis=1)
@@ -192,7 +189,7 @@ def _central(name: str, G: Converted, weight: Weight, attr: str | None, sp: AllL
 
 
 def _total(arcs: Arcs) -> Scalar | None:
-    """The sum of all distances; None if one is infinite, or there is a negative cycle."""
+    """The sum of all distances; None if infinite or for a negative cycle."""
     total = 0
     try:
         for _, D in arcs.blocks():
@@ -206,5 +203,5 @@ def _total(arcs: Arcs) -> Scalar | None:
 
 
 def _inverse(D: np.ndarray) -> np.ndarray:
-    """1 / d, and 0 for d = 0 and for no path."""
+    """1 / d, and 0 for d = 0 and no path."""
     return np.divide(1.0, D, out=np.zeros_like(D), where=D != 0)

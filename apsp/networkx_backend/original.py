@@ -1,4 +1,4 @@
-"""NetworkX's own function on the original graph: for weights that only Python can add, and for its exceptions."""
+"""Fallback to NetworkX on the original graph, for weights that only Python can add, and for exceptions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,5 @@ from .graphs import Converted
 
 
 def original(name: str, graph: Converted, *args: Any, **kwargs: Any) -> Any:
-    """What NetworkX itself returns or raises."""
     function = _registered_algorithms.get(name) or getattr(nx, name)  # not registered: barycenter, an alias since 3.7
     return function.orig_func(graph.graph, *args, **kwargs)

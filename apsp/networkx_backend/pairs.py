@@ -1,8 +1,4 @@
-"""Distances and paths of all pairs, in NetworkX's containers.
-
-Dicts are in the order of NetworkX: the source first, then by distance; equal distances here in the order of the graph's
-nodes.
-"""
+"""Distances and paths of all pairs, in NetworkX's containers and order: source, then by distance, then node order."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from .graphs import BLOCK, AllLengths, Arcs, Converted, Lengths, arcs_or_none
 from .original import original
 
 T = TypeVar("T")
-#: {node: the node before it} and {node: path} from one source.
+#: {node: its predecessor} and {node: path}, from one source.
 Parents = dict[Label, Label]
 Paths = dict[Label, list[Label]]
 
@@ -123,7 +119,7 @@ def floyd_warshall_predecessor_and_distance(
 
 
 def floyd_warshall_tree(G: Converted, weight: Weight = "weight") -> tuple[dict[Label, Parents], AllLengths]:
-    """The same by NetworkX's other name for it: `networkx.floyd_warshall_tree` (since 3.7)."""
+    """`networkx.floyd_warshall_tree` (since 3.7), another name of the same."""
     return _with_predecessors("floyd_warshall_tree", G, weight)
 
 
@@ -163,7 +159,6 @@ def _with_predecessors(name: str, G: Converted, weight: Weight) -> tuple[dict[La
 
 
 def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> AllLengths:
-    """{node: defaultdict of distances}, with inf for no path."""
     order, names, infinite = _filling_order(G, arcs), _names(G), partial(float, "inf")
     D = np.take_along_axis(D, order, axis=1)
     unreachable = np.isinf(D)
@@ -182,8 +177,8 @@ def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> AllLengths:
 def _filling_order(G: Converted, arcs: Arcs) -> np.ndarray:
     """For each source the order in which NetworkX's Floyd–Warshall first writes its entries.
 
-    Neighbours in the order of the adjacency, then itself (unless it is one of them), then others. Before NetworkX 3.7
-    it is itself first, and undirected neighbours are in the order of the edges.
+    Neighbours in adjacency order, itself (unless among them), then others. Before NetworkX 3.7 itself first, and
+    undirected neighbours in edge order.
     """
     n, tails, heads = arcs.n, arcs.tails, arcs.heads
     old = "floyd_warshall_tree" not in _registered_algorithms
@@ -216,16 +211,10 @@ def _each(
     arcs_of: Callable[[Converted, Weight], Arcs | None] | None = None,
     select: Callable[[Lengths, Paths], Any] = lambda lengths, paths: paths,
 ) -> Iterator[tuple[Label, Any]]:
-    """(node, select(distances, paths)) for every node, or NetworkX's own answer to the same call.
+    """(node, select(distances, paths)) for every node, or NetworkX's own answer.
 
-    Parameters
-    ----------
-    name : str
-        NetworkX's function.
-    *arguments
-        Those of the function: a cutoff, except of Bellman–Ford; the weight, with `arcs_of`.
-    arcs_of : callable, optional
-        `arcs_of(G, weight)`: the arcs, or None if NetworkX is to answer; by default edges are counted.
+    `arguments` are those of the NetworkX function `name`: a cutoff (not of Bellman–Ford), and with `arcs_of` the
+    weight. `arcs_of(G, weight)` returns arcs, or None for NetworkX to answer; by default edges are counted.
     """
     cutoff = None if arcs_of is _without_cycle else arguments[0]
     arcs = arcs_of(G, arguments[-1]) if arcs_of is not None else G.arcs() if _counts(cutoff) else None
@@ -239,7 +228,7 @@ def _each(
 def _all(
     G: Converted, arcs: Arcs, cutoff: float | None, *, paths: bool = False
 ) -> Iterator[tuple[Label, Lengths, Paths]]:
-    """(node, {node: distance}, {node: path}) for every node; paths only if they are wanted."""
+    """(node, {node: distance}, {node: path}) for every node; paths on request."""
     names, nodes = _names(G), G.nodes
     most = np.finfo(np.float64).max
     bound = most if cutoff is None or cutoff != cutoff else min(cutoff, most)  # NaN excludes nothing
@@ -255,7 +244,7 @@ def _all(
 
 
 def _blocks(arcs: Arcs, paths: bool) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-    """(positions, distances, predecessors), as many rows at a time as fit `BLOCK`."""
+    """(positions, distances, predecessors) in blocks of at most `BLOCK` bytes."""
     if not paths:
         for positions, D in arcs.blocks():
             yield positions, D, None
@@ -270,12 +259,12 @@ def _blocks(arcs: Arcs, paths: bool) -> Iterator[tuple[np.ndarray, np.ndarray, n
 
 
 def _by_distance(D: np.ndarray, sources: np.ndarray, arcs: Arcs) -> Iterator[np.ndarray]:
-    """For each row of distances the vertices by distance, its own source first; of equal distance in their order."""
+    """Per row the vertices by distance, source first, ties by position."""
     finite = D[np.isfinite(D)] if arcs.integral else D[:0]
     low, high = finite.min(initial=0), finite.max(initial=0)
     shift = D.shape[1].bit_length()
     if arcs.integral and max(-low, high) < 2.0 ** (62 - shift):
-        # Distance and position as one integer: distinct numbers are sorted fastest.
+        # Distance and position packed in one integer: distinct keys sort fastest.
         keys = (np.where(np.isinf(D), high + 1, D).astype(np.int64) << shift) | np.arange(D.shape[1])
         keys[np.arange(len(D)), sources] = np.iinfo(np.int64).min + sources
         keys.sort(axis=1)
@@ -286,19 +275,19 @@ def _by_distance(D: np.ndarray, sources: np.ndarray, arcs: Arcs) -> Iterator[np.
         row[source] = -math.inf
         order = np.argsort(row)
         S = row[order]
-        # The stable sort is slower.
+        # A stable sort is slower.
         yield np.argsort(row, kind="stable") if (S[1:] == S[:-1]).any() else order
 
 
 def _paths(nodes: list[Label], order: list[int], before: list[int]) -> Paths:
-    """{node: path} for the vertices of `order`, the source first: the path of the predecessor, and the vertex."""
+    """{node: path} for `order`, source first, each path extending its predecessor's."""
     source = order[0]
     found: list[Any] = [None] * len(nodes)
     paths = {nodes[source]: [nodes[source]]}
     found[source] = paths[nodes[source]]
     for j in order[1:]:
         path = found[before[j]]
-        if path is None:  # the predecessor has the same distance, and is later in the order
+        if path is None:  # the predecessor, at equal distance, is later in the order
             path = _chained(nodes, found, before, before[j])
         if found[j] is None:
             found[j] = [*path, nodes[j]]
@@ -307,7 +296,7 @@ def _paths(nodes: list[Label], order: list[int], before: list[int]) -> Paths:
 
 
 def _chained(nodes: list[Label], found: list[Any], before: list[int], j: int) -> list[Label]:
-    """The path of j, after those of its predecessors that have none yet."""
+    """The path of j, after completing those of its predecessors."""
     missing = []
     while found[j] is None:
         missing.append(j)
@@ -323,23 +312,23 @@ def _names(G: Converted) -> np.ndarray:
 
 
 def _arcs_by_attribute(G: Converted, weight: Weight) -> Arcs | None:
-    """The arcs, unless the weight is a function, which NetworkX's Floyd–Warshall does not call."""
+    """The arcs; None for a weight function, which NetworkX's Floyd–Warshall does not call."""
     return None if callable(weight) else arcs_or_none(G, weight)
 
 
 def _counts(cutoff: float | None) -> bool:
-    """Whether a cutoff is a number of edges; NetworkX decides on fractions."""
+    """Whether a cutoff is integral; NetworkX handles fractions."""
     return cutoff is None or math.isinf(cutoff) or cutoff % 1 == 0
 
 
 def _nonnegative(G: Converted, weight: Weight) -> Arcs | None:
-    """The arcs, if no weight is negative; None where NetworkX is to answer."""
+    """The arcs if no weight is negative, else None for NetworkX to answer."""
     arcs = arcs_or_none(G, weight)
     return None if arcs is None or arcs.negative else arcs
 
 
 def _without_cycle(G: Converted, weight: Weight) -> Arcs | None:
-    """The arcs, if no cycle is negative; else None: NetworkX raises for those sources that reach it."""
+    """The arcs if no cycle is negative, else None: NetworkX raises only for sources that reach it."""
     arcs = arcs_or_none(G, weight)
     if arcs is None or not arcs.negative:
         return arcs
@@ -351,7 +340,7 @@ def _without_cycle(G: Converted, weight: Weight) -> Arcs | None:
 
 
 def _raise_unbounded(compute: Callable[[], T]) -> T:
-    """What `compute` returns; NetworkX's exception if there is a negative cycle."""
+    """compute(), with NetworkX's exception for a negative cycle."""
     try:
         return compute()
     except NegativeCycleError:

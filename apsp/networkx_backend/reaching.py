@@ -16,7 +16,7 @@ from ..reach.reachability import Reachability
 from .graphs import Converted
 from .original import original
 
-#: Rows of a block that is unpacked.
+#: Rows unpacked at a time.
 _ROWS = 1024
 
 
@@ -24,13 +24,13 @@ def transitive_closure(G: Converted, reflexive: bool | None = False) -> nx.Graph
     """The graph with an edge for every walk, and all of its data: `networkx.transitive_closure`."""
     if reflexive not in {None, True, False}:
         raise nx.NetworkXError("Incorrect value for the parameter `reflexive`")
-    # Undirected, NetworkX's walks use an edge once, so that none returns to its source.
+    # Undirected walks in NetworkX use an edge once, so none returns to its source.
     loops = True if reflexive else None if reflexive is False and G.is_directed() else False
     return _extended(G, _reached(G), loops)
 
 
 def transitive_closure_dag(G: Converted, topo_order: list[Label] | None = None) -> nx.DiGraph:
-    """The same of an acyclic graph: `networkx.transitive_closure_dag`."""
+    """Transitive closure of an acyclic graph: `networkx.transitive_closure_dag`."""
     t = _reached(G)
     if topo_order is not None or _cyclic(t):
         return original("transitive_closure_dag", G, topo_order)
@@ -59,9 +59,9 @@ def _cyclic(t: Reachability) -> bool:
 
 
 def _extended(G: Converted, t: Reachability, loops: bool | None) -> nx.Graph:
-    """A copy of the graph with an edge to each vertex reached; loops at all vertices, at none, or by walks."""
+    """A copy of the graph with an edge to each vertex reached; loops at all vertices, none, or by walks."""
     extended = G.graph.copy()
-    # Of NetworkX's own classes the adjacency is written to directly: `add_edges_from` looks up every vertex again.
+    # For NetworkX's own classes write the adjacency directly: `add_edges_from` looks up every vertex again.
     plain, predecessors = type(extended) in (nx.Graph, nx.DiGraph), extended._pred if G.is_directed() else extended._adj
     for u, reached in _rows(G, t, loops):
         successors = extended._adj[u]

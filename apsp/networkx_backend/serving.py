@@ -10,7 +10,7 @@ from semiring.memory import available
 
 from .. import estimates
 
-#: The most bytes of a pair here: distances and predecessors, and a copy.
+#: Maximum bytes a pair: distances, predecessors, and a copy.
 BYTES_PER_PAIR = 28
 _MEASURES = (
     *("eccentricity", "diameter", "radius", "center", "periphery", "barycenter", "centroid", "all_shortest_paths"),
@@ -23,7 +23,7 @@ def _argument(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, position
     return kwargs.get(name, args[position] if position is not None and len(args) > position >= 0 else default)
 
 
-#: Positions of the parameters that decide whether and from how many vertices a call is computed here.
+#: Positions of parameters that decide whether, and from how many vertices, a call is computed.
 _POSITIONS = {
     "eccentricity": {"v": 1, "sp": 2},
     "diameter": {"e": 1},
@@ -39,7 +39,7 @@ _POSITIONS = {
     "betweenness_centrality_subset": {"sources": 1},
     "edge_betweenness_centrality_subset": {"sources": 1},
 }
-#: Parameters with which a call is not supported, and why.
+#: Unsupported parameters, and the reasons.
 _UNSUPPORTED = {
     "sp": "sp gives the distances, so that there is nothing to compute",
     "e": "e gives the eccentricities, so that there is nothing to compute",
@@ -49,7 +49,7 @@ _UNSUPPORTED = {
 
 
 def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
-    """Whether this call is supported: True, or the reason why not."""
+    """True if this call is supported, else the reason why not."""
     if name not in FUNCTIONS:
         return f"{name} is not one of this backend's functions"
     positions = _POSITIONS.get(name, {})
@@ -63,7 +63,7 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
 
 
 def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
-    """Whether this call is predicted to be faster here and to fit: True, or the reason why not."""
+    """True if this call is predicted to fit and be faster, else the reason why not."""
     graph = _argument(args, kwargs, "G", 0)
     n = len(graph)
     arcs = graph.number_of_edges() * (1 if graph.is_directed() else 2) if hasattr(graph, "number_of_edges") else 0
@@ -78,7 +78,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
 
 
 def _sources(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], n: int) -> int:
-    """The number of vertices from which the call needs distances."""
+    """The number of sources that the call needs."""
     positions = _POSITIONS.get(name, {})
     if name == "all_shortest_paths":
         return 1

@@ -1,7 +1,7 @@
-"""Where vertices are: coordinates of a graph, the vertices nearest to points, GeoJSON, and a page that shows a network.
+"""Places of vertices: coordinates, nearest vertices, GeoJSON, and an HTML page of a network.
 
-Coordinates are an array of shape (n, 2): longitude and latitude in degrees, or x and y of a plane. Nothing in them says
-which; what needs to know takes degrees, refuses numbers that are none, and has `planar=True` for the other.
+Coordinates have shape (n, 2): longitude and latitude in degrees, or x and y of a plane. They are untyped: functions
+that depend on it take degrees, refuse other numbers, and offer `planar=True`.
 """
 
 from __future__ import annotations
@@ -18,26 +18,16 @@ from ..labels import Labels
 
 #: The mean radius of the Earth in metres (IUGG).
 RADIUS = 6_371_008.8
-#: What to do where a graph has none.
+#: Advice for a graph without places.
 GIVE = "Give them: as_graph(…, places=…) or graph.having(places=…)."
 
 
 def as_places(source: Any, labels: Labels) -> np.ndarray:
-    """The coordinates of every vertex, float64 of shape (n, 2), not to be written to; NaN where there are none.
+    """The coordinates of every vertex, read-only float64 (n, 2); NaN where missing.
 
-    Parameters
-    ----------
-    source : array of shape (n, 2), mapping, or GeoPandas frame of points
-        An array is in the order of the labels. A mapping leads from labels to (x, y) or to points with `x` and `y`, as
-        the index and the geometry of a frame do; other keys than labels are of no concern.
-    labels : Labels
-
-    Raises
-    ------
-    ShapeError, DTypeError, DomainError
-        If they are not two numbers each, or infinite.
-    VertexError
-        If a mapping has no label of the graph.
+    `source` is an array in label order, a mapping from labels to (x, y) or to points with `x` and `y` (unknown keys are
+    ignored), or a GeoPandas frame of points. Raises ShapeError, DTypeError or DomainError unless they are two finite
+    numbers each; VertexError if a mapping has no label of the graph.
     """
     source = getattr(source, "geometry", source)
     try:
@@ -67,7 +57,7 @@ def as_places(source: Any, labels: Labels) -> np.ndarray:
 
 
 def _pair(point: Any) -> Any:
-    """The coordinates of a pair, or of a point of shapely's; NaN for None and for an empty one."""
+    """The coordinates of a pair or a shapely point; NaN for None and an empty one."""
     if point is None or getattr(point, "is_empty", False):
         return np.nan, np.nan
     x, y = (point.x, point.y) if hasattr(point, "x") else point
@@ -75,13 +65,7 @@ def _pair(point: Any) -> Any:
 
 
 def require_degrees(xy: np.ndarray, *, where: str, way_out: str) -> None:
-    """Refuse coordinates that are no longitudes and latitudes.
-
-    Raises
-    ------
-    DomainError
-        With this way out.
-    """
+    """DomainError, with advice `way_out`, unless coordinates are longitudes and latitudes."""
     wrong = (np.abs(xy) > (360, 90)).any(axis=-1)
     if wrong.any():
         shown = tuple(xy[wrong][0].tolist())
@@ -90,14 +74,14 @@ def require_degrees(xy: np.ndarray, *, where: str, way_out: str) -> None:
 
 @dataclass(frozen=True)
 class Plane:
-    """A map of degrees on a plane in metres around the middle of some of them; the antimeridian is no border."""
+    """A local projection of degrees to metres around a middle point, across the antimeridian."""
 
     middle: np.ndarray
     metres: np.ndarray
 
     @staticmethod
     def around(xy: np.ndarray) -> Plane:
-        """That of the middle of these, none of them NaN and at least one."""
+        """The projection around the middle of some points (non-empty, no NaN)."""
         lon, lat = np.radians(xy).T
         middle = np.degrees([np.arctan2(np.sin(lon).mean(), np.cos(lon).mean()), lat.mean()])
         degree = np.radians(1) * RADIUS
@@ -110,5 +94,5 @@ class Plane:
         return apart * self.metres
 
     def back(self, metres: np.ndarray) -> np.ndarray:
-        """Degrees; beyond 180 on the other side of the antimeridian."""
+        """Degrees; beyond 180 across the antimeridian."""
         return metres / self.metres + self.middle

@@ -1,15 +1,15 @@
-"""Colours of numbers, from dark blue to yellow: five of matplotlib's viridis, and what is between them."""
+"""Colours of numbers, from dark blue to yellow: five stops of matplotlib's viridis, interpolated."""
 
 from __future__ import annotations
 
 import numpy as np
 
-#: Red, green, blue, from the least number to the greatest.
+#: RGB from the least number to the greatest.
 STOPS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]]
 
 
 def colours(values: np.ndarray) -> list[str]:
-    """A colour `#rrggbb` for each number; grey where it is not finite."""
+    """A colour `#rrggbb` per number; grey if not finite."""
     finite = np.isfinite(values)
     low, high = values[finite].min(initial=np.inf), values[finite].max(initial=-np.inf)
     share = (np.where(finite, values, low if finite.any() else 0) - low) / (high - low) if high > low else 0 * finite

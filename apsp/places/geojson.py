@@ -1,4 +1,4 @@
-"""GeoJSON (RFC 7946): vertices as points, edges and paths as lines, what is within a limit as polygons."""
+"""GeoJSON (RFC 7946): vertices as points, edges and paths as lines, isochrones as polygons."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Feature = dict[str, Any]
 
 
 def plain(value: Any) -> Any:
-    """A label or a number as JSON has it: integers and texts as they are, numbers that are not finite as null."""
+    """A label or number for JSON: ints and texts unchanged, non-finite numbers null, other labels as text."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -25,29 +25,29 @@ def plain(value: Any) -> Any:
 
 
 def feature(geometry: Feature | None, **properties: Any) -> Feature:
-    """A Feature; labels and numbers as `plain` has them."""
+    """A Feature, with properties converted by `plain`."""
     named = {name: plain(value) for name, value in properties.items()}
     return {"type": "Feature", "geometry": geometry, "properties": named}
 
 
 def dumps(features: Iterable[Feature]) -> bytes:
-    """A file of them."""
+    """A FeatureCollection as bytes."""
     return json.dumps({"type": "FeatureCollection", "features": list(features)}, allow_nan=False).encode()
 
 
 def require_places(xy: np.ndarray) -> None:
-    """Refuse what GeoJSON cannot say: it knows longitudes and latitudes alone."""
+    """DomainError unless coordinates are longitude and latitude."""
     require_degrees(xy, where="GeoJSON", way_out="It knows no other: transform them, and give graph.having(places=…).")
 
 
 def line(xy: np.ndarray) -> Feature:
-    """A LineString through these coordinates; cut at the antimeridian where it crosses it; of a single one, a Point."""
+    """A LineString cut at the antimeridian, or a Point for one coordinate pair."""
     points = [tuple(p) for p in xy.tolist()]
     if len(points) == 1:
         return {"type": "Point", "coordinates": points[0]}
     parts: list[list[tuple[float, float]]] = [points[:1]]
     for (x, y), (u, v) in pairwise(points):
-        if abs(u - x) > 180:  # the shorter way is across it
+        if abs(u - x) > 180:  # the shorter way crosses it
             edge = math.copysign(180, x)
             share = (edge - x) / ((u + 2 * edge) - x or 1)
             cut = y + share * (v - y)
@@ -62,7 +62,7 @@ def line(xy: np.ndarray) -> Feature:
 def edges(
     xy: np.ndarray, labels: Sequence[Any], tails: np.ndarray, heads: np.ndarray, weights: np.ndarray | None
 ) -> list[Feature]:
-    """Every edge as a line between its ends; without a geometry where one of them has no coordinates."""
+    """Every edge as a line, without geometry if an end has no place."""
     require_places(xy)
     unplaced = np.isnan(xy[:, 0])
     found = []
@@ -74,7 +74,7 @@ def edges(
 
 
 def points(xy: np.ndarray, labels: Sequence[Any], values: np.ndarray, limits: Sequence[float] | None) -> list[Feature]:
-    """Every vertex that has coordinates, with its value, the least limit that it is within, and a colour."""
+    """Every placed vertex, with its value, least limit, and colour."""
     require_places(xy)
     within = np.full(len(values), np.nan)
     for limit in sorted(limits or (), reverse=True):
@@ -96,13 +96,7 @@ def points(xy: np.ndarray, labels: Sequence[Any], values: np.ndarray, limits: Se
 def polygons(
     xy: np.ndarray, edges: tuple[np.ndarray, np.ndarray], values: np.ndarray, limits: Sequence[float], buffer: float
 ) -> list[Feature]:
-    """For each limit, the greatest first, what is within `buffer` metres of vertices within it and edges between them.
-
-    Raises
-    ------
-    ImportError
-        If shapely is missing.
-    """
+    """By descending limit, the area within `buffer` metres of vertices within it and their edges; needs shapely."""
     try:
         import shapely
     except ImportError:

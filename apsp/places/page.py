@@ -1,4 +1,4 @@
-"""A network on one HTML page that asks nobody for anything: pan, zoom, names under the pointer."""
+"""A network on one self-contained HTML page: pan, zoom, names under the pointer."""
 
 from __future__ import annotations
 
@@ -17,19 +17,13 @@ from semiring.escaping import one_line
 from . import Plane, require_degrees
 from .colours import STOPS
 
-#: The longer side of the map in units of the page, which are integers.
+#: The longer side of the map, in the page's integer units.
 _UNITS = 1_000_000
 
 
 @dataclass(frozen=True, repr=False)
 class Page:
-    """The page that `Result.explore` makes; a notebook shows it.
-
-    Attributes
-    ----------
-    html : str
-        All of it.
-    """
+    """The page of `Result.explore`, as text in `html`; a notebook shows it."""
 
     html: str
 
@@ -52,10 +46,7 @@ def page(
     *,
     planar: bool,
 ) -> Page:
-    """The page of vertices at their coordinates, those that have any, of the edges between them, and of a path.
-
-    `values` are what the legend says, and a number a vertex, by which it is coloured: grey where it is not finite.
-    """
+    """The page of placed vertices, edges, and a path; `values`: legend, and a number per vertex, grey if not finite."""
     placed = np.isfinite(xy).all(axis=1)
     number = np.cumsum(placed) - 1
     drawn = placed[edges[0]] & placed[edges[1]]
@@ -70,7 +61,7 @@ def page(
     if values is not None:
         numbers = values[1][kept].tolist()
         data |= {"what": one_line(values[0]), "values": [v if np.isfinite(v) else None for v in numbers]}
-    # In a script element nothing but `<` could end it, or begin a comment; JSON has another way to write it.
+    # Escape `<`, which alone could end a script element or begin a comment.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     source = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
     filled = {"TITLE": escape(data["title"]), "DATA": text}
@@ -78,7 +69,7 @@ def page(
 
 
 def _on_page(xy: np.ndarray, planar: bool) -> np.ndarray:
-    """Coordinates as integers from 0, y downwards; of degrees, as long as they are on the ground in the middle."""
+    """Integer coordinates from 0, y downwards; degrees are scaled as on the ground in the middle."""
     if not len(xy):
         return np.zeros((0, 2), np.int64)
     if not planar:

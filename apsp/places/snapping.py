@@ -1,4 +1,4 @@
-"""The vertices nearest to points, by a k-d tree of SciPy's: of a plane, or of the sphere."""
+"""Nearest vertices to points by SciPy's k-d tree, in a plane or on the sphere."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from . import GIVE, RADIUS, require_degrees
 
 
 class Snapping:
-    """A tree of the vertices that have coordinates.
+    """A k-d tree of the vertices that have coordinates.
 
-    Degrees become points of the unit sphere in three dimensions, where the nearest by a straight line is the nearest
-    on the ground: without a projection, so poles and the antimeridian are like any other place.
+    Degrees become points of the unit sphere in 3D, where straight-line order is that on the ground: no projection, and
+    no special case at the poles or antimeridian.
     """
 
     def __init__(self, places: np.ndarray | None, *, planar: bool) -> None:
@@ -30,13 +30,7 @@ class Snapping:
         self.tree = cKDTree(self._points(places[self.placed]))
 
     def nearest(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The positions of the nearest vertices, and how far they are: in metres, or in the unit of the plane.
-
-        Raises
-        ------
-        ShapeError, DomainError
-            If x and y do not go together, or are no finite numbers.
-        """
+        """Positions of the nearest vertices, and distances in metres or units of the plane; ShapeError, DomainError."""
         try:
             at = np.stack(np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64)), axis=-1)
         except (TypeError, ValueError):
@@ -52,7 +46,7 @@ class Snapping:
         return np.asarray(self.placed[found]), np.asarray(metres)
 
     def _warn_of_strangers(self, at: np.ndarray, apart: np.ndarray) -> None:
-        """Warn of a point further from all vertices than these are from one another."""
+        """Warn of points farther from all places than these are from one another."""
         extent = np.linalg.norm(np.ptp(self.tree.data, axis=0)) * (1 if self.planar else RADIUS)
         far = np.ravel(apart) > extent
         if len(self.placed) > 1 and far.any():

@@ -1,4 +1,4 @@
-"""`critical_path`: earliest and latest starts of the tasks of a project, their slack, and its critical path."""
+"""`critical_path`: earliest and latest starts of a project's tasks, their slack, and the critical path."""
 
 from __future__ import annotations
 
@@ -19,35 +19,34 @@ from ..labels import Labels
 from ..result import drawing
 from .tasks import Duration, identity, project_of
 
-#: The most tasks that are printed.
+#: Maximum number of tasks printed.
 _SHOWN = 60
-#: Units of an axis of times, in seconds.
+#: Units of the time axis, in seconds.
 _UNITS = {"days": 86_400, "hours": 3600, "minutes": 60}
 _HEADINGS = ("task", "earliest", "latest", "slack")
 
 
 @dataclass(frozen=True, repr=False)
 class CriticalPath:
-    """The schedule of a project, by task, in the type of the durations. It prints as a table.
+    """The schedule of a project, by task, in the type of the durations; prints as a table.
 
     Attributes
     ----------
     length : number or duration
-        The duration of the entire project.
+        Total duration.
     path : list
-        Tasks, each of which depends on the one before, with that duration in total: none of them may be late.
+        Critical tasks, each dependent on the previous one.
     earliest, latest : dict
-        The earliest start of each task, and the latest without delay of the project, from the start of the project.
+        Earliest start, and latest start that does not delay the project, from its start.
     slack : dict
         latest − earliest.
     durations : dict
-        The duration of each.
     frames : {"pandas", "polars"}, optional
-        The library of `to_frame`; by default the one that is installed.
+        Library of `to_frame`; by default the installed one.
 
     See Also
     --------
-    critical_path : What makes it.
+    critical_path : Computes it.
 
     Examples
     --------
@@ -93,9 +92,7 @@ class CriticalPath:
         return [(task, self.earliest[task], self.latest[task], self.slack[task]) for task in first]
 
     def to_frame(self) -> Any:
-        """A table of pandas or Polars: `task`, `duration`, `earliest`, `latest` and `slack`, a line a task.
-
-        It is of the library of the durations, or else of the one that is installed.
+        """The plan as a pandas or Polars table: `task`, `duration`, `earliest`, `latest` and `slack`.
 
         Returns
         -------
@@ -108,12 +105,11 @@ class CriticalPath:
 
         See Also
         --------
-        plot : Bars.
-        critical_path : What makes it.
+        plot, critical_path : A Gantt chart; the computation.
 
         Notes
         -----
-        O(n) for n tasks.
+        O(n) for n tasks. The table is of the library of the durations, else of the installed one.
 
         Examples
         --------
@@ -130,17 +126,14 @@ class CriticalPath:
         return frames.columns({"task": list(self.earliest), **values}, self.frames)
 
     def plot(self, *, ax: Any = None, save: str | Path | None = None) -> Any:
-        """Draw a Gantt chart: a bar a task from its earliest start, critical ones in red; in grey its slack.
-
-        Tasks without a duration, the milestones, are diamonds. The axis is in the unit of the durations; of durations
-        of pandas, NumPy or datetime, in days, hours, minutes or seconds, by the length of the project.
+        """Draw a Gantt chart: bars from the earliest starts, critical ones red, slack grey, milestones as diamonds.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            A new figure by default.
         save : path, optional
-            A `.png`, `.svg` or `.pdf` file to write; none is written without it.
+            A `.png`, `.svg` or `.pdf` file to write.
 
         Returns
         -------
@@ -148,21 +141,19 @@ class CriticalPath:
 
         Raises
         ------
-        ValueError
-            If the file's suffix is none of these.
+        ValueError, OSError
+            If the file's suffix is unknown; if the file cannot be written.
         ImportError
             If matplotlib is missing.
-        OSError
-            If the file cannot be written.
 
         See Also
         --------
-        to_frame : A table.
-        critical_path : What makes it.
+        to_frame, critical_path : A table; the computation.
 
         Notes
         -----
-        A bar a task; the first picture of a process loads matplotlib.
+        O(n) for n tasks; the first picture loads matplotlib. The axis is in the unit of the durations; for time types
+        in days, hours, minutes or seconds, by length.
 
         Examples
         --------
@@ -182,25 +173,22 @@ class CriticalPath:
 
 
 def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
-    """The critical path of a project: longest paths to each task, and from it, in topological order.
+    """The critical path of a project: longest paths to and from each task, in topological order.
 
-    v can start at s(v) = max over u before v of s(u) + d(u), and from its start on the project takes
-    r(v) = d(v) + max over w after v of r(w) (Kelley and Walker 1959, "Critical-path planning and scheduling").
+    Start s(v) = max over u before v of s(u) + d(u); remaining time r(v) = d(v) + max over w after v of r(w) (Kelley and
+    Walker 1959, "Critical-path planning and scheduling").
 
     Parameters
     ----------
     durations : mapping, pandas Series, table, or list of tuples
-        The duration of each task, at least 0: numbers, or durations of one type, `pandas.Timedelta`,
-        `numpy.timedelta64` or `datetime.timedelta`; the answer is in the same. `{"walls": 5}`; a Series whose index
-        names the tasks; or a table of pandas, Polars or PyArrow of two columns, the tasks and then their durations.
+        Durations ≥ 0 by task: numbers, `pandas.Timedelta`, `numpy.timedelta64` or `datetime.timedelta` (one type, that
+        of the answer). `{"walls": 5}`; a Series indexed by task; or a two-column table (pandas, Polars, PyArrow).
 
-        Or the project with its dependencies: tuples (task, duration, predecessors), a mapping
-        {task: (duration, predecessors)}, or a table with columns named task, duration and predecessors, or similarly
-        (an error lists the names). Predecessors are a list of tasks, one task, none (None, NaN or ""), or a text that
-        lists them, "walls, roof".
+        Or with dependencies: tuples (task, duration, predecessors), a mapping {task: (duration, predecessors)}, or a
+        table with columns task, duration and predecessors, or similar (an error lists the names). Predecessors are a
+        list of tasks, one task, none (None, NaN or ""), or a text, "walls, roof".
     dependencies : mapping, iterable of pairs, or table of two columns, optional
-        For each task those that must be finished before it, `{"roof": ["walls"]}`; or pairs (before, after),
-        `[("walls", "roof")]`, also as the rows of a table. Tasks without dependencies may be left out.
+        Predecessors by task, `{"roof": ["walls"]}`; or pairs (before, after), `[("walls", "roof")]`, or their table.
 
     Returns
     -------
@@ -208,18 +196,16 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
 
     Raises
     ------
-    DivergenceError
-        If dependencies have a cycle; it names the tasks.
-    VertexError
-        If a dependency names a task that has no duration, or a task has two.
+    DivergenceError, VertexError
+        If dependencies have a cycle (naming it); if a dependency is no task, or a task has two durations.
     DomainError, DTypeError
-        If a duration is negative, infinite, or no number, or the project lasts longer than int64 or float64 holds
-        (with a unit, 2⁶³ nanoseconds, 292 years); if durations or dependencies are none of these.
+        If a duration is negative, infinite or no number, or the total exceeds int64 or float64 (2⁶³ nanoseconds, 292
+        years); if arguments have another form.
 
     See Also
     --------
-    CriticalPath.to_frame, CriticalPath.plot : The plan as a table, and as bars.
-    shortest_paths : Over "critical_path", the max-plus semiring, of any graph.
+    CriticalPath.to_frame, CriticalPath.plot : Table and chart.
+    shortest_paths : Over "critical_path" (max-plus), for any graph.
 
     Notes
     -----
@@ -282,13 +268,7 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
 
 
 def _topological(before: list[list[int]], after: list[list[int]], tasks: Labels) -> list[int]:
-    """Tasks in an order in which each comes after those it waits for (Kahn 1962).
-
-    Raises
-    ------
-    DivergenceError
-        Naming a cycle.
-    """
+    """A topological order of the tasks (Kahn 1962); raises DivergenceError naming a cycle."""
     waits = list(map(len, before))
     order = [v for v, count in enumerate(waits) if not count]
     for v in order:
@@ -296,7 +276,7 @@ def _topological(before: list[list[int]], after: list[list[int]], tasks: Labels)
             waits[w] -= 1
             if not waits[w]:
                 order.append(w)
-    if len(order) < len(before):  # each of the others waits for another one of them
+    if len(order) < len(before):  # each remaining task waits for another one
         v, seen = next(v for v, count in enumerate(waits) if count), dict[int, int]()
         while v not in seen:
             seen[v] = len(seen)
@@ -306,7 +286,7 @@ def _topological(before: list[list[int]], after: list[list[int]], tasks: Labels)
 
 
 def _require_fit(length: Scalar) -> None:
-    """Refuse a project that lasts longer than its numbers hold."""
+    """Raise DomainError if the total exceeds the numeric type."""
     integral = isinstance(length, int)
     most = np.iinfo(np.int64).max if integral else np.finfo(np.float64).max
     if length > most:
@@ -317,7 +297,7 @@ def _require_fit(length: Scalar) -> None:
 
 
 def _unit(length: Duration) -> tuple[str, Callable[[Duration], float]]:
-    """The unit of an axis of times, and a function that converts a time to it."""
+    """The unit of the time axis, and the conversion to it."""
     if isinstance(length, np.timedelta64):
         one: Any = np.timedelta64(1, "s")
         seconds: Callable[[Duration], float] = lambda time: float(time / one)  # noqa: E731

@@ -20,7 +20,7 @@ from ..labels import Labels
 
 #: A number, or a duration of datetime, NumPy or pandas.
 Duration = Any
-#: Names of the columns of a table of tasks.
+#: Accepted column names of a table of tasks.
 _COLUMNS = {
     "task": ("task", "tasks", "activity", "name", "id"),
     "duration": ("duration", "durations", "time", "seconds", "minutes", "hours", "days", "weeks"),
@@ -34,25 +34,14 @@ _COLUMNS = {
         "waits for",
     ),
 }
-#: Nanoseconds of NumPy's units of time; months and years have none.
+#: Nanoseconds per NumPy unit of time; months and years have none.
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 _NANOSECONDS |= {"D": 24 * _NANOSECONDS["h"], "W": 7 * 24 * _NANOSECONDS["h"]}
 
 
 @dataclass(frozen=True)
 class Project:
-    """The tasks of a project.
-
-    Attributes
-    ----------
-    names : Labels
-    times : list
-        The duration of each, as numbers; nanoseconds if durations have units.
-    pairs : list of (int, int)
-        Dependencies: (before, after), by position.
-    kind : callable
-        Converts a number of `times` to the type of the durations.
-    """
+    """Durations as numbers (nanoseconds if they have units; `kind` converts back), and pairs (before, after)."""
 
     names: Labels
     times: list[Scalar]
@@ -61,12 +50,7 @@ class Project:
 
 
 def project_of(durations: Any, dependencies: Any) -> Project:
-    """See `critical_path`.
-
-    Raises
-    ------
-    DTypeError, DomainError, VertexError
-    """
+    """Parse the arguments of `critical_path`; raises DTypeError, DomainError, VertexError."""
     separate = not isinstance(dependencies, tuple) or bool(dependencies)
     names, times, predecessors = _columns(durations, separate)
     tasks = Labels(names)
@@ -75,7 +59,7 @@ def project_of(durations: Any, dependencies: Any) -> Project:
         listed, at = _pairs(dependencies), {name: index for index, name in enumerate(tasks)}
         try:
             pairs = [(at[u], at[v]) for u, v in listed]
-        except (KeyError, TypeError):  # with its error
+        except (KeyError, TypeError):  # raise its error
             pairs = [(_position(tasks, u), _position(tasks, v)) for u, v in listed]
     else:
         pairs = [(u, v) for v, cell in enumerate(predecessors) for u in _predecessors(tasks, cell)]
@@ -83,7 +67,7 @@ def project_of(durations: Any, dependencies: Any) -> Project:
 
 
 def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Duration], list[Any] | None]:
-    """Tasks, durations, and dependencies, unless those are separate."""
+    """Tasks, durations, and dependencies unless separate."""
     if is_table(source):
         columns = columns_of(source)
         if separate or len(columns) == 2:
@@ -113,7 +97,7 @@ def _wanted(got: str) -> str:
 
 
 def two_columns(columns: dict[Label, list[Any]], what: str, wanted: str) -> tuple[list[Any], list[Any]]:
-    """The columns of a table that has two."""
+    """The columns of a two-column table; DTypeError for another width."""
     if len(columns) != 2:
         raise DTypeError(
             f"critical_path: a table of {what} must have two columns, {wanted}, got "
@@ -124,7 +108,7 @@ def two_columns(columns: dict[Label, list[Any]], what: str, wanted: str) -> tupl
 
 
 def _named(columns: dict[Label, list[Any]]) -> tuple[list[Any], list[Any], list[Any]]:
-    """The columns of a project in one table, by their names; others are ignored."""
+    """The columns of a project table by name; others are ignored."""
     found = []
     for role, words in _COLUMNS.items():
         named = [name for name in columns if str(name).strip().casefold() in words]
@@ -139,7 +123,7 @@ def _named(columns: dict[Label, list[Any]]) -> tuple[list[Any], list[Any], list[
 
 
 def _predecessors(tasks: Labels, cell: Any) -> list[int]:
-    """The predecessors of a task: tasks, one task, a text that lists them with commas or semicolons, or nothing."""
+    """The predecessors in a cell: tasks, one task, a text with commas or semicolons, or nothing."""
     if cell is None or (isinstance(cell, (float, np.floating)) and math.isnan(cell)):
         return []
     if isinstance(cell, Hashable) and cell in tasks:
@@ -186,7 +170,7 @@ def _position(tasks: Labels, task: Hashable) -> int:
 
 
 def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], Callable[[Scalar], Duration]]:
-    """Durations as numbers, and a function that converts numbers to durations."""
+    """Durations as numbers, and the conversion back."""
     if any(isinstance(time, (timedelta, np.timedelta64)) for time in times):
         times, kind = _nanoseconds(names, times)
     else:
@@ -202,12 +186,11 @@ def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], C
 
 
 def identity(number: Scalar) -> Scalar:
-    """The number itself, of durations that are numbers."""
     return number
 
 
 def _nanoseconds(names: list[Label], times: list[Duration]) -> tuple[list[int], Callable[[Scalar], Duration]]:
-    """Durations with units, all of one class, as integers of nanoseconds."""
+    """Durations of one class with units, as integer nanoseconds."""
     kind: Any = type(next(time for time in times if isinstance(time, (timedelta, np.timedelta64))))
     for task, time in zip(names, times, strict=True):
         if type(time) is not kind or time != time:
@@ -237,7 +220,6 @@ def _of_numpy(task: Label, time: np.timedelta64) -> int:
 
 
 def _to_numpy(ns: int, unit: np.dtype) -> np.timedelta64:
-    """A duration in the unit of the others, of which sums are multiples."""
     name: Any
     name, count = np.datetime_data(unit)
     return np.timedelta64(ns // (_NANOSECONDS[name] * count) * count, name)

@@ -1,4 +1,4 @@
-"""`transitive_closure`: who reaches whom in a graph; the answer is a `Reachability`."""
+"""`transitive_closure`: reachability in a graph; the answer is a `Reachability`."""
 
 from __future__ import annotations
 
@@ -57,33 +57,33 @@ def transitive_closure(
     format: str | None = None,
     name: str = "",
 ) -> Reachability:
-    """A⁺ = A ⊕ A² ⊕ … over the Boolean semiring: which vertices a walk of at least one edge connects.
+    """A⁺ = A ⊕ A² ⊕ … over the Boolean semiring: reachability by walks of at least one edge.
 
-    A sparse graph is first shrunk to its strongly connected components; the closure of what is left is expanded only
-    where a question needs it. `plan` of the result says what was done.
+    A sparse graph is condensed to its strongly connected components, and their closure expanded on demand. The result's
+    `plan` describes the method.
 
     Parameters
     ----------
     source : graph
-        As `shortest_paths` takes; weights play no part, only which edges are there.
+        As in `shortest_paths`; weights are ignored.
     reflexive : bool
-        Let every vertex reach itself: A* = I ⊕ A⁺.
+        Include walks of no edge: A* = I ⊕ A⁺.
     schedule : str
-        "auto", or one of the schedules, which then runs on all vertices, nothing shrunk.
+        "auto", or a schedule, run on all vertices without condensation.
     block, callback, device, threads
-        As in `closure`. Components are found on the CPU in any case, and the answer is there.
+        As in `closure`. Components and the answer are on the CPU.
     gpus : int, sequence of int or World, optional
-        Close what is left over several GPUs, each with its part of the packed bits, as in `closure`.
+        Close the condensation over several GPUs, as packed bits, as in `closure`.
     semiring : str or Semiring, optional
-        What the weights mean: an edge whose weight is this semiring's zero, its value of no path, is none, as a
-        probability of 0 is over "reliability". By default every edge of a list is one.
+        Interprets weights: edges of this semiring's zero, such as probability 0 over "reliability", are dropped. By
+        default every listed edge counts.
     memory : int or str, optional
-        Bytes, or such as "16GiB", to which the closure of the components is held. What is larger goes to `output`, so
-        many columns at a time: where arcs are few, none of them needs another.
+        Bytes, or "16GiB", for the closure of the components. A larger one goes to `output` by columns, which are
+        independent where arcs are few.
     output : path, optional
-        A directory for the answer, as a store of tiles, from which `Reachability.load` answers too.
+        A directory for the answer, as a store of tiles, for `Reachability.load`.
     weight, columns, directed, unweighted, null_value, format, name
-        How the graph is read: as in `as_graph`.
+        Reading options, as in `as_graph`.
 
     Returns
     -------
@@ -91,27 +91,22 @@ def transitive_closure(
 
     Raises
     ------
-    MemoryNeeded
-        If the bits do not fit, before any work.
-    DomainError
-        If, over `semiring`, zeros of a matrix may be edges or none: see `null_value` of `as_graph`.
-    ValueError
-        If `output` is the path of the graph's matrix.
-    OSError
-        If `output` cannot be written, or does not fit on its disk.
+    MemoryNeeded, DomainError
+        If the bits do not fit; if, with `semiring`, zeros of a matrix are ambiguous (`null_value` of `as_graph`).
+    ValueError, OSError
+        If `output` is the path of the graph's matrix; if it cannot be written.
 
     See Also
     --------
-    closure : Over the Boolean semiring too, of a matrix, as a matrix.
-    shortest_paths : How far, not only whether.
+    closure, shortest_paths : As a matrix, over the Boolean semiring; distances.
     semiring.BitMatrix : The packed bits.
 
     Notes
     -----
-    Components take O(n + m) for n vertices and m edges (Purdom 1970; Nuutila 1995, "Efficient transitive closure
-    computation in large digraphs"). The closure of c of them takes c² / 8 bytes: by products c³ pairs, 64 at a time
-    (Warshall 1962; Arlazarov, Dinic, Kronrod and Faradžev 1970); or by uniting rows, c / 64 words for an arc at most
-    (Goralčíková and Koubek 1979), where arcs are few.
+    Components: O(n + m) (Purdom 1970; Nuutila 1995, "Efficient transitive closure computation in large digraphs").
+    Closure of c components: c² / 8 bytes; by products c³ bit pairs, 64 at a time (Warshall 1962; Arlazarov, Dinic,
+    Kronrod and Faradžev 1970); or, where arcs are few, by uniting rows, c / 64 words an arc (Goralčíková and Koubek
+    1979).
 
     Examples
     --------
@@ -169,7 +164,7 @@ def transitive_closure(
 
 
 def _joining(graph: Graph, s: Semiring) -> Graph:
-    """The same vertices, and the edges whose weights are not the semiring's zero."""
+    """The graph without edges of the semiring's zero, unweighted."""
     if graph.dense is not None:
         A = graph.matrix(s)
         seen = survey(A, s, where="transitive_closure", null_undeclared=graph.null_undeclared)

@@ -1,10 +1,10 @@
-"""Regular expressions over the labels of edges, and their automata by positions (Glushkov 1961).
+"""Regular expressions over edge labels, and their position automata (Glushkov 1961).
 
     pattern  = sequence { "|" sequence }
     sequence = part { ["/"] part }
     part     = ( label | "." | "^" label | "(" pattern ")" ) { "*" | "+" | "?" }
 
-A label is a word or text in quotes, "." is any label, "^" walks an edge backwards.
+A label is a word or quoted text, "." any label, "^" walks an edge backwards.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"""\s*(?:([|*+?()/^.])|"([^"]*)"|'([^']*)'|([\w:-]+)|(\S))"
 
 
 class Step(NamedTuple):
-    """An edge that a walk takes: its label, None for any; and whether backwards."""
+    """An edge of a walk: label (None for any), and direction."""
 
     label: str | None
     backwards: bool
@@ -29,16 +29,9 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Automaton:
-    """States 0, where all walks begin, and one for each label in the pattern, in which walks are that took it last.
+    """State 0 is initial; state p > 0 is that after the p-th label of the pattern.
 
-    Attributes
-    ----------
-    steps : tuple of Step
-        What leads to states 1, 2, …
-    before : tuple of int64 arrays
-        From which states each of these steps leads there, ascending.
-    accepting : frozenset of states
-        In which walks match.
+    `steps[p − 1]` leads to state p, from the ascending states `before[p − 1]`; `accepting` states match.
     """
 
     steps: tuple[Step, ...]
@@ -47,10 +40,7 @@ class Automaton:
 
 
 class _Part(NamedTuple):
-    """A part of a pattern: the states that may come first and last in it, and whether it matches the empty walk.
-
-    A set of states is an integer, of which bit p tells of state p.
-    """
+    """First and last states of a part of a pattern (bit sets), and whether it matches the empty walk."""
 
     first: int
     last: int
@@ -58,15 +48,8 @@ class _Part(NamedTuple):
 
 
 def automaton(pattern: str) -> Automaton:
-    """The automaton of a pattern, without moves that take no edge.
+    """The ε-free automaton of a pattern; ValueError shows a syntax error.
 
-    Raises
-    ------
-    ValueError
-        If it is none; showing where.
-
-    Examples
-    --------
     >>> automaton("a (b|c)* d").accepting
     frozenset({4})
     """
@@ -74,7 +57,7 @@ def automaton(pattern: str) -> Automaton:
 
 
 class _Reader:
-    """One pass over the tokens, (kind, text, position), with a stack of the brackets that are open."""
+    """One pass over the tokens (kind, text, position), with a stack of open brackets."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -88,12 +71,12 @@ class _Reader:
         self.tokens.append(("end", "", len(pattern)))
         self.tokens.reverse()
         self.steps: list[Step] = []
-        #: From which states the step to each state leads there; none to state 0.
+        #: By state, the bit set of predecessor states; none for state 0.
         self.before = [0]
 
     def read(self) -> Automaton:
         outer: list[tuple[_Part | None, _Part | None]] = []
-        either: _Part | None = None  # the sequences before "|" in these brackets
+        either: _Part | None = None  # the alternatives so far in these brackets
         sequence: _Part | None = None
         while True:
             kind, text, place = self.tokens.pop()
@@ -129,18 +112,18 @@ class _Reader:
         return self.tokens[-1][0]
 
     def _lead(self, last: int, first: int) -> None:
-        """Steps to the states `first` also lead there from the states `last`."""
+        """Add transitions from the states `last` to the states `first`."""
         for q in _states(first).tolist():
             self.before[q] |= last
 
     def _after(self, found: _Part, after: _Part) -> _Part:
-        """Both, one after the other."""
+        """Concatenation."""
         self._lead(found.last, after.first)
         first, last = found.first | after.first * found.empty, after.last | found.last * after.empty
         return _Part(first, last, found.empty and after.empty)
 
     def _label(self, kind: str, text: str, place: int) -> _Part:
-        """A label, or any, perhaps backwards: a new state."""
+        """A new state for a label or ".", perhaps backwards."""
         backwards = kind == "^"
         if backwards:
             kind, text, place = self.tokens.pop()
@@ -151,7 +134,7 @@ class _Reader:
         return _Part(1 << len(self.steps), 1 << len(self.steps), False)
 
     def _repeated(self, found: _Part) -> _Part:
-        """The part with the signs behind it."""
+        """Apply the postfix operators."""
         while self._next() in ("*", "+", "?"):
             sign = self.tokens.pop()[0]
             if sign != "?":
@@ -168,13 +151,13 @@ class _Reader:
 
 
 def _united(either: _Part | None, sequence: _Part) -> _Part:
-    """One or the other."""
+    """Alternation."""
     if either is None:
         return sequence
     return _Part(either.first | sequence.first, either.last | sequence.last, either.empty or sequence.empty)
 
 
 def _states(bits: int) -> np.ndarray:
-    """The states in a set, ascending."""
+    """The states in a bit set, ascending."""
     raw = np.frombuffer(bits.to_bytes(bits.bit_length() // 8 + 1, "little"), np.uint8)
     return np.flatnonzero(np.unpackbits(raw, bitorder="little"))

@@ -1,4 +1,4 @@
-"""`Reachability`: who reaches whom, asked of one bit a pair of components."""
+"""`Reachability`: transitive closure queries on a BitMatrix of strongly connected components."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ from .walks import Walks, walks_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reachability:
-    """Who reaches whom, by walks of at least one edge (A⁺), or of any length where `reflexive` (A*).
+    """Reachability by walks of at least one edge (A⁺), or of any length if `reflexive` (A*).
 
     Attributes
     ----------
     labels : Labels
-        The vertices' names, in the order of the matrix.
+        Vertex names, in the order of the matrix.
     condensation : Condensation
-        The strongly connected components, or every vertex as its own where shrinking did not pay.
+        Strongly connected components; every vertex its own where condensing did not pay.
     closed : BitMatrix or StoredBits, shape (count, count)
         The reflexive closure of the condensation, in memory or on disk.
     reflexive : bool
     plan : Plan
-        How it was computed, and why so.
+        The method and its reasons.
     seconds : float
-        How long that took.
+        Time taken.
     graph : Graph, optional
-        The edges, along which `path` walks; None where the answer was loaded from a file, which has none.
+        The edges for `path`; None if loaded from a file.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Reachability:
         return notebook.table(repr(self), ["vertex", "reaches"], rows, note)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: not what is worked out again when it is asked for."""
+        """State without cached properties."""
         return uncached(self)
 
     @property
@@ -99,13 +99,7 @@ class Reachability:
 
     @cached_property
     def matrix(self) -> BitMatrix:
-        """All pairs as an n × n BitMatrix, expanded from the components when first asked for; read-only on the host.
-
-        Raises
-        ------
-        MemoryNeeded
-            If n² bits do not fit.
-        """
+        """All pairs as a read-only n × n BitMatrix on the host, expanded from the components; raises MemoryNeeded."""
         c, words = self.condensation, -(-self.n // 64)
         uncondensed = c.count == self.n and (c.component == np.arange(self.n)).all()
         needed = 8 * words * self.n + (0 if uncondensed else expansion_bytes(self.n, c.count))
@@ -120,10 +114,7 @@ class Reachability:
         return full
 
     def reaches(self, u: Label, v: Label) -> Any:
-        """Whether a walk leads from u to v, given by label.
-
-        For lists or arrays of labels, an array of the shape that they broadcast to: `reaches(us[:, None], vs)` is a
-        table. A tuple is one label.
+        """Whether a walk leads from u to v.
 
         Parameters
         ----------
@@ -135,19 +126,17 @@ class Reachability:
 
         Raises
         ------
-        VertexError
-            If a label is not in the graph.
-        ShapeError
-            If the shapes of u and v do not go together.
+        VertexError, ShapeError
+            If a label is not in the graph; if the shapes of u and v do not broadcast.
 
         See Also
         --------
-        path : Why it does.
-        descendants, ancestors : All such v, and all such u.
+        path : A walk as proof.
+        descendants, ancestors : All such v, all such u.
 
         Notes
         -----
-        A bit looked up, O(1) a pair.
+        O(1) a pair: one bit. Lists or arrays broadcast: `reaches(us[:, None], vs)` is a table. A tuple is one label.
 
         Examples
         --------
@@ -159,9 +148,7 @@ class Reachability:
         return look_up(self.labels, u, v, self._between, where="reaches")
 
     def path(self, u: Label, v: Label) -> list[Any]:
-        """Why u reaches v: the labels u, …, v along a walk of the fewest edges.
-
-        Where u and v are one vertex, the shortest cycle through it, [u, …, u]; of a reflexive closure [u] alone.
+        """The labels u, …, v along a walk of the fewest edges.
 
         Parameters
         ----------
@@ -173,23 +160,18 @@ class Reachability:
 
         Raises
         ------
-        VertexError
-            If a label is not in the graph.
-        NoPathError
-            If u does not reach v.
-        ValueError
-            If this answer was loaded from a file: it knows who reaches whom, and has no edges.
-        MemoryNeeded
-            If the edges do not fit once more.
+        VertexError, NoPathError
+            If a label is not in the graph; if u does not reach v.
+        ValueError, MemoryNeeded
+            If the answer was loaded from a file, which has no edges; if a copy of the edges does not fit.
 
         See Also
         --------
-        reaches : Only whether it does.
-        apsp.shortest_paths : Walks of the least weight.
+        reaches, apsp.shortest_paths : The decision alone; walks of the least weight.
 
         Notes
         -----
-        A breadth-first search: O(n + m) for n vertices and m edges.
+        Breadth-first search, O(n + m). For u = v the shortest cycle [u, …, u], or [u] in a reflexive closure.
 
         Examples
         --------
@@ -210,7 +192,7 @@ class Reachability:
         return [self.labels[k] for k in walk]
 
     def descendants(self, u: Label) -> list[Any]:
-        """The labels of all vertices that u reaches, in the order of the matrix.
+        """The labels of all vertices that u reaches, in matrix order.
 
         Parameters
         ----------
@@ -227,12 +209,11 @@ class Reachability:
 
         See Also
         --------
-        ancestors : The other way.
-        counts : How many there are.
+        ancestors, counts : The reverse; their numbers.
 
         Notes
         -----
-        A row of n bits.
+        One row, n bits.
 
         Examples
         --------
@@ -245,7 +226,7 @@ class Reachability:
         return self._names(self.closed.rows(int(c.component[i]))[c.component], i)
 
     def ancestors(self, v: Label) -> list[Any]:
-        """The labels of all vertices that reach v, in the order of the matrix.
+        """The labels of all vertices that reach v, in matrix order.
 
         Parameters
         ----------
@@ -262,12 +243,11 @@ class Reachability:
 
         See Also
         --------
-        descendants : The other way.
-        counts : How many there are.
+        descendants, counts : The reverse; their numbers.
 
         Notes
         -----
-        A column of n bits.
+        One column, n bits.
 
         Examples
         --------
@@ -280,7 +260,7 @@ class Reachability:
         return self._names(self.closed.column(int(c.component[j]))[c.component], j)
 
     def counts(self, axis: int = 1) -> np.ndarray:
-        """How many vertices each vertex reaches (axis 1: the sums of the rows), or is reached from (axis 0); int64.
+        """The number of vertices that each reaches (axis 1: row sums), or is reached from (axis 0).
 
         Parameters
         ----------
@@ -297,11 +277,11 @@ class Reachability:
 
         See Also
         --------
-        descendants, ancestors : Which they are.
+        descendants, ancestors : The vertices themselves.
 
         Notes
         -----
-        The bits of all pairs of the c components are read once, c² / 8 bytes.
+        Reads the c² / 8 bytes of c components once.
 
         Examples
         --------
@@ -331,7 +311,7 @@ class Reachability:
         return counts
 
     def components(self) -> list[list[Any]]:
-        """The classes of mutually reachable vertices, as lists of labels; the largest first, then by first member.
+        """Strongly connected components as lists of labels; the largest first, then by first member.
 
         Returns
         -------
@@ -343,7 +323,7 @@ class Reachability:
 
         Notes
         -----
-        O(n log n): components are known, their members are sorted.
+        O(n log n), to sort the members.
 
         Examples
         --------
@@ -361,9 +341,8 @@ class Reachability:
     def reduction(self) -> Graph:
         """The transitive reduction: a graph of the fewest edges with the same reachability.
 
-        Of a graph without cycles it is unique, and made of its own edges. Otherwise each component of several
-        vertices becomes one ring, and an edge between components joins their first vertices (Aho, Garey, Ullman
-        1972).
+        Unique, and a subgraph, for an acyclic graph. Otherwise each nontrivial component becomes a ring, and edges
+        between components join their first vertices (Aho, Garey, Ullman 1972).
 
         Returns
         -------
@@ -372,16 +351,15 @@ class Reachability:
         Raises
         ------
         MemoryNeeded
-            If the closure is in a store, and does not fit.
+            If a stored closure does not fit in memory.
 
         See Also
         --------
-        components : What becomes a ring.
-        networkx.transitive_reduction : Of graphs without cycles.
+        components, networkx.transitive_reduction : The vertices of the rings; for acyclic graphs.
 
         Notes
         -----
-        At most a product of the bits of the c components, c³ pairs; then O(n + edges).
+        At most one Boolean product of c components, c³ bit operations; then O(n + edges).
 
         Examples
         --------
@@ -415,15 +393,15 @@ class Reachability:
         Raises
         ------
         MemoryNeeded
-            If the bits of all pairs do not fit, or this does not.
+            If the packed or the bool matrix does not fit.
 
         See Also
         --------
-        to_sparse, to_edges : Where few pairs are there.
+        to_sparse, to_edges : Sparse forms.
 
         Notes
         -----
-        n² bytes, eight times as many as the packed bits.
+        n² bytes, eight times the packed bits.
 
         Examples
         --------
@@ -447,11 +425,11 @@ class Reachability:
         Raises
         ------
         MemoryNeeded
-            If the bits of all pairs do not fit, or this does not.
+            If the packed or the sparse matrix does not fit.
 
         See Also
         --------
-        to_bool, to_edges : Other forms of the same.
+        to_bool, to_edges : Other forms.
 
         Notes
         -----
@@ -476,16 +454,16 @@ class Reachability:
         Raises
         ------
         MemoryNeeded
-            If the bits of all pairs do not fit, or this does not.
+            If the packed bits or the list do not fit.
 
         See Also
         --------
-        to_bool, to_sparse : Other forms of the same.
-        reduction : Fewest edges that say as much.
+        to_bool, to_sparse : Other forms.
+        reduction : The fewest edges of the same reachability.
 
         Notes
         -----
-        16 bytes a pair, and the list of its labels.
+        16 bytes a pair, plus the list of labels.
 
         Examples
         --------
@@ -498,10 +476,7 @@ class Reachability:
         return [(self.labels[i], self.labels[j]) for i, j in zip(rows.tolist(), cols.tolist(), strict=True)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all that answers queries to one `.npz` file, which appears complete or not at all, or to a store.
-
-        A path that ends with "/" is a directory of tiles (docs/stores.md), from which `load` answers without reading
-        all of it.
+        """Write the answer atomically to an `.npz` file, or to a store of tiles if the path ends with "/".
 
         Parameters
         ----------
@@ -510,19 +485,18 @@ class Reachability:
         Raises
         ------
         ValueError
-            If the suffix is another, or it answers from that very store.
-        FormatError
-            If a label is none that can be saved; see `apsp.saving.encoding`.
-        OSError
-            If the file cannot be written.
+            If the suffix is unknown, or the path is the store answered from.
+        FormatError, OSError
+            If a label cannot be saved (see `apsp.saving.encoding`); if the file cannot be written.
 
         See Also
         --------
-        load : The way back.
+        load : The inverse.
 
         Notes
         -----
-        The bits of the components, c² / 8 bytes for c of them, and the labels.
+        c² / 8 bytes for c components, and the labels. `load` answers from a store without reading all of it
+        (docs/stores.md).
 
         Examples
         --------
@@ -546,7 +520,7 @@ class Reachability:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Reachability:
-        """Read what `save` wrote.
+        """Read a file or open a store that `save` wrote.
 
         Parameters
         ----------
@@ -555,22 +529,20 @@ class Reachability:
         Returns
         -------
         Reachability
-            Without edges: `path` needs them.
+            Without edges, so without `path`.
 
         Raises
         ------
-        FormatError
-            If the file is damaged, or something else.
-        OSError
-            If it cannot be read.
+        FormatError, OSError
+            If the file is damaged or of another kind; if it cannot be read.
 
         See Also
         --------
-        save : What wrote it.
+        save : The inverse.
 
         Notes
         -----
-        A file is read entirely, c² / 8 bytes for c components; of a store only what is asked for later.
+        A file is read entirely, c² / 8 bytes for c components; a store on demand.
 
         Examples
         --------
@@ -603,13 +575,6 @@ class Reachability:
 
     @property
     def _bits(self) -> BitMatrix:
-        """The closure in memory.
-
-        Raises
-        ------
-        MemoryNeeded
-            If it does not fit.
-        """
         return self.closed if isinstance(self.closed, BitMatrix) else self.closed.to_bit_matrix()
 
     @cached_property
@@ -618,18 +583,18 @@ class Reachability:
 
     @cached_property
     def _classes(self) -> np.ndarray:
-        """The strongly connected component of each vertex, also where the computation did not shrink the graph."""
+        """The strongly connected component of each vertex, also without condensation."""
         c = self.condensation
         if (c.sizes > 1).any() or not c.cyclic.any():
             return c.component
         mutual = self._bits & self._bits.T
-        # The first member of each vertex's class names the class.
+        # A class is named by its first member.
         first = np.concatenate([dense.argmax(axis=1) for dense in _dense_rows(mutual)])
         component: np.ndarray = np.unique(first, return_inverse=True)[1]
         return component
 
     def _strict(self, first: np.ndarray, component: np.ndarray) -> BitMatrix:
-        """Which class reaches which other, as a BitMatrix of classes."""
+        """The irreflexive reachability of classes."""
         c = self.condensation
         if len(first) == c.count and (component == c.component).all():
             strict = self._bits.copy()
@@ -654,7 +619,7 @@ class Reachability:
 
 
 def save_into(place: Path, answer: Reachability) -> None:
-    """Make a directory, empty or with its packed bits, a store of the answer; what makes it one comes last."""
+    """Fill a directory, empty or with its packed bits, as a store; the file that makes it one comes last."""
     closed = answer.closed
     if not isinstance(closed, StoredBits) or closed.words.path != place:
         bits = closed.to_bit_matrix() if isinstance(closed, StoredBits) else closed
@@ -663,7 +628,6 @@ def save_into(place: Path, answer: Reachability) -> None:
 
 
 def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """All of it but the bits."""
     c = answer.condensation
     return {
         "component": c.component,
@@ -679,13 +643,7 @@ def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> dict[str, Any
 
 
 def _stored(store: TileStore, count: int) -> StoredBits:
-    """The closure of so many components.
-
-    Raises
-    ------
-    ValueError
-        If the store holds something else.
-    """
+    """The closure of `count` components, or ValueError for a store of another shape."""
     bits = StoredBits(store)
     if bits.shape != (count, count):
         raise ValueError(f"{came(bits)} for {count} components")
@@ -693,24 +651,19 @@ def _stored(store: TileStore, count: int) -> StoredBits:
 
 
 def _dense_rows(matrix: BitMatrix | StoredBits) -> Iterator[np.ndarray]:
-    """The rows as bool arrays, about 1 MiB at a time: their sums in int64 take eight times as much."""
+    """Rows as bool arrays, about 1 MiB at a time: int64 sums take eight times as much."""
     height = max(1, (1 << 20) // max(matrix.shape[1], 1))
     for start in range(0, len(matrix), height):
         yield matrix.rows(slice(start, start + height))
 
 
 def _reduce(strict: BitMatrix) -> tuple[np.ndarray, np.ndarray]:
-    """The arcs of a transitively closed acyclic graph that no longer walk replaces: R − R ⊗ R."""
+    """Transitive reduction of a transitively closed acyclic graph: R − R ⊗ R."""
     return (strict & ~(strict @ strict)).to_edges()
 
 
 def _check_consistent(c: Condensation, n: int) -> None:
-    """Refuse components that are none of n vertices, before a query looks beyond them.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise ValueError unless c is a condensation of n vertices, so that no query reads out of bounds."""
     integral = all(array.ndim == 1 and array.dtype.kind == "i" for array in (c.component, c.sizes, c.tails, c.heads))
     if not integral or c.cyclic.shape != (c.count,) or c.cyclic.dtype != np.dtype(bool) or len(c.tails) != len(c.heads):
         raise ValueError("arrays of the wrong kind or length")

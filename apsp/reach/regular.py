@@ -1,4 +1,4 @@
-"""`reachable`: which vertices walks connect whose labels match a pattern; the answer is `RegularPaths`."""
+"""Regular path queries: `reachable` finds vertices connected by walks whose labels match a pattern (`RegularPaths`)."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from ..labels import Labels, look_up
 from .patterns import Automaton, automaton
 from .walks import walk_to_nearest
 
-#: Arcs by label: (tails, heads), positions.
+#: Tails and heads (positions) of the arcs, by label.
 _Arcs = dict[str, tuple[np.ndarray, np.ndarray]]
-#: Bytes held of an arc and of a vertex of the product of a graph with a pattern, as SciPy searches it.
+#: Bytes for an arc and a vertex of the product graph, searched by SciPy.
 ARC, VERTEX = 72, 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegularPaths:
-    """Which vertices walks connect whose labels match a pattern.
+    """Vertices connected by walks whose edge labels match a pattern.
 
     Attributes
     ----------
     pattern : str
     labels : Labels
-        The vertices' names.
+        Vertex names.
     sources : int64 array (k,)
-        The positions of the vertices that walks begin at.
+        Positions of the start vertices.
     matrix : BitMatrix, shape (k, n)
-        Row i is what source i reaches.
+        Row i: the vertices reached from source i.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class RegularPaths:
         return f"<RegularPaths {self.pattern!r}: {len(self.sources)} sources, {len(self.labels)} vertices>"
 
     def reaches(self, u: Label, v: Label) -> Any:
-        """Whether a walk that matches leads from u to v, given by label; of lists or arrays, an array.
+        """Whether a matching walk leads from u to v, given by label; lists and arrays broadcast.
 
         Parameters
         ----------
@@ -78,19 +78,16 @@ class RegularPaths:
 
         Raises
         ------
-        VertexError
-            If a label is not in the graph.
-        ShapeError
-            If the shapes of u and v do not go together, or u is no source.
+        VertexError, ShapeError
+            If a label is unknown; if shapes do not broadcast, or u is no source.
 
         See Also
         --------
-        path : Why it does.
-        descendants : All such v.
+        path, descendants : A walk as proof; all such v.
 
         Notes
         -----
-        A bit looked up, O(1) a pair.
+        O(1) a pair: one bit.
 
         Examples
         --------
@@ -102,7 +99,7 @@ class RegularPaths:
         return look_up(self.labels, u, v, lambda i, j: np.asarray(self.matrix[self._rows(i), j]), where="reaches")
 
     def descendants(self, u: Label) -> list[Any]:
-        """The labels of all vertices to which a walk from u matches.
+        """The labels of all vertices reached from u by a matching walk.
 
         Parameters
         ----------
@@ -115,19 +112,16 @@ class RegularPaths:
 
         Raises
         ------
-        VertexError
-            If it is not in the graph.
-        ShapeError
-            If it is no source.
+        VertexError, ShapeError
+            If it is unknown, or no source.
 
         See Also
         --------
-        reaches : One pair.
-        counts : How many they are.
+        reaches, counts : One pair; their number.
 
         Notes
         -----
-        O(n / 64) words read for n vertices.
+        O(n / 64) words.
 
         Examples
         --------
@@ -139,7 +133,7 @@ class RegularPaths:
         return [self.labels[int(j)] for j in np.flatnonzero(self.matrix.rows(row))]
 
     def counts(self, axis: int = 1) -> np.ndarray:
-        """How many vertices each source reaches (axis 1), or how many sources reach each vertex (axis 0).
+        """The number of vertices reached by each source (axis 1), or of sources that reach each vertex (axis 0).
 
         Parameters
         ----------
@@ -156,11 +150,11 @@ class RegularPaths:
 
         See Also
         --------
-        descendants : Which they are.
+        descendants : The vertices themselves.
 
         Notes
         -----
-        O(k n / 64) for k sources and n vertices.
+        O(k n / 64) words for k sources.
 
         Examples
         --------
@@ -173,7 +167,7 @@ class RegularPaths:
         return np.asarray(self.matrix.counts(axis))
 
     def path(self, u: Label, v: Label) -> list[tuple[Any, Any, str]]:
-        """Why u reaches v: the edges of a walk of the fewest that matches.
+        """The edges of a shortest matching walk from u to v.
 
         Parameters
         ----------
@@ -183,25 +177,23 @@ class RegularPaths:
         Returns
         -------
         list of (vertex, vertex, label)
-            In the order of the walk; none where the empty walk matches. An edge that is walked backwards (`^`) is
-            listed as the walk goes, its label with "^" before it.
+            In walk order; empty if the empty walk matches. An edge walked backwards (`^`) is listed in walk direction,
+            its label prefixed by "^".
 
         Raises
         ------
-        VertexError
-            If a label is not in the graph.
-        ShapeError
-            If u is no source.
+        VertexError, ShapeError
+            If a label is unknown, or u is no source.
         NoPathError
             If no walk from u to v matches.
 
         See Also
         --------
-        reaches : Only whether one does.
+        reaches : The decision alone.
 
         Notes
         -----
-        A breadth-first search of the product of graph and automaton: O(s (n + m)) for s states.
+        Breadth-first search of the product of graph and automaton: O(s (n + m)) for s states.
 
         Examples
         --------
@@ -220,7 +212,7 @@ class RegularPaths:
         return [(self.labels[x % n], self.labels[y % n], self._taken(x % n, y % n, y // n)) for x, y in pairwise(walk)]
 
     def _taken(self, x: int, y: int, state: int) -> str:
-        """The label of an edge from x to y that leads to a state."""
+        """The label of an edge x → y that leads to `state`."""
         step = self._automaton.steps[state - 1]
         for label in [step.label] if step.label is not None else self._arcs:
             tails, heads = self._arcs[label][::-1] if step.backwards else self._arcs[label]
@@ -230,7 +222,6 @@ class RegularPaths:
 
     @cached_property
     def _product(self) -> Any:
-        """The arcs of the product as SciPy's matrix."""
         from scipy.sparse import coo_array
 
         tails, heads = product_arcs(self._automaton, self._arcs, len(self.labels))
@@ -238,13 +229,7 @@ class RegularPaths:
         return coo_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(size, size)).tocsr()
 
     def _rows(self, positions: np.ndarray) -> np.ndarray:
-        """The rows of sources by their positions.
-
-        Raises
-        ------
-        ShapeError
-            If one is no source.
-        """
+        """The rows of sources by position; raises ShapeError for another vertex."""
         order = np.argsort(self.sources, kind="stable")
         found = (
             order[np.minimum(np.searchsorted(self.sources[order], positions), len(order) - 1)] if len(order) else order
@@ -261,20 +246,20 @@ class RegularPaths:
 def reachable(
     source: Any, pattern: str, *, sources: Iterable[Label] | None = None, label: str = "label"
 ) -> RegularPaths:
-    """Which vertices walks connect whose labels match a regular expression, such as "a (b|c)* d".
+    """Vertices connected by walks whose edge labels match a regular expression, such as "a (b|c)* d".
 
     Parameters
     ----------
     source : graph with labelled edges
-        Edges (u, v, label), as a list or any iterable; a NetworkX graph, whose edges have the attribute `label`; or
-        {label: sparse matrix (n, n)}, whose stored entries are edges between vertices 0, …, n − 1, but for False.
+        Edges (u, v, label) as an iterable; a NetworkX graph with edge attribute `label`; or {label: sparse matrix
+        (n, n)}, whose stored entries other than False are edges between vertices 0, …, n − 1.
     pattern : str
-        Labels one after the other (or with "/" between them), `|`, `*`, `+`, `?` and brackets; "." is any label, and
-        `^a` an edge a walked backwards. Labels that are no words in quotes. Labels are compared as text.
+        Concatenated labels (optionally with "/"), `|`, `*`, `+`, `?` and brackets; "." is any label, `^a` an edge a
+        walked backwards. Quote labels that are no words. Labels compare as text.
     sources : iterable of labels, optional
-        The vertices that walks begin at; all by default.
+        Start vertices; all by default.
     label : str
-        The attribute of a NetworkX graph's edges.
+        The edge attribute in a NetworkX graph.
 
     Returns
     -------
@@ -282,25 +267,22 @@ def reachable(
 
     Raises
     ------
-    ValueError
-        If the pattern is none, or names a label of which there is no edge.
-    ShapeError
-        If edges are no triples, or matrices not square and of one size.
-    VertexError
-        If a source is not in the graph.
-    MemoryNeeded
-        If the bits of all sources and vertices do not fit.
+    ValueError, ShapeError
+        If the pattern is malformed or names an unused label; if edges are no triples, or matrices not square of one
+        size.
+    VertexError, MemoryNeeded
+        If a source is not in the graph; if the bits of sources × vertices do not fit.
 
     See Also
     --------
-    transitive_closure : Whatever the labels.
+    transitive_closure : For any labels.
 
     Notes
     -----
-    A walk matches where it is one of the product of the graph and the pattern's automaton (Mendelzon and Wood 1995),
-    which has a state for each label of the pattern. Of the product, what no source reaches, or leads to no match, is
-    left out; the rest is shrunk to its strongly connected components, whose rows of bits, one a vertex, are united:
-    O(c n / 64) words for c arcs between components. This is computed on the CPU, wherever matrices are.
+    Reachability in the product of the graph with the pattern's automaton (Mendelzon and Wood 1995), which has a state
+    for each label of the pattern. Product vertices that no source reaches or that reach no match are dropped; the rest
+    is condensed to strongly connected components, whose bit rows are united: O(c n / 64) words for c arcs between
+    components, on the CPU.
 
     Examples
     --------
@@ -333,7 +315,7 @@ def reachable(
 
 
 def product_arcs(machine: Automaton, arcs: _Arcs, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The arcs of the product: vertex (state, v) is state · n + v."""
+    """Arcs of the product graph; vertex (state, v) is state · n + v."""
     tails, heads = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for q, (step, before) in enumerate(zip(machine.steps, machine.before, strict=True), 1):
         for name in [step.label] if step.label is not None else list(arcs):
@@ -344,7 +326,7 @@ def product_arcs(machine: Automaton, arcs: _Arcs, n: int) -> tuple[np.ndarray, n
 
 
 def _matched(machine: Automaton, arcs: _Arcs, n: int, sources: np.ndarray) -> BitMatrix:
-    """Row i has a bit for every vertex v of which a state accepts that source i reaches in the product."""
+    """BitMatrix of (source, vertex): source i reaches v in an accepting state."""
     tails, heads = product_arcs(machine, arcs, n)
     size = n * (1 + len(machine.steps))
     accepting = np.concatenate([np.arange(n) + state * n for state in sorted(machine.accepting)])
@@ -360,11 +342,11 @@ def _matched(machine: Automaton, arcs: _Arcs, n: int, sources: np.ndarray) -> Bi
 
 
 def _met(tails: np.ndarray, heads: np.ndarray, size: int, begin: np.ndarray) -> np.ndarray:
-    """Which vertices are reached from some, themselves included."""
+    """Mask of vertices reachable from `begin`, included."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order
 
-    extra = np.full(len(begin), size)  # one more vertex, with an arc to each
+    extra = np.full(len(begin), size)  # a super-source
     ends = np.concatenate([tails, extra]), np.concatenate([heads, begin])
     graph = coo_array((np.ones(len(ends[0]), np.int8), ends), shape=(size + 1, size + 1)).tocsr()
     found = np.zeros(size + 1, bool)
@@ -373,7 +355,7 @@ def _met(tails: np.ndarray, heads: np.ndarray, size: int, begin: np.ndarray) -> 
 
 
 def _labelled(source: Any, attribute: str) -> tuple[Labels, _Arcs]:
-    """Names of vertices, and arcs by label."""
+    """Vertex names, and arcs by label."""
     if isinstance(source, Mapping):
         return _of_matrices(source)
     directed, vertices = True, []

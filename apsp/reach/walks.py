@@ -1,4 +1,4 @@
-"""One shortest walk at a time, in edges, by breadth-first search from its source (Moore 1959)."""
+"""Single shortest walks, in edges, by breadth-first search (Moore 1959)."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from semiring.devices import host
 
 from ..graph import Graph
 
-#: `walks(u, v)` → the positions u, …, v along a walk of the fewest edges, at least one, between vertices that have one.
+#: `walks(u, v)`: positions u, …, v along a walk of the fewest edges, at least one; it must exist.
 Walks = Callable[[int, int], list[int]]
 
 
 def walks_of(graph: Graph) -> Walks:
-    """Walks of a graph; a list of edges is searched by SciPy, a matrix row by row."""
+    """Walks of a graph: SciPy searches an edge list, a matrix is searched by rows."""
     return _of_list(graph) if graph.dense is None else _of_matrix(graph)
 
 
 def walk_to_nearest(A: Any, u: int, ends: np.ndarray) -> list[int]:
-    """The positions from u to the nearest of the vertices that a mask has, by the arcs of a SciPy matrix."""
+    """Positions from u to the nearest vertex in the mask `ends`, along a SciPy sparse matrix."""
     from scipy.sparse.csgraph import breadth_first_order
 
     order, before = breadth_first_order(A, u)
-    return _back(before, u, int(order[ends[order].argmax()]))  # vertices are found in the order of their distance
+    return _back(before, u, int(order[ends[order].argmax()]))  # vertices are found in order of distance
 
 
 def _of_list(graph: Graph) -> Walks:
@@ -64,7 +64,6 @@ def _of_matrix(graph: Graph) -> Walks:
 
 
 def _back(before: np.ndarray, u: int, x: int) -> list[int]:
-    """The vertices from u to x on the tree of a search."""
     walk = [x]
     while walk[-1] != u:
         walk.append(int(before[walk[-1]]))

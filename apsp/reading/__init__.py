@@ -1,1 +1,1 @@
-"""What the readers of files (apsp/formats) and of objects (apsp/inputs) share."""
+"""Shared code of readers of files (apsp/formats) and of objects (apsp/inputs)."""

@@ -1,4 +1,4 @@
-"""Columns that say of each edge whether it leads both ways: Gephi's `Type`, `directed`, `oneway`, and their like."""
+"""Columns of edge directions: Gephi's `Type`, `directed`, `oneway`, and the like."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from semiring.spelling import came
 from ..graph import Graph
 from .options import Reading, folded
 
-#: Columns by whether true means one way; of the last, only values that name a direction count.
+#: Columns where true means one-way, where it means both ways, and where values name a direction.
 _ONE_WAY = ("directed", "is_directed", "oneway", "one_way", "is_oneway")
 _BOTH_WAYS = ("undirected", "is_undirected", "bidirectional", "is_bidirectional", "two_way", "twoway")
 _BY_NAME = ("type", "edge_type", "edgetype", "direction")
 _TRUE, _FALSE = ("true", "yes", "y", "1", "1.0"), ("false", "no", "n", "0", "0.0")
-#: What a row says: it leads forwards, backwards, or both ways.
+#: Direction of a row.
 _FORWARDS, _BACKWARDS, _BOTH = 1, -1, 0
 
 
 def direction_columns(names: Sequence[Any], column: Callable[[int], Iterable[Any]]) -> list[int]:
-    """Positions of the columns that say of each row which way it leads, and so are no weights."""
+    """Positions of direction columns, which are no weights."""
     known = [k for k, name in enumerate(names) if folded(name) in (*_ONE_WAY, *_BOTH_WAYS)]
     others = [k for k, name in enumerate(names) if folded(name) in _BY_NAME]
     return known + [k for k in others if any(folded(value) in ("directed", "undirected") for value in column(k))]
@@ -36,13 +36,10 @@ def turned(
     reading: Reading,
     refuse: Callable[[str, int], Exception],
 ) -> Graph:
-    """The graph whose edges lead as columns of directions say; `directed`, where the caller gave it, decides instead.
+    """The graph with edges turned as direction columns say, unless the caller gave `directed`.
 
-    Raises
-    ------
-    FormatError
-        Or whatever `refuse` makes of a problem and a row: if a value is none that is known, columns differ, or an edge
-        and its way back are both listed, with other weights, and lead both ways.
+    `refuse(problem, row)` makes the error for unknown values, contradictory columns, or two-way edges listed both ways
+    with different weights.
     """
     if reading.directed is not None or not columns:
         return graph

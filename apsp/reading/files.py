@@ -1,4 +1,4 @@
-"""Files of graphs: their bytes and text to read, gzip where the name or the content says so."""
+"""Files of graphs: bytes and text, gzipped by name or content."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from semiring.errors import FormatError, MemoryNeeded
 from semiring.files import writing
 
 _GZIP_MAGIC = b"\x1f\x8b"
-#: How much of a stream is asked for at a time.
+#: Bytes requested from a stream at a time.
 _PART = 1 << 20
 
 
 @contextmanager
 def open_for_writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A binary file that becomes `path` when the block ends well, gzipped if the name ends in .gz."""
+    """A binary file, gzipped if named .gz, that atomically becomes `path` on success."""
     with writing(path) as raw:
         if Path(path).suffix.lower() == ".gz":
-            # No time and no file name in the header: the same graph gives the same bytes.
+            # Reproducible bytes: no time or file name in the header.
             with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as file:
                 yield file  # type: ignore[misc] # no IO[bytes] in typeshed
         else:
@@ -37,24 +37,12 @@ def open_for_writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 class Source:
-    """A file to read: its bytes, unpacked; its text; and the errors that name it.
+    """A file to read: unpacked bytes, text, and errors naming it.
 
-    What is no regular file (a pipe, a terminal, a device) gives its bytes once, so they are read at once and kept.
-
-    Parameters
-    ----------
-    path : path, or open file
-        Gzipped if its name ends in .gz or its first bytes say so. "-" is standard input; a file of that name is "./-".
-        An open file, of bytes or text, is read from where it stands to its end, and not closed.
-    holds : str
-        What is in it, as the error of an empty one says.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read; the error names the file.
-    MemoryNeeded
-        If what a pipe or a packed file holds takes more than half of the free memory, before it has taken that.
+    Gzip is recognised by name or first bytes. "-" is standard input (a file of that name is "./-"). An open file is
+    read from its position to its end, and left open. Streams (pipe, terminal, device) are read once and kept. `holds`
+    is the expected content, for errors. Raises OSError naming the file; MemoryNeeded if a stream or gzip would fill
+    more than half of the free memory.
     """
 
     def __init__(self, path: str | os.PathLike[str] | IO[Any], holds: str = "a graph") -> None:
@@ -64,7 +52,7 @@ class Source:
             return
         standard = os.fspath(path) == "-"
         self.path = Path("standard input" if standard else path)
-        #: The file's name without its suffixes.
+        #: The file name without suffixes.
         self.name = "stdin" if standard else self.path.name.removesuffix(".gz").split(".")[0]
         with self._named_errors(), nullcontext(_standard_input()) if standard else open(self.path, "rb") as file:
             again = not standard and stat.S_ISREG(os.fstat(file.fileno()).st_mode)
@@ -73,21 +61,20 @@ class Source:
         self.gzipped = self.path.suffix.lower() == ".gz" or magic == _GZIP_MAGIC
 
     def _open(self, file: IO[Any]) -> None:
-        """Of a file that the caller has opened: all that is left in it."""
         name = getattr(file, "name", None)
         self.path = Path(name if isinstance(name, str) and name else "open file")
         self.name = self.path.name.removesuffix(".gz").split(".")[0]
         with self._named_errors():
             try:
                 self._read_once = self._drain(file)
-            except (ValueError, TypeError) as error:  # closed, or open for writing only
+            except (ValueError, TypeError) as error:  # closed, or write-only
                 raise OSError(errno.EBADF, f"it must be open for reading ({error})", str(self.path)) from error
-        # A `GzipFile` decompresses as it is read.
+        # A `GzipFile` decompresses itself.
         self.gzipped = self._read_once[:2] == _GZIP_MAGIC
 
     @property
     def stays(self) -> bool:
-        """Whether it is a file as it is, of which parts can be read again."""
+        """Whether it is a plain file, whose parts can be read again."""
         return self._read_once is None and not self.gzipped
 
     def head(self, size: int = 1 << 16) -> bytes:
@@ -98,12 +85,10 @@ class Source:
             return file.read(size)
 
     def open(self) -> IO[bytes]:
-        """The file, unpacked, from its beginning."""
         return io.BytesIO(self.data) if self.gzipped else self._raw()
 
     @cached_property
     def data(self) -> bytes:
-        """All bytes, unpacked."""
         if self._read_once is not None and not self.gzipped:
             return self._read_once
         with self._named_errors(), self._raw() as file:
@@ -117,7 +102,7 @@ class Source:
 
     @cached_property
     def lines(self) -> bytes:
-        """All bytes of a text file, each line ended by a line feed alone."""
+        """All bytes of a text file, with lines ended by line feeds alone."""
         data = plain_lines(self.data)
         if b"\0" in data:
             offset = data.index(b"\0")
@@ -128,7 +113,6 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        """All text, which must be UTF-8."""
         try:
             return self.lines.decode()
         except UnicodeDecodeError as error:
@@ -136,14 +120,13 @@ class Source:
             raise self.error(f"must be UTF-8 text, got the byte 0x{self.lines[error.start]:02x}.", line) from error
 
     def error(self, problem: str, line: int | None = None) -> FormatError:
-        """The error to raise, which names this file."""
         return FormatError(self.path, line, problem)
 
     def _raw(self) -> IO[bytes]:
         return open(self.path, "rb") if self._read_once is None else io.BytesIO(self._read_once)
 
     def _drain(self, file: IO[Any] | gzip.GzipFile) -> bytes:
-        """All that is left in a stream of unknown, perhaps endless length."""
+        """The rest of a stream of unknown, perhaps infinite length."""
         from semiring.memory import available
 
         free = available("cpu")
@@ -160,7 +143,7 @@ class Source:
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
-        """An error of the system while reading tells which file it was."""
+        """Add the file name to system errors while reading."""
         try:
             yield
         except OSError as error:
@@ -170,13 +153,13 @@ class Source:
 
 
 def plain_lines(data: bytes) -> bytes:
-    """Text as it is read: without a byte order mark, lines ended by a line feed alone."""
+    """Text bytes without byte order mark, with lines ended by line feeds alone."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 def csv_rows(source: Source, text: str, delimiter: str = ",", before: int = 0) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV that are not blank, each with the line at which it ends; there are some lines before."""
+    """The non-blank rows of a CSV, each with its last line number, offset by `before`."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         for row in reader:

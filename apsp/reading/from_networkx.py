@@ -1,4 +1,4 @@
-"""NetworkX graphs → `Graph`. Objects and the files that NetworkX reads for us both come this way."""
+"""NetworkX graphs → `Graph`, also for files that NetworkX reads."""
 
 from __future__ import annotations
 
@@ -19,20 +19,11 @@ from .options import ANYHOW, BY_RULE, Reading, choose_attribute, is_number, kind
 
 
 def from_networkx(source: Any, reading: Reading = ANYHOW) -> Graph:
-    """The graph of a NetworkX graph, multigraphs included; nodes keep their names and order.
+    """The graph of a NetworkX graph or multigraph; nodes keep names and order.
 
-    Parameters
-    ----------
-    source : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-    reading : Reading
-        `weight` is an edge attribute, by default that of `choose_attribute`, and edges without it weigh 1; or a
-        function `weight(u, v, data)`, as NetworkX takes it, which returns a number, or None where there is no edge; or
-        None. Numbers in the node attributes `x` and `y` are its places.
-
-    Raises
-    ------
-    DTypeError
-        If no edge has the attribute asked for, or more than one could be it.
+    The weight is an edge attribute (by default that of `choose_attribute`; missing: 1), a function `weight(u, v, data)`
+    returning a number, or None for no edge; or None. Numeric node attributes `x` and `y` are the places. DTypeError for
+    a missing or ambiguous attribute.
     """
     names, position = Labels(source.nodes), {node: index for index, node in enumerate(source.nodes)}
     directed, name, places = source.is_directed(), str(getattr(source, "name", "")), _places(source)
@@ -49,7 +40,7 @@ def from_networkx(source: Any, reading: Reading = ANYHOW) -> Graph:
 
 
 def _places(source: Any) -> np.ndarray | None:
-    """The node attributes `x` and `y`, as OSMnx has them; NaN where one is missing or no finite number, None if all."""
+    """The node attributes `x` and `y`, as in OSMnx; NaN where missing or not finite, None if all are."""
     found = np.full((len(source.nodes), 2), np.nan)
     for k, data in enumerate(source.nodes.values()):
         x, y = data.get("x"), data.get("y")
@@ -59,18 +50,7 @@ def _places(source: Any) -> np.ndarray | None:
 
 
 def attribute(reading: Reading, kinds: Mapping[Any, Set[type]]) -> Any:
-    """The attribute that holds the weight, as asked or by rule; None for unweighted edges.
-
-    Parameters
-    ----------
-    kinds : mapping
-        By attribute that an edge has, the types of its values.
-
-    Raises
-    ------
-    DTypeError
-        If no edge has the attribute asked for, or more than one could be it.
-    """
+    """The weight attribute, requested or by rule (None: unweighted), from types by attribute; raises DTypeError."""
     if reading.weight is BY_RULE:
         return choose_attribute(kinds, lambda problem: DTypeError(f"as_graph: {problem}"))
     if reading.named and reading.weight not in kinds:
@@ -79,12 +59,7 @@ def attribute(reading: Reading, kinds: Mapping[Any, Set[type]]) -> Any:
 
 
 def require_numbers(values: Sequence[Any] | None, name: Any, ends: Sequence[Sequence[Any]]) -> None:
-    """Refuse what is no number, with the attribute `name` and the `ends` (u, v, …) of the edge that has it.
-
-    Raises
-    ------
-    DTypeError
-    """
+    """DTypeError for a non-number under attribute `name`, with the `ends` of its edge."""
     for value, (u, v, *_) in zip(values, ends, strict=True) if values else ():
         if not hasattr(value, "__float__") and not isinstance(value, timedelta):
             raise DTypeError(
@@ -95,7 +70,6 @@ def require_numbers(values: Sequence[Any] | None, name: Any, ends: Sequence[Sequ
 
 
 def missing(weight: Weight, attributes: list[str]) -> DTypeError:
-    """The error of an attribute that no edge has."""
     have = f"attributes {', '.join(map(came, attributes[:20]))}" if attributes else "no attributes"
     return DTypeError(
         f"as_graph: some edge must have the attribute {came(weight)} that weight names, got edges with {have}. "
@@ -106,7 +80,7 @@ def missing(weight: Weight, attributes: list[str]) -> DTypeError:
 def _called(
     source: Any, weight: Callable[[Any, Any, Any], Any], position: dict[Any, int]
 ) -> tuple[np.ndarray, np.ndarray, list[Any], bool]:
-    """Arcs with the weights that a function gives; directed if an edge has another weight in the other direction."""
+    """Arcs weighted by a function; directed if some edge's reverse weighs differently."""
     found = {}
     for u, neighbours in source.adjacency():
         for v, data in neighbours.items():

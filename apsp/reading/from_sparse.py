@@ -1,4 +1,4 @@
-"""Sparse matrices → `Graph`: each explicit entry is an edge. Objects and archives both hold such matrices."""
+"""Sparse matrices → `Graph`, an edge per explicit entry; for objects and archives."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ from ..graph.compressed import Compressed
 
 
 def from_sparse(source: Any) -> Graph:
-    """The graph of a SciPy or CuPy sparse matrix; explicit zeros are edges of weight 0, duplicates are kept.
-
-    Raises
-    ------
-    ShapeError
-        If it is not square, or its indices contradict each other, or its blocks hold zeros.
-    """
+    """The graph of a SciPy or CuPy sparse matrix; stored zeros are edges, duplicates are kept; raises ShapeError."""
     if source.ndim != 2 or source.shape[0] != source.shape[1]:
         raise ShapeError(f"as_graph: a sparse matrix must be square, (n, n), got shape {source.shape}.")
     if consistent(source, indices=False) and compressed(source) and (graph := Compressed.of(source)):
@@ -33,12 +27,12 @@ def from_sparse(source: Any) -> Graph:
         return graph
     coo = checked.tocoo()
     coo = coo.get() if hasattr(coo, "get") and not isinstance(coo.data, np.ndarray) else coo
-    # Not through CSR, which would add duplicates up.
+    # CSR would add up duplicates.
     return from_entries(coo.row, coo.col, coo.data, source.shape[0])
 
 
 def compressed(source: Any) -> bool:
-    """Whether SciPy searches through such a matrix, if none is NaN: csr of float64, all used, indices fit 32 bits."""
+    """Whether SciPy can search this matrix (up to NaN): full float64 CSR, with 32-bit indices."""
     if getattr(source, "format", "") != "csr" or not isinstance(source.data, np.ndarray):
         return False
     data, used = source.data, int(source.indptr[-1])
@@ -47,9 +41,9 @@ def compressed(source: Any) -> bool:
 
 
 def from_entries(rows: Any, cols: Any, values: Any, n: int) -> Graph:
-    """The graph of a sparse matrix's entries: True ones are unweighted edges, False ones and infinite ones none."""
+    """The graph of sparse entries; True is an unweighted edge, False and infinite ones none."""
     if values.dtype.kind == "b":
         rows, cols, values = rows[values], cols[values], None
     elif values.dtype.kind == "i":
-        values = conform(values, min_plus, np.int64, where="as_graph")  # whose ends are then the infinities of that
+        values = conform(values, min_plus, np.int64, where="as_graph")  # its ends are then int64's infinities
     return Graph.from_arrays(rows, cols, values, n=n)

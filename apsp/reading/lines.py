@@ -1,4 +1,4 @@
-"""Lines on a map → `Graph`, each an edge, as GeoJSON and GeoPandas have them."""
+"""Lines on a map → `Graph`, each an edge, for GeoJSON and GeoPandas."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .directions import direction_columns, turned
 from .from_networkx import require_numbers
 from .options import BY_RULE, SOURCES, TARGETS, Reading, choose_attribute, kinds_of
 
-#: The first and the last coordinates of a line; None where there is none.
+#: The end points of a line, or None.
 Ends = tuple[tuple[float, float], tuple[float, float]] | None
 
 
@@ -25,16 +25,11 @@ def from_lines(
     reading: Reading,
     refuse: Callable[[str], Exception],
 ) -> Graph:
-    """The graph whose edge k leads from the first point of line k to its last; these are its places.
+    """The graph of edges from the first to the last point of each line; these points are the places.
 
-    Vertices are named by the properties from and to (or source, u, … and target, v, …), or those that `columns` names;
-    without such by their coordinates (x, y). The weight is the property asked for; else by the rule of
-    `choose_attribute`, but that lines without numbers are no unweighted edges unless `weight` is None.
-
-    Raises
-    ------
-    FormatError
-        Or whatever `refuse` makes: if a line is missing, ends have several names or places, or weights are not clear.
+    Vertices are named by the properties from and to (or source, u, … and target, v, …) or those in `columns`; else by
+    coordinates (x, y). The weight is the property requested, else that of `choose_attribute`; without numbers `weight`
+    must be None. Raises FormatError, or what `refuse` makes, for missing lines, ambiguous ends or weights.
     """
     named = _ends_of(properties, reading, refuse)
     if named is not None:
@@ -91,7 +86,7 @@ def from_lines(
 def _ends_of(
     properties: Sequence[Mapping[Any, Any]], reading: Reading, refuse: Callable[[str], Exception]
 ) -> tuple[Any, Any] | None:
-    """The properties that name an edge's ends; None where there are none."""
+    """The properties that name an edge's ends, or None."""
     names = list(kinds_of(properties))
     if reading.columns is not None:
         wanted = tuple(reading.columns)

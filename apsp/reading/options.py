@@ -1,4 +1,4 @@
-"""What a caller says on how to read a graph, and the one rule by which columns of files and tables are chosen."""
+"""Options for reading graphs, and the one rule that assigns columns of files and tables."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ class _Undeclared(Enum):
         return "BY_RULE"
 
 
-#: What stands for a `weight` or a `null_value` that the caller did not name: a rule decides, or refuses.
+#: Default of `weight` and `null_value`: the rule decides, or refuses.
 BY_RULE: Final = _Undeclared.BY_RULE
 
-#: A name or a position of a column, the name of an attribute, a function of an edge, the weights themselves, or None
-#: for edges that all weigh 1.
+#: Column name or position, attribute name, function of an edge, weights, or None for unit weights.
 Weight = Any
-#: (FROM, TO) or (FROM, TO, WEIGHT), each by name or by position from 0.
+#: (FROM, TO) or (FROM, TO, WEIGHT), by name or by position from 0.
 Columns = Sequence[str | int]
-#: The entry of a dense matrix that is no edge other than the semiring's zero, or None where there is no such entry.
+#: A dense matrix entry that is no edge besides the semiring's zero, or None.
 NullValue = float | _Undeclared | None
 
 SOURCES = ("source", "from", "src", "start", "tail", "origin", "u", "from_stop_id")
@@ -41,23 +40,23 @@ WEIGHTS = (
     *("weight", "length", "cost", "distance", "dist", "w", "value", "km", "min_transfer_time"),
     *("minutes", "hours", "seconds", "travel_time", "duration", "miles", "metres", "meters"),
 )
-#: Words with which other names begin or end that could be weights as well.
+#: First or last words of other names that may be weights.
 _RIVALS = frozenset(
     (*WEIGHTS, *"time min mins minute hour hrs sec secs second m mi mile kilometres kilometers price toll fare".split())
 )
 
 
 def names_ends(names: Iterable[Any]) -> bool:
-    """Whether one of the columns is called as where an edge leads from, and one as where it leads to."""
+    """Whether some column is named like a source, and some like a target."""
     plain = {folded(name) for name in names}
     return not plain.isdisjoint(SOURCES) and not plain.isdisjoint(TARGETS)
 
 
-#: A row, where as many rows of numbers as columns may be a matrix or edges.
+#: Rows of edges, for square tables that may be matrices or edges.
 EDGE = {2: "(u, v)", 3: "(u, v, weight)"}
-#: Columns that hold codes, and no weights.
+#: Columns of codes, never weights.
 CODES = ("transfer_type", "pathway_mode")
-#: Tables of a timetable (GTFS) that list no edges, by the columns that identify them, and what a row is.
+#: GTFS tables without edges, by identifying columns: the meaning of a row, and advice.
 TIMETABLE = {
     ("trip_id", "stop_id", "stop_sequence"): (
         "GTFS stop_times, where a row is a stop of a trip",
@@ -69,7 +68,7 @@ TIMETABLE = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a source: which columns or attributes say what, a file's format, what else it means."""
+    """Reading options: columns or attributes, file format, null value, direction."""
 
     weight: Weight = BY_RULE
     columns: Columns | None = None
@@ -79,22 +78,16 @@ class Reading:
 
     @property
     def named(self) -> bool:
-        """Whether the caller asked for weights by a name of their own."""
+        """Whether the caller named the weights."""
         return self.weight is not None and self.weight is not BY_RULE
 
 
-#: Nothing was said.
+#: All defaults.
 ANYHOW: Final = Reading()
 
 
 def nulls_of(null_value: NullValue) -> Nulls:
-    """A `null_value` as a `Graph` keeps it.
-
-    Raises
-    ------
-    ValueError
-        If it is no number.
-    """
+    """A `null_value` as stored in `Graph.nulls`; ValueError if it is no number."""
     if null_value is BY_RULE:
         return None
     if null_value is None:
@@ -105,7 +98,7 @@ def nulls_of(null_value: NullValue) -> Nulls:
 
 
 class Chosen(NamedTuple):
-    """Positions of the columns in which an edge's ends and its weight stand; None where edges are unweighted."""
+    """Positions of the columns of ends and weight; None for unweighted edges."""
 
     source: int
     target: int
@@ -113,13 +106,7 @@ class Chosen(NamedTuple):
 
 
 def positional(columns: Columns | None) -> bool:
-    """Whether columns are named by position, and so there is no header.
-
-    Raises
-    ------
-    ValueError
-        If they are neither two or three names nor two or three positions.
-    """
+    """Whether columns are given by position, so there is no header; ValueError unless 2 or 3 names or positions."""
     if columns is None:
         return False
     if isinstance(columns, str) or not isinstance(columns, Sequence) or len(columns) not in (2, 3):
@@ -139,27 +126,14 @@ def choose(
     passed: Sequence[int] = (),
     numeric: Callable[[int], bool] = lambda index: True,
 ) -> Chosen:
-    """Which columns say what.
+    """Assign columns to ends and weight.
 
-    The ends are those that the caller names, or whose names say so. The weight is the one that the caller names; else
-    the only other column; of several, the one whose name says so. Nothing is guessed: two that qualify are an error,
-    and so is a second one of numbers that could be a weight by its name, as `time` beside `length`.
+    The ends are the columns requested, or named so. The weight is the column requested; else the only other one; else
+    the only one named so. Nothing is guessed: two candidates raise an error, as does a second numeric column whose name
+    could be a weight (`time` beside `length`).
 
-    Parameters
-    ----------
-    names : sequence
-        Of all columns; where there is no header, their positions.
-    refuse : callable
-        `refuse(problem)` makes the error to raise.
-    passed : sequence of int
-        Positions of columns that are no weights unless the caller names them.
-    numeric : callable
-        `numeric(index)`: whether a column holds numbers or durations.
-
-    Raises
-    ------
-    FormatError
-        Or whatever `refuse` makes, listing the columns and the ways out.
+    `names` are positions without a header; `refuse(problem)` makes the error, listing columns and remedies; `passed`
+    columns are weights only on request; `numeric(index)`: whether a column holds numbers or durations.
     """
     listed = _listed(names, header)
     declared = reading.columns
@@ -221,18 +195,11 @@ def _weight(
 
 
 def choose_attribute(kinds: Mapping[Any, Set[type]], refuse: Callable[[str], Exception]) -> Any:
-    """Which attribute of edges is their weight; None where none holds numbers: the edges are unweighted.
+    """The edge attribute that is the weight; None if none is numeric (unweighted).
 
-    It is the only one that holds numbers; of several, the one whose name says so, as of a column. Truth values, texts
-    and lists are no numbers. Where no such name holds numbers, but one holds something else, it is that: an error,
-    later.
-
-    Parameters
-    ----------
-    kinds : mapping
-        By attribute, the types of its values; an edge may have None.
-    refuse : callable
-        `refuse(problem)` makes the error to raise, if more than one qualifies.
+    The only numeric one; of several, the one named like a weight. Bools, texts and lists are no numbers. If only a
+    non-numeric one is named so, it is returned, and fails later. `kinds` maps attributes to types of values (an edge
+    may have None); `refuse(problem)` makes the error for several candidates.
     """
     numeric = [name for name, found in kinds.items() if found - _NONE and all(map(_is_numeric, found - _NONE))]
     known = [name for name in numeric if _is_known(name)] or [name for name in kinds if _is_known(name)]
@@ -250,7 +217,6 @@ def choose_attribute(kinds: Mapping[Any, Set[type]], refuse: Callable[[str], Exc
 
 
 def kinds_of(edges: Iterable[Mapping[Any, Any]]) -> dict[Any, set[type]]:
-    """The types of the values of each attribute that edges have."""
     kinds: dict[Any, set[type]] = {}
     for edge in edges:
         for name, value in edge.items():
@@ -262,7 +228,7 @@ _NONE = frozenset((type(None),))
 
 
 def _is_known(name: Any) -> bool:
-    """Whether an attribute is called as weights are: "length", or "edge_length"."""
+    """Whether an attribute is named like a weight: "length", "edge_length"."""
     return folded(name).removeprefix("edge_") in WEIGHTS
 
 
@@ -273,12 +239,12 @@ def _could_be_weight(name: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is a number, and no truth value."""
+    """Whether the value is a number other than a bool."""
     return _is_numeric(type(value))
 
 
 def is_numeral(text: str) -> bool:
-    """Whether a text is written as a number, NaN and infinities among them."""
+    """Whether a text is a number, including NaN and infinities."""
     try:
         return "_" not in text and float(text) is not None
     except ValueError:
@@ -314,7 +280,7 @@ def _by_name(
 
 
 def _find(names: Sequence[Any], wanted: str | int, listed: str, refuse: Callable[[str], Exception]) -> int:
-    """The column of that name, in any case where no other differs by that alone; or at that position."""
+    """The column of that position or name, case-insensitively if unambiguous."""
     if isinstance(wanted, int):
         if not 0 <= wanted < len(names):
             raise refuse(f"there must be a column at position {wanted}, counted from 0, got {listed}.")
@@ -331,7 +297,6 @@ def _find(names: Sequence[Any], wanted: str | int, listed: str, refuse: Callable
 
 
 def _listed(names: Sequence[Any], header: bool) -> str:
-    """The columns for an error, the first of them where there are hundreds."""
     if not header:
         return f"{len(names)} column{'' if len(names) == 1 else 's'}"
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
@@ -339,5 +304,5 @@ def _listed(names: Sequence[Any], header: bool) -> str:
 
 
 def folded(name: Any) -> str:
-    """A name as it is compared: in small letters, without blanks around it."""
+    """A name in the form for comparison: stripped, in lower case."""
     return str(name).strip().casefold()

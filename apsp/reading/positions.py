@@ -1,4 +1,4 @@
-"""Where vertices lie, from a file: DIMACS `.co`, GeoJSON points, or columns of a `.csv`; gzipped or not.
+"""Coordinates of vertices from a file: DIMACS `.co`, GeoJSON points, or columns of a `.csv`; optionally gzipped.
 
 | file                | vertex                                              | coordinates                       |
 |---------------------|-----------------------------------------------------|-----------------------------------|
@@ -30,21 +30,10 @@ _X, _Y = ("x", "lon", "longitude", "lng"), ("y", "lat", "latitude")
 
 
 def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
-    """The coordinates (x, y) of every vertex, shape (n, 2), NaN where the file has none.
+    """(x, y) of every vertex, shape (n, 2), NaN where the file has none; by suffix, before `.gz`.
 
-    Parameters
-    ----------
-    path : path
-        Its suffix, before a `.gz`, says what it is.
-    labels : Labels
-        The vertices. A name in the file is the label that is written so; others are of no concern here.
-
-    Raises
-    ------
-    FormatError
-        If the suffix is none of these, a line is malformed, no vertex is found, or two are written alike.
-    OSError
-        If it cannot be read.
+    Names match labels by their text; unknown names are ignored. FormatError for an unknown suffix, a malformed line, no
+    known vertex, or ambiguous names; OSError.
     """
     source = Source(path, holds="positions of vertices")
     suffix = os.path.splitext(str(path).lower().removesuffix(".gz"))[1]
@@ -70,7 +59,7 @@ def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
 
 
 def places_of(source: Any, labels: Labels) -> np.ndarray:
-    """The coordinates of every vertex from a file, or from whatever else `as_places` takes."""
+    """Coordinates of every vertex from a file, or anything for `as_places`."""
     if isinstance(source, (str, os.PathLike)):
         source = read_positions(source, labels)
     return as_places(source, labels)
@@ -130,13 +119,7 @@ def _columns(source: Source) -> Iterator[tuple[Any, float, float]]:
 
 
 def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, Any]]:
-    """The pairs of labels in a file: two a line, apart by a comma, a tab or blanks; a header `from,to` is none.
-
-    Raises
-    ------
-    FormatError
-        Naming the line of what is no pair, or of a label that no vertex has.
-    """
+    """Pairs of labels, two a line by comma, tab or blanks; a first line `from,to` is skipped; raises FormatError."""
     pairs, source = [], Source(path, holds="pairs of labels")
     for line, text in enumerate(source.lines.decode("utf-8-sig", "replace").split("\n"), 1):
         mark = next((mark for mark in "\t," if mark in text), " ")
@@ -152,13 +135,7 @@ def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, 
 
 
 def read_trips(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, Any, float]]:
-    """The demand in a `.csv`: origin, destination, trips, under a header of these names in any order.
-
-    Raises
-    ------
-    FormatError
-        If it has no such columns; naming the line of a label that no vertex has, and of what is no number.
-    """
+    """Demand from a `.csv` with columns origin, destination, trips in any order; FormatError names the bad line."""
     source = Source(path, holds="origin, destination and trips")
     rows = csv_rows(source, source.lines.decode("utf-8-sig", "replace"))
     header = [name.strip().casefold() for name in next(rows, (1, []))[1]]
@@ -176,7 +153,6 @@ def read_trips(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, 
 
 
 def _position(source: Source, line: int, name: str, labels: Labels) -> int:
-    """Where the vertex stands that is written so, or an error with the line."""
     try:
         return labels.position_of_text(name)
     except VertexError as error:
@@ -184,18 +160,12 @@ def _position(source: Source, line: int, name: str, labels: Labels) -> int:
 
 
 def _is_header(ends: list[str]) -> bool:
-    """Whether the two are names for where a pair begins and ends."""
+    """Whether two words are names of source and target columns."""
     return len(ends) == 2 and ends[0].casefold() in SOURCES and ends[1].casefold() in TARGETS
 
 
 def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
-    """The labels in a file: one a line, or the first column of a `.csv`; a first line that names that column is none.
-
-    Raises
-    ------
-    FormatError
-        Naming the line of a label that no vertex has, or that comes twice.
-    """
+    """Labels, one a line or in the first column of a `.csv`, no header; FormatError for unknown or repeated ones."""
     source = Source(path, holds="labels of vertices")
     comma = str(path).lower().removesuffix(".gz").endswith(".csv")
     text = source.lines.decode("utf-8-sig", "replace")

@@ -1,4 +1,4 @@
-"""`shortest_paths`, and the `Result` it returns: distances with their labels, paths, tables, files, pictures."""
+"""`shortest_paths` and its `Result`: distances with labels, paths, tables, files, pictures."""
 
 from __future__ import annotations
 
@@ -51,37 +51,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Mapped, Flowing, Measured):
-    """Best walks of a graph: between all its vertices, or from some sources to some targets.
+    """Best walks of a graph, between all vertices or from some sources to some targets.
 
-    It asks an engine: a matrix that is there, a sparse graph eliminated, from which rows and single distances are
-    computed when they are asked for, or SciPy's searches. Every question below is answered by each of them.
-
-    `distances` is exact and in the dtype that was computed in; where that is an integer, `infinity` is its entry for no
-    path (2147483647 in int32), and `reachable` is the mask of the others. Everything else (`distance`, `table`,
-    `to_frame`, `np.asarray(r)`, `.csv` files, pictures) says inf for no path, and -inf in max-plus.
+    Every query works on every engine: a table, an elimination that computes rows and pairs on demand, searches, ….
+    `distances` is exact, in the computed dtype; `infinity` is its entry for no path (2147483647 in int32), `reachable`
+    the mask of the others. All else (`distance`, `table`, `to_frame`, `np.asarray(r)`, `.csv`, pictures) uses inf for
+    no path, and -inf in max-plus.
 
     Attributes
     ----------
     engine : Engine, or array of shape (n, n)
-        What is asked; an array is a table that is there.
+        Answers the queries; an array is a finished table.
     distances : array, shape (sources, targets)
-        D[i, j] is the best weight of a walk from source i to target j; `infinity` where there is none. All vertices
-        are both by default. Where the engine holds no table, it is made on first use, and cached.
+        D[i, j] is the best weight of a walk from source i to target j, `infinity` if none; made on first use and cached
+        where the engine holds no table.
     graph : Graph
     semiring : Semiring
     plan : Plan
-        How it was computed.
+        The engine, its reasons and its cost.
     seconds : float
-        How long that took.
+        Time taken.
     frames : {"pandas", "polars"}, optional
-        What `to_frame` makes; by default the library that is installed.
+        The output of `to_frame`; by default the installed library.
     sources, targets : Labels, optional
-        The labels of the rows and of the columns; those of all vertices by default.
+        Labels of rows and columns; all vertices by default.
 
     See Also
     --------
-    shortest_paths : What makes it.
-    load : The way back from a file.
+    shortest_paths, load : Computes it; reads it from a file.
 
     Examples
     --------
@@ -116,7 +113,7 @@ class Result(Mapped, Flowing, Measured):
         return f"<Result: {part}{self.graph.n} vertices, {what}, {self.plan.schedule}, {in_units(self.seconds)}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the fields. What was computed on first use is computed again."""
+        """State without cached properties."""
         names = {f.name for f in fields(self)}
         return {name: value for name, value in vars(self).items() if name in names}
 
@@ -126,39 +123,35 @@ class Result(Mapped, Flowing, Measured):
         return self.plan.pairs / self.seconds if self.seconds else 0.0
 
     def update(self, weights: Any, *, callback: Callback | None = None) -> Result:
-        """The result for other weights of the same edges; an elimination keeps its structure, and takes milliseconds.
+        """The result for new weights of the same edges; an elimination keeps its structure and takes milliseconds.
 
         Parameters
         ----------
         weights : array_like, shape (edges,), or mapping
-            One weight an edge, in the order of the graph's list of edges (`graph.rows`, `graph.cols`); or of some
-            edges, {(u, v): weight} by label. All edges from u to v weigh so, of an undirected graph both ways. An edge
-            of weight inf is closed; so is one of weight -inf where ⊕ keeps the greatest. Among integers that is the end
-            of int64, and distances stay integers.
+            One weight per listed edge (`graph.rows`, `graph.cols`), or {(u, v): weight} by label for some edges: all
+            parallel ones, both ways if undirected. Weight inf closes an edge (-inf where ⊕ keeps the greatest); among
+            integers that is the end of int64, and distances stay integers.
 
         Returns
         -------
         Result
-            A new one; this one stays as it is.
+            A new one; this one is unchanged.
 
         Raises
         ------
-        ShapeError
-            If there is not one weight an edge, or the graph came as a matrix.
-        VertexError
-            If no edge leads from u to v.
+        ShapeError, VertexError
+            If the number of weights is wrong, or the graph is a matrix; if there is no edge from u to v.
         DTypeError, DomainError, DivergenceError
             As `shortest_paths`.
 
         See Also
         --------
-        shortest_paths : Other edges.
-        semiring.Elimination.update : Of a sparse matrix.
+        shortest_paths, semiring.Elimination.update : For other edges; for a sparse matrix.
 
         Notes
         -----
-        An elimination repeats its numeric part, `Cost.elimination` pairs, and keeps the structure; on a CPU, of few
-        edges only supernodes on their root paths, as `Elimination.update` says. Another engine begins again.
+        An elimination repeats its numeric part, `Cost.elimination` pairs; on a CPU, for few changed edges, only
+        supernodes on their root paths. Other engines start over.
 
         Examples
         --------
@@ -171,7 +164,7 @@ class Result(Mapped, Flowing, Measured):
         if isinstance(weights, Mapping) and (few := changed(self.graph, self.engine, weights)) is not None:
             made = replace(self, engine=few[0], graph=few[1], seconds=perf_counter() - start)
             if getattr(made.engine, "hubs", None) is not None:
-                made.distance(*next(iter(weights)))  # labels that were written are in caches instead of what asks them
+                made.distance(*next(iter(weights)))  # warm up: writing the labels evicted the query code from caches
             return made
         graph = reweighted(self.graph, weights)
         if callback is None and self.plan.seconds < PATIENCE and weighted(graph) == weighted(self.graph):
@@ -200,37 +193,36 @@ class Result(Mapped, Flowing, Measured):
         return replace(self, engine=found.engine, graph=graph, plan=found.plan, seconds=found.seconds)
 
     def hub_labels(self) -> Result:
-        """Make what answers any pair in about a microsecond: the distances of each vertex to and from its hubs.
+        """Make hub labels, which answer any pair in about a microsecond: distances of each vertex to and from its hubs.
 
-        The hubs of a vertex are the vertices on its path to the root of the elimination tree. Every walk from u to v
-        passes a hub that both have, and the best of them is their distance. `distance` of two vertices, of arrays of
-        them, and `table` of some use hub labels as soon as they are there; all else stays as it is. `update` makes
-        those of the new weights: where few edges change, on a CPU, only what differs.
+        The hubs of a vertex are its ancestors in the elimination tree; every walk u → v passes a common hub, and the
+        best sum over those is the distance. `distance` and small `table`s use them from then on; `update` refreshes
+        them, on a CPU only where few edges changed.
 
         Returns
         -------
         Result
-            This one. A result whose table is there answers from that, and nothing is made.
+            This one; a result with a table is returned unchanged.
 
         Raises
         ------
         ValueError
-            If the engine is no elimination: `shortest_paths(graph, hub_labels=True)` takes one.
+            If the engine is no elimination: use `shortest_paths(graph, hub_labels=True)`.
         AlgebraError
-            If ⊕ adds walks up, as in plus_times and log_plus, so that one would count for each hub on it.
+            If ⊕ is not idempotent (plus_times, log_plus): a walk would count once per hub on it.
         MemoryNeeded
             If they do not fit, before any work.
 
         See Also
         --------
         distance : Pairs.
-        semiring.Elimination.hub_labels : Of a sparse matrix; what they cost, and their sources.
+        semiring.Elimination.hub_labels : For a sparse matrix; cost and sources.
 
         Notes
         -----
-        `plan(graph, hub_labels=True)` counts them. On a road network of 76,595 vertices a vertex has 193 hubs on
-        average; all labels take 123 MB in float32, and are made in a tenth of a second, by an H200 in a millisecond.
-        On a GPU they stay there, and CuPy arrays of vertices are answered with such arrays.
+        `plan(graph, hub_labels=True)` counts them. A road network of 76,595 vertices has 193 hubs a vertex: 123 MB in
+        float32, made in 0.1 s, by an H200 in 1 ms. On a GPU they stay there, and CuPy arrays of vertices get CuPy
+        answers.
 
         Examples
         --------
@@ -243,45 +235,42 @@ class Result(Mapped, Flowing, Measured):
         return self
 
     def save(self, path: str | Path, *, callback: Callback | None = None) -> None:
-        """Write the distances: `.npy`, `.npz`, `.csv`, `.txt`, `.zarr`, `.hubs` or tiles. Files appear complete or not.
+        """Write the distances, atomically, as `.npy`, `.npz`, `.csv`, `.txt`, `.zarr`, `.hubs` or tiles.
 
-        Rows are written as they are computed: no engine makes a table for it. An `.npz` keeps everything, exactly:
-        `distances`, `labels` (see `apsp.saving.encoding`), the graph, semiring and plan. `Result.load` reads it, and
-        `apsp.formats.read` takes its distances for a graph. An `.npy` has the matrix alone; `np.load(path,
-        mmap_mode="r")` reads parts of a large one. A `.csv` has the labels in its first row and column, and inf for no
-        path. "tiles/" or `.tiles` is a directory of tiles with checksums (docs/stores.md), and a `.zarr` a group of the
-        array `distances` and of the labels (version 3, extra `zarr`), which xarray and dask open: `Result.load` reads
-        both on disk, without loading the distances. A `.hubs` is a directory with hub labels in place of the table:
-        `Result.load` maps them, so that processes share them, and pairs are answered at once; what else is asked for
-        takes the elimination again. Their bytes have no checksums.
+        Rows are written as they are computed, without a table. By suffix:
+
+        - `.npz`: everything, exactly: `distances`, `labels` (see `apsp.saving.encoding`), graph, semiring, plan. For
+          `Result.load`; `apsp.formats.read` takes its distances for a graph.
+        - `.npy`: the matrix alone, for `np.load(path, mmap_mode="r")`.
+        - `.csv`: labels in the first row and column, inf for no path.
+        - `.tiles` or a final "/": a directory of tiles with checksums (docs/stores.md); `.zarr`: a group (version 3,
+          extra `zarr`) of `distances` and labels, for xarray and dask. `Result.load` reads both on disk.
+        - `.hubs`: a directory of hub labels, without checksums. `Result.load` maps it (shared between processes) and
+          answers pairs at once; other queries repeat the elimination.
 
         Parameters
         ----------
         path : path
         callback : callable, optional
-            `callback(done, total)` in entries. Without one, a warning says so where it will take more than a minute.
+            `callback(done, total)` in entries. Without one, a warning announces more than a minute.
 
         Raises
         ------
         ValueError
-            If the suffix is none of these, or distances or edges are read from that very place; for `.hubs`, if there
-            are no hub labels of all pairs: see `hub_labels`.
+            If the suffix is unknown, or the path is the place that distances or edges are read from; for `.hubs`, if
+            there are no hub labels of all pairs.
         FormatError
-            If the labels are none that `.npz` can hold, or two of them are the same text in a `.csv`.
-        OSError
-            If the file cannot be written, or does not fit on its disk.
-        ImportError
-            If zarr is missing.
+            If labels cannot be held by `.npz`, or two coincide as text in a `.csv`.
+        OSError, ImportError
+            If the file cannot be written, or does not fit on the disk; if zarr is missing.
 
         See Also
         --------
-        load : The way back.
-        save_predecessors : The paths.
-        to_frame : A table of pandas or Polars.
+        load, save_predecessors, to_frame : The inverse; the paths; a pandas or Polars table.
 
         Notes
         -----
-        n² entries of the dtype of the distances, or text; some rows are held at a time.
+        n² entries, or text; a few rows in memory at a time.
 
         Examples
         --------
@@ -296,13 +285,13 @@ class Result(Mapped, Flowing, Measured):
 
     @classmethod
     def load(cls, path: str | Path, semiring: str | Semiring | None = None) -> Result:
-        """Read the `.npz` that `save` wrote; or answer from the tiles, `.zarr` or `.hubs` that it wrote, on disk.
+        """Read an `.npz` that `save` wrote, or answer from its tiles, `.zarr` or `.hubs` on disk.
 
         Parameters
         ----------
         path : path
         semiring : str or Semiring, optional
-            One of your own, where it was computed over one; those of the catalog are found by the name in the file.
+            Your own semiring, if it was computed over one; the catalog's are found by name.
 
         Returns
         -------
@@ -311,20 +300,17 @@ class Result(Mapped, Flowing, Measured):
         Raises
         ------
         FormatError
-            If the file is damaged, or something else. Tiles are looked at when they are read: a missing or a damaged
-            one is a `TileError` then, which names it.
-        AlgebraError
-            If its semiring is not in the catalog, or is, and another one was given.
-        OSError
-            If it cannot be read.
+            If the file is damaged or of another kind. Damaged or missing tiles raise `TileError` when read.
+        AlgebraError, OSError
+            If its semiring is not in the catalog, or differs from the one given; if it cannot be read.
 
         See Also
         --------
-        save : What wrote it.
+        save : The inverse.
 
         Notes
         -----
-        An `.npz` is read entirely; of tiles, `.zarr` and `.hubs` only what is asked for later.
+        An `.npz` is read entirely; tiles, `.zarr` and `.hubs` on demand.
 
         Examples
         --------
@@ -365,7 +351,7 @@ def shortest_paths(
     name: str = "",
     on_negative_cycle: str = "raise",
 ) -> Result:
-    """Best walks between all pairs of a graph's vertices, or between some, whatever the graph comes as.
+    """Best walks between all pairs of vertices, or between some, of any supported graph.
 
     Parameters
     ----------
@@ -373,45 +359,41 @@ def shortest_paths(
         A path to a file (see `apsp.formats`), a NumPy or CuPy matrix, a SciPy sparse matrix, a NetworkX graph, an
         edge list, or a `Graph`.
     semiring : str or Semiring
-        Another semiring finds other best walks: "bottleneck", "reliability", "critical_path", …
+        Other semirings find other best walks: "bottleneck", "reliability", "critical_path", …
     sources, targets : list or array of labels, optional
-        The rows and the columns of the table that are wanted; all by default.
+        Rows and columns of the table; all by default.
     limit : float, optional
-        Distances beyond it count as no path, as in SciPy's `dijkstra`; where ⊕ keeps the greatest, those below.
+        Distances beyond it count as no path, as in SciPy's `dijkstra` (below it, where ⊕ keeps the greatest).
     dtype : dtype, optional
-        By default integer weights stay integers, int32 where one search each way shows that it holds all distances, or
-        no sum is too large; others are float64.
+        By default integers stay integers, int32 if proven to hold all distances; others are float64.
     schedule, block, device, callback, threads
-        As in `closure`. A schedule or a block is one of the dense closure's.
+        As in `closure`; schedule and block are those of the dense closure.
     engine : {"auto", "dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "spanning",
         "united"}
-        What answers: a matrix of all distances; the elimination of a sparse graph, from which rows and single
-        distances are computed when asked for (docs/sparse.md); searches by weight from 32 sources at a time; SciPy's
-        searches from each source; where all edges weigh the same, breadth-first searches from hundreds of sources at a
-        time; of a large matrix, searches through the few arcs that matter, or hop counts by products of bits; over the
-        Boolean semiring, one bit a pair of strongly connected components, whose rows are united. By default the one
-        that is predicted to take least of those that fit in memory: `Result.plan` says why, and what the others would
-        take.
+        A matrix of all distances; a sparse elimination, which computes rows and pairs on demand (docs/sparse.md);
+        searches by weight from 32 sources at a time; SciPy's searches; for equal weights, breadth-first searches from
+        hundreds of sources at a time; for a large matrix, searches through the essential arcs, or hop counts by Boolean
+        products; over the Boolean semiring, united rows of strongly connected components. By default the fastest by
+        prediction that fits in memory: `Result.plan` gives reasons and alternatives.
     order : str or array_like
-        Of elimination: "auto", "degree", "levels", "metis" or a permutation of the vertices; see `semiring.eliminate`.
+        Elimination order: "auto", "degree", "levels", "metis" or a permutation of the vertices; see
+        `semiring.eliminate`.
     paths : bool
-        Find `Result.predecessors` at once, not on first use.
+        Compute `Result.predecessors` at once, not on first use.
     hub_labels : bool
-        Make `Result.hub_labels` at once; the engine is then an elimination, and the plan has what they take.
+        Make `Result.hub_labels` at once, by elimination; the plan includes their cost.
     gpus : int, sequence of int or World, optional
-        The dense closure over several GPUs, as in `closure`; distances stay there, and are fetched when asked for. With
-        engine="elimination" each GPU has the panels, and reductions of all pairs are shared out.
+        Dense closure over several GPUs, as in `closure`; distances stay there until fetched. With engine="elimination"
+        each GPU holds the panels, and reductions of all pairs are shared.
     memory, checkpoint, every, output
-        As in `closure`, for all pairs: the dense closure streams through so much memory; of elimination and searches,
-        which must fit into it, rows are written as they are found. A result in a store is read from disk, and
-        `Result.load(output)` finds it again.
+        As in `closure`, for all pairs: the dense closure streams within `memory`; elimination and searches must fit in
+        it and write rows as they are found. A result in a store is read from disk; `Result.load(output)` reopens it.
     weight, columns, directed, unweighted, null_value, format, name
-        How the graph is read, as in `as_graph`: `weight="minutes"` for a NetworkX graph or a file, `null_value=0` for a
-        matrix whose zeros are no edges.
+        Reading options, as in `as_graph`: `weight="minutes"` for NetworkX or a file, `null_value=0` for a matrix whose
+        zeros are no edges.
     on_negative_cycle : {"raise", "-inf"}
-        As in `closure`: with "-inf", a distance is −∞ where walks pass a cycle of negative weight, and others are as
-        ever. `path` raises between such vertices; `predecessors` and `paths`, sums over paths, measures, `.npz` and
-        other stores of results are refused then, and so are negative cycles of `update`.
+        As in `closure`: with "-inf", a distance is −∞ where walks pass a negative cycle. `path` raises between such
+        vertices; `predecessors`, `paths`, sums over paths, measures, stores of results and `update` then refuse.
 
     Returns
     -------
@@ -420,30 +402,25 @@ def shortest_paths(
     Raises
     ------
     NegativeCycleError, DivergenceError
-        Naming a cycle, or a vertex, by label; with `sources`, if one of these reaches it.
+        Names a cycle or vertex by label; with `sources`, only if one of these reaches it.
     FormatError
-        If a file is not what its format says, with file and line.
+        If a file does not follow its format, with file and line.
     DomainError
-        If a distance is beyond what an integer dtype holds, or zeros of a matrix may be edges or none: `null_value`
-        says.
+        If a distance exceeds an integer dtype, or zeros of a matrix are ambiguous: see `null_value`.
     MemoryNeeded
         If matrix and closure do not fit, before the matrix is built.
 
     See Also
     --------
-    closure : The same of a matrix, as a matrix.
-    transitive_closure : Which vertices a walk connects.
-    plan : What this would do, and how long it would take.
-    as_graph : All that a graph may come as.
-    apsp.csgraph.shortest_path : SciPy's names and shapes.
+    closure, transitive_closure, plan : The same for a matrix; connected pairs; prediction of method, memory and time.
+    as_graph, apsp.csgraph.shortest_path : Supported inputs; SciPy's interface.
 
     Notes
     -----
-    For n vertices and m edges: a dense closure takes O(n³) pairs and n² entries; elimination what
-    `semiring.sparse.analyse` counts, and n entries for each row that is asked for; a search by SciPy O((m + n) log n)
-    for each source; breadth-first searches O(m + n) for each source, hundreds of them at a time. `plan` has bytes and
-    seconds. Sources: those of `closure`; Johnson 1977 for negative arcs; Then et al. 2014, "The more the merrier", for
-    breadth-first searches.
+    For n vertices and m edges: dense closure O(n³) pairs, n² entries; elimination as `semiring.sparse.analyse` counts,
+    and n entries a row requested; SciPy's search O((m + n) log n) a source; breadth-first search O(m + n) a source.
+    `plan` gives bytes and seconds. Sources: those of `closure`; Johnson 1977 for negative arcs; Then et al. 2014, "The
+    more the merrier", for breadth-first searches.
 
     Examples
     --------
@@ -502,7 +479,7 @@ def shortest_paths(
 def _again(
     graph: Graph, s: Semiring, dtype: DType, targets: Any, engine: str = "auto", *, sources: Any = None
 ) -> Engine:
-    """The engine of the columns at these positions, or of all, in a dtype: what a saved part of some rows lacks."""
+    """The engine for rows or columns that a partial saved result lacks."""
     wants = Wants(dtype=dtype, targets=targets, engine=engine)
     try:
         return answer(Question(graph, s, wants)).engine

@@ -1,4 +1,4 @@
-"""A `Result` on disk, with all that answers queries, and back."""
+"""A `Result` on disk, with everything that answers queries."""
 
 from __future__ import annotations
 
@@ -34,36 +34,31 @@ from ..saving.plans import plan_from_array, plan_to_array
 if TYPE_CHECKING:
     from ..result import Result
 
-#: The arrays of hub labels.
+#: Arrays of hub labels.
 _HUB_LABELS = ("out", "into", "places", "base")
 
 
 def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | None = None) -> None:
-    """Write distances, streamed from their engine; with all that answers queries where the store takes it."""
+    """Write distances, streamed from the engine, and whatever else the store holds."""
     engine = r.engine
     read = engine.engine if isinstance(engine, Saved) else engine.all_pairs
-    for source in (r.graph.dense, getattr(read, "matrix", None)):  # a store that was answered from
+    for source in (r.graph.dense, getattr(read, "matrix", None)):  # the store being answered from
         refuse_overwriting(source, path, where="save")
     store = store_of(path)
     more = {}
     if store is not None and store.load is not None:
-        engine.refuse_unbounded("save", r.graph.labels)  # nobody would know its cycles
+        engine.refuse_unbounded("save", r.graph.labels)  # its cycles would be lost
         more = archive_of(r, path, apart=store.folder)
     if store is not None and store.labelled:
         more |= _labels_of(r)
-    held = Dense(r.distances) if "distances" in vars(r) else engine  # other orders of summation differ in the last bit
+    held = (
+        Dense(r.distances) if "distances" in vars(r) else engine
+    )  # another order of summation differs in the last bit
     table = Table(engine.shape, r.dtype, held.blocks, r.sources, r.targets, r.semiring, callback)
     save(table, path, more)
 
 
 def _labels_of(r: Result) -> dict[str, np.ndarray]:
-    """The hub labels of a result between all vertices, as arrays by name.
-
-    Raises
-    ------
-    ValueError
-        If it has none.
-    """
     r.hub_labels()
     engine = r.engine
     if not isinstance(engine, Eliminated) or engine.hubs is None or engine.potential is not None:
@@ -75,7 +70,7 @@ def _labels_of(r: Result) -> dict[str, np.ndarray]:
 
 
 def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -> dict[str, Any]:
-    """What a result has in addition to its distances, as arrays by name; a graph's matrix on disk may stay apart."""
+    """A result's arrays besides distances, by name; a graph's matrix on disk may stay apart."""
     more: dict[str, Any] = {
         "semiring": np.array(catalog.recorded_as(r.semiring)),
         "plan": plan_to_array(r.plan),
@@ -85,8 +80,8 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
     more |= encode(g.labels, path)
     dense, unit, nulls = g.dense, g.unit, g.nulls
     if isinstance(dense, OnDisk) and not apart:
-        dense, unit, nulls = g.matrix(r.semiring, r.dtype), False, ()  # its edges are all but the semiring's zero
-    elif isinstance(dense, OnDisk):  # a store records the path of its graph's matrix
+        dense, unit, nulls = g.matrix(r.semiring, r.dtype), False, ()  # edges are all but the semiring's zero
+    elif isinstance(dense, OnDisk):  # a store records the path of the matrix
         more |= {f"graph_{name}": np.array(value) for name, value in dense.described().items()}
         dense = None
     parts = {"matrix": dense, "rows": g.rows, "cols": g.cols, "weights": g.weights, "places": g.places}
@@ -105,19 +100,7 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
 def load_result(
     path: str | os.PathLike[str], semiring: str | Semiring | None, recompute: Callable[..., Engine]
 ) -> dict[str, Any]:
-    """The attributes of the Result that `save_result` wrote.
-
-    Parameters
-    ----------
-    recompute : callable
-        `recompute(graph, semiring, dtype, targets, engine="auto", sources=None)`: an engine of what a part was saved
-        without.
-
-    Raises
-    ------
-    FormatError, AlgebraError, OSError
-        As `Result.load` does.
-    """
+    """Attributes of a saved Result; recompute(graph, semiring, dtype, targets, engine=, sources=) opens the rest."""
     distances, parts = load(path)
     try:
         s = _semiring_of(str(parts["semiring"]), semiring, path)
@@ -159,13 +142,13 @@ def _semiring_of(name: str, requested: str | Semiring | None, path: object) -> S
             "Say Result.load(path, semiring=…)."
         )
     s = catalog.get(name if requested is None else requested)
-    if name in catalog.names() and s.name != name:  # semirings of one's own may be called otherwise since
+    if name in catalog.names() and s.name != name:  # user semirings may have been renamed
         raise AlgebraError(f"{path}: the semiring must be that of what was computed, {name}, got {s}. Leave it out.")
     return s
 
 
 def _graph_of(parts: dict[str, np.ndarray], labels: Labels) -> Graph:
-    """The graph whose parts an archive holds, checked like any other graph."""
+    """The graph in an archive, validated."""
     n, name, unit = len(labels), str(parts["graph_name"]), bool(parts.get("graph_unit", False))
     nulls = tuple(parts["graph_nulls"].tolist()) if "graph_nulls" in parts else None
     if "graph_path" in parts:

@@ -1,4 +1,4 @@
-"""What a `Result` answers about distances: one, some, all, by rows; a best path; reductions; the nearest of several."""
+"""Distance queries of a `Result`: pairs, tables, rows, a best path, reductions, the nearest source."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .paths import Neighbours, best_path, require_paths
 
 
 class Distances:
-    """Distances of a result, read from its engine; the table of all of them is made on first use, and cached."""
+    """Distances of a result, read from its engine; the full table is made on first use, and cached."""
 
     engine: Engine
     graph: Graph
@@ -42,68 +42,59 @@ class Distances:
 
     @property
     def labels(self) -> Sequence[Any]:
-        """The vertices' names, in the order of the graph."""
+        """Vertex names, in the order of the graph."""
         return self.graph.labels
 
     @property
     def infinity(self) -> Any:
-        """The entry of `distances` that means no path: the semiring's zero, which may be an integer's largest value."""
+        """The entry of `distances` for no path: the semiring's zero, which may be an integer's largest value."""
         return dtypes.zero(self.semiring, self.engine.dtype).item()
 
     @cached_property
     def distances(self) -> Array:
-        """The table of all distances, in the dtype computed in; on the host read-only: copy what you change.
-
-        Raises
-        ------
-        MemoryNeeded
-            If it is not in memory and does not fit; `rows` streams it.
-        """
+        """All distances in the computed dtype, read-only on the host; raises MemoryNeeded (`rows` streams)."""
         return read_only(self.engine.table())
 
     @property
     def dtype(self) -> np.dtype:
-        """What distances are computed in."""
+        """The dtype that distances are computed in."""
         return self.engine.dtype
 
     @property
     def reachable(self) -> Array:
-        """bool, the shape of `distances`, on its device: whether there is a path."""
+        """Whether there is a path: bool, the shape and device of `distances`."""
         return self.distances != self.infinity
 
     def distance(self, u: Label, v: Label) -> Any:
         """The best weight of a walk from u to v, given by label; no path is inf (the semiring's zero).
 
-        For lists or arrays of labels, an array of the shape that they broadcast to, so that `distance(us[:, None], vs)`
-        is a table; of integers a float64 array, so that no path is inf in it. A tuple is one label.
+        Lists or arrays of labels broadcast: `distance(us[:, None], vs)` is a table, float64 for integers, so that it
+        can hold inf. A tuple is one label.
 
         Parameters
         ----------
         u, v : label, or list or array of labels
-            CuPy arrays too: with hub labels on a GPU, pairs of a graph whose vertices are 0, 1, 2, … stay there.
+            Also CuPy arrays; with hub labels on a GPU and vertices 0, 1, 2, …, pairs stay there.
 
         Returns
         -------
         scalar, or array
-            CuPy's where u or v is.
+            CuPy if u or v is.
 
         Raises
         ------
-        VertexError
-            If a label is not in the graph.
-        ShapeError
-            If the shapes of u and v do not go together.
+        VertexError, ShapeError
+            If a label is unknown, or the shapes of u and v do not broadcast.
         DTypeError
-            If a float64 array would round an integer.
+            If float64 would round an integer.
 
         See Also
         --------
-        table : All pairs of two lists.
-        path : The walk of that weight.
+        table, path : All pairs of two lists; the walk of that weight.
 
         Notes
         -----
-        O(1) where there is a table; by elimination two climbs of the tree; else one search or one row.
+        O(1) with a table; two climbs of the tree by elimination; else one search or one row.
 
         Examples
         --------
@@ -122,7 +113,7 @@ class Distances:
         return output.numbers(self.engine.entries(i, j), self.semiring)
 
     def _distance_on_device(self, u: Any, v: Any) -> Any:
-        """`distance` as a CuPy array, of vertices of which some are in such arrays."""
+        """`distance` as a CuPy array, for CuPy arguments."""
         on_gpu, pairs = [type(x).__module__ == "cupy" for x in (u, v)], self.engine.pairs_on_device
         if pairs is None or not (self.sources.numbered and self.targets.numbered):
             u, v = (x.get() if moved else x for x, moved in zip((u, v), on_gpu, strict=True))
@@ -141,26 +132,23 @@ class Distances:
         Returns
         -------
         list of labels
-            u first, v last; [u] where they are one.
+            [u] if u = v.
 
         Raises
         ------
-        VertexError
-            If a label is not in the graph.
-        NoPathError
-            If v cannot be reached from u.
+        VertexError, NoPathError
+            If a label is unknown, or v cannot be reached from u.
         AlgebraError
-            If the semiring's ⊕ does not select one of two walks.
+            If ⊕ is not selective.
 
         See Also
         --------
-        paths : Between many pairs.
-        distance : Its weight.
+        paths, distance : Paths of many pairs; the weight.
 
         Notes
         -----
-        A column of distances to v, and the edges of the vertices on best paths; by elimination on the CPU no column,
-        only the distances of these vertices and of their neighbours.
+        A column of distances to v, and the edges on best paths; by elimination on the CPU only the distances of path
+        vertices and their neighbours.
 
         Examples
         --------
@@ -180,9 +168,7 @@ class Distances:
         return [self.labels[k] for k in found]
 
     def table(self, sources: Any = None, targets: Any = None) -> np.ndarray:
-        """The distances from some vertices to some, shape (sources, targets), as `np.asarray(r)` has them: inf is none.
-
-        An array of its own, which may be written to.
+        """The distances between some vertices as a fresh array, inf for no path, as `np.asarray(r)`.
 
         Parameters
         ----------
@@ -196,21 +182,18 @@ class Distances:
 
         Raises
         ------
-        VertexError
-            If a label is not in the graph.
-        DTypeError
-            If a float64 array would round an integer.
+        VertexError, DTypeError
+            If a label is unknown, or float64 would round an integer.
         MemoryNeeded
             If the table does not fit.
 
         See Also
         --------
-        rows : Some rows at a time.
-        to_frame : With the labels.
+        rows, to_frame : Blocks of rows; a table with labels.
 
         Notes
         -----
-        The rows of the sources, or few columns; by elimination on the CPU the entries alone: see
+        Rows of the sources, or a few columns; by elimination on the CPU only the entries, see
         `semiring.Elimination.block`.
 
         Examples
@@ -234,27 +217,24 @@ class Distances:
     def rows(
         self, sources: Any = None, targets: Any = None, *, limit: Any = None, block: int | None = None
     ) -> Iterator[tuple[list[Any], Any]]:
-        """Blocks of complete rows, computed as they are taken: no table of all distances is made.
+        """Blocks of complete rows, computed on demand without a full table.
 
         Parameters
         ----------
-        sources : list or array of labels, optional
-            The rows, in that order; all by default.
-        targets : list or array of labels, optional
-            The columns; all by default.
+        sources, targets : list or array of labels, optional
+            Rows in that order, and columns; all by default.
         limit : float, optional
-            Distances beyond it become `infinity`, as in SciPy's `dijkstra`; where ⊕ keeps the greatest, those below.
+            Distances beyond it become `infinity`, as in SciPy's `dijkstra` (below it, where ⊕ keeps the greatest).
         block : int, optional
-            Rows at a time; by default 64, fewer where rows are very long.
+            Rows per block; by default 64, fewer where rows are very long.
 
         Yields
         ------
         labels : list
             The sources of these rows.
         D : array, shape (len(labels), targets)
-            In the dtype of `distances`, with `infinity` for no path; CuPy where the distances are on a device. It is
-            read-only, but where it is CuPy's, and memory that may be used again once you let go of it: copy what you
-            keep or change.
+            In the dtype of `distances`, `infinity` for no path; CuPy where the distances are on a device. NumPy blocks
+            are read-only and their memory may be reused once released: copy to keep or change.
 
         Raises
         ------
@@ -263,13 +243,11 @@ class Distances:
 
         See Also
         --------
-        table : All at once, as an array.
-        reduce : One number a row.
-        predecessor_rows : The paths.
+        table, reduce, predecessor_rows : One array; one number a row; the paths.
 
         Notes
         -----
-        `block` rows of n entries are held at a time. What a row costs depends on the engine: see `shortest_paths`.
+        Memory for `block` rows of n entries. Cost a row: see `shortest_paths`.
 
         Examples
         --------
@@ -291,46 +269,40 @@ class Distances:
         return (([names[k] for k in positions.tolist()], read_only(D)) for positions, D in blocks)
 
     def reduce(self, what: str | np.ufunc, *, axis: int | None = None, callback: Callback | None = None) -> np.ndarray:
-        """One number for each vertex, from all its distances, without a table of them.
+        """One number per vertex from all its distances, without a full table.
 
         Parameters
         ----------
         what : str or numpy.ufunc
-            "eccentricity": the worst distance from the vertex, inf where it does not reach all. "closeness": as
-            NetworkX has it, of the distances to the vertex. "harmonic": Σ 1 / distance over all that reach it; both
-            inf where float64 does not hold them, as in NetworkX.
-            "total": the sum of the distances from it to all that it reaches. "reached": how many it reaches, itself
-            counted. Or a ufunc of two arguments, of NumPy, np.frompyfunc or numba.vectorize:
-            `r.reduce(np.maximum)` is `np.maximum.reduce(np.asarray(r), axis=1)`.
+            "eccentricity": the greatest distance from it, inf unless it reaches all. "closeness": NetworkX's, of
+            distances to it. "harmonic": Σ 1 / distance over all that reach it; both are inf beyond float64, as in
+            NetworkX. "total": the sum of finite distances from it. "reached": the number of vertices reached, itself
+            included. Or a binary ufunc of NumPy, np.frompyfunc or numba.vectorize: `r.reduce(np.maximum)` is
+            `np.maximum.reduce(np.asarray(r), axis=1)`.
         axis : {0, 1}, optional
-            1 reduces rows, distances from a vertex; 0 columns, distances to it. By default what the name says; rows for
+            1 reduces rows (distances from a vertex), 0 columns (distances to it). By default as the name implies; 1 for
             a ufunc.
         callback : callable, optional
             `callback(done, total)` in entries.
 
         Returns
         -------
-        array, one number a source, or a target for columns, in the order of the labels
+        array, shape (sources,), or (targets,) for columns
 
         Raises
         ------
-        ValueError
-            If it is no such name or function.
-        AlgebraError
-            If the name is made of lengths, and the semiring has none.
-        DomainError
-            If it is "harmonic", and a distance is negative.
-        ShapeError
-            If it is made of the distances from all vertices, and this result has those from some.
+        ValueError, AlgebraError
+            If the name is unknown, or needs lengths that the semiring lacks.
+        DomainError, ShapeError
+            If "harmonic" meets a negative distance, or a partial result lacks sources that the name needs.
 
         See Also
         --------
-        rows : The rows themselves.
-        eccentricity, closeness : By label.
+        rows, eccentricity, closeness : The rows; measures by label.
 
         Notes
         -----
-        Every distance is looked at once: O(n²), in addition to what the rows cost. Memory is that of some rows.
+        O(n²) beyond computing the rows; memory for a few of them.
 
         Examples
         --------
@@ -341,37 +313,33 @@ class Distances:
         return sweeps.reduce(self.engine, self.semiring, what, axis=axis, callback=callback)
 
     def nearest(self, sources: Any, *, towards: bool = False) -> Nearest:
-        """For every vertex the best of several sources, and which one it is.
+        """For every vertex the distance from the nearest of several sources, and that source.
 
         Parameters
         ----------
         sources : list or array of labels
-            Hospitals, say. Among equally near ones, the first in this order; where sums of floats are equal only
-            by rounding, any of them.
+            Facilities, say. Ties go to the first in this order, or to any where float sums differ by rounding only.
         towards : bool
-            Whether walks lead from the vertex to one of them, and not from them to the vertex.
+            Whether walks lead from the vertex to a facility instead.
 
         Returns
         -------
         Nearest
-            `source`, a list with a label or None for every vertex, and `distance`, an array with inf for none; in the
-            order of the targets (with `towards`, of the sources) of this result. `to_frame` makes a table of it.
+            `source`, a list of labels or None, and `distance`, with inf for none, in the order of the targets of this
+            result (with `towards`, of its sources). `to_frame` makes a table.
 
         Raises
         ------
-        VertexError
-            If a label is not in the graph.
-        AlgebraError
-            If the semiring's ⊕ does not select one of two walks.
+        VertexError, AlgebraError
+            If a label is unknown, or ⊕ is not selective.
 
         See Also
         --------
-        distance : From one of them.
-        apsp.csgraph.dijkstra : `min_only`, SciPy's name for it.
+        distance, apsp.csgraph.dijkstra : From one source; SciPy's `min_only`.
 
         Notes
         -----
-        A row of each source; by elimination, over a semiring of lengths, one row in all. Source: Erwig 2000, "The graph
+        A row per source; by elimination, over a semiring of lengths, one row in all. Source: Erwig 2000, "The graph
         Voronoi diagram with applications".
 
         Examples
@@ -391,12 +359,12 @@ class Distances:
 
     @staticmethod
     def _positions_of(where: str, wanted: Any, names: Labels) -> np.ndarray | None:
-        """The positions of labels wanted; None for all."""
+        """The positions of labels; None for all."""
         return None if wanted is None else names.checked_positions(wanted, where=where)
 
     @cached_property
     def _out_edges(self) -> Edges | None:
-        """Edges by tail, in the dtype of the distances; None for a matrix, whose rows have them."""
+        """CSR of the out-edges in the dtype of the distances; None for a dense matrix."""
         if self.graph.dense is not None:
             return None
         tails, heads, weights = self.graph.edges(self.semiring, self.dtype)
@@ -428,11 +396,6 @@ class Distances:
 
 
 def require_block(block: Any, *, where: str) -> None:
-    """Refuse what is no number of rows that come together.
-
-    Raises
-    ------
-    ShapeError
-    """
+    """Raise ShapeError unless `block` is None or a positive integer."""
     if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
         raise ShapeError(f"{where}: block must be a positive integer, got {came(block)}.")

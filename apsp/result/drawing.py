@@ -14,11 +14,11 @@ from semiring.files import writing
 
 from ..saving import check_output
 
-#: What pictures are written as.
+#: File types of pictures.
 PICTURES = (".png", ".svg", ".pdf")
-#: At most so many vertices are named on an axis, or on a map.
+#: Maximum number of vertices named on an axis or map.
 _NAMED = 30
-#: At most so many edges are drawn.
+#: Maximum number of edges drawn.
 _EDGES = 1_000_000
 
 
@@ -26,15 +26,7 @@ _EDGES = 1_000_000
 def canvas(
     ax: Any, save: str | Path | None, *, size: tuple[float, float] = (6.5, 5.5), dpi: int = 150
 ) -> Iterator[Any]:
-    """The axes to draw on, new ones where none are given; written to the file `save` at the end, if there is one.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is missing.
-    ValueError, OSError
-        If the file could not be written; before anything is drawn.
-    """
+    """Axes (new by default), saved to the file `save` at the end; an unwritable file is refused before drawing."""
     if save is not None:
         check_output(save, PICTURES)
     try:
@@ -44,7 +36,7 @@ def canvas(
         raise ImportError("plot: matplotlib is required. Install it: `pip install matplotlib`.") from None
     if ax is None:
         shape: Any = {"figsize": size, "layout": "constrained"}
-        # A figure that is only saved is made without pyplot, which would keep it and show it.
+        # A figure only saved avoids pyplot, which would keep and show it.
         ax = Figure(**shape).add_subplot() if save is not None else matplotlib.pyplot.figure(**shape).add_subplot()
     yield ax
     if save is not None:
@@ -53,7 +45,7 @@ def canvas(
 
 
 def image(ax: Any, values: np.ndarray, labels: Sequence[Any], steps: Sequence[int], title: str) -> None:
-    """A matrix; no path stays blank. `steps` are vertices, whose entry (i, j) is marked for each i → j."""
+    """Draw a matrix, no path blank; for `steps` (vertices of a path) the entries i → j are marked."""
     shown = np.where(np.isfinite(values), values, np.nan)
     drawn = ax.imshow(shown, interpolation="nearest" if len(labels) <= 1000 else "antialiased")
     ax.figure.colorbar(drawn, ax=ax, label="distance")
@@ -79,10 +71,10 @@ def network(
     values: tuple[str, np.ndarray] | None = None,
     carried: np.ndarray | None = None,
 ) -> None:
-    """Vertices at their coordinates, shape (n, 2), NaN where there are none; the edges; and the path over them.
+    """Draw vertices at `xy` (n, 2) unless NaN, edges, and a path over them.
 
-    `values` are what a colour bar says and a number a vertex, by which it is coloured: grey where it is not finite.
-    `carried` is a number an edge, by which it is coloured, and wider the more it is.
+    `values` are the label of the colour bar and a number per vertex, grey if not finite. `carried` is a number per
+    edge, for colour and width.
     """
     from matplotlib.collections import LineCollection
 
@@ -90,7 +82,7 @@ def network(
     placed = np.isfinite(xy).all(axis=1)
     drawn = placed[tails] & placed[heads]
     tails, heads = tails[drawn][:_EDGES], heads[drawn][:_EDGES]
-    grey = "0.8" if carried is None else None  # a colour that is said would hide those of what edges carry
+    grey = "0.8" if carried is None else None  # an explicit colour would override those of `carried`
     lines = LineCollection(list(np.stack([xy[tails], xy[heads]], axis=1)), colors=grey, linewidths=0.8, zorder=1)
     ax.add_collection(lines)
     if carried is not None:
@@ -118,9 +110,9 @@ def network(
 
 
 def gantt(ax: Any, tasks: Sequence[Any], start: np.ndarray, last: np.ndarray, long: np.ndarray, unit: str) -> None:
-    """A bar a task, from its start, red where it must not be late; in grey how long after its end it may end."""
+    """A bar per task from its start, critical ones red, with slack in grey."""
     row, lasts = np.arange(len(tasks)), long > 0
-    critical = last - start <= 1e-9 * last.max(initial=0)  # floats leave a rounding of slack
+    critical = last - start <= 1e-9 * last.max(initial=0)  # float slack within rounding
     late = lasts & ~critical
     bars = (
         (late, start + long, last - start, 0.25, "0.8", "slack"),

@@ -1,4 +1,4 @@
-"""What adds up over best paths: counts of them, flows, betweenness; and all best paths of a pair."""
+"""Sums over best paths: counts, flows, betweenness; enumeration of all best paths of a pair."""
 
 from __future__ import annotations
 
@@ -23,28 +23,22 @@ from ..flows import Arcs, Balance, Demand, Scale, Sums, before, walked_back
 from ..log import Watch
 from .routed import Routed
 
-#: Rows of distances that come together, for each thread; on a GPU their bytes.
+#: Rows of distances per block and thread; on a GPU, bytes per block.
 _BLOCK, _BYTES = 64, 1 << 31
 
 
 class Flowing(Routed):
-    """Sums over best paths. Where several are as good, they share alike; ties are those of Dijkstra's algorithm.
+    """Sums over best paths; ties share equally, and are those of Dijkstra's algorithm.
 
-    Of floats that means: lengths added up from the source on are compared bit for bit, as NetworkX does.
+    Float lengths, added up from the source on, are compared bit for bit, as NetworkX does.
     """
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """int64, of the shape of `distances`, on the host: how many best paths lead from each source to each target.
+        """The number of best paths from each source to each target: int64, shape of `distances`, read-only on the host.
 
-        Paths are told apart by their vertices; 1 from a vertex to itself, 0 where there is no path. Read-only.
-
-        Raises
-        ------
-        DivergenceError
-            If a cycle costs nothing, naming it.
-        DomainError
-            If there are more than 2⁶³ − 1, naming the pair.
+        Paths differ by their vertices; 1 from a vertex to itself, 0 for no path. Raises DivergenceError for a cycle
+        that costs nothing, DomainError beyond 2⁶³ − 1 paths.
         """
         k, m = self.engine.shape
         require(8 * k * m, where="counts", hint="Take a result of some sources and targets.")
@@ -60,7 +54,7 @@ class Flowing(Routed):
         return read_only(out)
 
     def all_paths(self, u: Label, v: Label) -> Iterator[list[Any]]:
-        """Every best path from u to v, as `path` gives one.
+        """Every best path from u to v.
 
         Parameters
         ----------
@@ -69,27 +63,22 @@ class Flowing(Routed):
         Yields
         ------
         list of labels
-            u first, v last; ascending by the positions of their last vertices.
+            In ascending order of last vertices.
 
         Raises
         ------
-        VertexError
-            If a label is not in the graph.
-        NoPathError
-            If v cannot be reached from u.
-        AlgebraError
-            If best walks of the semiring cannot be counted: its ⊕ does not select, or its ⊗ does.
-        DivergenceError
-            If a cycle costs nothing, naming it.
+        VertexError, NoPathError
+            If a label is unknown, or v cannot be reached from u.
+        AlgebraError, DivergenceError
+            If best walks cannot be counted (⊕ does not select, or ⊗ does); for a cycle that costs nothing, naming it.
 
         See Also
         --------
-        counts : How many there are.
-        path : One of them.
+        counts, path : Their number; one of them.
 
         Notes
         -----
-        A row of distances and O(n + m), then the length of each path; there may be exponentially many.
+        A row of distances and O(n + m), then the length of each path; their number may be exponential.
 
         Examples
         --------
@@ -107,49 +96,43 @@ class Flowing(Routed):
         return ([self.labels[x] for x in path] for path in paths)
 
     def flows(self, demand: Any, *, unreachable: str = "raise", callback: Callback | None = None) -> Array:
-        """What each edge carries if demand takes best paths: all-or-nothing assignment, shared alike among ties.
+        """All-or-nothing assignment: the flow on each edge if demand takes best paths, shared equally among ties.
 
         Parameters
         ----------
         demand : array, table, mapping, or list of triples
-            How much goes from each source to each target: an array of the shape of `distances`, NumPy's or CuPy's; a
-            data frame with the columns origin, destination and trips; {(u, v): trips}; or (u, v, trips). Trips must
-            be finite and at least 0. Only sources from which anything goes are searched from. What is to stay where
-            it is uses no edge.
+            Amounts by source and target: a NumPy or CuPy array of the shape of `distances`; a data frame with columns
+            origin, destination and trips; {(u, v): trips}; or (u, v, trips). Finite and at least 0. Sources without
+            demand are not searched; demand from a vertex to itself uses no edge.
         unreachable : {"raise", "drop"}
-            What becomes of demand between vertices without a path.
+            For demand between vertices without a path.
         callback : callable, optional
             `callback(done, total)` in sources.
 
         Returns
         -------
         float64 array, shape (edges,)
-            In the order of the graph's list of edges, an undirected edge's both ways together. Parallel edges that are
-            equally good share alike. Of a matrix, one of shape (n, n), on the device of the distances.
+            In the order of the graph's edge list, both directions of an undirected edge together; equally good parallel
+            edges share. For a matrix, shape (n, n) on the device of the distances.
 
         Raises
         ------
-        VertexError
-            If demand names a vertex that is none of the sources or targets.
+        VertexError, NoPathError
+            If demand names a vertex outside sources or targets, or a pair without a path.
         ShapeError, DTypeError, DomainError
-            If demand has another shape, is a masked array, or holds what is no finite number of at least 0.
-        NoPathError
-            If there is demand between two vertices and no path.
-        AlgebraError
-            If best walks of the semiring cannot be counted: its ⊕ does not select, or its ⊗ does.
-        DivergenceError
-            If a cycle costs nothing, naming it.
+            If demand has another shape, is masked, or not finite and at least 0.
+        AlgebraError, DivergenceError
+            If best walks cannot be counted (⊕ does not select, or ⊗ does); for a cycle that costs nothing, naming it.
 
         See Also
         --------
-        edge_betweenness : The flows of one unit between all pairs.
-        update : Other weights, such as travel times under these flows.
+        edge_betweenness, update : One unit between all pairs; new weights, such as travel times under these flows.
 
         Notes
         -----
-        In each source's row, O(n + m) after the distances; of a matrix, m counts the edges that are as good as their
-        distances. This is the derivative of Σ demand · distance by each weight, where there is one, so that
-        Σ flow · weight = Σ demand · distance. Source: Brandes 2001, "A faster algorithm for betweenness centrality".
+        O(n + m) a source beyond its distances; for a matrix, m counts the edges on best paths. The flow is the
+        derivative of Σ demand · distance by the weight, where it exists: Σ flow · weight = Σ demand · distance. Source:
+        Brandes 2001, "A faster algorithm for betweenness centrality".
 
         Examples
         --------
@@ -202,49 +185,44 @@ class Flowing(Routed):
         normalized: bool = True,
         callback: Callback | None = None,
     ) -> dict[Label, float]:
-        """The share of best paths that pass each vertex, by label: NetworkX's `betweenness_centrality`.
+        """The share of best paths through each vertex, by label: NetworkX's `betweenness_centrality`.
 
         Parameters
         ----------
         sources : int, optional
-            From so many sources, drawn at random, and scaled up; by default from all, exactly.
+            Number of sources drawn at random, with sums scaled up; by default all, exactly.
         seed : int
-            For the draw.
+            Of the draw.
         endpoints : bool
-            Whether paths also pass their ends.
+            Whether paths pass their ends.
         normalized : bool
-            Whether sums are divided by the number of pairs that a vertex may lie between; else those of an undirected
-            graph are halved, so that each pair counts once.
+            Divide by the number of pairs that a vertex may lie between; otherwise sums of an undirected graph are
+            halved, so that each pair counts once.
         callback : callable, optional
             `callback(done, total)` in sources.
 
         Returns
         -------
         dict
-            The labels in the order of the graph. Of a result of some sources and targets, the sums between these, as
+            In graph order. For a partial result, the sums between its sources and targets, as
             `betweenness_centrality_subset`.
 
         Raises
         ------
         ShapeError
-            If there are fewer sources than are to be drawn.
-        AlgebraError
-            If best walks of the semiring cannot be counted: its ⊕ does not select, or its ⊗ does.
-        DivergenceError
-            If a cycle costs nothing, naming it.
+            If `sources` exceeds their number.
+        AlgebraError, DivergenceError
+            If best walks cannot be counted (⊕ does not select, or ⊗ does); for a cycle that costs nothing, naming it.
 
         See Also
         --------
-        edge_betweenness : Of the edges.
-        closeness, eccentricity : Measures of distance.
-        networkx.betweenness_centrality : What it agrees with.
+        edge_betweenness, networkx.betweenness_centrality : For edges; the same measure.
 
         Notes
         -----
-        O(n + m) a source, after its distances; exact sums are kept, with those of edges where they came along. Of k
-        drawn sources, all normalized values are within √(ln(2 n / p) / (2 k)) · n / (n − 2) of the exact ones, but with
-        probability p (Hoeffding 1963; Brandes and Pich 2007, "Centrality estimation in large networks"). The sums are
-        the same bits for any number of threads.
+        O(n + m) a source beyond its distances; exact sums are cached. With k drawn sources, all normalized values are
+        within √(ln(2 n / p) / (2 k)) · n / (n − 2) of the exact ones with probability 1 − p (Hoeffding 1963; Brandes
+        and Pich 2007, "Centrality estimation in large networks"). Bitwise reproducible for any number of threads.
 
         Examples
         --------
@@ -271,18 +249,18 @@ class Flowing(Routed):
         normalized: bool = True,
         callback: Callback | None = None,
     ) -> Array:
-        """The share of best paths that take each edge: NetworkX's `edge_betweenness_centrality`.
+        """The share of best paths through each edge: NetworkX's `edge_betweenness_centrality`.
 
         Parameters
         ----------
         sources, seed, normalized, callback
-            As of `betweenness`.
+            As in `betweenness`.
 
         Returns
         -------
         float64 array, shape (edges,)
-            In the order of the graph's list of edges; parallel edges that are equally good share alike. Of a matrix,
-            one of shape (n, n), on the device of the distances.
+            In the order of the graph's edge list; equally good parallel edges share. For a matrix, shape (n, n) on the
+            device of the distances.
 
         Raises
         ------
@@ -291,13 +269,11 @@ class Flowing(Routed):
 
         See Also
         --------
-        betweenness : Of the vertices.
-        flows : Of a demand of your own.
-        networkx.edge_betweenness_centrality : What it agrees with.
+        betweenness, flows, networkx.edge_betweenness_centrality : Vertices; your own demand; the same measure.
 
         Notes
         -----
-        Cost and precision are those of `betweenness`.
+        Cost and precision as of `betweenness`.
 
         Examples
         --------
@@ -321,10 +297,7 @@ class Flowing(Routed):
     def _between(
         self, where: str, count: int | None, seed: int, callback: Callback | None, *, edges: bool
     ) -> tuple[np.ndarray, Any]:
-        """The sources, and the sums of one unit from each to every target that it reaches; those of all are kept.
-
-        Those of edges are None where they are not wanted and would take longer.
-        """
+        """Sources, and sums of one unit from each to all it reaches, cached; those of edges may be None if costly."""
         k, m = self.engine.shape
         every, known = self._in_graph(self.sources, np.arange(k)), vars(self).get("_between_all")
         if count is None and known is not None and not (edges and known.along is None):
@@ -353,7 +326,7 @@ class Flowing(Routed):
         asked: np.ndarray | Callable[[slice], np.ndarray],
         callback: Callback | None,
     ) -> Balance | None:
-        """The sums of what all sources ask, or some of them, where the engine finds them without their rows."""
+        """The sums from the engine's `flows`, without rows, or None if it has none."""
         if self.engine.limit is not None or self.engine.all_pairs.in_memory:
             return None
         require_countable(self.semiring, where=where)
@@ -375,9 +348,9 @@ class Flowing(Routed):
         *,
         edges: bool = True,
     ) -> Any:
-        """The sums of what `demand(positions, D)` sends from these positions in the graph.
+        """The sums of `demand(positions, D)` over rows of these sources.
 
-        On a GPU those of vertices only where all send the same `unit`, (n,); of edges, if not wanted, perhaps not.
+        On a GPU vertex sums need a common `unit` (n,); edge sums may be missing unless requested.
         """
         device, done = self._device, 0
         with self._where(device):
@@ -400,18 +373,16 @@ class Flowing(Routed):
             return Sums.between(into, out, sums.arrivals * unit, sums.along if sums.carried else None)
 
     def _where(self, device: str) -> AbstractContextManager[Any]:
-        """A context in which the GPU that has the table is the current one."""
         engine = self.engine.all_pairs
         return on_device(engine.table() if device == "cuda" and engine.in_memory else None)
 
     @property
     def _device(self) -> str:
-        """Where sums are found."""
         gpu = self.plan.device == "cuda" and self.engine.limit is None and cuda_available()
         return "cuda" if gpu else "cpu"
 
     def _rows(self, sources: np.ndarray, device: str, threads: int) -> Iterator[tuple[np.ndarray, Any]]:
-        """Blocks of rows of the table of all pairs, on a device."""
+        """Blocks of rows of the all-pairs table, on a device."""
         engine = self.engine.all_pairs
         if device == "cpu":
             yield from ((positions, host(D)) for positions, D in engine.rows(sources, _BLOCK * threads))
@@ -420,7 +391,7 @@ class Flowing(Routed):
         yield from ((positions, to_device(D, device)) for positions, D in engine.rows(sources, block))
 
     def _reached(self, D: Array) -> Any:
-        """Where complete rows of the table have a path, and one within the limit of this result."""
+        """Mask of entries with a path within the limit."""
         limit = self.engine.limit
         within = D if limit is None else Limit(limit, self.semiring, self.dtype)(D)
         return within != self.infinity
@@ -434,7 +405,7 @@ class Flowing(Routed):
         return sums
 
     def _carried(self, sums: Any) -> Any:
-        """What each edge carries; of a matrix whose table is on a GPU, on that device."""
+        """Edge flows; for a matrix with its table on a GPU, there."""
         return self._arcs_of("cpu" if isinstance(sums.along, np.ndarray) else "cuda").of_edges(sums.along, self.graph)
 
     @property

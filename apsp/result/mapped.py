@@ -1,4 +1,4 @@
-"""A `Result` on a map: GeoJSON, frames of GeoPandas, and a page that is explored in a browser."""
+"""A `Result` on a map: GeoJSON, GeoPandas frames, an interactive HTML page."""
 
 from __future__ import annotations
 
@@ -29,49 +29,46 @@ class Mapped(Shown):
         buffer: float | None = None,
         save: str | Path | None = None,
     ) -> dict[str, Any]:
-        """A path as a line, values as coloured points or as polygons of what is within limits; else the edges as lines.
+        """GeoJSON of a path, of values as coloured points or isochrone polygons, or of the edges.
 
         Parameters
         ----------
         path : sequence of labels, optional
-            A line with the properties `from`, `to` and `distance`, the one between its ends; `r.path(u, v)`, say.
+            Becomes a line with properties `from`, `to` and `distance` (between its ends), for instance `r.path(u, v)`.
         values : label, array of shape (n,), list, mapping or pandas Series, optional
-            As in `plot`: the distances from a source, by its label, or a number for each vertex. Points with the
-            properties `label`, `value` and `marker-color`, grey where the value is not finite.
+            As in `plot`: distances from a source, or a number per vertex. Become points with properties `label`,
+            `value` and `marker-color`, grey if not finite.
         limits : sequence of float, optional
-            Of values: each point has the property `limit`, the least that its value does not exceed, and its colour.
+            Classes of the values: each point has the property `limit`, the least bound of its value, and its colour.
         buffer : float, optional
-            Instead of points a polygon for each limit, the greatest first: what is within so many metres of the
-            vertices within the limit and of the edges between them. Needs shapely.
+            Instead of points, a polygon per limit, the greatest first: everything within this many metres of the
+            vertices within the limit and the edges between them. Needs shapely.
         save : path, optional
             A `.geojson` or `.json` file to write.
 
         Returns
         -------
         dict
-            A FeatureCollection. Without path and values its features are the edges, with the properties `from`, `to`
-            and `weight`; `as_graph` reads such a file.
+            A FeatureCollection. By default of the edges, with properties `from`, `to` and `weight`; `as_graph` reads
+            it.
 
         Raises
         ------
         ValueError
-            If the graph has no places, a vertex of the path has none, or limits and buffer have nothing to limit.
+            If the graph or a path vertex has no places, or limits or buffer lack what they apply to.
         DomainError
-            If places are no longitudes and latitudes, of which GeoJSON knows no other, or limits are not finite.
-        VertexError, ShapeError
-            As `plot` does.
-        ImportError
-            If polygons are wanted and shapely is missing.
+            If places are not longitude and latitude, or limits not finite.
+        VertexError, ShapeError, ImportError
+            As `plot`; if polygons are requested without shapely.
 
         See Also
         --------
-        to_geopandas : The same as a frame.
-        explore, plot : Pictures.
+        to_geopandas, explore, plot : A frame; a page; a picture.
 
         Notes
         -----
-        O(n) for points, O(m) for edges, in addition to what the values cost. Lines that cross the antimeridian are cut
-        there. Labels that are neither integers nor text are written as text. Source: RFC 7946.
+        O(n) for points, O(m) for edges, plus the values. Lines are cut at the antimeridian. Labels other than integers
+        and text are written as text. Source: RFC 7946.
 
         Examples
         --------
@@ -109,7 +106,7 @@ class Mapped(Shown):
         limits: Sequence[float] | None = None,
         buffer: float | None = None,
     ) -> Any:
-        """What `to_geojson` gives, as a frame of GeoPandas in longitude and latitude.
+        """`to_geojson` as a GeoPandas frame in longitude and latitude.
 
         Parameters
         ----------
@@ -119,23 +116,20 @@ class Mapped(Shown):
         Returns
         -------
         geopandas.GeoDataFrame
-            A row a feature; its properties are columns, and its `crs` is EPSG:4326.
+            A row per feature, properties as columns, `crs` EPSG:4326.
 
         Raises
         ------
-        ImportError
-            If GeoPandas is missing: it comes with the extra `geo`.
-        ValueError, DomainError, VertexError, ShapeError
-            As `to_geojson` does.
+        ImportError, ValueError, DomainError, VertexError, ShapeError
+            If GeoPandas (extra `geo`) is missing, or as `to_geojson`.
 
         See Also
         --------
-        to_geojson : Without GeoPandas.
-        apsp.as_graph : The way back, from a frame of lines.
+        to_geojson, apsp.as_graph : Without GeoPandas; reads a frame of lines.
 
         Notes
         -----
-        As `to_geojson`, and an object a row.
+        As `to_geojson`.
 
         Examples
         --------
@@ -163,44 +157,39 @@ class Mapped(Shown):
         planar: bool = False,
         save: str | Path | None = None,
     ) -> page.Page:
-        """The network as one HTML page: drag, zoom, and the name and value of the vertex under the pointer.
-
-        The page holds everything that it needs, and sends no request to anywhere.
+        """The network as one self-contained HTML page: drag, zoom, name and value of the vertex under the pointer.
 
         Parameters
         ----------
         path : sequence of labels, optional
-            A path to show, such as `r.path(u, v)`.
+            Shown, for instance `r.path(u, v)`.
         values : label, array of shape (n,), list, mapping or pandas Series, optional
-            What colours the vertices, as in `plot`.
+            Colour of the vertices, as in `plot`.
         planar : bool
-            Whether places are x and y of a plane, and not degrees.
+            Whether places are x and y of a plane, not degrees.
         save : path, optional
             A `.html` file to write.
 
         Returns
         -------
         Page
-            Its `html` is the page; a notebook shows it.
+            `html` has the text; a notebook shows it.
 
         Raises
         ------
-        ValueError
-            If the graph has no places, or a vertex of the path has none.
-        DomainError
-            If places are not in degrees, without `planar`.
+        ValueError, DomainError
+            If the graph or a path vertex has no places, or these are not degrees, without `planar`.
         VertexError, ShapeError
-            As `plot` does.
+            As `plot`.
 
         See Also
         --------
-        plot : A picture.
-        to_geojson : For other maps.
+        plot, to_geojson : A picture; other maps.
 
         Notes
         -----
-        O(n + m), in addition to what the values cost; about 30 bytes of the page a vertex and 12 an edge. Vertices
-        without a place are not drawn, and their edges neither.
+        O(n + m) plus the values; about 30 bytes a vertex and 12 an edge. Vertices without a place are omitted, with
+        their edges.
 
         Examples
         --------
@@ -227,7 +216,7 @@ class Mapped(Shown):
         return self.graph.places
 
     def _steps(self, xy: np.ndarray, path: Sequence[Any], where: str) -> list[int]:
-        """The positions of a path's vertices, all of which have a place."""
+        """The positions of a path's vertices; ValueError if one has no place."""
         steps: list[int] = self.graph.labels.checked_positions(path, where=f"{where}: path").tolist()
         lost = [k for k in steps if np.isnan(xy[k, 0])]
         if lost or not steps:

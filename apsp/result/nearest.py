@@ -1,4 +1,4 @@
-"""For every vertex the nearest of several others; no table is kept."""
+"""The nearest of several sources for every vertex, without a table."""
 
 from __future__ import annotations
 
@@ -20,20 +20,10 @@ from ..labels import Labels
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Nearest:
-    """The best of several sources for every vertex: `source, distance = r.nearest(…)`, or by name.
+    """The nearest of several sources for every vertex: `source, distance = r.nearest(…)`, or by name.
 
-    Attributes
-    ----------
-    vertices : Labels
-        The vertices asked about, in the order of the result.
-    source : list
-        For each the label of the best source; None where none reaches it.
-    distance : array
-        Its distance; no path is inf.
-    among : int
-        How many sources there were.
-    frames : {"pandas", "polars"}, optional
-        What `to_frame` makes; by default the library that is installed.
+    For each of `vertices` the label of the nearest `source`, or None, and its `distance`, inf for no path; `among` is
+    the number of sources. `frames` ("pandas" or "polars") is the library of `to_frame`, by default the installed one.
 
     Examples
     --------
@@ -62,12 +52,7 @@ class Nearest:
         return notebook.table(repr(self), ["vertex", "source", "distance"], rows, note)
 
     def to_frame(self) -> Any:
-        """A table of pandas or Polars with the columns `vertex`, `source` and `distance`, a line a vertex.
-
-        Raises
-        ------
-        ImportError
-            If neither library is installed.
+        """A pandas or Polars table `vertex`, `source`, `distance`; ImportError if neither is installed.
 
         Examples
         --------
@@ -83,10 +68,7 @@ class Nearest:
 
 
 def nearest(engine: Engine, s: Semiring, wanted: np.ndarray, *, towards: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """(which, best): for every column the position in `wanted` of its best row, −1 for none, and that entry.
-
-    With `towards`, for every row its best column. Among equals, the first of `wanted`.
-    """
+    """(which, best): per column (`towards`: row) the first best of the `wanted`, −1 for none, and its entry."""
     if s.add.selects is None:
         raise AlgebraError(f"nearest: ⊕ must select the better of two walks, got {s.add.name} of {s.name}.")
     found = engine.nearest(wanted, towards=towards)
@@ -99,7 +81,7 @@ def nearest(engine: Engine, s: Semiring, wanted: np.ndarray, *, towards: bool = 
     offset = 0
     lines = (engine.column(j)[None] for j in wanted.tolist()) if towards else (host(D) for _, D in engine.rows(wanted))
     for block in lines:
-        # The first of the best entries of each column; it replaces what earlier blocks have only where it is better.
+        # The first best entry of a column; replaced by later blocks only if strictly better.
         chosen = block.argmin(axis=0) if s.add.selects == "least" else block.argmax(axis=0)
         value = np.take_along_axis(block, chosen[None], axis=0)[0]
         improves = better(value, best)

@@ -1,4 +1,4 @@
-"""One best path at a time, from distances and edges alone; no predecessor matrix is kept."""
+"""A single best path from distances and edges, without predecessors."""
 
 from __future__ import annotations
 
@@ -14,41 +14,24 @@ from semiring.errors import NoPathError
 from semiring.selection import require_selection
 
 _INT64 = np.iinfo(np.int64)
-#: `neighbours(x)` → the heads of x's edges, and their weights.
+#: `neighbours(x)`: heads and weights of x's out-edges.
 Neighbours = Callable[[int], tuple[np.ndarray, np.ndarray]]
 
 
 def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring: Semiring) -> list[int]:
-    """A best path u, …, v, given the best weights `to_v` of walks from every vertex to v.
+    """A best path u, …, v, given to_v = D[:, v].
 
-    An edge (x, y) of weight w loses |D[x,v] − w ⊗ D[y,v]| against the best walk from x: nothing, if a best walk
-    takes it. The path that loses least in all is found as Dijkstra's, fewest edges first among equals. Edges of
-    weight 0 and cycles of them cannot trap it, rounding only makes losses tiny, and no vertex is visited twice.
-    This is A* (Hart, Nilsson, Raphael 1968) with a perfect heuristic: vertices off the best paths are not expanded.
-
-    Parameters
-    ----------
-    u, v : int
-    to_v : array, shape (n,)
-        D[:, v].
-    neighbours : callable
-        The out-edges of a vertex, in the dtype of `to_v`.
-    semiring : Semiring
-        One whose ⊕ selects: the best of two walks is one of them.
-
-    Raises
-    ------
-    AlgebraError
-        If ⊕ does not select (in plus_times a sum over paths is no path).
-    NoPathError
-        If there is no path.
+    An edge (x, y) of weight w loses |D[x,v] − w ⊗ D[y,v]|, 0 on best walks. Dijkstra's algorithm finds the path of
+    least total loss, fewest edges first among equals: edges and cycles of weight 0 cannot trap it, rounding causes only
+    tiny losses, and no vertex repeats. This is A* (Hart, Nilsson, Raphael 1968) with a perfect heuristic: vertices off
+    the best paths are not expanded. Raises AlgebraError if ⊕ is not selective, NoPathError.
     """
     require_paths(semiring)
     if u == v:
         return [u]
     zero = dtypes.zero(semiring, to_v.dtype)
     if to_v.dtype.kind == "i":
-        to_v, zero = to_v.astype(np.int64), np.int64(zero)  # sums of two need not fit the dtype they came in
+        to_v, zero = to_v.astype(np.int64), np.int64(zero)  # sums of two may not fit the original dtype
     mul = _exact_mul(semiring.mul) if to_v.dtype.kind == "i" else semiring.mul.vectorized
     previous: dict[int, int] = {}
     settled: set[int] = set()
@@ -72,18 +55,14 @@ def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring
 
 
 def require_paths(semiring: Semiring) -> None:
-    """Refuse a semiring whose sums belong to no single path."""
+    """AlgebraError unless ⊕ is selective."""
     require_selection(semiring, where="path")
 
 
 def _losses(
     heads: np.ndarray, weights: np.ndarray, x: int, to_v: np.ndarray, mul: Callable, zero: Any
 ) -> Iterable[tuple[int, float]]:
-    """What each edge out of x loses; edges from whose head v cannot be reached are left out.
-
-    Integers are exact: a best path is made of edges that lose nothing, and the difference of others is not looked at,
-    which floats would round to nothing beyond 2⁵³.
-    """
+    """The loss of each out-edge of x whose head reaches v; exact for integers, as floats would round beyond 2⁵³."""
     with np.errstate(all="ignore"):
         walk = mul(weights, to_v[heads])
         rounded = np.nan if to_v.dtype.kind == "i" else np.abs(walk.astype(np.float64) - float(to_v[x]))
@@ -93,7 +72,7 @@ def _losses(
 
 
 def _exact_mul(mul: Op) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """⊗ on vectors of int64, or of integers of any size where there is no ufunc; what does not fit saturates."""
+    """⊗ on int64 vectors (on objects without a ufunc), saturating."""
     ufunc = mul.ufunc
     if ufunc is None:
         return np.frompyfunc(mul.python, 2, 1)
@@ -102,7 +81,7 @@ def _exact_mul(mul: Op) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
 
     def saturating(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         fitted, real = ufunc(a, b), ufunc(a.astype(np.float64), b.astype(np.float64))
-        wrapped = np.abs(real - fitted) > 2.0**62  # by 2⁶⁴ or more, which rounding is not
+        wrapped = np.abs(real - fitted) > 2.0**62  # by 2⁶⁴ or more, unlike rounding
         return np.where(wrapped, np.where(real > 0, _INT64.max, _INT64.min), fitted)
 
     return saturating

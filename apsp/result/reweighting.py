@@ -1,4 +1,4 @@
-"""The same edges with other weights: traffic, a closed road, what if."""
+"""New weights of the same edges: traffic, closed roads, what-if."""
 
 from __future__ import annotations
 
@@ -17,24 +17,16 @@ from ..graph import Graph
 from ..graph.edge_lists import numbers, refuse_nan
 from ..graph.reweighted import Reweighted, weighted
 
-#: Up to so many edges are changed one by one.
+#: Maximum number of changes applied one by one.
 FEW = 256
 
 
 def reweighted(graph: Graph, weights: Any) -> Graph:
-    """The graph with one weight an edge, in the order of its list; or, from a mapping, new ones for some edges.
+    """The graph with one weight per listed edge, or by a mapping with some changed.
 
-    Raises
-    ------
-    ShapeError
-        If the graph is a matrix, or there is not one weight an edge, undirected ones both ways.
-    VertexError
-        If no edge leads from u to v.
-    DTypeError, DomainError
-        If a weight is no number, or one of the old ones does not fit the float64 that a new one needs.
+    ShapeError for a dense graph or a wrong number of weights; VertexError for a missing edge; DTypeError or DomainError
+    for non-numbers, or old weights inexact in a float64 that new ones need.
 
-    Examples
-    --------
     >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
     >>> reweighted(g, {("B", "C"): 9}).weights
     array([4, 9])
@@ -53,12 +45,7 @@ def reweighted(graph: Graph, weights: Any) -> Graph:
 
 
 def changed(graph: Graph, engine: Engine, weights: Mapping[Any, Any]) -> tuple[Engine, Graph] | None:
-    """An engine and a graph with new weights of few edges, where the engine need not compute all again.
-
-    Raises
-    ------
-    As `reweighted`.
-    """
+    """Engine and graph after changing few edges, or None to recompute; raises as `reweighted`."""
     if weighted(graph) is None or not 0 < len(weights) <= FEW:
         return None
     tails, heads, new = _changes(graph, weights)
@@ -72,7 +59,7 @@ def changed(graph: Graph, engine: Engine, weights: Mapping[Any, Any]) -> tuple[E
 
 
 def _changes(graph: Graph, weights: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions of both ends, and weights: in the dtype of the graph's own, where that holds them."""
+    """Positions of both ends, and weights (in the graph's dtype if exact)."""
     ends = list(weights)
     for pair in ends:
         if not isinstance(pair, tuple) or len(pair) != 2:
@@ -88,7 +75,7 @@ def _changes(graph: Graph, weights: Mapping[Any, Any]) -> tuple[np.ndarray, np.n
     new = numbers(values)
     if weighted(graph) == np.float64:
         new = new.astype(np.float64)
-    elif new.dtype.kind == "f" and (infinite := np.isinf(new)).any():  # the ends of an integer dtype
+    elif new.dtype.kind == "f" and (infinite := np.isinf(new)).any():  # ±inf become the ends of an integer dtype
         finite = numbers([x for x, closed in zip(values, infinite.tolist(), strict=True) if not closed])
         if finite.dtype.kind == "i" or not len(finite):
             ends_of = np.iinfo(np.int64)
@@ -99,7 +86,7 @@ def _changes(graph: Graph, weights: Mapping[Any, Any]) -> tuple[np.ndarray, np.n
 
 
 def _of_mapping(graph: Graph, weights: Mapping[Any, Any]) -> np.ndarray:
-    """All weights, those of the mapping new."""
+    """All weights, with those of the mapping replaced."""
     assert graph.rows is not None
     assert graph.cols is not None
     old = np.ones(len(graph.rows), np.int64) if graph.weights is None else graph.weights
@@ -125,7 +112,7 @@ def _of_mapping(graph: Graph, weights: Mapping[Any, Any]) -> np.ndarray:
 
 
 def _as_floats(weights: np.ndarray) -> np.ndarray:
-    """The same numbers in float64, which must hold every integer exactly; an integer's end is an infinity."""
+    """The weights in float64, exactly or DTypeError; an integer's ends are infinities."""
     if weights.dtype.kind == "f":
         return weights.copy()
     info, floats = np.iinfo(weights.dtype), weights.astype(np.float64)

@@ -1,4 +1,4 @@
-"""What a `Result` answers about routes: predecessors, next hops, hops, many paths at once; and whether it is right."""
+"""Route queries of a `Result`: predecessors, next hops, hops, paths of many pairs; verification."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .walked import Paths, paths_of
 
 
 class Routed(Distances):
-    """Routes of a result. Tables are computed on first use and kept; rows and paths are not kept."""
+    """Routes of a result. Tables are computed on first use and cached; rows and paths are not."""
 
     @property
     def _all_pairs(self) -> bool:
@@ -40,21 +40,20 @@ class Routed(Distances):
 
     @cached_property
     def predecessors(self) -> Array:
-        """int32, of the shape and on the device of `distances`: the vertex before j on a best path from i, by position.
+        """The vertex before j on a best path from i, by position: int32, shape and device of `distances`, read-only.
 
-        −9999 on the diagonal, and where there is no path: SciPy's convention. See `apsp.predecessors` for the choice
-        among equals, and for errors. Read-only, as `distances`.
+        −9999 on the diagonal and for no path, as SciPy. Ties and errors: see `apsp.predecessors`.
         """
         return self._handed_out(self._trees.predecessors)
 
     @cached_property
     def next_hops(self) -> Array:
-        """int32, the same: the position of the vertex after i on a best path to j. See `apsp.next_hops`."""
+        """The vertex after i on a best path to j, in the format of `predecessors`; see `apsp.next_hops`."""
         return self._handed_out(self._trees.next_hops)
 
     @cached_property
     def hops(self) -> Array:
-        """int32, the same: the edges on the path that `predecessors` gives; −9999 where there is none."""
+        """The number of edges of `predecessors`' paths: int32, −9999 for none."""
         n, complete = self.graph.n, self._trees.complete
         more = 0 if complete else estimates.predecessors(n, self.dtype.itemsize, table=False)
         require(4 * n * n + more, where="hops", hint="Ask for paths(pairs).hops, of single pairs.")
@@ -66,20 +65,20 @@ class Routed(Distances):
     def predecessor_rows(
         self, sources: Any = None, block: int | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Predecessors from some sources, or from all, some rows at a time and none kept.
+        """Predecessors from some or all sources in blocks of rows, without a table.
 
         Parameters
         ----------
         sources : list or array of labels, optional
         block : int, optional
-            How many rows at most come together.
+            Maximum number of rows per block.
 
         Yields
         ------
         positions : int64 array, shape (k,)
-            Of the sources, in the graph.
+            Sources, as positions in the graph.
         P : int32 array, shape (k, n)
-            To all vertices, on the host; beyond the limit of this result there is no path.
+            To all vertices, on the host; −9999 beyond this result's limit.
 
         Raises
         ------
@@ -88,13 +87,12 @@ class Routed(Distances):
 
         See Also
         --------
-        paths : The paths themselves.
-        rows : The distances.
-        apsp.predecessors : Of a matrix and its closure.
+        paths, rows : Paths; distances.
+        apsp.predecessors : For a matrix and its closure.
 
         Notes
         -----
-        `block` rows of n entries of 4 bytes are held at a time, and as many of distances.
+        Memory for `block` rows of predecessors (4 bytes an entry) and of distances.
 
         Examples
         --------
@@ -111,14 +109,14 @@ class Routed(Distances):
         return self._within(Limit(self.engine.limit, self.semiring, self.dtype), wanted, block)
 
     def _within(self, limit: Limit, wanted: np.ndarray, block: int | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Predecessors of some rows, none beyond the limit."""
+        """Predecessor rows cut at the limit."""
         for positions, D in self.engine.all_pairs.rows(wanted, block):
             P = self._trees.of(positions, D)
             P[limit(host(D)) == self.infinity] = found.NONE
             yield positions, P
 
     def save_predecessors(self, path: str | os.PathLike[str]) -> None:
-        """Write `predecessors`: `.npy`, `.npz` (with labels) or `.csv` (labels in the first row and column).
+        """Write `predecessors` as `.npy`, `.npz` (with labels) or `.csv` (labels in the first row and column).
 
         Parameters
         ----------
@@ -126,15 +124,12 @@ class Routed(Distances):
 
         Raises
         ------
-        ValueError, FormatError, OSError
-            As `save` does.
-        ShapeError
-            If this is a result of some sources and targets.
+        ValueError, FormatError, OSError, ShapeError
+            As `save`, and if this result is partial.
 
         See Also
         --------
-        save : The distances.
-        predecessor_rows : Some rows at a time.
+        save, predecessor_rows : Distances; blocks of rows.
 
         Notes
         -----
@@ -159,37 +154,33 @@ class Routed(Distances):
         save_matrix(self.predecessors, self.graph.labels, path)
 
     def paths(self, pairs: Any = None) -> Paths:
-        """Best paths between many pairs, in flat arrays; read them as lists of labels, or as numbers.
+        """Best paths between many pairs, in flat arrays, readable as lists of labels or as numbers.
 
-        They are those of `predecessors`; where floats round, others that are as good may be. (`path` gives another, of
-        fewest edges, where several are equally good.)
+        They follow `predecessors` (up to float rounding); `path` prefers the fewest edges among equals.
 
         Parameters
         ----------
         pairs : sequence of (label, label), or array of shape (m, 2), optional
-            All sources with all targets by default, row by row.
+            By default all sources × targets, row by row.
 
         Returns
         -------
         Paths
-            A sequence; empty lists stand for no path.
+            A sequence; an empty list for no path.
 
         Raises
         ------
-        VertexError
-            If a label is not in the graph.
-        AlgebraError
-            If the semiring's ⊕ does not select one of two walks.
+        VertexError, AlgebraError
+            If a label is unknown; if ⊕ is not selective.
 
         See Also
         --------
-        path : Between two vertices.
-        predecessor_rows : Trees, of which these are branches.
+        path, predecessor_rows : One pair; the trees.
 
         Notes
         -----
-        A row of distances and of predecessors for each source. By elimination on the CPU, where no edge beats `one` and
-        a source has few targets: the distances of the vertices on each path, and of those before them.
+        A row of distances and predecessors per source. By elimination on the CPU, where no edge beats `one` and a
+        source has few targets: only the distances of path vertices and those before them.
 
         Examples
         --------
@@ -211,36 +202,35 @@ class Routed(Distances):
         return Paths(vertices, np.concatenate([[0], counts.cumsum()]), self.graph.labels)
 
     def verify(self, rows: int | str | None = None, *, paths: bool = False, seed: int = 0) -> Verification:
-        """Whether the distances are right, by their definition: D = I ⊕ D ⊗ A, and every path attains them.
+        """Check the distances by their definition: D = I ⊕ D ⊗ A, attained by paths.
 
         Parameters
         ----------
         rows : int or "all", optional
-            How many rows are looked at, drawn at random; by default 64, and all of small graphs.
+            Number of rows checked, drawn at random; by default 64, or all of small graphs.
         paths : bool
-            Also walk the path of every pair along `predecessors`, edge by edge. Both together, with all rows, prove
-            that D is the closure: no walk is better, and this one is as good.
+            Also walk every path along `predecessors`. With all rows, both together prove that D is the closure.
         seed : int
-            For the draw.
+            Of the draw.
 
         Returns
         -------
         Verification
-            True or false; printed, a sentence that says what was checked and what was found.
+            True or false; prints what was checked and found.
 
         Raises
         ------
         AlgebraError
-            For `paths`, if the semiring's ⊕ does not select one of two walks.
+            For `paths`, if ⊕ is not selective.
 
         See Also
         --------
-        paths, predecessor_rows : The paths that are walked.
-        apsp.negative_cycle : Why there are no distances.
+        paths, predecessor_rows : The paths walked.
+        apsp.negative_cycle : The reason for missing distances.
 
         Notes
         -----
-        A row takes m pairs for m edges, n² of a matrix; `paths` walks at most n edges of each pair.
+        m pairs a row, n² for a matrix; `paths` walks at most n edges a pair.
 
         Examples
         --------
@@ -253,11 +243,10 @@ class Routed(Distances):
         return verify(self._trees, rows, paths=paths, seed=seed)
 
     def _handed_out(self, square: Array) -> Array:
-        """A table of all vertices, or the part of it that this result has; read-only."""
+        """A table of all vertices, cut to this result; read-only."""
         return read_only(square if self._all_pairs else self._part(square))
 
     def _part(self, square: Array) -> np.ndarray:
-        """The rows and columns of this result, of a table of all vertices; nothing where it has no path."""
         i, j = (self.graph.labels.positions(names) for names in (self.sources, self.targets))
         table: np.ndarray = host(square)[i[:, None], j]
         for rows, D in self.engine.rows(np.arange(len(i))):
@@ -265,7 +254,6 @@ class Routed(Distances):
         return table
 
     def _pairs(self, pairs: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Positions among the sources and the targets."""
         k, m = self.engine.shape
         if pairs is None:
             return np.repeat(np.arange(k), m), np.tile(np.arange(m), k)
@@ -281,7 +269,7 @@ class Routed(Distances):
         return self.sources.positions(us), self.targets.positions(vs)
 
     def _in_graph(self, names: Labels, index: np.ndarray) -> np.ndarray:
-        """Positions in the graph of positions among these names."""
+        """Positions among `names` → positions in the graph."""
         if names is self.graph.labels:
             return index
         return self.graph.labels.positions(names)[index]

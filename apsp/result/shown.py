@@ -1,4 +1,4 @@
-"""How a `Result` shows itself: as an array with inf for no path, text, HTML in a notebook, a data frame, a picture."""
+"""Display of a `Result`: array with inf for no path, text, notebook HTML, data frame, picture."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from .distances import Distances
 
 
 class Shown(Distances):
-    """Distances as people and other libraries read them."""
+    """Distances as readable text, arrays, frames and pictures."""
 
     def __array__(self, dtype: DType = None, copy: bool | None = None) -> np.ndarray:
-        """All distances, no path as inf. (`np.asarray(r)`; of integers, float64. Their own dtype gives `distances`.)"""
+        """All distances with inf for no path; integers become float64 (`distances` keeps the dtype)."""
         D = host(self.distances)
         wanted = None if dtype is None else np.dtype(dtype)
         if wanted == D.dtype or not output.infinities(self.semiring, D.dtype):
@@ -43,7 +43,7 @@ class Shown(Distances):
         return notebook.table(repr(self), ["", *names], self._texts(notebook.SHOWN), self._left_out(k, m))
 
     def text(self, count: int = 10) -> str:
-        """The distances between the first `count` vertices as text; no path is inf.
+        """The distances between the first `count` vertices as text, inf for no path.
 
         Parameters
         ----------
@@ -55,11 +55,11 @@ class Shown(Distances):
 
         See Also
         --------
-        to_frame, table : All of them.
+        to_frame, table : All distances.
 
         Notes
         -----
-        The rows of `count` vertices.
+        `count` rows.
 
         Examples
         --------
@@ -77,15 +77,15 @@ class Shown(Distances):
         return "\n".join([*shown, f"({left[0].lower()}{left[1:-1]})"] if left else shown)
 
     def to_frame(self, rows: Any = None, cols: Any = None, *, long: bool = False) -> Any:
-        """The distances as a table of pandas or Polars, whichever the graph came in, or is installed; no path is inf.
+        """The distances as a table of pandas or Polars (that of the graph, else the installed one), inf for no path.
 
         Parameters
         ----------
         rows, cols : list or array of labels, optional
-            The sources and the targets; all of them by default.
+            Sources and targets; all by default.
         long : bool
-            A line a pair, in columns `from`, `to` and `distance`, instead of a row a source and a column a target.
-            (Polars has no row names: in its wide table they are the column `from`, and column names are text.)
+            A line per pair, columns `from`, `to`, `distance`, instead of a row per source and a column per target. (In
+            Polars' wide table row names are the column `from`, and column names are text.)
 
         Returns
         -------
@@ -93,21 +93,18 @@ class Shown(Distances):
 
         Raises
         ------
-        VertexError
-            If a label is not in the graph.
-        DTypeError
-            If float64 would round an integer.
+        VertexError, DTypeError
+            If a label is unknown; if float64 would round an integer.
         ImportError
             If neither library is installed.
 
         See Also
         --------
-        table : An array, without labels.
-        save : A file.
+        table, save : An array without labels; a file.
 
         Notes
         -----
-        The rows asked for, all n² distances by default, in float64 or integers.
+        The requested rows, by default all n² distances, in float64 or integers.
 
         Examples
         --------
@@ -135,30 +132,28 @@ class Shown(Distances):
         ax: Any = None,
         save: str | Path | None = None,
     ) -> Any:
-        """Draw the distances as an image; or the graph on its coordinates, where there are any. Needs matplotlib.
+        """Draw the graph on its coordinates, if any, else the distances as an image. Needs matplotlib.
 
-        With `values` vertices are coloured: `r.plot(positions="roads.co", values="A")` shows how far all are from A.
-        With `edge` edges are: `r.plot(positions="roads.co", edge=r.edge_betweenness())` shows which carry most.
+        `r.plot(positions="roads.co", values="A")` colours vertices by distance from A; `edge=r.edge_betweenness()`
+        colours edges by the load.
 
         Parameters
         ----------
         path : sequence of labels, optional
-            A path to show, such as `r.path(u, v)`.
+            Shown, for instance `r.path(u, v)`.
         positions : mapping, path, array of shape (n, 2), or GeoPandas frame of points, optional
-            The coordinates (x, y) of each vertex, by label, or the file that has them: DIMACS `.co`, points in
-            `.geojson`, or a `.csv` with columns such as id, lon, lat. By default the graph's own, `graph.places`.
-            Vertices without any are not drawn.
+            (x, y) of each vertex, by label, or a file: DIMACS `.co`, points in `.geojson`, or a `.csv` with columns
+            such as id, lon, lat. By default `graph.places`. Vertices without coordinates are omitted.
         values : label, array of shape (n,), list, mapping or pandas Series, optional
-            What colours the vertices on their coordinates, with a colour bar: the distances from a source, given by its
-            label; or a number for each vertex of the graph, in its order or by label, such as `r.nearest(…).distance`
-            or `r.closeness()`. Vertices without a finite one are grey.
+            Colour of the vertices, with a colour bar: distances from a source, by label; or a number per vertex, in
+            order or by label, such as `r.nearest(…).distance` or `r.closeness()`. Grey if not finite.
         edge : array, optional
-            What colours the edges, which are wider the more it is, with a colour bar: a number for each edge as
-            `edge_betweenness` and `flows` give them, of a matrix one of shape (n, n).
+            Colour and width of the edges, with a colour bar: as from `edge_betweenness` and `flows`; shape (n, n) for a
+            matrix.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            A new figure by default.
         save : path, optional
-            A `.png`, `.svg` or `.pdf` file to write; none is written without it.
+            A `.png`, `.svg` or `.pdf` file to write.
 
         Returns
         -------
@@ -166,28 +161,20 @@ class Shown(Distances):
 
         Raises
         ------
-        VertexError
-            If a label of the path, or of values, is not in the graph.
-        ShapeError
-            If values are not one a vertex, or not one an edge.
-        ValueError
-            If values of either come without positions.
-        FormatError
-            If the file of positions is malformed.
-        MemoryNeeded
-            If an image of all distances does not fit.
-        ImportError
-            If matplotlib is missing: it comes with the extra `plot`.
+        VertexError, ShapeError
+            If a label is unknown; if values are not one per vertex, or per edge.
+        ValueError, FormatError
+            If values come without positions; if the file of positions is malformed.
+        MemoryNeeded, ImportError
+            If an image of all distances does not fit; if matplotlib (extra `plot`) is missing.
 
         See Also
         --------
-        path : A path to show.
-        nearest, closeness : Values to show.
-        edge_betweenness, flows : Of edges.
+        path, nearest, closeness, edge_betweenness, flows : Paths and values to show.
 
         Notes
         -----
-        All n² distances for an image of them; with positions, the edges of the graph and what `values` asks for.
+        All n² distances for an image; with positions, the edges and `values`.
 
         Examples
         --------
@@ -213,7 +200,7 @@ class Shown(Distances):
         return axes
 
     def _edges(self, edge: Any) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray | None]:
-        """The ends of the edges, and a number for each."""
+        """Tails and heads of the edges, and a number for each."""
         graph, carried = self.graph, None if edge is None else np.asarray(edge, np.float64)
         if graph.rows is None or graph.cols is None:
             tails, heads, _ = graph.edges(self.semiring)
@@ -227,7 +214,7 @@ class Shown(Distances):
         return (tails, heads), carried[tails, heads] if carried.ndim == 2 else carried
 
     def _values(self, values: Any) -> tuple[str, np.ndarray]:
-        """What a colour bar says, and a number for each vertex of the graph; NaN for none."""
+        """Label of the colour bar, and a number per vertex, NaN for none."""
         names, numbers = self.graph.labels, np.full(self.graph.n, np.nan)
         if callable(getattr(values, "items", None)):  # a mapping, or a Series
             by_label = dict(values.items())
@@ -251,7 +238,7 @@ class Shown(Distances):
             raise MemoryNeeded(f"{error} To draw the graph itself, pass positions= to plot.") from None
 
     def _texts(self, count: int) -> list[list[str]]:
-        """The first rows and columns as text, the labels first."""
+        """The first rows and columns as text, labels first."""
         k, m = (min(count, size) for size in self.engine.shape)
         block = self.engine.block(np.arange(k), np.arange(m))
         return [
@@ -260,7 +247,6 @@ class Shown(Distances):
         ]
 
     def _left_out(self, k: int, m: int) -> str:
-        """What to say below the first k rows and m columns."""
         if (k, m) == self.engine.shape:
             return ""
         if self.engine.shape == (self.graph.n,) * 2:

@@ -1,4 +1,4 @@
-"""Reductions of all distances along rows or columns; no table is kept."""
+"""Reductions of all distances along rows or columns, without a table."""
 
 from __future__ import annotations
 
@@ -21,25 +21,15 @@ from ..engines import Engine
 from ..log import Watch
 from ..measures import negative_error
 
-#: Rows of a panel that are reduced side by side.
+#: Rows of a panel reduced side by side.
 _FOLD = 16
-#: Rows of a panel that are added up at a time.
+#: Rows of a panel added at a time.
 _NEAR = 255
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """How a line of distances becomes one number for its vertex.
-
-    Attributes
-    ----------
-    name : str
-    columns : bool
-        Whether the line is the vertex's column, the distances to it, and not its row.
-    of : callable
-        `of(panel, semiring)` → one number a line; panel[:, q] is line q.
-    description : str
-    """
+    """Reduces lines (columns if `columns`) to one number each: `of(panel, semiring)`, with lines panel[:, q]."""
 
     name: str
     columns: bool
@@ -48,13 +38,13 @@ class Reduction:
 
 
 def _worst(panel: Array, s: Semiring) -> Array:
-    """The worst distance; no path is worse than any."""
+    """The worst distance; no path is worst."""
     worse = np.maximum if s.add.selects == "least" else np.minimum
     n, lines = panel.shape
     folds = n // _FOLD * _FOLD
     if not isinstance(panel, np.ndarray) or not panel.flags.c_contiguous or not folds:
         return panel.max(axis=0) if s.add.selects == "least" else panel.min(axis=0)
-    # Several rows side by side are one long row, for NumPy's inner loop is as long as a row.
+    # Rows side by side lengthen NumPy's inner loop.
     folded = worse.reduce(panel[:folds].reshape(-1, _FOLD * lines), axis=0).reshape(_FOLD, lines)
     return worse.reduce(np.concatenate((folded, panel[folds:])), axis=0)
 
@@ -67,7 +57,6 @@ def _reached(panel: Array, s: Semiring) -> Array:
 
 
 def _total(panel: Array, s: Semiring) -> Array:
-    """The sum of the distances of vertices that are reached."""
     zero = dtypes.zero(s, panel.dtype)
     with np.errstate(over="ignore"):  # inf then
         return _added(panel, lambda rows: np.where(rows == zero, 0, rows).astype(np.float64).sum(axis=0))
@@ -82,7 +71,7 @@ def _closeness(panel: Array, s: Semiring) -> Array:
 
 
 def _harmonic(panel: Array, s: Semiring) -> Array:
-    """Σ 1 / d over other vertices at a distance other than 0, of which none may be negative."""
+    """Σ 1 / d over others at non-zero distance; DomainError for a negative one."""
     zero = dtypes.zero(s, panel.dtype)
 
     def of(rows: Array) -> Array:
@@ -98,10 +87,7 @@ def _harmonic(panel: Array, s: Semiring) -> Array:
 
 
 def _added(panel: Array, of: Callable[[Array], Array], dtype: DType = np.float64) -> Array:
-    """Σ of(rows) over 255 rows at a time: their temporaries stay in cache, and a byte can count them.
-
-    On a GPU over all of them at once.
-    """
+    """Σ of(rows) over 255 rows at a time: temporaries stay in cache, and a byte can count; on a GPU all at once."""
     if not isinstance(panel, np.ndarray):
         return of(panel)
     total = np.zeros(panel.shape[1], dtype)
@@ -125,7 +111,7 @@ REDUCTIONS = {
 def reduce(
     engine: Engine, s: Semiring, what: str | np.ufunc, *, axis: int | None = None, callback: Callback | None = None
 ) -> np.ndarray:
-    """One number a row or a column of the table; see `Result.reduce`."""
+    """One number per row or column of the table; see `Result.reduce`."""
     columns, of = _named(engine, s, what, axis) if isinstance(what, str) else _of_ufunc(engine, s, what, axis)
     if axis not in (None, 0, 1):
         raise ShapeError(f"reduce: axis must be 0, the columns, or 1, the rows, got {came(axis)}.")
@@ -146,12 +132,7 @@ def reduce(
 
 
 def _named(engine: Engine, s: Semiring, what: str, axis: int | None) -> tuple[bool, Callable[[Any, Semiring], Any]]:
-    """Whether a reduction of REDUCTIONS runs along columns, and what it makes of a panel; or why it has no meaning.
-
-    Raises
-    ------
-    ValueError, AlgebraError, ShapeError
-    """
+    """Direction and function of a named reduction; raises ValueError, AlgebraError or ShapeError if undefined."""
     if what not in REDUCTIONS:
         known = ", ".join(REDUCTIONS)
         raise ValueError(
@@ -174,25 +155,19 @@ def _named(engine: Engine, s: Semiring, what: str, axis: int | None) -> tuple[bo
 
 
 def _of_ufunc(engine: Engine, s: Semiring, what: Any, axis: int | None) -> tuple[bool, Callable[[Any, Semiring], Any]]:
-    """The same of a ufunc: NumPy's, or one that `numba.vectorize` makes, which is of a type of its own.
-
-    Raises
-    ------
-    ValueError
-        If it is none that reduces.
-    """
+    """Direction and function of a ufunc of NumPy or `numba.vectorize` (its own type); ValueError if irreducible."""
     if (getattr(what, "nin", 0), getattr(what, "nout", 0)) != (2, 1) or not hasattr(what, "reduce"):
         raise ValueError(
             f"reduce: what must be one of {', '.join(REDUCTIONS)}, or a ufunc of two arguments and one result, "
             f"such as np.maximum, got {came(what)}. Anything else is done block by block: for labels, D in rows()."
         )
-    if not isinstance(what, np.ufunc):  # numba compiles it for a dtype when it is called, not when it reduces
+    if not isinstance(what, np.ufunc):  # numba compiles for a dtype on a call, not on reduce
         what(*[output.numbers(np.empty(0, engine.dtype), s)] * 2)
     return axis == 0, _by(what)
 
 
 def _by(ufunc: np.ufunc) -> Callable[[Any, Semiring], Any]:
-    """ufunc.reduce along lines in which no path is inf."""
+    """ufunc.reduce along lines, with inf for no path."""
 
     def of(panel: Array, s: Semiring) -> Array:
         return ufunc.reduce(output.numbers(host(panel), s), axis=0)

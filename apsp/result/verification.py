@@ -1,4 +1,4 @@
-"""Is D the closure of A? By the definition of both, in exact arithmetic or within what rounding may do."""
+"""Verification that D is the closure of A, by definition, exactly or within rounding."""
 
 from __future__ import annotations
 
@@ -19,26 +19,18 @@ from semiring.types import Array
 
 from ..routes import Trees
 
-#: Rows that are checked by default.
+#: Rows checked by default.
 ROWS = 64
-#: Entries that are compared together.
+#: Entries compared at a time.
 _CHUNK = 1 << 24
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What was checked, and what was found; true where nothing was wrong.
+    """The outcome of a verification; truthy (`ok`) if nothing was wrong.
 
-    Attributes
-    ----------
-    ok : bool
-    sentence : str
-    largest : float
-        The largest difference between two numbers that should be equal.
-    allowed : float
-        How much rounding explains; 0 where arithmetic is exact.
-    pair : (label, label), optional
-        Where it is wrong, if it is.
+    `largest` is the largest difference of numbers that should be equal, `allowed` that explained by rounding (0 in
+    exact arithmetic); `pair` labels a wrong entry, if any.
     """
 
     ok: bool
@@ -55,7 +47,7 @@ class Verification:
 
 
 class _Comparison:
-    """Differences between entries that should be equal, and the first that rounding does not explain."""
+    """Differences of entries that should be equal, and the first beyond rounding."""
 
     def __init__(self, trees: Trees, allowed: float) -> None:
         self.zero, self.allowed = dtypes.zero(trees.semiring, trees.engine.dtype), allowed
@@ -63,7 +55,7 @@ class _Comparison:
         self.pair: tuple[int, int] | None = None
 
     def __call__(self, rows: np.ndarray, D: Array, B: Array) -> None:
-        """Look at D and B, arrays of one library and device, of these rows."""
+        """Compare rows of D and B, of one library and device."""
         step = max(1, _CHUNK // max(1, D.shape[1]))
         with on_device(D):
             for start in range(0, len(D), step):
@@ -76,7 +68,7 @@ class _Comparison:
         with np.errstate(invalid="ignore"):
             gap = xp.abs(D.astype(np.float64) - B.astype(np.float64))
         if D.dtype.kind != "f":
-            gap = xp.maximum(gap, 1.0)  # integers beyond 2⁵³ may be one float
+            gap = xp.maximum(gap, 1.0)  # distinct integers beyond 2⁵³ may be one float
         gap = xp.where(differ, xp.where((D == self.zero) | (B == self.zero) | xp.isnan(gap), np.inf, gap), 0.0)
         self.largest = max(self.largest, float(gap.max()))
         wrong = gap > self.allowed
@@ -86,7 +78,6 @@ class _Comparison:
 
 
 def verify(trees: Trees, rows: int | str | None, *, paths: bool, seed: int) -> Verification:
-    """See `Result.verify`."""
     if paths:
         require_selection(trees.semiring, where="verify")
     n = trees.graph.n
@@ -123,7 +114,6 @@ def _wrong(trees: Trees, claim: str, compared: _Comparison) -> Verification:
 
 
 def _drawn(n: int, rows: int | str | None, seed: int) -> np.ndarray:
-    """The rows that are looked at, ascending."""
     if rows != "all" and rows is not None and (isinstance(rows, str) or not hasattr(rows, "__index__") or rows < 0):
         raise ValueError(f"verify: rows must be an integer, or 'all', got {came(rows)}.")
     count = n if rows == "all" else min(n, ROWS if rows is None else int(rows))
@@ -131,7 +121,7 @@ def _drawn(n: int, rows: int | str | None, seed: int) -> np.ndarray:
 
 
 def _allowed(trees: Trees) -> float:
-    """n · eps times the largest number there is, where operations round."""
+    """n · eps · the largest number, if operations round; else 0."""
     s, dtype = trees.semiring, trees.engine.dtype
     if dtype.kind != "f" or (s.mul.selects and s.add.selects):
         return 0.0
@@ -145,7 +135,7 @@ def _allowed(trees: Trees) -> float:
 
 
 def _products(trees: Trees, sources: np.ndarray) -> Iterator[tuple[np.ndarray, Any, Any]]:
-    """Rows of D and of I ⊕ D ⊗ A, where D lies: where the matrix is there a product, else along the edges."""
+    """Rows of D and of I ⊕ D ⊗ A, on D's device: a product for a matrix, else along the edges."""
     s, engine, graph = trees.semiring, trees.engine, trees.graph
     one = dtypes.one(s, engine.dtype)
     A = graph.matrix(s, engine.dtype) if graph.dense is not None else None
@@ -163,7 +153,7 @@ def _products(trees: Trees, sources: np.ndarray) -> Iterator[tuple[np.ndarray, A
 
 
 def _walked(trees: Trees) -> Iterator[tuple[np.ndarray, Any, Any]]:
-    """Rows of D, and what the paths weigh along which predecessors lead; where D lies, if that is known as a table."""
+    """Rows of D and the weights of paths along predecessors; on D's device if there is a table."""
     s, engine, graph = trees.semiring, trees.engine, trees.graph
     if not engine.in_memory:
         for positions, D in engine.rows(np.arange(graph.n)):

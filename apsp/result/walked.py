@@ -1,4 +1,4 @@
-"""Many paths at once: one flat array of vertices, and where each path starts in it."""
+"""Many paths in one flat array of vertices with CSR starts."""
 
 from __future__ import annotations
 
@@ -14,24 +14,15 @@ from semiring.routes import walks
 from ..labels import Labels
 from ..routes import Trees
 
-#: Paths from one vertex that are looked for one by one; more are branches of a tree.
+#: Maximum number of paths from one vertex searched alone, not in a tree.
 FEW = 8
 
 
 class Paths(Sequence[list[Any]]):
-    """Paths as lists of labels, kept as flat arrays; a pair without a path has an empty list.
+    """Paths as lists of labels, stored as flat arrays; an empty list for no path.
 
-    Attributes
-    ----------
-    vertices : int32 array
-        The positions of all paths' vertices, one path after the other.
-    starts : int64 array, shape (paths + 1,)
-        Path k is vertices[starts[k] : starts[k + 1]].
-    labels : Labels
-        What the vertices are called.
+    `vertices` are int32 positions along all paths; path k is vertices[starts[k] : starts[k + 1]].
 
-    Examples
-    --------
     >>> from apsp import shortest_paths
     >>> found = shortest_paths([("A", "B", 4), ("B", "C", 7)]).paths([("A", "C"), ("C", "A"), ("B", "B")])
     >>> list(found), found.hops
@@ -63,7 +54,7 @@ class Paths(Sequence[list[Any]]):
 
     @property
     def hops(self) -> np.ndarray:
-        """int64 (paths,): the edges on each; −9999 where there is no path."""
+        """The number of edges of each path: int64, −9999 for none."""
         count = np.diff(self.starts)
         return np.where(count == 0, -9999, count - 1)
 
@@ -77,7 +68,7 @@ class Paths(Sequence[list[Any]]):
 
 
 def paths_of(trees: Trees, sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The paths between pairs of positions, in the trees of all sources where these are at hand or most are wanted."""
+    """Paths between pairs of positions, in full trees if available or mostly needed."""
     if trees.complete or (trees.engine.in_memory and 8 * len(np.unique(sources)) >= trees.graph.n):
         return walks(host(trees.predecessors), sources, sources, targets)
     known, which, many = np.unique(sources, return_inverse=True, return_counts=True)

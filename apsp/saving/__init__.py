@@ -1,4 +1,4 @@
-"""Answers on disk, and back. A store is a module of this package with a record `STORE`, by which it is found.
+"""Saved results. A store is a module of this package with a record `STORE`, found by being here.
 
 | module | suffixes         | contents                                       | loaded           |
 |--------|------------------|------------------------------------------------|------------------|
@@ -9,8 +9,8 @@
 | zarr   | .zarr            | the same, in a Zarr group                      | in windows       |
 | hubs   | .hubs            | hub labels in place of the matrix, a directory | mapped           |
 
-`Result.save` and `load`, `read`, the command line and errors that list suffixes read the records. Next to them, `base`
-has the record `Store`, and the `Table` that is written; `encoding` labels in an archive; `plans` a `Plan` in one.
+`Result.save` and `load`, `read`, the command line and error messages use the records. `base` has the record `Store` and
+the `Table` that is written; `encoding` stores labels in an archive; `plans` a `Plan`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ __all__ = [
 
 @cache
 def stores() -> tuple[Store, ...]:
-    """Every store, files first."""
     return tuple(sorted(records(__name__, "STORE").values(), key=lambda store: (store.folder, store.suffixes)))
 
 
@@ -49,12 +48,11 @@ def suffixes(*, folders: bool = True) -> tuple[str, ...]:
 
 
 def recognised(path: StrPath) -> Store | None:
-    """The store at this path by its content, whatever its name; None if no store recognises it."""
     return next((store for store in stores() if store.recognises is not None and store.recognises(path)), None)
 
 
 def store_of(path: StrPath) -> Store | None:
-    """The store by the content of a path, else by its suffix: "d.zarr/" is Zarr, "d/" tiles; None if there is none."""
+    """The store by content, else by suffix: "d.zarr/" is Zarr, "d/" tiles; or None."""
     text = os.fspath(path)
     directory = text.endswith(("/", os.sep))
     ends = (Path(text).suffix, *("/" * directory))
@@ -63,27 +61,13 @@ def store_of(path: StrPath) -> Store | None:
 
 
 def suffix_of(path: StrPath) -> str:
-    """The first suffix of the store of a path; the suffix of the path, if no store has it."""
+    """The canonical suffix of the store of a path; else the path's own suffix."""
     store = store_of(path)
     return Path(path).suffix if store is None else store.suffixes[0]
 
 
 def check_output(path: StrPath, allowed: Sequence[str] | None = None) -> None:
-    """Refuse a path that cannot be written to.
-
-    Parameters
-    ----------
-    path : path
-    allowed : sequence of str, optional
-        Suffixes; by default those of files.
-
-    Raises
-    ------
-    ValueError
-        If its suffix is none of these.
-    OSError
-        As `semiring.files.check_writable` does.
-    """
+    """Raise for a path that cannot be written, or whose suffix is not `allowed` (default: those of files)."""
     store, allowed = store_of(path), suffixes(folders=False) if allowed is None else allowed
     if suffix_of(path) not in allowed:
         name = Path(path).name
@@ -94,26 +78,14 @@ def check_output(path: StrPath, allowed: Sequence[str] | None = None) -> None:
 
 
 def check_labels(labels: Sequence[Label], path: StrPath) -> None:
-    """Refuse labels that the store of a path cannot hold.
-
-    Raises
-    ------
-    FormatError
-        As `encode` does; in `.csv`, if two labels are the same text.
-    """
+    """Raise FormatError for labels that the store cannot hold (in `.csv`: two of the same text)."""
     store = store_of(path)
     if store is not None and store.check_labels is not None:
         store.check_labels(labels, path)
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write a table to the store of a path; it appears complete or not at all.
-
-    Raises
-    ------
-    ValueError, FormatError, OSError
-        As `check_output` and `check_labels` do.
-    """
+    """Write a table to the store of a path, atomically; raises as `check_output` and `check_labels`."""
     check_output(path, suffixes())
     store = store_of(path)
     assert store is not None
@@ -121,25 +93,13 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
 
 
 def save_matrix(matrix: Array, labels: Sequence[Label], path: StrPath) -> None:
-    """Write a matrix with its labels.
-
-    Raises
-    ------
-    ValueError, FormatError, OSError
-        As `check_output` and `check_labels` do.
-    """
+    """Write a matrix with its labels; raises as `check_output` and `check_labels`."""
     array = host(matrix)
     save(Table(array.shape, array.dtype, lambda: iter((array,)), labels, labels), path, {})
 
 
 def load(path: StrPath) -> tuple[Array, dict[str, np.ndarray]]:
-    """The distances in a store, and the arrays that make them a result; other paths must be an `.npz`.
-
-    Raises
-    ------
-    FormatError
-        If it is something else, or damaged.
-    """
+    """The distances in a store, and the arrays that make them a result; FormatError unless a known store or `.npz`."""
     store = store_of(path)
     if store is None or store.load is None:
         store = store_of("result.npz")

@@ -1,4 +1,4 @@
-"""The record that declares a store, and the table that stores write in blocks of rows."""
+"""The record `Store` of a kind of storage, and the `Table` it writes by rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..graph import Graph
 
 StrPath = str | os.PathLike[str]
-#: The other arrays of a result, by name.
+#: Further arrays of a result, by name.
 Arrays = Mapping[str, Array]
 
 
@@ -28,29 +28,13 @@ Arrays = Mapping[str, Array]
 class Store:
     """A way to store a table on disk.
 
-    Parameters
-    ----------
-    suffixes : tuple of str
-        With the dot; the first is its name. "/" is a directory without a suffix.
-    save : callable
-        `save(table, path, more)` writes a `Table`, and the other arrays of a result, if it is one. It appears complete
-        or not at all: see `semiring.files.writing` and `writing_folder`.
-    load : callable or None
-        `load(path)` returns the distances, in memory or on disk, and those arrays; or raises FormatError. None if only
-        the table is written.
-    folder : bool
-        Whether it is a directory, which refers to a graph's matrix on disk by its path. A file contains it, and may
-        hold other tables: predecessors, reachability.
-    check : callable or None
-        `check(path)` refuses before the work a path that may not be overwritten.
-    check_labels : callable or None
-        `check_labels(labels, path)` refuses before the work labels that it cannot hold.
-    recognises : callable or None
-        `recognises(path)`: whether the content of a path is this store.
-    labelled : bool
-        Whether it has the hub labels of a result in place of its table.
-    read : callable or None
-        `read(path)` returns the Graph whose matrix is at a path that it recognises. Files are read by `apsp.formats`.
+    `suffixes` have the dot, canonical first; "/" is a directory without a suffix. `save(table, path, more)` writes a
+    `Table`, and the other arrays of a result, atomically (`semiring.files.writing`, `writing_folder`); `load(path)`
+    returns the distances, in memory or on disk, and those arrays, or raises FormatError; None if write-only. `folder`:
+    a directory, which refers to a graph's matrix on disk by path; a file contains that matrix, and may hold other
+    tables. `check(path)` and `check_labels(labels, path)` refuse early to overwrite, and unsupported labels.
+    `recognises(path)`: whether the content is this store. `labelled`: holds hub labels, no table. `read(path)` returns
+    the Graph of a recognised matrix; files are read by `apsp.formats`.
     """
 
     suffixes: tuple[str, ...]
@@ -66,20 +50,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Table:
-    """A table to be written in blocks of rows.
-
-    Attributes
-    ----------
-    shape : (int, int)
-    dtype : dtype
-    blocks : callable
-        Makes an iterator over blocks of complete rows, on the host.
-    rows, columns : sequences of labels
-    semiring : Semiring, optional
-        Its dtype's numbers for infinities are written as such to a `.csv`.
-    callback : callable, optional
-        `callback(done, total)` in entries.
-    """
+    """A table as `blocks()` of complete rows on the host; `semiring` names infinities; `callback` counts entries."""
 
     shape: tuple[int, int]
     dtype: np.dtype
@@ -91,11 +62,10 @@ class Table:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its entries."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def streamed(self) -> Iterator[np.ndarray]:
-        """Its blocks, reported to the callback; without one, a warning says if it will take more than a minute."""
+        """The blocks, with progress by callback, or a warning before more than a minute."""
         done = 0
         watch = Watch(f"save: {shown(self.nbytes)}", self.shape[0] * self.shape[1], self.callback)
         for part in self.blocks():
@@ -105,11 +75,11 @@ class Table:
 
 
 def gathered(blocks: Iterator[np.ndarray], size: int) -> Iterator[np.ndarray]:
-    """The same rows in blocks of `size` rows, so that each tile is written once."""
+    """The rows in blocks of `size`, so that each tile is written once."""
     pending: list[np.ndarray] = []
     count = 0
     for block in blocks:
-        pending.append(block.copy())  # its memory may be used again
+        pending.append(block.copy())  # the memory may be reused
         count += len(block)
         if count >= size:
             joined = np.concatenate(pending)

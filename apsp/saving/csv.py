@@ -1,4 +1,4 @@
-"""Tables as text: labels in the first row and column, and inf for no path."""
+"""Tables as text: labels in the first row and column, inf for no path."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from .base import Arrays, Store, StrPath, Table
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write a table, a row a line."""
     rows, columns = _texts(table.rows, path), _texts(table.columns, path)
     s, names = table.semiring, iter(rows)
     with _table(path) as out:
@@ -51,7 +50,7 @@ def _table(path: StrPath) -> Iterator[Any]:
 
 
 def _texts(labels: Sequence[Label], path: StrPath) -> list[str]:
-    """The labels as text; no two may be the same text."""
+    """The labels as distinct texts, or FormatError."""
     names = [str(label) for label in labels]
     try:
         "".join(names).encode()

@@ -1,4 +1,4 @@
-"""Labels in a NumPy archive, and back: the same values of the same types, or a refusal. No pickle.
+"""Labels in a NumPy archive, without pickle: equal values and types are restored, or refused.
 
 | labels                                              | array                                                   |
 |-----------------------------------------------------|---------------------------------------------------------|
@@ -27,22 +27,10 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def encode(labels: Sequence[Label], path: object) -> dict[str, np.ndarray]:
-    """The arrays that hold the labels.
+    """The arrays that hold the labels; FormatError, naming `path`, for unsupported ones and NaN.
 
-    Parameters
-    ----------
-    labels : sequence
-        str, int of any size, float, bool, None, and nested tuples of these; NumPy's scalars as their Python values.
-    path : path
-        The file to name in an error.
+    Supported: str, int of any size, float, bool, None, nested tuples; NumPy scalars become Python values.
 
-    Raises
-    ------
-    FormatError
-        If a label is anything else, or NaN, which equals no label.
-
-    Examples
-    --------
     >>> encode([("a", 1), None], "g.npz")["labels_json"].tobytes()
     b'[["a", 1], null]'
     """
@@ -58,15 +46,8 @@ def encode(labels: Sequence[Label], path: object) -> dict[str, np.ndarray]:
 
 
 def decode(arrays: Mapping[str, np.ndarray]) -> Labels | None:
-    """The labels in an archive; None if it has none.
+    """The labels in an archive, or None; ValueError if damaged.
 
-    Raises
-    ------
-    ValueError
-        If they are damaged.
-
-    Examples
-    --------
     >>> decode(encode(["a", 1], "g.npz"))
     Labels(('a', 1))
     """
@@ -82,13 +63,7 @@ def decode(arrays: Mapping[str, np.ndarray]) -> Labels | None:
 
 
 def square(arrays: Mapping[str, np.ndarray], labels: Labels | None) -> Labels | None:
-    """The labels of a square table in an archive, whose rows and columns are the same vertices.
-
-    Raises
-    ------
-    ValueError
-        If rows and columns differ, as in a result of some sources and targets.
-    """
+    """The labels of a square table; ValueError if rows and columns differ, as in a partial result."""
     if labels is None or not {"sources", "targets"} & arrays.keys():
         return labels
     every = np.arange(len(labels))
@@ -102,7 +77,7 @@ def square(arrays: Mapping[str, np.ndarray], labels: Labels | None) -> Labels | 
 
 
 def _native(label: Label, path: object) -> Label:
-    """The label as a Python value; refuses what would be decoded as another value."""
+    """The label as a Python value; FormatError if it would not be restored exactly."""
     value = label.item() if isinstance(label, np.generic) else label
     kind = type(value)
     if kind is tuple:
@@ -118,13 +93,13 @@ def _native(label: Label, path: object) -> Label:
 
 
 def _array(names: list[Label]) -> np.ndarray | None:
-    """The labels as one array, if they are of one type whose dtype holds them exactly; else None."""
+    """The labels as one exact array if of one type, else None."""
     kinds = set(map(type, names))
     if kinds <= {int}:
         with suppress(OverflowError):
             return np.array(names, dtype=np.int64)
     elif kinds == {str}:
-        # NumPy drops null characters at the end of a text, and stores every text in the length of the longest.
+        # NumPy strips trailing nulls, and pads every text to the longest.
         longest = max(map(len, names))
         if not any(name.endswith("\0") for name in names) and longest * len(names) <= 4 * sum(map(len, names)) + 4096:
             return np.array(names)

@@ -1,7 +1,7 @@
-"""Results as hub labels in a directory, from which pairs are answered without any table: no n² entries are written.
+"""Results as hub labels in a directory, which answer pairs without n² entries.
 
-`out.npy` and `into.npy` are the labels, which are mapped, so that processes share them; `result.npz` has the tables
-that find labels, and the other arrays of a `Result`.
+The labels `out.npy` and `into.npy` are mapped, so processes share them; `result.npz` has their index tables and the
+other arrays of a `Result`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,13 @@ from semiring.tiles import folder
 from .base import Arrays, Store, StrPath, Table
 from .encoding import encode
 
-#: The arrays of labels, by the names of their files; and the file of all others.
+#: Files of the labels, and of all else.
 LABELS, ARCHIVE = ("out", "into"), "result.npz"
 _FILES = {ARCHIVE, *(f"{name}.npy" for name in LABELS)}
 
 
 def check(path: StrPath) -> None:
-    """Refuse to overwrite a directory that is no such result, with all that is in it.
-
-    Raises
-    ------
-    FileExistsError
-    """
+    """FileExistsError for a directory that is no such result."""
     place = Path(path)
     if place.is_dir() and not {entry.name for entry in place.iterdir()} <= _FILES:
         problem = "it must be hub labels that `save` wrote, or nothing yet"
@@ -38,15 +33,7 @@ def check(path: StrPath) -> None:
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write the labels of a result, and its other arrays; the table itself is not computed.
-
-    Raises
-    ------
-    ValueError
-        If there are no labels among its arrays.
-    OSError
-        If they cannot be written, or do not fit on their disk.
-    """
+    """Write a result's labels and other arrays, without its table; ValueError without labels, OSError."""
     if not more.keys() >= {f"hub_{name}" for name in LABELS}:
         raise ValueError('save: ".hubs" must be given a result with hub labels, got a table. Name another suffix.')
     folder.require_disk_space(Path(path), sum(array.nbytes for array in more.values()))
@@ -59,13 +46,7 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
 
 
 def load(path: StrPath) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """No distances, and all arrays: the labels mapped, the others in memory.
-
-    Raises
-    ------
-    FormatError
-        If it is something else, or damaged. What labels hold is not looked at.
-    """
+    """No distances, and all arrays: labels mapped (unchecked), others in memory; raises FormatError."""
     parts = load_arrays(Path(path) / ARCHIVE, "what belongs to hub labels of a Result")
     for name in LABELS:
         parts[f"hub_{name}"] = map_array(Path(path) / f"{name}.npy", "hub labels that `save` wrote")

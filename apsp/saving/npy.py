@@ -1,4 +1,4 @@
-"""NumPy's `.npy`: a table as `np.save` writes it, block by block."""
+"""NumPy's `.npy`: a table in the format of `np.save`, written by blocks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ from .base import Arrays, Store, StrPath, Table
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write a table without labels."""
     require_disk_space(table.nbytes, path)
     with writing(path) as file:
         write(file, table)
 
 
 def write(file: IO[bytes], table: Table) -> None:
-    """Write the table to an open file."""
     header = {"descr": np.lib.format.dtype_to_descr(table.dtype), "fortran_order": False, "shape": tuple(table.shape)}
     np.lib.format.write_array_header_1_0(file, header)
     for part in table.streamed():
@@ -33,12 +31,7 @@ def write(file: IO[bytes], table: Table) -> None:
 
 
 def require_disk_space(size: int, path: StrPath) -> None:
-    """Refuse before the work a file that does not fit on its disk.
-
-    Raises
-    ------
-    OSError
-    """
+    """OSError, early, for a file that does not fit on its disk."""
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():  # a pipe, a device
         return

@@ -15,7 +15,6 @@ from .encoding import encode
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write a table and the other arrays of a result, or its labels."""
     npy.require_disk_space(table.nbytes, path)
     named = more or encode(table.rows, path)
     with writing(path) as file, zipfile.ZipFile(file, "w", allowZip64=True) as archive:
@@ -27,7 +26,6 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
 
 
 def load(path: StrPath) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The distances and all arrays."""
     parts = load_arrays(path, "a Result")
     return parts.get("distances", np.empty(0)), parts
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..estimates import Estimate
 from ..plans import Plan
 
-#: The attributes of a plan in the first files, which have no names for them.
+#: Attributes of a plan in the first file version, which has no names.
 _FIRST_PLAN = (
     *("n", "semiring", "dtype", "device", "schedule", "block", "variant"),
     *("matrix_bytes", "workspace_bytes", "seconds", "reason"),
@@ -23,7 +23,7 @@ def plan_to_array(plan: Plan) -> np.ndarray:
 
 
 def plan_from_array(saved: np.ndarray) -> Plan:
-    """A plan from its JSON, or from the list of attributes in the first files; others have their defaults."""
+    """A plan from JSON, or from the unnamed list of the first version; missing attributes are defaults."""
     values = json.loads(saved.item()) if saved.ndim == 0 else dict(zip(_FIRST_PLAN, saved.tolist(), strict=True))
     considered = tuple(Estimate(**estimate) for estimate in values.pop("considered", ()))
     kinds = {f.name: {"int": int, "float": float}.get(str(f.type), str) for f in fields(Plan)}

@@ -1,4 +1,4 @@
-"""Tables as numbers, a row a line with blanks between, below a comment: for `diff`, `numpy.loadtxt`, `apsp.read`."""
+"""Tables as rows of numbers below a comment: for `diff`, `numpy.loadtxt`, `apsp.read`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .base import Arrays, Store, StrPath, Table
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write what it is, as `apsp.formats.matrix` reads it, and the entries alone, inf for no path."""
+    """Write the comment of `apsp.formats.matrix` and the entries, inf for no path."""
     s = table.semiring
     with writing(path) as file, io.TextIOWrapper(file, "utf-8", newline="\n") as text:
         text.write("# matrix of {} rows and {} columns\n".format(*table.shape))

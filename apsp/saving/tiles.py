@@ -1,7 +1,4 @@
-"""Results whose distances stay on disk as a directory of tiles, from which they are read.
-
-Next to the tiles is an archive of the other arrays of a `Result`, as in an `.npz`.
-"""
+"""Results with distances on disk, in a directory of tiles, beside an archive of their other arrays, as in `.npz`."""
 
 from __future__ import annotations
 
@@ -26,42 +23,29 @@ from ..labels import Labels
 from .base import Arrays, Store, StrPath, Table, gathered
 from .encoding import decode, encode, square
 
-#: Rows and columns of a tile.
+#: Tile size.
 TILE = 1024
-#: Those of tiles that are written by rows within a limit of memory; and as many tiles' rows are held.
+#: Tile sizes for writing rows within limited memory, and tile rows held.
 TILES, HELD = (64, 128, 256, 512, 1024), 3
-#: The file in a store with the other arrays of a result.
+#: File name of the archive in a store.
 ARCHIVE = "result.npz"
-#: The array in it with the identity of its store.
+#: Archive entry with the identity of its store.
 _STORE = "store"
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write a table as a tile store; the archive is written last.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written, or does not fit on its disk.
-    """
+    """Write a table as a tile store, the archive last; raises OSError."""
     named = more or encode(table.rows, path)
     with building(path) as directory:
         save_archive(rows_as_store(table, directory, TILE), named)
 
 
 def building(path: StrPath) -> AbstractContextManager[Path]:
-    """A directory in which a store with its archive is made; it then replaces the one at `path`.
-
-    Raises
-    ------
-    OSError
-        As `semiring.tiles.folder.building` does.
-    """
+    """A temporary directory for a store with archive, which then replaces the one at `path`; raises OSError."""
     return folder.building(path, ARCHIVE)
 
 
 def as_store(D: np.ndarray, output: StrPath, semiring: Semiring) -> TileStore:
-    """A result in memory, written as a store of tiles."""
     store = new_store(output, (len(D), len(D)), D.dtype, semiring, block=TILE)
     store.put(D, round=len(D))
     store.sync()
@@ -69,12 +53,12 @@ def as_store(D: np.ndarray, output: StrPath, semiring: Semiring) -> TileStore:
 
 
 def rows_held(n: int, itemsize: int) -> int:
-    """Bytes of the rows that are held at least, while rows of n entries are written."""
+    """Minimum bytes held while rows of n entries are written."""
     return HELD * min(n, TILES[0]) * n * itemsize
 
 
 def rows_as_store(table: Table, output: StrPath, tile: int) -> TileStore:
-    """A table written as a store of tiles, row after row; as many rows as HELD tiles have are held."""
+    """A table written row by row as a store of tiles; HELD tile rows are held."""
     store = new_store(output, table.shape, table.dtype, table.semiring, block=tile)
     offset = 0
     for part in gathered(table.streamed(), tile):
@@ -86,25 +70,18 @@ def rows_as_store(table: Table, output: StrPath, tile: int) -> TileStore:
 def new_store(
     path: StrPath, shape: tuple[int, int], dtype: np.dtype, semiring: Semiring | None, *, block: int
 ) -> TileStore:
-    """A store without tiles for a result over a semiring; it replaces any result at the path."""
+    """An empty store for a result over a semiring, replacing any result at the path."""
     attributes = {} if semiring is None else {"semiring": catalog.recorded_as(semiring)}
     forget_result(path)
     return TileStore.create(path, shape, dtype, block=block, attributes=attributes)
 
 
 def forget_result(path: StrPath) -> None:
-    """Remove the archive of a store, which will hold another matrix."""
     (Path(path) / ARCHIVE).unlink(missing_ok=True)
 
 
 def save_archive(store: TileStore, arrays: Arrays) -> None:
-    """Write the archive of a result, with the identity of its store.
-
-    Raises
-    ------
-    FormatError
-        If another store has been made in its place meanwhile.
-    """
+    """Write a result's archive, with the identity of its store; FormatError if that has been replaced meanwhile."""
     identity = store.layout.identity
     if TileStore(store.path).layout.identity != identity:
         problem = "save: a store must stay where it is until it is a result, and another one has been made there. "
@@ -115,13 +92,7 @@ def save_archive(store: TileStore, arrays: Arrays) -> None:
 
 
 def load_archive(store: TileStore, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """The arrays in the archive of a store, or those of these names.
-
-    Raises
-    ------
-    FormatError
-        If they are damaged, or belong to another store.
-    """
+    """The (named) arrays in a store's archive; FormatError if damaged or of another store."""
     wanted = None if names is None else (*names, _STORE)
     found = load_arrays(store.path / ARCHIVE, "what belongs to a store of a Result", wanted)
     identity = found.pop(_STORE, None)
@@ -131,13 +102,6 @@ def load_archive(store: TileStore, names: Sequence[str] | None = None) -> dict[s
 
 
 def load(path: StrPath) -> tuple[TileStore, dict[str, np.ndarray]]:
-    """A store and the arrays of its archive.
-
-    Raises
-    ------
-    FormatError
-        If the directory is no store, or one without a result.
-    """
     store = TileStore(path)
     store.require_closed()
     if not (store.path / ARCHIVE).is_file():
@@ -151,15 +115,11 @@ def load(path: StrPath) -> tuple[TileStore, dict[str, np.ndarray]]:
 
 
 def read(path: StrPath) -> Graph:
-    """The graph whose matrix is in a store: windows of it are read on use.
+    """The graph of a stored matrix, read by windows on use.
 
-    A missing edge is the zero of the store's semiring, or, if it has none, of that which the graph is used with. Labels
-    are 0 … n − 1, or those of the `Result` between all vertices that is in the store.
-
-    Raises
-    ------
-    FormatError
-        If the store holds packed bits, which are an answer, or no square matrix between the same vertices.
+    A missing edge is the zero of the store's semiring, or else of the semiring in use. Labels are 0 … n − 1, or those
+    of a `Result` of all vertices in the store. FormatError for packed bits, which are an answer, or a non-square
+    matrix.
     """
     store = TileStore(path)
     if COLUMNS in store.attributes:
@@ -172,7 +132,6 @@ def read(path: StrPath) -> Graph:
 
 
 def _labels(store: TileStore) -> Labels | None:
-    """The labels of all vertices, of the result in the same store."""
     if not (store.path / ARCHIVE).is_file():
         return None
     found = load_archive(store, ("labels", "labels_json", "sources", "targets"))

@@ -1,7 +1,6 @@
-"""Results whose distances stay on disk as a Zarr group, from which they are read.
+"""Results with distances on disk in a Zarr group, beside readable labels, and an archive of their other arrays.
 
-Next to the distances and labels, which other programs can read, is the array `result_npz`: the bytes of an archive of
-the other arrays of a `Result`, as in an `.npz`.
+The archive is the array `result_npz`, the bytes of an `.npz`.
 """
 
 from __future__ import annotations
@@ -28,19 +27,14 @@ from .base import Arrays, Store, StrPath, Table, gathered
 from .encoding import encode
 from .tiles import TILE
 
-#: The compression ratio above which a Zarr group is refused, for arrays of more bytes than this.
+#: Compression ratio above which a group is refused, for arrays above this size in bytes.
 _PACKED, _SMALL = 1000, 64 << 20
-#: The entries of the directory of a Zarr group that `save` wrote.
+#: Directory entries of a Zarr group written by `save`.
 _IN_ZARR = {"zarr.json", "distances", "result_npz", "sources", "targets", "sources_json", "targets_json"}
 
 
 def check(path: StrPath) -> None:
-    """Refuse to overwrite a directory that is no result, with all that is in it.
-
-    Raises
-    ------
-    FileExistsError
-    """
+    """FileExistsError for a directory that is no result."""
     folder = Path(path)
     if folder.is_dir() and not {entry.name for entry in folder.iterdir()} <= _IN_ZARR:
         problem = "it must be a Zarr group that `save` wrote, or nothing yet"
@@ -48,15 +42,7 @@ def check(path: StrPath) -> None:
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write a table as a Zarr group (version 3): `distances` in tiles with checksums, and labels.
-
-    All tiles are written, also those of a single value: a missing tile is damage.
-
-    Raises
-    ------
-    ImportError
-        If zarr is missing.
-    """
+    """Write a table as a Zarr group (version 3) and labels; uniform tiles too, as a missing tile is damage."""
     zarr = _zarr("save")
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
@@ -100,7 +86,7 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
 
 @contextmanager
 def _others_awaited() -> Iterator[None]:
-    """On an error, wait for the tiles that Zarr goes on writing on its thread, which would make the directory again."""
+    """On an error, await tiles still being written by Zarr's thread, which would recreate the directory."""
     import asyncio
 
     from zarr.core.sync import sync
@@ -117,7 +103,7 @@ def _others_awaited() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Zarr:
-    """A Zarr array whose damaged tiles raise a FormatError that names its group."""
+    """A Zarr array whose damaged tiles raise a FormatError naming its group."""
 
     array: Any
     path: StrPath
@@ -135,21 +121,13 @@ class Zarr:
             return self.array[window]
         except MemoryError:
             raise
-        except Exception as error:  # whatever a codec raises
+        except Exception as error:  # any error of a codec
             problem = f"all tiles of `distances` must be as they were written, got {' '.join(str(error).split())}"
             raise FormatError(self.path, None, problem) from error
 
 
 def load(path: StrPath) -> tuple[Zarr, dict[str, np.ndarray]]:
-    """The array of distances in a Zarr group without missing tiles, and the arrays of its archive.
-
-    Raises
-    ------
-    FormatError
-        If it is something else, or tiles are missing.
-    ImportError
-        If zarr is missing.
-    """
+    """The distances of a complete Zarr group, and its archive's arrays; else FormatError; ImportError without zarr."""
     zarr = _zarr("load")
     try:
         group = zarr.open_group(store=os.fspath(path), mode="r")
@@ -161,11 +139,11 @@ def load(path: StrPath) -> tuple[Zarr, dict[str, np.ndarray]]:
         archive = packed[:]
     except MemoryError:
         raise
-    except Exception as error:  # damaged tiles raise whatever their codecs do
+    except Exception as error:  # damaged tiles raise anything
         problem = f"a Zarr group that `save` wrote is required, got {error!r}."
         raise FormatError(path, None, problem) from error
     initialized, needed = distances.nchunks_initialized, distances.nchunks
-    if initialized != needed:  # Zarr would read them as if they held nothing but its fill value
+    if initialized != needed:  # Zarr would read missing tiles as fill values
         raise FormatError(path, None, f"all {needed} tiles of `distances` must be there, got {initialized}.")
     buffer = io.BytesIO(archive.tobytes())
     buffer.name = os.fspath(path)

@@ -1,4 +1,4 @@
-"""What a schedule is: a record, one file each."""
+"""The record `Schedule` of an order of work; one file each."""
 
 from __future__ import annotations
 
@@ -24,32 +24,30 @@ def _right(semiring: Semiring) -> str:
 
 @dataclass(frozen=True)
 class Schedule:
-    """An order in which a closure's work is done.
+    """An order of the work of a closure.
 
     Parameters
     ----------
     closure : callable
-        `closure(A, ops, *, block)`: A ← A* in place, written against the verbs of `semiring.backend.Backend` alone.
+        `closure(A, ops, *, block)`: A ← A* in place, by verbs of `semiring.backend.Backend` only.
     description : str
         One line for people.
     pairs : callable
-        `pairs(n)`: how many ⊕ with one ⊗ it computes; n³ unless it says otherwise. Progress ends there.
+        `pairs(n)`: ⊕ with ⊗ operations, by default n³; the total of progress.
     verb_bytes : callable
-        `verb_bytes(n, ops, *, block)`: the workspace of its verbs on an n × n matrix in bytes, the most that any of
-        them takes (`ops.verb_workspace`).
+        `verb_bytes(n, ops, *, block)`: bytes of the largest verb workspace (`ops.verb_workspace`).
     panels : callable
-        `panels(n, ops, *, block)`: the bytes of matrices that it makes itself, smaller than A.
+        `panels(n, ops, *, block)`: bytes of its own smaller matrices.
     matrices : int
-        How many matrices as large as A its workspace has.
+        Workspace matrices as large as A.
     refuses : callable
-        `refuses(semiring)`: why it is wrong over this semiring, as the end of a sentence; empty where it is right.
+        `refuses(semiring)`: why it is wrong there, as the end of a sentence; "" if right.
     blocked : bool
         Whether it has a pivot block.
 
     See Also
     --------
-    get : One by its name.
-    apsp.compare : All on the same matrix.
+    get, apsp.compare : By name; all on one matrix.
 
     Examples
     --------
@@ -68,10 +66,9 @@ class Schedule:
     blocked: bool = True
 
     def __call__(self, A: Array, ops: Backend, *, block: int) -> None:
-        """A ← A*."""
         self.closure(A, ops, block=block)
 
     def workspace(self, n: int, ops: Backend, *, block: int) -> int:
-        """Bytes of workspace for an n × n matrix; by the backend's own figure where it does not know each verb's."""
+        """Bytes of workspace for an n × n matrix; the backend's figure if it lacks those of verbs."""
         verb_bytes = self.verb_bytes(n, ops, block=block) if ops.knows_workspaces else ops.workspace(n)
         return verb_bytes + self.panels(n, ops, block=block) + self.matrices * ops.matrix_bytes(n, n)

@@ -1,7 +1,7 @@
 """Floyd–Warshall on blocks, in three phases a pivot (Venkataraman, Sahni, Mukhopadhyaya 2003, section 3).
 
-The order of the phases is row panel, trailing update, column panel. With both panels first, the trailing
-update would meet D* twice, which only an idempotent ⊕ forgives.
+The order is row panel, trailing update, column panel: with both panels first, the trailing update would meet D* twice,
+wrong unless ⊕ is idempotent.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ def closure(A: Array, ops: Backend, *, block: int) -> None:
 
 
 def verb_bytes(n: int, ops: Backend, *, block: int) -> int:
-    """The largest workspace of the phases of a pivot, over the sizes of what is before and after it.
+    """The largest workspace of a pivot's phases, over the sizes before and after it.
 
-    The workspace of a product grows with it only until it is cut into strips; so the smaller sizes are tried as well,
-    as far as 64 blocks.
+    Product workspace grows only until strips are cut, so smaller sizes are tried too, up to 64 blocks.
     """
     most = ops.verb_workspace("closure", min(n, block), 0, 0)
     for k in pivots(min(n, 64 * block), block):

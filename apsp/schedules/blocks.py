@@ -1,4 +1,4 @@
-"""The words of partitioning. Pure slices: nothing is copied, and every block is a view of the matrix."""
+"""Partitioning by slices: nothing is copied, every block is a view."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from semiring.types import Array
 
 
 def pivots(n: int, block: int, begun: int = 0) -> Iterator[slice]:
-    """The diagonal's pivot ranges from `begun` on, in order; the last may be ragged."""
+    """Pivot ranges of the diagonal from `begun` on; the last may be shorter."""
     for start in range(begun, n, block):
         yield slice(start, min(start + block, n))
 
 
 def around(n: int, pivot: slice) -> list[slice]:
-    """What lies before and after a pivot range; empty sides are left out."""
+    """The non-empty ranges before and after a pivot range."""
     sides = (slice(0, pivot.start), slice(pivot.stop, n))
     return [side for side in sides if side.start < side.stop]
 

@@ -1,7 +1,7 @@
-"""Bordering, the left-looking order: the closure of the first vertices grows by one pivot block at a time.
+"""Bordering (left-looking): the closure of the leading vertices grows by one pivot block at a time.
 
-Right-looking schedules update all that is left after every pivot block; this one leaves later blocks untouched until
-their turn comes (Golub and Van Loan 2013, "Matrix Computations", section 3.2.9, on the left-looking order of LU).
+Right-looking schedules update the whole trailing matrix after every pivot block; this leaves later blocks untouched
+(Golub and Van Loan 2013, "Matrix Computations", section 3.2.9, on left-looking LU).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def closure(A: Array, ops: Backend, *, block: int) -> None:
 
 
 def _verb_bytes(n: int, ops: Backend, *, block: int) -> int:
-    """The largest workspace of a border; the last is the longest, but what is cut into strips may take less."""
+    """The largest workspace of a border; not always the last one's, due to cutting into strips."""
     most = ops.verb_workspace("closure", min(n, block), 0, 0)
     for k in list(pivots(n, block))[-64:]:
         b = k.stop - k.start

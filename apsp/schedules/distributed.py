@@ -1,20 +1,19 @@
 """Floyd–Warshall on blocks with one product a round, over a grid of processes.
 
-For the pivot block k, with C = A(:,k) as it was, T = A(k,k)* and P = T A(k,:), but T itself in the columns of k:
+For the pivot block k, with the old C = A(:,k), T = A(k,k)*, and P = T A(k,:) but T in the columns of k:
 
     A(:,k) ← 0,   A ← A ⊕ C P in all rows but those of k,   A(k,:) ← P
 
-This is block elimination: A(i,j) ⊕ A(i,k) T A(k,j) outside of the pivot's row and column, A(i,k) T in its column. No
-entry meets T twice, so it is right in every closed semiring, and a round does n² b pairs.
+This is block elimination: A(i,j) ⊕ A(i,k) T A(k,j) outside the pivot's row and column, A(i,k) T in its column. No entry
+meets T twice: right in every closed semiring. A round does n² b pairs.
 
-The column strip is broadcast unchanged along rows of the grid. The owner of the pivot block closes it (by R-Kleene) and
-broadcasts T along its process row, which multiplies the row panel and broadcasts it along columns of the grid. Then
-every process does one product on its part. The operations depend on n and the block: the result has the same bits on
-every grid.
+The column strip is broadcast along rows of the grid. The owner of the pivot block closes it (R-Kleene) and broadcasts T
+along its process row, which multiplies the row panel and broadcasts it along columns. Then every process does one
+product on its part. Operations depend only on n and the block: every grid yields the same bits.
 
-Look-ahead (Strazdins 1998): where verbs can run concurrently, the strips of the next pivot are copied before the
-product of this one begins, updated separately, and are closed, multiplied and broadcast while it runs. That product
-leaves them out: the next round overwrites A(k,:) and A(:,k) in any case.
+Look-ahead (Strazdins 1998): with concurrent verbs, the next pivot's strips are copied before this product, updated
+separately, and closed, multiplied and broadcast while it runs. The product leaves them out, as the next round
+overwrites A(k,:) and A(:,k) anyway.
 """
 
 from __future__ import annotations
@@ -42,24 +41,12 @@ def closure(
     after: Callable[[int, slice], None] | None = None,
     complete: Callable[[int], bool] | None = None,
 ) -> None:
-    """A ← A*; every process of the grid calls this with its part.
+    """A ← A*; every process of the grid calls this with its part (a LocalMatrix; or a matrix in this process alone).
 
-    Parameters
-    ----------
-    A : LocalMatrix
-        Or a matrix in this process alone.
-    ops : Backend
-    block : int
-        The pivot block; a part's layout must be cut at its multiples.
-    first : int
-        The round to begin with: those before it are done.
-    begun : int
-        The pivot at which the first round begins; a multiple of the block where parts are cut.
-    after : callable, optional
-        `after(round, pivot)` when a round has been queued on the device; its verbs may still run.
-    complete : callable, optional
-        `complete(round)`: whether every entry of the part must have gone through the round when `after` is called. Else
-        the strips of the next pivot may not have.
+    Parts must be cut at multiples of `block` (the pivot block). `first` is the first round to run, `begun` its first
+    pivot (a multiple of the block where parts are cut). `after(round, pivot)` is called when a round is queued on the
+    device; its verbs may still run. `complete(round)`: whether `after` needs every entry through the round; else the
+    next pivot's strips may lag.
     """
     part = A if isinstance(A, LocalMatrix) else InMemory.single_process(A, ops, block)
     todo = list(pivots(part.layout.n, block, begun))
@@ -93,7 +80,7 @@ def closure(
 class Panels:
     """The operands of a round: the column strip C of a pivot block before it, and its row panel P.
 
-    Call `take`, with look-ahead `bring_forward`, then `close`; then `update` windows of the part of this process.
+    Call `take`, with look-ahead `bring_forward`, then `close`; then `update` windows of this process's part.
     """
 
     def __init__(self, part: LocalMatrix, ops: Backend, like: Panels | None = None) -> None:
@@ -105,13 +92,13 @@ class Panels:
         ops, part = self._ops, self._part
         rows, columns = (span.stop - span.start for span in (part.rows, part.columns))
         self.C, self.P = ops.panel((rows, b)), ops.panel((b, columns))
-        # The pivot block, and the row strip before the round: used only in `close`, so two panels share them.
+        # T, and the row strip R before the round: used only in `close`, so two Panels share them.
         shared = self._like and self._like.T.shape[0] == b
         self.T: Any = self._like.T if self._like and shared else ops.panel((b, b))
         self.R: Any = self._like.R if self._like and shared else ops.panel((b, columns))
 
     def take(self, k: slice) -> None:
-        """C ← A(:,k) and R ← A(k,:), the parts of them in this process."""
+        """C ← A(:,k) and R ← A(k,:), where they are in this process."""
         part, layout, b = self._part, self._part.layout, k.stop - k.start
         if b != self.pivot.stop - self.pivot.start:
             self._allocate(b)
@@ -123,7 +110,7 @@ class Panels:
             part.take(k, part.columns, self.R)
 
     def bring_forward(self, before: Panels) -> None:
-        """Update the strips, which were taken before the round of `before`, by that round."""
+        """Apply the round of `before` to the strips, which were taken before it."""
         if self._comm.column == self.owner_column:
             before.update(self.C, self._part.rows, self.pivot)
         if self._comm.row == self.owner_row:
@@ -132,7 +119,7 @@ class Panels:
                 before.update(self.R[:, local(j, columns)], self.pivot, j)
 
     def close(self) -> None:
-        """C, and P = T R but T in the columns of k, in every process."""
+        """Broadcast C, and P = T R (T in the columns of k), to every process."""
         k, ops, comm, columns = self.pivot, self._ops, self._comm, self._part.columns
         comm.broadcast_along_row(self.C, ops, self.owner_column)
         if comm.row == self.owner_row:
@@ -148,10 +135,7 @@ class Panels:
         comm.broadcast_along_column(self.P, ops, self.owner_row)
 
     def update(self, X: Array, rows: slice, columns: slice, ahead: slice | None = None) -> None:
-        """X ← X ⊕ C P, for a window X in these rows and columns, but 0 ⊕ C P in the columns of k, and P in its rows.
-
-        The rows and columns of `ahead` are left out.
-        """
+        """X ← X ⊕ C P for a window X, but 0 ⊕ C P in the columns of k and P in its rows; `ahead` is left out."""
         k, ops, part = self.pivot, self._ops, self._part
         across, down = meet(k, columns), meet(k, rows)
         if across.start < across.stop:
@@ -168,14 +152,13 @@ class Panels:
         if ahead is None:
             for product in products:
                 ops.gemm(*product)
-        else:  # pieces of one product, which together fill the device
+        else:  # pieces of one product, which fill the device together
             ops.gemms(products)
         if down.start < down.stop:
             ops.copy(X[local(down, rows), :], self.P[local(down, k), local(columns, part.columns)])
 
 
 def verb_bytes(n: int, ops: Backend, *, block: int) -> int:
-    """The largest workspace of a verb, on a matrix in one process."""
     b = min(n, block)
     return max(
         ops.verb_workspace("gemm", n, n, b),
@@ -185,7 +168,7 @@ def verb_bytes(n: int, ops: Backend, *, block: int) -> int:
 
 
 def panels(n: int, ops: Backend, *, block: int) -> int:
-    """Panels; two pairs with look-ahead."""
+    """Bytes of the panels; twice with look-ahead."""
     b, size = min(n, block), ops.matrix_bytes
     return (2 if ops.looks_ahead else 1) * (size(n, b) + size(b, n)) + size(b, n) + size(b, b)
 

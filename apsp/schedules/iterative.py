@@ -9,13 +9,12 @@ from .base import Schedule
 
 
 def closure(A: Array, ops: Backend, *, block: int) -> None:
-    """A ← A*, by A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:] for every k in turn; `block` plays no part."""
+    """A ← A*, by A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:] for every k; `block` is ignored."""
     for k in range(len(A)):
         ops.step(A, k)
 
 
 def _verb_bytes(n: int, ops: Backend, *, block: int) -> int:
-    """What one step holds."""
     return ops.verb_workspace("step", n, n, 1)
 
 

@@ -1,11 +1,9 @@
 """R-Kleene: the closure of a matrix from the closures of its two diagonal quadrants, in place.
 
-D'Alberto and Nicolau 2007, "R-Kleene: a high-performance divide-and-conquer algorithm for the all-pair
-shortest path for densely connected networks", section 3; Buluç, Gilbert and Budak 2010, "Solving path
-problems on the GPU", section 3.1. The host recurses, the backend multiplies.
-
-The products stand in an order in which every intermediate path is counted once, so the schedule is right
-in every closed semiring and not only where a ⊕ a = a.
+Sources: D'Alberto and Nicolau 2007, "R-Kleene: a high-performance divide-and-conquer algorithm for the all-pair
+shortest path for densely connected networks", section 3; Buluç, Gilbert and Budak 2010, "Solving path problems on the
+GPU", section 3.1. The host recurses, the backend multiplies. The order of products counts every intermediate path once:
+right in every closed semiring, not only where a ⊕ a = a.
 """
 
 from __future__ import annotations
@@ -19,11 +17,11 @@ from .blocks import half, quadrants
 
 
 def closure(A: Array, ops: Backend, *, block: int, mirrored: bool | None = None) -> None:
-    """A ← A*: halve until a matrix is small, then let the blocked schedule finish it.
+    """A ← A*: halve while large, then the blocked schedule.
 
-    The lowest levels of the recursion have too little work for a GPU, whose `cutover` says where they begin;
-    at `cutover` = `pivot` the blocked schedule is a single call of the pivot kernel. Of a symmetric matrix a backend
-    may compute one half of the products: A12 is A21ᵀ all along (`mirrored`).
+    A backend's `cutover` is the size below which recursion has too little work for a GPU; at `cutover` = `pivot` the
+    blocked schedule is one call of the pivot kernel. `mirrored`: A is symmetric, so A12 = A21ᵀ throughout, and a
+    backend may compute half of the products.
     """
     n = len(A)
     if n > max(block, ops.cutover):
@@ -40,7 +38,7 @@ def closure(A: Array, ops: Backend, *, block: int, mirrored: bool | None = None)
         ops.closure(A)
     else:
         blocked.closure(A, ops, block=block)
-    if mirrored:  # sums are rounded in another order beyond the diagonal
+    if mirrored:  # sums beyond the diagonal round in another order
         ops.mirror(A)
 
 

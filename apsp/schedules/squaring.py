@@ -1,7 +1,7 @@
 """Repeated squaring: (I ⊕ A)^(2^r) holds the best walks of up to 2^r edges (Aho, Hopcroft, Ullman 1974, section 5.9).
 
-It does log₂ n times the work of elimination and needs a second matrix, but every product is as large as A: the
-schedule to hold others against where a product is much faster than everything else.
+log₂ n times the work of elimination, and a second matrix, but every product is as large as A: a reference for schedules
+where products are by far the fastest verb.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .base import Schedule
 
 
 def closure(A: Array, ops: Backend, *, block: int) -> None:
-    """A ← (I ⊕ A)^(2^r) with 2^r ≥ n, so that cycles through all vertices show too; `block` plays no part."""
+    """A ← (I ⊕ A)^(2^r) with 2^r ≥ n, so that cycles through all vertices show; `block` is ignored."""
     ops.add_one(A)  # A ← I ⊕ A
     B = ops.empty(A.shape)
     for _ in range(_rounds(len(A))):
@@ -23,7 +23,6 @@ def closure(A: Array, ops: Backend, *, block: int) -> None:
 
 
 def _rounds(n: int) -> int:
-    """The least r with 2^r ≥ n."""
     return max(n - 1, 0).bit_length()
 
 

@@ -14,7 +14,7 @@ MUTANTS = [
     Mutant(
         "npy-header",
         "apsp/formats/npy.py",
-        "    if length > _HEADER:  # NumPy would allocate memory for it first\n        raise",
+        "    if length > _HEADER:  # NumPy would allocate it first\n        raise",
         "    if length < 0:\n        raise",
         "tests/test_formats.py::test_a_header_that_promises_gigabytes_is_not_read",
         "A header of 4 GiB is read.",
