@@ -101,9 +101,9 @@ def _worth(threads: int, work: int, alone: int) -> int:
 class _Plan(NamedTuple):
     """Blocking of a product.
 
-    `strips` (start, size): of the shared operand, packed to its full depth and `padded` to full panels; `shares` (start,
-    size): parts of packing a strip; `blocks` (i, m, j, n): one call's part of a strip's product; `own`, `shared`: bytes of
-    each thread and of all threads; `workspace`: bytes including the packed strip.
+    `strips` (start, size) cut the shared operand, packed to its full depth and `padded` to full panels; `shares`
+    (start, size) cut the packing of a strip, `blocks` (i, m, j, n) its product; `own` and `shared` are bytes of each
+    thread and of all threads, `workspace` with the packed strip.
     """
 
     strips: tuple[tuple[int, int], ...]

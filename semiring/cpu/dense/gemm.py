@@ -4,9 +4,10 @@ Arguments but the kind are addresses, sizes and byte strides, so that one compil
 depends on the operations, `pack` on what is packed; `block` calls both by address.
 
 Along the depth, packing cuts an operand into slabs of DEPTH, and a slab into panels as high, or as wide, as a tile. A
-panel of A holds its rows with a stride of DEPTH entries; one of B holds, for each k, its `columns` entries. With `padded`
-the rows or columns in full panels and kc ≤ DEPTH the depth, entry (i, k) of A's slab at k0 lies at k0 · padded +
-i · DEPTH + k, in units of `left_itemsize`; entry (k, j) of B's panel at j0 at k0 · padded + j0 · kc + k · columns + j.
+panel of A holds its rows with a stride of DEPTH entries; one of B holds, for each k, its `columns` entries. With
+`padded` the rows or columns in full panels and kc ≤ DEPTH the depth, entry (i, k) of A's slab at k0 lies at k0 · padded
++ i · DEPTH + k, in units of `left_itemsize`; entry (k, j) of B's panel at j0 at k0 · padded + j0 · kc + k · columns +
+j.
 """
 
 from __future__ import annotations
