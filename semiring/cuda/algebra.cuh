@@ -1,7 +1,7 @@
-// The words of the kernels: what an element is in memory (T) and in a register (W), and the step c ⊕ a ⊗ b.
+// Elements in memory (T) and in registers (W), and the step c ⊕ a ⊗ b.
 //
-// The text of `struct Algebra` is written from a Semiring by semiring/cuda/algebra.py. A step struct builds on it:
-// it says what the inner loop of a product works on (a Word of one or more lanes) and how two values of k enter it.
+// semiring/cuda/algebra.py writes `struct Algebra` from a Semiring. Step structs build on it: they define the unit of a
+// product's inner loop (a Word of one or more lanes) and how two values of k enter it.
 #pragma once
 
 #ifndef INFINITY
@@ -13,9 +13,8 @@ __device__ V logaddexp(V a, V b) {
     const V high = max(a, b), low = min(a, b);
     return low == -V(INFINITY) ? high : high + log1p(exp(low - high));
 }
-// In float32 with y = exp(low − high), by the instructions for 2ˣ and 1 / x, and log(1 + y) = 2 artanh z, z = y / (2 + y),
-// whose series in z² up to 1/9 is a polynomial with an error of 4·10⁻⁹. A third of the code: kernels that hold it many times
-// wait for instructions.
+// float32: y = exp(low − high) by 2ˣ and 1 / x instructions; log(1 + y) = 2 artanh z, z = y / (2 + y), by a polynomial in z²
+// up to 1/9, error 4·10⁻⁹. A third of the code: kernels with many copies wait for instructions.
 __device__ inline float logaddexp(float a, float b) {
     const float high = max(a, b), low = min(a, b);
     float y, inverse;
@@ -26,7 +25,7 @@ __device__ inline float logaddexp(float a, float b) {
     return low == -INFINITY ? high : high + z * series;
 }
 
-// The ends of an integer dtype, which stand for ±∞.
+// The ends of an integer dtype, standing for ±∞.
 template <class T> struct Limits;
 template <> struct Limits<signed char> { static constexpr int low = -128, high = 127; };
 template <> struct Limits<short> { static constexpr int low = -32768, high = 32767; };
@@ -35,7 +34,7 @@ template <> struct Limits<long long> {
     static constexpr long long low = -9223372036854775807LL - 1, high = 9223372036854775807LL;
 };
 
-// A sum or product evaluated in a wider type, back in the dtype's range.
+// Clamp a wide sum or product to the dtype's range.
 template <class T, class Wide>
 __device__ auto clamp(Wide x) {
     using L = Limits<T>;
@@ -191,7 +190,7 @@ struct MinPlusNonnegative<A, long long> : General<A> {
     }
 };
 
-// Entries of 16 bits, two columns to a word; the element of A stands in both halves.
+// 16-bit entries, two columns per word; an element of A is duplicated in both halves.
 template <class A>
 struct Halves : General<A> {
     using Word = unsigned;

@@ -80,7 +80,7 @@ def _star(semiring: Semiring, dtype: np.dtype) -> str:
 
 
 def _operation(name: str, op: Op, dtype: np.dtype, *, absorbing: bool = False) -> str:
-    """One operation as a static function; saturating integers are evaluated wide, clamped, and absorb zero."""
+    """One operation as a static function; on integers a saturating one is wide, clamped, and absorbs zero."""
     head = f"    static __device__ W {name}(W a, W b)"
     memory, _, wide = _TYPES[dtype.name]
     if dtype.kind == "b":

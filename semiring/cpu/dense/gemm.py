@@ -106,7 +106,7 @@ def panel(
     for i in range(0, m, rows):
         target = c + i * c_row
         full = i + rows <= m and n == columns and c_col == size
-        # Full tiles are computed in C, others in the buffer.
+        # A tile that fits goes straight to C; one that does not goes through the buffer.
         out, out_row = (target, c_row) if full else (buffer, columns * size)
         old, old_row = (target, c_row) if full and not fresh else (nil, 0)
         tile(kind, depth, a + i * DEPTH * left_itemsize(size), b, old, old_row, out, out_row)
