@@ -157,7 +157,6 @@ class OnDisk(Nowhere):
             unlock(*self._locks.pop(sig))
 
     def _found(self, sig: Any, target_context: Any) -> Any:
-        """The trusted machine code for argument types, else None."""
         for path in self._places(sig, target_context.codegen()):
             try:
                 data = trust.read(path)
@@ -176,7 +175,6 @@ class OnDisk(Nowhere):
         return None
 
     def save_overload(self, sig: Any, compiled: Any) -> None:
-        """Write machine code to the first writable folder."""
         super().save_overload(sig, compiled)
         if compiled.library.has_dynamic_globals:  # holds addresses of this process
             return
@@ -196,7 +194,6 @@ class OnDisk(Nowhere):
         )
 
     def _places(self, sig: Any, codegen: Any) -> Iterator[Path]:
-        """Candidate files, a wheel's first."""
         yield from (folder / self.file(sig, folder.name) for folder in shipped())
         name = self.file(sig, codegen.magic_tuple())
         yield from (folder / name for folder in folders())
@@ -279,7 +276,6 @@ def sealed(content: bytes) -> bytes:
 
 
 def _opened(data: bytes) -> bytes:
-    """The content of `sealed`; ValueError if damaged."""
     content = data[64:]
     if hashlib.sha256(content).digest() != data[32:64]:
         raise ValueError("it is damaged")

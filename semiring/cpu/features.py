@@ -53,7 +53,6 @@ def level() -> str | None:
 
 
 def arm() -> bool:
-    """Whether the processor is a 64-bit ARM, which has NEON."""
     return platform.machine().lower() in ("aarch64", "arm64")
 
 

@@ -127,7 +127,6 @@ class Kind(types.Type):
 
     @property
     def llvm(self) -> Any:
-        """LLVM type of an entry in memory."""
         if self.dtype == "float32":
             return ir.FloatType()
         return ir.DoubleType() if self.dtype == "float64" else ir.IntType(8 * self.itemsize)
@@ -186,7 +185,6 @@ def _compiled_from(kind: Kind) -> tuple[Any, ...]:
 
 @cache
 def raw(itemsize: int) -> Kind:
-    """The kind for moving entries of a size."""
     return Kind("", f"int{8 * itemsize}", 0, 0, "", "", "", "", "same")
 
 

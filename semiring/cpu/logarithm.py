@@ -37,7 +37,6 @@ class Functions:
             self.integer = ir.VectorType(self.integer, type.count)
 
     def constant(self, value: Any, type: Any = None) -> Any:
-        """A number or integer in all lanes."""
         type = type or self.type
         return ir.Constant(type, [value] * type.count if isinstance(type, ir.VectorType) else value)
 
@@ -50,7 +49,6 @@ class Functions:
         return self.builder.call(function, [a, b, c])
 
     def series(self, t: Any, coefficients: list[float]) -> Any:
-        """Horner's rule: c₀ + c₁ t + c₂ t² + …"""
         total = self.constant(coefficients[-1])
         for c in reversed(coefficients[:-1]):
             total = self.fused(total, t, self.constant(c))

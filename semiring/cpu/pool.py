@@ -45,7 +45,6 @@ class _ParallelRegion:
             self._ended.put(None)
 
     def close(self) -> None:
-        """Let no more workers join, and wait for the others."""
         with self._lock:
             self._closed = True
         while self._busy:
@@ -109,7 +108,6 @@ def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int
 
 
 def _start_workers(count: int) -> None:
-    """Ensure `count` workers, or as many as the system allows."""
     if len(_workers) < count:
         with _lock, suppress(RuntimeError):
             while len(_workers) < count:

@@ -87,7 +87,6 @@ def _version_1(folder: str) -> str:
 
 
 def describe() -> str:
-    """Model and clock of the processor, as reported by the system."""
     about = read_text("/proc/cpuinfo")
     model = re.search(r"^model name\s*:\s*(.+)$", about, re.MULTILINE)
     clock = re.search(r"^cpu MHz\s*:\s*([0-9.]+)", about, re.MULTILINE)

@@ -56,7 +56,6 @@ def _bits(element: Any) -> int:
 
 
 def _suffix(type: Any) -> str:
-    """LLVM's mangled type name."""
     if isinstance(type, ir.VectorType):
         return f"v{type.count}{_suffix(type.element)}"
     return f"{'i' if isinstance(type, ir.IntType) else 'f'}{_bits(type)}"
@@ -82,7 +81,6 @@ def shuffle(builder: Any, x: Any, y: Any, lanes: list[int]) -> Any:
 
 @contextmanager
 def loop(builder: Any, start: Any, stop: Any) -> Iterator[Any]:
-    """Emit for j in range(start, stop)."""
     before = builder.block
     head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
     builder.branch(head)
@@ -145,7 +143,6 @@ class Vectors:
         self.builder.store(opaque(self.builder, value), pointer).align = self.kind.itemsize
 
     def prefetch(self, address: Any, offset: int) -> None:
-        """Prefetch the line at address + offset for writing."""
         function = _declare(self.builder, "llvm.prefetch.p0", ir.VoidType(), [BYTES, I32, I32, I32])
         pointer = self.builder.inttoptr(self.builder.add(address, I64(offset)), BYTES)
         self.builder.call(function, [pointer, I32(1), I32(3), I32(1)])

@@ -31,7 +31,6 @@ class Binary:
 
 
 def load(name: str) -> Binary | None:
-    """The intact binary stored under a name, else None."""
     folder = _directory()
     if folder is None:
         return None

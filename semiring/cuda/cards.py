@@ -27,8 +27,7 @@ from typing import Any
 
 
 def lookup(section: str, names: Iterable[str], arch: str) -> Any:
-    """The table of the first name in `names` that exists, from the nearest architecture that has it; LookupError if
-    none."""
+    """Table of the first of `names` that exists, from the nearest architecture that has it; LookupError if none."""
     names = tuple(names)
     for name in names:
         for card in sorted(_cards(), key=lambda other: _distance(other, arch)):
@@ -42,24 +41,14 @@ def lookup(section: str, names: Iterable[str], arch: str) -> Any:
 class Limits:
     """Sizes from which another algorithm is faster on a card.
 
-    Attributes
-    ----------
-    one_launch : int
-        Vertices up to which a closure takes one launch: a recursion's products are too small.
-    packed : int
-        The same for packed bits, whose closure updates the entire matrix after every 256 pivots.
-    one_block : int
-        Rows up to which matrices of a batch take one thread block each.
-    crowd : int
-        Upper bound on their number: beyond, thread blocks wait for their own pivots.
-    together : int
-        Least number of larger matrices that are closed by common launches.
-    resident : float
-        Most tiles per multiprocessor for a matrix in registers; beyond, smaller streamed tiles are faster.
-    pairs : int
-        Most pairs per launch, about half a second: a launch cannot be interrupted.
-    strip, strip_pairs : int
-        Columns per aligned copy of an operand, and least pairs for which copying pays (16-byte aligned loads).
+    one_launch : vertices up to which a closure takes one launch: a recursion's products are too small
+    packed : the same for packed bits, whose closure updates the entire matrix after every 256 pivots
+    one_block : rows up to which matrices of a batch take one thread block each
+    crowd : upper bound on their number: beyond, thread blocks wait for their own pivots
+    together : least number of larger matrices that are closed by common launches
+    resident : most tiles per multiprocessor for a matrix in registers; beyond, smaller streamed tiles are faster
+    pairs : most pairs per launch, about half a second: a launch cannot be interrupted
+    strip, strip_pairs : columns per 16-byte aligned copy of an operand, and least pairs for which copying pays
     """
 
     one_launch: int

@@ -69,16 +69,9 @@ def _read(name: str) -> str:
 def compile(text: str, arch: str, *, options: tuple[str, ...] = (), name: str = "kernel.cu") -> Binary:
     """The cubin of `text` for `arch`, from the disk cache if present.
 
-    Parameters
-    ----------
-    text : str
-        A complete translation unit; see `source`.
-    arch : str
-        A real architecture, such as "sm_90"; instructions such as wgmma need "sm_90a".
-    options : tuple of str
-        NVRTC options after `OPTIONS`.
-    name : str
-        File name in compiler messages.
+    arch : a real architecture, such as "sm_90"; instructions such as wgmma need "sm_90a"
+    options : of NVRTC, after `OPTIONS`
+    name : file name in compiler messages
 
     Raises
     ------
@@ -114,7 +107,6 @@ def allow_shared(function: Any, size: int) -> None:
 
 
 def counter(module: Any, name: str) -> int:
-    """Address of a module's 32-bit counter."""
     return int(module.get_global_var(name))
 
 
@@ -188,7 +180,6 @@ def _padded(cubin: bytes) -> bytes:
 
 
 def _report(log: str) -> dict[str, Resources]:
-    """Parse each entry's resources from ptxas's report."""
     resources = {}
     for part in log.split("Compiling entry function '")[1:]:
         number = {

@@ -98,7 +98,6 @@ def number(address: int) -> int:
 
 
 def copy(to: int, source: int, size: int) -> None:
-    """Device-to-device copy of `size` bytes."""
     from cupy.cuda import get_current_stream, runtime
 
     runtime.memcpyAsync(to, source, size, runtime.memcpyDeviceToDevice, get_current_stream().ptr)
@@ -117,7 +116,6 @@ def count() -> int:
 
 
 def stream() -> Any:
-    """A new non-blocking stream of the current device."""
     from cupy.cuda import Stream
 
     return Stream(non_blocking=True)
@@ -125,7 +123,6 @@ def stream() -> Any:
 
 @contextmanager
 def device_context(device: int, stream: Any = None) -> Iterator[None]:
-    """Context with `device` and `stream` as the current ones."""
     from cupy.cuda import Device
 
     with Device(device), stream or nullcontext():
@@ -162,7 +159,6 @@ class ConcurrentStream:
         self._stream.__exit__(*exception)
 
     def join(self) -> None:
-        """Make the current stream wait for this one."""
         from cupy.cuda import get_current_stream
 
         get_current_stream().wait_event(recorded(self._stream))
@@ -203,7 +199,6 @@ class EventStopwatch:
         self._start.record()
 
     def stop(self) -> None:
-        """Stop after all work queued so far."""
         self._end.record()
 
     @property
@@ -229,7 +224,6 @@ def energy() -> float | None:
 
 
 def resident(function: Any, threads: int, shared: int = 0) -> int:
-    """Resident blocks of a kernel per multiprocessor."""
     from cupy.cuda import runtime
     from cupy_backends.cuda.api import driver
 
@@ -250,7 +244,6 @@ def resources(function: Any, threads: int, shared: int = 0) -> str:
 
 @cache
 def most_shared(device: int) -> int:
-    """Most shared memory per thread block, bytes."""
     from cupy.cuda import runtime
 
     return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMaxSharedMemoryPerBlockOptin, device))

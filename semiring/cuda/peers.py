@@ -43,7 +43,6 @@ def wait(events: list[Any]) -> None:
 
 @cache
 def _enable_access(here: int, peer: int) -> None:
-    """Enable peer access, if the machine supports it."""
     from cupy.cuda import runtime
 
     if runtime.deviceCanAccessPeer(here, peer):

@@ -23,7 +23,6 @@ FOLDER = Path(__file__).parent / "shipped"
 
 
 def name_of(text: str, arch: str, flags: tuple[str, ...]) -> str:
-    """Archive name of a translation unit."""
     return hashlib.sha256(json.dumps([text, arch, flags]).encode()).hexdigest()[:40]
 
 

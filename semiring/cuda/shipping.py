@@ -108,7 +108,6 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def _kinds(table: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[Semiring, np.dtype, bool]]:
-    """Kinds of a table, with and without negative entries."""
     for name, names in table.items():
         for dtype, nonnegative in product(map(np.dtype, names), (True, False)):
             yield catalog.get(name), dtype, nonnegative

@@ -114,7 +114,6 @@ __device__ inline int negative_zero(T a) {{ return {minus_zero}; }}
 
 @cache
 def _function(dtype: np.dtype, zero: Any, device: int) -> tuple[Any, np.dtype]:
-    """The kernel, and its record dtype."""
     function = compile.functions(text(dtype.name, zero), name="survey.cu").get_function("survey")
     fields = [("least", dtype), ("greatest", dtype), ("flags", np.int32), ("zeros", np.int64), ("missing", np.int64)]
     return function, np.dtype(fields, align=True)

@@ -40,7 +40,6 @@ class Pinned:
 
     @classmethod
     def of(cls, array: np.ndarray) -> Pinned | None:
-        """The array, pinned, or None."""
         from cupy.cuda import runtime
 
         if not array.flags.writeable or array.strides[1] != array.itemsize or array.strides[0] < 0:
@@ -78,19 +77,16 @@ class PinnedWindowIO(WindowIO):
         self._pinned.release()
 
     def prefetch(self, X: Array, rows: slice, columns: slice, buffer: Hashable = None) -> Any:
-        """Begin X ← window."""
         for event in (*self._dependencies(rows, columns, buffer), gpu.recorded()):
             self._in.wait_event(event)
         _copy(X.data.ptr, X.strides[0], self._address(rows, columns), self._rows, X, 1, self._in)
         return gpu.recorded(self._in)
 
     def wait(self, ticket: Any) -> None:
-        """Make the current stream wait for the prefetch."""
         if ticket is not None:
             gpu.follow([ticket])
 
     def write_back(self, X: Array, rows: slice, columns: slice, buffer: Hashable, round: int) -> None:
-        """Begin window ← X."""
         self._out.wait_event(gpu.recorded())
         _copy(self._address(rows, columns), self._rows, X.data.ptr, X.strides[0], X, 2, self._out)
         self._record(rows, columns, buffer, gpu.recorded(self._out))
@@ -127,7 +123,6 @@ class StagedWindowIO(WindowIO):
         return self._readers.submit(self._read, dependencies, gpu.recorded(), X, rows, columns)
 
     def wait(self, ticket: Future[Any] | None) -> None:
-        """Block until the window is read; make the current stream wait for its copy."""
         event = None if ticket is None else ticket.result()
         if event is not None:
             gpu.follow([event])
@@ -178,7 +173,6 @@ class StagedWindowIO(WindowIO):
 
     @contextmanager
     def _buffer(self, direction: str, X: Array) -> Iterator[tuple[Any, np.ndarray, Any]]:
-        """A pinned buffer that no copy uses."""
         import cupy
 
         needed = max(BUFFER, min(self.slow.block[0], len(X)) * X.shape[1] * X.itemsize)

@@ -25,7 +25,6 @@ class BitBackend(Backend):
     ----------
     threads : int, optional
         Default: SEMIRING_NUM_THREADS, or the number of processors available to this process.
-        SEMIRING_NUM_THREADS, or as many as there are processors for this process.
 
     Examples
     --------
@@ -95,7 +94,6 @@ class BitBackend(Backend):
         return energy()
 
     def upload(self, array: Any, *, copy: bool = True) -> BitMatrix:
-        """Pack a bool array; return a BitMatrix unchanged, or copied."""
         if isinstance(array, BitMatrix):
             return array.copy() if copy else array
         return BitMatrix.from_bool(array)

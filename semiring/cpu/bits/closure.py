@@ -11,7 +11,6 @@ from .vectors import any_word, byte_at, words_at
 
 @part
 def close_word(diagonal: int) -> None:
-    """64 × 64 bits ← their reflexive closure, pivot by pivot."""
     d = words_at(diagonal)
     for k in range(64):
         d[k] |= 1 << k

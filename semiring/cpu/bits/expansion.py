@@ -61,7 +61,6 @@ def expand_from_large(
 
 
 def _large(closed: BitMatrix, sizes: np.ndarray) -> np.ndarray:
-    """The large components in descending order of reach."""
     large = np.argsort(-sizes, kind="stable")[:_LARGEST]
     large = large[sizes[large] >= _MEMBERS]
     reach = closed.rows(large) @ sizes
@@ -106,7 +105,6 @@ def unite(
 
 
 def _parts(words: np.ndarray) -> list[tuple[int, int]]:
-    """Row ranges (first, last) of about `_BYTES` each."""
     height = max(1, _BYTES // max(words.shape[1] * 8, 1))
     return [(i, min(i + height, len(words))) for i in range(0, len(words), height)]
 
@@ -164,7 +162,6 @@ def _write(
     first: int,
     last: int,
 ) -> None:
-    """Row i ← rows[near[component[i]]] plus the extra bits."""
     for i in range(first, last):
         v = component[i]
         row, source = words[i], rows[near[v]]
@@ -176,7 +173,6 @@ def _write(
 
 @kernel
 def _set(row: Any, components: Any, members: Any, bounds: Any) -> None:
-    """Set the bits of all members of the components."""
     for u in components:
         for k in range(bounds[u], bounds[u + 1]):
             j = members[k]

@@ -103,8 +103,6 @@ def exchange_indices(context: Any, source: Any, indices: Any) -> Any:
 
 @intrinsic
 def plane_indices(context: Any, planes: Any, indices: Any) -> Any:
-    """64 rows of planes → indices; returns whether any bit is set."""
-
     def emit(b: Any, planes: Any, indices: Any) -> Any:
         return store_indices(b, [load(b, planes, WORDS, STRIP * p) for p in range(8)], indices)
 
@@ -113,8 +111,6 @@ def plane_indices(context: Any, planes: Any, indices: Any) -> Any:
 
 @intrinsic
 def plane_column(context: Any, planes: Any, column: Any) -> Any:
-    """64 rows of planes → 64 words."""
-
     def emit(b: Any, planes: Any, column: Any) -> None:
         registers = transpose_words(b, [load(b, planes, WORDS, STRIP * p) for p in range(8)])
         for a, rows in enumerate(registers):
@@ -168,7 +164,6 @@ def load_planes(C: int, ldc: int, m: int, n: int, planes: int, spare: int) -> No
 
 @inner
 def store_planes(planes: int, C: int, ldc: int, m: int, n: int, spare: int) -> None:
-    """Planes → C (m rows × n words)."""
     strips = (m + STRIP - 1) // STRIP
     for i in range(0, m, 64):
         for j in range(0, n, 8):

@@ -18,8 +18,6 @@ TRANSPOSE_BYTES = 32768 + 5120
 
 @intrinsic
 def pack_word(context: Any, source: Any) -> Any:
-    """64 bytes → a word: bit i is whether byte i is nonzero."""
-
     def emit(b: Any, source: Any) -> Any:
         return b.bitcast(b.icmp_unsigned("!=", load(b, source, BYTES), ir.Constant(BYTES, [0] * 64)), I64)
 
@@ -28,8 +26,6 @@ def pack_word(context: Any, source: Any) -> Any:
 
 @intrinsic
 def unpack_word(context: Any, word: Any, target: Any) -> Any:
-    """A word → 64 bytes of 0 and 1."""
-
     def emit(b: Any, word: Any, target: Any) -> None:
         store(b, b.zext(b.bitcast(word, ir.VectorType(I1, 64)), BYTES), target)
 
@@ -52,8 +48,6 @@ def byte_columns(context: Any, plane: Any, target: Any, stride: Any) -> Any:
 
 @intrinsic
 def count_word(context: Any, word: Any) -> Any:
-    """Population count."""
-
     def emit(b: Any, word: Any) -> Any:
         return b.ctpop(word)
 
@@ -122,7 +116,6 @@ def count_columns(A: int, lda: int, m: int, n: int, counts: int, tile: int) -> N
 
 @kernel
 def count_rows(A: int, lda: int, m: int, words: int, counts: int) -> None:
-    """counts ← set bits of each of m rows."""
     c = words_at(counts)
     for i in range(m):
         x = words_at(A + i * lda)
@@ -134,7 +127,6 @@ def count_rows(A: int, lda: int, m: int, words: int, counts: int) -> None:
 
 @kernel
 def list_columns(A: int, lda: int, m: int, words: int, columns: int) -> None:
-    """columns ← the column of every set bit, row after row."""
     c, e = words_at(columns), 0
     for i in range(m):
         x = words_at(A + i * lda)

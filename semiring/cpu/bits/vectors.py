@@ -90,7 +90,6 @@ def transpose_words(b: Any, rows: list[Any]) -> list[Any]:
 
 
 def transpose_bytes(b: Any, word_rows: Any) -> Any:
-    """Transpose the 8 × 8 bytes of one register."""
     x = b.bitcast(word_rows, BYTES)
     return b.bitcast(shuffle(b, x, x, [8 * (k % 8) + k // 8 for k in range(64)]), WORDS)
 
@@ -109,7 +108,6 @@ def any_bit(b: Any, x: Any) -> Any:
 
 
 def look_up(b: Any, table: Any, index: Any) -> Any:
-    """table[index], lane by lane."""
     vector = ir.VectorType(I8, LANES)
     if INSTRUCTION is not None:
         function = b.module.globals.get(INSTRUCTION) or ir.Function(
@@ -171,8 +169,6 @@ def clear(context: Any, target: Any, size: Any) -> Any:
 
 @intrinsic
 def any_word(context: Any, address: Any) -> Any:
-    """Whether any of 64 contiguous words is nonzero."""
-
     def emit(b: Any, address: Any) -> Any:
         return any_bit(b, union(b, [load(b, address, WORDS, 64 * k) for k in range(8)]))
 

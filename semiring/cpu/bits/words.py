@@ -51,7 +51,6 @@ def scratch(size: int) -> int:
 
 
 def _lines(size: int) -> int:
-    """Round up to full cache lines, for alignment."""
     return -(-size // 64) * 64
 
 
@@ -72,7 +71,6 @@ def _parts(total: int, unit: int, largest: int, least: int = 1) -> list[tuple[in
 
 
 def _part(total: int, unit: int, largest: int, least: int = 1) -> int:
-    """Part size of `_parts`."""
     units = -(-total // unit)
     count = min(units, max(least, -(-units // max(1, largest // unit))))
     return max(unit, -(-units // max(1, count)) * unit)
@@ -109,7 +107,6 @@ class _Cut(NamedTuple):
     per_thread: int
 
     def workspace(self, parts: int) -> int:
-        """Workspace in bytes of all threads."""
         return min(self.threads, parts) * self.per_thread
 
 
@@ -205,7 +202,6 @@ def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) ->
 
 
 def _enough(pairs: int, threads: int | None) -> int:
-    """Thread count capped by the amount of work."""
     return max(1, min(default_threads() if threads is None else threads, pairs // ALONE))
 
 
@@ -217,7 +213,6 @@ def each_rows(job: Any, rows: int, bytes_a_row: int, threads: int | None = None)
 
 
 def pack(array: np.ndarray, matrix: BitMatrix, *, threads: int | None = None) -> None:
-    """Matrix ← bool array of any strides."""
     (m, n), (y, ldy) = array.shape, target_of(matrix)
     if not (m and n):
         return
@@ -234,7 +229,6 @@ def pack(array: np.ndarray, matrix: BitMatrix, *, threads: int | None = None) ->
 
 
 def unpack(matrix: BitMatrix, out: np.ndarray, *, threads: int | None = None) -> None:
-    """Bool array of any strides ← matrix."""
     (m, n), (x, ldx) = out.shape, _location(matrix)
     if not (m and n):
         return
@@ -263,7 +257,6 @@ def transpose(A: BitMatrix, B: BitMatrix, *, threads: int | None = None) -> None
 
 
 def count(A: BitMatrix, axis: int) -> np.ndarray:
-    """Set bits of each column (axis 0) or row (axis 1)."""
     (m, n), (a, lda) = A.shape, _location(A)
     counts = np.zeros(n if axis == 0 else m, np.int64)
     if m and n:
@@ -276,7 +269,6 @@ def count(A: BitMatrix, axis: int) -> np.ndarray:
 
 
 def columns(A: BitMatrix, total: int) -> np.ndarray:
-    """The columns of all `total` set bits, row after row."""
     found, (a, lda) = np.empty(total, np.int64), _location(A)
     if total:
         bitrows.list_columns(a, lda, len(A), A.words.shape[1], found.__array_interface__["data"][0])

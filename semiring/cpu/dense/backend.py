@@ -44,7 +44,6 @@ class _Scratch(threading.local):
         self.buffer, self.address, self.size = np.empty(0, np.uint8), 0, 0
 
     def reserve(self, size: int) -> int:
-        """The address of `size` bytes, aligned."""
         if size > self.size:
             self.buffer, self.address, self.size = np.empty(0, np.uint8), 0, 0  # frees the old buffer first
             self.buffer = np.empty(size + _ALIGNMENT, np.uint8)
@@ -83,7 +82,6 @@ def _parts(total: int, unit: int, longest: int, least: int = 1) -> tuple[tuple[i
 
 
 def _part(total: int, unit: int, longest: int, least: int = 1) -> int:
-    """Part size of `_parts`."""
     units = max(1, -(-total // unit))
     count = min(units, max(least, -(-units // max(1, longest // unit))))
     return -(-units // count) * unit
@@ -147,7 +145,6 @@ def _packing(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -
 
 @lru_cache(4096)
 def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _Plan:
-    """Blocking of an m × depth by depth × n product; `left` shares the left operand."""
     (long, unit), (short, other) = (
         ((m, kind.tile.rows), (n, kind.columns)) if left else ((n, kind.columns), (m, kind.tile.rows))
     )
@@ -303,7 +300,6 @@ class CpuBackend(Backend):
         run(part, _parts(source.m, STEP, max(STEP, CALL // source.n)), self._crew(X.size))
 
     def eliminate_mirrored(self, D: np.ndarray, R: np.ndarray, C: np.ndarray, rest: Any) -> None:
-        """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← Rᵀ, given C = Rᵀ and symmetric D and rest."""
         self.left_mul(D, R)
         self._gemm_below(rest, C, R)
         self.mirror(rest)
@@ -336,7 +332,6 @@ class CpuBackend(Backend):
         return not differs
 
     def mirror(self, A: np.ndarray) -> None:
-        """A[i,j] ← A[j,i] for i < j."""
         for start, size in _parts(len(A), self.pivot, self.pivot):
             rows = slice(start, start + size)
             self._turn(A[:start, rows], A[rows, :start])
@@ -389,7 +384,6 @@ class CpuBackend(Backend):
         run(chunk, _parts(batch, 1, max(1, self._gain * CALL // n**3), threads), threads)
 
     def step(self, A: np.ndarray, k: int) -> None:
-        """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the entire matrix."""
         a = self._upright(_layout(A))
         if self.access == "columns":  # traverse the transpose along its strided rows
             a = a.T
@@ -429,7 +423,6 @@ class CpuBackend(Backend):
         return energy()
 
     def download(self, matrix: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """The matrix itself, or its entries in `out`."""
         if out is None:
             return matrix
         if _layout(out) != _layout(matrix):  # else the same memory seen twice
@@ -453,7 +446,6 @@ class CpuBackend(Backend):
         return _packing(self.kind, m, n, min(depth, k), left, self._crew(m * n * depth)).workspace
 
     def _crew(self, pairs: int) -> int:
-        """Thread count capped by the amount of work."""
         return _worth(self.threads, pairs, self._gain * ALONE)
 
     def _upright(self, a: _Layout) -> _Layout:

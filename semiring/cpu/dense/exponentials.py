@@ -28,7 +28,6 @@ _LOOP = -0.125
 
 
 def any_lane(builder: Any, mask: Any) -> Any:
-    """Whether any lane of a vector or scalar mask is true."""
     if not isinstance(mask.type, ir.VectorType):
         return mask
     bits = ir.IntType(mask.type.count)

@@ -138,8 +138,6 @@ def _again(v: Vectors, f: Functions, depth: Any, a: Any, a_col: Any, b: Any, b_r
 
 @intrinsic
 def _unscale(typing: Any, kind: Any, *args: Any) -> Any:
-    """C ← C ⊕ (log S + r + c), or without C; see `finish`."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         (
             m, n, depth, s, s_row, r, r_lost, c, c_lost, a, a_row, a_col, b, b_row, out, out_row, fresh,
@@ -212,7 +210,6 @@ class _Buffers(threading.local):
     buffer = np.empty(0, np.uint8)
 
     def reserve(self, *shapes: tuple[int, int], dtype: np.dtype) -> list[np.ndarray]:
-        """Aligned arrays of the shapes."""
         sizes = [-(-m * n * dtype.itemsize // 64) * 64 for m, n in shapes]
         if self.buffer.size < sum(sizes) + 64:
             self.buffer = np.empty(0, np.uint8)  # frees the old buffer first
@@ -262,7 +259,6 @@ class LogarithmicBackend(CpuBackend):
         return super().closure(D) if n <= PAIRWISE else by_halves(D, self)
 
     def closure_batch(self, A: np.ndarray, blocked: Any = None, out: np.ndarray | None = None) -> None:
-        """A[i] ← A[i]*, or out[i] ← A[i]*, for shape (batch, n, n), in chunks."""
         D = A if out is None else out
         if out is not None:
             out[...] = A
@@ -334,7 +330,6 @@ class LogarithmicBackend(CpuBackend):
 
     @staticmethod
     def _strip(depth: int) -> int:
-        """Rows or columns copied at a time by in-place products."""
         return max(64, WORKSPACE // 2 // depth)
 
     def _suits(self, C: np.ndarray, depth: int) -> bool:

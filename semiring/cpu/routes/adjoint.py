@@ -705,7 +705,6 @@ class Adjoint:
         return tails, self.heads[arcs]
 
     def _arcs_into(self, vertices: np.ndarray, space: Space) -> tuple[np.ndarray, np.ndarray]:
-        """Tails and indices of a workspace's arcs into the vertices."""
         begin, end = (space.vertices[name][vertices].astype(np.int64) for name in ("begin", "end"))
         count = end - begin
         arcs = space.found[np.repeat(end - np.cumsum(count), count) + np.arange(count.sum())]
@@ -716,7 +715,6 @@ class Adjoint:
         return np.zeros(vertices), np.zeros(vertices), np.zeros(len(self.heads))
 
     def _join(self, part: Any) -> None:
-        """Add a chunk's sums to the total, and clear them."""
         for total, added in zip(self._total, part, strict=True):
             total += added
             added[:] = 0.0
@@ -756,7 +754,6 @@ class Adjoint:
         begin: int,
         end: int,
     ) -> None:
-        """Run the kernel on rows, in limited steps; raise its errors."""
         call, space, counted = self._code(), self._workspace(worker), arguments[-1] is not _NO_COUNTS
         step = max(1, CALL // (len(self.heads) + 16 * self.n))
         for first in range(begin, end, step):

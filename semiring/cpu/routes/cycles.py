@@ -79,7 +79,6 @@ def _negative(A: Any, absent: Any, sign: float) -> Any:
 
 
 def _trace(parent: np.ndarray, last: int) -> list[int]:
-    """The cycle through `last` along parents."""
     cycle, v = [last], int(parent[last])
     while v != last:
         cycle.append(v)

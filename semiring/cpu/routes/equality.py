@@ -28,8 +28,6 @@ def emit_better(builder: Any, kind: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def better(typing: Any, kind: Any, a: Any, b: Any) -> Any:
-    """Whether ⊕ strictly prefers a to b."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return emit_better(builder, kind, *args[1:])
 
@@ -43,12 +41,10 @@ def rounds(kind: Kind) -> bool:
 
 @intrinsic
 def inexact(typing: Any, kind: Any) -> Any:
-    """`rounds`, as a constant."""
     return types.boolean(kind), lambda context, builder, signature, args: ir.Constant(ir.IntType(1), rounds(kind))
 
 
 def emit_size(builder: Any, x: Any) -> Any:
-    """|x| of floats; scalars or vectors."""
     none = ir.Constant(x.type, None)
     return builder.select(builder.fcmp_ordered("<", x, none), builder.fsub(none, x), x)
 

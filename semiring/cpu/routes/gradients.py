@@ -75,7 +75,6 @@ def shared(
 
 
 def _matrices(*arrays: np.ndarray) -> list[np.ndarray]:
-    """Arrays as contiguous batches with one leading axis, copied only if needed."""
     return [np.ascontiguousarray(X).reshape(math.prod(X.shape[:-2]), *X.shape[-2:]) for X in arrays]
 
 

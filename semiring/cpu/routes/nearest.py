@@ -27,7 +27,6 @@ LOOK = 4
 
 @kernel
 def transpose(kind: Any, A: Any, T: Any, first: int, last: int) -> None:
-    """Rows first … last − 1 of T = Aᵀ."""
     n = len(A)
     for i in range(0, n, GROUP):
         for j in range(first, last):
@@ -158,12 +157,10 @@ def _generic_step(
 
 
 def _data(context: Any, builder: Any, array: Any, value: Any) -> Any:
-    """Address of an array's data."""
     return builder.ptrtoint(cgutils.create_struct_proxy(array)(context, builder, value).data, I64)
 
 
 def _length(context: Any, builder: Any, array: Any, value: Any) -> Any:
-    """Row length of an array."""
     shape = cgutils.create_struct_proxy(array)(context, builder, value).shape
     return builder.extract_value(shape, array.ndim - 1)
 

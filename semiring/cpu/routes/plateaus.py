@@ -42,7 +42,6 @@ def list_tight(
 
 @own
 def count_into(heads: Any, ends: Any) -> None:
-    """ends[j + 1] ← in-degree of j."""
     for j in heads:
         ends[j + 1] += 1
 

@@ -153,7 +153,6 @@ class Routes:
         return self.scalar(allowed * self.eps), self.scalar(floor)
 
     def _wider(self) -> Iterator[tuple[Any, Any]]:
-        """Increasing tolerances, if ⊗ rounds."""
         if rounds(self.kind):
             largest = dtypes.largest_finite(self.D)
             if not self.improving:
@@ -227,7 +226,6 @@ def beats_one(semiring: Semiring, weights: np.ndarray) -> bool:
 
 
 def predecessors(semiring: Semiring, P: np.ndarray, A: np.ndarray, D: np.ndarray, mirrored: bool, threads: int) -> None:
-    """See `semiring.contract.Backend.predecessors`."""
     require_selection(semiring, where="predecessors")
     refuse(of_matrix(semiring, A, D, P, threads=threads, mirrored=mirrored), semiring)
 
@@ -337,7 +335,6 @@ def _both_ways(kind: Kind, edges: tuple[np.ndarray, np.ndarray, np.ndarray]) -> 
 
 
 def _rows(D: np.ndarray, each: int) -> list[tuple[int, int]]:
-    """Row ranges for calls at `each` steps per entry."""
     m, n = D.shape
     size = max(1, min((CALL >> 3) // (n * max(1, each)), -(-m // 8)))
     return [(first, min(first + size, m)) for first in range(0, m, size)]

@@ -17,7 +17,6 @@ ALONE = 1 << 15
 
 
 def hops(P: np.ndarray, sources: np.ndarray, threads: int) -> np.ndarray:
-    """Number of edges on each path; see `semiring.routes.hops`."""
     H, wrong = np.empty(P.shape, np.int32), [-1] * len(P)
 
     def chunk(_: int, first: int, last: int) -> None:
@@ -31,7 +30,6 @@ def hops(P: np.ndarray, sources: np.ndarray, threads: int) -> np.ndarray:
 def walks(
     P: np.ndarray, rows: np.ndarray, sources: np.ndarray, targets: np.ndarray, threads: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Paths as (vertices, starts); see `semiring.routes.walks`."""
     paths = len(rows)
     order, starts, wrong = np.empty(paths, np.int64), np.zeros(paths + 1, np.int64), [-1] * paths
     _by_row(rows, np.zeros(len(P) + 1, np.int64), order)  # for locality of rows

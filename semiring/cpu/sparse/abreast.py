@@ -33,7 +33,6 @@ def _by_vectors(kind: Any) -> bool:
 
 @intrinsic
 def _abreast(typing: Any, kind: Any) -> Any:
-    """Pivots per pass over a row, a constant."""
     count = ABREAST if _by_vectors(kind) else 1
     return types.intp(kind), lambda context, builder, signature, args: I64(count)
 
@@ -81,7 +80,6 @@ def _groups(builder: Any, total: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _pieces(builder: Any, total: Any, most: int) -> Iterator[tuple[Any, Any]]:
-    """range(total) in pieces of `most`: (start, stop)."""
     with loop(builder, I64(0), builder.sdiv(builder.add(total, I64(most - 1)), I64(most))) as piece:
         start = builder.mul(piece, I64(most))
         stop = builder.add(start, I64(most))

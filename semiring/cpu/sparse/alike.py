@@ -26,10 +26,11 @@ def together(
 
     Classes are not entered if they are more than half of the lanes.
 
-    y, s : lengths and numbers of best walks per row and lane; `none` is no walk rows : the border's which, keys, near,
-    walks : (2, lanes): class of each lane, first lane of each class; workspace; distance of the nearest row per lane,
-    and the greatest per class; number of walks to it members : lanes per class, then workspace, the 64-bit sums of
-    vectors of lanes own_y, own_s, own_g : rows of classes, concatenated; own_g starts at 0
+    y, s : lengths and numbers of best walks per row and lane; `none` is no walk
+    which : class of each lane, first lane of each class
+    near, walks : distance of the nearest border row per lane, and the greatest per class; its number of walks
+    members : lanes per class, then workspace, the 64-bit sums of vectors of lanes
+    own_y, own_s, own_g : rows of classes, concatenated; own_g starts at 0
     """
     of, first, least, ways = which[0], which[1], near[0], walks[0]
     for lane in range(active):

@@ -40,7 +40,6 @@ class _Lanes:
         self.unit = ir.Constant(self.numbers, [1.0] * self.count)
 
     def load(self, base: Any, row: Any, group: Any, lanes: Any, type: Any, offset: int = 0) -> Any:
-        """Vector of a lane group in a row of the table at `base`."""
         value = self.builder.load(self._place(base, row, group, lanes, type, offset))
         value.align = 8 if type == self.numbers else self.kind.itemsize
         return value
@@ -54,7 +53,6 @@ class _Lanes:
         return b.inttoptr(b.add(b.add(base, I64(offset)), b.mul(entry, I64(size))), type.as_pointer())
 
     def splat(self, base: Any, entry: Any, type: Any) -> Any:
-        """Broadcast an array's entry."""
         b, size = self.builder, 8 if type == self.numbers else self.kind.itemsize
         x = b.load(b.inttoptr(b.add(base, b.mul(entry, I64(size))), type.element.as_pointer()))
         return splat(b, x, self.count)
@@ -83,7 +81,6 @@ class _Lanes:
         return self.builder.icmp_signed("==", x, y) if self.whole else self.builder.fcmp_ordered("==", x, y)
 
     def added(self, where: Any, total: Any, x: Any, y: Any) -> Any:
-        """total + x y in lanes where a condition holds."""
         name = f"llvm.fmuladd.v{self.count}f64"
         fused = self.builder.call(_declare(self.builder, name, self.numbers, [self.numbers] * 3), [x, y, total])
         return self.builder.select(where, fused, total)
@@ -110,7 +107,6 @@ class _Lanes:
         return b.fmul(x, r)
 
     def all_one(self, values: list[Any]) -> Any:
-        """Whether all lanes of all vectors are 1, bitwise."""
         b, bits = self.builder, ir.VectorType(I64, self.count)
         unit, differ = b.bitcast(self.unit, bits), ir.Constant(bits, None)
         for x in values:
@@ -226,7 +222,6 @@ def _emit_forward(
 
 
 def _add(b: Any, base: Any, entry: Any, value: Any) -> None:
-    """Add to a 64-bit integer of an array."""
     here = _place_of(b, base, entry)
     b.store(b.add(b.load(here), value), here)
 

@@ -45,14 +45,14 @@ def minimum_degree(
 ) -> Any:  # fmt: skip
     """Returns the numbers of pivots, of dense vertices, and of hubs (more than `limit` neighbours), which come last.
 
-    Pivots are variables before node `inner` with at most `most` neighbours. Stamps above `stamps` restart. Outputs and
-    workspace:
+    Pivots are variables before node `inner` with at most `most` neighbours. Stamps above `stamps` restart.
 
-    start : CSR row starts; empty if V has variables and elements (of weight 0) already lists : `size` entries in use V
-    : array of VERTEX (n + 1,), `total` vertices; the last one is a sentinel into : variable or element that absorbed a
-    variable, parent of an element; −1 at first, −2 for a hub step : step of each pivot; −1 at first above : vertices
-    other than the pivot, by step first, bucket : list heads by degree (`total`: the others), doubly linked, and by hash
-    value; n at first
+    start : CSR row starts; empty if V has variables and elements (of weight 0) already
+    lists : `size` entries in use
+    V : array of VERTEX (n + 1,), `total` vertices; the last one is a sentinel
+    into : absorbing variable or element, parent of an element; −1 at first, −2 for a hub
+    step, above : step of each pivot, −1 at first; vertices other than the pivot, by step
+    first, bucket : list heads by degree (`total`: the others), doubly linked, and by hash value; n at first
     """
     n, capacity = len(into), len(lists)
     none = np.uint32(n)
@@ -272,7 +272,6 @@ def _finish(
 
 @njit(inline="always")
 def _link(v: Any, d: Any, first: Any, V: Any, none: Any) -> None:
-    """Push v to the list of degree d."""
     V[v].after, V[v].before = first[d], none
     V[first[d]].before = v
     first[d] = v

@@ -27,8 +27,6 @@ from .abreast import BLOCK
 
 @intrinsic
 def _met(typing: Any, kind: Any, count: Any, target: Any, source: Any) -> Any:
-    """target[j] ← target[j] ⊕ source[j] for `count` contiguous entries."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not kind.vector:
             return context.compile_internal(builder, _met_generic, signature, args)
@@ -165,7 +163,6 @@ def gather(
     steps: Any, size: int, lanes: int, s: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any,
     where: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
 ) -> None:  # fmt: skip
-    """Assemble one front, eliminated elsewhere."""
     assemble(steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights, front)
 
 

@@ -25,7 +25,6 @@ from .strips import STRIP, accumulate, dispatch
 def combine_strip(
     kind: Any, mirrored: bool, columns: int, lanes: int, r: int, slots: int, square: int, pitch: int, l: int, y: int
 ) -> None:
-    """`combine_tile` over r rows, for the columns of a strip."""
     combine_tile(kind, mirrored, columns, lanes, r, slots, square, pitch, l, y)
 
 
@@ -320,7 +319,6 @@ def follow(
 
 @part
 def _differs(kind: Any, count: int, x: int, y: int) -> bool:
-    """Whether any of `count` entries differs."""
     size, other = itemsize(kind), False
     for k in range(count):
         other |= load(kind, x + k * size) != load(kind, y + k * size)
@@ -394,5 +392,4 @@ def pairs(
 def pair(
     u: int, v: int, found: int, step: int, size: int, places: int, base: int, out: int, into: int, shift: int
 ) -> None:
-    """found ← A*[u, v] from labels."""
     _meet(u, v, found, step, size, places, base, out, into, shift)

@@ -24,8 +24,6 @@ def copy_square(
 
 @intrinsic
 def strip_down(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: Any) -> Any:
-    """STRIP entries of each of m rows, concatenated."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         _, m, source, row, target = args
         v = Vectors(builder, kind, lanes=STRIP)
@@ -57,7 +55,6 @@ def strip_across(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: 
 
 @intrinsic
 def _side(typing: Any, kind: Any) -> Any:
-    """Side of the transposed tile, a constant."""
     count = kind.lanes if kind.itemsize > 1 else 1
     return types.intp(kind), lambda context, builder, signature, args: I64(count)
 

@@ -90,7 +90,6 @@ def peel(
 
 @njit(inline="always")
 def _wait(v: Any, X: Any, turn: Any, head: Any, tail: Any, vertex: Any, after: Any) -> Any:
-    """Queue v by its degree; returns the next turn."""
     vertex[turn], X.turn = v, turn
     if head[X.degree] == NONE:
         head[X.degree] = turn
@@ -151,8 +150,10 @@ def cut_out(
 
     Edges between frozen vertices are left out.
 
-    place : number within the part, or n + number among the frozen seen : local number of a frozen vertex; n at first
-    names, halo : the vertices; which frozen ones the last are begin, adjacency : the graph; begin[0] is 0
+    place : number within the part, or n + number among the frozen
+    seen : local number of a frozen vertex; n at first
+    names, halo : the vertices; which frozen ones the last are
+    begin, adjacency : the graph; begin[0] is 0
     """
     n, inner, count, put = np.uint32(len(place)), np.uint64(0), np.uint64(0), np.uint64(0)
     for v in range(np.uint64(low), np.uint64(high)):

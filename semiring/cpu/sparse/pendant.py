@@ -112,7 +112,6 @@ def taken(lengths: Any, inner: Any, up: Any, down: Any, out: Any) -> bool:
 
 @kernel
 def put(carried: Any, inner: Any, up: Any, down: Any, sums: Any, out: Any) -> None:
-    """out[e] ← flow over arc e, in the core and in trees."""
     for k in range(len(inner)):
         out[inner[k]] = carried[k]
     for k in range(len(up)):

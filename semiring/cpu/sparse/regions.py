@@ -21,16 +21,11 @@ def regions(
     first. If a root's rows fit beside all that the previous subtree needs, they go to the other end of the stack, for
     prefetching. `total` counts the entries of earlier supernodes. Outputs hold zeros, and `own` −1:
 
-    deep : int64 array (supernodes,)
-        The most rows below each.
-    kind : int32 array (supernodes,) low, high : int32 arrays
-        Supernodes of each region.
-    local : int32 array (rows,)
-        Stack place of each row.
-    own : int32 array (supernodes,)
-        Stack place of each supernode's columns, −1 for a leaf.
-    ahead : int32 array (supernodes,)
-        Of a root: distance to the next root, if its rows can be prefetched, else 0.
+    deep : most rows below each supernode
+    low, high : supernodes of each region
+    local : stack place of each row
+    own : stack place of each supernode's columns, −1 for a leaf
+    ahead : of a root, distance to the next root, if its rows can be prefetched, else 0
     """
     count = len(parent)
     for s in range(count):
@@ -75,7 +70,6 @@ def regions(
 
 @kernel
 def depths(parent: Any, depth: Any) -> None:
-    """Distance of each supernode from its root; 0 at first."""
     for s in range(len(parent) - 1, -1, -1):
         if parent[s] >= 0:
             depth[s] = depth[parent[s]] + 1

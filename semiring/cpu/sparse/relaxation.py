@@ -55,7 +55,6 @@ without_value(Lanes)
 
 @intrinsic
 def _lanes(typing: Any, width: Any) -> Any:
-    """Number of sources, a constant."""
     return types.intp(width), lambda context, builder, signature, args: I64(width.lanes)
 
 
@@ -71,8 +70,6 @@ def _clear(typing: Any, width: Any, row: Any) -> Any:
 
 @intrinsic
 def _prefetch(typing: Any, width: Any, row: Any) -> Any:
-    """Prefetch the entries of a vertex."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         v = Vectors(builder, width.kind, lanes=width.lanes)
         for offset in range(0, width.lanes * width.kind.itemsize, 64):

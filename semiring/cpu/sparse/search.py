@@ -40,8 +40,6 @@ without_value(Width)
 
 
 class _Rows:
-    """Rows of words as vectors."""
-
     def __init__(self, builder: Any, width: Width) -> None:
         self.builder, self.width = builder, width
         self.type = ir.VectorType(I64, width.words)

@@ -27,7 +27,6 @@ def sweep_strip(
     kind: Any, mirrored: bool, columns: int, lanes: int, w: int, z: int, d: int,
     r: int, slots: int, stack: int, l: int, y: int, out: int, labels: int, pitch: int,
 ) -> None:  # fmt: skip
-    """y_C = z_C D ⊕ y_R L on the columns of a strip; see `sweep_tile`."""
     sweep_tile(kind, mirrored, columns, lanes, w, z, d, r, slots, stack, l, y, out, labels, pitch)
 
 
@@ -35,7 +34,6 @@ def sweep_strip(
 def climb_strip(
     kind: Any, mirrored: bool, columns: int, lanes: int, z: int, r: int, index: int, all_z: int, u: int
 ) -> None:
-    """z_R ← z_R ⊕ z_C U on the columns of a strip; see `climb_tile`."""
     climb_tile(kind, mirrored, columns, lanes, z, r, index, all_z, u)
 
 
@@ -49,7 +47,6 @@ def fill(kind: Any, count: int, target: int, unit: int) -> None:
 
 @kernel
 def pair_strip(kind: Any, columns: int, w: int, z: int, d: int, y: int, out: int) -> None:
-    """out ← out ⊕ z D y, over w rows and the columns of a strip; see `bilinear`."""
     store(kind, out, plus(kind, load(kind, out), bilinear(kind, columns, w, z, d, y)))
 
 
@@ -128,9 +125,7 @@ def _each_group(builder: Any, kind: Any, lanes: Any, body: Callable[..., None]) 
 
 @contextmanager
 def accumulate(builder: Any, count: Any, initial: list[Any]) -> Iterator[tuple[Any, list[Any], list[Any]]]:
-    """Loop over range(count) with carried values: fill the yielded list with their successors; it then holds the
-    results.
-    """
+    """Loop over range(count) with carried values: fill the yielded list with successors; it then holds the results."""
     before = builder.block
     head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
     builder.branch(head)

@@ -22,9 +22,7 @@ from .strips import STRIP
 
 @own
 def ancestors(sources: Any, owner: Any, parent: Any, offset: Any, path: Any) -> Any:
-    """The supernodes on the sources' root paths, unordered; returns their number. Their `offset`, −1 at first, becomes
-    0.
-    """
+    """Supernodes on the sources' root paths, unordered; returns their number. Their `offset` changes from −1 to 0."""
     found = 0
     for p in sources:
         s = owner[p]

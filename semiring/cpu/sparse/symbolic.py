@@ -334,9 +334,7 @@ def rows(
 
 @kernel
 def relatives(parent: Any, begin: Any, child: Any, sibling: Any, update: Any, leaf: Any) -> None:
-    """First child and next sibling of each supernode (hold −1), first node of its subtree, and place of its update on a
-    stack.
-    """
+    """First child and next sibling (hold −1), first node of each subtree, and place of each update on a stack."""
     for s in range(len(parent) - 1, -1, -1):
         if parent[s] >= 0:
             sibling[s], child[parent[s]] = child[parent[s]], s

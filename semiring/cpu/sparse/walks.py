@@ -46,10 +46,9 @@ def subtrees(
 
 @kernel
 def parts(parent: Any, kind: Any, tier: Any, part: Any, root: Any, above: Any, tier_of: Any) -> int:
-    """Parts above the regions: connected supernodes of one tier; the first part has all roots.
+    """Parts above the regions: connected supernodes of one tier; the first part has all roots; part −1 is in regions.
 
-    part : of each supernode, −1 in regions root, above, tier_of : per part: uppermost supernode, parent part or −1,
-    tier
+    root, above, tier_of : per part: uppermost supernode, parent part or −1, tier
     """
     found = 1
     root[0], above[0], tier_of[0] = -1, -1, 0
@@ -103,8 +102,10 @@ def strips(
 ) -> None:  # fmt: skip
     """Supernodes as listed, in strips of four columns, with the rows above.
 
-    begun : first strip of each supernode lists : start of each strip's items corner : six entries among a strip's
-    columns; −1 for none entries, met : four entries of each item, and its column
+    begun : first strip of each supernode
+    lists : start of each strip's items
+    corner : six entries among a strip's columns; −1 for none
+    entries, met : four entries of each item, and its column
     """
     strip, x = 0, 0
     for i in range(len(listed)):
@@ -135,11 +136,12 @@ def walked(
 ) -> tuple[int, int]:  # fmt: skip
     """Regions by strips, lowest first, with their processing order; returns the numbers of roots and strips.
 
-    root : of each supernode, workspace regions : (first strip, last + 1) roots : (supernode, rows, start of its
-    dependencies on them, 0) listed : supernodes, children first units : per strip: next one above within its region, or
-    ~root; first column, number of columns; supernode; stack place of
-        its first column, −1 if nothing refers to it
-    numbered : first strip of each supernode
+    regions : (first strip, last + 1)
+    roots : (supernode, rows, start of its dependencies on them, 0)
+    listed : supernodes, children first
+    units : per strip: next one above within its region, or ~root; first column, number of columns; supernode; stack
+        place of its first column, −1 if nothing refers to it
+    numbered, root : first strip of each supernode; workspace
     """
     count, done, found, owed = 0, 0, 0, 0
     for f in range(len(regions)):

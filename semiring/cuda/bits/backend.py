@@ -77,7 +77,6 @@ class CudaBitBackend(words.Products, Backend):
             self.accumulate(*_fitting("gemms", C, A, B), gives_way=True)
 
     def left_mul(self, D: BitMatrix, R: BitMatrix) -> None:
-        """R ← D ∧ R, from transposed strips of columns of the old R."""
         r, d, _ = _fitting("left_mul", R, D, R)
         if not (r.rows and r.columns):
             return
@@ -86,7 +85,6 @@ class CudaBitBackend(words.Products, Backend):
             self._multiply(r.cut_columns(j, j + strip.rows), left, strip, accumulate=False)
 
     def right_mul(self, C: BitMatrix, D: BitMatrix) -> None:
-        """C ← C ∧ D, from copied strips of rows of the old C."""
         c, _, d = _fitting("right_mul", C, C, D)
         if not (c.rows and c.columns):
             return
@@ -166,11 +164,9 @@ class CudaBitBackend(words.Products, Backend):
         return panel.words.reshape(-1) if panel.words.base is None else panel.words.base.reshape(-1)
 
     def concurrent_queue(self) -> ConcurrentQueue:
-        """A high-priority stream."""
         return gpu.ConcurrentStream()
 
     def upload(self, array: Array, *, copy: bool = True) -> BitMatrix:
-        """Pack a bool array (NumPy or CuPy); a BitMatrix on the device is returned itself unless `copy`."""
         if not isinstance(array, BitMatrix):
             return BitMatrix._of(words.pack(array), array.shape)
         import cupy
@@ -182,11 +178,9 @@ class CudaBitBackend(words.Products, Backend):
         return new
 
     def download(self, matrix: BitMatrix, out: Array = None) -> Any:
-        """Unpack into a NumPy bool array, or `out`, NumPy or CuPy."""
         return words.unpack(matrix, np.empty(matrix.shape, bool) if out is None else out)
 
     def synchronize(self) -> None:
-        """Wait for the current stream, interruptibly."""
         transfer.synchronize()
 
     def workspace(self, n: int) -> int:

@@ -70,8 +70,9 @@ class LevelsOnGpu(Levels):
         return 0 if least < 1 else greatest if greatest <= MOST else math.inf
 
     def _packed(self, X: Bits, length: Any, unit: Any = 0, most: int = 0) -> list[int]:
-        """X ← arcs of a length, with `unit` also the diagonal. Returns the number of bits, and with `unit` also ~ the
-        least key, the greatest key, and whether there are other lengths.
+        """X ← arcs of a length; returns their number.
+
+        With `unit` also the diagonal, ~ least key, greatest key, and other lengths.
         """
         import cupy
 
@@ -83,7 +84,6 @@ class LevelsOnGpu(Levels):
         return found
 
     def _units(self, keys: np.ndarray, unit: Any) -> np.ndarray:
-        """Keys as multiples of a unit; ∞ for none."""
         lengths = keys.view(self._form.weights)
         units: np.ndarray = lengths / abs(float(unit))
         if lengths.dtype.kind == "i":

@@ -33,11 +33,9 @@ class Bits(NamedTuple):
 
     @property
     def aligned(self) -> bool:
-        """Whether rows are 16-byte aligned."""
         return not (self.address % 16 or self.ld % 2)
 
     def cut_rows(self, start: int, stop: int) -> Bits:
-        """Rows start … stop − 1."""
         return Bits(self.address + 8 * start * self.ld, self.ld, min(stop, self.rows) - start, self.columns)
 
     def cut_columns(self, start: int, stop: int) -> Bits:
@@ -49,22 +47,13 @@ class Bits(NamedTuple):
 class Product:
     """A product kernel and its tiles.
 
-    Attributes
-    ----------
-    file : str
-        Kernel source.
-    tile : (rows, columns)
-        Output of a thread block.
-    group : int
-        Vertically adjacent tiles scheduled together, for the L2 cache.
-    stages, stage_bytes : int
-        Pipeline stages of A's and Bᵀ's tiles in dynamic shared memory, and their size; 0 if static.
-    cluster : int
-        Vertically adjacent thread blocks that share loads of Bᵀ.
-    suffix : str
-        Suffix of the architecture's name for the instructions.
-    aligned : bool
-        Whether operand rows must be 16-byte aligned.
+    file : kernel source
+    tile : (rows, columns) of a thread block's output
+    group : vertically adjacent tiles scheduled together, for the L2 cache
+    stages, stage_bytes : pipeline stages of A's and Bᵀ's tiles in dynamic shared memory, and their size; 0 if static
+    cluster : vertically adjacent thread blocks that share loads of Bᵀ
+    suffix : of the architecture's name, for the instructions
+    aligned : whether operand rows must be 16-byte aligned
     """
 
     file: str

@@ -45,7 +45,6 @@ class Products:
         self._pace = Pace()
 
     def accumulate(self, c: Bits, a: Bits, b: Bits, *, gives_way: bool = False) -> None:
-        """C ← C ∨ A ∧ B; transposes strips of columns of B in turn."""
         if not (c.rows and c.columns and a.columns):
             return
         left, _copy = self._operand(a)
@@ -114,7 +113,6 @@ def zeros(shape: tuple[int, ...]) -> Any:
 
 @on_device_of_first
 def pack(array: Array) -> Any:
-    """Pack a bool array (NumPy or CuPy, any strides) on the device."""
     import cupy
 
     if array.dtype != np.dtype(bool):
@@ -132,7 +130,6 @@ def pack(array: Array) -> Any:
 
 @on_device_of_first
 def unpack(matrix: BitMatrix, out: Array = None) -> Any:
-    """Unpack into `out` (NumPy or CuPy, any strides), else into a new CuPy array."""
     import cupy
 
     m, n = matrix.shape
@@ -196,7 +193,6 @@ def transpose(A: BitMatrix) -> Any:
 
 @on_device_of_first
 def count(A: BitMatrix, axis: int) -> Any:
-    """Set bits of each column (axis 0) or row (axis 1), CuPy int64."""
     import cupy
 
     a, function = bits_of(A.words, A.shape[1]), kernel("count_rows", gpu.current())
@@ -218,7 +214,6 @@ def count(A: BitMatrix, axis: int) -> Any:
 
 @on_device_of_first
 def columns(A: BitMatrix, total: int) -> Any:
-    """The columns of all `total` set bits, row after row, CuPy int64."""
     import cupy
 
     found, a = cupy.empty(total, np.int64), bits_of(A.words, A.shape[1])
@@ -257,7 +252,6 @@ def transposed_bytes(width: int, rows: int) -> int:
 
 
 def transposed(X: Bits, workspace: int) -> Bits:
-    """Xᵀ at the address `workspace`."""
     to = Bits(workspace, padded(-(-X.rows // 64)), X.columns, X.rows)
     transpose_into(to, X)
     return to
@@ -275,5 +269,4 @@ def copy_bits(to: Bits, source: Bits) -> None:
 
 @cache
 def kernel(entry: str, device: int) -> Any:
-    """An entry function of bits.cu on the current device."""
     return compile.functions(compile.source("bits.cu"), name="bits.cu").get_function(entry)

@@ -42,13 +42,11 @@ COLUMNS = (1 << 31) - 2
 
 
 def gather_text(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: int) -> str:
-    """Translation unit of products with dense operands."""
     shape = f"constexpr bool mirrored = {str(mirrored).lower()};\nconstexpr int vec = {vec}, group = {group};\n"
     return compile.source("gather.cu", algebra.text(s, dtype), shape)
 
 
 def spgemm_text(s: Semiring, dtype: np.dtype) -> str:
-    """Translation unit of products of two sparse operands."""
     ordered = s.add.selects is None and dtype.kind == "f"
     return compile.source("spgemm.cu", algebra.text(s, dtype), f"constexpr bool ordered = {str(ordered).lower()};\n")
 
@@ -61,7 +59,6 @@ def _gathering(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: in
 
 
 def inspect_text(index: np.dtype) -> str:
-    """Translation unit of the index check."""
     return f"using Index = unsigned {'int' if index.itemsize == 4 else 'long long'};\n" + compile.source("inspect.cu")
 
 

@@ -135,7 +135,6 @@ class CudaBackend(Launches, Backend):
         self._output(R, lambda r: self._in_place("rows", r, self._operand(D), r))
 
     def right_mul(self, C: Array, D: Array) -> None:
-        """C ← C ⊗ D, by strips of rows."""
         self._check("right_mul", C, C, D)
         self._output(C, lambda c: self._in_place("columns", c, c, self._operand(D)))
 
@@ -152,7 +151,6 @@ class CudaBackend(Launches, Backend):
             super().eliminate(D, R, C, rest)
 
     def eliminate_mirrored(self, D: Array, R: Array, C: Array, rest: Any) -> None:
-        """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← Rᵀ, given C = Rᵀ and symmetric D and rest."""
         d, r, c, x = (matrix.view(X) for X in (D, R, C, rest))
         if d and r and c and x and rest.size:
             panels.eliminate_mirrored(self, d, r, c, x)
@@ -252,7 +250,6 @@ class CudaBackend(Launches, Backend):
         return copy
 
     def prepare(self, n: int) -> None:
-        """Concurrently compile the launches of a closure of several pivot blocks; see `Kernels.prepare`."""
         if n > self.cutover:
             self.kernels.prepare(n, self.cutover, self.sums.large() if self.sums else ())
 
@@ -297,7 +294,6 @@ class CudaBackend(Launches, Backend):
         return cupy.empty(shape, self.dtype)
 
     def panel(self, shape: tuple[int, ...]) -> Any:
-        """A new matrix with 16-byte aligned rows, in one piece of memory."""
         import cupy
 
         m, n = shape
@@ -307,11 +303,9 @@ class CudaBackend(Launches, Backend):
         return panel.reshape(-1) if panel.base is None else panel.base.reshape(-1)
 
     def concurrent_queue(self) -> ConcurrentQueue:
-        """A high-priority stream."""
         return gpu.ConcurrentStream()
 
     def upload(self, array: Array, *, copy: bool = True) -> Any:
-        """The array on the device; a CuPy array of this dtype is returned itself unless `copy`."""
         import cupy
 
         if isinstance(array, cupy.ndarray):
@@ -337,7 +331,6 @@ class CudaBackend(Launches, Backend):
         return window_io(slow, unit, self)
 
     def allocate_result(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Future[None] | None]:
-        """A new NumPy array to download into, and a future done once its pages are mapped, or None."""
         return transfer.fresh(shape, self.dtype)
 
     def synchronize(self) -> None:
@@ -403,7 +396,6 @@ class CudaBackend(Launches, Backend):
             self.pace(part.rows * A.columns * part.columns)
 
     def _check(self, verb: str, C: Array, A: Array, B: Array) -> None:
-        """Check shapes and dtypes of C ← A ⊗ B."""
         for X in (C, A, B):
             if X.dtype != self.dtype:
                 raise DTypeError(f"{verb}: matrices must be {self.dtype}, got {X.dtype}. Convert them with upload.")

@@ -16,21 +16,13 @@ SIDE, THREADS = 64, 256
 class Geometry:
     """Compile-time sizes of closing.inl.
 
-    Attributes
-    ----------
-    bm, bn, tm, tn : int
-        Rows and words of a trailing tile, and of a thread's part.
-    panel : int
-        Words of a row panel's tile, rows of a column panel's tile.
-    min_blocks : int
-        Thread blocks per multiprocessor that must fit in registers (CUDA's launch bounds).
-    lanes, word : int
-        Elements per word; bytes per word.
-    kernel : str
-        "streaming": tiles are loaded and stored for each pivot block; "batched": the same, a thread block per matrix;
-        "resident": each thread block keeps one tile in registers throughout.
-    panel_unroll : int
-        Unroll factor of panels and of the leader's products, as registers allow.
+    bm, bn, tm, tn : rows and words of a trailing tile, and of a thread's part
+    panel : words of a row panel's tile, rows of a column panel's tile
+    min_blocks : thread blocks per multiprocessor that must fit in registers (CUDA's launch bounds)
+    lanes, word : elements per word; bytes per word
+    kernel : "streaming": tiles are loaded and stored for each pivot block; "batched": the same, one thread block per
+        matrix; "resident": each thread block keeps one tile in registers throughout
+    panel_unroll : unroll factor of panels and of the leader's products, as registers allow
     """
 
     bm: int
@@ -55,7 +47,6 @@ class Geometry:
 
     @property
     def prelude(self) -> str:
-        """C++ prelude of the kernel."""
         wide = self.lanes
         sizes = (self.bm, self.bn * wide, self.depth, self.tm, self.tn * wide)
         # A resident tile leaves few registers: no unrolling, and sums one whole column at a time.
@@ -120,5 +111,4 @@ def _found(kernel: str, general: str, kind: str, itemsize: int, lanes: int, arch
 
 
 def source(algebra_text: str, geometry: Geometry) -> str:
-    """Translation unit of a closure in one launch."""
     return compile.source(f"{geometry.kernel}.cu", algebra_text, geometry.prelude)

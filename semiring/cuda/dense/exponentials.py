@@ -19,7 +19,6 @@ _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
 
 def workspace(n: int) -> int:
-    """Bytes of the exponentials of n × n, of their arcs, and of one closure."""
     return 12 * n * n + others(plus_times, _DOUBLE).kernels.geometry(n).workspace(n)
 
 

@@ -65,7 +65,6 @@ class Launches:
 
     @property
     def kernels(self) -> Kernels:
-        """Kernels of this backend on the current device."""
         device = gpu.current()
         found = self._kernels.get(device)
         if found is None:
@@ -100,7 +99,6 @@ class Launches:
         return self.kernels.geometries
 
     def _geometry(self, n: int) -> cooperative.Geometry:
-        """Geometry of an n × n closure in one launch: resident if suitable, else the smallest tiles that fit."""
         return self.kernels.geometry(n)
 
     # Products
@@ -163,7 +161,6 @@ class Launches:
         self.kernels.witness(tile, aligned)((tile.covers(m, n),), (tile.threads,), arguments, tile.shared(size))
 
     def pace(self, pairs: int) -> None:
-        """Throttle the host after long work, so that Ctrl-C is handled soon."""
         self._pace.after(pairs, self.limits.pairs)
 
     # Steps
@@ -198,7 +195,6 @@ class Launches:
         kernels.closing(geometry)((grid,), (cooperative.THREADS,), arguments, geometry.shared)
 
     def step_on(self, A: Matrix, k: int) -> None:
-        """A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:]."""
         itemsize, n = self.dtype.itemsize, A.rows
         row, column, col_stride = A.address + k * A.ld * itemsize, A.address + k * itemsize, A.ld
         saved = None
@@ -215,7 +211,6 @@ class Launches:
     # Copies
 
     def _aligned(self, X: Matrix) -> Matrix:
-        """A copy with 16-byte aligned rows."""
         import cupy
 
         step = max(8, 16 // self.dtype.itemsize)

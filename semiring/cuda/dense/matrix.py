@@ -32,7 +32,6 @@ def view(X: Array) -> Matrix | None:
 
 
 def contiguous(X: Array) -> tuple[int, int, int, int]:
-    """Address, leading dimension and sizes of a C-contiguous matrix."""
     rows, columns = X.shape
     return X.data.ptr, columns, rows, columns
 
@@ -56,5 +55,4 @@ def evenly(across: int, count: int, unit: int) -> int:
 
 
 def strips(across: int, width: int) -> Iterator[tuple[int, int]]:
-    """(start, stop) of each strip."""
     return ((start, min(start + width, across)) for start in range(0, across, width))

@@ -81,7 +81,6 @@ class Kernels:
 
     @cached_property
     def tile_table(self) -> tuple[Tile, ...]:
-        """Candidate tiles of products."""
         tuned = tiles.table(self.arch, self.kind, self.dtype)
         return tuned if self.tile == "tuned" else (sources.plain_tile(tuned[0].lanes),)
 
@@ -92,7 +91,6 @@ class Kernels:
 
     @cached_property
     def choose(self) -> Callable[[int, int, int], Tile]:
-        """The tile for an m × n product over k, memoised."""
         table, device = self.tile_table, self.multiprocessors
         return lru_cache(maxsize=4096)(lambda m, n, k: tiles.choose(table, m, n, k, device))
 
@@ -161,7 +159,6 @@ class Kernels:
         return self.function(geometry.kernel, text, f"{geometry.kernel}.cu", geometry, shared=geometry.shared)
 
     def occupancy(self, geometry: Geometry) -> int:
-        """Resident thread blocks per multiprocessor."""
         key = "occupancy", geometry
         if key not in self._functions:
             from cupy_backends.cuda.api import driver
@@ -209,7 +206,6 @@ class Kernels:
             list(pool.map(compiled, wanted))
 
     def count_stars_of(self, module: Any) -> None:
-        """Register the star counter of a module."""
         if algebra.counts_stars(self.semiring, self.dtype):
             # Equal texts share a module, whose count may predate these kernels.
             address = compile.counter(module, algebra.COUNTER)

@@ -102,7 +102,6 @@ class Sums:
         return 1.1 * (LAUNCHES + SPLIT * (m + n) * k + STEP * steps) < m * k * n / ORDINARY
 
     def workspace(self, m: int, k: int, n: int) -> int:
-        """Workspace of an m × k × n product in bytes."""
         if not self.fast(m, k, n):
             return 0
         each = 2 * self._tensor.parts if self.kernels.dtype.itemsize == 4 else 8
@@ -148,7 +147,6 @@ class Sums:
                 self._by_tensor_cores(c, a, b, left, right, accumulate, these)
 
     def _operand(self, X: Matrix, batch: Batch, stride: int, columns: bool) -> Operand:
-        """Parts and scales of A's rows or B's columns."""
         double = self.kernels.dtype.itemsize == 8
         count = batch.matrices if stride else 1
         lines, k = (X.columns, X.rows) if columns else (X.rows, X.columns)
@@ -209,7 +207,6 @@ class Sums:
     # Recomputed and small products
 
     def _exact(self, C: Matrix, A: Matrix, B: Matrix, accumulate: bool, batch: Batch, flags: int = 0) -> None:
-        """Term by term: everything, or flagged tiles."""
         smaller = FLAGGED if flags else min(C.rows, C.columns)
         side, tm = next((side, tm) for side, tm in sums_text.EXACT if smaller > side // 2 or side == 16)
         function = self._term_by_term(side, tm)
@@ -224,7 +221,6 @@ class Sums:
             function((tiles, stop - start), ((side // tm) ** 2,), (*where, *sizes))
 
     def _flagged(self, C: Matrix, A: Matrix, B: Matrix, accumulate: bool, flags: int) -> None:
-        """Recompute flagged tiles by gemm.cuh."""
         aligned = matrix.aligned(B, self.kernels.dtype.itemsize)
         tile = sums_text.tile_with_one_flag(self.kernels.tile_table)
         function, shared = self._again(tile, aligned), tile.shared(self.kernels.dtype.itemsize)

@@ -43,29 +43,24 @@ TENSOR = {False: Tensor(3, "bf16", 2), True: Tensor(2, "f16", 3)}
 
 
 def split(dtype: np.dtype, parts: int, logarithms: bool) -> str:
-    """Kernels that split operands into parts."""
     numbers = f"{_type(dtype)}constexpr int parts = {parts};\n"
     return compile.source("sums_split.cu", numbers, _flag("logarithms", logarithms))
 
 
 def exact(dtype: np.dtype, side: int, tm: int) -> str:
-    """Log-sum-exp, term by term."""
     return compile.source("sums_exact.cu", f"{_type(dtype)}constexpr int side = {side}, tm = {tm};\n")
 
 
 def finish() -> str:
-    """Logarithms of float64 sums."""
     return compile.source("sums_finish.cu")
 
 
 def exponentials(dtype: np.dtype) -> str:
-    """Steps around a closure of exponentials."""
     infinity = "#define INFINITY __int_as_float(0x7f800000)\n"
     return compile.source("exponentials.cu", _type(dtype), infinity)
 
 
 def flagged(algebra_text: str, tile: Tile, aligned: bool) -> str:
-    """gemm.cu for flagged tiles."""
     return compile.source("gemm_flagged.cu", algebra_text, tile.text(aligned=aligned))
 
 

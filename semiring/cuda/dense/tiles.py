@@ -18,24 +18,14 @@ SETTLING, SHORTEST = 50, 256
 class Tile:
     """Sizes of a thread block's tile, in elements.
 
-    Attributes
-    ----------
-    bm, bn, bk : int
-        Rows and columns of C per block; depth in shared memory.
-    tm, tn : int
-        Rows and columns per thread.
-    blocks : int
-        Resident blocks per multiprocessor; bounds the registers.
-    rate : float
-        Measured throughput at full occupancy, relative to the table's best.
-    lanes : int
-        Elements per register word.
-    unroll : int
-        Unroll factor of the inner loop.
-    walk, run : int
-        Rows and words of a thread's sums processed together, column by column.
-    b_first : bool
-        Whether a thread loads the right operand first.
+    bm, bn, bk : rows and columns of C per block; depth in shared memory
+    tm, tn : rows and columns per thread
+    blocks : resident blocks per multiprocessor; bounds the registers
+    rate : measured throughput at full occupancy, relative to the table's best
+    lanes : elements per register word
+    unroll : unroll factor of the inner loop
+    walk, run : rows and words of a thread's sums processed together, column by column
+    b_first : whether a thread loads the right operand first
     """
 
     bm: int
@@ -78,7 +68,6 @@ class Tile:
         return f"struct {name} {{\n    static constexpr int {sizes};\n    static constexpr bool {switches};\n}};\n"
 
     def covers(self, m: int, n: int) -> int:
-        """Number of blocks of an m × n product."""
         return -(-m // self.bm) * -(-n // self.bn)
 
     def cost(self, m: int, n: int, k: int, multiprocessors: int, splits: int = 1) -> float:
@@ -147,8 +136,6 @@ def choose(tiles: tuple[Tile, ...], m: int, n: int, k: int, multiprocessors: int
 
 @lru_cache(maxsize=4096)
 def chosen_for_batch(tiles: tuple[Tile, ...], count: int, m: int, n: int, k: int, multiprocessors: int) -> Tile:
-    """The fastest tile for `count` products, each with its own tiles."""
-
     def cost(t: Tile) -> float:
         return t.cost(count * -(-m // t.bm) * t.bm, -(-n // t.bn) * t.bn, k, multiprocessors)
 

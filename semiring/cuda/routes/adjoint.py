@@ -220,15 +220,10 @@ class Adjoint:
         return found
 
     def add(self, D: Array, sources: np.ndarray, demand: Array) -> None:
-        """Add the sums of these rows of D, with demand[r, j], or demand[0, j] for all rows, at vertex j; in a fixed
-        order.
+        """Add the sums of these rows of D, in a fixed order, for demand[r, j] at vertex j.
 
-        Raises
-        ------
-        DivergenceError
-            If tight arcs form a cycle, so that best paths do not end.
-        DomainError
-            If D is not the closure, or best paths are too many for float64.
+        A single row of demand serves all rows. Raises DivergenceError if tight arcs form a cycle, so that best
+        paths do not end, and DomainError if D is not the closure, or best paths are too many for float64.
         """
         import cupy
 
@@ -267,7 +262,6 @@ class Adjoint:
             self._arrivals += self._reached(D[some].get(), sources[left])
 
     def finish(self) -> None:
-        """Complete the host's part."""
         if "_on_host" in vars(self):
             self._on_host.finish()
 
@@ -311,7 +305,6 @@ class Adjoint:
         return entering, leaving
 
     def _of_closed(self) -> Any:
-        """`of_vertices` for the integer sums."""
         import cupy
 
         if not self.of_edges:
@@ -366,7 +359,6 @@ class Adjoint:
 
     @staticmethod
     def _rows(D: Array) -> Any:
-        """On the device, with contiguous rows."""
         import cupy
 
         D = cupy.asarray(D)
@@ -442,7 +434,6 @@ class Adjoint:
         return tight
 
     def _multiply(self, rows: tuple[Any, ...], operands: tuple[Any, ...], lists: tuple[Any, ...]) -> None:
-        """Launch `list_tight`: rows of D, operands, and output lists."""
         tile, function = self._tile, self._pairs.get_function("list_tight")
         shared = tile.shared(self.dtype.itemsize) + tile.bm * tile.bn * max(4, self.dtype.itemsize)
         compile.allow_shared(function, shared)
@@ -499,7 +490,6 @@ class Adjoint:
 
     @property
     def _doubt(self) -> float:
-        """Relative tolerance of a tight arc's sum."""
         return float(np.finfo(self.dtype).eps) ** SLACK if self.rounds else 0.0
 
     @cached_property
@@ -589,7 +579,6 @@ def text(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int) -> str
 
 @lru_cache(maxsize=64)
 def _module(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, device: int) -> Any:
-    """The kernels on the current device."""
     with about(f"{semiring.name} in {dtype}"):
         return compile.functions(text(semiring, dtype, index, near), options=OPTIONS, name="adjoint.cu")
 
@@ -603,7 +592,6 @@ def tile_of(dtype: np.dtype) -> Tile:
 
 
 def pairs_text(semiring: Semiring, dtype: np.dtype, index: np.dtype, *, nonnegative: bool) -> str:
-    """Translation unit of pairs.cu."""
     variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative) if dtype.name == "float32" else None
     if variant is not None and variant.cuda != "MinPlusNonnegative":
         variant = None

@@ -26,12 +26,10 @@ EXACT, ORDINARY = 2.0**53, (1e-200, 1e200)
 
 
 def suits(arcs: int, n: int) -> bool:
-    """Whether arcs are dense enough."""
     return arcs >= DENSE * n * n > 0
 
 
 def needed(rows: int, n: int) -> int:
-    """Workspace of `rows` rows in bytes."""
     return 8 * (3 * n * n + 10 * rows * n)
 
 
@@ -90,7 +88,6 @@ class Sums:
         self.arrivals: Any = cupy.zeros(self.n, np.int64)
 
     def of_vertices(self) -> tuple[np.ndarray, np.ndarray]:
-        """Flow into and out of each vertex."""
         self.carried *= self.A
         entering, leaving = (self.carried.sum(axis=axis).get() for axis in (0, 1))
         return entering, leaving
@@ -123,7 +120,6 @@ class Sums:
         return True
 
     def _ahead(self, paths: Array) -> Any:
-        """Counts times A."""
         greatest = float(paths.max())
         if not 0 < greatest < EXACT:
             return paths @ self.A.astype(np.float64)

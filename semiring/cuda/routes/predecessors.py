@@ -45,7 +45,6 @@ _REGISTERS: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "int
 
 
 def predecessors(semiring: Semiring, P: Array, A: Array, D: Array, mirrored: bool) -> None:
-    """See `semiring.backend.Backend.predecessors`."""
     require_selection(semiring, where="predecessors")
     refuse(of_matrix(semiring, A, D, P, mirrored=mirrored), semiring)
 
@@ -77,7 +76,6 @@ def text(semiring: Semiring, dtype: np.dtype, file: str) -> str:
 
 
 def constants(semiring: Semiring, dtype: np.dtype) -> str:
-    """Constants that rule.inl requires."""
     flags = {"least": semiring.add.selects == "least", "rounds": rounds(semiring, dtype), "lengths": semiring.lengths}
     return "".join(f"constexpr bool {name} = {str(value).lower()};\n" for name, value in flags.items())
 
@@ -100,7 +98,6 @@ def rounds(semiring: Semiring, dtype: np.dtype) -> bool:
 
 @lru_cache(maxsize=256)
 def _module(semiring: Semiring, dtype: np.dtype, file: str, device: int) -> Any:
-    """A file's kernels on the current device."""
     with about(f"{semiring.name} in {dtype}"):
         return compile.functions(text(semiring, dtype, file), options=OPTIONS, name=file)
 
@@ -238,8 +235,6 @@ class _Search:
         self._call("turn", (sides, sides, self._deep), self.P, np.int32(self.n), np.int32(self.batch), np.int32(settle))
 
     def _listed(self) -> _Edges:
-        """Tight edges by tail, from the bits."""
-
         size = self.dtype.itemsize
         require(self.edges * (4 + size), "cuda", where="predecessors", hint="Use a smaller dtype.")
         starts, heads, weights = (
@@ -265,7 +260,6 @@ class _Search:
         return bool(self._sources("levels", edges, how, begin=fresh, every=every).failed)
 
     def _sources(self, entry: str, edges: _Edges, how: tuple[Any, ...], *, begin: bool, every: bool) -> _Report:
-        """Search every source, with a block or a warp each."""
         alone = entry == "search"
         threads, across, shared = (SEARCHERS, 1, self._shared) if alone else (THREADS, WARPS, 0)
         function = self._function(entry)
@@ -311,7 +305,6 @@ class _Search:
         return -(-self.n // WARPS), -(-self.n // SOURCES), self._deep
 
     def _rows(self, entry: str, *arguments: Any) -> None:
-        """Launch a kernel with one warp per row."""
         self._call(entry, (-(-self.rows // WARPS), 1, 1), *arguments)
 
     def _call(
@@ -332,7 +325,6 @@ class _Search:
 
 
 def _address(x: Any) -> Any:
-    """Kernel argument: a number, or an array's address."""
     if isinstance(x, (int, np.generic)):
         return x
     return x.ptr if hasattr(x, "ptr") else x.data.ptr

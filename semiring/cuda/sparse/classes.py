@@ -95,7 +95,6 @@ class PartLanes:
             self.taken += sums.nbytes
 
     def blocks(self, tier: int, warps: int = WARPS) -> int:
-        """Blocks for the most lanes of any part of a tier."""
         run = self.layout.parts.tiers[tier]
         return max(1, -(-int(self.known["lanes"][run].max()) // (WARP * self.layout.shape.each * warps)))
 

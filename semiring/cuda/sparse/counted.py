@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=16)
 def kernels(slack: float, device: int) -> dict[str, Any]:
-    """The kernels of counting elimination on a device."""
     unit = compile.functions(text(slack), name="counted.cu")
     return {name: unit.get_function(name) for name in ("eliminate", "keep", "spread")}
 

@@ -104,7 +104,6 @@ class OnDevice:
 
     @property
     def block(self) -> int:
-        """Rows yielded together."""
         return min(BLOCK, self.lanes)
 
     @on_device
@@ -141,7 +140,6 @@ class OnDevice:
 
     @cached_property
     def lanes(self) -> int:
-        """Lines of a batch."""
         return self._lanes((self.n + 3 * self.S.height) * self.dtype.itemsize, BATCH)
 
     def _lanes(self, line: int, most: int) -> int:
@@ -151,12 +149,10 @@ class OnDevice:
         return max(LANES, most // LANES * LANES)
 
     def line(self, vertex: int, *, mirrored: bool) -> Any:
-        """A row, or a column if mirrored."""
         return self.batch(np.array([vertex]), mirrored=mirrored)[:, 0].copy()
 
     @on_device
     def entries(self, sources: np.ndarray, targets: np.ndarray) -> Any:
-        """A*[sources[q], targets[q]]."""
         import cupy
 
         out = cupy.empty(len(sources), self.dtype)
@@ -180,7 +176,6 @@ class OnDevice:
         return nearest(self._sweeps(mirrored), self.S.position[sources], self.semiring, mirrored)
 
     def rows(self, wanted: np.ndarray, block: int) -> Iterator[tuple[np.ndarray, Any]]:
-        """Blocks of complete rows, each contiguous."""
         batch = min(self.lanes, block)
         for start in range(0, len(wanted), block):
             part = wanted[start : start + block]
@@ -205,7 +200,6 @@ class OnDevice:
             yield part, self.batch(part, mirrored=columns)[:, : len(part)]
 
     def _parts(self, share: tuple[int, int], lanes: int) -> Iterator[np.ndarray]:
-        """All vertices in elimination order, in panels, or a share of them."""
         lanes = shared(self.n, lanes, share[1])
         for start in range(share[0] * lanes, self.n, share[1] * lanes):
             yield self.S.permutation[start : start + lanes]

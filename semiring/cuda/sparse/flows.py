@@ -51,20 +51,14 @@ def kernels(shape: Shape, kind: str, slack: float, device: int) -> dict[str, Any
 
 
 class Flows:
-    """Flow over arcs, from sums over the best paths of sources, on the current device; see
-    `semiring.sparse.flows.Flows`.
+    """Flow over arcs, from sums over the best paths of sources, on the current device.
 
-    Parameters
-    ----------
-    analysis : Analysis
-        Caches the layout, for other weights.
-    arcs : Arcs
-        Places of arcs in the fronts.
-    lengths : float64 array, shape (arcs,)
-        In the order of the fronts; finite, and exact or nonnegative.
-    slack : float
-        Relative tolerance of equal lengths.
-    shape : Shape, optional
+    See `semiring.sparse.flows.Flows`.
+
+    analysis : caches the layout, for other weights
+    arcs : places of arcs in the fronts
+    lengths : float64 (arcs,), in the order of the fronts; finite, and exact or nonnegative
+    slack : relative tolerance of equal lengths
     """
 
     def __init__(
@@ -91,7 +85,6 @@ class Flows:
         return True
 
     def _use(self, kind: str) -> None:
-        """Restart in a number type."""
         import cupy
 
         N, layout = self.numbers, self.layout
@@ -103,7 +96,6 @@ class Flows:
         self.count, self.sources = 0, np.zeros(layout.n, np.int64)
 
     def _line(self) -> int:
-        """Estimated bytes per lane."""
         layout, known, items, size = self.layout, self.lists.known, self.lists.items, self.dtype.itemsize
         part = np.minimum(1.0, CLASSES / 100 * (layout.parts.counts + 8))
         if not layout.classes:

@@ -44,12 +44,10 @@ def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, device: int)
 
 
 def classes(itemsize: int, limit: int) -> list[tuple[int, int]]:
-    """The `CLASSES` that fit in `limit` bytes of shared memory."""
     return [(most, threads) for most, threads in CLASSES if shared(most, itemsize) <= limit]
 
 
 def shared(m: int, itemsize: int) -> int:
-    """Shared memory of a front, with a row and a column."""
     return (m * (m | 1) + 2 * m) * itemsize
 
 

@@ -40,7 +40,6 @@ class Searches:
         self.start, self.tails = cupy.asarray(start), cupy.asarray(tails)
 
     def batch(self, sources: int) -> int:
-        """Sources searched at once, out of `sources`."""
         return 64 * min(WORDS, max(1, -(-sources // 64)))
 
     def empty(self, rows: int) -> Any:
@@ -63,7 +62,6 @@ class Searches:
             yield part, D
 
     def into(self, sources: np.ndarray, rows: Any, most: int) -> None:
-        """rows[k] ← hops from sources[k]; rows are contiguous."""
         step = self.batch(len(sources))
         for start in range(0, len(sources), step):
             self._search(sources[start : start + step], rows[start : start + step], most)

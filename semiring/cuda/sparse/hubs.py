@@ -56,26 +56,13 @@ def stretches(begin: np.ndarray, slot: np.ndarray, height: int) -> np.ndarray:
 
 
 class Layout:
-    """Label layout of a structure, for any weights of one size.
+    """Label layout of a structure, for any weights of one size; see `semiring.sparse.hubs.located` for its arguments.
 
-    Parameters
-    ----------
-    tree : Tree
-    label, places, base : int64 arrays
-        From `semiring.sparse.hubs.located`.
-
-    Attributes
-    ----------
-    entries : int
-        Of all labels of one direction.
-    places, base : int64 arrays
-        On the host.
-    on_device : uint32 array (n, 4)
-        The places, with lines instead of entries: `Place` in hubs.cu.
-    tops : int32 array (numbers, 8)
-        `Top` in hubs.cu, by number.
-    parts : list of int
-        Blocks per supernode of each level, parents first.
+    entries : of all labels of one direction
+    places, base : int64, on the host
+    on_device : uint32 (n, 4), the places, with lines instead of entries: `Place` in hubs.cu
+    tops : int32 (numbers, 8), `Top` in hubs.cu, by number
+    parts : blocks per supernode of each level, parents first
     """
 
     def __init__(self, tree: Tree, label: np.ndarray, places: np.ndarray, base: np.ndarray) -> None:
@@ -120,7 +107,6 @@ class Labels:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the labels and their tables."""
         arrays = self.out, self.into, self.layout.on_device, self.layout.tops
         return sum(int(array.nbytes) for array in arrays)
 

@@ -30,9 +30,10 @@ FRONT = np.dtype(
 class Items:
     """Rows below strips of four columns whose entries may be distances, on the current device.
 
-    host : int64 (strips + 1,), starts per strip, on the host; starts : the same on the device; corner : int32 (strips,
-    6), entries among a strip's columns, −1 for none; entries : int32 (count, 4); rows, strips, units : int32 (count,),
-    the kernel's row, the strip, and the unit that is met, or None
+    host, starts : int64 (strips + 1,), starts per strip, on the host and on the device
+    corner : int32 (strips, 6), entries among a strip's columns, −1 for none
+    entries : int32 (count, 4)
+    rows, strips, units : int32 (count,), the kernel's row, the strip, and the unit that is met, or None
     """
 
     def __init__(self, starts: Any, corner: Any, entries: Any, rows: Any, strips: Any, units: Any = None) -> None:
@@ -49,17 +50,10 @@ class Items:
 class Layout:
     """A structure on the current device, as adjoint sweeps walk it: in parts, or all with the same lanes.
 
-    Attributes
-    ----------
-    parts : Parts
-    walking, strips, climbed : Items
-        Rows met by regions, by the top, and by its climb.
-    swept : list of lists of arrays
-        Nodes of each tier, parents first; `levels` are those of all tiers.
-    fronts : list
-        Supernodes eliminated together, blocks per supernode, block size; parents first.
-    spans, marks : int arrays
-        Starts of lists of candidate entries, and which of their counts the host needs.
+    walking, strips, climbed : rows met by regions, by the top, and by its climb
+    swept : nodes of each tier, parents first; `levels` are those of all tiers
+    fronts : supernodes eliminated together, blocks per supernode, block size; parents first
+    spans, marks : starts of lists of candidate entries, and which of their counts the host needs
     """
 
     walking: Items

@@ -24,10 +24,11 @@ PART = np.dtype(
 class Lists:
     """Entries of F that are distances, in kernel format; see lists.inl.
 
-    known : array of PART, with first item and sum of each part, and sums per group; items : int64 (parts,), items per
-    part; walked, swept, climbed : of regions, the top and its climb: rows, lengths, counts, lists, whether there are
-    several walks, lengths and counts among columns; places, owners : positions in F of the sums, and their strips or
-    columns
+    known : array of PART, with first item and sum of each part, and sums per group
+    items : int64 (parts,), items per part
+    walked, swept, climbed : of regions, the top and its climb: rows, lengths, counts, lists, whether there are several
+        walks, lengths and counts among columns
+    places, owners : positions in F of the sums, and their strips or columns
     """
 
     def __init__(self, layout: Layout, numbers: Numbers, kernels: dict[str, Any], dtype: np.dtype) -> None:

@@ -47,7 +47,6 @@ class Shape:
         return replace(self, warps=few)
 
     def text(self, kind: str, slack: float) -> str:
-        """C++ constants for the kernels."""
         names = f"each = {self.each}, warps = {self.warps}"
         return (
             f"constexpr int {names};\nusing Length = {kind};\nusing Number = {kind};\n"
@@ -58,24 +57,16 @@ class Shape:
 class Parts:
     """Parts of a tree with their own lanes, and regions, on the host. Without `classes`, one part and shared lanes.
 
-    Attributes
-    ----------
-    kind : int32 array (supernodes,)
-        `regions.TOP` above regions.
-    top, part : int32 arrays
-        Supernodes above regions, by part; part of every supernode, −1 in regions.
-    tier_of, tiers : int32 array (parts above regions,), list of slices
-        Tier of each part, and parts of each tier, whose lanes are found together; regions are last.
-    regions, roots, units, order, root : int32 arrays
-        As in `walks.walked`.
-    stacks, programs : int64 arrays (regions,)
-        Rows of each stack, and input bytes for four-byte lengths.
-    cuts, border_of, borders : int arrays
-        Uppermost supernodes of all parts but the first; part and column of all border rows.
-    above, counts, rows, owed : int arrays (parts,)
-        Parent part; numbers of rows of the border, of all rows, and of dependencies of parts below.
-    owing, owing_above, first_owed : int arrays
-        Supernodes with dependencies on their border, the parts above, and the starts among those parts' dependencies.
+    kind : of each supernode, `regions.TOP` above regions
+    top, part : supernodes above regions, by part; part of every supernode, −1 in regions
+    tier_of, tiers : tier of each part, and parts of each tier, whose lanes are found together; regions are last
+    regions, roots, units, order, root : as in `walks.walked`
+    stacks, programs : per region: rows of the stack, and input bytes for four-byte lengths
+    cuts, border_of, borders : uppermost supernodes of all parts but the first; part and column of all border rows
+    above, counts, rows, owed : per part: parent part; numbers of border rows, of all rows, and of dependencies of parts
+    below owing, owing_above, first_owed : supernodes with dependencies on their border, the parts above, and the starts
+    among
+        those parts' dependencies
     """
 
     tiers: list[slice]
@@ -155,7 +146,6 @@ class Parts:
         self.first_owed -= (np.cumsum(self.owed) - self.owed)[self.owing_above]
 
     def ranges(self, supernodes: np.ndarray) -> np.ndarray:
-        """Indices of the rows of these supernodes, concatenated."""
         return positions(self.S.begin[supernodes], self.reach[supernodes])
 
     def row_in(self, parts: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -32,8 +32,7 @@ def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, mirrored: bo
 def product(
     fronts: Fronts, up: Any, down: Any, x: Any, semiring: Semiring, *, nonnegative: bool, mirrored: bool
 ) -> Any:
-    """A* ⊗ x if mirrored, else xᵀ ⊗ A*, for contiguous device vectors x (k, n); `up`, `down`: panels of climb and
-    sweep."""
+    """A* ⊗ x if mirrored, else xᵀ ⊗ A*, for contiguous device vectors x (k, n); `up`, `down`: panels by pass."""
     import cupy
 
     tree, arrays, (count, n) = fronts.tree, fronts.arrays, x.shape

@@ -58,20 +58,12 @@ class Shape:
 class Form:
     """Compile-time parameters of the kernel.
 
-    Attributes
-    ----------
-    semiring, dtype
-        Of the output.
-    weights : numpy.dtype
-        Number type of walks.
-    shifted : bool
-        Whether weights are lengths made nonnegative by potentials.
-    logarithmic : bool
-        Whether ⊗ multiplies.
-    ranks : bool
-        Whether ⊗ selects, so that ranks stand for weights.
-    compared, resumed : bool
-        Whether entries are compared with a matrix; whether searches resume from earlier results.
+    semiring, dtype : of the output
+    weights : number type of walks
+    shifted : whether weights are lengths made nonnegative by potentials
+    logarithmic : whether ⊗ multiplies
+    ranks : whether ⊗ selects, so that ranks stand for weights
+    compared, resumed : whether entries are compared with a matrix; whether searches resume from earlier results
     """
 
     semiring: Semiring
@@ -97,7 +89,6 @@ class Form:
         return self.semiring.add.selects == "greatest"
 
     def prelude(self) -> str:
-        """Prelude of keys.inl."""
         floating, products = self.weights.kind == "f", self.products
         infinity = int(np.array(np.inf if floating else np.iinfo(self.weights).max, self.weights).view(self.key))
         origin = int(np.ones(1, self.weights).view(self.key)[0])
@@ -139,16 +130,10 @@ def kernel(form: Form, shape: Shape, in_shared: bool, device: int) -> Any:
 class Guide:
     """Alignment of sources at a landmark, and end of searches.
 
-    Attributes
-    ----------
-    delays : array, shape (n,), optional
-        Start delay of each vertex in buckets.
-    rank : array, shape (n,), optional
-        Locality order of sources for batches.
-    furthest : float
-        Last bucket of a source without delay.
-    limit : numpy scalar of the entries' dtype, optional
-        Worse entries count as unreached.
+    delays : start delay of each vertex in buckets
+    rank : locality order of sources for batches
+    furthest : last bucket of a source without delay
+    limit : worse entries count as unreached
     """
 
     delays: np.ndarray | None = None
@@ -203,7 +188,6 @@ class Searches:
 
     @property
     def _words(self) -> int:
-        """Words of both bitmaps."""
         return 2 * -(-self.n // 32)
 
     def _shared(self) -> tuple[int, bool]:
@@ -214,12 +198,10 @@ class Searches:
         return max(tile, 4 * self._words * in_shared), in_shared
 
     def _workspace(self) -> int:
-        """Workspace of a block in bytes."""
         return self.n * (LANES * self.form.key.itemsize + 4) + 8 * self._capacity + 4 * self._words
 
     def blocks(self, sources: int, extra: int = 0) -> int:
-        """Thread blocks for `sources`, at `extra` bytes each beyond the workspace; MemoryNeeded if not even one
-        fits."""
+        """Thread blocks for `sources`, at `extra` bytes beyond the workspace each; MemoryNeeded if none fits."""
         shared, in_shared = self._shared()
         function = kernel(self.form, self.shape, in_shared, self.number)
         compile.allow_shared(function, shared)
@@ -266,7 +248,6 @@ class Searches:
         return out
 
     def into(self, sources: np.ndarray, rows: Array, guide: Guide) -> None:
-        """rows[k] ← the entries from sources[k]; rows are contiguous."""
         self.run(self.placed(sources, guide), rows, guide)
 
     def placed(self, sources: np.ndarray, guide: Guide) -> tuple[Array, Array, Array]:

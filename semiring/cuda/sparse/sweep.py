@@ -35,26 +35,15 @@ LANES = 32
 class Shape:
     """Sizes of the kernels: section `sweeps` of cards/.
 
-    Attributes
-    ----------
-    each : int
-        Lanes per thread.
-    warps : int
-        Warps per block that walks regions.
-    stack : int
-        Rows of a stack.
-    program : int
-        Most bytes of a region beside its stacks.
-    region_blocks, level_blocks : int
-        Least resident blocks per multiprocessor; bounds the registers.
-    run : int
-        Consecutive blocks per region.
-    level_warps : int
-        Warps per block in the top.
-    strips : int
-        Strips of four columns per warp in the top, or one.
-    deep, stages : int
-        Rows per stage, and stages, of the copy ring in the top.
+    each : lanes per thread
+    warps : per block that walks regions
+    stack : rows of a stack
+    program : most bytes of a region beside its stacks
+    region_blocks, level_blocks : least resident blocks per multiprocessor; bounds the registers
+    run : consecutive blocks per region
+    level_warps : warps per block in the top
+    strips : strips of four columns per warp in the top, or one
+    deep, stages : rows per stage, and stages, of the copy ring in the top
     """
 
     each: int
@@ -89,7 +78,6 @@ class Shape:
         return self.program + self.warps * self.stack * WARP * self.each * itemsize
 
     def ring(self, itemsize: int) -> int:
-        """Shared memory of a block's rings."""
         return self.level_warps * self.stages * self.deep * (WARP * self.each + 4 * self.strips) * itemsize
 
     def text(self, mirrored: bool, worst: str = "") -> str:
@@ -113,7 +101,6 @@ class Shape:
 
 
 def step_of(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
-    """C++ of the semiring, one entry per word."""
     variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative) if dtype.itemsize > 2 else None
     return algebra.text(semiring, dtype, variant)
 
@@ -180,7 +167,6 @@ def warps_before(total: np.ndarray, start: int, stop: int) -> np.ndarray:
 
 
 def addresses(*arrays: Any) -> tuple[int, ...]:
-    """Addresses of arrays."""
     return tuple(array.data.ptr for array in arrays)
 
 
@@ -313,7 +299,6 @@ class Tree:
 
     @cached_property
     def everything(self) -> Lanes:
-        """All vertices in natural order."""
         return Lanes(self, self.S.position)
 
 
@@ -481,7 +466,6 @@ class Sweeps:
         function((len(tree.regions) * groups,), (WARP * shape.warps,), arguments, shape.shared(self.dtype.itemsize))
 
     def _rest(self, lanes: Lanes, v: Label, out: Array, ranked: bool) -> tuple[Any, ...]:
-        """Kernel arguments: rows and labels, panels, lanes with v, and output."""
         tree = self.tree
         arguments = addresses(*(tree.ranked if ranked else (tree.rows, tree.labels)), self.down, lanes.places, v)
         return *arguments, _pitch(v), out.data.ptr, _pitch(out), np.int32(lanes.padded)
@@ -493,7 +477,6 @@ class Sweeps:
 
 
 def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: Array) -> None:
-    """out[q] ← A*[source q, target q], from the climbs of both ends."""
     tree = rows.tree
     (_, v), (z, _) = rows.climb(sources), columns.climb(targets)
     ends = sources.starts, targets.starts, sources.places, targets.places

@@ -27,7 +27,6 @@ BUCKETS, SAMPLE = 4.0, 512
 
 
 def form_of(semiring: Semiring, dtype: np.dtype) -> Form:
-    """Search parameters, with rows compared with a matrix."""
     return Form(semiring, dtype, dtype, compared=True)
 
 
@@ -42,8 +41,7 @@ def kernels(form: Form, device: int) -> dict[str, Any]:
 
 
 class Listed:
-    """About the `count` best arcs (at most CAPACITY) of each vertex, or of `rows`; A is a CuPy (n, n) with contiguous
-    rows."""
+    """About the `count` best arcs (at most CAPACITY) of each vertex, or of `rows`; A: CuPy (n, n), contiguous rows."""
 
     def __init__(self, A: Array, semiring: Semiring, count: int, rows: np.ndarray | None = None) -> None:
         import cupy
@@ -80,7 +78,6 @@ class Listed:
         return None if short or not arcs or self.n * worst >= most else Thinned(self, arcs, segments)
 
     def graph(self, arcs: int) -> tuple[Array, Array, Array]:
-        """CSR of the listed arcs."""
         import cupy
 
         start = cupy.zeros(self.n + 1, np.int32)
