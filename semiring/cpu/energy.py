@@ -19,10 +19,7 @@ class Counters:
                 self._last[processor] = _read(processor, "energy_uj")
 
     def joules(self) -> float | None:
-        """Joules used; None without readable counters.
-
-        A counter must be read at least once per wrap: every few minutes at full load.
-        """
+        """Joules used, None without readable counters; must be read once per wrap: every few minutes at full load."""
         try:
             for processor, last in self._last.items():
                 now, end = _read(processor, "energy_uj"), _read(processor, "max_energy_range_uj")

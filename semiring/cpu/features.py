@@ -42,10 +42,7 @@ def levels() -> list[str]:
 
 
 def level() -> str | None:
-    """The highest level whose features are all present.
-
-    None if there is none, or if it differs from the processor in a decisive feature.
-    """
+    """The highest level whose features are all present, or None, also if a decisive feature differs."""
     for name in reversed(levels()):
         if LEVELS[name] <= features():
             return name if LEVELS[name] & DECISIVE == features() & DECISIVE else None

@@ -58,22 +58,12 @@ def left_size(size: int) -> int:
 class Kind(types.Type):
     """⊕ and ⊗ as instructions, on one dtype.
 
-    Attributes
-    ----------
-    label : str
-        Key of the declaration in `semiring_of`; empty for kernels that only move data.
-    dtype : str
-    zero, one : int or float
-        Of the semiring, in that dtype.
-    add, mul : str
-        Instructions on vectors as in memory (see `vectors.emit`); empty if `Op.python` is compiled.
-    tile_add, tile_mul : str
-        Instructions of the micro-kernel, which may work on an image of the entries.
-    image : str
-        How packing maps entries: "same", or "sorted": floats to integers of the same order.
-    tile : Tile
-    instructions : str
-        All of the above but the label.
+    label : key of the declaration in `semiring_of`; empty for kernels that only move data
+    zero, one : of the semiring, in that dtype
+    add, mul : instructions on vectors as in memory (see `vectors.emit`); empty if `Op.python` is compiled
+    tile_add, tile_mul : instructions of the micro-kernel, which may work on an image of the entries
+    image : how packing maps entries: "same", or "sorted": floats to integers of the same order
+    instructions : all of the above but the label
     """
 
     def __init__(

@@ -73,10 +73,7 @@ def multiprocessors(device: int) -> int:
 
 
 def memory(size: int, *, zeros: int = 0, fill: int | None = None) -> Any:
-    """New memory on the current device, its last `zeros` bytes 0, or all `fill`.
-
-    It may be dropped once its users are launched.
-    """
+    """New device memory, the last `zeros` bytes 0, or all `fill`; may be dropped once its users are launched."""
     from cupy.cuda import alloc
 
     new = alloc(size)
@@ -141,10 +138,7 @@ def on_device(method: Any) -> Any:
 
 
 class ConcurrentStream:
-    """A high-priority stream, concurrent with the current one.
-
-    `with queue: …` makes it the current stream, after the caller's work so far.
-    """
+    """A high-priority stream, concurrent with the current one; `with queue: …` makes it current, after work so far."""
 
     def __init__(self) -> None:
         from cupy.cuda import Stream

@@ -56,8 +56,6 @@ _scratch = _Scratch()
 
 
 class _Layout(NamedTuple):
-    """Shape, address and byte strides of a matrix."""
-
     m: int
     n: int
     address: int
@@ -161,16 +159,7 @@ def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _
 
 
 class CpuBackend(Backend):
-    """The verbs of `semiring.backend.Backend` on NumPy arrays of any strides.
-
-    Parameters
-    ----------
-    kind : Kind
-        The instructions of the semiring on a dtype.
-    threads : int
-    access : {"rows", "columns"}
-        Traversal of `step`.
-    """
+    """The verbs of `semiring.backend.Backend` on NumPy arrays of any strides; `access`: traversal of `step`."""
 
     device = "cpu"
     knows_workspaces = True

@@ -569,29 +569,13 @@ class Space(NamedTuple):
 class Adjoint:
     """Sums over best paths from sources, accumulated by blocks of rows of D.
 
-    Parameters
-    ----------
-    semiring : Semiring
-        Its ⊕ selects and its ⊗ does not.
-    dtype : dtype
-        Of D and of the weights.
-    edges : (starts, heads, weights)
-        CSR; no loops, no parallel edges.
-    threads : int
-    names : sequence
-        Of the vertices, for errors.
-    where : str
-        The operation, for errors.
+    The semiring's ⊕ selects and its ⊗ does not. `edges`: CSR (starts, heads, weights) without loops or parallel edges;
+    `names` of vertices, and `where`, the operation, for errors. `of_vertices`, whether vertex sums are wanted, and
+    `cut`, whether rows are truncated at a limit, so that arcs may leave the reached vertices, are set before rows are
+    added.
 
-    Attributes
-    ----------
-    of_vertices : bool
-        Whether vertex sums are wanted, the default. Set before rows are added.
-    cut : bool
-        Whether rows are truncated at a limit, so that arcs may leave the reached vertices. Set before rows are added.
-    through, ending : float64 arrays, shape (n,)
-        Sums passing each vertex, and beginning or ending there; empty if not `of_vertices`.
-    along : float64 array, one entry per edge
+    through, ending : float64 (n,), sums passing each vertex, and beginning or ending there; empty if not `of_vertices`
+    along : float64, one entry per edge
     """
 
     def __init__(
@@ -648,14 +632,9 @@ class Adjoint:
     def add(self, D: np.ndarray, sources: np.ndarray, demand: np.ndarray, *, evenly: bool = False) -> None:
         """Add the sums of these rows of D, with demand[r, j], or demand[0, j] for all rows, at vertex j.
 
-        Sums have a fixed order, however rows are spread over calls and threads.
-
-        Raises
-        ------
-        DivergenceError
-            If tight arcs form a cycle, so that best paths do not end.
-        DomainError
-            If D is not the closure, or best paths are too many for float64.
+        The order of summation is fixed, however rows are spread over calls and threads. Raises DivergenceError if tight
+        arcs form a cycle, so that best paths do not end, and DomainError if D is not the closure, or best paths are too
+        many for float64.
         """
         if self._open is None:
             self._open = self._sums()

@@ -323,10 +323,7 @@ def _compact(lists: Any, free: Any, V: Any, into: Any) -> Any:
 def columns(
     into: Any, step: Any, above: Any, steps: int, dense: int, key: Any, begin: Any, order: Any, parent: Any, counts: Any
 ) -> None:
-    """Pivots by step, each before its absorbed variables; non-pivots; hubs. Also parents and counts.
-
-    `begin` holds steps + 3 zeros.
-    """
+    """order ← pivots by step, each before its absorbed variables, non-pivots, hubs; `begin` holds steps + 3 zeros."""
     n = len(into)
     for v in range(n):
         top = v

@@ -21,8 +21,7 @@ def scale(lengths: np.ndarray) -> float:
 
 
 def rate(lengths: np.ndarray, degree: float) -> float | None:
-    """Solution of Σ exp(−rate · length) = 1 over a vertex' arcs, for `degree` arcs of sampled lengths; None if not >
-    0."""
+    """Solution of Σ exp(−rate · length) = 1 over a vertex' arcs, `degree` arcs of sampled lengths; None if not > 0."""
     lengths = lengths[np.isfinite(lengths)]
     lengths = lengths[:: max(1, len(lengths) // SAMPLE)]
     found = 0.0

@@ -193,10 +193,7 @@ def counts(
 
 @kernel
 def postorder(parent: Any, size: Any, place: Any, end: Any) -> None:
-    """place ← postorder, subtrees contiguous; size ← subtree sizes.
-
-    `size` holds n + 1 ones; n is the parent of all roots.
-    """
+    """place ← postorder, subtrees contiguous; size, n + 1 ones at first, ← subtree sizes; n: parent of all roots."""
     n = len(parent)
     for v in range(n):
         size[np.uint64(parent[v] if parent[v] >= 0 else n)] += size[v]

@@ -183,10 +183,7 @@ def walked(
 def slots(
     listed: Any, first: Any, begin: Any, rows: Any, base: Any, places: Any, root: Any, met: Any, place: Any
 ) -> None:
-    """place ← stack place, within its region, of the column `met` of each item of `strips`.
-
-    places : of each column on the path from the root
-    """
+    """place ← stack place, within its region, of column `met` of each item of `strips`; `places`: on the root path."""
     x = 0
     for i in range(len(listed)):
         s = listed[i]

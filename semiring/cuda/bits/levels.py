@@ -72,7 +72,7 @@ class LevelsOnGpu(Levels):
     def _packed(self, X: Bits, length: Any, unit: Any = 0, most: int = 0) -> list[int]:
         """X ← arcs of a length; returns their number.
 
-        With `unit` also the diagonal, ~ least key, greatest key, and other lengths.
+        With `unit` X has the diagonal too, and ~ least key, greatest key, and whether there are other lengths follow.
         """
         import cupy
 

@@ -3,8 +3,8 @@
 | ⊕, ⊗           | dtype   | by                                                                                  |
 |----------------|---------|-------------------------------------------------------------------------------------|
 | +, ×           | float32 | tensor cores (Hopper): entries in three parts of bfloat16, six products             |
-| log-sum-exp, + | float32 | tensor cores (Hopper): maxima out, exponentials in two parts of float16, 3 products |
-| log-sum-exp, + | float64 | maxima out, a product of exponentials over (+, ×)                                   |
+| log-sum-exp, + | float32 | tensor cores (Hopper): maxima split off, exponentials as two float16, 3 products    |
+| log-sum-exp, + | float64 | maxima split off, a product of exponentials over (+, ×)                             |
 
 Tiles of 128 × 128 entries with an unreliable entry (see sums.cuh) are recomputed: over (+, ×) by gemm.cuh, else term by
 term (sums_exact.cu), as are small products. The error of the logarithm is at most 2⁻²² (1 + log₂ k) in float32, besides

@@ -99,26 +99,9 @@ def largest_finite(semiring: Semiring, D: Array) -> float:
 class Adjoint:
     """Sums over best paths from sources, accumulated by blocks of rows of D.
 
-    Parameters
-    ----------
-    semiring : Semiring
-        Its ⊕ selects and its ⊗ does not.
-    dtype : dtype
-        Of D and of the weights.
-    edges : (starts, heads, weights)
-        CSR, NumPy or CuPy arrays; no loops, no parallel edges.
-    threads, names, where
-        As in `semiring.cpu.routes.adjoint.Adjoint`, the fallback for rows that need a search or an error.
-
-    Attributes
-    ----------
-    of_edges : bool
-        Whether `along` is wanted; vertex sums alone take less. Set before rows are added.
-
-    Raises
-    ------
-    MemoryNeeded
-        If the workspace does not fit.
+    Arguments as of `semiring.cpu.routes.adjoint.Adjoint`, the fallback for rows that need a search or an error; edges
+    are NumPy or CuPy arrays. `of_edges`, whether `along` is wanted, is set before rows are added: vertex sums alone
+    take less. Raises MemoryNeeded if the workspace does not fit.
     """
 
     def __init__(

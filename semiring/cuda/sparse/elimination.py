@@ -50,19 +50,8 @@ def shared(n: int, most: int, count: int) -> int:
 class OnDevice:
     """Panels on the current device, and queries, all built on `batch`.
 
-    Parameters
-    ----------
-    analysis : Analysis
-        Of the arcs; caches device structures for other weights.
-    weights : NumPy array (arcs,)
-    semiring : Semiring
-    nonnegative : bool
-        Whether the semiring's variants may be used.
-
-    Raises
-    ------
-    MemoryNeeded
-        If the panels do not fit on the device.
+    `analysis` caches device structures for other weights; if `nonnegative`, the semiring's variants may be used. Raises
+    MemoryNeeded if the panels do not fit on the device.
     """
 
     def __init__(

@@ -92,10 +92,7 @@ class Fronts:
         return cupy.asarray(positions)
 
     def numbers(self, weights: Any, semiring: Semiring, nonnegative: bool) -> tuple[Any, Any]:
-        """The panels [D; L] and [D U]ᵀ for device weights, in arc order.
-
-        Raises DivergenceError if the star of an integer pivot has no value.
-        """
+        """The panels [D; L] and [D U]ᵀ for device weights, by arc; DivergenceError if an integer star has no value."""
         import cupy
 
         dtype = weights.dtype

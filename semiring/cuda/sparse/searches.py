@@ -145,19 +145,11 @@ class Guide:
 class Searches:
     """Searches on the current device.
 
-    Parameters
-    ----------
-    form : Form
-    start, heads, weights : arrays (n + 1,), (arcs,), (arcs,)
-        CSR; weights in the number type of walks, none of which improves a walk. On the device, padded by LANES entries.
-    scale : float
-        Buckets per unit of a key.
-    shift : array, shape (n,), optional
-        Potentials.
-    known : array, optional
-        Entries by rank.
-    segments : int, optional
-        Number of segments of up to LANES arcs of one vertex; computed for host arrays.
+    start, heads, weights : CSR in the number type of walks; no weight improves a walk. On the device, padded by LANES
+    scale : buckets per unit of a key
+    shift : potentials (n,)
+    known : entries by rank
+    segments : number of segments of up to LANES arcs of one vertex; computed for host arrays
     """
 
     def __init__(

@@ -156,10 +156,7 @@ def nodes(**fields: np.ndarray) -> np.ndarray:
 
 
 def warps_before(total: np.ndarray, start: int, stop: int) -> np.ndarray:
-    """Warps of a climb before each supernode of a level, and in all; `total` is over all levels.
-
-    Raises ShapeError beyond 32 bits.
-    """
+    """Warps of a climb before each supernode of a level; `total` is over all levels. ShapeError beyond 32 bits."""
     found = total[start : stop + 1] - total[start]
     if found[-1] > np.iinfo(np.int32).max - WARPS:
         raise ShapeError(f"cuda: a climb takes fewer than 2³¹ warps, got {found[-1]:,}. Ask for fewer rows at a time.")
@@ -372,10 +369,7 @@ class Sweeps:
         self._below = int(tree.S.first[tree.S.leaf[top]]), int(tree.S.first[top + 1])
 
     def batch(self, lanes: Lanes, out: Array) -> None:
-        """out[v, t] ← A*[lane t, v], or A*[v, lane t] if mirrored.
-
-        Rows of `out` are 16-byte aligned, and hold `lanes.padded` entries.
-        """
+        """out[v, t] ← A*[lane t, v], or A*[v, lane t] if mirrored; rows 16-byte aligned, of `lanes.padded` entries."""
         if not lanes.count:
             return
         _, v = self.climb(lanes)
