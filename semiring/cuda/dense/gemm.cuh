@@ -1,7 +1,7 @@
 // C ← C ⊕ A ⊗ B: a thread block computes one tile of C as a sum of outer products, register tile by register tile.
 //
 //   global A (bm × bk) ──transposed──▶ shared a[k][row] ─┐
-//   global B (bk × bn) ──as it is────▶ shared b[k][col] ─┴▶ registers c[tm][tn] ──▶ global C
+//   global B (bk × bn) ──unchanged───▶ shared b[k][col] ─┴▶ registers c[tm][tn] ──▶ global C
 //
 // Double buffering: while one shared stage is computed, the next is loaded (cp.async if elements need no conversion, else
 // through registers). The ragged end of k comes first and is filled with the semiring's zero; rows and columns beyond the
@@ -183,7 +183,7 @@ struct Gemm {
 
     // c ← c ⊕ a ⊗ b over one stage, two values of k at a time.
     __device__ static void multiply(Word (&c)[tm][tn], const Stage& s, int x, int y, int one) {
-        // Addresses in shared memory are 32 bits wide; as pointers they would be worked out again in each round.
+        // Addresses in shared memory are 32 bits wide; as pointers they would be recomputed each round.
         unsigned from_a = __cvta_generic_to_shared(&s.a[0][y * chunk_m]);
         unsigned from_b = __cvta_generic_to_shared(&s.b[0][x * chunk_n]);
         constexpr unsigned row_a = (bm + padding) * sizeof(Word), row_b = bn * sizeof(Word);
@@ -218,7 +218,7 @@ struct Gemm {
     }
     __device__ static bool aligned_chunks(const T* C) { return reinterpret_cast<unsigned long long>(C) % sizeof(Stored) == 0; }
 
-    // Store one chunk of C, of which `inside` columns exist.
+    // Store the first `inside` columns of one chunk of C.
     template <bool accumulate>
     __device__ static void store(T* C, const Word* c, int inside) {
         if (inside >= chunk_n * lanes && aligned_chunks(C)) {
@@ -293,17 +293,17 @@ struct Gemm {
 
     // C ← A B, or C ← C ⊕ A B.
     //
-    // Where P::split_k, the last `split` tiles are split along k, each part `split_steps` steps of bk long, after the first
-    // `unsplit` tiles: all first parts, then all second ones … A block adds to C what it has when the part before is `done`
-    // (so many for each tile, and 0 again in the end). Blocks start in order, so it waits only for one that is at work.
-    // Where P::batched, blockIdx.y says which of many products, whose matrices are `next_c`, … elements apart.
+    // If P::split_k, the last `split` tiles are split along k in parts of `split_steps` steps of bk, after the first
+    // `unsplit` tiles: all first parts, then all second ones … A part is added to C once those before it are: `done` counts
+    // them per tile, and returns to 0. Blocks start in order, so that none waits for one not yet started. If P::batched,
+    // blockIdx.y is the product, with matrices `next_c`, … elements apart.
     __device__ void run(T* C, long long ldc, const T* A, long long lda, const T* B, long long ldb_, int m, int n, int k,
                         int accumulate, int unsplit, int split, int split_steps, unsigned* done, long long next_c,
                         long long next_a, long long next_b) {
         extern __shared__ __align__(16) unsigned char shared[];
         Stage* stage = reinterpret_cast<Stage*>(shared);
         if constexpr (P::batched) C += blockIdx.y * next_c, A += blockIdx.y * next_a, B += blockIdx.y * next_b;
-        // Unsigned, for what is the same in all threads then stays in registers that they share.
+        // Unsigned, so that values equal in all threads stay in uniform registers.
         const unsigned columns = (n + bn * lanes - 1) / (bn * lanes);
         const Share mine = share(unsplit, split);
         const unsigned tile = mine.tile;

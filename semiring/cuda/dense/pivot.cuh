@@ -20,7 +20,7 @@ struct Pivot {
     // Rows and columns k and k + 1, double-buffered.
     struct alignas(16) Shared { W row[2][2][size], col[2][2][size]; };
 
-    // Place, rows and columns of thread t, passed by the caller, who may want to save registers.
+    // Place, rows and columns of thread t, an argument to save registers.
     __device__ static int x(int t) { return t % threads_x; }
     __device__ static int y(int t) { return t / threads_x; }
     __device__ static int row(int t, int i) { return y(t) * tm + i; }

@@ -8,7 +8,7 @@
 //
 //   leader            waits at ready(p), loads A[q, q], waits at half(p)
 //                 3   A[q, q] ← A[q, q] ⊕ C R, closure; arrives at ready(q)
-//   other blocks      wait at ready(p); reload what the previous phase 1 changed in their tile
+//   other blocks      wait at ready(p); reload their tile's entries changed by the previous phase 1
 //                 1   all tiles of both panels; wait at half(p)
 //                 2   update of their tile in registers; store its parts in panels q, and block (q + 64, q + 64)
 //                     arrive at ready(q)

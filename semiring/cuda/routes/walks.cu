@@ -1,5 +1,5 @@
 // Lengths and hop counts of paths in predecessor trees: pointer doubling, a thread block per source. P[i,·] leads from every
-// vertex back to i; after r rounds each vertex knows the 2^r edges before it, and where they begin.  The prelude gives
+// vertex back to i; after r rounds each vertex has the value and the start of the 2^r edges before it. The prelude gives
 // Algebra.
 #include "algebra.cuh"
 

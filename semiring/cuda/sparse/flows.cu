@@ -20,7 +20,7 @@
 // `half` of them suffice: a lane has demand only at columns after its own, so that a group skips all supernodes before its
 // first source. The sum of an entry's two directions is then its flow either way, over all pairs.
 //
-// The prelude says what Length and Number are: float or double.
+// The prelude declares Length and Number: float or double.
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
 #endif

@@ -87,7 +87,7 @@ struct alignas(32) Top {
     __device__ int size() const { return low_end - low + high_end - high; }
 };
 
-// A pair's common columns end at the lowest supernode on both paths. What is below it on one side is connected to the rest
+// A pair's common columns end at the lowest supernode on both paths. Columns below it on one side are connected to the rest
 // only through its rows, so that their ranges suffice. This is the end for one vertex of the pair.
 __device__ inline Top side(const Place& vertex, unsigned common, const Top* tops) {
     if ((vertex.number & -vertex.number) == common) return Top{int(vertex.length), 0, int(vertex.length), 0, 0};  // its own supernode
