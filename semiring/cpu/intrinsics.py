@@ -132,6 +132,8 @@ def one(typing: Any, kind: Any) -> Any:
 
 @intrinsic
 def plus(typing: Any, kind: Any, a: Any, b: Any) -> Any:
+    """a ⊕ b."""
+
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if kind.vector:
             return emit(builder, kind.add, *args[1:])
