@@ -133,8 +133,6 @@ def code(emit: Callable[..., Any], arguments: int, returns: Any = types.void) ->
 
 @intrinsic
 def words_at(context: Any, address: Any) -> Any:
-    """An address as an unbounded array of words."""
-
     def generate(context: Any, b: Any, signature: Any, values: Any) -> Any:
         return b.inttoptr(values[0], I64.as_pointer())
 
@@ -143,8 +141,6 @@ def words_at(context: Any, address: Any) -> Any:
 
 @intrinsic
 def byte_at(context: Any, address: Any) -> Any:
-    """An address as an unbounded array of bytes."""
-
     def generate(context: Any, b: Any, signature: Any, values: Any) -> Any:
         return b.inttoptr(values[0], I8.as_pointer())
 

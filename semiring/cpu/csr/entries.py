@@ -131,7 +131,6 @@ def gather_rows(
 def gather_column(
     kind: Any, starts: Any, indices: Any, a: int, x: int, y: int, mirrored: bool, start: int, stop: int
 ) -> None:
-    """`gather_rows` for one contiguous column."""
     size = itemsize(kind)
     for i in range(start, stop):
         total = zero(kind)

@@ -200,7 +200,6 @@ class CudaBitBackend(words.Products, Backend):
 
 
 def _fitting(verb: str, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> tuple[Bits, Bits, Bits]:
-    """The validated operands of C ← A ∧ B, as `Bits`."""
     for X in (C, A, B):
         if not isinstance(X, BitMatrix) or X._on_cpu:
             raise DTypeError(f"{verb}: matrices must be BitMatrix on the GPU, got {X!r}. Convert them with upload.")

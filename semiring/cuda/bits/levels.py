@@ -35,7 +35,6 @@ def text(form: Form) -> str:
 
 @lru_cache(maxsize=16)
 def kernels(form: Form, device: int) -> dict[str, Any]:
-    """The kernels on a device."""
     module = compile.functions(text(form), name="levels.cu")
     return {name: module.get_function(name) for name in _NAMES}
 

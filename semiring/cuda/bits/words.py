@@ -229,7 +229,6 @@ def columns(A: BitMatrix, total: int) -> Any:
 
 
 def bits_of(words: Any, columns: int) -> Bits:
-    """Words with `columns` bits a row, as `Bits`."""
     # CuPy's stride of a single row is meaningless.
     ld = words.strides[0] // 8 if len(words) > 1 else max(padded(words.shape[1]), 2)
     return Bits(int(words.data.ptr), ld, len(words), columns)

@@ -136,7 +136,6 @@ def gather(A: Any, X: Any, out: Any, s: Semiring, *, mirrored: bool, threads: in
 
 
 def refuse_threads(threads: int | None, where: str) -> None:
-    """Raise DeviceError if a number of threads is given."""
     if threads is not None:
         raise DeviceError(f"{where}: threads are those of a CPU, got {threads} for a GPU. Leave it out.")
 

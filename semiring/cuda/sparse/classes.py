@@ -41,8 +41,6 @@ class PartLanes:
         self._table: Any = None
 
     def _memory(self, part: slice, lanes: np.ndarray) -> None:
-        """Allocate the memory of parts with the given numbers of lanes."""
-
         flows, layout, known, kind = self.flows, self.layout, self.known[part], self.flows.dtype
         groups = lanes // (WARP * layout.shape.each)
         rows, owed, flags = layout.parts.rows[part], layout.parts.owed[part], np.zeros(len(lanes), np.int64)

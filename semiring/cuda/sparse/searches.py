@@ -50,7 +50,6 @@ class Shape:
 
     @classmethod
     def of(cls, itemsize: int, arch: str) -> Shape:
-        """Tuned sizes for an itemsize and architecture."""
         return cls(**cards.lookup("searches", (str(itemsize), "any"), arch))
 
 
@@ -81,7 +80,6 @@ class Form:
 
     @property
     def products(self) -> bool:
-        """Whether ⊗ multiplies the number type."""
         return self.logarithmic and not self.shifted
 
     @property

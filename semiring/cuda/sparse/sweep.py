@@ -60,7 +60,6 @@ class Shape:
 
     @classmethod
     def of(cls, itemsize: int, arch: str) -> Shape:
-        """Tuned sizes for an itemsize and architecture."""
         return cls(**cards.lookup("sweeps", (str(itemsize), "any"), arch))
 
     def within(self, limit: int, itemsize: int) -> Shape:
