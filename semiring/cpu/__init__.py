@@ -5,7 +5,7 @@ import re
 
 from ..errors import DeviceError
 
-#: numba does not start with such numbers of threads, and passes over what is no number.
+# numba cannot start with these thread counts, and silently ignores non-numbers.
 if re.fullmatch(r"\s*(-\d+|[-+]?0+)\s*", os.environ.get("NUMBA_NUM_THREADS", "")):
     raise DeviceError(
         f"threads: NUMBA_NUM_THREADS must be a positive integer, got {os.environ['NUMBA_NUM_THREADS']!r}. Unset it, or "

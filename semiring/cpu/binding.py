@@ -1,4 +1,4 @@
-"""From a semiring, a dtype and what is known of the data to the verbs of the CPU."""
+"""Bind a semiring, a dtype and facts about the data to the CPU backend."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ __all__ = ["bind", "describe"]
 def bind(
     semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: int | None = None, access: str = "rows"
 ) -> Backend:
-    """The verbs over `semiring` on NumPy arrays of `dtype`.
+    """The backend of a semiring on NumPy arrays of `dtype`.
 
     Parameters
     ----------
     semiring : Semiring
     dtype : dtype
-        One of the semiring's own.
+        One of the semiring's dtypes.
     nonnegative : bool
-        That no entry is below 0 other than the semiring's zero, now or ever: permits faster instructions.
+        Promise that no entry but the semiring's zero is ever below 0: permits faster instructions.
     threads : int, optional
-        As many as `processors.default_threads` says, by default.
+        Default: `processors.default_threads()`.
     access : {"rows", "columns"}
-        Whether `step` goes along rows, or down columns, to compare as it is taught.
+        Whether `step` traverses rows or columns; columns are for comparison in teaching.
 
     Raises
     ------
     ValueError
-        If there is no such access, or ⊗ does not commute and columns were to be gone down.
+        If `access` is unknown, or is "columns" although ⊗ does not commute.
     DTypeError
-        If the semiring does not allow the dtype.
+        If the semiring is not defined on the dtype.
     DeviceError
         If `threads` is not a positive integer, or numba must not compile (NUMBA_DISABLE_JIT).
 
@@ -62,7 +62,7 @@ def bind(
 
 @lru_cache(256)
 def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, threads: int, access: str) -> Backend:
-    """A backend holds nothing of its caller's: equal calls get the same one."""
+    """Cache: a backend holds no data of its caller, so that equal calls share one."""
     if dtype.name not in semiring.dtypes:
         raise DTypeError(
             f"bind: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {dtype}. Convert the array first."

@@ -1,4 +1,4 @@
-"""Machine code of kernels for one kind: compiled, or found on disk, when it is first wanted."""
+"""Machine code of kernels per kind, compiled or loaded from disk on first use."""
 
 from __future__ import annotations
 
@@ -12,32 +12,30 @@ from ..compiling import about, uncounted
 from .compile import kernel
 from .kinds import Kind, on_disk, semiring_of
 
-#: A call into compiled code computes at most about this many pairs (of those slow to compute), so that Ctrl-C is heard.
+#: Pairs per call into compiled code (of slow ones), so that Ctrl-C is handled.
 CALL = 1 << 24
 
 
 class Entry(NamedTuple):
-    """A kernel's machine code for one kind: as a Python callable, and where it is; and what keeps it there."""
+    """A kernel's machine code for one kind: a Python callable, its address, and the owner that keeps it alive."""
 
     call: Callable[..., Any]
     address: int
     owner: Any
 
 
-#: Arguments of kernels: sizes, strides and addresses; truth values; arrays of short and of long integers, of floats, of
-#: bytes.
+#: Kernel arguments by letter: integers and addresses, booleans, arrays of int32, int64, float64, bytes.
 _TYPES = {"i": types.intp, "b": types.boolean, "s": types.int32[::1], "l": types.int64[::1]}
 _TYPES |= {"f": types.float64[::1], "c": types.uint8[::1]}
 
 
 @cache
 def machine_code(part: Any, kind: Any, arguments: str, *, called: bool = True, released: bool = True) -> Entry:
-    """A part's machine code for a kind, or another type that selects code, or None.
+    """A part's machine code for a kind (or another type that selects code, or None).
 
-    `arguments` has a letter for each other argument, see `_TYPES`. What is not `called` from Python, but by its address
-    alone, is compiled without what takes Python's arguments; whether the interpreter lock is `released` see `kernel`.
+    `arguments` has a letter per further argument, see `_TYPES`; `called` and `released` are those of `kernel`.
     """
-    own = getattr(kind, "label", "")  # else it serves all
+    own = getattr(kind, "label", "")  # empty: the code serves all kinds
     with about(f"{semiring_of(kind).name} in {kind.dtype}" if own else ""), uncounted:
         return _entry(part, kind.code if own else kind, arguments, called, released)
 
@@ -57,7 +55,7 @@ def _by_address_alone(*_: Any) -> None:
 
 
 def gain(kind: Kind) -> int:
-    """How many times faster than compiled Python this kind is computed, roughly."""
+    """Rough speedup of this kind over scalar compiled code."""
     if not kind.vector:
         return 1
     return 2 if kind.add == "logaddexp" else 64

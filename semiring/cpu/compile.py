@@ -1,9 +1,9 @@
-"""Compiling kernels: Ctrl-C never stops it half way, and it is done once a machine where the code can be kept on disk.
+"""Compilation of kernels: uninterrupted by Ctrl-C, and once per machine if the code can be kept on disk.
 
-Wheels bring the machine code of the commonest kernels, for a few levels of processors (`features.LEVELS`). What is not
-there is compiled for this processor and kept in $NUMBA_CACHE_DIR, else in $SEMIRING_CACHE_DIR, else beside the sources,
-else in the user's cache folder. Wherever none of that can be written, each process compiles for itself, and says so
-once (logger "semiring"). What others than the user and root could have written is not read (semiring/trust.py).
+Wheels bring the machine code of the commonest kernels, for a few processor levels (`features.LEVELS`). Other kernels
+are compiled for this processor and kept in $NUMBA_CACHE_DIR, else in $SEMIRING_CACHE_DIR, else beside the sources, else
+in the user's cache folder. If none is writable, each process compiles for itself, and logs so once (logger "semiring").
+Files that anyone but the user and root could have written are not read (semiring/trust.py).
 """
 
 from __future__ import annotations
@@ -46,19 +46,18 @@ if config.DISABLE_JIT:
 
 _log = logging.getLogger("semiring")
 
-#: What an installed wheel brought: a folder a level.
+#: Machine code of an installed wheel, a folder per level.
 SHIPPED = Path(__file__).parent / "shipped"
-#: Seconds for which another process may keep this one waiting for a kernel that it compiles.
+#: Longest wait in seconds for a kernel that another process compiles.
 PATIENCE = 120.0
 
 
 class Kernel(CPUDispatcher):  # type: ignore[misc] # numba has no types
-    """A function that numba compiles when it is first called; Ctrl-C waits until it is done."""
+    """A function compiled by numba on its first call; Ctrl-C is deferred until compilation ends."""
 
     def compile(self, sig: Any) -> Any:
-        """The machine code for argument types, as a Python callable."""
         collected = gc.isenabled()
-        gc.disable()  # a tenth of the time, for what is needed until the end
+        gc.disable()  # saves a tenth of the time: nearly all objects live until the end
         try:
             with uncounted:
                 return undisturbed(partial(super().compile, sig))
@@ -69,10 +68,10 @@ class Kernel(CPUDispatcher):  # type: ignore[misc] # numba has no types
 
 
 def kernel(function: Callable[..., Any], *, on_disk: bool = True, called: bool = True, released: bool = True) -> Kernel:
-    """The function as a kernel that runs without the interpreter lock, and divides by zero as NumPy does.
+    """Compile `function` as a kernel: without the interpreter lock, dividing by zero as NumPy does.
 
-    Only where it is `called` from Python, and not by its address alone, can it take Python's arguments. Where the lock
-    is not `released`, other threads wait: for calls of a microsecond, as to get it back may take one of theirs.
+    Without `called` there is no Python wrapper: calls go by address alone. With `released=False` it keeps the
+    interpreter lock: for calls of a microsecond, since reacquiring the lock may take as long as another thread's turn.
     """
     options = {"nopython": True, "nogil": released, "error_model": "numpy", "no_cfunc_wrapper": True}
     options["no_cpython_wrapper"] = not called
@@ -81,42 +80,40 @@ def kernel(function: Callable[..., Any], *, on_disk: bool = True, called: bool =
     return compiled
 
 
-#: The same for what other kernels call, and Python never.
+#: A kernel that only other kernels call.
 inner = partial(kernel, called=False)
 
 
-#: Names of the kernels that this process has, or has seen on disk; see `Nowhere.named`.
+#: Names of kernels in this process or seen on disk; see `Nowhere.named`.
 _here: set[str] = set()
 
 
 class Nowhere(NullCache):  # type: ignore[misc] # numba has no types
-    """Where nothing is kept; what is not found is compiled next, and announced."""
+    """A cache that keeps nothing: each miss is compiled, and announced."""
 
     def __init__(self, function: Callable[..., Any], called: bool) -> None:
         self._called = called
         self._name = f"{function.__module__.removeprefix(__package__ + '.')}.{function.__qualname__}"
 
     def named(self, sig: Any) -> str:
-        """The kernel's name, and what it is for where that is its first argument: "dense.gemm.panel.min_plus.int32"."""
+        """Kernel name plus the tag of its first argument: "dense.gemm.panel.min_plus.int32"."""
         return self._name + getattr(sig[0] if isinstance(sig, tuple) and sig else None, "tag", "")
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """None."""
         announce()
 
     def save_overload(self, sig: Any, compiled: Any) -> None:
-        """Only note that it is there."""
         _here.add(self.named(sig))
 
     def done(self, sig: Any) -> None:
-        """It is compiled, or cannot be."""
+        """Release locks after compilation, successful or not; none here."""
 
 
 class OnDisk(Nowhere):
-    """A function's machine code on disk, as numba asks its cache for it: one file a signature and processor or level.
+    """Machine code on disk behind numba's cache interface: one file per signature and processor or level.
 
-    A file is what it was compiled from (`_sources`), the digest of its content, and the content. Damage is so found
-    before anything of it runs; a file that is damaged, or of other sources, is replaced.
+    A file holds a digest of the sources (`_sources`), a digest of the content, and the content. Damage is thus found
+    before any of it runs; a damaged or stale file is replaced.
     """
 
     def __init__(self, function: Callable[..., Any], called: bool) -> None:
@@ -124,11 +121,8 @@ class OnDisk(Nowhere):
         self._locks: dict[Any, tuple[Path, int]] = {}
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The machine code for argument types; None where it is for this process to compile it.
-
-        What another process is compiling is waited for.
-        """
-        rtsys.initialize(target_context)  # what machine code may call; numba's other registries are for compiling
+        """The machine code for argument types, waiting for another process that compiles it; None: compile it here."""
+        rtsys.initialize(target_context)  # called by machine code; the other registries serve compilation
         patience, wait = time.monotonic() + PATIENCE, True
         while not (found := self._found(sig, target_context)) and wait and sig not in self._locks:
             try:
@@ -139,12 +133,9 @@ class OnDisk(Nowhere):
         return found or super().load_overload(sig, target_context)
 
     def _lock(self, sig: Any, codegen: Any) -> bool:
-        """Have other processes wait for what is compiled here; False where it cannot be kept, or the disk has no locks.
+        """Lock a kernel against other processes; False if it cannot be kept, or the disk has no locks.
 
-        Raises
-        ------
-        OSError
-            EBUSY if another process has this one wait.
+        Raises OSError (EBUSY) if another process holds the lock.
         """
         for folder in folders():
             file = folder / f".{self.file(sig, codegen.magic_tuple())}.lock"
@@ -162,12 +153,10 @@ class OnDisk(Nowhere):
         return False
 
     def done(self, sig: Any) -> None:
-        """Have nobody wait any more."""
         if sig in self._locks:
             unlock(*self._locks.pop(sig))
 
     def _found(self, sig: Any, target_context: Any) -> Any:
-        """The machine code for argument types; None where there is none to be trusted."""
         for path in self._places(sig, target_context.codegen()):
             try:
                 data = trust.read(path)
@@ -186,9 +175,8 @@ class OnDisk(Nowhere):
         return None
 
     def save_overload(self, sig: Any, compiled: Any) -> None:
-        """Keep machine code, in the first folder that takes it."""
         super().save_overload(sig, compiled)
-        if compiled.library.has_dynamic_globals:  # addresses of this process
+        if compiled.library.has_dynamic_globals:  # holds addresses of this process
             return
         name, content = self.file(sig, compiled.target_context.codegen().magic_tuple()), dumps(compiled._reduce())
         why = None
@@ -206,25 +194,24 @@ class OnDisk(Nowhere):
         )
 
     def _places(self, sig: Any, codegen: Any) -> Iterator[Path]:
-        """The files that may hold the machine code, that of a wheel first."""
         yield from (folder / self.file(sig, folder.name) for folder in shipped())
         name = self.file(sig, codegen.magic_tuple())
         yield from (folder / name for folder in folders())
 
     def file(self, sig: Any, target: Any) -> str:
-        """The name of the file for argument types and a target: a level, or the processor as numba describes it."""
+        """File name for argument types and a target: a level, or numba's description of the processor."""
         key = hashlib.sha256(repr((sig, self._called, target)).encode()).hexdigest()[:24]
         return f"{self.named(sig)}-{key}{_SUFFIX}"
 
 
-#: How the files of this interpreter's machine code end.
+#: File suffix of this interpreter's machine code.
 _SUFFIX = f".{sys.implementation.cache_tag}.kernel"
 
 
 def missing(names: Iterable[str]) -> set[str]:
-    """Those kernels that are neither in this process nor on disk, of these sources, when that was first looked at.
+    """The kernels neither in this process nor on disk for these sources, as of the first look at the disk.
 
-    For estimates: of a name for which there are several signatures or processors, any will do.
+    For estimates: any signature or processor of a name counts.
     """
     wanted = set(names) - _here
     there = _listed((*shipped(), *folders())) if wanted else {}
@@ -234,7 +221,6 @@ def missing(names: Iterable[str]) -> set[str]:
 
 @cache
 def _listed(folders: tuple[Path, ...]) -> dict[str, list[Path]]:
-    """The files of each kernel's name."""
     found: dict[str, list[Path]] = {}
     for folder in folders:
         with suppress(OSError):
@@ -244,7 +230,7 @@ def _listed(folders: tuple[Path, ...]) -> dict[str, list[Path]]:
 
 
 def _fits(file: Path) -> bool:
-    """Whether machine code is of this interpreter and of these sources, by its beginning."""
+    """Whether a file's header matches this interpreter and these sources."""
     if not file.name.endswith(_SUFFIX):
         return False
     try:
@@ -255,29 +241,29 @@ def _fits(file: Path) -> bool:
 
 
 def shipped() -> tuple[Path, ...]:
-    """Where machine code is looked for before all: what a wheel brought for this processor's level, if there is one."""
+    """The wheel's folder for this processor's level, if any; searched first."""
     fitting = level()
     return (SHIPPED / fitting,) if fitting else ()
 
 
 @cache
 def folders() -> tuple[Path, ...]:
-    """Where machine code is looked for next, in this order, and kept: in the first of them that can be written."""
+    """Cache folders in search order; code is kept in the first writable one."""
     package = Path(__file__).resolve().parent
-    if not any(package.glob("*.py")):  # nothing to tell stale code by
+    if not any(package.glob("*.py")):  # no sources: stale code would go unnoticed
         return ()
-    own = f"semiring-cpu-{hashlib.sha256(os.fsencode(package)).hexdigest()[:12]}"  # of this installation
+    own = f"semiring-cpu-{hashlib.sha256(os.fsencode(package)).hexdigest()[:12]}"  # one folder per installation
     for chosen in (config.CACHE_DIR, os.environ.get("SEMIRING_CACHE_DIR")):
         if chosen:
             return (Path(chosen) / own,)
     users = Path(AppDirs("semiring", appauthor=False).user_cache_dir)
-    # Without a home "~" stays as it is, and would become a folder of that name.
+    # Without a home "~" is not expanded, and would become a folder of that name.
     return (package / "__pycache__", *([users / own] if users.is_absolute() else []))
 
 
 @cache
 def _sources() -> bytes:
-    """A digest of all that machine code is made from: a changed kernel never meets stale code."""
+    """Digest of all sources of machine code, so that a changed kernel never meets stale code."""
     package = Path(__file__).parent
     files = (*sorted(package.rglob("*.py")), package.parent / "catalog.py")
     versions = f"{sys.platform} {numba.__version__} {llvmlite.__version__}".encode()
@@ -285,18 +271,11 @@ def _sources() -> bytes:
 
 
 def sealed(content: bytes) -> bytes:
-    """Content with what tells whether it fits these sources, and whether it is whole."""
+    """Content prefixed with digests of the sources and of itself."""
     return _sources() + hashlib.sha256(content).digest() + content
 
 
 def _opened(data: bytes) -> bytes:
-    """What was sealed.
-
-    Raises
-    ------
-    ValueError
-        If that is not what it was.
-    """
     content = data[64:]
     if hashlib.sha256(content).digest() != data[32:64]:
         raise ValueError("it is damaged")

@@ -1,15 +1,15 @@
-"""What the processors have used, by RAPL, the counters that Linux shows of Intel's and AMD's."""
+"""Energy of the processors by RAPL, the counters of Intel and AMD that Linux exposes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-#: Where Linux has them: a folder a processor, and folders of its parts within, which are not counted again.
+#: Linux' folder per processor; the folders of its parts inside are not counted again.
 FOLDER = Path("/sys/class/powercap")
 
 
 class Counters:
-    """Joules of all processors since this was made; the counters themselves begin again at a few hundred kilojoules."""
+    """Joules of all processors since construction; the hardware counters wrap at a few hundred kilojoules."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._joules = 0.0
@@ -19,10 +19,7 @@ class Counters:
                 self._last[processor] = _read(processor, "energy_uj")
 
     def joules(self) -> float | None:
-        """What they have used; None where there are none, or they may not be read.
-
-        A counter must be read at least once before it begins again: every few minutes at full load.
-        """
+        """Joules used, None without readable counters; must be read once per wrap: every few minutes at full load."""
         try:
             for processor, last in self._last.items():
                 now, end = _read(processor, "energy_uj"), _read(processor, "max_energy_range_uj")
@@ -41,7 +38,7 @@ _counters: list[Counters] = []
 
 
 def energy() -> float | None:
-    """Joules that the processors have used since this was first called; None where RAPL cannot be read."""
+    """Joules used since the first call; None without readable counters."""
     try:
         if not _counters:
             _counters.append(Counters())

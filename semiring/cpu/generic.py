@@ -1,6 +1,6 @@
-"""⊕, ⊗ and * for kinds without instructions of their own: Python functions for numba, made of `Op.python`.
+"""⊕, ⊗ and star for kinds without instructions of their own: numba functions built from `Op.python`.
 
-Each function takes the kind first, as the intrinsics that it implements do.
+Each function takes the kind first, like the intrinsics that it implements.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from .kinds import Kind, semiring_of
 
 @cache
 def plus(kind: Kind) -> Callable[..., Any]:
-    """(kind, a, b) ↦ a ⊕ b."""
     f = _operation(kind, semiring_of(kind).add)
     return lambda kind, a, b: f(a, b)
 
 
 @cache
 def times(kind: Kind) -> Callable[..., Any]:
-    """(kind, a, b) ↦ a ⊗ b; after clamping, 0 ⊗ x = 0 is no consequence of the sum: ∞ + (−5) must stay ∞."""
+    """(kind, a, b) ↦ a ⊗ b; saturating sums treat 0 explicitly: ∞ + (−5) must stay ∞."""
     op, nil = semiring_of(kind).mul, kind.zero
     f = _operation(kind, op)
     if not _saturates(kind, op):
@@ -37,7 +36,6 @@ def times(kind: Kind) -> Callable[..., Any]:
 
 
 def declared_star(kind: Kind) -> Any:
-    """The semiring's own star, or None."""
     return semiring_of(kind).star
 
 
@@ -56,7 +54,7 @@ def star(kind: Kind) -> Callable[..., Any]:
 
     def checked(kind: Any, a: Any) -> Any:
         value = g(a)
-        # No integer is infinite or NaN: what stands for "no limit" in floats stops the elimination here.
+        # Integers have no ∞ or NaN: what means "no limit" in floats raises here.
         if not (value - value == 0 and low <= value <= high and value == math.floor(value)):
             raise DivergenceError(message)
         return value
@@ -73,7 +71,7 @@ def _saturates(kind: Kind, op: Op) -> bool:
 
 
 def _operation(kind: Kind, op: Op) -> Any:
-    """The operation, on integers that saturate evaluated exactly and clamped to the dtype's range."""
+    """The operation; saturating integers are evaluated exactly, then clamped to the dtype's range."""
     f = _compiled(op.python)
     if not _saturates(kind, op):
         return f
@@ -83,8 +81,8 @@ def _operation(kind: Kind, op: Op) -> Any:
     near, far = 2.0**62, 2.0**63 * (1 + 2.0**-40)
 
     def checked(a: Any, b: Any) -> Any:
-        # The float is right but for rounding, the wrapped integer but for a multiple of 2⁶⁴: far outside the range
-        # the float decides; near its ends, the sign of the wrapped integer, which then is off by one wrap at most.
+        # The float is right but for rounding, the wrapped integer modulo 2⁶⁴: far outside the range the float decides;
+        # near its ends, the sign of the wrapped integer, which is off by at most one wrap.
         wrapped, about = f(np.int64(a), np.int64(b)), f(float(a), float(b))
         if about >= far or (about > near and wrapped < 0):
             return high

@@ -1,7 +1,7 @@
-"""Intrinsics that kernels are written in: loads and stores, ⊕, ⊗, *, and products of rows and tiles.
+"""Intrinsics of the kernels: load and store, ⊕, ⊗, star, and products of rows and tiles.
 
-Each is explicit vector code where the kind has instructions for its operations, and otherwise compiled from
-`Op.python` by way of `generic`. Addresses and strides are in bytes.
+Explicit vector code if the kind has instructions for its operations, else compiled from `Op.python` through `generic`.
+Addresses and strides are in bytes.
 """
 
 from __future__ import annotations
@@ -19,22 +19,19 @@ from . import generic
 from .kinds import left_size
 from .vectors import I32, I64, Vectors, emit, loop, multiply, opaque, scalar_zero, short_at, splat
 
-#: Depth of the panels that are multiplied at a time; a row of a packed A panel holds that many entries. B's panel,
-#: DEPTH × columns, stays in the nearest caches.
+#: Depth of packed panels. B's panel, DEPTH × columns, stays in the nearest caches.
 DEPTH = 256
-#: Rows, and entries of a row, of the largest matrix that is closed by full rows at a time.
+#: Largest matrix closed in full rows.
 SMALL = 16
 
-#: Compiles a function for others to call. Division by zero gives ∞ or NaN, as in NumPy, and never an exception.
+#: Compile a function that others call; division by zero gives ∞ or NaN, as in NumPy, never an exception.
 kernel = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-#: The same for a small one, made part of its callers.
+#: The same, inlined into the callers.
 part = njit(inline="always", error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @intrinsic
 def load(typing: Any, kind: Any, address: Any) -> Any:
-    """The entry at an address."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = builder.inttoptr(args[1], context.get_data_type(kind.scalar).as_pointer())
         return context.unpack_value(builder, kind.scalar, pointer)
@@ -44,8 +41,6 @@ def load(typing: Any, kind: Any, address: Any) -> Any:
 
 @intrinsic
 def store(typing: Any, kind: Any, address: Any, value: Any) -> Any:
-    """Put an entry at an address."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = builder.inttoptr(args[1], context.get_data_type(kind.scalar).as_pointer())
         context.pack_value(builder, kind.scalar, args[2], pointer)
@@ -56,13 +51,12 @@ def store(typing: Any, kind: Any, address: Any, value: Any) -> Any:
 
 @intrinsic
 def short(typing: Any, table: Any, k: Any) -> Any:
-    """The k-th of the 32-bit integers at an address."""
     return types.intp(types.intp, types.intp), lambda c, builder, s, args: short_at(builder, *args)
 
 
 @intrinsic
 def long(typing: Any, table: Any, k: Any) -> Any:
-    """The k-th of the 64-bit integers at an address."""
+    """k-th of the 64-bit integers at `table`."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = builder.inttoptr(builder.add(args[0], builder.mul(args[1], I64(8))), I64.as_pointer())
@@ -73,14 +67,11 @@ def long(typing: Any, table: Any, k: Any) -> Any:
 
 @intrinsic
 def load_index(typing: Any, address: Any) -> Any:
-    """The 32-bit integer at an address."""
     return types.intp(types.intp), lambda c, builder, s, args: short_at(builder, args[0], I64(0))
 
 
 @intrinsic
 def store_index(typing: Any, address: Any, value: Any) -> Any:
-    """Put a 32-bit integer at an address."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         builder.store(builder.trunc(args[1], I32), builder.inttoptr(args[0], I32.as_pointer())).align = 4
         return context.get_dummy_value()
@@ -90,8 +81,6 @@ def store_index(typing: Any, address: Any, value: Any) -> Any:
 
 @intrinsic
 def write(typing: Any, address: Any, value: Any) -> Any:
-    """Put a number of any type at an address."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = builder.inttoptr(args[0], context.get_data_type(value).as_pointer())
         context.pack_value(builder, value, args[1], pointer)
@@ -102,36 +91,31 @@ def write(typing: Any, address: Any, value: Any) -> Any:
 
 @intrinsic
 def itemsize(typing: Any, kind: Any) -> Any:
-    """Bytes of an entry, a constant."""
     return types.intp(kind), lambda context, builder, signature, args: I64(kind.itemsize)
 
 
-#: `left_size` for kernels.
+#: `left_size` in kernels.
 left_itemsize = part(left_size)
 
 
 @intrinsic
 def tile_rows(typing: Any, kind: Any) -> Any:
-    """Rows of a tile, a constant."""
     return types.intp(kind), lambda context, builder, signature, args: I64(kind.tile.rows)
 
 
 @intrinsic
 def tile_columns(typing: Any, kind: Any) -> Any:
-    """Columns of a tile, a constant."""
     return types.intp(kind), lambda context, builder, signature, args: I64(kind.columns)
 
 
 @intrinsic
 def group_depth(typing: Any, kind: Any) -> Any:
-    """How many values of k a product with witnesses takes at once, a constant."""
+    """Unroll factor along k of the witness product, a constant."""
     return types.intp(kind), lambda context, builder, signature, args: I64(kind.group)
 
 
 @intrinsic
 def zero(typing: Any, kind: Any) -> Any:
-    """The semiring's 0."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return context.get_constant(kind.scalar, kind.zero)
 
@@ -140,8 +124,6 @@ def zero(typing: Any, kind: Any) -> Any:
 
 @intrinsic
 def one(typing: Any, kind: Any) -> Any:
-    """The semiring's 1."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return context.get_constant(kind.scalar, kind.one)
 
@@ -162,8 +144,6 @@ def plus(typing: Any, kind: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def times(typing: Any, kind: Any, a: Any, b: Any) -> Any:
-    """a ⊗ b."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if kind.vector:
             _, a, b = args
@@ -175,7 +155,7 @@ def times(typing: Any, kind: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def star(typing: Any, kind: Any, a: Any) -> Any:
-    """a* = 1 ⊕ a ⊕ a² ⊕ …; 1 ⊕ a where the semiring declares no other."""
+    """a* = 1 ⊕ a ⊕ a² ⊕ …; 1 ⊕ a unless the semiring declares a star."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if generic.declared_star(kind) is None and kind.vector:
@@ -187,7 +167,7 @@ def star(typing: Any, kind: Any, a: Any) -> Any:
 
 @intrinsic
 def row(typing: Any, kind: Any, count: Any, c: Any, a: Any, r: Any) -> Any:
-    """C[j] ← C[j] ⊕ a ⊗ R[j] for `count` entries side by side."""
+    """C[j] ← C[j] ⊕ a ⊗ R[j] for `count` contiguous entries."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not kind.vector:
@@ -211,8 +191,8 @@ def row(typing: Any, kind: Any, count: Any, c: Any, a: Any, r: Any) -> Any:
 def pivot(typing: Any, kind: Any, n: Any, k: Any, a: Any, s: Any, b: Any, t: Any) -> Any:
     """One step of Floyd–Warshall–Kleene (see `dense.pivot`) on A, with s = A[k,k]*, and on B, with t = B[k,k]*.
 
-    Both are n rows of SMALL entries, contiguous. Rows are loaded and stored entire, column k among them: a load waits
-    for stores of parts of what it reads. Of two matrices, one is computed on while the other's pivot row is waited for.
+    Both are n contiguous rows of SMALL entries. Rows are loaded and stored whole, column k included, since a load
+    stalls on stores to parts of it. Two matrices hide each other's latency.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -221,11 +201,11 @@ def pivot(typing: Any, kind: Any, n: Any, k: Any, a: Any, s: Any, b: Any, t: Any
         lanes, pitch = v.type.count, SMALL * size
         index = ir.VectorType(ir.IntType(8 * size), lanes)
         position = splat(builder, k if size == 8 else builder.trunc(k, index.element), lanes)
-        vectors = [  # their offsets, and which lane is column k
+        vectors = [  # byte offset and mask of column k
             (j * size, builder.icmp_signed("==", position, ir.Constant(index, list(range(j, j + lanes)))))
             for j in range(0, SMALL, lanes)
         ]
-        # An idempotent ⊕ needs no exception at column k: 1 ⊕ s = s, so c ⊕ c ⊗ s = c ⊗ s.
+        # Idempotent ⊕ needs no exception at column k: 1 ⊕ s = s, so c ⊕ c ⊗ s = c ⊗ s.
         idempotent = kind.add not in ("fadd", "logaddexp")
 
         def update(here: Any, column: Any, c: Any, r: Any) -> None:
@@ -254,7 +234,7 @@ def pivot(typing: Any, kind: Any, n: Any, k: Any, a: Any, s: Any, b: Any, t: Any
 
 @intrinsic
 def clear(typing: Any, kind: Any, count: Any, target: Any) -> Any:
-    """`count` entries become 0; where there is vector code, in full vectors, as many as it takes."""
+    """`count` entries ← 0; vector code rounds up to full vectors."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not kind.vector:
@@ -269,7 +249,7 @@ def clear(typing: Any, kind: Any, count: Any, target: Any) -> Any:
 
 @intrinsic
 def copy_vectors(typing: Any, kind: Any, count: Any, source: Any, target: Any) -> Any:
-    """`count` entries from one place to another, in full vectors, as many as it takes."""
+    """Copy `count` entries, rounded up to full vectors."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         v = Vectors(builder, kind)
@@ -283,7 +263,7 @@ def copy_vectors(typing: Any, kind: Any, count: Any, source: Any, target: Any) -
 
 @intrinsic
 def copy(typing: Any, kind: Any, count: Any, source: Any, target: Any) -> Any:
-    """The same; entry by entry where there is no vector code."""
+    """`copy_vectors`, or entry by entry without vector code."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         def scalars(kind: Any, count: int, source: int, target: int) -> None:
@@ -311,7 +291,7 @@ def _clear_generic(kind: Any, count: int, target: int) -> None:
 def move(
     typing: Any, kind: Any, m: Any, n: Any, source: Any, row: Any, col: Any, target: Any, to_row: Any, to_col: Any
 ) -> Any:
-    """The images of m × n entries, from one pair of strides to another."""
+    """Pack m × n entries, as images, between strides."""
     return types.none(kind, *(types.intp,) * 8), partial(_move, kind.itemsize)
 
 
@@ -319,7 +299,7 @@ def move(
 def move_left(
     typing: Any, kind: Any, m: Any, n: Any, source: Any, row: Any, col: Any, target: Any, to_row: Any, to_col: Any
 ) -> Any:
-    """The same as a packed left operand has them; see `left_size`."""
+    """`move` for a packed left operand; see `left_size`."""
     return types.none(kind, *(types.intp,) * 8), partial(_move, left_size(kind.itemsize))
 
 
@@ -332,7 +312,7 @@ def _move(to_size: int, context: Any, builder: Any, signature: Any, args: Any) -
 
 
 def _mover(module: Any, name: str, kind: Any, to_size: int) -> Any:
-    """A function of its own, called and not inlined: the many places that pack do not each compile it."""
+    """A noinline function, so that each place that packs does not compile it again."""
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * 8), name)
     function.linkage = "linkonce_odr"
     function.attributes.add("noinline")
@@ -362,7 +342,7 @@ def _mover(module: Any, name: str, kind: Any, to_size: int) -> Any:
 def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: Any, out: Any, out_row: Any) -> Any:
     """out ← old ⊕ A ⊗ B on one tile: A a packed panel of `rows`, B one of `columns`, `depth` ≤ DEPTH deep.
 
-    The accumulators start at 0, and `old` is added at the end only, so the loop holds nothing but loads, ⊗ and ⊕.
+    The accumulators start at 0, and `old` is added last, so that the loop holds only loads, ⊗ and ⊕.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -373,7 +353,7 @@ def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: 
         cells = [(i, j) for i in range(rows) for j in range(vectors)]
         sources = [builder.add(old, builder.mul(old_row, I64(i))) for i in range(rows)]
         targets = [builder.add(out, builder.mul(out_row, I64(i))) for i in range(rows)]
-        for i, j in cells:  # C is far away, and needed only when the loop is done
+        for i, j in cells:  # C is far away, and needed only after the loop
             v.prefetch(sources[i], j * width)
         before = builder.block
         body, finish = builder.append_basic_block("k"), builder.append_basic_block("finish")
@@ -405,8 +385,7 @@ def tile_with_witness(
 ) -> Any:
     """C ← C ⊕ A ⊗ B on one tile, packed as for `tile`; K ← k0 + the first k of a group where that changes C.
 
-    The last group of k overlaps the one before; and where there is less than one, each k is taken so many times: ⊕ is
-    idempotent.
+    The last group of k overlaps the one before; below one group, each k is repeated: ⊕ is idempotent.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -424,7 +403,7 @@ def tile_with_witness(
         by = builder.select(several, I64(group), I64(1))
         last = builder.sub(depth, by)
         apart_a, apart_b = (builder.select(several, I64(x), I64(0)) for x in (left, vectors * width))
-        for i, j in cells:  # C and K are far away, and needed only when the loop is done
+        for i, j in cells:  # C and K are far away, and needed only after the loop
             v.prefetch(targets[i], j * width)
             v.prefetch(indices[i], j * kind.lanes * 4)
         before = builder.block
@@ -443,7 +422,7 @@ def tile_with_witness(
             pb.append(builder.add(pb[-1], apart_b))
         B = [[v.load(address, j * width, align=width) for j in range(vectors)] for address in pb]
         sums, noted = dict(C), {}
-        for i in range(rows):  # row by row: what a sum was is kept for few at a time
+        for i in range(rows):  # row by row: few old sums are live at a time
             for e in range(group):
                 A = v.splat_left(pa[e], i * DEPTH * left)
                 for j in range(vectors):
@@ -481,7 +460,7 @@ def tile_with_witness(
 
 @intrinsic
 def first_attaining(typing: Any, kind: Any, x: Any, y: Any, best: Any) -> Any:
-    """The first e of a group with x[e] ⊗ y[e] = best; the group's size where there is none."""
+    """The first e of a group with x[e] ⊗ y[e] = best, else the group's size."""
 
     def scalars(kind: Any, x: int, y: int, best: Any) -> int:
         found = group_depth(kind)
@@ -503,14 +482,13 @@ def first_attaining(typing: Any, kind: Any, x: Any, y: Any, best: Any) -> Any:
 
 
 def _differ(builder: Any, x: Any, y: Any) -> Any:
-    """Where two vectors do."""
     if isinstance(x.type.element, ir.IntType):
         return builder.icmp_signed("!=", x, y)
     return builder.fcmp_ordered("!=", x, y)
 
 
 def _by_address(kind: Any, arguments: Any, parameter_types: list[Any]) -> Any:
-    """A call of machine code that exists already; as a callee by name it would be compiled again for each caller.
+    """A call of existing machine code; a callee by name would be compiled again for each caller.
 
     The last two of `args` are its address and its arguments, which are cast to `parameter_types`.
     """
@@ -535,7 +513,7 @@ def _by_address(kind: Any, arguments: Any, parameter_types: list[Any]) -> Any:
 
 @intrinsic
 def call(typing: Any, kind: Any, address: Any, arguments: Any) -> Any:
-    """Call the kernel for this kind whose machine code is at `address`."""
+    """Call the kernel of this kind at `address`."""
     return types.none(kind, types.intp, arguments), _by_address(
         kind, arguments, [unliteral(t) for t in arguments.types]
     )
@@ -543,7 +521,7 @@ def call(typing: Any, kind: Any, address: Any, arguments: Any) -> Any:
 
 @intrinsic
 def jump(typing: Any, address: Any, arguments: Any) -> Any:
-    """The same for a caller that knows no kind: all arguments are long integers or truth values."""
+    """`call` without a kind: all arguments are 64-bit integers or booleans."""
     parameter_types = [types.boolean if unliteral(t) == types.boolean else types.intp for t in arguments.types]
     return types.none(types.intp, arguments), _by_address(types.voidptr, arguments, parameter_types)
 

@@ -1,8 +1,8 @@
-"""Which kernels a kind of work calls, and what they take to compile: for estimates, and for who waits.
+"""Kernels called per kind of work, and their compile times, for estimates.
 
-Seconds are those of one core of a server, 2.5 GHz; {kind} stands for a semiring and a dtype, {dtype} for the dtype
-alone, {size} for the integers of its size. "exponentials" are closures over log_plus of 32 vertices or more.
-`tests/test_compile.py` compares the names with what is called.
+Seconds are of one 2.5 GHz server core; {kind} stands for a semiring and a dtype, {dtype} for the dtype, {size} for the
+integers of its size. "exponentials" are closures over log_plus of at least 32 vertices. `tests/test_compile.py`
+compares the names with actual calls.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..compiling import Missing, uncounted
 from .compile import missing as not_there
 from .kinds import Kind, raw
 
-#: What each such work calls. Where one of these is missing, so may be what is called besides.
+#: Kernels that each kind of work certainly calls; if one is missing, those of `_BESIDES` may be, too.
 _CALLED = {
     "closure": {
         "sparse.movers.copy_square.{size}": 0.2,
@@ -72,7 +72,7 @@ _CALLED = {
     "bits": {"bits.closure.close_block": 0.4},
     "levels": {"bits.rows.pack_rows": 0.3, "bits.rows.unpack_rows": 0.1, "bits.rows.count_rows": 0.1},
 }
-#: What most of such work calls besides, or asks for later.
+#: Kernels that most such work calls besides, or later.
 _BESIDES = {
     "closure": {"dense.gemm.block": 0.1, "dense.pivot.small_closures.{kind}": 0.4},
     "exponentials": {
@@ -127,7 +127,7 @@ _BESIDES = {
 
 
 def missing(work: str, kind: Kind | None = None) -> Missing:
-    """What must be compiled first; nothing where the environment says to assume that (SEMIRING_ASSUME_COMPILED)."""
+    """Kernels still to compile; none if SEMIRING_ASSUME_COMPILED is set."""
     if (work, kind) in _compiled:
         return _NOTHING
     if os.environ.get("SEMIRING_ASSUME_COMPILED"):
@@ -143,19 +143,19 @@ def missing(work: str, kind: Kind | None = None) -> Missing:
 
 
 _NOTHING = Missing()
-#: Work whose kernels are all there, for which kind.
+#: (work, kind) whose kernels are all present.
 _compiled: set[tuple[str, Kind | None]] = set()
 
 
 @cache
 def called_by(work: str, kind: Kind | None) -> dict[str, float]:
-    """The names of the kernels that such work calls for certain, and seconds to compile each."""
+    """The kernels that such work certainly calls, with seconds to compile each."""
     return _filled(_CALLED[work], kind)
 
 
 def _filled(kernels: dict[str, float], kind: Kind | None) -> dict[str, float]:
     words = {"kind": kind.code.tag[1:], "dtype": kind.dtype, "size": raw(kind.itemsize).dtype} if kind else {}
-    if kind:  # what is searched for over other numbers
+    if kind:  # searches may run over another kind
         ranked = {code[-3:] for code in (kind.add, kind.mul)} == {"min", "max"}
         words["searched"] = "min_max.int32" if ranked else kind.code.tag[1:].replace("int16", "int32")
     return {name.format(**words): seconds for name, seconds in kernels.items()}

@@ -1,7 +1,7 @@
-"""`Kind`: which instructions compute ⊕ and ⊗ of one semiring on one dtype, as a type that numba compiles for.
+"""`Kind`: the instructions for ⊕ and ⊗ of a semiring on a dtype, as a type that numba compiles for.
 
-Kernels take a kind as their first argument. It has no value at run time; as a type it selects the code, so one
-module-level function serves every semiring and its machine code is found again on disk.
+Kernels take a kind as their first argument. It has no value at run time; as a type it selects the code, so that one
+module-level function serves every semiring, and its machine code is found on disk.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .features import processor, registers, vector_bytes
 
 
 class Tile(NamedTuple):
-    """What the micro-kernel keeps in registers: `rows` × `vectors` accumulators of `width` bytes each."""
+    """The micro-kernel's register tile: `rows` × `vectors` accumulators of `width` bytes each."""
 
     rows: int
     vectors: int
@@ -30,28 +30,27 @@ class Tile(NamedTuple):
 
 
 def _tile(itemsize: int) -> Tile:
-    """Most of the registers accumulate: 24 of 32, or 12 of 16. On NEON 6 × 4 takes a sixth less code than 6 × 2."""
+    """Tile that fills most registers: 24 of 32, or 12 of 16. On NEON 6 × 4 is a sixth less code than 6 × 2."""
     width = vector_bytes()
     if registers() == 16:
         return Tile(6, 2, width)
-    # Two-byte items get a narrow tile with AVX-512, so that it is 64 columns wide as that of four-byte items.
+    # with AVX-512, two-byte items get a narrow tile: 64 columns, as four-byte items
     return Tile(12, 2, width) if width == 64 and itemsize == 2 else Tile(6, 4, width)
 
 
 def integer_minimum(itemsize: int) -> bool:
-    """Whether the minimum of bit patterns, as integers, beats that of floats.
+    """Whether integer minima of bit patterns beat floating-point minima.
 
-    AMD's Zen has more ports for it, and others than those that add floats; elsewhere it has fewer, and at eight bytes
-    costs two instructions, or without AVX-512 three.
+    AMD's Zen has more ports for them, distinct from those of float addition; other processors have fewer, and at eight
+    bytes need two instructions, or without AVX-512 three.
     """
     return processor().startswith("znver") and (itemsize == 4 or vector_bytes() == 64)
 
 
 def left_size(size: int) -> int:
-    """Bytes of an entry of a packed left operand: of two bytes each is there twice.
+    """Bytes of an entry of a packed left operand: two-byte entries are stored twice.
 
-    A vector of equal entries of four bytes is loaded at once; of two it would take a shuffle besides, on a port that
-    adds and compares.
+    A broadcast load needs four bytes; of two bytes it would take a shuffle besides, on a port that adds and compares.
     """
     return 4 if size == 2 else size
 
@@ -59,22 +58,12 @@ def left_size(size: int) -> int:
 class Kind(types.Type):
     """⊕ and ⊗ as instructions, on one dtype.
 
-    Attributes
-    ----------
-    label : str
-        Under which `semiring_of` finds the declaration; empty for kernels that only move data.
-    dtype : str
-    zero, one : int or float
-        The semiring's, in that dtype.
-    add, mul : str
-        Instructions on vectors as they lie in memory (see `vectors.emit`); empty where `Op.python` is compiled.
-    tile_add, tile_mul : str
-        Those of the micro-kernel, which may work on an image of the entries.
-    image : str
-        What packing does to entries: "same", or "sorted": floats become integers that sort alike.
-    tile : Tile
-    instructions : str
-        All of the above but the label.
+    label : key of the declaration in `semiring_of`; empty for kernels that only move data
+    zero, one : of the semiring, in that dtype
+    add, mul : instructions on vectors as in memory (see `vectors.emit`); empty if `Op.python` is compiled
+    tile_add, tile_mul : instructions of the micro-kernel, which may work on an image of the entries
+    image : how packing maps entries: "same", or "sorted": floats to integers of the same order
+    instructions : all of the above but the label
     """
 
     def __init__(
@@ -102,17 +91,16 @@ class Kind(types.Type):
 
     @property
     def vector(self) -> bool:
-        """Whether explicit vector code computes this kind."""
         return bool(self.add)
 
     @property
     def variant(self) -> str:
-        """ "nonnegative" where entries below 0 would come out wrong, else "general"."""
+        """Variant: "nonnegative" if entries below 0 would give wrong results, else "general"."""
         return "nonnegative" if self.tile_add in ("umin", "bmin", "bmax") else "general"
 
     @property
     def tag(self) -> str:
-        """What names of kernels end with that are compiled for it: ".min_plus.float32"; ".int32" of what moves data."""
+        """Suffix of the names of its kernels: ".min_plus.float32"; ".int32" for moving data."""
         return f".{self.label}.{self.dtype}" if self.label else f".{self.dtype}"
 
     @property
@@ -121,42 +109,39 @@ class Kind(types.Type):
 
     @property
     def columns(self) -> int:
-        """Columns of a tile."""
         return self.tile.vectors * self.lanes
 
     @property
     def scalar(self) -> Any:
-        """The dtype as a numba type."""
         return types.boolean if self.dtype == "bool" else getattr(types, self.dtype)
 
     @property
     def llvm(self) -> Any:
-        """One entry in memory, as an LLVM type."""
         if self.dtype == "float32":
             return ir.FloatType()
         return ir.DoubleType() if self.dtype == "float64" else ir.IntType(8 * self.itemsize)
 
     @property
     def code(self) -> Kind:
-        """The kind that machine code is compiled for: the first, of the catalog before others, computed as this is.
+        """The kind that machine code is compiled for: the first with the same computation, catalog before others.
 
-        So a semiring under another name compiles nothing: by the same instructions, or by the very same functions.
+        A renamed semiring thus compiles nothing, given the same instructions or the very same functions.
         """
         return _code(self) if self.label else self
 
     @cached_property
     def mover(self) -> Kind:
-        """The kind for packing, which does not depend on the operations."""
+        """The kind for packing, independent of the operations."""
         return Kind("", self.dtype, 0, 0, "", "", "", "", self.image, tile=self.tile)
 
     @property
     def group(self) -> int:
-        """How many values of k a product with witnesses takes at once."""
+        """Unroll factor along k of the witness product."""
         return 8 if self.itemsize == 2 else 4
 
     @cached_property
     def with_witness(self) -> Kind:
-        """The kind for products with witnesses: half of the accumulators note which k changed the others last."""
+        """The kind for products with witnesses: half of the accumulators hold witnesses."""
         width = self.tile.width
         plain = self.image == "sorted"
         add, mul = (self.add, self.mul) if plain else (self.tile_add, self.tile_mul)
@@ -177,12 +162,12 @@ def _code(kind: Kind) -> Kind:
     return _first.setdefault(wanted, alike)
 
 
-#: Of kinds that are computed alike, the one whose machine code all have.
+#: The first kind of each computation, whose machine code the others share.
 _first: dict[tuple[Any, ...], Kind] = {}
 
 
 def _compiled_from(kind: Kind) -> tuple[Any, ...]:
-    """All that machine code depends on. Functions are compared by what they are; an error of a star has its name."""
+    """All that machine code depends on; functions compare by identity, and errors of a star contain its name."""
     s = semiring_of(kind)
     functions = () if kind.vector else tuple((op.python, op.saturating) for op in (s.add, s.mul))
     return kind.instructions, s.add.selects, s.mul.selects, s.star and (s.name, s.star), functions
@@ -190,12 +175,11 @@ def _compiled_from(kind: Kind) -> tuple[Any, ...]:
 
 @cache
 def raw(itemsize: int) -> Kind:
-    """The kind for entries of which nothing but the size matters."""
     return Kind("", f"int{8 * itemsize}", 0, 0, "", "", "", "", "same")
 
 
 def without_value(kind: type[types.Type]) -> None:
-    """What is a type and nothing more: an argument of it selects the code, and has no value at run time."""
+    """Register a type without a run-time value: arguments of it only select code."""
     register_model(kind)(models.OpaqueModel)
     unbox(kind)(lambda _type, _value, c: NativeValue(c.context.get_dummy_value()))
 
@@ -209,17 +193,17 @@ _serial = itertools.count(1)
 
 
 def semiring_of(kind: Any) -> Semiring:
-    """The declaration whose operations this kind, or type with a kind's label, computes."""
+    """The declaration of a kind, or of another type with its label."""
     return _declared[kind.label]
 
 
 def shipped(semiring: Semiring) -> bool:
-    """Whether this very declaration is the catalog's, so that its machine code may be kept on disk."""
+    """Whether the declaration is the catalog's own object, so that its machine code may be kept on disk."""
     return catalog.names().get(semiring.name) is semiring
 
 
 def on_disk(kind: Any) -> bool:
-    """Whether machine code for this type may go to disk: what a user's own function calls may change."""
+    """Whether machine code for this type may go to disk: callees of user functions may change."""
     return not getattr(kind, "label", "") or shipped(semiring_of(kind))
 
 

@@ -1,4 +1,4 @@
-"""Exponentials, logarithms and log(eᵃ + eᵇ) of vectors, without calls into a library: polynomials and a division."""
+"""Vectorised exponential, logarithm and log(eᵃ + eᵇ), without library calls: polynomials and a division."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from llvmlite import ir
 
 
 class _Format(NamedTuple):
-    """What a float format requires: its fields, where e^x vanishes next to 1, and how long the series must be."""
+    """Parameters of a float format: its fields, the underflow threshold of e^x next to 1, and series lengths."""
 
     bits: int
     mantissa: int
@@ -26,7 +26,7 @@ _DOUBLE = _Format(64, 52, 1023, -708.0, 14, 17)
 
 
 class Functions:
-    """What can be computed of vectors, or scalars, of one type."""
+    """Elementary functions on vectors, or scalars, of one type."""
 
     def __init__(self, builder: Any, type: Any) -> None:
         self.builder, self.type = builder, type
@@ -37,12 +37,10 @@ class Functions:
             self.integer = ir.VectorType(self.integer, type.count)
 
     def constant(self, value: Any, type: Any = None) -> Any:
-        """A number, or an integer, in all lanes."""
         type = type or self.type
         return ir.Constant(type, [value] * type.count if isinstance(type, ir.VectorType) else value)
 
     def fused(self, a: Any, b: Any, c: Any) -> Any:
-        """a · b + c."""
         suffix = f"f{self.form.bits}"
         if isinstance(self.type, ir.VectorType):
             suffix = f"v{self.type.count}{suffix}"
@@ -51,14 +49,13 @@ class Functions:
         return self.builder.call(function, [a, b, c])
 
     def series(self, t: Any, coefficients: list[float]) -> Any:
-        """c₀ + c₁ t + c₂ t² + … by Horner's rule."""
         total = self.constant(coefficients[-1])
         for c in reversed(coefficients[:-1]):
             total = self.fused(total, t, self.constant(c))
         return total
 
     def exponential(self, d: Any, rest: Any = None, scale: int = 0) -> Any:
-        """2^scale · e^(d + rest) with a small rest, where that is a normal number; else nonsense."""
+        """2^scale · e^(d + rest) with a small rest, if that is a normal number; else undefined."""
         form, builder = self.form, self.builder
         # e^d = 2ⁿ e^r with n the integer nearest to d / ln 2. 1.5 · 2^mantissa rounds, and leaves n in the low bits.
         magic = self.constant(1.5 * 2.0**form.mantissa)
@@ -77,10 +74,10 @@ class Functions:
         return self.series(self.builder.fmul(s, s), [2 / (2 * k + 1) for k in range(self.form.logarithm)])
 
     def logarithm(self, x: Any, scale: int = 0) -> tuple[Any, Any]:
-        """log(x / 2^scale) of a normal number x > 0 as two summands, the first of them exact; of 0 the second is −∞."""
+        """log(x / 2^scale) of a normal number x > 0 as two summands, the first exact; for x = 0 the second is −∞."""
         form, builder = self.form, self.builder
         mantissa = self.constant(form.mantissa, self.integer)
-        # x = 2ⁿ y with y in [2/3, 4/3): the bits of 2/3 are taken off, and n is what then stands in the exponent.
+        # x = 2ⁿ y with y in [2/3, 4/3): subtracting the bits of 2/3 leaves n in the exponent.
         least = np.array(2 / 3, f"f{form.bits // 8}").view(f"i{form.bits // 8}").item()
         above = builder.sub(builder.bitcast(x, self.integer), self.constant(least, self.integer))
         n = builder.ashr(above, mantissa)
@@ -92,7 +89,7 @@ class Functions:
         return builder.fmul(power, self.constant(_COARSE)), low
 
     def sum(self, a: Any, *others: Any) -> Any:
-        """a + b + …, rounded about once: what each sum loses is added at the end."""
+        """a + b + … by compensated summation, rounded about once."""
         builder, lost = self.builder, self.constant(0.0)
         for b in others:
             total = builder.fadd(a, b)
@@ -100,14 +97,14 @@ class Functions:
         return builder.fadd(a, lost)
 
     def remainder(self, a: Any, b: Any, total: Any) -> Any:
-        """a + b − total, exactly, where total is a + b rounded (Knuth 1969, section 4.2.2); 0 where it is infinite."""
+        """a + b − total, exactly, for total = fl(a + b) (Knuth 1969, section 4.2.2); 0 if infinite."""
         builder = self.builder
         c = builder.fsub(total, a)
         rest = builder.fadd(builder.fsub(a, builder.fsub(total, c)), builder.fsub(b, c))
         return builder.select(builder.fcmp_ordered("ord", rest, rest), rest, self.constant(0.0))
 
 
-#: Of ln 2 so many bits that its product with an exponent is exact.
+#: ln 2 cut to few bits, so that its product with an exponent is exact.
 _COARSE = math.ldexp(round(math.ldexp(math.log(2), 14)), -14)
 
 
@@ -116,7 +113,7 @@ def logaddexp(builder: Any, x: Any, y: Any) -> Any:
     f = Functions(builder, x.type)
     less = builder.fcmp_ordered("<", x, y)
     low, high = builder.select(less, x, y), builder.select(less, y, x)
-    d = builder.fsub(low, high)  # ≤ 0, or NaN where both are the same infinity
+    d = builder.fsub(low, high)  # ≤ 0, or NaN for two equal infinities
     # Too far apart, or NaN: the greater is the result.
     far = builder.fcmp_unordered("<", d, f.constant(f.form.smallest))
     e = builder.select(far, f.constant(0.0), f.exponential(d))

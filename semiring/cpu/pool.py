@@ -1,4 +1,4 @@
-"""Threads that pull jobs: compiled code runs without the interpreter lock, so plain threads are enough."""
+"""A thread pool for compiled code, which runs without the interpreter lock."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def _nothing() -> None:
 
 
 class _ParallelRegion:
-    """A job that worker threads join until the region is closed; and how many of them are running it.
+    """A job that worker threads join until the region is closed.
 
-    Ctrl-C may interrupt the calling thread between any two steps. So it counts no workers: each one counts itself, and
-    the caller closes the region and waits until the count is zero, which no lost notification can hide.
+    Ctrl-C may interrupt the caller between any two steps. So workers count themselves; the caller closes the region and
+    waits for a count of zero, which no lost notification can hide.
     """
 
     def __init__(self, work: Callable[[], None]) -> None:
@@ -31,7 +31,6 @@ class _ParallelRegion:
         self._ended: SimpleQueue[None] = SimpleQueue()
 
     def join(self) -> None:
-        """Run the job on a worker thread, unless the region is closed."""
         with self._lock:
             if self._closed:
                 return
@@ -46,13 +45,12 @@ class _ParallelRegion:
             self._ended.put(None)
 
     def close(self) -> None:
-        """Let no more workers join, and wait for those that did."""
         with self._lock:
             self._closed = True
         while self._busy:
             with suppress(Empty):
                 self._ended.get(timeout=0.05)
-        self._work = _nothing  # a late worker finds nothing to do, and keeps nothing alive
+        self._work = _nothing  # a late worker does nothing, and nothing is kept alive
 
 
 _regions: SimpleQueue[_ParallelRegion | None] = SimpleQueue()
@@ -61,10 +59,10 @@ _lock = threading.Lock()
 
 
 def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int) -> None:
-    """job(worker, *call) for every call, on at most `threads` threads, the caller's among them.
+    """job(worker, *call) for every call, on at most `threads` threads including the caller's.
 
-    Returns when all are done. An exception, Ctrl-C included, drops the calls that have not begun, waits for those
-    that have, and is raised; the threads stay usable.
+    Returns when all are done. An exception, Ctrl-C included, drops calls not yet begun, waits for the others, and is
+    raised; the pool stays usable.
     """
     threads = min(threads, len(calls))
     if threads <= 1:
@@ -79,7 +77,7 @@ def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int
             while queue:
                 try:
                     call = queue.popleft()
-                except IndexError:  # another worker took the last one
+                except IndexError:  # lost the race for the last call
                     return
                 job(worker, *call)
         except BaseException:
@@ -94,7 +92,7 @@ def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int
         for _ in range(threads - 1):
             _regions.put(region)
         pull(0)
-    except BaseException as caught:  # Ctrl-C, or what another signal's handler raises, among them
+    except BaseException as caught:  # Ctrl-C and exceptions of signal handlers included
         failure = caught
     while True:
         try:
@@ -110,7 +108,6 @@ def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int
 
 
 def _start_workers(count: int) -> None:
-    """Start threads until there are at least that many workers, or as many as the system allows."""
     if len(_workers) < count:
         with _lock, suppress(RuntimeError):
             while len(_workers) < count:
@@ -123,12 +120,12 @@ def _start_workers(count: int) -> None:
 def _serve(regions: SimpleQueue[_ParallelRegion | None]) -> None:
     while (region := regions.get()) is not None:
         region.join()
-        del region  # keep nothing alive while waiting
+        del region  # keeps nothing alive while waiting
 
 
 @atexit.register
 def _stop() -> None:
-    """End the workers before the interpreter does, which would unwind them out of compiled code and abort."""
+    """End the workers before the interpreter does: unwinding them out of compiled code would abort."""
     regions, workers = _regions, _workers
     _forget()
     for _ in workers:
@@ -139,7 +136,7 @@ def _stop() -> None:
 
 
 def _forget() -> None:
-    """Threads do not survive a fork; the child starts its own, as does work in an exit function."""
+    """Drop the pool: threads do not survive a fork; the child, or work at exit, starts new ones."""
     global _regions, _workers, _lock
     _regions, _workers, _lock = SimpleQueue(), [], threading.Lock()
 

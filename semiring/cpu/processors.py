@@ -1,4 +1,4 @@
-"""How many threads to use: as many as this process may keep busy."""
+"""Default number of threads: all that this process may keep busy."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ import numpy as np
 from ..cgroups import hierarchies, read_text
 from ..errors import DeviceError
 
-#: Sets how many threads the CPU backend uses where no number is passed.
+#: Number of threads of the CPU backend, unless passed.
 VARIABLE = "SEMIRING_NUM_THREADS"
-#: What other libraries read: each is an upper bound here.
+#: Variables of other libraries, each an upper bound here.
 BOUNDS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def default_threads() -> int:
-    """SEMIRING_NUM_THREADS where it is set; else the least of all that limits this process.
+    """SEMIRING_NUM_THREADS if set, else the least of all bounds on this process.
 
-    These are: the processors that it may run on (its affinity), the quota of its control groups rounded up,
-    OMP_NUM_THREADS (of a list, one for each nested level, the first) and NUMBA_NUM_THREADS; all but the affinity are
-    read once a process, as OpenMP and numba do. A bound that is not a positive integer is passed over, as OpenMP does.
+    These are its processor affinity, the quota of its control groups rounded up, OMP_NUM_THREADS (the first of a list)
+    and NUMBA_NUM_THREADS; all but the affinity are read once per process, as OpenMP and numba do. A bound that is not a
+    positive integer is ignored, as in OpenMP.
 
     Raises
     ------
@@ -42,13 +42,7 @@ def default_threads() -> int:
 
 
 def threads_of(threads: int | None, where: str) -> int:
-    """The threads that were asked for, else the default.
-
-    Raises
-    ------
-    DeviceError
-        If that is not a positive integer.
-    """
+    """Validated thread count, or the default; DeviceError if not a positive integer."""
     threads = default_threads() if threads is None else threads
     if not isinstance(threads, (int, np.integer)) or threads < 1:
         raise DeviceError(
@@ -65,7 +59,7 @@ def _affinity() -> int:
 
 @cache
 def _bound() -> float:
-    """The least of the variables that are set and the quota, rounded up and at least 1; ∞ where there is neither."""
+    """Least of the variables and the quota, rounded up, at least 1; ∞ if none is set."""
     granted = cpu_quota()
     texts = [os.environ.get(name, "").split(",")[0].strip() for name in BOUNDS]
     bounds = [int(text) for text in texts if text.isdecimal() and int(text) > 0]
@@ -73,15 +67,15 @@ def _bound() -> float:
 
 
 def cpu_quota(root: Path = Path("/")) -> float | None:
-    """The processors' worth of time that control groups grant this process; None where they set no limit.
+    """Processors granted by control groups, in CPUs; None without a limit.
 
-    The least over its group and all groups around it, version 1 (`cpu.cfs_quota_us`) and 2 (`cpu.max`):
+    The least over this process' group and its ancestors, version 1 (`cpu.cfs_quota_us`) and 2 (`cpu.max`):
     docs.kernel.org/admin-guide/cgroup-v2.html, "CPU Interface Files"; docs.kernel.org/scheduler/sched-bwc.html.
     """
     limits = []
     for _, folders in hierarchies(root, "cpu"):
         for folder in folders:
-            with suppress(ValueError):  # no such file, or "max": that group limits nothing
+            with suppress(ValueError):  # no such file, or "max": no limit
                 quota, period = map(int, (read_text(f"{folder}/cpu.max") or _version_1(folder)).split())
                 if quota > 0 and period > 0:  # −1: no limit
                     limits.append(quota / period)
@@ -93,7 +87,6 @@ def _version_1(folder: str) -> str:
 
 
 def describe() -> str:
-    """Model and clock of the processor, as far as the system reports them."""
     about = read_text("/proc/cpuinfo")
     model = re.search(r"^model name\s*:\s*(.+)$", about, re.MULTILINE)
     clock = re.search(r"^cpu MHz\s*:\s*([0-9.]+)", about, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Instructions on vectors, as LLVM IR for whatever vectors the machine has; nothing here runs, it only writes code."""
+"""LLVM IR generators for vectors of any width; nothing here runs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ I32, I64, BYTES = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
 
 
 def emit(builder: Any, code: str, x: Any, y: Any) -> Any:
-    """An operation on two vectors or two scalars, one instruction but for `logaddexp`.
+    """An operation on two vectors or scalars, one instruction except `logaddexp`.
 
-    `fmin fmax` compare floats and `smin smax umin` integers, signed or unsigned; `bmin bmax` the bit patterns of
-    floats as signed integers. Written as compare and select, each becomes a single instruction: `llvm.minnum` would
-    spend two more on NaN, which is refused on input. A NaN in x (∞ − ∞, 0 · ∞ after overflow) loses to y.
+    `fmin fmax` compare floats, `smin smax umin` signed or unsigned integers, `bmin bmax` bit patterns of floats as
+    signed integers. As compare and select, each is one instruction: `llvm.minnum` would spend two more on NaN, which
+    input checks exclude. A NaN in x (∞ − ∞, 0 · ∞ after overflow) loses to y.
     """
     if code in ("fadd", "fmul", "add"):
         return getattr(builder, code)(x, y)
@@ -40,7 +40,7 @@ def emit(builder: Any, code: str, x: Any, y: Any) -> Any:
 
 
 def multiply(builder: Any, code: str, a: Any, b: Any, zero: Any) -> Any:
-    """a ⊗ b of two scalars; after a saturating sum, 0 ⊗ x = 0 needs its own select: ∞ + (−5) must stay ∞."""
+    """a ⊗ b of two scalars; a saturating sum selects 0 explicitly, since ∞ + (−5) must stay ∞."""
     t = emit(builder, code, a, b)
     if code != "saturate":
         return t
@@ -56,17 +56,16 @@ def _bits(element: Any) -> int:
 
 
 def _suffix(type: Any) -> str:
-    """How LLVM names a type in the names of its intrinsic functions."""
     if isinstance(type, ir.VectorType):
         return f"v{type.count}{_suffix(type.element)}"
     return f"{'i' if isinstance(type, ir.IntType) else 'f'}{_bits(type)}"
 
 
 def opaque(builder: Any, value: Any) -> Any:
-    """The value, behind a fence that LLVM does not look beyond when it chooses instructions.
+    """The value behind a fence for instruction selection.
 
-    Else a store of a minimum with what is stored there becomes a comparison and a masked store: 12 cycles on AMD's
-    Zen 2 and 3. Inline assembly without an instruction would do as well, but loops with any are not unrolled.
+    Else a store of a minimum with the stored value becomes a comparison and a masked store: 12 cycles on AMD's Zen 2
+    and 3. Empty inline assembly would do, but prevents unrolling.
     """
     if value.type.count == 1:
         return value
@@ -76,13 +75,12 @@ def opaque(builder: Any, value: Any) -> Any:
 
 
 def shuffle(builder: Any, x: Any, y: Any, lanes: list[int]) -> Any:
-    """The lanes so numbered of x, and from x's number of lanes on of y."""
+    """Lanes by number of x, and, from x's lane count on, of y."""
     return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(I32, len(lanes)), lanes))
 
 
 @contextmanager
 def loop(builder: Any, start: Any, stop: Any) -> Iterator[Any]:
-    """for j in range(start, stop)"""
     before = builder.block
     head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
     builder.branch(head)
@@ -98,20 +96,18 @@ def loop(builder: Any, start: Any, stop: Any) -> Iterator[Any]:
 
 
 def short_at(builder: Any, table: Any, k: Any) -> Any:
-    """The k-th of the 32-bit integers at an address."""
     pointer = builder.inttoptr(builder.add(table, builder.mul(k, I64(4))), I32.as_pointer())
     return builder.sext(builder.load(pointer), I64)
 
 
 def splat(builder: Any, scalar: Any, count: int) -> Any:
-    """A vector whose `count` lanes are one value."""
     undefined = ir.Constant(ir.VectorType(scalar.type, count), ir.Undefined)
     first = builder.insert_element(undefined, scalar, I32(0))
     return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, count), None))
 
 
 def across(builder: Any, code: str, value: Any) -> Any:
-    """An operation over the lanes of a vector, halves together."""
+    """Reduce a vector's lanes by an operation, halving."""
     lanes = value.type.count
     while lanes > 1:
         lanes //= 2
@@ -121,11 +117,10 @@ def across(builder: Any, code: str, value: Any) -> Any:
 
 
 class Vectors:
-    """Vectors of a kind's entries, or of their images: loads, stores, splats, the semiring's step.
+    """Vectors of a kind's entries or images: load, store, splat and the semiring's step.
 
-    The image of an entry is what the micro-kernel computes with in its place: a float is freed from its negative
-    zero, the one whose bit pattern does not sort where its value does, and where the kind says so it becomes the
-    integer that sorts as it does.
+    The image of an entry is its stand-in in the micro-kernel: a float without negative zero, whose bit pattern sorts
+    wrongly, and, if the kind is "sorted", the integer of the same order.
     """
 
     def __init__(self, builder: Any, kind: Kind, *, image: bool = False, lanes: int | None = None) -> None:
@@ -137,7 +132,7 @@ class Vectors:
         self.type = ir.VectorType(ir.IntType(8 * kind.itemsize), lanes) if self.sorted else self.plain
 
     def load(self, address: Any, offset: int = 0, *, type: Any = None, align: int = 0) -> Any:
-        """A vector, or a value of the type requested, at address + offset."""
+        """A vector, or value of `type`, at address + offset."""
         pointer = self.builder.inttoptr(self.builder.add(address, I64(offset)), (type or self.type).as_pointer())
         value = self.builder.load(pointer)
         value.align = align or self.kind.itemsize
@@ -148,7 +143,6 @@ class Vectors:
         self.builder.store(opaque(self.builder, value), pointer).align = self.kind.itemsize
 
     def prefetch(self, address: Any, offset: int) -> None:
-        """Bring the line at address + offset near, to be written."""
         function = _declare(self.builder, "llvm.prefetch.p0", ir.VoidType(), [BYTES, I32, I32, I32])
         pointer = self.builder.inttoptr(self.builder.add(address, I64(offset)), BYTES)
         self.builder.call(function, [pointer, I32(1), I32(3), I32(1)])
@@ -157,7 +151,7 @@ class Vectors:
         return splat(self.builder, scalar, self.type.count)
 
     def splat_left(self, address: Any, offset: int) -> Any:
-        """The entry at address + offset of a packed left operand in all lanes; one of two bytes is there twice."""
+        """Broadcast an entry of a packed left operand; two-byte entries are stored twice."""
         if self.kind.itemsize != 2:
             return self.splat(self.load(address, offset, type=self.type.element))
         twice = splat(self.builder, self.load(address, offset, type=I32), self.type.count // 2)
@@ -180,11 +174,11 @@ class Vectors:
         return emit(self.builder, self.add, emit(self.builder, self.mul, a, b), c)
 
     def _saturating_step(self, c: Any, a: Any, b: Any) -> Any:
-        """c ⊕ clamp(a + b), and c where a or b is 0.
+        """c ⊕ clamp(a + b), or c where a or b is 0.
 
-        Only two-byte integers have an instruction for it. For the others a is clamped first, to [lo, hi] such that
-        a + b stays in the dtype; these bounds, like all that depends on b or a alone, are computed once for an entire
-        row or column of a tile. Both are 0 where b is the semiring's 0, which then is the sum.
+        Only two-byte integers have an instruction for it. Else a is clamped first, to [lo, hi] such that a + b stays in
+        the dtype; bounds depend on b alone, and are computed once per row or column of a tile. Both are 0 where b is
+        the semiring's 0, which then is the sum.
         """
         builder, nil, bits = self.builder, self.zero(), 8 * self.kind.itemsize
         least, most = (ir.Constant(self.type, [v] * self.type.count) for v in (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1))
@@ -207,19 +201,18 @@ class Vectors:
         return self.builder.bitcast(self._flip(x), self.plain) if self.sorted else x
 
     def _flip(self, x: Any) -> Any:
-        """x ^ (0x7f… where x < 0): bit patterns of floats to integers that sort alike, and back."""
+        """x ^ (0x7f… where x < 0): float bit patterns ↔ integers of the same order."""
         width = x.type.element.width
         sign = self.builder.ashr(x, ir.Constant(x.type, [width - 1] * x.type.count))
         return self.builder.xor(x, self.builder.and_(sign, ir.Constant(x.type, [2 ** (width - 1) - 1] * x.type.count)))
 
 
 def scalar_zero(kind: Kind) -> Any:
-    """The semiring's 0 as a scalar constant."""
     return ir.Constant(kind.llvm, kind.zero)
 
 
 def transposed(builder: Any, rows: list[Any]) -> list[Any]:
-    """A square of vectors, transposed: squares off the diagonal change places, the larger the later."""
+    """Transpose a square of vectors by exchanging blocks of doubling size."""
     rows, count, distance = list(rows), len(rows), 1
     while distance < count:
         for i in range(count):
@@ -234,7 +227,7 @@ def transposed(builder: Any, rows: list[Any]) -> list[Any]:
 
 
 def stream(v: Vectors, value: Any, address: Any) -> None:
-    """Store past the caches, where a full vector is stored: then the address is aligned."""
+    """Non-temporal store of full vectors, whose address must be aligned; a plain store of others."""
     builder, width = v.builder, v.type.count * v.kind.itemsize
     written = builder.store(value, builder.inttoptr(address, value.type.as_pointer()))
     written.align = v.kind.itemsize
@@ -244,7 +237,7 @@ def stream(v: Vectors, value: Any, address: Any) -> None:
 
 
 def expanded(v: Vectors, address: Any, mask: Any) -> Any:
-    """A vector whose lanes of a mask are entries that are contiguous, the semiring's 0 elsewhere."""
+    """Expand contiguous entries to the masked lanes, 0 elsewhere."""
     builder, pointer = v.builder, v.type.element.as_pointer()
     name = f"llvm.masked.expandload.{_suffix(v.type)}"
     function = _declare(builder, name, v.type, [pointer, mask.type, v.type])

@@ -1,7 +1,7 @@
-// The words of the kernels: what an element is in memory (T) and in a register (W), and the step c ⊕ a ⊗ b.
+// Elements in memory (T) and in registers (W), and the step c ⊕ a ⊗ b.
 //
-// The text of `struct Algebra` is written from a Semiring by semiring/cuda/algebra.py. A step struct builds on it:
-// it says what the inner loop of a product works on (a Word of one or more lanes) and how two values of k enter it.
+// semiring/cuda/algebra.py writes `struct Algebra` from a Semiring. Step structs build on it: they define the unit of a
+// product's inner loop (a Word of one or more lanes) and how two values of k enter it.
 #pragma once
 
 #ifndef INFINITY
@@ -13,9 +13,8 @@ __device__ V logaddexp(V a, V b) {
     const V high = max(a, b), low = min(a, b);
     return low == -V(INFINITY) ? high : high + log1p(exp(low - high));
 }
-// In float32 with y = exp(low − high), by the instructions for 2ˣ and 1 / x, and log(1 + y) = 2 artanh z, z = y / (2 + y),
-// whose series in z² up to 1/9 is a polynomial with an error of 4·10⁻⁹. A third of the code: kernels that hold it many times
-// wait for instructions.
+// float32: y = exp(low − high) by 2ˣ and 1 / x instructions; log(1 + y) = 2 artanh z, z = y / (2 + y), by a polynomial in z²
+// up to 1/9, error 4·10⁻⁹. A third of the code: kernels with many copies wait for instructions.
 __device__ inline float logaddexp(float a, float b) {
     const float high = max(a, b), low = min(a, b);
     float y, inverse;
@@ -26,7 +25,7 @@ __device__ inline float logaddexp(float a, float b) {
     return low == -INFINITY ? high : high + z * series;
 }
 
-// The ends of an integer dtype, which stand for ±∞.
+// Extreme values of an integer dtype, which represent ±∞.
 template <class T> struct Limits;
 template <> struct Limits<signed char> { static constexpr int low = -128, high = 127; };
 template <> struct Limits<short> { static constexpr int low = -32768, high = 32767; };
@@ -35,7 +34,7 @@ template <> struct Limits<long long> {
     static constexpr long long low = -9223372036854775807LL - 1, high = 9223372036854775807LL;
 };
 
-// A sum or product evaluated in a wider type, back in the dtype's range.
+// Clamp a wide sum or product to the dtype's range.
 template <class T, class Wide>
 __device__ auto clamp(Wide x) {
     using L = Limits<T>;
@@ -50,9 +49,9 @@ struct General : A {
     using typename A::W;
     using Word = W;
     static constexpr int lanes = 1;
-    static constexpr bool two_pipes = false;  // whether half of a product's steps are better done by `other_step`
-    static constexpr bool direct = true;      // whether a Word is a value as it is
-    static constexpr bool raw = true;         // whether words may be copied from memory as they are, else by way of `fix`
+    static constexpr bool two_pipes = false;  // whether `other_step` is faster for half of a product's steps
+    static constexpr bool direct = true;      // whether a Word is a plain value
+    static constexpr bool raw = true;         // whether words are copied from memory unchanged, else through `fix`
     static constexpr bool star_is_one = false;
 
     static __device__ Word spread(T a) { return W(a); }
@@ -62,7 +61,7 @@ struct General : A {
     static __device__ Word begin(Word b) { return b; }  // a sum so far, from an operand
     static __device__ Word operand(Word c) { return spread(lane(c, 0)); }  // an operand, from a sum
     static __device__ Word fix(Word b) { return b; }                       // an operand, from a value in memory
-    // Words of several lanes also have stored(c), a sum as memory has it, and merge(was, c): was ⊕ c, both so.
+    // Words of several lanes also have stored(c), a sum in memory format, and merge(was, c): was ⊕ c in that format.
 
     // c ← c ⊕ a₀ ⊗ b₀ ⊕ a₁ ⊗ b₁
     static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {
@@ -71,18 +70,16 @@ struct General : A {
     static __device__ void other_step(Word& c, Word a0, Word b0, Word a1, Word b1, int) { step(c, a0, b0, a1, b1); }
 };
 
-// a + b on the pipe of multiplications, as a · one + b with a `one` that the compiler cannot see through. Otherwise it
-// fuses the sum into the minimum that follows, on the one pipe that has DPX instructions.
+// a + b on the multiplication pipe, as a · one + b with a `one` opaque to the compiler. Otherwise it fuses the sum into
+// the following minimum, on the only pipe with DPX instructions.
 __device__ inline unsigned other_sum(unsigned a, unsigned b, int one) {
     unsigned sum;
     asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(one), "r"(b));
     return sum;
 }
 
-// c ← c ⊕ a ⊗ b for two values of k: the inside of every product.
-//
-// Blocks of walk × wide sums are done together, down one column and up the next, so that neighbours share an operand: a
-// register file gives two words a cycle, and what the previous instruction has read need not be read again.
+// c ← c ⊕ a ⊗ b for two values of k: the inner loop of products. Blocks of walk × wide sums are traversed down one column
+// and up the next, so that consecutive instructions share an operand: a register file delivers two words a cycle.
 template <class S, int walk, int wide, int tm, int tn, class Word>
 __device__ inline void outer_products(Word (&c)[tm][tn], const Word (&a)[2][tm], const Word (&b)[2][tn], int one) {
 #pragma unroll
@@ -143,8 +140,8 @@ struct MinMax<A, float> : General<A> {
     }
 };
 
-// Products of non-negative floats sort the same way, and 0 · ∞ (where a product before has underflowed) is a NaN of
-// pattern 7fffffff, which loses to ∞ as it does in fminf.
+// Products of non-negative floats sort the same way; 0 · ∞, after underflow, is a NaN of pattern 7fffffff, which loses to
+// ∞, as in fminf.
 template <class A>
 struct MinTimes<A, float> : General<A> {
     static __device__ void step(float& c, float a0, float b0, float a1, float b1) {
@@ -152,8 +149,8 @@ struct MinTimes<A, float> : General<A> {
     }
 };
 
-// Here c is kept negated: −a · b has a pattern of at least 80000000 that grows with a · b, so an unsigned maximum finds
-// the largest, and the NaN of 0 · ∞ (where a product before has overflowed) loses as it does in fmaxf.
+// c is negated: −a · b has a pattern of at least 80000000 that grows with a · b, so that an unsigned maximum finds the
+// largest; the NaN of 0 · ∞, after overflow, loses, as in fmaxf.
 template <class A>
 struct MaxTimes<A, float> : General<A> {
     static constexpr bool direct = false;
@@ -191,7 +188,7 @@ struct MinPlusNonnegative<A, long long> : General<A> {
     }
 };
 
-// Entries of 16 bits, two columns to a word; the element of A stands in both halves.
+// 16-bit entries, two columns per word; an element of A is duplicated in both halves.
 template <class A>
 struct Halves : General<A> {
     using Word = unsigned;
@@ -212,8 +209,8 @@ template <class A>
 struct MinPlusNonnegative<A, short> : Halves<A> {
     using Word = unsigned;
 
-    // c as it is, but moved: registers that are stored 16 bytes at a time must be neighbours, and sums that are meet
-    // operands in the same bank all through the loop.
+    // c in a new register: 16-byte stores need adjacent registers, in which sums would conflict with operands' banks
+    // throughout the loop.
     static __device__ Word stored(Word c) { return __vminu2(c, Halves<A>::nothing()); }
     static __device__ Word merge(Word was, Word c) { return __vminu2(was, c); }
     static __device__ int mul(int a, int b) { return min(a + b, A::zero()); }
@@ -227,8 +224,8 @@ struct MinPlusNonnegative<A, short> : Halves<A> {
     }
 };
 
-// −∞ is −2³¹, of which two would wrap around. As an operand it is −2³⁰, and as a sum anything below 0: no entry is so
-// large (see dtypes.fast) that a sum with −∞ in it reaches 0, or another 2³¹.
+// −∞ is −2³¹, and a sum of two would wrap. So it is −2³⁰ as an operand, and as a sum anything below 0: entries are too
+// small (see dtypes.fast) for a sum with −∞ to reach 0, or 2³¹.
 template <class A>
 struct MaxPlusNonnegative<A, int> : General<A> {
     static constexpr bool direct = false, raw = false;
@@ -248,8 +245,8 @@ struct MaxPlusNonnegative<A, int> : General<A> {
     }
 };
 
-// The same on 16 bits, two columns to a word, and biased: an operand x is x + 2¹⁴, a sum x is x + 2¹⁵, and −∞ is 0 in
-// both. So nothing is below 0, and no half of a sum of two operands carries into the other.
+// The same on 16 bits, two columns a word, biased: operands by 2¹⁴, sums by 2¹⁵, −∞ is 0 in both. So no half is negative,
+// and none carries into the other.
 template <class A>
 struct MaxPlusNonnegative<A, short> : General<A> {
     using Word = unsigned;

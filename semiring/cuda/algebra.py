@@ -1,4 +1,4 @@
-"""The C++ text of a semiring: `struct Algebra` and the `Step` that kernels work with."""
+"""C++ source of a semiring: `struct Algebra` and the kernels' `Step`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .. import dtypes
 from ..algebra import Op, Semiring, Variant
 from . import cards
 
-#: dtype → what it is in memory, in a register, and where a saturating operation is evaluated.
+#: dtype → type in memory, in a register, and for saturating operations.
 _TYPES = {
     "bool": ("bool", "int", "int"),
     "int8": ("signed char", "int", "int"),
@@ -26,13 +26,13 @@ _TYPES = {
 
 @lru_cache(maxsize=256)
 def variant_of(semiring: Semiring, dtype: np.dtype, *, nonnegative: bool, arch: str = "sm_90") -> Variant | None:
-    """The faster step that the data and the architecture permit, if the semiring declares one for this dtype."""
+    """The fastest step variant that data and architecture permit, if the semiring declares one for the dtype."""
     fitting = (v for v in semiring.variants if dtype.name in v.dtypes and v.generation <= cards.number(arch))
     return next((v for v in fitting if nonnegative or not v.nonnegative), None)
 
 
 def text(semiring: Semiring, dtype: np.dtype, variant: Variant | None = None) -> str:
-    """`struct Algebra` over T (memory) and W (registers), then `Step`; it follows algebra.cuh in a translation unit."""
+    """`struct Algebra` over T (memory) and W (registers), then `Step`; follows algebra.cuh in a translation unit."""
     memory, register, _ = _TYPES[dtype.name]
     step = variant.cuda if variant else "General"
     counter = f"__device__ unsigned {COUNTER};\n" if counts_stars(semiring, dtype) else ""
@@ -50,17 +50,17 @@ using Step = {step}<Algebra>;
 """
 
 
-#: How the kernels call the number of stars so far that had no value.
+#: Device variable that counts stars without a value.
 COUNTER = "stars_without_value"
 
 
 def counts_stars(semiring: Semiring, dtype: np.dtype) -> bool:
-    """Whether kernels count the stars that have no value: an integer dtype holds neither infinity nor NaN to say so."""
+    """Whether kernels count stars without a value: integer dtypes have no ∞ or NaN to mark them."""
     return semiring.star is not None and dtype.kind == "i"
 
 
 def _star(semiring: Semiring, dtype: np.dtype) -> str:
-    """a* as declared, or 1 ⊕ a; on integers the declared one is evaluated in double, as Python's division is."""
+    """a* as declared, or 1 ⊕ a; integers evaluate the declared star in double, like Python's division."""
     head = "    static __device__ W star(W a)"
     if semiring.star is None:
         return f"{head} {{ return add(one(), a); }}"
@@ -94,7 +94,6 @@ def _operation(name: str, op: Op, dtype: np.dtype, *, absorbing: bool = False) -
 
 
 def _literal(value: Any, register: str) -> str:
-    """A NumPy scalar as a C++ expression."""
     if isinstance(value, np.floating):
         if math.isinf(value):
             return f"{'-' if value < 0 else ''}{register}(INFINITY)"

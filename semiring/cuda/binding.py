@@ -1,4 +1,4 @@
-"""From a semiring, a dtype and options to the verbs of the GPU."""
+"""Bind a semiring, a dtype and options to the GPU backend."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ def bind(
     instructions: str | None = None,
     **options: Any,
 ) -> Backend:
-    """The verbs of `semiring` on CuPy matrices of `dtype`.
+    """The backend of a semiring on CuPy matrices of `dtype`.
 
     Parameters
     ----------
     semiring : Semiring
     dtype : dtype
-        One of the semiring's own.
+        One of the semiring's dtypes.
     nonnegative : bool
-        That no entry is below 0 other than the semiring's zero: permits its variants.
+        Promise that no entry but the semiring's zero is below 0: permits its variants.
     per_thread : {1, 4}
-        Rows that a thread of `step` computes; with 4 it reads its element of row k once for all of them.
+        Rows per thread of `step`; 4 reuse a loaded element of row k.
     tile : {"tuned", "plain"}
-        Products by the tuned tile table, or by one small tile as simple kernels have; for comparisons.
+        Products by the tuned tile table, or by one small tile, for comparison.
     access : {"rows", "shared", "columns", "pitched"}
-        How `step` goes over a matrix, to compare as it is taught: a warp along a row; with its parts of row and column
-        k in shared memory; a warp down a column; along rows that begin at multiples of 512 bytes (in new matrices).
+        Access pattern of `step`, for teaching: a warp along a row; row and column k through shared memory; a warp down
+        a column; rows at multiples of 512 bytes (in new matrices).
     instructions : {"wgmma", "mma", "logic"}, optional
-        By what products of packed bits are computed, over `lor_land` only; by default as is fastest on the device.
+        Instructions of packed bit products, over `lor_land` only; default: the fastest on the device.
 
     Over `lor_land` matrices are packed, `BitMatrix` with CuPy words, unless `per_thread` or `tile` request the general
     kernels, which work on bytes.
@@ -54,7 +54,7 @@ def bind(
     Raises
     ------
     DTypeError
-        If the semiring does not allow the dtype.
+        If the semiring is not defined on the dtype.
     """
     from .algebra import counts_stars
     from .dense.backend import CudaBackend
@@ -84,17 +84,17 @@ def bind(
         from .bits.backend import CudaBitBackend
 
         return CudaBitBackend(instructions)
-    if counts_stars(semiring, dtype):  # by which each computation knows its own
+    if counts_stars(semiring, dtype):  # the star counter is per computation, so no sharing
         return CudaBackend(semiring, dtype, nonnegative, per_thread, tile, access)
     return _bind(semiring, dtype, bool(nonnegative), per_thread, tile, access)
 
 
 @lru_cache(256)
 def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, per_thread: int, tile: str, access: str) -> Backend:
-    """Backends have no state of their callers, so equal arguments share one."""
+    """Cache: backends hold no state of their callers."""
     from .dense.backend import CudaBackend
 
     backend = CudaBackend(semiring, dtype, nonnegative, per_thread, tile, access)
-    if tile == "plain":  # as simple implementations do: small pivot blocks, a launch for each phase
+    if tile == "plain":  # small pivot blocks, a launch per phase
         backend.pivot, backend.cutover = 64, 1024
     return backend

@@ -1,4 +1,4 @@
-"""Cubins on disk: found again, or compiled again. A disk that cannot be read or written costs time, nothing else."""
+"""Disk cache of cubins; an unreadable or unwritable disk only costs recompilation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .. import trust
 
 @dataclass(frozen=True)
 class Resources:
-    """What one entry function uses, as the compiler reports; bytes, but for registers."""
+    """Resources of an entry function, reported by the compiler; bytes, except registers."""
 
     registers: int
     spill_stores: int
@@ -25,15 +25,12 @@ class Resources:
 
 @dataclass(frozen=True)
 class Binary:
-    """A compiled translation unit."""
-
     arch: str
     cubin: bytes
     resources: dict[str, Resources]
 
 
 def load(name: str) -> Binary | None:
-    """The binary stored under a name. None where there is none that is complete."""
     folder = _directory()
     if folder is None:
         return None
@@ -47,7 +44,7 @@ def load(name: str) -> Binary | None:
 
 
 def unpacked(content: bytes) -> Binary | None:
-    """The binary of a file's content: one line of JSON, then the cubin. None where it is damaged."""
+    """Decode a file: one line of JSON, then the cubin; None if damaged."""
     try:
         head, cubin = content.split(b"\n", 1)
         record = json.loads(head)
@@ -59,7 +56,6 @@ def unpacked(content: bytes) -> Binary | None:
 
 
 def packed(binary: Binary) -> bytes:
-    """What `unpacked` reads."""
     head = {
         "arch": binary.arch,
         "sha256": hashlib.sha256(binary.cubin).hexdigest(),
@@ -69,7 +65,7 @@ def packed(binary: Binary) -> bytes:
 
 
 def store(name: str, binary: Binary) -> None:
-    """Store a binary in place of an older one: written under another name, then renamed, so that none is half."""
+    """Write atomically, replacing an older binary."""
     folder = _directory()
     if folder is None:
         return
@@ -82,7 +78,7 @@ def store(name: str, binary: Binary) -> None:
 
 
 def _directory() -> Path | None:
-    """Where cubins are stored: $SEMIRING_CACHE_DIR, else the user's cache folder; None for a user without a home."""
+    """Cache folder: $SEMIRING_CACHE_DIR, else the user's; None without a home."""
     if chosen := os.environ.get("SEMIRING_CACHE_DIR"):
         return Path(chosen) / "cuda"
     try:
@@ -94,7 +90,7 @@ def _directory() -> Path | None:
 
 @cache
 def _warn(problem: str) -> None:
-    """Once a process: nothing is wrong with results, but the next process compiles again."""
+    """Warn once per process; results are unaffected."""
     warnings.warn(
         f"cuda: compiled kernels cannot be stored, for {problem}: every process compiles its own, which takes seconds. "
         "Set SEMIRING_CACHE_DIR to a folder that you alone can write.",

@@ -1,19 +1,19 @@
-"""Tuning data, one file an architecture: `cards/sm_90.json` and its like. A new card is one file.
+"""Tuning data, one file per architecture: `cards/sm_90.json` and its like. A new card is one file.
 
-A file has sections, and a section tables by name. What a file lacks is taken from the nearest architecture that has it,
-so that a file holds only what was measured to be different.
+A file has sections, and a section tables by name. A missing table is taken from the nearest architecture that has it,
+so that files hold only measured differences.
 
-| section   | what                                                               | read by                 |
+| section   | content                                                            | read by                 |
 |-----------|--------------------------------------------------------------------|-------------------------|
 | products  | tiles of products, the best large one first                        | `tiles.table`           |
-| witnesses | the same of products with their witnesses                          | `tiles.witnesses`       |
+| witnesses | tiles of products with witnesses                                   | `tiles.witnesses`       |
 | pivots    | rows and columns a thread, blocks a multiprocessor: for one, many  | `sources.pivots`        |
-| streaming | sizes of closures in one launch, whose tiles are loaded and stored | `cooperative.streaming` |
-| batched   | the same for a thread block a matrix                               | `cooperative.batched`   |
-| resident  | the same where tiles stay in registers                             | `cooperative.resident`  |
-| searches  | sizes of weighted searches' kernel, by bytes of an entry            | `searches.Shape.of`     |
-| sweeps    | sizes of sparse eliminations' kernels, by bytes of an entry        | `sweep.Shape.of`        |
-| limits    | from which sizes on another way to compute is faster               | `limits`                |
+| streaming | sizes of closures in one launch, with tiles loaded and stored      | `cooperative.streaming` |
+| batched   | the same for one thread block per matrix                           | `cooperative.batched`   |
+| resident  | the same with tiles in registers                                   | `cooperative.resident`  |
+| searches  | sizes of the weighted search kernel, by bytes of an entry          | `searches.Shape.of`     |
+| sweeps    | sizes of sparse elimination kernels, by bytes of an entry          | `sweep.Shape.of`        |
+| limits    | sizes from which another algorithm is faster                       | `limits`                |
 """
 
 from __future__ import annotations
@@ -27,13 +27,7 @@ from typing import Any
 
 
 def lookup(section: str, names: Iterable[str], arch: str) -> Any:
-    """The table of the first of several names, from the nearest architecture that has one of that name.
-
-    Raises
-    ------
-    LookupError
-        If no architecture has any.
-    """
+    """Table of the first of `names` that exists, from the nearest architecture that has it; LookupError if none."""
     names = tuple(names)
     for name in names:
         for card in sorted(_cards(), key=lambda other: _distance(other, arch)):
@@ -45,28 +39,16 @@ def lookup(section: str, names: Iterable[str], arch: str) -> Any:
 
 @dataclass(frozen=True)
 class Limits:
-    """From which sizes on another way to compute is faster on a card.
+    """Sizes from which another algorithm is faster on a card.
 
-    Attributes
-    ----------
-    one_launch : int
-        A closure of up to so many vertices is fastest in one launch: the products of a recursion below are too small.
-    packed : int
-        The same for packed bits, whose closure updates the entire matrix after every 256 pivots up to there.
-    one_block : int
-        Matrices of a batch are closed by a thread block each up to so many rows.
-    crowd : int
-        Fewer than so many of them: of more, each thread block would wait for its own pivots.
-    together : int
-        Larger ones are closed by the same launches for all, from so many matrices on.
-    resident : float
-        A matrix stays in registers if its tiles are so many for each multiprocessor; else smaller tiles, loaded and
-        stored for each pivot block, are faster.
-    pairs : int
-        What one launch may work on, about half a second's worth: nothing stops a launch.
-    strip, strip_pairs : int
-        Packed words are read from rows at multiples of 16 bytes. Copying an operand there, so many columns at a time,
-        pays from so many pairs on.
+    one_launch : vertices up to which a closure takes one launch: a recursion's products are too small
+    packed : the same for packed bits, whose closure updates the entire matrix after every 256 pivots
+    one_block : rows up to which matrices of a batch take one thread block each
+    crowd : upper bound on their number: beyond, thread blocks wait for their own pivots
+    together : least number of larger matrices that are closed by common launches
+    resident : most tiles per multiprocessor for a matrix in registers; beyond, smaller streamed tiles are faster
+    pairs : most pairs per launch, about half a second: a launch cannot be interrupted
+    strip, strip_pairs : columns per 16-byte aligned copy of an operand, and least pairs for which copying pays
     """
 
     one_launch: int
@@ -82,7 +64,6 @@ class Limits:
 
 @cache
 def limits(arch: str) -> Limits:
-    """Those of the nearest architecture that has them."""
     return Limits(**lookup("limits", ("closures",), arch), **lookup("limits", ("products",), arch))
 
 
@@ -92,7 +73,7 @@ def number(arch: str) -> int:
 
 
 def _distance(one: str, other: str) -> tuple[int, int]:
-    """How far one architecture is from another; of two as near, the older, whose tiles fit anywhere newer."""
+    """Sort key: distance between architectures, ties to the older, whose tiles fit anywhere newer."""
     return abs(number(one) - number(other)), number(one)
 
 

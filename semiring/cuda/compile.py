@@ -1,7 +1,7 @@
 """Source text → cubin, shipped or by NVRTC, cached on disk; cubin → functions on the current device, cached in memory.
 
-The key of the cache is the entire text with our own headers inlined, the architecture, the options and the compiler's
-version: a kernel is never older than its source. Compiling needs no GPU.
+The cache key covers the entire text with inlined headers, the architecture, the options and the compiler's version, so
+that a kernel is never older than its source. Compilation needs no GPU.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from ..errors import AlgebraError, DeviceError
 from . import cache, gpu, shipped
 from .cache import Binary, Resources
 
-#: Kernels are next to the Python that launches them, those of several folders here. No name occurs twice.
+#: Root of the kernel sources; file names are unique below it.
 KERNELS = Path(__file__).parent
 
-#: C++17, __int128 for saturating 64-bit sums, subnormals preserved (no -ftz), and the report that `resources` reads.
+#: C++17, __int128 for saturating 64-bit sums, subnormals preserved (no -ftz), and the report that `resources` parses.
 OPTIONS = ("-std=c++17", "--device-int128", "-default-device", "--ptxas-options=-v")
 
 _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
 
 
 def source(name: str, *prelude: str) -> str:
-    """The text of a kernel's file with our headers inlined; `prelude` follows those that do not need it (`.cuh`).
+    """Text of a kernel file with inlined headers; `prelude` follows the `.cuh` headers, which do not depend on it.
 
-    CuPy and our cache see the text alone, so whatever it includes must be in it. Files are read once a process.
+    CuPy and the cache see only the text, so that it must be self-contained. Files are read once per process.
     """
     headers, body = _parts(name)
     return "\n".join((*headers, *prelude, body))
@@ -41,7 +41,7 @@ def source(name: str, *prelude: str) -> str:
 
 @functools.cache
 def _parts(name: str) -> tuple[tuple[str, ...], str]:
-    """The headers of a kernel's file, each once and after those that it needs; and what follows them."""
+    """(headers in dependency order, each once; the remaining body)."""
     headers: dict[str, str] = {}
 
     def inline(text: str) -> str:
@@ -67,23 +67,16 @@ def _read(name: str) -> str:
 
 
 def compile(text: str, arch: str, *, options: tuple[str, ...] = (), name: str = "kernel.cu") -> Binary:
-    """The text as a cubin for `arch` ("sm_90", "sm_90a", …), from the disk cache where it is stored there.
+    """The cubin of `text` for `arch`, from the disk cache if present.
 
-    Parameters
-    ----------
-    text : str
-        A complete translation unit; see `source`.
-    arch : str
-        A real architecture. Instructions such as wgmma need "sm_90a".
-    options : tuple of str
-        For NVRTC, after `OPTIONS`.
-    name : str
-        How the compiler's messages call the text.
+    arch : a real architecture, such as "sm_90"; instructions such as wgmma need "sm_90a"
+    options : of NVRTC, after `OPTIONS`
+    name : file name in compiler messages
 
     Raises
     ------
     AlgebraError
-        If the compiler refuses the text, with its messages: an expression of a semiring is no valid C++.
+        If compilation fails, with the messages: an expression of a semiring is invalid C++.
     DeviceError
         If NVRTC is not installed, or does not know the architecture.
     """
@@ -99,14 +92,14 @@ def compile(text: str, arch: str, *, options: tuple[str, ...] = (), name: str = 
 
 
 def functions(text: str, *, arch: str | None = None, options: tuple[str, ...] = (), name: str = "kernel.cu") -> Any:
-    """The text's entry functions on the current device: `module.get_function(entry)`; compiled at most once."""
+    """Module of the text on the current device, for `module.get_function(entry)`; compiled at most once."""
     device = gpu.current()
     with _lock(text):
         return _module(text, arch or device_arch(device), options, name, device)
 
 
 def allow_shared(function: Any, size: int) -> None:
-    """Let an entry function use `size` bytes of dynamic shared memory; beyond 48 KB that must be requested."""
+    """Allow `size` bytes of dynamic shared memory; above 48 KB this is required."""
     from cupy_backends.cuda.api import driver
 
     if size > 48 << 10:
@@ -114,13 +107,12 @@ def allow_shared(function: Any, size: int) -> None:
 
 
 def counter(module: Any, name: str) -> int:
-    """The address of a 32-bit number that a module's kernels add to."""
     return int(module.get_global_var(name))
 
 
 @functools.cache
 def device_arch(device: int) -> str:
-    """The architecture to compile for: the device's own, or the newest of its family that the compiler knows."""
+    """Target architecture: the device's, or the newest of its family that the compiler knows."""
     from cupy_backends.cuda.libs import nvrtc
 
     major, minor = gpu.capability(device)
@@ -137,7 +129,7 @@ _LOCKS: dict[int, threading.Lock] = {}
 
 
 def _lock(text: str) -> threading.Lock:
-    """One lock a text: threads that request different kernels compile concurrently."""
+    """One lock per text: different kernels compile concurrently."""
     return _LOCKS.setdefault(hash(text), threading.Lock())
 
 
@@ -153,7 +145,7 @@ def _module(text: str, arch: str, options: tuple[str, ...], name: str, device: i
 
 @functools.cache
 def version() -> list[int]:
-    """NVRTC's version; raises DeviceError where it is not installed."""
+    """NVRTC's version; DeviceError if it is not installed."""
     try:
         from cupy_backends.cuda.libs import nvrtc
 
@@ -181,14 +173,13 @@ def _nvrtc(text: str, arch: str, flags: tuple[str, ...], name: str) -> Binary:
 
 
 def _padded(cubin: bytes) -> bytes:
-    """The cubin up to the end of its program headers: CuPy drops the last byte, as if it ended a string."""
+    """Pad the cubin to the end of its program headers: CuPy drops the last byte, as if it ended a string."""
     (offset,) = struct.unpack_from("<Q", cubin, 32)
     size, count = struct.unpack_from("<HH", cubin, 54)
     return cubin.ljust(offset + size * count, b"\0")
 
 
 def _report(log: str) -> dict[str, Resources]:
-    """Each entry's resources out of ptxas's report."""
     resources = {}
     for part in log.split("Compiling entry function '")[1:]:
         number = {

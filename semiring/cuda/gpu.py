@@ -1,4 +1,4 @@
-"""The current device: which it is, what it can do, and the few calls to the runtime that more than one file makes."""
+"""The current device: identity, capabilities, and shared runtime calls."""
 
 from __future__ import annotations
 
@@ -12,18 +12,12 @@ import numpy as np
 from ..devices import INSTALL
 from ..errors import DeviceError
 
-#: Where rows begin in a pitched matrix: at multiples of so many bytes, as `cudaMallocPitch` has them.
+#: Row alignment of pitched matrices in bytes, as in `cudaMallocPitch`.
 PITCH = 512
 
 
 def current() -> int:
-    """The number of the current device.
-
-    Raises
-    ------
-    DeviceError
-        Without CuPy.
-    """
+    """The current device's number; DeviceError without CuPy."""
     return int(_runtime().getDevice())
 
 
@@ -47,7 +41,7 @@ def describe() -> str:
         count = runtime.getDeviceCount()
         found = runtime.getDeviceProperties(0)
         driver = runtime.driverGetVersion()
-    except Exception as error:  # a missing or broken driver raises whatever it likes
+    except Exception as error:  # a missing or broken driver raises anything
         return f"none: {' '.join(str(error).split())}"
     name = found["name"].decode()
     clock = f", {found['clockRate'] / 1000:.0f} MHz" if found.get("clockRate") else ""
@@ -59,13 +53,12 @@ def describe() -> str:
 
 @cache
 def driver() -> int:
-    """The version of CUDA that the driver knows, such as 13000."""
+    """CUDA version of the driver, such as 13000."""
     return int(_runtime().driverGetVersion())
 
 
 @cache
 def capability(device: int) -> tuple[int, int]:
-    """The device's compute capability."""
     import cupy
 
     major, minor = divmod(int(cupy.cuda.Device(device).compute_capability), 10)
@@ -74,17 +67,13 @@ def capability(device: int) -> tuple[int, int]:
 
 @cache
 def multiprocessors(device: int) -> int:
-    """How many multiprocessors the device has."""
     from cupy.cuda import runtime
 
     return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMultiProcessorCount, device))
 
 
 def memory(size: int, *, zeros: int = 0, fill: int | None = None) -> Any:
-    """New memory on the current device: to be dropped when all that uses it is launched.
-
-    Its last `zeros` bytes are 0, or all are `fill`.
-    """
+    """New device memory, the last `zeros` bytes 0, or all `fill`; may be dropped once its users are launched."""
     from cupy.cuda import alloc
 
     new = alloc(size)
@@ -96,7 +85,7 @@ def memory(size: int, *, zeros: int = 0, fill: int | None = None) -> Any:
 
 
 def number(address: int) -> int:
-    """The 32-bit number at an address of the current device; waits for its current stream."""
+    """The 32-bit number at a device address; waits for the current stream."""
     from cupy.cuda import get_current_stream, runtime
 
     found, stream = np.zeros(1, np.uint32), get_current_stream()
@@ -106,14 +95,13 @@ def number(address: int) -> int:
 
 
 def copy(to: int, source: int, size: int) -> None:
-    """`size` bytes from one address to another, by the device's own copy."""
     from cupy.cuda import get_current_stream, runtime
 
     runtime.memcpyAsync(to, source, size, runtime.memcpyDeviceToDevice, get_current_stream().ptr)
 
 
 def copy_rows(to: int, to_pitch: int, source: int, pitch: int, width: int, rows: int) -> None:
-    """`rows` rows of `width` bytes from one address to another, by the device's own copy; pitches in bytes."""
+    """Device-to-device copy of `rows` rows of `width` bytes; pitches in bytes."""
     from cupy.cuda import get_current_stream, runtime
 
     stream = get_current_stream().ptr
@@ -121,12 +109,10 @@ def copy_rows(to: int, to_pitch: int, source: int, pitch: int, width: int, rows:
 
 
 def count() -> int:
-    """How many devices this process sees."""
     return int(_runtime().getDeviceCount())
 
 
 def stream() -> Any:
-    """A new stream of the current device, apart from the default one."""
     from cupy.cuda import Stream
 
     return Stream(non_blocking=True)
@@ -134,7 +120,6 @@ def stream() -> Any:
 
 @contextmanager
 def device_context(device: int, stream: Any = None) -> Iterator[None]:
-    """A context in which that device is the current one, and that stream its current stream."""
     from cupy.cuda import Device
 
     with Device(device), stream or nullcontext():
@@ -142,7 +127,7 @@ def device_context(device: int, stream: Any = None) -> Iterator[None]:
 
 
 def on_device(method: Any) -> Any:
-    """A method, with the device `number` of its object as the current one."""
+    """Decorate a method to run on its object's device `number`."""
 
     @wraps(method)
     def call(self: Any, *args: Any, **options: Any) -> Any:
@@ -153,10 +138,7 @@ def on_device(method: Any) -> Any:
 
 
 class ConcurrentStream:
-    """A stream of high priority: its work runs concurrently with that of the current one, and is preferred.
-
-    `with queue: …` makes it the current stream; it waits for the work in the caller's stream until then.
-    """
+    """A high-priority stream, concurrent with the current one; `with queue: …` makes it current, after work so far."""
 
     def __init__(self) -> None:
         from cupy.cuda import Stream
@@ -171,14 +153,13 @@ class ConcurrentStream:
         self._stream.__exit__(*exception)
 
     def join(self) -> None:
-        """The current stream waits for the work in this one."""
         from cupy.cuda import get_current_stream
 
         get_current_stream().wait_event(recorded(self._stream))
 
 
 def recorded(stream: Any = None) -> Any:
-    """An event: a stream, by default the current one, has done all work queued so far."""
+    """Event after all work queued so far on a stream, by default the current one."""
     from cupy.cuda import Event, get_current_stream
 
     event = Event(disable_timing=True)
@@ -187,7 +168,7 @@ def recorded(stream: Any = None) -> Any:
 
 
 def follow(events: Iterable[Any]) -> None:
-    """Work queued on the current stream from now on comes after these."""
+    """Make the current stream wait for events."""
     from cupy.cuda import get_current_stream
 
     stream = get_current_stream()
@@ -196,14 +177,14 @@ def follow(events: Iterable[Any]) -> None:
 
 
 def capturing() -> bool:
-    """Whether work queued on the current stream is captured into a graph, not done."""
+    """Whether the current stream is being captured into a graph."""
     from cupy.cuda import get_current_stream, runtime
 
     return bool(runtime.streamIsCapturing(get_current_stream().ptr))
 
 
 class EventStopwatch:
-    """The time between two events on the current stream, as the device sees it."""
+    """Device time between two events on the current stream."""
 
     def __init__(self) -> None:
         from cupy.cuda import Event
@@ -212,12 +193,11 @@ class EventStopwatch:
         self._start.record()
 
     def stop(self) -> None:
-        """Stop after all work queued on the stream so far."""
         self._end.record()
 
     @property
     def seconds(self) -> float:
-        """The time between the events; waits for the second."""
+        """Elapsed time; waits for the second event."""
         from cupy.cuda import get_elapsed_time
 
         self._end.synchronize()
@@ -225,7 +205,7 @@ class EventStopwatch:
 
 
 def energy() -> float | None:
-    """Joules that the current card has used since its driver was loaded; None where NVML does not report it."""
+    """Energy of the current card in joules since its driver was loaded; None without NVML."""
     try:
         import cupy
         import pynvml  # type: ignore[import-not-found, import-untyped, unused-ignore] # available or not, typed or not
@@ -238,16 +218,15 @@ def energy() -> float | None:
 
 
 def resident(function: Any, threads: int, shared: int = 0) -> int:
-    """Blocks of so many threads and bytes of shared memory of a kernel that are resident on a multiprocessor."""
     from cupy.cuda import runtime
     from cupy_backends.cuda.api import driver
 
-    runtime.free(0)  # a new thread has no context before its first call of the runtime
+    runtime.free(0)  # a new thread has no context before its first runtime call
     return int(driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, threads, shared))
 
 
 def resources(function: Any, threads: int, shared: int = 0) -> str:
-    """What a kernel takes of a multiprocessor, and the share of its warps that are occupied, as text."""
+    """Registers, shared memory and occupancy of a kernel, as text."""
     from cupy.cuda import Device, runtime
     from cupy_backends.cuda.api import driver
 
@@ -259,7 +238,6 @@ def resources(function: Any, threads: int, shared: int = 0) -> str:
 
 @cache
 def most_shared(device: int) -> int:
-    """Bytes of shared memory that a thread block may request."""
     from cupy.cuda import runtime
 
     return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMaxSharedMemoryPerBlockOptin, device))

@@ -1,12 +1,11 @@
 // ⊕ along the rows and along the columns of matrices, in float64.
-//
 #include "algebra.cuh"
 
-// The prelude gives T, `value(a)`, what of an entry is summed, `add`, `nothing`, its neutral element, and `order`: 1 where
-// greater sums weigh more, −1 where less.
+// The prelude gives T, `value(a)`, the summand of an entry, `add`, `nothing`, its neutral element, and `order`: 1 if greater
+// sums weigh more, else −1.
 constexpr int warp = 32, height = 8;
 
-// Entries between vertices of different labels are left out, where there are labels.
+// With labels, entries between different labels are left out.
 struct Entries {
     const T* A;
     long long n;
@@ -19,13 +18,13 @@ __device__ inline Entries entries(const T* A, int n, const int* labels, long lon
     return {A + matrix * n * n, n, labels ? labels + matrix * n : nullptr};
 }
 
-// Numbers in their order, as unsigned integers of which 0 is none.
+// Order-preserving map of numbers to unsigned integers, 0 for none.
 __device__ inline unsigned long long ordered(double x) {
     const unsigned long long bits = __double_as_longlong(x), sign = 1ull << 63;
     return bits & sign ? ~bits : bits | sign;
 }
 
-// The ⊕ of `height` numbers for each of 32 columns, by the first warp: into `to`, or the greatest into `greatest`.
+// ⊕ of `height` numbers for each of 32 columns, by the first warp: to `to`, or the greatest to `greatest`.
 __device__ inline void fold(double mine, bool inside, double* to, unsigned long long* greatest) {
     __shared__ double all[height][warp];
     all[threadIdx.x / warp][threadIdx.x % warp] = mine;
@@ -36,7 +35,7 @@ __device__ inline void fold(double mine, bool inside, double* to, unsigned long 
     if (greatest) atomicMax(greatest, ordered(order * mine));
 }
 
-// Rows: a warp each, blockIdx.y the matrix. Of `sums`, or `greatest`, one is 0; the latter has a number a matrix.
+// Rows, a warp each; blockIdx.y: the matrix. One of `sums` and `greatest` (a number per matrix) is null.
 extern "C" __global__ void __launch_bounds__(warp * height)
     rows(const T* A, int n, const int* labels, double* sums, unsigned long long* greatest) {
     const int i = blockIdx.x * height + threadIdx.x / warp;
@@ -51,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(warp * height)
     if (greatest) atomicMax(greatest + blockIdx.y, ordered(order * sum));
 }
 
-// Columns: 32 a block, of `depth` rows from blockIdx.y · depth on; blockIdx.z the matrix. `sums` has a row for each blockIdx.y.
+// Columns, 32 per block, `depth` rows from blockIdx.y · depth on; blockIdx.z: the matrix. `sums` has a row per blockIdx.y.
 extern "C" __global__ void __launch_bounds__(warp * height)
     columns(const T* A, int n, const int* labels, double* sums, unsigned long long* greatest, int depth) {
     const int j = blockIdx.x * warp + threadIdx.x % warp, end = min(n, (blockIdx.y + 1) * depth);
@@ -64,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(warp * height)
     fold(sum, j < n, sums, greatest ? greatest + blockIdx.z : nullptr);
 }
 
-// Columns again, of what `columns` left of `count` parts of one matrix.
+// Columns of one matrix, from `count` partial sums of `columns`.
 extern "C" __global__ void __launch_bounds__(warp * height)
     total(const double* parts, int n, double* sums, unsigned long long* greatest, int count) {
     const int j = blockIdx.x * warp + threadIdx.x % warp;

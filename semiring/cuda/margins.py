@@ -1,4 +1,4 @@
-"""⊕ along rows and columns on the GPU."""
+"""Row and column sums under ⊕ on the GPU."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..algebra import Semiring
 from ..types import Array
 from . import algebra, compile, gpu
 
-#: Rows of which a thread block sums columns where one matrix is large; matrices that one launch takes.
+#: Rows per part of a large matrix' column sums; most matrices per launch.
 DEPTH, MOST = 256, 65535
 _BLOCK = (256,)
 
 
 def margins(A: Array, semiring: Semiring, labels: Array = None) -> np.ndarray:
-    """The sums of rows, then those of columns, of (n, n) or (batch, n, n); of logarithms the sums of exponentials."""
+    """Row sums, then column sums, of (n, n) or (batch, n, n); for log-sum-exp, sums of exponentials."""
     import cupy
 
     found = cupy.empty((2, *A.shape[:-1]), np.float64)
@@ -30,7 +30,7 @@ def margins(A: Array, semiring: Semiring, labels: Array = None) -> np.ndarray:
 
 
 def greatest(A: Array, semiring: Semiring, *, columns: bool) -> np.ndarray:
-    """The weightiest row sum, or column sum, of each matrix, shape (batch,)."""
+    """The greatest row (or column) sum of each matrix, shape (batch,)."""
     import cupy
 
     keys = cupy.zeros(A.size // A.shape[-1] ** 2, np.uint64)
@@ -49,7 +49,7 @@ def _rows(names: dict[str, Any], A: Array, labels: Array, sums: Array, keys: Arr
 
 
 def _columns(names: dict[str, Any], A: Array, labels: Array, sums: Array, keys: Array) -> None:
-    """Launch the sums of columns; of one large matrix in parts, which are summed afterwards."""
+    """Launch the column sums; for one large matrix in parts, which are then summed."""
     import cupy
 
     n = A.shape[-1]
@@ -65,7 +65,7 @@ def _columns(names: dict[str, Any], A: Array, labels: Array, sums: Array, keys: 
 
 
 def _strips(A: Array, labels: Array, sums: Array, keys: Array) -> Iterator[tuple[int, ...]]:
-    """Batches of one launch each: count, and addresses of matrices, labels, sums and keys."""
+    """Batches of one launch: count, and addresses of matrices, labels, sums and keys."""
     n = A.shape[-1]
     count = A.size // n**2
     operands = (A, n * n), (labels, n), (sums, n), (keys, 1)
@@ -75,7 +75,6 @@ def _strips(A: Array, labels: Array, sums: Array, keys: Array) -> Iterator[tuple
 
 
 def text(dtype: np.dtype, semiring: Semiring) -> str:
-    """The translation unit for a dtype and a semiring."""
     memory, _, _ = algebra._TYPES[dtype.name]
     double = np.dtype(np.float64)
     if semiring.add.ufunc is np.logaddexp:

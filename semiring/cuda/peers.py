@@ -1,4 +1,4 @@
-"""Copies from one GPU of this machine to others, each in the order of its own stream."""
+"""Stream-ordered copies between GPUs of one machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import gpu
 
 
 class Sent(NamedTuple):
-    """Memory of a device that others may read after an event."""
+    """Device memory that others may read after an event."""
 
     memory: Array
     device: int
@@ -18,12 +18,12 @@ class Sent(NamedTuple):
 
 
 def send(memory: Array) -> Sent:
-    """Memory as the current stream has written it by now, for other devices to read."""
+    """Current contents of memory, for other devices to read."""
     return Sent(memory, gpu.current(), gpu.recorded())
 
 
 def receive(memory: Array, sent: Sent) -> Any:
-    """memory ← what another device has sent, on the current stream; the event after which it has been read."""
+    """memory ← what another device sent, on the current stream; returns the event after the read."""
     import cupy
     from cupy.cuda import runtime
 
@@ -38,13 +38,11 @@ def receive(memory: Array, sent: Sent) -> Any:
 
 
 def wait(events: list[Any]) -> None:
-    """Make the current stream wait for the events of all reads."""
     gpu.follow(events)
 
 
 @cache
 def _enable_access(here: int, peer: int) -> None:
-    """Lets a device read another's memory directly, where the machine can."""
     from cupy.cuda import runtime
 
     if runtime.deviceCanAccessPeer(here, peer):

@@ -1,8 +1,8 @@
-"""Cubins that come with a wheel: the commonest kernels, so that the first computation on a GPU compiles nothing.
+"""Cubins in the wheel: the commonest kernels, so that first use compiles nothing.
 
-An archive an architecture, `shipped/sm_90.zip`, made by `python -m semiring.cuda.shipping`; it is only read. A name in
-it is the digest of a text, its architecture and the compiler's options, so that a kernel is never older than its
-source. What is missing, or does not fit the driver, is compiled as ever.
+One archive per architecture, `shipped/sm_90.zip`, made by `python -m semiring.cuda.shipping`; read-only. Names are
+digests of text, architecture and compiler options, so that a kernel is never older than its source. Missing or
+unsuitable ones are compiled as usual.
 """
 
 from __future__ import annotations
@@ -18,31 +18,19 @@ from .. import trust
 from . import cache as disk_cache
 from .cache import Binary
 
-#: Where the archives are; a build puts them there.
+#: Folder of the archives, filled by a build.
 FOLDER = Path(__file__).parent / "shipped"
 
 
 def name_of(text: str, arch: str, flags: tuple[str, ...]) -> str:
-    """The name of a translation unit in its archive."""
     return hashlib.sha256(json.dumps([text, arch, flags]).encode()).hexdigest()[:40]
 
 
 def find(text: str, arch: str, flags: tuple[str, ...], driver: int) -> Binary | None:
-    """The cubin of a text that came with the installation, or None.
+    """The shipped cubin of a text, or None.
 
-    A cubin for sm_80 runs on sm_89, too, where both have the same text; one for "sm_90a" only there.
-
-    Parameters
-    ----------
-    text : str
-        A complete translation unit.
-    arch : str
-        What it would be compiled for.
-    flags : tuple of str
-        Of the compiler.
-    driver : int
-        The version of CUDA that the driver knows, such as 13000: an older one than the compiler's does not take its
-        cubins.
+    A cubin for sm_80 also runs on sm_89, if both have the same text; one for "sm_90a" only there. `driver` is its CUDA
+    version, such as 13000: drivers older than the compiler reject its cubins.
     """
     digits = arch.removeprefix("sm_").rstrip("a")
     family = int(digits) // 10
@@ -53,14 +41,14 @@ def find(text: str, arch: str, flags: tuple[str, ...], driver: int) -> Binary | 
             continue
         try:
             return disk_cache.unpacked(archive.read(name_of(text, target, flags)))
-        except Exception:  # it is missing; or whatever damage, or a Python without lzma, leads to
+        except Exception:  # missing, damaged, or a Python without lzma
             continue
     return None
 
 
 @cache
 def _archive(arch: str) -> zipfile.ZipFile | None:
-    """The archive of an architecture, in memory; None where there is none, or another user could have written it."""
+    """An architecture's archive, in memory; None if missing, or writable by another user."""
     try:
         return zipfile.ZipFile(io.BytesIO(trust.read(FOLDER / f"{arch}.zip")))
     except (OSError, zipfile.BadZipFile):

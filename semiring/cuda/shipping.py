@@ -1,6 +1,6 @@
-"""Makes the archives of cubins that a wheel carries: `python -m semiring.cuda.shipping [sm_90 …]`. It needs no GPU.
+"""Build the wheel's cubin archives: `python -m semiring.cuda.shipping [sm_90 …]`. Needs no GPU.
 
-On one processor an architecture takes about a quarter of an hour; what the cache on disk has is not compiled again.
+About a quarter of an hour per architecture on one processor; cubins in the disk cache are reused.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from .dense import chain, lengths, mirror, sources, sums_text
 from .routes import adjoint, by_distance, predecessors, walks
 from .sparse import counted, flows, fronts, hops, hubs, parts, products, searches, sweep, thinning, voronoi
 
-#: One architecture a family; its cubins run on later members of the family, too.
+#: One architecture per family; its cubins run on later members, too.
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 
-#: What most people compute with.
+#: The commonest kinds.
 DENSE = {
     "min_plus": ("float32", "float64", "int16", "int32", "int64"),
     "max_plus": ("float32", "float64"),
@@ -37,14 +37,14 @@ DENSE = {
     "log_plus": ("float32", "float64"),
 }
 SPARSE = {"min_plus": ("float32", "float64", "int32", "int64")}
-#: Semirings of chains, such as forward–backward and Viterbi, and of products of sparse matrices; in either float.
+#: Semirings of chains, such as forward–backward and Viterbi, and of sparse products; in both float dtypes.
 CHAINS, PRODUCTS_OF_SPARSE = ("log_plus", "max_plus"), ("plus_times", "min_plus")
-#: Columns of a dense operand, to which those of any other multiple of 128 are alike.
+#: Columns of a dense operand, representative of any multiple of 128.
 COLUMNS = 128
 
 
 def units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """(text, architecture, options) of the translation units that are shipped for an architecture, each once."""
+    """(text, architecture, options) of the shipped translation units of an architecture, each once."""
     seen = set()
     for unit in _units(arch):
         if unit not in seen:
@@ -63,7 +63,7 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     for semiring, dtype, nonnegative in _kinds(DENSE):
         yield survey.text(dtype.name, dtypes.zero(semiring, dtype).item()), arch, ()
         for name, text in sources.translation_units(semiring, dtype, arch, nonnegative=nonnegative):
-            if not name.startswith(("step", "batched", "gemm batched")):  # of comparisons, and of many matrices
+            if not name.startswith(("step", "batched", "gemm batched")):  # for comparisons, and for batches
                 yield text, arch, ()
         for _, text, target in sums_text.units(semiring, dtype, arch):
             yield text, target, ()
@@ -108,14 +108,13 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def _kinds(table: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[Semiring, np.dtype, bool]]:
-    """The kinds of a table, with and without entries below 0."""
     for name, names in table.items():
         for dtype, nonnegative in product(map(np.dtype, names), (True, False)):
             yield catalog.get(name), dtype, nonnegative
 
 
 def build(arch: str) -> tuple[int, int]:
-    """Write the archive of an architecture; how many units it has, and its bytes."""
+    """Write the archive of an architecture; returns its number of units and bytes."""
 
     def compiled(unit: tuple[str, str, tuple[str, ...]]) -> tuple[str, bytes]:
         text, target, options = unit

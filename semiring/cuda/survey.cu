@@ -1,11 +1,9 @@
-// One look at every entry of up to three arrays: the least, the greatest, and what the choice of a step depends on. Each
-// block leaves a record of what it saw of its array, and the last one to finish combines them into one.
-//
-// The prelude gives T and `zero`, the entry that marks a missing edge.
+// Survey of up to three arrays: extremes, and facts for the choice of a step. Each block leaves a record of its array, and
+// the last block combines them. The prelude gives T and `zero`, the entry of a missing edge.
 struct Record {
     T least, greatest;
-    int flags;  // 1: not a number; 2: below 0 and not `zero`; 4: a negative zero
-    long long zeros, missing;  // how many entries are 0, and `zero`
+    int flags; // 1: NaN; 2: below 0 and not `zero`; 4: a negative zero
+    long long zeros, missing; // number of entries 0, and `zero`
 };
 
 __device__ inline void unite(Record& mine, const Record& other) {
@@ -15,7 +13,7 @@ __device__ inline void unite(Record& mine, const Record& other) {
     mine.zeros += other.zeros, mine.missing += other.missing;
 }
 
-// The threads' records as one, for thread 0 to read.
+// Union of the threads' records, valid in thread 0.
 __device__ inline const Record& united(const Record& mine) {
     __shared__ Record all[256];
     all[threadIdx.x] = mine;
@@ -26,8 +24,8 @@ __device__ inline const Record& united(const Record& mine) {
     return all[0];
 }
 
-// blockIdx.y is the index of the array. `records` is for one of each block, and `done` is how many blocks of each array have left
-// theirs: none at first, and none at the end. `result` may be in the host's memory.
+// blockIdx.y is the index of the array. `records` has one per block, `done` counts finished blocks per array, and is reset to
+// 0. `result` may be in host memory.
 extern "C" __global__ void __launch_bounds__(256, 4)
     survey(const T* A, long long count, const T* B, long long count_b, const T* C, long long count_c, Record* result,
            Record* records, unsigned* done) {
@@ -62,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     __syncthreads();
     if (!last) return;
     __threadfence();
-    mine.zeros = mine.missing = 0;  // this block's are in its record
+    mine.zeros = mine.missing = 0; // already in the block's record
     for (int i = threadIdx.x; i < gridDim.x; i += 256) unite(mine, records[i]);
     const Record& total = united(mine);
     if (threadIdx.x == 0) *result = total;

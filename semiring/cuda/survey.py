@@ -1,4 +1,4 @@
-"""The range of matrices on the GPU, in one pass: their least and greatest entries, and which fast steps they permit."""
+"""Range of matrices on the GPU in one pass: extremes, and facts that permit fast steps."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from . import algebra, compile, gpu
 
 
 class Seen(NamedTuple):
-    """The result of a pass over the entries; `negative` leaves out the semiring's zero.
-
-    `zeros` counts entries 0, `missing` those that are the semiring's zero.
-    """
+    """Facts about entries; `negative` ignores the semiring's zero, `zeros` counts 0, `missing` the semiring's zeros."""
 
     least: Any
     greatest: Any
@@ -28,15 +25,14 @@ class Seen(NamedTuple):
     missing: int
 
 
-#: Thread blocks of a pass, enough for any device, and arrays of a pass.
+#: Thread blocks per pass, enough for any device; arrays per pass.
 BLOCKS, TOGETHER = 1024, 3
 
 
 def survey(arrays: Sequence[Array], zero: np.generic) -> Callable[[], list[Seen]]:
-    """Look once at every entry of CuPy arrays of one dtype of numbers, of any shape but empty; `zero`: a missing edge.
+    """Survey every entry of nonempty numeric CuPy arrays of one dtype; `zero`: a missing edge.
 
-    The passes are launched now. Call what is returned to wait for all their results, once, and before this thread
-    launches others.
+    Passes are launched at once. Call the result, once, to wait for the facts, before this thread launches others.
     """
     import cupy
 
@@ -70,10 +66,7 @@ def survey(arrays: Sequence[Array], zero: np.generic) -> Callable[[], list[Seen]
 
 
 class Scratch(NamedTuple):
-    """The buffers of the passes on one stream, which run one after the other.
-
-    Results are written to pinned memory of the host, so that nothing is copied.
-    """
+    """Buffers of the passes on one stream, which are serialised. Results go to pinned host memory, without a copy."""
 
     host: np.ndarray
     result: int
@@ -83,14 +76,14 @@ class Scratch(NamedTuple):
     owners: tuple[Any, ...]
 
 
-#: The most bytes of a record, and the most arrays of a call.
+#: Most bytes per record; most arrays per call.
 RECORD, ARRAYS = 40, 8
 
 _own = threading.local()
 
 
 def _scratch(device: int, stream: int) -> Scratch:
-    """The buffers of this thread for a stream of the current device: no two passes at a time share them."""
+    """This thread's buffers for a stream of the current device, so that concurrent passes share none."""
     cached: dict[tuple[int, int], Scratch] = _own.__dict__.setdefault("scratch", {})
     found = cached.get((device, stream))
     if found is None:
@@ -106,7 +99,6 @@ def _scratch(device: int, stream: int) -> Scratch:
 
 
 def text(dtype: str, zero: Any) -> str:
-    """The translation unit for a dtype and its zero."""
     memory, register, _ = algebra._TYPES[dtype]
     kind = np.dtype(dtype)
     sign = {4: "__float_as_int(a) == (int)0x80000000", 8: "__double_as_longlong(a) == (long long)0x8000000000000000"}
@@ -122,7 +114,6 @@ __device__ inline int negative_zero(T a) {{ return {minus_zero}; }}
 
 @cache
 def _function(dtype: np.dtype, zero: Any, device: int) -> tuple[Any, np.dtype]:
-    """The kernel, and what it finds in memory."""
     function = compile.functions(text(dtype.name, zero), name="survey.cu").get_function("survey")
     fields = [("least", dtype), ("greatest", dtype), ("flags", np.int32), ("zeros", np.int64), ("missing", np.int64)]
     return function, np.dtype(fields, align=True)

@@ -1,4 +1,4 @@
-"""The maps by which a GPU's copy engine reads matrices."""
+"""Tensor maps for the GPU's copy engine (TMA)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,13 @@ _TENSOR_MAP = np.dtype([("opaque", np.uint8, 128)])
 
 @lru_cache(4096)
 def tensor_map(address: int, pitch: int, width: int, rows: int, box: int) -> np.ndarray:
-    """The 128 bytes by which the copy engine fetches boxes of 128 bytes × `box` rows, swizzled by 128 bytes.
+    """The 128-byte tensor map for boxes of 128 bytes × `box` rows, with 128-byte swizzle.
 
-    Of a matrix of `rows` rows of `width` bytes, `pitch` bytes apart. CUDA driver API, cuTensorMapEncodeTiled. What is
-    outside the matrix arrives as zeros.
-
-    Raises
-    ------
-    DeviceError
-        If the driver refuses.
+    For `rows` rows of `width` bytes, `pitch` bytes apart; reads outside give zeros. CUDA driver API,
+    cuTensorMapEncodeTiled. Raises DeviceError if the driver refuses.
     """
     padded = np.zeros(192, np.uint8)
-    start = -padded.ctypes.data % 64  # the driver wants it aligned
+    start = -padded.ctypes.data % 64  # required alignment
     found = padded[start : start + 128]
     none, byte, swizzle_128, promote_256 = 0, 0, 3, 3
     error = _driver().cuTensorMapEncodeTiled(
@@ -48,7 +43,7 @@ def tensor_map(address: int, pitch: int, width: int, rows: int, box: int) -> np.
             f"cuda: the driver must accept a map of {rows} rows of {width} bytes, {pitch} apart, at {address:#x}, "
             f"got CUDA error {error}. Rows must begin at multiples of 16 bytes."
         )
-    return found.view(_TENSOR_MAP)  # one element, which a launch passes by value
+    return found.view(_TENSOR_MAP)  # one element, passed by value
 
 
 @cache

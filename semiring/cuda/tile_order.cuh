@@ -1,10 +1,9 @@
-// In which order thread blocks take the tiles of a product.
+// Order of thread blocks over the tiles of a product.
 #pragma once
 
 __device__ constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-// Which tile is computed t-th: bands of `group` rows of tiles, column by column, so that what is read at one time by
-// all blocks stays in the L2 cache.
+// The t-th tile: bands of `group` rows of tiles, column by column, so that concurrent reads stay in the L2 cache.
 struct Place {
     int i, j;
 };

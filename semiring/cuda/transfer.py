@@ -1,8 +1,7 @@
-"""Large NumPy arrays to the GPU and back: through pinned buffers, copied by threads while the last one travels.
+"""Transfers of large NumPy arrays to and from the GPU: a ring of pinned buffers, filled by threads while others travel.
 
-The copy engine reads and writes pinned memory at the speed of the bus; ordinary memory must be copied from and to it,
-which one thread does at a fraction of that speed. So pieces go round a ring of buffers: threads fill (or empty) one
-while the others are on their way.
+The copy engine handles pinned memory at bus speed; pageable memory must be copied to and from it, at a fraction of that
+speed per thread.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ import numpy as np
 from ..types import Array
 from . import gpu
 
-#: Bytes of one buffer, how many there are, and from which size on an array is worth the trouble.
+#: Buffer bytes, number of buffers, and least array bytes.
 PIECE, RING, LARGE = 32 << 20, 4, 32 << 20
 PAGE = 4096
-#: Seconds of waiting without sleep.
+#: Seconds of spinning before sleeping.
 AWAKE = 2e-3
 
-_own = local()  # one event a device, for each thread
-_LOCKS: dict[int, Lock] = {}  # a device's ring serves one transfer at a time
+_own = local()  # one event per device and thread
+_LOCKS: dict[int, Lock] = {}  # one transfer at a time per device's ring
 
 
 def upload(array: np.ndarray, dtype: np.dtype) -> Any:
@@ -43,7 +42,7 @@ def upload(array: np.ndarray, dtype: np.dtype) -> Any:
     with _lock():
         ring = _ring(gpu.current(), PIECE)
         for lines, start, (buffer, view, event) in _pieces(source, ring):
-            wait(event)  # what was in the buffer has arrived
+            wait(event)  # the buffer's previous contents have arrived
             _copy(view[: lines.size].reshape(lines.shape), lines)
             _send(result.data.ptr + start, buffer.ptr, lines.size, stream)
             event.record(stream)
@@ -53,7 +52,7 @@ def upload(array: np.ndarray, dtype: np.dtype) -> Any:
 
 
 def download(matrix: Array, out: np.ndarray) -> np.ndarray:
-    """A CuPy array into a NumPy array of its shape; returned when all of it has arrived."""
+    """Copy a CuPy array into a NumPy array of its shape; blocking."""
     import cupy
 
     plain = out.dtype == matrix.dtype and out.dtype.isnative and matrix.flags.c_contiguous
@@ -81,7 +80,7 @@ def download(matrix: Array, out: np.ndarray) -> np.ndarray:
 
 
 def fresh(shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, Future[None] | None]:
-    """A new NumPy array, and what will be done when all of its pages are present: threads touch them meanwhile."""
+    """A new NumPy array, and a future done once threads have mapped all of its pages."""
     array = np.empty(shape, dtype)
     if array.nbytes < LARGE:
         return array, None
@@ -90,9 +89,9 @@ def fresh(shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, Future[N
 
 
 def wait(event: Any) -> None:
-    """Until the device has come to an event. Python keeps polling: Ctrl-C is handled within a few milliseconds.
+    """Wait for a device event by polling, so that Ctrl-C is handled within milliseconds.
 
-    Short work is waited for without sleep, which would last longer than it should; other threads can run.
+    Short waits spin, as sleeping would overshoot; other threads can run.
     """
     begun = time.perf_counter()
     while not event.done:
@@ -101,7 +100,6 @@ def wait(event: Any) -> None:
 
 
 def synchronize() -> None:
-    """Wait until the current stream has done all work queued on it."""
     import cupy
 
     events: dict[int, Any] = _own.__dict__.setdefault("events", {})
@@ -119,7 +117,7 @@ def _land(target: np.ndarray, view: np.ndarray, event: Any) -> None:
 
 
 def _lines(array: np.ndarray) -> np.ndarray | None:
-    """The bytes of an array, (lines, bytes of each), if its entries follow each other in memory line by line."""
+    """An array's bytes as (lines, bytes of each), if lines are contiguous, else None."""
     if array.flags.c_contiguous:
         return array.reshape(1, -1).view(np.uint8)
     if array.ndim != 2 or array.strides[1] != array.itemsize or not 0 < array.shape[1] * array.itemsize <= PIECE:
@@ -128,7 +126,7 @@ def _lines(array: np.ndarray) -> np.ndarray | None:
 
 
 def _pieces(lines: np.ndarray, ring: list[Any]) -> Iterator[tuple[np.ndarray, int, Any]]:
-    """(part of the lines, its first byte, buffer), one buffer after the other; one line alone is cut anywhere."""
+    """(part of the lines, its first byte, buffer) round the ring; a single line is cut anywhere."""
     count, length = lines.shape
     if count == 1:
         parts = ((lines[:, i : i + PIECE], i) for i in range(0, length, PIECE))
@@ -140,7 +138,7 @@ def _pieces(lines: np.ndarray, ring: list[Any]) -> Iterator[tuple[np.ndarray, in
 
 
 def _copy(to: np.ndarray, source: np.ndarray) -> None:
-    """to ← source, bytes in lines, by all threads; NumPy releases the interpreter's lock."""
+    """to ← source, bytes in lines, in parallel: NumPy releases the interpreter lock."""
     axis = 1 if len(to) == 1 else 0
     unit, parts = (PAGE if axis else 1), _threads()
     step = -(-to.shape[axis] // (parts * unit)) * unit
@@ -188,7 +186,7 @@ def _aside() -> ThreadPoolExecutor:
 
 @cache
 def _ring(device: int, size: int) -> list[tuple[Any, np.ndarray, Any]]:
-    """The buffers of a device, each with its bytes and an event; reused by the next transfer."""
+    """A device's pinned buffers, each with its bytes and an event; reused across transfers."""
     import cupy
 
     made = []

@@ -1,4 +1,4 @@
-// Hopper's copy engine, barriers in shared memory and wgmma, as products use them.
+// Hopper's TMA, shared-memory barriers and wgmma, as used by products.
 #pragma once
 
 struct alignas(64) TensorMap {
@@ -7,7 +7,7 @@ struct alignas(64) TensorMap {
 
 __device__ inline unsigned shared_address(const void* p) { return unsigned(__cvta_generic_to_shared(p)); }
 
-// Barriers in shared memory; a phase ends when all arrivals and all bytes have come.
+// Shared-memory barriers; a phase ends once all arrivals and bytes have come.
 __device__ inline void init(unsigned barrier, int arrivals) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
 }
@@ -31,13 +31,13 @@ __device__ inline void cluster_barrier() {
     asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
 }
 
-// A box of 128 bytes × any number of rows at byte x, row y of a matrix; what is outside the matrix arrives as zeros.
+// Load a box of 128 bytes × n rows at byte x, row y of a matrix; outside reads as zero.
 __device__ inline void fetch(unsigned to, const TensorMap& from, int x, int y, unsigned barrier) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
         "l"(&from), "r"(x), "r"(y), "r"(barrier) : "memory");
 }
-// The same for all `cluster` blocks that work together.
+// The same, multicast to all `cluster` blocks.
 template <int cluster>
 __device__ inline void fetch_for_all(unsigned to, const TensorMap& from, int x, int y, unsigned barrier) {
     asm volatile(
@@ -46,7 +46,7 @@ __device__ inline void fetch_for_all(unsigned to, const TensorMap& from, int x, 
         "l"(&from), "r"(x), "r"(y), "r"(barrier), "h"((unsigned short)((1 << cluster) - 1)) : "memory");
 }
 
-// Rows of 128 bytes, swizzled by 128 bytes, 1024 bytes from one group of eight rows to the pipe.
+// Rows of 128 bytes with 128-byte swizzle, 1024 bytes between groups of eight rows.
 using Descriptor = unsigned long long;
 __device__ inline Descriptor descriptor(unsigned address) {
     return Descriptor((address & 0x3ffff) >> 4) | Descriptor(1) << 16 | Descriptor(1024 >> 4) << 32 | Descriptor(1) << 62;
@@ -65,7 +65,7 @@ __device__ inline void multiply_wait() {
     kind(c[t##0]), kind(c[t##1]), kind(c[t##2]), kind(c[t##3]), kind(c[t##4]), kind(c[t##5]), kind(c[t##6]), \
         kind(c[t##7]), kind(c[t##8]), kind(c[t##9])
 
-// What is in c must not be moved across this.
+// Compiler barrier for c.
 template <int n>
 __device__ inline void hold(int (&c)[n]) {
 #pragma unroll
@@ -77,7 +77,7 @@ __device__ inline void hold(float (&c)[n]) {
     for (int i = 0; i < n; ++i) asm volatile("" : "+f"(c[i])::"memory");
 }
 
-// Which of so many stages comes next, and its phase.
+// Next pipeline stage, and its phase.
 template <int stages>
 struct PipelineState {
     int stage = 0;

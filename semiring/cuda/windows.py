@@ -1,7 +1,6 @@
-"""Windows of a matrix on the host, or on disk, to the device and back, on two streams next to the compute stream.
+"""Windows of a host or disk matrix to and from the device, on two streams beside the compute stream.
 
-An array of the host is pinned in place, and the copy engines read and write it. What cannot be pinned, or is on disk,
-goes through pinned buffers that threads fill and empty.
+A host array is pinned in place for the copy engines. Others, and disks, go through pinned buffers served by threads.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from ..tiles.windows import READERS, WRITERS, InArray, SlowMatrix, WindowIO
 from ..types import Array
 from . import gpu, transfer
 
-#: Bytes of a pinned buffer, where the matrix is not pinned itself.
+#: Bytes of a pinned buffer, if the matrix itself is not pinned.
 BUFFER = 64 << 20
 
 
 def window_io(slow: SlowMatrix, unit: int, ops: Backend) -> WindowIO:
-    """Copies from and to pinned memory where the matrix can be pinned, else through buffers."""
+    """Window I/O through pinned memory if the matrix can be pinned, else through buffers."""
     if isinstance(slow, InArray) and slow.array.size:
         pinned = Pinned.of(slow.array)
         if pinned is not None:
@@ -34,14 +33,13 @@ def window_io(slow: SlowMatrix, unit: int, ops: Backend) -> WindowIO:
 
 
 class Pinned:
-    """An array of the host whose pages are pinned until `release`."""
+    """A host array with pages pinned until `release`."""
 
     def __init__(self, array: np.ndarray, *, registered: bool) -> None:
         self.array, self._registered = array, registered
 
     @classmethod
     def of(cls, array: np.ndarray) -> Pinned | None:
-        """The array, pinned; None where that cannot be."""
         from cupy.cuda import runtime
 
         if not array.flags.writeable or array.strides[1] != array.itemsize or array.strides[0] < 0:
@@ -49,15 +47,14 @@ class Pinned:
         address = array.ctypes.data
         size = (len(array) - 1) * array.strides[0] + array.shape[1] * array.itemsize
         try:
-            if runtime.pointerGetAttributes(address).type == 1:  # it is pinned already
+            if runtime.pointerGetAttributes(address).type == 1:  # already pinned
                 return cls(array, registered=False)
             runtime.hostRegister(address, size, 1)  # for every device's context
-        except runtime.CUDARuntimeError:  # a limit, or memory that is a file's
+        except runtime.CUDARuntimeError:  # a limit, or file-backed memory
             return None
         return cls(array, registered=True)
 
     def release(self) -> None:
-        """Unpin the pages."""
         from cupy.cuda import runtime
 
         if self._registered:
@@ -66,7 +63,7 @@ class Pinned:
 
 
 class PinnedWindowIO(WindowIO):
-    """By copy engines, on the array itself; only `flush` blocks the host."""
+    """Copy engines on the array itself; only `flush` blocks the host."""
 
     def __init__(self, slow: SlowMatrix, unit: int, pinned: Pinned) -> None:
         super().__init__(slow, unit)
@@ -80,25 +77,21 @@ class PinnedWindowIO(WindowIO):
         self._pinned.release()
 
     def prefetch(self, X: Array, rows: slice, columns: slice, buffer: Hashable = None) -> Any:
-        """Begin X ← window."""
         for event in (*self._dependencies(rows, columns, buffer), gpu.recorded()):
             self._in.wait_event(event)
         _copy(X.data.ptr, X.strides[0], self._address(rows, columns), self._rows, X, 1, self._in)
         return gpu.recorded(self._in)
 
     def wait(self, ticket: Any) -> None:
-        """Make the current stream wait for it."""
         if ticket is not None:
             gpu.follow([ticket])
 
     def write_back(self, X: Array, rows: slice, columns: slice, buffer: Hashable, round: int) -> None:
-        """Begin window ← X."""
         self._out.wait_event(gpu.recorded())
         _copy(self._address(rows, columns), self._rows, X.data.ptr, X.strides[0], X, 2, self._out)
         self._record(rows, columns, buffer, gpu.recorded(self._out))
 
     def flush(self) -> None:
-        """Block until all writes are done."""
         with self._out:
             transfer.synchronize()
         self._block_writes.clear()
@@ -109,7 +102,7 @@ class PinnedWindowIO(WindowIO):
 
 
 class StagedWindowIO(WindowIO):
-    """By threads that read into pinned buffers and write from them, and copy engines between these and the device."""
+    """Threads that fill and drain pinned buffers, and copy engines between these and the device."""
 
     def __init__(self, slow: SlowMatrix, unit: int) -> None:
         super().__init__(slow, unit)
@@ -126,22 +119,18 @@ class StagedWindowIO(WindowIO):
                 transfer.synchronize()
 
     def prefetch(self, X: Array, rows: slice, columns: slice, buffer: Hashable = None) -> Future[Any]:
-        """Begin X ← window."""
         dependencies = self._dependencies(rows, columns, buffer)
         return self._readers.submit(self._read, dependencies, gpu.recorded(), X, rows, columns)
 
     def wait(self, ticket: Future[Any] | None) -> None:
-        """Block until it has been read; make the current stream wait until it is on the device."""
         event = None if ticket is None else ticket.result()
         if event is not None:
             gpu.follow([event])
 
     def write_back(self, X: Array, rows: slice, columns: slice, buffer: Hashable, round: int) -> None:
-        """Begin window ← X."""
         self._record(rows, columns, buffer, self._writers.submit(self._write, gpu.recorded(), X, rows, columns, round))
 
     def flush(self) -> None:
-        """Block until all writes are done."""
         for write in self._block_writes.values():
             write.result()
         self._block_writes.clear()
@@ -177,14 +166,13 @@ class StagedWindowIO(WindowIO):
                     self.slow.write(part, columns, view, round)
 
     def _parts(self, rows: slice, X: Array, block: int) -> Iterator[slice]:
-        """Rows of a window, complete blocks, as many as a buffer holds."""
+        """Row ranges of a window in complete blocks, as large as a buffer."""
         width = max(1, X.shape[1] * X.itemsize)
         step = max(block, BUFFER // width // block * block)
         return (slice(start, min(start + step, rows.stop)) for start in range(rows.start, rows.stop, step))
 
     @contextmanager
     def _buffer(self, direction: str, X: Array) -> Iterator[tuple[Any, np.ndarray, Any]]:
-        """A pinned buffer that no copy uses any more."""
         import cupy
 
         needed = max(BUFFER, min(self.slow.block[0], len(X)) * X.shape[1] * X.itemsize)
@@ -212,7 +200,7 @@ _LOCK = threading.Lock()
 
 
 def _copy(target: int, target_pitch: int, source: int, pitch: int, X: Array, kind: int, stream: Any) -> None:
-    """Rows of X from the host (1) or to it (2), on a stream."""
+    """Copy rows of X from the host (1) or to it (2), on a stream."""
     from cupy.cuda import runtime
 
     if X.size:

@@ -1,1 +1,1 @@
-"""Packed Boolean matrices: products by table look-up, closures, rows of bits united, counted and listed."""
+"""Packed Boolean matrices: products by table look-up, closures, row unions, counts and lists."""

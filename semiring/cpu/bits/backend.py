@@ -1,4 +1,4 @@
-"""Packed Boolean matrices on the CPU: the verbs of `lor_land`, on products of `words` and the kernels of `closure`."""
+"""Packed Boolean matrices on the CPU: the verbs of `lor_land`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BitBackend(Backend):
     Parameters
     ----------
     threads : int, optional
-        SEMIRING_NUM_THREADS, or as many as there are processors for this process.
+        Default: SEMIRING_NUM_THREADS, or the number of processors available to this process.
 
     Examples
     --------
@@ -46,26 +46,22 @@ class BitBackend(Backend):
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = default_threads() if threads is None else threads
-        # A pivot block is one thread's work, at the rate of large products; several threads should wait for less of it.
+        # One worker closes a pivot block, at the rate of large products; several workers should wait for a smaller one.
         self.pivot = self.cutover = 2048 if self.threads < 4 else 1024
 
     def __repr__(self) -> str:
         return f"BitBackend(threads={self.threads})"
 
     def missing(self, work: str) -> Missing:
-        """What must be compiled before a computation."""
         return missing("bits") if work == "closure" else Missing()
 
     def gemm(self, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> None:
-        """C ← C ∨ A ∧ B; C must not overlap A or B."""
         words.multiply(C, A, B, threads=self.threads)
 
     def left_mul(self, D: BitMatrix, R: BitMatrix) -> None:
-        """R ← D ∧ R; D is square and must not overlap R."""
         words.left_multiply(D, R, threads=self.threads)
 
     def right_mul(self, C: BitMatrix, D: BitMatrix) -> None:
-        """C ← C ∧ D; D is square and must not overlap C."""
         words.right_multiply(C, D, threads=self.threads)
 
     def closure(self, D: BitMatrix) -> None:
@@ -75,7 +71,7 @@ class BitBackend(Backend):
             bitclosure.close_block(*words.target_of(D), n, words.scratch(bitclosure.closure_bytes(n)))
 
     def step(self, A: BitMatrix, k: int) -> None:
-        """A ← A ∨ A[:,k] ∧ A[k,:]; with it the diagonal's own 1, so that n steps give A*."""
+        """A ← A ∨ A[:,k] ∧ A[k,:], setting bit (k, k), so that n steps give the reflexive A*."""
         (m, _), (a, lda), width = A.shape, words.target_of(A), A.words.shape[1]
         A.words[k, k >> 6] |= np.uint64(1 << (k & 63))
 
@@ -85,50 +81,40 @@ class BitBackend(Backend):
         words.each_rows(rows, m, 8 * width, self.threads)
 
     def predecessors(self, P: np.ndarray, A: np.ndarray, D: np.ndarray, mirrored: bool = False) -> None:
-        """P[i,j] ← the vertex before j on a path from i, of arrays of bool."""
         load("semiring.cpu.routes.predecessors").predecessors(self.semiring, P, A, D, mirrored, self.threads)
 
     def empty(self, shape: tuple[int, ...]) -> BitMatrix:
-        """A new matrix; of zeros, as the tails of words must be."""
+        """A new matrix of zeros: the tails of words must be zero."""
         return BitMatrix.zeros(shape)
 
     def flat(self, panel: BitMatrix) -> Any:
-        """All words of what `panel` returned."""
         return panel.words.reshape(-1)
 
     def energy(self) -> float | None:
-        """Joules that the processors have used; None where RAPL cannot be read."""
         return energy()
 
     def upload(self, array: Any, *, copy: bool = True) -> BitMatrix:
-        """A bool array, packed; a BitMatrix as it is, or copied."""
         if isinstance(array, BitMatrix):
             return array.copy() if copy else array
         return BitMatrix.from_bool(array)
 
     def download(self, matrix: BitMatrix, out: Any = None) -> Any:
-        """The matrix as a NumPy bool array, into `out` where it is passed."""
         return matrix.to_bool(out)
 
     def clear(self, C: BitMatrix) -> None:
-        """C ← 0."""
         C.words[...] = 0
 
     def copy(self, B: BitMatrix, A: BitMatrix) -> None:
-        """B ← A."""
         B.words[...] = A.words
 
     def diagonal(self, A: BitMatrix) -> np.ndarray:
-        """The bits (k, k) as a bool array."""
         found: np.ndarray = A.diagonal()
         return found
 
     def set_diagonal(self, A: BitMatrix, value: Any) -> None:
-        """Bits (k, k) ← value."""
         A.set_diagonal(value)
 
     def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
-        """Bytes that a verb with an m × n output and inner size k holds; of `closure` and `step`, m × m."""
         if verb == "step" or not m:
             return 0
         if verb == "closure":

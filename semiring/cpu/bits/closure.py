@@ -1,4 +1,4 @@
-"""Warshall's closure of packed bits, 64 pivots at a time, on planes: what is multiplied next is packed already."""
+"""Warshall's closure of packed bits, 64 pivots at a time, on planes, which products read without repacking."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from .vectors import any_word, byte_at, words_at
 
 @part
 def close_word(diagonal: int) -> None:
-    """64 × 64 bits ← their reflexive closure, one pivot after the other."""
     d = words_at(diagonal)
     for k in range(64):
         d[k] |= 1 << k
@@ -23,7 +22,7 @@ def close_word(diagonal: int) -> None:
 
 @inner
 def index_column(planes: int, strips: int, indices: int, masks: int) -> None:
-    """One word of every row → indices; masks[s] says whether strip s has a bit."""
+    """Column of words → indices; masks[s]: whether strip s has a set bit."""
     strip_masks = words_at(masks)
     for s in range(strips):
         strip_masks[s] = 0
@@ -33,7 +32,7 @@ def index_column(planes: int, strips: int, indices: int, masks: int) -> None:
 
 @inner
 def update_column(planes: int, strips: int, indices: int, masks: int, column: int, tables: int) -> None:
-    """One word of every row ← itself ∨ what the indices choose of 64 words."""
+    """Column of words ← itself ∨ the table entries that the indices choose, tables built from 64 words."""
     strip_masks = words_at(masks)
     if any_word(column):
         build_tables(column, tables)
@@ -46,7 +45,7 @@ def update_column(planes: int, strips: int, indices: int, masks: int, column: in
 def close_planes(planes: int, n: int, spare: int) -> None:
     """A ← A* on planes. For each 64 pivots P: D = A[P, P]*; A[:, P] ← A[:, P] D; A ← A ∨ A[:, P] A[P, :].
 
-    The last product uses the pivots' rows as they were before it, which is enough: its left factor holds D.
+    The last product may use the pivot rows from before it, since its left factor contains D.
     """
     words, strips = (n + 63) // 64, (n + STRIP - 1) // STRIP
     indices, tables = spare, spare + strips * INDICES
@@ -79,14 +78,13 @@ def close_block(D: int, ldd: int, n: int, work: int) -> None:
 
 
 def closure_bytes(n: int) -> int:
-    """The workspace of `close_block`."""
     words, strips = -(-n // 64), -(-n // STRIP)
     return strips * words * PLANES + max(4608, strips * (INDICES + 8) + TABLES + 512)
 
 
 @kernel
 def or_pivot_row(A: int, lda: int, m: int, words: int, k: int, pivot: int) -> None:
-    """A ← A ∨ A[:, k] ∧ pivot row: the rows that have bit k, of m rows × n words."""
+    """A ← A ∨ A[:, k] ∧ pivot row; m rows of `words` words."""
     row = words_at(pivot)
     for i in range(m):
         x = words_at(A + i * lda)

@@ -1,4 +1,4 @@
-"""numba: the rows of an acyclic graph's closure, each united from those below it."""
+"""Closure of an acyclic graph in packed bits: each row the union of its successors' rows."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..compile import kernel
 if TYPE_CHECKING:
     from ...bits import BitMatrix
 
-#: Rows between two looks at the clock and at Ctrl-C.
+#: Rows per call, so that Ctrl-C is handled.
 _ROWS = 256
 
 
 def unite_rows(closed: BitMatrix, start: np.ndarray, heads: np.ndarray, begin: int = 0) -> None:
     """Row v ← row v ∪ the rows of heads[start[v] : start[v + 1]], for v in ascending order.
 
-    `closed` has the rows and the columns from `begin` on, all of them or a subset; heads are sorted, higher ones first.
+    `closed` holds rows and columns from `begin` on; heads are sorted in descending order.
     """
     for first in range(0, len(closed), _ROWS):
         _unite(closed.words, start, heads, begin, first, min(first + _ROWS, len(closed)))
@@ -32,7 +32,7 @@ def _unite(words: Any, start: Any, heads: Any, begin: int, first: int, last: int
         for e in range(start[begin + v], start[begin + v + 1]):
             u = heads[e] - begin
             if u < 0:
-                break  # that row, and those of the heads after it, have no bit in these columns
+                break  # neither this head nor the lower ones have a bit in these columns
             word = u >> 6
             if word >= width or not (row[word] >> np.uint64(u & 63)) & np.uint64(1):
                 below = words[u]
@@ -44,10 +44,10 @@ def _unite(words: Any, start: Any, heads: Any, begin: int, first: int, last: int
 def unite_targets(
     start: Any, heads: Any, targets: Any, columns: Any, rows: Any, first: int, words: Any, out: Any
 ) -> None:
-    """Words first … of out[i] ← the bits `columns` of the `targets` that vertex rows[i] reaches, itself included.
+    """Words first … of out[i] ← the bits `columns` of the `targets` reachable from vertex rows[i], itself included.
 
-    heads[start[v] : start[v + 1]] are lower than v; `words` has a row a vertex and as many columns as are wanted, and
-    targets and columns are those within them.
+    heads[start[v] : start[v + 1]] are lower than v; `words` is workspace, a row per vertex and a column per word of
+    `out`.
     """
     width = words.shape[1]
     for v in range(len(words)):

@@ -1,7 +1,7 @@
-"""numba: the matrix of all vertices out of that of their strongly connected components.
+"""Transitive closure of a graph expanded from the closure of its condensation.
 
-Where few bits distinguish a row from that of a large component, it is that row and those bits, written once: new memory
-costs mostly that the system clears its pages, and a page just cleared is in cache. Else rows are united along arcs.
+If few bits distinguish a row from that of a large component, it is that row plus those bits, written once: fresh memory
+costs mostly page clearing, and a page just cleared is in cache. Else rows are united along arcs.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from .rows import count_word
 if TYPE_CHECKING:
     from ...bits import BitMatrix
 
-#: Components between two looks at Ctrl-C.
+#: Components per call, so that Ctrl-C is handled.
 _ROWS = 256
-#: Bytes of rows that a thread writes at a time: many pages, so that threads seldom touch the same one.
+#: Bytes of rows per task: many pages, so that threads seldom share one.
 _BYTES = 1 << 24
-#: Words of a row that a thread unites at least.
+#: Least words of a row per thread in unions.
 _STRIP = 64
-#: So many components, of at least so many vertices, have their rows copied.
+#: Maximum number of large components, and the least size of one.
 _LARGEST, _MEMBERS = 16, 64
-#: Setting a bit takes as long as uniting so many words; and so many components a vertex are listed, to set their bits.
+#: Cost of setting a bit in words united; capacity for extra components per vertex.
 _BIT, _EXTRA = 8, 4
 
 
 def expand_from_large(
     expanded: BitMatrix, closed: BitMatrix, members: np.ndarray, bounds: np.ndarray, component: np.ndarray
 ) -> bool:
-    """expanded[i, j] ← closed[component[i], component[j]], each row that of a large component and extra bits.
+    """expanded[i, j] ← closed[component[i], component[j]], each row the row of a large component plus extra bits.
 
-    members[bounds[v] : bounds[v + 1]] are the vertices of component v. Returns False, and writes nothing, where that
-    would be too many bits.
+    members[bounds[v] : bounds[v + 1]] are the vertices of component v. Returns False, nothing written, if the extra
+    bits were too many.
     """
     words, sizes = expanded.words, np.diff(bounds)
     large = _large(closed, sizes)
-    # Their rows and those of their components; the last one is empty, for components that reach none of them.
+    # Rows of the large components, expanded and condensed; the last row is empty, for components that reach none.
     reached = np.concatenate([closed.words[large], np.zeros((1, closed.words.shape[1]), np.uint64)])
     rows = np.zeros((len(reached), words.shape[1]), np.uint64)
     near, begin = np.empty(len(closed), np.int64), np.zeros(len(closed) + 1, np.int64)
@@ -61,7 +61,6 @@ def expand_from_large(
 
 
 def _large(closed: BitMatrix, sizes: np.ndarray) -> np.ndarray:
-    """The large components, those that reach most first."""
     large = np.argsort(-sizes, kind="stable")[:_LARGEST]
     large = large[sizes[large] >= _MEMBERS]
     reach = closed.rows(large) @ sizes
@@ -77,7 +76,7 @@ def unite(
     start: np.ndarray,
     heads: np.ndarray,
 ) -> None:
-    """The same, all bits of `expanded` being 0: a first member's row is united along arcs, and copied to the others.
+    """As `expand_from_large`, from zeros: each component's first row is united along arcs, then copied to the others.
 
     heads[start[v] : start[v + 1]] are the heads of v's arcs.
     """
@@ -98,16 +97,14 @@ def unite(
     def copied(worker: int, first: int, last: int) -> None:
         _copy(words, source, component, first, last)
 
-    # The system clears a page for the thread that touches it first: each thread touches pages of its own.
+    # First touch: the system clears a page for the thread that first writes it.
     run(touched, _parts(words), threads)
-    # Words of different columns do not depend on each other.
     strip = max(_STRIP, -(-width // threads))
     run(united, [(left, min(left + strip, width)) for left in range(0, width, strip)], threads)
     run(copied, _parts(words), threads)
 
 
 def _parts(words: np.ndarray) -> list[tuple[int, int]]:
-    """First and last rows of parts of about `_BYTES` each."""
     height = max(1, _BYTES // max(words.shape[1] * 8, 1))
     return [(i, min(i + height, len(words))) for i in range(0, len(words), height)]
 
@@ -125,9 +122,9 @@ def _choose(
     last: int,
     most: int,
 ) -> int:
-    """near[v] ← the first large component that v reaches; extra[begin[v] : begin[v + 1]] ← what that does not reach.
+    """near[v] ← first large component reachable from v; extra[begin[v] : begin[v + 1]] ← components beyond its reach.
 
-    Returns how many bits those are in all rows; one more than `most` where they are more, or too many to list.
+    Returns the number of extra bits in all rows, or `most` + 1 if they exceed `most` or the capacity of `extra`.
     """
     total = 0
     for v in range(first, last):
@@ -165,7 +162,6 @@ def _write(
     first: int,
     last: int,
 ) -> None:
-    """Row i ← the row that is near to it, and the extra bits."""
     for i in range(first, last):
         v = component[i]
         row, source = words[i], rows[near[v]]
@@ -177,7 +173,6 @@ def _write(
 
 @kernel
 def _set(row: Any, components: Any, members: Any, bounds: Any) -> None:
-    """Set the bits of all members of the given components."""
     for u in components:
         for k in range(bounds[u], bounds[u + 1]):
             j = members[k]
@@ -186,7 +181,7 @@ def _set(row: Any, components: Any, members: Any, bounds: Any) -> None:
 
 @kernel
 def _mark(closed: Any, row: Any, start: Any, heads: Any, needed: Any, first: int, last: int) -> None:
-    """Which arcs lead to what no arc before them of the same tail reaches."""
+    """needed[e] ← whether arc e reaches a vertex that no earlier arc of its tail reaches."""
     for v in range(first, last):
         alone = start[v + 1] - start[v] == 1
         if not alone:
@@ -204,7 +199,7 @@ def _mark(closed: Any, row: Any, start: Any, heads: Any, needed: Any, first: int
 def _unite_members(
     words: Any, members: Any, bounds: Any, start: Any, heads: Any, left: int, right: int, first: int, last: int
 ) -> None:
-    """Words left … right − 1 of the rows of components first … last − 1."""
+    """Unite words left … right − 1 of the rows of components first … last − 1."""
     for v in range(first, last):
         row = words[members[bounds[v]]]
         for e in range(start[v], start[v + 1]):
@@ -219,14 +214,12 @@ def _unite_members(
 
 @kernel
 def _touch(words: Any, first: int, last: int) -> None:
-    """Write a zero into every row."""
     for i in range(first, last):
         words[i, 0] = 0
 
 
 @kernel
 def _copy(words: Any, source: Any, component: Any, first: int, last: int) -> None:
-    """Row i ← row source[component[i]]."""
     for i in range(first, last):
         k = source[component[i]]
         if k != i:

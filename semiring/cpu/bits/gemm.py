@@ -1,9 +1,8 @@
 """C ← C ∨ A ∧ B on packed bits by table look-up: the method of Four Russians with its tables in registers.
 
 Arlazarov, Dinic, Kronrod, Faradzhev 1970, "On economical construction of the transitive closure of an oriented graph".
-C lies in planes and A in indices (`planes`); of B there are 8 × `GROUPS` tables a word of 64 rows. All of them fit
-the second-level cache. Addresses and strides are bytes; m and n count rows and words, k the rows of B (bits of a row of
-A).
+C lies in planes and A in indices (`planes`); B becomes 8 × `GROUPS` tables per word of 64 rows, which fit the L2 cache.
+Addresses and strides are bytes; m and n count rows and words, k the rows of B (bits of a row of A).
 """
 
 from __future__ import annotations
@@ -45,16 +44,16 @@ from .vectors import (
     words_at,
 )
 
-TABLES = GROUPS * 8 * TABLE  # bytes a word of B
+TABLES = GROUPS * 8 * TABLE  # table bytes per word of B
 ROWS_AT_ONCE, COLUMNS_AT_ONCE = (128, 8) if LANES == 64 else (2 * LANES, 4)  # accumulators: 16, or 8 of 16 registers
 DEPTH = 8  # words of k at a time
-HALF = 4  # of which the tables of this many (22 KB) fit in the first-level cache
-COLUMN = 64 * DEPTH * 8 + 64  # bytes from one column of words of B to the next; a power of two would strain the cache
+HALF = 4  # words of k whose tables (22 KB) fit the L1 cache
+COLUMN = 64 * DEPTH * 8 + 64  # column stride of B in bytes; a power of two would cause cache conflicts
 
 
 @intrinsic
 def build_tables(context: Any, rows: Any, tables: Any) -> Any:
-    """One word of each of 64 rows of B → tables: entry x of table (g, j) is ⋁ of byte j of the rows that x names."""
+    """One word of each of 64 rows of B → tables: entry x of table (g, j) is ⋁ of byte j of the rows in bit set x."""
 
     def emit(b: Any, rows: Any, tables: Any) -> None:
         half = INDEX // 2
@@ -82,7 +81,7 @@ def build_tables(context: Any, rows: Any, tables: Any) -> Any:
 
 @intrinsic
 def accumulate(context: Any, planes: Any, indices: Any, tables: Any, mask: Any) -> Any:
-    """C ← C ∨ A ∧ B, `ROWS_AT_ONCE` × `COLUMNS_AT_ONCE` bytes of planes, over the words of k that `mask` names."""
+    """C ← C ∨ A ∧ B, `ROWS_AT_ONCE` × `COLUMNS_AT_ONCE` bytes of planes, over the words of k in `mask`."""
 
     def emit(b: Any, planes: Any, indices: Any, tables: Any, mask: Any) -> None:
         lane, table = ir.VectorType(I8, LANES), ir.VectorType(I8, TABLE)
@@ -134,7 +133,7 @@ def accumulate(context: Any, planes: Any, indices: Any, tables: Any, mask: Any) 
 
 @inner
 def load_indices(A: int, lda: int, m: int, words: int, indices: int, masks: int, spare: int) -> None:
-    """A (m rows × at most `DEPTH` words) → indices; bit w of a strip's mask says that word w is not all zero."""
+    """A (m rows × at most `DEPTH` words) → indices; bit w of a strip's mask: word w is nonzero."""
     strip_masks = words_at(masks)
     for s in range((m + STRIP - 1) // STRIP):
         strip_masks[s] = 0
@@ -148,7 +147,7 @@ def load_indices(A: int, lda: int, m: int, words: int, indices: int, masks: int,
 
 @inner
 def load_columns(B: int, ldb: int, rows: int, n: int, columns: int, edge: int) -> None:
-    """B (at most 64 · `DEPTH` rows × n words) → its words column by column; rows of zeros up to a multiple of 64."""
+    """B (at most 64 · `DEPTH` rows × n words) → columns of words, rows zero-padded to a multiple of 64."""
     for k in range(0, (rows + 63) // 64 * 64, 8):
         for j in range(0, n, 8):
             here, target, left, words = B + k * ldb + 8 * j, columns + j * COLUMN + 8 * k, rows - k, n - j
@@ -163,7 +162,7 @@ def load_columns(B: int, ldb: int, rows: int, n: int, columns: int, edge: int) -
 
 @inner
 def load_tables(column: int, words: int, tables: int) -> int:
-    """A column of 64 · `words` words → tables; returns the mask of the words of k that are not all zero."""
+    """A column of 64 · `words` words → tables; returns the mask of nonzero words of k."""
     mask = 0
     for w in range(words):
         here = column + 512 * w
@@ -175,7 +174,6 @@ def load_tables(column: int, words: int, tables: int) -> int:
 
 @inner
 def accumulate_strip(planes: int, indices: int, tables: int, mask: int) -> None:
-    """`accumulate` one strip of one word of C."""
     for r in range(0, STRIP, ROWS_AT_ONCE):
         for p in range(0, 8, COLUMNS_AT_ONCE):
             accumulate(planes + r + p * STRIP, indices + r, tables + p * TABLE, mask)
@@ -185,9 +183,9 @@ def accumulate_strip(planes: int, indices: int, tables: int, mask: int) -> None:
 def multiply_block(
     C: int, ldc: int, A: int, lda: int, B: int, ldb: int, m: int, k: int, n: int, fresh: bool, work: int
 ) -> None:
-    """C ← C ∨ A ∧ B, or C ← A ∧ B where `fresh`: one block of m rows × n words, in `block_bytes(m, n)` of workspace.
+    """C ← C ∨ A ∧ B, or C ← A ∧ B if `fresh`: one block of m rows × n words, in `block_bytes(m, n)` of workspace.
 
-    C is written last: it may be B itself, and A itself where k ≤ 64 · `DEPTH`.
+    C is written last: it may alias B, and A if k ≤ 64 · `DEPTH`.
     """
     strips = (m + STRIP - 1) // STRIP
     planes = work
@@ -220,6 +218,5 @@ def multiply_block(
 
 
 def block_bytes(m: int, n: int) -> int:
-    """The workspace of `multiply_block` for m rows × n words."""
     strips = -(-m // STRIP)
     return strips * (n * PLANES + DEPTH * INDICES + 8) + HALF * TABLES + COLUMN * n + 4608

@@ -1,4 +1,4 @@
-"""Levels of matrices on the CPU whose distances are few multiples of a unit, by products of bits and NumPy."""
+"""Levels of CPU matrices whose distances are small multiples of a unit, by bit products and NumPy."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from ...bits import BitMatrix
     from ...contract import Backend
 
-#: Entries that are looked at or written at a time, a cache full; vertices whose arcs are counted before all.
+#: Entries per pass, a cache full; number of vertices sampled for a start.
 CHUNK, FEW = 1 << 16, 64
 
 
 class LevelsOnHost(Levels):
-    """A NumPy matrix. How many levels a pair is in says how far apart it is."""
+    """Levels of a NumPy matrix. The number of levels that contain a pair determines its distance."""
 
     def __init__(self, A: Array, semiring: Semiring) -> None:
         super().__init__(A, semiring)
         few = np.arange(0, self.n, max(1, self.n // FEW))
         arcs = A[few] != self.absent
         arcs[np.arange(len(few)), few] = False
-        self.start = int(few[arcs.sum(axis=1).argmax()])  # of a few the one that most arcs leave
+        self.start = int(few[arcs.sum(axis=1).argmax()])  # the sampled vertex of highest out-degree
 
     def _some(self) -> np.ndarray:
         return np.delete(self.A[self.start], self.start)
@@ -67,7 +67,7 @@ class LevelsOnHost(Levels):
         return packed, packed.any()
 
     def _begin(self, joined: BitMatrix) -> int:
-        self._levels = self._found.astype(np.uint8)  # as the first level was packed
+        self._levels = self._found.astype(np.uint8)  # `_pack` left the first level here
         self._values = [self.one, self.unit]
         return int(joined.counts())
 

@@ -1,8 +1,8 @@
-"""C ← C ∨ A ∧ B on packed bits by Four Russians with tables in the first-level cache, for want of 64 lanes of bytes.
+"""C ← C ∨ A ∧ B on packed bits by Four Russians with tables in the L1 cache, for processors without 64 byte lanes.
 
-Of four rows of B there are 16 disjunctions, each `WIDTH` bytes of them; four bits of a row of A choose one. The 16 such
-tables of 64 rows of B stay in the cache while all rows of a block of A go by, each with one word. Addresses and strides
-are bytes; m and n count rows and words, k the rows of B (bits of a row of A).
+Four rows of B have 16 disjunctions, each `WIDTH` bytes wide; four bits of a row of A choose one. The 16 tables of 64
+rows of B stay in cache while all rows of a block of A pass, one word each. Addresses and strides are bytes; m and n
+count rows and words, k the rows of B (bits of a row of A).
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from ..compile import kernel
 from .planes import copy_words
 from .vectors import I8, I64, clear, code, load, store, words_at
 
-WORDS = 16  # of a row of B in a table
+WORDS = 16  # words of a row of B per table
 WIDTH = 8 * WORDS
 TABLE = 16 * WIDTH
-DEPTH = 8  # words of A at a time, a line of the cache
+DEPTH = 8  # words of A at a time, a cache line
 
 
 @intrinsic
 def build_table(context: Any, rows: Any, table: Any) -> Any:
-    """Four rows of B → table: entry x is ⋁ of the rows that x names."""
+    """Four rows of B → table: entry x is ⋁ of the rows in bit set x."""
 
     def emit(b: Any, rows: Any, table: Any) -> None:
         vector = ir.VectorType(I8, WIDTH)
@@ -40,7 +40,7 @@ def build_table(context: Any, rows: Any, table: Any) -> Any:
 
 @intrinsic
 def unite(context: Any, c: Any, word: Any, tables: Any) -> Any:
-    """C ← C ∨ what the 16 nibbles of a word of A choose of their tables."""
+    """C ← C ∨ the table entries chosen by the 16 nibbles of a word of A."""
 
     def emit(b: Any, c: Any, word: Any, tables: Any) -> None:
         vector, shift = ir.VectorType(I64, WORDS), WIDTH.bit_length() - 1
@@ -58,9 +58,9 @@ def unite(context: Any, c: Any, word: Any, tables: Any) -> Any:
 def multiply_block(
     C: int, ldc: int, A: int, lda: int, B: int, ldb: int, m: int, k: int, n: int, fresh: bool, work: int
 ) -> None:
-    """C ← C ∨ A ∧ B, or C ← A ∧ B where `fresh`: one block of m rows × n words, in `block_bytes(m, n)` of workspace.
+    """C ← C ∨ A ∧ B, or C ← A ∧ B if `fresh`: one block of m rows × n words, in `block_bytes(m, n)` of workspace.
 
-    C is written last: it may be A or B itself.
+    C is written last: it may alias A or B.
     """
     tables, rows = work, work + 16 * TABLE
     columns = rows + 64 * WIDTH
@@ -92,5 +92,4 @@ def multiply_block(
 
 
 def block_bytes(m: int, n: int) -> int:
-    """The workspace of `multiply_block` for m rows × n words."""
     return 16 * TABLE + 64 * WIDTH + 8 * m * (DEPTH + -(-n // WORDS) * WORDS)

@@ -1,8 +1,7 @@
-"""Packed bits laid out for look-up: rows of words ↔ planes of bytes, and the indices that choose from tables.
+"""Layouts of packed bits for table look-up: rows of words ↔ planes of bytes, and table indices.
 
-Matrices come as addresses and strides in bytes, so one compilation serves every layout, and caches on disk; m counts
-rows and n words.
-
+Matrices are addresses and byte strides, so that one compilation, cached on disk, serves every layout; m counts rows and
+n words.
 - planes, of C: plane j of a strip of 128 rows holds byte j of a word, row after row (8 × 128 bytes a word);
 - indices, of A: `GROUPS` vectors of 128 bytes a word; byte i of vector g is the g-th index of row i.
 """
@@ -39,7 +38,7 @@ INDICES, PLANES = GROUPS * STRIP, 8 * STRIP  # bytes a word in each layout
 
 @intrinsic
 def spread(context: Any, source: Any, stride: Any, target: Any, pitch: Any) -> Any:
-    """8 rows of 8 words → 8 registers with a stride of `pitch` bytes, one a word: byte q of row r stands at 8q + r."""
+    """8 rows of 8 words → 8 registers, one a word, `pitch` bytes apart: byte q of row r at 8q + r."""
 
     def emit(b: Any, source: Any, stride: Any, target: Any, pitch: Any) -> None:
         rows = [load(b, b.add(source, b.mul(stride, I64(r))), WORDS) for r in range(8)]
@@ -51,7 +50,7 @@ def spread(context: Any, source: Any, stride: Any, target: Any, pitch: Any) -> A
 
 @intrinsic
 def collect(context: Any, source: Any, pitch: Any, target: Any, stride: Any) -> Any:
-    """The inverse of `spread`: 8 registers with a stride of `pitch` bytes → 8 rows of 8 words."""
+    """Inverse of `spread`: 8 registers `pitch` bytes apart → 8 rows of 8 words."""
 
     def emit(b: Any, source: Any, pitch: Any, target: Any, stride: Any) -> None:
         words = [transpose_bytes(b, load(b, b.add(source, b.mul(pitch, I64(w))), WORDS)) for w in range(8)]
@@ -63,7 +62,7 @@ def collect(context: Any, source: Any, pitch: Any, target: Any, stride: Any) -> 
 
 @intrinsic
 def exchange(context: Any, source: Any, stride: Any, target: Any, pitch: Any) -> Any:
-    """8 × 8 words transposed; between spread registers of one word (8 rows each) and its planes (64 rows each)."""
+    """Transpose 8 × 8 words: spread registers of one word (8 rows each) ↔ its planes (64 rows each)."""
 
     def emit(b: Any, source: Any, stride: Any, target: Any, pitch: Any) -> None:
         rows = [load(b, b.add(source, b.mul(stride, I64(r))), WORDS) for r in range(8)]
@@ -74,9 +73,9 @@ def exchange(context: Any, source: Any, stride: Any, target: Any, pitch: Any) ->
 
 
 def store_indices(b: Any, words: list[Any], indices: Any) -> Any:
-    """The 8 planes of one word, 64 rows of them, as all `GROUPS` indices; whether any bit was set."""
+    """The 8 planes of one word, 64 rows, as `GROUPS` indices; returns whether any bit is set."""
     planes = [b.bitcast(x, BYTES) for x in words]
-    if INDEX == 6:  # the top two bits of three planes make an index of their own; `vpermb` ignores them below
+    if INDEX == 6:  # the top bit pairs of three planes make one more index; `vpermb` ignores them below
         for t, first in enumerate((0, 3, 6)):
             index = shift_right(b, planes[first], 6, 0b000011)
             index = b.or_(index, shift_right(b, planes[first + 1], 4, 0b001100))
@@ -93,7 +92,7 @@ def store_indices(b: Any, words: list[Any], indices: Any) -> Any:
 
 @intrinsic
 def exchange_indices(context: Any, source: Any, indices: Any) -> Any:
-    """`exchange` of one word of A, 64 rows of it, straight into indices; whether any bit was set."""
+    """`exchange` 64 rows of one word of A straight into indices; returns whether any bit is set."""
 
     def emit(b: Any, source: Any, indices: Any) -> Any:
         words = transpose_words(b, [load(b, source, WORDS, 64 * r) for r in range(8)])
@@ -104,8 +103,6 @@ def exchange_indices(context: Any, source: Any, indices: Any) -> Any:
 
 @intrinsic
 def plane_indices(context: Any, planes: Any, indices: Any) -> Any:
-    """64 rows of planes as indices; whether any bit was set."""
-
     def emit(b: Any, planes: Any, indices: Any) -> Any:
         return store_indices(b, [load(b, planes, WORDS, STRIP * p) for p in range(8)], indices)
 
@@ -114,8 +111,6 @@ def plane_indices(context: Any, planes: Any, indices: Any) -> Any:
 
 @intrinsic
 def plane_column(context: Any, planes: Any, column: Any) -> Any:
-    """64 rows of planes as the 64 words they are."""
-
     def emit(b: Any, planes: Any, column: Any) -> None:
         registers = transpose_words(b, [load(b, planes, WORDS, STRIP * p) for p in range(8)])
         for a, rows in enumerate(registers):
@@ -126,14 +121,13 @@ def plane_column(context: Any, planes: Any, column: Any) -> Any:
 
 @kernel
 def copy_words(source: int, stride: int, target: int, pitch: int, rows: int, words: int) -> None:
-    """`rows` × `words` words from one stride to another."""
     for r in range(rows):
         copy(source + r * stride, target + r * pitch, 8 * words)
 
 
 @inner
 def spread_rows(source: int, stride: int, rows: int, words: int, target: int, edge: int) -> None:
-    """`spread` 64 rows × 8 words; what lies beyond `rows` and `words` is zero."""
+    """`spread` 64 rows × 8 words, zero-padded beyond `rows` and `words`."""
     for a in range(8):
         here, left = source + 8 * a * stride, rows - 8 * a
         if left >= 8 and words >= 8:
@@ -146,7 +140,7 @@ def spread_rows(source: int, stride: int, rows: int, words: int, target: int, ed
 
 @inner
 def collect_rows(source: int, target: int, stride: int, rows: int, words: int, edge: int) -> None:
-    """The inverse of `spread_rows`, of what lies within `rows` and `words`."""
+    """Inverse of `spread_rows`, clipped to `rows` and `words`."""
     for a in range(8):
         address, left = target + 8 * a * stride, rows - 8 * a
         if left >= 8 and words >= 8:
@@ -158,7 +152,7 @@ def collect_rows(source: int, target: int, stride: int, rows: int, words: int, e
 
 @inner
 def load_planes(C: int, ldc: int, m: int, n: int, planes: int, spare: int) -> None:
-    """C (m rows × n words) → planes, strip after strip within each word."""
+    """C (m rows × n words) → planes, word-major, strips within each word."""
     strips = (m + STRIP - 1) // STRIP
     for i in range(0, STRIP * strips, 64):
         for j in range(0, n, 8):
@@ -170,7 +164,6 @@ def load_planes(C: int, ldc: int, m: int, n: int, planes: int, spare: int) -> No
 
 @inner
 def store_planes(planes: int, C: int, ldc: int, m: int, n: int, spare: int) -> None:
-    """Planes → C (m rows × n words)."""
     strips = (m + STRIP - 1) // STRIP
     for i in range(0, m, 64):
         for j in range(0, n, 8):

@@ -1,4 +1,4 @@
-"""Single passes over packed bits: bytes to bits and back, bits transposed, counted, listed and set."""
+"""Single passes over packed bits: pack, unpack, transpose, count, list and set."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from ..compile import inner, kernel
 from .planes import copy_words, exchange, spread_rows
 from .vectors import BYTES, I1, I64, byte_at, clear, code, load, store, words_at
 
-#: The workspace of `transpose_rows` and `count_columns`.
+#: Workspace of `transpose_rows` and `count_columns`.
 TRANSPOSE_BYTES = 32768 + 5120
 
 
 @intrinsic
 def pack_word(context: Any, source: Any) -> Any:
-    """64 bytes → the word of those that are not zero."""
-
     def emit(b: Any, source: Any) -> Any:
         return b.bitcast(b.icmp_unsigned("!=", load(b, source, BYTES), ir.Constant(BYTES, [0] * 64)), I64)
 
@@ -28,8 +26,6 @@ def pack_word(context: Any, source: Any) -> Any:
 
 @intrinsic
 def unpack_word(context: Any, word: Any, target: Any) -> Any:
-    """A word → 64 bytes of 0 and 1."""
-
     def emit(b: Any, word: Any, target: Any) -> None:
         store(b, b.zext(b.bitcast(word, ir.VectorType(I1, 64)), BYTES), target)
 
@@ -52,8 +48,6 @@ def byte_columns(context: Any, plane: Any, target: Any, stride: Any) -> Any:
 
 @intrinsic
 def count_word(context: Any, word: Any) -> Any:
-    """How many bits of a word are set."""
-
     def emit(b: Any, word: Any) -> Any:
         return b.ctpop(word)
 
@@ -76,7 +70,6 @@ def pack_rows(source: int, stride: int, target: int, pitch: int, rows: int, colu
 
 @kernel
 def unpack_rows(source: int, pitch: int, target: int, stride: int, rows: int, columns: int) -> None:
-    """Bits → `rows` × `columns` bytes of 0 and 1."""
     for r in range(rows):
         x, y = words_at(source + r * pitch), target + r * stride
         for w in range(columns // 64):
@@ -89,7 +82,7 @@ def unpack_rows(source: int, pitch: int, target: int, stride: int, rows: int, co
 
 @inner
 def transpose_tile(A: int, lda: int, m: int, n: int, tile: int, spare: int) -> None:
-    """Tile of 512 rows × 8 words ← Aᵀ of at most 512 rows × 512 bits; zero beyond them."""
+    """Tile of 512 rows × 8 words ← Aᵀ of at most 512 rows × 512 bits, zero-padded."""
     if m < 512:
         clear(tile, 32768)
     for i in range(0, m, 64):
@@ -111,7 +104,7 @@ def transpose_rows(A: int, lda: int, m: int, n: int, B: int, ldb: int, tile: int
 
 @kernel
 def count_columns(A: int, lda: int, m: int, n: int, counts: int, tile: int) -> None:
-    """counts ← counts + how many of m rows have each of n bits, in `TRANSPOSE_BYTES`."""
+    """counts += set bits in each of n columns of m rows, in `TRANSPOSE_BYTES`."""
     c, columns = words_at(counts), words_at(tile)
     for i in range(0, m, 512):
         for j in range(0, n, 512):
@@ -123,7 +116,6 @@ def count_columns(A: int, lda: int, m: int, n: int, counts: int, tile: int) -> N
 
 @kernel
 def count_rows(A: int, lda: int, m: int, words: int, counts: int) -> None:
-    """counts ← how many bits each of m rows has."""
     c = words_at(counts)
     for i in range(m):
         x = words_at(A + i * lda)
@@ -135,7 +127,6 @@ def count_rows(A: int, lda: int, m: int, words: int, counts: int) -> None:
 
 @kernel
 def list_columns(A: int, lda: int, m: int, words: int, columns: int) -> None:
-    """columns ← the columns of all set bits, row after row."""
     c, e = words_at(columns), 0
     for i in range(m):
         x = words_at(A + i * lda)
@@ -149,7 +140,6 @@ def list_columns(A: int, lda: int, m: int, words: int, columns: int) -> None:
 
 @kernel
 def set_bits(A: int, lda: int, rows: int, columns: int, count: int) -> None:
-    """Set bit (rows[e], columns[e]) for each of `count` pairs."""
     r, c = words_at(rows), words_at(columns)
     for e in range(count):
         x = words_at(A + r[e] * lda)

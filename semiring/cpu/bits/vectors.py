@@ -1,9 +1,9 @@
-"""Vector code for packed bits: the machine's byte look-up, and the steps over llvmlite's builder that kernels share.
+"""Vector code for packed bits: the machine's byte look-up, and helpers over llvmlite's builder.
 
-Take g rows of B, and of each one byte (8 columns). Their 2^g possible disjunctions are a table of 2^g bytes; g bits of
-a row of A choose from it what these g rows add to 8 columns of C. With g = 6 the table is one AVX-512 register and
-`vpermb` looks up 64 rows at once: 6 × 8 × 64 = 3072 and-or pairs an instruction, against 512 for `vpternlog`. With
-g = 4 it is 16 bytes, the register of `pshufb` (SSSE3, AVX2) and `tbl` (NEON).
+Take one byte (8 columns) from each of g rows of B. Their 2^g disjunctions are a table of 2^g bytes; g bits of a row of
+A choose the contribution of these g rows to 8 columns of C. With g = 6 the table is one AVX-512 register and `vpermb`
+looks up 64 rows at once: 6 × 8 × 64 = 3072 and-or pairs an instruction, against 512 for `vpternlog`. With g = 4 it is
+16 bytes, the register of `pshufb` (SSSE3, AVX2) and `tbl` (NEON).
 """
 
 from __future__ import annotations
@@ -24,10 +24,7 @@ BYTES, WORDS = ir.VectorType(I8, 64), ir.VectorType(I64, 8)  # one row of either
 
 
 def look_up_instruction() -> tuple[str | None, int, int]:
-    """The machine's byte look-up as (LLVM intrinsic, bytes a register, bits an index).
-
-    With none there is a plain loop.
-    """
+    """The machine's byte look-up as (LLVM intrinsic, bytes a register, bits an index); no intrinsic: a plain loop."""
     if "avx512vbmi" in features():
         return "llvm.x86.avx512.permvar.qi.512", 64, 6
     if "avx2" in features():
@@ -41,8 +38,8 @@ def look_up_instruction() -> tuple[str | None, int, int]:
 
 INSTRUCTION, LANES, INDEX = look_up_instruction()
 TABLE = 1 << INDEX  # bytes a table
-# The bits of a word that each index takes. Six of every byte stand where `vpermb` reads them (it ignores the top
-# two), and the pairs left over, of three bytes each, make three indices more; four bits take either half of a byte.
+# Bits of a word in each index. Six of every byte stand where `vpermb` reads them (it ignores the top two); the pairs
+# left over, of three bytes each, make three more indices; indices of four bits take either half of a byte.
 if INDEX == 6:
     BITS = [[8 * p + i for i in range(6)] for p in range(8)]
     BITS += [[8 * p + i for p in range(t, min(t + 3, 8)) for i in (6, 7)] for t in (0, 3, 6)]
@@ -79,7 +76,7 @@ def shift_right(b: Any, x: Any, bits: int, mask: int) -> Any:
 
 
 def transpose_words(b: Any, rows: list[Any]) -> list[Any]:
-    """8 × 8 words transposed: three rounds of exchanging halves."""
+    """Transpose 8 × 8 words: three rounds of exchanging halves."""
     for d in (1, 2, 4):
         low = [k if not k & d else k - d + 8 for k in range(8)]
         high = [k + d if not k & d else k + 8 for k in range(8)]
@@ -93,13 +90,11 @@ def transpose_words(b: Any, rows: list[Any]) -> list[Any]:
 
 
 def transpose_bytes(b: Any, word_rows: Any) -> Any:
-    """The 8 × 8 bytes of one register transposed."""
     x = b.bitcast(word_rows, BYTES)
     return b.bitcast(shuffle(b, x, x, [8 * (k % 8) + k // 8 for k in range(64)]), WORDS)
 
 
 def union(b: Any, vectors: list[Any]) -> Any:
-    """The disjunction of all."""
     total = vectors[0]
     for vector in vectors[1:]:
         total = b.or_(total, vector)
@@ -107,13 +102,12 @@ def union(b: Any, vectors: list[Any]) -> Any:
 
 
 def any_bit(b: Any, x: Any) -> Any:
-    """1 if a bit of eight words is set, else 0."""
+    """1 if any bit of eight words is set, else 0."""
     nonzero = b.bitcast(b.icmp_unsigned("!=", x, ir.Constant(WORDS, [0] * 8)), I8)
     return b.zext(b.icmp_unsigned("!=", nonzero, I8(0)), I64)
 
 
 def look_up(b: Any, table: Any, index: Any) -> Any:
-    """table[index] for every lane."""
     vector = ir.VectorType(I8, LANES)
     if INSTRUCTION is not None:
         function = b.module.globals.get(INSTRUCTION) or ir.Function(
@@ -128,7 +122,7 @@ def look_up(b: Any, table: Any, index: Any) -> Any:
 
 
 def code(emit: Callable[..., Any], arguments: int, returns: Any = types.void) -> Any:
-    """`emit(builder, *integers)` as what numba's `intrinsic` returns."""
+    """Wrap `emit(builder, *integers)` as a numba intrinsic's (signature, generator)."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         result = emit(builder, *values)
@@ -139,8 +133,6 @@ def code(emit: Callable[..., Any], arguments: int, returns: Any = types.void) ->
 
 @intrinsic
 def words_at(context: Any, address: Any) -> Any:
-    """The memory at an address as an array of words without bounds."""
-
     def generate(context: Any, b: Any, signature: Any, values: Any) -> Any:
         return b.inttoptr(values[0], I64.as_pointer())
 
@@ -149,8 +141,6 @@ def words_at(context: Any, address: Any) -> Any:
 
 @intrinsic
 def byte_at(context: Any, address: Any) -> Any:
-    """The memory at an address as an array of bytes without bounds."""
-
     def generate(context: Any, b: Any, signature: Any, values: Any) -> Any:
         return b.inttoptr(values[0], I8.as_pointer())
 
@@ -159,8 +149,6 @@ def byte_at(context: Any, address: Any) -> Any:
 
 @intrinsic
 def copy(context: Any, source: Any, target: Any, size: Any) -> Any:
-    """`size` bytes."""
-
     def emit(b: Any, source: Any, target: Any, size: Any) -> None:
         cgutils.raw_memcpy(b, pointer(b, target, I8), pointer(b, source, I8), size, 1)
 
@@ -169,8 +157,6 @@ def copy(context: Any, source: Any, target: Any, size: Any) -> Any:
 
 @intrinsic
 def clear(context: Any, target: Any, size: Any) -> Any:
-    """`size` bytes of zero."""
-
     def emit(b: Any, target: Any, size: Any) -> None:
         cgutils.memset(b, pointer(b, target, I8), size, 0)
 
@@ -179,8 +165,6 @@ def clear(context: Any, target: Any, size: Any) -> Any:
 
 @intrinsic
 def any_word(context: Any, address: Any) -> Any:
-    """Whether one of 64 words in a row is not zero."""
-
     def emit(b: Any, address: Any) -> Any:
         return any_bit(b, union(b, [load(b, address, WORDS, 64 * k) for k in range(8)]))
 

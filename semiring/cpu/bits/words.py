@@ -1,4 +1,4 @@
-"""Packed words on the CPU: products, in blocks shared out over threads, and what else a `BitMatrix` computes.
+"""Packed words on the CPU: blocked, threaded products, and the passes of `BitMatrix`.
 
 Reading order: `multiply`, then the two in-place products. The kernels are in `gemm`, `planes` and `rows`.
 """
@@ -22,26 +22,26 @@ from .vectors import LANES
 if TYPE_CHECKING:
     from ...bits import BitMatrix
 
-#: The largest block of C that one thread computes at a time: 850 KB of workspace, for the L2 cache.
+#: Largest block of C per thread, in rows and words: 850 KB of workspace, for the L2 cache.
 ROWS, WORDS = 2048, 32
-#: Where an operand is copied first, the strip of columns is narrower: the copy counts as additional memory.
+#: Strip width if an operand is copied first: the copy counts as additional memory.
 NARROW = 16
-#: Where a register holds 32 bytes of a table, those of products from this size on are in the cache.
+#: Least size for tables in the cache (`nibbles`) instead of 32-byte registers.
 LARGE = 1024
-#: Pairs that a thread at least should compute: 0.1 ms of them; waking it costs half of that.
+#: Least bit pairs per thread: 0.1 ms of work; waking a thread costs half of that.
 ALONE = 1 << 31
-#: Bytes that one thread at least should read or write where the work is a single pass over memory.
+#: Least bytes per thread in a single pass over memory.
 PASS = 1 << 21
 
 _local = threading.local()
-#: Where processes fork, the child must not write into its parent's workspace.
+#: A forked child must not write into its parent's workspace.
 _PRIVATE: dict[str, int] = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
 
 
 def scratch(size: int) -> int:
-    """The address, page-aligned, of this thread's workspace of at least that many bytes; kept for the next verb.
+    """Page-aligned address of this thread's workspace of at least `size` bytes, kept for the next verb.
 
-    It is mapped, not allocated: when it grows, what it was goes back to the system at once.
+    Mapped, not allocated: on growth the old pages return to the system at once.
     """
     if getattr(_local, "size", 0) < size:
         _local.buffer, _local.size = None, 0
@@ -51,29 +51,26 @@ def scratch(size: int) -> int:
 
 
 def _lines(size: int) -> int:
-    """Full cache lines: what follows them is aligned."""
     return -(-size // 64) * 64
 
 
 def _location(matrix: BitMatrix) -> tuple[int, int]:
-    """Address and row stride in bytes."""
     return matrix.words.__array_interface__["data"][0], matrix.words.strides[0]
 
 
 def target_of(matrix: BitMatrix) -> tuple[int, int]:
-    """Address and row stride in bytes of what will be written."""
+    """Address and row stride in bytes of a writeable matrix."""
     if not matrix.words.flags.writeable:
         raise ValueError("BitMatrix: the result must be writeable, got read-only words. Take matrix.copy().")
     return _location(matrix)
 
 
 def _parts(total: int, unit: int, largest: int, least: int = 1) -> list[tuple[int, int]]:
-    """(start, size) of equal parts, full units but the last: none above `largest`, `least` of them or more."""
+    """(start, size) of at least `least` equal parts, none above `largest`, all but the last of whole units."""
     return _spans(total, _part(total, unit, largest, least))
 
 
 def _part(total: int, unit: int, largest: int, least: int = 1) -> int:
-    """The size of such parts."""
     units = -(-total // unit)
     count = min(units, max(least, -(-units // max(1, largest // unit))))
     return max(unit, -(-units // max(1, count)) * unit)
@@ -84,9 +81,9 @@ def _spans(total: int, size: int) -> list[tuple[int, int]]:
 
 
 def _grid(m: int, n: int, threads: int) -> tuple[int, int]:
-    """Into how many parts of rows and of words a product is cut: the fewest that give each thread work.
+    """Number of parts of rows and of words of a product: the fewest that occupy all threads.
 
-    A block packs its operands for itself: in cycles for 88 of look-up about 30,000 / rows (B) and 200 / words (A).
+    Each block packs its operands: per 88 cycles of look-up about 30,000 / rows (B) and 200 / words (A).
     """
     high, wide = -(-m // ROWS), -(-n // WORDS)
     while high * wide < threads and (high * bitplanes.STRIP < m or wide < n):
@@ -98,9 +95,9 @@ def _grid(m: int, n: int, threads: int) -> tuple[int, int]:
 
 
 class _Cut(NamedTuple):
-    """How a product is cut: into parts of so many rows and words of its output, for so many threads.
+    """Blocking of a product: output rows and words per part, threads, and workspace per thread.
 
-    Each thread holds `per_thread` bytes; the first `copied` of them are for a copy of what an operand in place was.
+    The first `copied` of each thread's `per_thread` bytes hold a copy of an operand that is overwritten in place.
     """
 
     rows: int
@@ -110,20 +107,19 @@ class _Cut(NamedTuple):
     per_thread: int
 
     def workspace(self, parts: int) -> int:
-        """The bytes that the threads hold together, where there are so many parts to take."""
         return min(self.threads, parts) * self.per_thread
 
 
 def _kernel(m: int, k: int, n: int) -> Any:
-    """What multiplies m × k bits by k × n words: its `multiply_block` and `block_bytes`.
+    """The module (`multiply_block`, `block_bytes`) for m × k bits times k × n words.
 
-    Tables in a register of 64 bytes are faster than any in memory; those of 32 only where few rows share a table.
+    Tables in 64-byte registers beat any in memory; those in 32-byte registers do only if few rows share a table.
     """
     return bitnibbles if LANES == 32 and min(m, k, 64 * n) >= LARGE else bitgemm
 
 
 def cut_product(m: int, k: int, n: int, threads: int | None) -> _Cut:
-    """C ← C ∨ A ∧ B of m rows × n words: blocks."""
+    """Blocks of C ← C ∨ A ∧ B, m rows × n words."""
     threads = _enough(m * k * n * 64, threads)
     high, wide = _grid(m, n, threads)
     rows, words = _part(m, bitplanes.STRIP, ROWS, high), _part(n, 8, WORDS, wide)
@@ -131,7 +127,7 @@ def cut_product(m: int, k: int, n: int, threads: int | None) -> _Cut:
 
 
 def cut_left(m: int, n: int, threads: int | None) -> _Cut:
-    """R ← D ∧ R of m rows × n words: strips of columns; a strip of several blocks reads a copy of what it was."""
+    """Strips of columns of R ← D ∧ R, m rows × n words; a strip of several blocks reads a copy of its old self."""
     threads = _enough(m * m * n * 64, threads)
     words = _part(n, 8, NARROW if m > ROWS else WORDS, threads)
     wide = min(n, words)
@@ -141,9 +137,9 @@ def cut_left(m: int, n: int, threads: int | None) -> _Cut:
 
 
 def cut_right(m: int, k: int, n: int, threads: int | None) -> _Cut:
-    """C ← C ∧ D of m rows × n words: blocks of rows; each reads a copy of what it was."""
+    """Blocks of rows of C ← C ∧ D, m rows × n words; each reads a copy of its old self."""
     threads = _enough(m * k * n * 64, threads)
-    # The copies of all threads together stay below a quarter of C, or half of it where blocks would be too low.
+    # All copies together stay below a quarter of C, or half of it if blocks would be too low.
     tallest = min(ROWS, max(ROWS // 2, m // (4 * threads)))
     rows = _part(m, bitplanes.STRIP, tallest, threads)
     high = min(m, rows)
@@ -153,7 +149,7 @@ def cut_right(m: int, k: int, n: int, threads: int | None) -> _Cut:
 
 
 def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, threads: int | None = None) -> None:
-    """C ← C ∨ A ∧ B, or C ← A ∧ B where `fresh`; C must not overlap A or B."""
+    """C ← C ∨ A ∧ B, or C ← A ∧ B if `fresh`; C must not overlap A or B."""
     (m, k), n = A.shape, C.words.shape[1]
     if not (m and n and (k or fresh)):
         return
@@ -168,7 +164,7 @@ def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, t
 
 
 def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> None:
-    """R ← D ∧ R; threads take strips of columns, which do not depend on each other."""
+    """R ← D ∧ R, in independent strips of columns."""
     m, n = R.shape[0], R.words.shape[1]
     if not (m and n):
         return
@@ -188,7 +184,7 @@ def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> 
 
 
 def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) -> None:
-    """C ← C ∧ D; threads take blocks of rows, which do not depend on each other."""
+    """C ← C ∧ D, in independent blocks of rows."""
     (m, k), n = C.shape, C.words.shape[1]
     if not (m and n):
         return
@@ -206,25 +202,23 @@ def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) ->
 
 
 def _enough(pairs: int, threads: int | None) -> int:
-    """As many threads as this much work is worth."""
     return max(1, min(default_threads() if threads is None else threads, pairs // ALONE))
 
 
 def each_rows(job: Any, rows: int, bytes_a_row: int, threads: int | None = None) -> None:
-    """job(i, rows) for parts of a pass over memory."""
+    """Run job(i, size) over row ranges of a single pass over memory."""
     count = default_threads() if threads is None else threads
     count = max(1, min(count, rows * bytes_a_row // PASS))
     run(lambda worker, i, size: job(i, size), _parts(rows, 64, max(64, rows), 4 * count if count > 1 else 1), count)
 
 
 def pack(array: np.ndarray, matrix: BitMatrix, *, threads: int | None = None) -> None:
-    """Matrix ← bool array of any strides."""
     (m, n), (y, ldy) = array.shape, target_of(matrix)
     if not (m and n):
         return
 
     def rows(i: int, size: int) -> None:
-        for start in range(i, i + size, 512):  # a copy, where one is needed, stays small
+        for start in range(i, i + size, 512):  # keeps a copy for contiguity small
             part = array[start : min(start + 512, i + size)]
             if part.strides[1] != 1:
                 part = np.ascontiguousarray(part)
@@ -235,7 +229,6 @@ def pack(array: np.ndarray, matrix: BitMatrix, *, threads: int | None = None) ->
 
 
 def unpack(matrix: BitMatrix, out: np.ndarray, *, threads: int | None = None) -> None:
-    """Bool array of any strides ← matrix."""
     (m, n), (x, ldx) = out.shape, _location(matrix)
     if not (m and n):
         return
@@ -253,7 +246,6 @@ def unpack(matrix: BitMatrix, out: np.ndarray, *, threads: int | None = None) ->
 
 
 def transpose(A: BitMatrix, B: BitMatrix, *, threads: int | None = None) -> None:
-    """B ← Aᵀ."""
     (m, n), (a, lda), (b, ldb) = A.shape, _location(A), _location(B)
     if m and n:
 
@@ -265,7 +257,6 @@ def transpose(A: BitMatrix, B: BitMatrix, *, threads: int | None = None) -> None
 
 
 def count(A: BitMatrix, axis: int) -> np.ndarray:
-    """How many bits are set in each column (axis 0) or row (axis 1)."""
     (m, n), (a, lda) = A.shape, _location(A)
     counts = np.zeros(n if axis == 0 else m, np.int64)
     if m and n:
@@ -278,7 +269,6 @@ def count(A: BitMatrix, axis: int) -> np.ndarray:
 
 
 def columns(A: BitMatrix, total: int) -> np.ndarray:
-    """The columns of all `total` set bits, row after row."""
     found, (a, lda) = np.empty(total, np.int64), _location(A)
     if total:
         bitrows.list_columns(a, lda, len(A), A.words.shape[1], found.__array_interface__["data"][0])
@@ -286,7 +276,7 @@ def columns(A: BitMatrix, total: int) -> np.ndarray:
 
 
 def set_bits(A: BitMatrix, rows: np.ndarray, columns: np.ndarray) -> None:
-    """Set bit (rows[e], columns[e]) for every e; int64 indices within bounds, contiguous."""
+    """Set bits (rows[e], columns[e]); contiguous int64 indices within bounds."""
     a, lda = target_of(A)
     r, c = (x.__array_interface__["data"][0] for x in (rows, columns))
     bitrows.set_bits(a, lda, r, c, len(rows))

@@ -1,1 +1,1 @@
-"""Kernels of sparse matrices in compressed rows: on positions alone, and on entries of a kind."""
+"""Kernels of CSR matrices: symbolic ones on positions, numeric ones on the entries of a kind."""

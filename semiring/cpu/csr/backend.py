@@ -1,4 +1,4 @@
-"""Products of sparse matrices on the CPU: rows are cut into parts of about as many products, which threads share."""
+"""Products of CSR matrices on the CPU: threads share row ranges of about equal work."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ..processors import threads_of
 from ..sparse import hubs
 from . import entries, positions
 
-#: Parts of a product for each thread, and products of a part at least.
+#: Parts of a product per thread, and least products per part.
 PARTS, LEAST = 8, 1 << 14
 HINT = "Multiply in parts, or give a mask."
-#: Products of a part at most: each waits for memory, so that Ctrl-C is heard within a second.
+#: Most products per part: each may miss the cache, so that Ctrl-C is handled within a second.
 MOST = CALL >> 1
-#: Columns up to which a table has a slot each, if there are as many products.
+#: Most columns for a direct table, with one slot each, if products are as many.
 DIRECT = 1 << 22
-#: Products of a row, on average, up to which entries are not counted first, but have memory for as many.
+#: Mean products per row up to which counting is skipped and capacity is one entry per product.
 NARROW = 8
-#: Where a column's slot is looked for in smaller tables: the golden ratio of 2³² (Knuth, volume 3, section 6.4).
+#: Multiplier of Fibonacci hashing, 2³² / φ (Knuth, volume 3, section 6.4).
 FACTOR = 0x9E3779B1
 
 
@@ -35,14 +35,14 @@ def _letter(indices: np.ndarray) -> str:
 
 
 def arranged(keys: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where each of `count` keys begins in their stable order, and that order."""
+    """Counting sort of `count` keys: start of each key, and the stable order."""
     starts, order = np.zeros(count + 1, np.int64), np.empty(len(keys), np.int64)
     machine_code(positions.arrange, None, f"{_letter(keys)}ll").call(keys, starts, order)
     return starts, order
 
 
 def products_of(A: Any, B: Any, threads: int = 1) -> np.ndarray:
-    """How many products each row of A ⊗ B takes; no memory but for these."""
+    """Products per row of A ⊗ B; allocates only the result."""
     found, lengths = np.empty(A.shape[0], np.int64), np.diff(B.starts)
     call = machine_code(positions.count_products, None, f"l{_letter(A.indices)}llii").call
     parts = cuts(np.diff(A.starts), threads)
@@ -51,13 +51,7 @@ def products_of(A: Any, B: Any, threads: int = 1) -> np.ndarray:
 
 
 class _Table:
-    """Slots for the columns of one row at a time; one a thread.
-
-    Attributes
-    ----------
-    slots, factor, shift : int
-        See `positions.count_entries`.
-    """
+    """Table of one row's columns, hashed or direct; `slots`, `factor` and `shift` as in `positions.count_entries`."""
 
     def __init__(self, columns: int, longest: int, products: int) -> None:
         self.slots = 1 << max(4, (2 * min(longest, columns)).bit_length())
@@ -66,7 +60,7 @@ class _Table:
             self.slots, self.factor, self.shift = columns, 1, 0
 
     def made(self, index: np.dtype, last: int) -> tuple[np.ndarray, np.ndarray]:
-        """The slots, for numbers up to `last`; and the column that each has, where that is not its number."""
+        """Slots for numbers up to `last`, and, unless direct, the column of each slot."""
         return np.full(self.slots, -1, index_dtype(last)), np.empty(self.slots if self.shift else 0, index)
 
     def bytes(self, index: np.dtype, last: int) -> int:
@@ -74,11 +68,11 @@ class _Table:
 
 
 def cuts(products: np.ndarray, threads: int, most: int = MOST) -> list[tuple[int, int]]:
-    """Rows as parts (start, stop) of about as many products."""
+    """Row ranges (start, stop) of about equally many products."""
     rows = len(products)
-    grain = max(1, rows // (1 << 14))  # parts are of so many rows, as far as that goes
+    grain = max(1, rows // (1 << 14))  # rows per unit of cutting
     sums = np.add.reduceat(products, np.arange(0, rows, grain)) if rows else products
-    work = np.cumsum(sums + 4 * grain)  # a row without products is some work, too
+    work = np.cumsum(sums + 4 * grain)  # an empty row costs something, too
     total = int(work[-1]) if rows else 0
     step = min(most, max(LEAST, total // (PARTS * threads)))
     ends = np.unique(np.searchsorted(work, np.arange(step, total + step, step), "left") + 1) * grain
@@ -93,12 +87,7 @@ def _empty_mask(rows: int, index: np.dtype) -> tuple[np.ndarray, np.ndarray]:
 def multiply(
     A: Any, B: Any, s: Semiring, mask: Any, complement: bool, threads: int | None, where: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Starts, indices and entries of A ⊗ B: at the mask's positions alone, or at all others; rows in no order.
-
-    Raises
-    ------
-    MemoryNeeded
-    """
+    """Starts, indices and entries of A ⊗ B, at the mask's positions or at all others; columns unsorted within rows."""
     count, kind = threads_of(threads, where), choose(s, A.data.dtype, False)
     products = products_of(A, B, count)
     if mask is not None and not complement:
@@ -140,7 +129,7 @@ def multiply(
     if counted:
         return begins, indices, data
     starts = np.concatenate([[0], np.cumsum(counts)])
-    for array in (indices, data):  # what each part has written moves up to that of the one before
+    for array in (indices, data):  # close the gaps between parts
         for start, stop in parts:
             source, to, end = (array.itemsize * int(x) for x in (begins[start], starts[start], starts[stop]))
             memmove(array.ctypes.data + to, array.ctypes.data + source, end - to)
@@ -151,7 +140,7 @@ def multiply(
 def _masked(
     A: Any, B: Any, kind: Kind, mask: Any, products: np.ndarray, threads: int, where: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`multiply` at the mask's positions alone: they are all that C can have, so that nothing is counted first."""
+    """`multiply` at the mask's positions only: they bound C, so that counting is skipped."""
     index, size, lengths = B.indices.dtype, len(mask.indices), np.diff(mask.starts)
     table = _Table(B.shape[1], int(lengths.max(initial=0)), int(products.sum()))
     parts = cuts(products * (lengths > 0) + lengths, threads, MOST if gain(kind) > 1 else MOST >> 3)
@@ -180,7 +169,7 @@ def _masked(
 def gather(
     A: Any, X: np.ndarray, out: np.ndarray, s: Semiring, *, mirrored: bool, threads: int | None, where: str
 ) -> None:
-    """out ← A ⊗ X, or out[i, j] = ⊕ X[k, j] ⊗ A[i, k] where not mirrored; rows of X and of `out` are contiguous."""
+    """out ← A ⊗ X, or out[i, j] = ⊕ X[k, j] ⊗ A[i, k] if not mirrored; rows of X and of `out` are contiguous."""
     count, kind = threads_of(threads, where), choose(s, A.data.dtype, False)
     lanes, a = X.shape[1], A.data.ctypes.data
     if lanes == 1:

@@ -1,7 +1,7 @@
-"""Products whose entries are of a kind: Gustavson's row by row (1978, "Two fast algorithms for sparse matrices").
+"""Numeric sparse products, row by row (Gustavson 1978, "Two fast algorithms for sparse matrices").
 
-C is written in place: a table has, for each column met in a row, where the entry of C is. Tables outlive a row, as
-entries of rows before lie further left: nothing is cleared between rows.
+C is written in place: per row, a table maps each column met to its entry of C. Tables are not cleared between rows,
+since entries of earlier rows lie further left.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..intrinsics import itemsize, jump, kernel, load, part, plus, store, times,
 
 @part
 def slot_of(table: Any, keys: Any, factor: int, shift: int, j: int, row: int, blocked: int) -> Any:
-    """Where a table has column j, or would have it; a slot is free if it is less than `row` and not `blocked`."""
+    """Slot of column j by linear probing; a slot is free if less than `row` and not `blocked`."""
     slot = np.uint64(j)
     if shift != 0:
         slot = np.uint64(np.uint32(np.uint32(j) * np.uint32(factor)) >> np.uint32(shift))
@@ -30,10 +30,9 @@ def multiply_rows(
     mask_indices: Any, factor: int, shift: int, table: Any, keys: Any, counts: Any, c_indices: Any, c: int,
     free: int, start: int, stop: int,
 ) -> None:  # fmt: skip
-    """Rows from start to stop of C ← A ⊗ B off the mask, from entry `free` of C on; counts[i] ← how many row i has.
+    """Rows start … stop − 1 of C ← A ⊗ B off the mask, from entry `free` of C on; counts[i] ← entries of row i.
 
-    `table` is −1 for every slot, or as an earlier row has left it; see `count_entries`. `a`, `b` and `c` are addresses
-    of entries.
+    `table` is −1, or as earlier rows left it; see `count_entries`. `a`, `b` and `c` are addresses of entries.
     """
     size = itemsize(kind)
     plain = shift == 0 and len(mask_indices) == 0
@@ -86,10 +85,7 @@ def multiply_masked(
     kind: Any, a_starts: Any, a_indices: Any, a: int, b_starts: Any, b_indices: Any, b: int, c_starts: Any,
     c_indices: Any, factor: int, shift: int, table: Any, keys: Any, met: Any, c: int, start: int, stop: int,
 ) -> None:  # fmt: skip
-    """Rows from start to stop of C ← A ⊗ B at the positions that C has; met[p] ← whether entry p has a product.
-
-    `table` is −1 for every slot, or as an earlier row has left it; see `count_entries`.
-    """
+    """Rows start … stop − 1 of C ← A ⊗ B at C's positions; met[p] ← whether entry p has a product. `table` as above."""
     size = itemsize(kind)
     for i in range(start, stop):
         row = c_starts[i]
@@ -119,7 +115,7 @@ def gather_rows(
     tile: int, size: int, starts: Any, indices: Any, a: int, x: int, pitch: int, y: int, y_pitch: int, lanes: int,
     mirrored: bool, start: int, stop: int,
 ) -> None:  # fmt: skip
-    """Rows from start to stop of Y ← A ⊗ X, or X ⊗ A where not mirrored: X's rows of `lanes` entries are gathered.
+    """Rows start … stop − 1 of Y ← A ⊗ X, or X ⊗ A if not mirrored, gathering X's rows of `lanes` entries.
 
     `tile` is the address of `sparse.hubs.combine_strip` for the kind, which keeps the sums in registers.
     """
@@ -135,7 +131,6 @@ def gather_rows(
 def gather_column(
     kind: Any, starts: Any, indices: Any, a: int, x: int, y: int, mirrored: bool, start: int, stop: int
 ) -> None:
-    """`gather_rows` of one column, whose entries are one after the other."""
     size = itemsize(kind)
     for i in range(start, stop):
         total = zero(kind)

@@ -1,7 +1,4 @@
-"""What is computed on the positions of entries alone, whatever the semiring: checks, orders, counts of a product.
-
-Indices are 32 or 64 bits wide, and starts of rows 64; a kernel is compiled for each width that comes.
-"""
+"""Symbolic kernels: counting sort, product and entry counts. Indices are 32 or 64 bits wide, starts 64."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from ..compile import kernel
 
 @kernel
 def arrange(keys: Any, starts: Any, order: Any) -> None:
-    """The stable order of keys from 0 to len(starts) − 2, by counting; `starts` is zeros, and gets their beginnings."""
+    """Counting sort: order ← stable order of keys 0 … len(starts) − 2; starts (zeros) ← start of each key."""
     for p in range(len(keys)):
         starts[keys[p] + 1] += 1
     for c in range(1, len(starts)):
@@ -30,7 +27,7 @@ def arrange(keys: Any, starts: Any, order: Any) -> None:
 
 @kernel
 def count_products(a_starts: Any, a_indices: Any, lengths: Any, products: Any, start: int, stop: int) -> None:
-    """products[i] ← how many products row i of A ⊗ B takes, of rows from start to stop; `lengths` are those of B's."""
+    """products[i] ← products of row i of A ⊗ B, start ≤ i < stop; `lengths` are those of B's rows."""
     for i in range(start, stop):
         total = 0
         for p in range(a_starts[i], a_starts[i + 1]):
@@ -43,10 +40,10 @@ def count_entries(
     a_starts: Any, a_indices: Any, b_starts: Any, b_indices: Any, mask_starts: Any, mask_indices: Any, factor: int,
     shift: int, seen: Any, keys: Any, counts: Any, start: int, stop: int,
 ) -> None:  # fmt: skip
-    """counts[i] ← the entries of row i of A ⊗ B for rows from start to stop, but those of the mask's rows.
+    """counts[i] ← entries of row i of A ⊗ B outside the mask, start ≤ i < stop.
 
-    `seen` is a table that has −1 at first, and then numbers of earlier rows. Without a shift it has a slot a column;
-    else it has a power of two of them, `factor` and `shift` say where to look for a column first, and `keys` has it.
+    `seen` is initially −1, then holds numbers of earlier rows. Without a shift it has a slot per column; else it is a
+    hash table of a power of two slots, hashed by `factor` and `shift`, with its columns in `keys`.
     """
     last = np.uint64(len(seen) - 1)
     for i in range(start, stop):

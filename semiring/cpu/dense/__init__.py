@@ -1,1 +1,1 @@
-"""Products of numbers on packed panels, closures of pivot blocks, and the verbs made of them."""
+"""Dense kernels: products on packed panels, closures of pivot blocks, and the verbs on them."""

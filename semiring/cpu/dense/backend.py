@@ -1,4 +1,4 @@
-"""The verbs on NumPy matrices: which blocks, which threads, which workspace."""
+"""The verbs on NumPy matrices: blocking, threads and workspace."""
 
 from __future__ import annotations
 
@@ -21,32 +21,31 @@ from ..kinds import Kind, raw, semiring_of
 from ..pool import run
 from .code import code
 
-#: What all threads together may hold in addition to the matrix, in entries: 8 % of one of 4096 × 4096.
+#: Workspace of all threads together in entries: 8 % of a 4096 × 4096 matrix.
 WORKSPACE = 5 << 18
-#: No block of a product is longer than this on the side that its thread packs for itself.
+#: Longest block side that a thread packs for itself.
 SIDE = 192
-#: How deep an operand is packed at least, in units of DEPTH, where that is a matter of choice.
+#: Least packed depth in units of DEPTH, if the depth may be cut.
 SLABS = 3
-#: Below this many pairs (again, of those slow to compute) a second thread costs more than it brings; see `_worth`.
+#: Pairs (slow ones) below which a second thread does not pay; see `_worth`.
 ALONE = 1 << 17
-#: Below this many entries, so does a second thread that packs.
+#: Entries below which a second packing thread does not pay.
 PACK_ALONE = 1 << 17
-#: The block that the pivot kernel eliminates row by row.
+#: Pivot block size of the row-by-row elimination.
 STEP = 64
 
 _ALIGNMENT = 64
 
 
 class _Scratch(threading.local):
-    """A calling thread's workspace, kept for its next verb."""
+    """A thread's workspace, kept for its next verb."""
 
     def __init__(self) -> None:
         self.buffer, self.address, self.size = np.empty(0, np.uint8), 0, 0
 
     def reserve(self, size: int) -> int:
-        """The address of `size` bytes, aligned."""
         if size > self.size:
-            self.buffer, self.address, self.size = np.empty(0, np.uint8), 0, 0  # the old one goes first
+            self.buffer, self.address, self.size = np.empty(0, np.uint8), 0, 0  # frees the old buffer first
             self.buffer = np.empty(size + _ALIGNMENT, np.uint8)
             address = self.buffer.ctypes.data
             self.address, self.size = address + -address % _ALIGNMENT, size
@@ -57,8 +56,6 @@ _scratch = _Scratch()
 
 
 class _Layout(NamedTuple):
-    """The layout of a matrix: shape, address and strides in bytes."""
-
     m: int
     n: int
     address: int
@@ -77,13 +74,12 @@ def _layout(A: np.ndarray) -> _Layout:
 
 @lru_cache(1024)
 def _parts(total: int, unit: int, longest: int, least: int = 1) -> tuple[tuple[int, int], ...]:
-    """(start, size) of about equal parts, full units but the last: none over `longest`, at least `least` of them."""
+    """(start, size) of at least `least` equal parts, none above `longest`, all but the last of whole units."""
     size = _part(total, unit, longest, least)
     return tuple((start, min(size, total - start)) for start in range(0, total, size))
 
 
 def _part(total: int, unit: int, longest: int, least: int = 1) -> int:
-    """The size of such parts, before the last one is cut off."""
     units = max(1, -(-total // unit))
     count = min(units, max(least, -(-units // max(1, longest // unit))))
     return -(-units // count) * unit
@@ -91,28 +87,19 @@ def _part(total: int, unit: int, longest: int, least: int = 1) -> int:
 
 @lru_cache(4096)
 def _worth(threads: int, work: int, alone: int) -> int:
-    """How many of the threads are worth their start, for work of which two are worth it from `alone` on.
+    """Thread count that minimises time, for work of which two threads pay from `alone` on.
 
-    They start one after the other: work / k + k · start is least where k is the root of work / start.
+    Threads start one after the other: work / k + k · start is least at k = √(work / start).
     """
     return threads if alone <= 0 else max(1, min(threads, math.isqrt(4 * work // alone)))
 
 
 class _Plan(NamedTuple):
-    """How a product is cut.
+    """Blocking of a product.
 
-    Attributes
-    ----------
-    strips : tuples of (start, size)
-        Of the operand that all threads share, packed to its full depth.
-    padded : int
-        The size of a strip in full panels.
-    shares : tuples of (start, size)
-        How the threads pack a strip.
-    blocks : tuples of (i, m, j, n)
-        What one call computes of a strip's product.
-    own, shared, workspace : int
-        Bytes: what each thread has for itself, what all of them have, and both with the packed strip.
+    `strips` (start, size) cut the shared operand, packed to its full depth and `padded` to full panels; `shares`
+    (start, size) cut the packing of a strip, `blocks` (i, m, j, n) its product; `own` and `shared` are bytes of each
+    thread and of all threads, `workspace` with the packed strip.
     """
 
     strips: tuple[tuple[int, int], ...]
@@ -125,14 +112,12 @@ class _Plan(NamedTuple):
 
 
 def _slab(columns: int) -> int:
-    """How deep a product of so many columns is packed at most, where its depth may be cut."""
+    """Largest packed depth of a product with `columns` columns, if the depth may be cut."""
     return max(SLABS * DEPTH, WORKSPACE // 2 // max(1, columns))
 
 
 class _Packing(NamedTuple):
-    """What a product holds packed: `longest` is a strip's most, `padded` a full strip's size, `side` what each thread
-    packs for itself at a time; `own` and `workspace` are the bytes of one thread and of everything.
-    """
+    """Packed sizes of a product: longest strip, padded strip, `side` packed per thread; bytes per thread and total."""
 
     longest: int
     padded: int
@@ -142,11 +127,11 @@ class _Packing(NamedTuple):
 
 
 def _packing(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _Packing:
-    """What an m × depth by depth × n product holds; `left` shares the left operand."""
+    """Packing of an m × depth by depth × n product; `left` shares the left operand."""
     rows, columns, size = kind.tile.rows, kind.columns, kind.itemsize
     (long, unit), (short, other) = ((m, rows), (n, columns)) if left else ((n, columns), (m, rows))
-    deep = -(-depth // DEPTH) * DEPTH  # what one thread packs, and A's rows, have a stride of DEPTH entries
-    # All threads' own parts take at most half of the workspace, as long as one panel fits in each.
+    deep = -(-depth // DEPTH) * DEPTH  # the stride of A's packed rows, and of what one thread packs, is DEPTH entries
+    # The threads' own parts take at most half of the workspace, provided that one panel fits in each.
     shared, single = (kind.left_size, size) if left else (size, kind.left_size)
     side = -(-min(SIDE, short, max(1, WORKSPACE * size // (2 * threads * DEPTH * single))) // other) * other
     own = columns * (1 + rows) * size + side * DEPTH * single
@@ -158,7 +143,6 @@ def _packing(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -
 
 @lru_cache(4096)
 def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _Plan:
-    """How to cut an m × depth by depth × n product; `left` shares the left operand."""
     (long, unit), (short, other) = (
         ((m, kind.tile.rows), (n, kind.columns)) if left else ((n, kind.columns), (m, kind.tile.rows))
     )
@@ -175,16 +159,7 @@ def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _
 
 
 class CpuBackend(Backend):
-    """The verbs of `semiring.backend.Backend` on NumPy arrays of any strides.
-
-    Parameters
-    ----------
-    kind : Kind
-        The instructions that compute the semiring on a dtype.
-    threads : int
-    access : {"rows", "columns"}
-        Which way a step goes.
-    """
+    """The verbs of `semiring.backend.Backend` on NumPy arrays of any strides; `access`: traversal of `step`."""
 
     device = "cpu"
     knows_workspaces = True
@@ -206,15 +181,13 @@ class CpuBackend(Backend):
         return f"CpuBackend({self.semiring}, {self.dtype}, threads={self.threads})"
 
     def missing(self, work: str) -> Missing:
-        """What must be compiled before a computation."""
         return missing(work, self.kind)
 
     def gemm(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
-        """C ← C ⊕ A ⊗ B; C must not overlap A or B."""
         self._product(C, A, B, fresh=False)
 
     def matmul(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
-        """C ← A ⊗ B; C must not overlap A or B, and what it held is not read."""
+        """C ← A ⊗ B; C must not overlap A or B, and its old entries are not read."""
         if len(B):
             self._product(C, A, B, fresh=True)
         else:
@@ -222,15 +195,15 @@ class CpuBackend(Backend):
 
     def _product(self, C: np.ndarray, A: np.ndarray, B: np.ndarray, *, fresh: bool) -> None:
         c, a, b = _layout(C), _layout(A), _layout(B)
-        # Nothing is in place here, so the depth may be cut too: the flatter the strips, the wider, and the less often
-        # is the other operand packed.
+        # Nothing is in place, so the depth may be cut: flatter strips are wider, and the other operand is packed less
+        # often.
         for k, depth in _parts(a.n, DEPTH, _slab(b.n)):
             left = _Layout(a.m, depth, a.address + k * a.col, a.row, a.col)
             right = _Layout(depth, b.n, b.address + k * b.row, b.row, b.col)
             self._multiply(c, left, right, fresh=fresh and k == 0, left=False)
 
     def matmul_with_witness(self, C: np.ndarray, K: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
-        """C ← A ⊗ B, and K ← the smallest k that attains each entry, −1 where that is zero; C and K contiguous."""
+        """C ← A ⊗ B; K ← the smallest k that attains each entry, −1 where that is zero; C and K contiguous."""
         kind = self.kind.with_witness
         C[...], K[...] = kind.zero, -1
         c, w, a, b = _layout(C), _layout(K), _layout(A), _layout(B)
@@ -241,7 +214,7 @@ class CpuBackend(Backend):
             plan = _plan(kind, a.m, b.n, depth, False, threads)
             for strip in plan.strips:
                 self._strip_with_witness(kind, plan, c, w, a, b, (k, depth), strip, threads)
-        rows, columns = np.ascontiguousarray(A), self._transposed(B)  # they live until `refine` is done
+        rows, columns = np.ascontiguousarray(A), self._transposed(B)  # referenced until `refine` is done
         left, right, entry = _layout(rows), _layout(columns), code(kind).refine
 
         def refine(_: int, i: int, m: int) -> None:
@@ -266,7 +239,7 @@ class CpuBackend(Backend):
         strip: tuple[int, int],
         threads: int,
     ) -> None:
-        """C ← C ⊕ A ⊗ B, and K where that changes C, on a strip of columns and a part of k."""
+        """C ← C ⊕ A ⊗ B on a strip of columns and a slab of k; K ← k where C changes."""
         machine, size, (k, depth), (start, width) = code(kind), kind.itemsize, part, strip
         edge = kind.tile.rows * kind.columns * (size + w.col)  # a tile of C and one of K
         edge += -edge % _ALIGNMENT
@@ -292,7 +265,6 @@ class CpuBackend(Backend):
         run(multiply, plan.blocks, threads)
 
     def _transposed(self, B: np.ndarray) -> np.ndarray:
-        """Bᵀ with contiguous rows."""
         if B.T.flags.c_contiguous:
             return B.T
         new = self.empty(B.shape[::-1])
@@ -300,7 +272,7 @@ class CpuBackend(Backend):
         return new
 
     def _turn(self, X: np.ndarray, Y: np.ndarray) -> None:
-        """X ← Yᵀ, of matrices apart from each other."""
+        """X ← Yᵀ; no overlap."""
         target, source, size = _layout(X), _layout(Y), self._size
         if not X.size or target.col != size or source.col != size:
             X[...] = Y.T
@@ -317,14 +289,13 @@ class CpuBackend(Backend):
         run(part, _parts(source.m, STEP, max(STEP, CALL // source.n)), self._crew(X.size))
 
     def eliminate_mirrored(self, D: np.ndarray, R: np.ndarray, C: np.ndarray, rest: Any) -> None:
-        """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← Rᵀ, where C is Rᵀ and D and rest are symmetric."""
         self.left_mul(D, R)
         self._gemm_below(rest, C, R)
         self.mirror(rest)
         self._turn(C, R)
 
     def _gemm_below(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
-        """C ← C ⊕ A ⊗ B, C square, as far as its diagonal; and some of what is beyond."""
+        """C ← C ⊕ A ⊗ B for square C, at least on and below the diagonal."""
         n = len(C)
         if n <= self.pivot:
             self.gemm(C, A, B)
@@ -335,7 +306,6 @@ class CpuBackend(Backend):
         self._gemm_below(C[h:, h:], A[h:], B[:, h:])
 
     def symmetric(self, A: np.ndarray) -> bool:
-        """Whether A is symmetric."""
         step, differs = self.pivot, False
 
         def part(_: int, i: int, rows: int) -> None:
@@ -345,13 +315,12 @@ class CpuBackend(Backend):
                     differs = True
                     return
 
-        part(0, 0, min(step, len(A)))  # most matrices differ at once
+        part(0, 0, min(step, len(A)))  # most asymmetric matrices differ here
         if not differs:
             run(part, _parts(len(A), step, step), self._crew(A.size))
         return not differs
 
     def mirror(self, A: np.ndarray) -> None:
-        """A[i,j] ← A[j,i] for i < j."""
         for start, size in _parts(len(A), self.pivot, self.pivot):
             rows = slice(start, start + size)
             self._turn(A[:start, rows], A[rows, :start])
@@ -359,17 +328,15 @@ class CpuBackend(Backend):
             np.copyto(corner, corner.T.copy(), where=~np.tri(size, dtype=np.bool_))
 
     def left_mul(self, D: np.ndarray, R: np.ndarray) -> None:
-        """R ← D ⊗ R; D is square and must not overlap R."""
         r = _layout(R)
         self._multiply(r, _layout(D), r, fresh=True, left=False)
 
     def right_mul(self, C: np.ndarray, D: np.ndarray) -> None:
-        """C ← C ⊗ D; D is square and must not overlap C."""
         c = _layout(C)
         self._multiply(c, c, _layout(D), fresh=True, left=True)
 
     def closure(self, D: np.ndarray) -> None:
-        """D ← D*: Floyd–Warshall by blocks, in one call into compiled code where D is a pivot block."""
+        """D ← D*: blocked Floyd–Warshall, in one call into compiled code if D is a pivot block."""
         n = len(D)
         if n > self.pivot:
             for k in range(n):
@@ -380,7 +347,7 @@ class CpuBackend(Backend):
             self._code.closure(STEP, n, n, d.address, d.row, d.col, work)
 
     def closure_batch(self, A: np.ndarray, blocked: Any = None, out: np.ndarray | None = None) -> None:
-        """A[i] ← A[i]*, or out[i] ← A[i]*, for (batch, n, n) with n at most `pivot`: each thread takes a few."""
+        """A[i] ← A[i]*, or out[i] ← A[i]*, for shape (batch, n, n), n ≤ `pivot`; threads take runs of matrices."""
         D = A if out is None else out
         if out is not None:
             out[...] = A
@@ -406,9 +373,8 @@ class CpuBackend(Backend):
         run(chunk, _parts(batch, 1, max(1, self._gain * CALL // n**3), threads), threads)
 
     def step(self, A: np.ndarray, k: int) -> None:
-        """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the entire matrix."""
         a = self._upright(_layout(A))
-        if self.access == "columns":  # of the transposed matrix along its rows, whose entries lie far apart
+        if self.access == "columns":  # traverse the transpose along its strided rows
             a = a.T
         n, r = a.n, _scratch.reserve(a.n * self._size)
         kind, sweep = self.kind, self._code.sweep.call
@@ -418,54 +384,45 @@ class CpuBackend(Backend):
         run(lambda _, i, m: sweep(kind, i, i + m, n, k, a.address, a.row, a.col, r), parts, threads)
 
     def predecessors(self, P: np.ndarray, A: np.ndarray, D: np.ndarray, mirrored: bool = False) -> None:
-        """P[i,j] ← the vertex before j on a best path from i."""
         load("semiring.cpu.routes.predecessors").predecessors(self.semiring, P, A, D, mirrored, self.threads)
 
     def empty(self, shape: tuple[int, ...]) -> np.ndarray:
-        """A new matrix, uninitialised."""
         return np.empty(shape, self.dtype)
 
     def clear(self, C: np.ndarray) -> None:
-        """C ← 0."""
         C[...] = self.kind.zero
 
     def copy(self, B: np.ndarray, A: np.ndarray) -> None:
-        """B ← A."""
         B[...] = A
 
     def diagonal(self, A: np.ndarray) -> np.ndarray:
-        """The entries (k, k) as a new array."""
         return A.diagonal().copy()
 
     def set_diagonal(self, A: np.ndarray, value: Any) -> None:
-        """Entries (k, k) ← value."""
         np.fill_diagonal(A, value)
 
     def upload(self, array: Any, *, copy: bool = True) -> np.ndarray:
-        """The array in the bound dtype, with contiguous rows where it is copied; else the same memory if it fits."""
+        """The array in the bound dtype: with contiguous rows if copied, else the same memory if possible."""
         if copy:
             return np.array(array, self.dtype, order="C")
         # For an equal dtype that is another object, NumPy would make another array of the same memory.
         return array if isinstance(array, np.ndarray) and array.dtype == self.dtype else np.asarray(array, self.dtype)
 
     def energy(self) -> float | None:
-        """Joules that the processors have used; None where RAPL cannot be read."""
         return energy()
 
     def download(self, matrix: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """The matrix itself, or `out` with its entries."""
         if out is None:
             return matrix
-        if _layout(out) != _layout(matrix):  # not the same memory seen twice
+        if _layout(out) != _layout(matrix):  # else the same memory seen twice
             out[...] = matrix
         return out
 
     def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
-        """Bytes that a verb with an m × n output and inner size k holds; of `closure` and `step`, m × m."""
         if not m:
             return 0
         if verb == "closure" and m <= self.pivot:
-            # Two packed operands, and what a product needs besides; the pivot block's copy takes less.
+            # Two packed operands and a product's own workspace; the copy of the pivot block takes less.
             rows, columns = self._rows, self._columns
             size = self._size
             return (m + max(rows, columns)) * DEPTH * (size + self.kind.left_size) + columns * (1 + rows) * size
@@ -478,17 +435,16 @@ class CpuBackend(Backend):
         return _packing(self.kind, m, n, min(depth, k), left, self._crew(m * n * depth)).workspace
 
     def _crew(self, pairs: int) -> int:
-        """As many threads as this much work is worth."""
         return _worth(self.threads, pairs, self._gain * ALONE)
 
     def _upright(self, a: _Layout) -> _Layout:
-        """The matrix, or its transpose where ⊗ commutes and the rows of that are contiguous."""
+        """The matrix, or its transpose if ⊗ commutes and the transpose has contiguous rows."""
         return a.T if self._vector and a.row == self._size != a.col else a
 
     def _multiply(self, c: _Layout, a: _Layout, b: _Layout, *, fresh: bool, left: bool) -> None:
-        """C ← C ⊕ A ⊗ B or, fresh, A ⊗ B; A may be C itself where `left`, else B.
+        """C ← C ⊕ A ⊗ B, or A ⊗ B if `fresh`; C may alias A if `left`, else B.
 
-        Strip by strip, the operand that may be C is packed to its full depth before that strip of C is written.
+        The operand that C may alias is packed strip by strip, to its full depth, before the strip of C is written.
         """
         if self._vector and c.row == self._size != c.col:  # (A ⊗ B)ᵀ = Bᵀ ⊗ Aᵀ
             return self._multiply(c.T, b.T, a.T, fresh=fresh, left=not left)

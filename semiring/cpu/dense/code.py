@@ -1,4 +1,4 @@
-"""Machine code of the dense kernels for one kind; each is compiled, or found on disk, when it is first wanted."""
+"""Machine code of the dense kernels for one kind, loaded on first use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import gemm, pivot, witness
 
 
 class Code:
-    """The machine code of one kind's kernels; each is compiled, or found on disk, when it is first wanted."""
+    """The dense kernels of one kind, compiled or loaded on first use."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
@@ -23,18 +23,15 @@ class Code:
 
     @cached_property
     def block(self) -> Callable[..., None]:
-        """`gemm.block` of this kind."""
         return partial(machine_code(gemm.block, None, "iiiii" + "biiiiiiiiiiiiibi").call, *self._product)
 
     @cached_property
     def closure(self) -> Callable[..., None]:
-        """`pivot.closure` of this kind."""
         steps = self.pivot_row.address, self.sweep.address, self._copy, *self._product
         return partial(machine_code(pivot.closure, None, "iiiiiiii" + "iiiiiii").call, *steps)
 
     @cached_property
     def small_closures(self) -> Callable[..., None]:
-        """`pivot.small_closures` of this kind."""
         return partial(machine_code(pivot.small_closures, self.kind, "iiiiiiii").call, self.kind, self._copy)
 
     @cached_property
@@ -48,7 +45,6 @@ class Code:
 
     @cached_property
     def block_with_witness(self) -> Callable[..., None]:
-        """`witness.block` of this kind."""
         panel = machine_code(witness.panel, self.kind, "iiiiiiiiiii", called=False)
         addresses = self.pack.address, panel.address, self.kind.columns, self.kind.itemsize
         return partial(machine_code(witness.block, None, "i" * 21).call, *addresses)
@@ -72,5 +68,4 @@ class Code:
 
 @cache
 def code(kind: Kind) -> Code:
-    """The machine code of a kind; the same object each time."""
     return Code(kind)

@@ -1,9 +1,9 @@
-"""A* over (log(eᵃ + eᵇ), +) as log((exp A)*) over (+, ×), where that is exact; the rest of logarithmic.py.
+"""A* over (log(eᵃ + eᵇ), +) as log((exp A)*) over (+, ×), where that is exact; see logarithmic.py.
 
-What vanishes, of an exponential or of a product of two, is less than 2^e, the least normal number. It is worth at most
-n² 2^e h² of an entry of the closure, where h is the greatest of them. So where all lie between n² 2^e h² / eps and h,
-each is as exact as sums and products of positive numbers are. It also takes that no loop has a weight near 1: of
-1 − eᵃ digits would be lost that a has.
+What underflows, of an exponential or of a product of two, is less than 2^e, the least normal number, and contributes at
+most n² 2^e h² to an entry of the closure, h being the greatest entry. So if all entries lie between n² 2^e h² / eps and
+h, each is as exact as sums and products of positive numbers are. Loops must not have weights near 1: 1 − eᵃ would lose
+digits that a has.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from ..kinds import Kind
 from ..logarithm import Functions
 from ..vectors import I64, Vectors, loop
 
-#: Of floats of so many bits: no entry of a closure is above 2^high.
+#: log₂ of the greatest closure entry, by float width in bits.
 _HIGH = {32: 10, 64: 200}
-#: No logarithm of the weight of a loop is above this.
+#: Greatest logarithm of a loop's weight.
 _LOOP = -0.125
 
 
 def any_lane(builder: Any, mask: Any) -> Any:
-    """Whether a mask, of a vector or a scalar, is true anywhere."""
     if not isinstance(mask.type, ir.VectorType):
         return mask
     bits = ir.IntType(mask.type.count)
@@ -36,7 +35,7 @@ def any_lane(builder: Any, mask: Any) -> Any:
 
 
 def _entries(builder: Any, kind: Kind, count: Any, x: Any) -> Iterator[tuple[Vectors, Any]]:
-    """Loops over contiguous entries, a vector at a time, then one: vectors, and an address."""
+    """Loops over contiguous entries, vectors then scalars: yields (vectors, address)."""
     vectors = builder.sdiv(count, I64(kind.lanes))
     rest = builder.mul(vectors, I64(kind.lanes))
     for lanes, start, stop in ((kind.lanes, I64(0), vectors), (1, rest, count)):
@@ -93,13 +92,13 @@ def _exact(typing: Any, kind: Any, n: Any, x: Any) -> Any:
 
 @kernel
 def exponentials(kind: Any, count: int, x: int) -> None:
-    """X ← eˣ: 0 where that is below the normal numbers, ∞ where it is about to leave them above."""
+    """X ← eˣ, flushed to 0 below the normal numbers and to ∞ before overflow."""
     _exponentiate(kind, count, x)
 
 
 @kernel
 def logarithms(kind: Any, batch: int, n: int, x: int, a: int, a_batch: int, a_diagonal: int, failed: int) -> None:
-    """X ← log X of every matrix that is exactly (exp A)*; where one is not, `failed` says so."""
+    """X ← log X of every matrix that is exactly (exp A)*; failed[i] ← 1 for the others."""
     for i in range(batch):
         here, exact = x + i * n * n * itemsize(kind), True
         for k in range(n):

@@ -1,13 +1,13 @@
 """C ← C ⊕ A ⊗ B on packed panels (Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication").
 
-Every argument but the kind is an address, a size or a stride in bytes, so one compilation serves every layout. Only
-`panel` knows the operations; `pack` knows what is packed, and `block`, which calls both by address, neither.
+Arguments but the kind are addresses, sizes and byte strides, so that one compilation serves every layout. Only `panel`
+depends on the operations, `pack` on what is packed; `block` calls both by address.
 
-Packed, an operand is cut along the depth into slabs of DEPTH, and a slab into panels as high, or as wide, as a tile.
-A panel of A holds one row after the other, with a stride of DEPTH entries; one of B holds for each k its `columns`
-entries. Entry (i, k) of A's slab at k0 lies at k0 · padded + i · DEPTH + k, entry (k, j) of B's panel at j0 lies at
-k0 · padded + j0 · kc + k · columns + j, with `padded` the rows or columns in full panels and kc ≤ DEPTH the depth; of A
-in units of `left_itemsize`.
+Along the depth, packing cuts an operand into slabs of DEPTH, and a slab into panels as high, or as wide, as a tile. A
+panel of A holds its rows with a stride of DEPTH entries; one of B holds, for each k, its `columns` entries. With
+`padded` the rows or columns in full panels and kc ≤ DEPTH the depth, entry (i, k) of A's slab at k0 lies at k0 · padded
++ i · DEPTH + k, in units of `left_itemsize`; entry (k, j) of B's panel at j0 at k0 · padded + j0 · kc + k · columns +
+j.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ..intrinsics import (
 
 @part
 def _pack_rows(kind: Any, m: int, kc: int, source: int, row: int, col: int, target: int) -> None:
-    """A slab of A. A ragged panel repeats its last row: what is computed from it is never stored."""
+    """Pack a slab of A. A ragged panel repeats its last row; results of the copies are never stored."""
     rows, size = tile_rows(kind), left_itemsize(itemsize(kind))
     move_left(kind, m, kc, source, row, col, target, DEPTH * size, size)
     for i in range(m, -(-m // rows) * rows):
@@ -44,13 +44,13 @@ def _pack_rows(kind: Any, m: int, kc: int, source: int, row: int, col: int, targ
 
 @part
 def _pack_columns(kind: Any, n: int, kc: int, source: int, row: int, col: int, target: int) -> None:
-    """A slab of B. A ragged panel repeats its last column."""
+    """Pack a slab of B. A ragged panel repeats its last column."""
     columns, size = tile_columns(kind), itemsize(kind)
     for j in range(0, n, columns):
         here, first, wide = min(columns, n - j), source + j * col, columns * size
         if col == size:
             move(kind, kc, here, first, row, col, target, wide, size)
-        else:  # a transposition, in pieces that leave the 16 rows being written in the nearest cache
+        else:  # transposed in pieces that keep the 16 rows being written in the L1 cache
             for k in range(0, kc, 16):
                 move(kind, here, min(16, kc - k), first + k * row, col, row, target + k * wide, size, wide)
         for i in range(here, columns):
@@ -71,7 +71,7 @@ def pack(
     col: int,
     target: int,
 ) -> None:
-    """Pack `count` rows of A, where `left`, or columns of B, from `start` on, to their full depth."""
+    """Pack `count` rows of A (`left`) or columns of B, from `start` on, to their full depth."""
     size = left_itemsize(itemsize(kind)) if left else itemsize(kind)
     source += start * (row if left else col)
     for k0 in range(0, depth, DEPTH):
@@ -84,7 +84,7 @@ def pack(
 
 @part
 def _meet(kind: Any, m: int, n: int, source: int, source_row: int, c: int, c_row: int, c_col: int, fresh: bool) -> None:
-    """C ← C ⊕ S, or C ← S where it is fresh, entry by entry: C's edge, or a C whose rows are not contiguous."""
+    """C ← C ⊕ S, or C ← S if fresh, entry by entry: at edges of C, or for strided rows."""
     size = itemsize(kind)
     for i in range(m):
         for j in range(n):
@@ -96,7 +96,7 @@ def _meet(kind: Any, m: int, n: int, source: int, source_row: int, c: int, c_row
 def panel(
     kind: Any, m: int, n: int, depth: int, a: int, b: int, c: int, c_row: int, c_col: int, fresh: bool, work: int
 ) -> None:
-    """C ← C ⊕ A ⊗ B, or A ⊗ B where C is fresh, on n columns, at most a tile's: A a packed slab, B one packed panel.
+    """C ← C ⊕ A ⊗ B, or A ⊗ B if fresh, on at most one tile's columns: A a packed slab, B one packed panel.
 
     `work` holds a row of zeros and a tile.
     """
@@ -138,11 +138,11 @@ def block(
     fresh: bool,
     work: int,
 ) -> None:
-    """C[i0:i0+m, j0:j0+n] ← C ⊕ A ⊗ B, or A ⊗ B where C is fresh.
+    """C[i0:i0+m, j0:j0+n] ← C ⊕ A ⊗ B, or A ⊗ B if fresh.
 
-    `pack` and `panel` are the addresses of the kernels of that name for a kind, whose tiles have `rows` and `columns`
-    of entries of `size` bytes. One operand was packed before, A where `left`. Of the other, `a` with its strides, the
-    slabs are packed here one after the other, into `work` behind a row of zeros and a tile.
+    `pack` and `panel` are addresses of a kind's kernels with tiles of `rows` × `columns` entries of `size` bytes. One
+    operand comes packed, A if `left`. The other, at `a`, is packed here slab by slab into `work`, behind a row of zeros
+    and a tile.
     """
     slab, wide = work + columns * (1 + rows) * size, left_itemsize(size)
     for k0 in range(0, depth, DEPTH):

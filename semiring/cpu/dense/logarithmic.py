@@ -1,11 +1,11 @@
-"""C ← log(eᶜ + eᴬ eᴮ) by a product of ordinary numbers: maxima taken out, exponentials, FMA, logarithms.
+"""C ← log(eᶜ + eᴬ eᴮ) by an ordinary product: maxima taken out, exponentials, FMA, logarithms.
 
 With r[i] the greatest of A's row i and c[j] that of B's column j, over a slab of the depth,
 
     log Σ exp(A[i,k] + B[k,j]) = r[i] + c[j] + log Σ exp(A[i,k] − r[i]) exp(B[k,j] − c[j]),
 
-so exponentials are taken once an operand's entry, not once a pair. Below 2^−CUT they are 0, which a sum notices that is
-not far above: where its row or column has lost an entry so, it is computed again from A and B, pair by pair.
+so exponentials are taken once per operand entry, not per pair. Below 2^−CUT they are flushed to 0. A sum not far above
+that, in a row or column that lost an entry, is recomputed from A and B, pair by pair.
 """
 
 from __future__ import annotations
@@ -33,26 +33,25 @@ from ..vectors import I64, Vectors, across, emit, loop
 from .backend import WORKSPACE, CpuBackend, _layout, _parts
 from .exponentials import any_lane, exponentials, logarithms
 
-#: What is multiplied at a time: rows, depth, columns.
+#: Block of a product: rows, depth, columns.
 ROWS, DEPTH, COLUMNS = 256, 512, 1024
-#: Where a side is shorter, or the product smaller, pairs are computed one by one.
+#: Sides and pair counts below which products are computed pair by pair.
 SHORTEST, PAIRS = 32, 1 << 20
-#: A closure of at most so many rows is computed pair by pair where exponentials are not exact.
+#: Rows up to which a closure is computed pair by pair, if exponentials are not exact.
 PAIRWISE = 128
-#: Of a batch of small matrices so many entries a thread are closed at a time.
+#: Entries per thread and pass over a batch of small matrices.
 BATCH = 1 << 16
-#: Of floats of so many bits: exponentials below 2^−cut are 0; others are scaled by 2^scale, so that no product of two,
-#: nor a sum of 2²⁴ of them, leaves the normal numbers.
+#: By float width: exponentials below 2^−cut are 0; others are scaled by 2^scale, so that products of two, and sums of
+#: 2²⁴ of them, stay normal numbers.
 _CUT, _SCALE = {32: 100, 64: 900}, {32: 50, 64: 450}
 
 
 def _integers(count: int) -> Any:
-    """So many arguments that follow one another."""
     return types.StarArgTuple((types.intp,) * count)  # type: ignore[attr-defined] # which numba declares at run time
 
 
 def _scale(builder: Any, kind: Kind, rows: bool, args: Any) -> None:
-    """Lines, each of `count` vectors, one row or `lanes` columns: X ← 2^scale e^(X − peak), and what was lost."""
+    """X ← 2^scale e^(X − peak) along lines of `count` vectors, one row or `lanes` columns; peak and loss per line."""
     lines, count, x, line, step, peaks, losses = args
     v = Vectors(builder, kind)
     f = Functions(builder, v.type)
@@ -69,7 +68,7 @@ def _scale(builder: Any, kind: Kind, rows: bool, args: Any) -> None:
         peak = builder.load(top)
         if rows:
             peak = v.splat(across(builder, "fmax", peak))
-        endless = builder.fcmp_ordered("==", peak, f.constant(math.inf))  # all is lost
+        endless = builder.fcmp_ordered("==", peak, f.constant(math.inf))  # everything is lost
         builder.store(builder.select(endless, f.constant(1.0), nil), lost)
         peak = builder.select(builder.or_(endless, builder.fcmp_ordered("==", peak, least)), nil, peak)
         with loop(builder, I64(0), count) as j:
@@ -111,7 +110,7 @@ def _scale_columns(typing: Any, kind: Any, *args: Any) -> Any:
 
 
 def _again(v: Vectors, f: Functions, depth: Any, a: Any, a_col: Any, b: Any, b_row: Any) -> Any:
-    """log Σ exp(A[i,k] + B[k,j]) for the lanes j, each sum from its own greatest."""
+    """log Σ exp(A[i,k] + B[k,j]) for the lanes j, relative to each sum's own maximum."""
     builder = v.builder
     top, total = (cgutils.alloca_once(builder, v.type) for _ in range(2))
     least, nil = f.constant(-math.inf), f.constant(0.0)
@@ -139,8 +138,6 @@ def _again(v: Vectors, f: Functions, depth: Any, a: Any, a_col: Any, b: Any, b_r
 
 @intrinsic
 def _unscale(typing: Any, kind: Any, *args: Any) -> Any:
-    """C ← C ⊕ (log S + r + c), or without C, where S tells; see `finish`."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         (
             m, n, depth, s, s_row, r, r_lost, c, c_lost, a, a_row, a_col, b, b_row, out, out_row, fresh,
@@ -153,7 +150,7 @@ def _unscale(typing: Any, kind: Any, *args: Any) -> Any:
             f = Functions(builder, v.type)
             bits = f.form.bits
             value_at = cgutils.alloca_once(builder, v.type)
-            # What was lost is then less than half a unit in the last place of the sum.
+            # The loss is then below half a unit in the last place of the sum.
             safe = math.ldexp(1.0, 2 * _SCALE[bits] - _CUT[bits] + f.form.mantissa + 2)
             bound = v.splat(builder.fmul(builder.sitofp(depth, v.type.element), v.type.element(safe)))
             with loop(builder, I64(0), m) as i:
@@ -186,13 +183,13 @@ def _unscale(typing: Any, kind: Any, *args: Any) -> Any:
 
 @kernel
 def scale_rows(kind: Any, m: int, count: int, x: int, line: int, step: int, peaks: int, losses: int) -> None:
-    """Of m rows of `count` vectors: X ← 2^scale e^(X − peak), with the greatest of each, and whether one was lost."""
+    """m rows of `count` vectors: X ← 2^scale e^(X − peak); peaks and losses (whether any entry was flushed) per row."""
     _scale_rows(kind, m, count, x, line, step, peaks, losses)
 
 
 @kernel
 def scale_columns(kind: Any, n: int, count: int, x: int, line: int, step: int, peaks: int, losses: int) -> None:
-    """The same of n vectors of columns with `count` rows."""
+    """`scale_rows` for columns: n vectors of columns, `count` rows."""
     _scale_columns(kind, n, count, x, line, step, peaks, losses)
 
 
@@ -201,22 +198,21 @@ def finish(
     kind: Any, m: int, n: int, depth: int, s: int, s_row: int, r: int, r_lost: int, c: int, c_lost: int,
     a: int, a_row: int, a_col: int, b: int, b_row: int, out: int, out_row: int, fresh: int,
 ) -> None:  # fmt: skip
-    """C ← C ⊕ (log S + r + c), or without C where it is fresh; from A and B again where too much was lost of S."""
+    """C ← C ⊕ (log S + r + c), or without C if fresh; recomputed from A and B where S lost too much."""
     _unscale(
         kind, m, n, depth, s, s_row, r, r_lost, c, c_lost, a, a_row, a_col, b, b_row, out, out_row, fresh
     )  # fmt: skip
 
 
 class _Buffers(threading.local):
-    """A calling thread's scaled operands, kept for its next product."""
+    """A thread's scaled operands, kept for its next product."""
 
     buffer = np.empty(0, np.uint8)
 
     def reserve(self, *shapes: tuple[int, int], dtype: np.dtype) -> list[np.ndarray]:
-        """Arrays of these shapes, each aligned."""
         sizes = [-(-m * n * dtype.itemsize // 64) * 64 for m, n in shapes]
         if self.buffer.size < sum(sizes) + 64:
-            self.buffer = np.empty(0, np.uint8)  # the old one goes first
+            self.buffer = np.empty(0, np.uint8)  # frees the old buffer first
             self.buffer = np.empty(sum(sizes) + 64, np.uint8)
         offset, found = -self.buffer.ctypes.data % 64, []
         for (m, n), size in zip(shapes, sizes, strict=True):
@@ -232,9 +228,9 @@ _NONE = np.empty(0, np.intp)
 
 
 class LogarithmicBackend(CpuBackend):
-    """The verbs where ⊕ is log(eᵃ + eᵇ) and ⊗ is +."""
+    """The verbs of ⊕ = log(eᵃ + eᵇ) and ⊗ = +."""
 
-    pivot = cutover = 512  # of which exponentials are taken once
+    pivot = cutover = 512  # size of one exponentiation
 
     def __init__(self, kind: Kind, threads: int) -> None:
         super().__init__(kind, threads)
@@ -242,7 +238,6 @@ class LogarithmicBackend(CpuBackend):
         self._sums = CpuBackend(choose(sums, self.dtype, False), threads)
 
     def missing(self, work: str) -> Missing:
-        """What must be compiled before a computation."""
         return super().missing("exponentials" if work == "closure" else work)
 
     @cached_property
@@ -254,17 +249,16 @@ class LogarithmicBackend(CpuBackend):
         return machine_code(logarithms, self.kind, "iiiiiii").call
 
     def closure(self, D: np.ndarray) -> None:
-        """D ← D*: of exponentials where that is exact; else of halves, and pair by pair."""
+        """D ← D*: by exponentials if exact; else by halves, and pair by pair."""
         n = len(D)
         if n < SHORTEST or n > self.pivot:
             return super().closure(D)
-        batch, quarter = D[None], D[None, : n // 4, : n // 4]  # a larger matrix is not tried where that is not exact
+        batch, quarter = D[None], D[None, : n // 4, : n // 4]  # if inexact, the whole is not tried
         if (n < PAIRWISE or not len(self._exponentials(quarter, None))) and not len(self._exponentials(batch, batch)):
             return None
         return super().closure(D) if n <= PAIRWISE else by_halves(D, self)
 
     def closure_batch(self, A: np.ndarray, blocked: Any = None, out: np.ndarray | None = None) -> None:
-        """A[i] ← A[i]*, or out[i] ← A[i]*, for (batch, n, n), a few at a time."""
         D = A if out is None else out
         if out is not None:
             out[...] = A
@@ -275,7 +269,7 @@ class LogarithmicBackend(CpuBackend):
             return None
         for i, count in _parts(len(D), 1, max(1, self.threads * BATCH // n**2)):
             part = D[i : i + count]
-            # Where most of some were not exact, the rest is not tried.
+            # Once most of a chunk is inexact, exponentials are no longer tried.
             pairwise = np.arange(count) if 2 * len(failed) > count else self._exponentials(part, part)
             failed = part[pairwise]
             super().closure_batch(failed)
@@ -283,7 +277,7 @@ class LogarithmicBackend(CpuBackend):
         return None
 
     def _exponentials(self, A: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-        """out[i] ← log((exp A[i])*) where that is exact; the indices of the others."""
+        """out[i] ← log((exp A[i])*) where exact; returns the indices of the others."""
         batch, n = A.shape[:2]
         (X,) = _scaled.reserve((batch * n, n), dtype=self.dtype)
         X = X.reshape(A.shape)
@@ -317,7 +311,6 @@ class LogarithmicBackend(CpuBackend):
         return _NONE
 
     def left_mul(self, D: np.ndarray, R: np.ndarray) -> None:
-        """R ← D ⊗ R; D is square and must not overlap R."""
         if not self._suits(R, len(D)):
             return super().left_mul(D, R)
         for j, n in _parts(R.shape[1], 64, self._strip(len(D))):
@@ -327,7 +320,6 @@ class LogarithmicBackend(CpuBackend):
         return None
 
     def right_mul(self, C: np.ndarray, D: np.ndarray) -> None:
-        """C ← C ⊗ D; D is square and must not overlap C."""
         if not self._suits(C, len(D)):
             return super().right_mul(C, D)
         for i, m in _parts(C.shape[0], 64, self._strip(len(D))):
@@ -338,11 +330,10 @@ class LogarithmicBackend(CpuBackend):
 
     @staticmethod
     def _strip(depth: int) -> int:
-        """How much of what is multiplied in place is copied at a time."""
         return max(64, WORKSPACE // 2 // depth)
 
     def _suits(self, C: np.ndarray, depth: int) -> bool:
-        """Whether a product pays, and has contiguous rows or columns."""
+        """Whether the product is large enough, and C has contiguous rows or columns."""
         pays = min(*C.shape, depth) >= SHORTEST and C.size * depth >= PAIRS
         return pays and self._size in C.strides
 
@@ -411,11 +402,10 @@ class LogarithmicBackend(CpuBackend):
             )  # fmt: skip
 
         threads = self.threads if C.size >= _ALONE else 1
-        # Each part is short even where all of it is computed again, so that Ctrl-C is heard.
+        # parts are short even if all is recomputed, so that Ctrl-C is handled
         run(part, _parts(c.m, 1, max(1, (1 << 24) // (c.n * a.n)), threads), threads)
 
     def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
-        """Bytes that a verb with an m × n output and inner size k holds; of `closure` and `step`, m × m."""
         if verb == "closure" and PAIRWISE < m <= self.pivot:
             half, block = m - m // 2, self.verb_workspace(verb, PAIRWISE, PAIRWISE, PAIRWISE)
             by_halves = max(self.elimination_workspace(half, half), block)
@@ -427,7 +417,7 @@ class LogarithmicBackend(CpuBackend):
             return least
         lanes = self.kind.lanes
         rows, deep, wide = min(m, ROWS), min(k, DEPTH) + lanes, min(n, COLUMNS) + lanes
-        transposed = max(m, n)  # what is not in rows is computed as its transpose
+        transposed = max(m, n)  # without contiguous rows, the transpose is computed
         rows, wide = min(transposed, ROWS), min(transposed, COLUMNS) + lanes
         scaled = 2 * deep * wide + rows * (deep + wide) + 2 * (rows + wide) + 6 * 64
         side = n if verb == "left_mul" else m
@@ -436,6 +426,6 @@ class LogarithmicBackend(CpuBackend):
         return max(least, (scaled + copied) * self._size + inner + 128)
 
 
-#: Below this many entries a second thread costs more than it brings.
+#: Entries below which a second thread does not pay.
 _ALONE = 1 << 15
 _KERNELS = {"scale_rows": scale_rows, "scale_columns": scale_columns}

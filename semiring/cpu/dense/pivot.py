@@ -7,8 +7,8 @@ For pivot k, with s = A[k,k]*:
     A[i,k] ← A[i,k] ⊗ s                     i ≠ k
     A[k,k] ← s
 
-(Lehmann 1977, section 4). Each walk is counted once, so it is right where ⊕ is not idempotent too. The second line
-runs over all j, with R = s ⊗ A[k,·] and s itself at k; what that leaves at A[i,k] gives way to the third.
+(Lehmann 1977, section 4). Each walk is counted once, so that ⊕ need not be idempotent. The second line runs over all j,
+with R = s ⊗ A[k,·] and R[k] = s; its result at A[i,k] is overwritten by the third.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..intrinsics import (
 )
 from .gemm import block
 
-#: Bytes of the widest vectors.
+#: Bytes of the widest vector.
 VECTOR = 64
 
 
@@ -73,7 +73,7 @@ def sweep(kind: Any, start: int, stop: int, n: int, k: int, a: int, a_row: int, 
 def _eliminate(
     pivot_row: int, sweep: int, copy: int, size: int, n: int, d: int, d_row: int, d_col: int, work: int
 ) -> None:
-    """D ← D*, all n pivots, in `work`: a copy of D behind R, with rows of full vectors."""
+    """D ← D*, all n pivots, on a copy behind R in `work`, with rows of full vectors."""
     wide = -(-n * size // VECTOR) * VECTOR
     pitch, r, D = wide // size, work, work + wide
     jump(copy, (n, pitch, d, d_row, d_col, D, wide, size))
@@ -90,14 +90,14 @@ def closure(
 ) -> None:  # fmt: skip
     """D ← D* by pivot blocks P of `step`: R ← P* R, then trailing ← trailing ⊕ C R, then C ← C P*.
 
-    Where only the first `pivots` are eliminated, D = [[A, B], [C, E]] becomes [[A*, A* B], [C A*, E ⊕ C A* B]].
-    The kernels for a kind are called by address: those of this file, `movers.copy_square`, and as `gemm.block` does.
+    If only the first `pivots` are eliminated, D = [[A, B], [C, E]] becomes [[A*, A* B], [C A*, E ⊕ C A* B]]. Kernels
+    are called by address: those of this file, `movers.copy_square`, and `gemm.block`'s.
     """
     for k in range(0, pivots, step):
         b = min(step, pivots - k)
         _eliminate(pivot_row, sweep, copy, size, b, d + k * (row + col), row, col, work)
         for phase in range(3):
-            for sides in range(4):  # rows before or after the pivot block, columns before or after it
+            for sides in range(4):  # rows before or after the pivot block × columns before or after it
                 i, m = (0, k) if sides < 2 else (k + b, n - k - b)
                 j, w = (0, k) if sides % 2 == 0 else (k + b, n - k - b)
                 if phase == 0:
@@ -106,7 +106,7 @@ def closure(
                     j, w = k, b if sides % 2 == 0 else 0
                 if m <= 0 or w <= 0:
                     continue
-                # C ← C P* packs its left operand before it writes, P* R and C R their right one.
+                # C ← C P* packs its left operand before it writes, P* R and C R their right operand.
                 left, C, R = phase == 2, d + i * row + k * col, d + k * row + j * col
                 unit, count, packed, single = (rows, m, C, R) if left else (columns, w, R, C)
                 padded = -(-count // unit) * unit
@@ -122,13 +122,13 @@ def closure(
 def small_closures(
     kind: Any, copy: int, batch: int, stride: int, n: int, d: int, row: int, col: int, work: int
 ) -> None:
-    """D ← D* of matrices `stride` bytes apart, with n ≤ SMALL: two at a time, in `work`, in rows of SMALL entries."""
+    """D ← D* of n × n matrices `stride` bytes apart, n ≤ SMALL: two at a time, in `work`, in rows of SMALL entries."""
     size = itemsize(kind)
     wide = SMALL * size
     other = work + SMALL * wide
     clear(kind, 2 * SMALL * SMALL, work)
     for i in range(0, batch, 2):
-        first, second = d + i * stride, d + min(i + 1, batch - 1) * stride  # the last of an odd number twice
+        first, second = d + i * stride, d + min(i + 1, batch - 1) * stride  # an odd last one twice
         jump(copy, (n, n, first, row, col, work, wide, size))
         jump(copy, (n, n, second, row, col, other, wide, size))
         for k in range(n):

@@ -1,8 +1,8 @@
-"""numba: closures of symmetric matrices over (max, min) and (min, max), by a best spanning tree, in n² (Hu 1961).
+"""Closures of symmetric matrices over (max, min) and (min, max) by a best spanning tree, in n² (Hu 1961).
 
-Prim's algorithm adds vertices to a tree by the best edge that leaves it. All that a vertex reaches by edges as good as
-t come before the first that is added by a worse one. So the best bottleneck between two vertices is the worst edge by
-which any was added after the first of them, up to the second.
+Prim's algorithm adds vertices by the best edge that leaves the tree. Everything reachable from a vertex by edges as
+good as t is added before the first vertex with a worse edge. So the bottleneck of two vertices is the worst edge added
+after the earlier one, up to the later one.
 """
 
 from __future__ import annotations
@@ -16,19 +16,14 @@ from ...dtypes import one, zero
 from ..compile import kernel
 from ..pool import run
 
-#: Vertices that are added between two looks at Ctrl-C, and rows that are written.
+#: Vertices added, and rows written, per call, so that Ctrl-C is handled.
 _ADDED, _WRITTEN = 256, 64
 
 
 def close(A: np.ndarray, semiring: Semiring, out: np.ndarray, threads: int) -> None:
-    """out ← A*, of a symmetric A over (max, min) or (min, max), whose diagonal is not looked at.
+    """out ← A* of a symmetric A, shape (n, n), over (max, min) or (min, max); the diagonal of A is ignored.
 
-    Parameters
-    ----------
-    A, out : array, shape (n, n)
-        Rows of `out` are contiguous; it is other memory than A.
-    threads : int
-        Rows are written by so many.
+    Rows of `out` are contiguous; it must not overlap A.
     """
     n, most = len(A), semiring.add.selects == "greatest"
     none = zero(semiring, A.dtype)
@@ -42,9 +37,9 @@ def close(A: np.ndarray, semiring: Semiring, out: np.ndarray, threads: int) -> N
 
 @kernel
 def grow(A: Any, most: bool, best: Any, outside: Any, order: Any, edges: Any, first: int, last: int) -> None:
-    """Add vertices number first … last − 1: `order` and `edges` say which, and by what.
+    """Add the vertices number first … last − 1 in `order`, and the edges that added them.
 
-    `outside` are the others, the first n − first of it, and `best` the best edge from the tree to each of these.
+    `outside` lists the n − first remaining vertices, and `best` their best edges to the tree.
     """
     for k in range(first, last):
         left = len(order) - k
@@ -66,7 +61,7 @@ def grow(A: Any, most: bool, best: Any, outside: Any, order: Any, edges: Any, fi
 
 @kernel
 def fill(out: Any, most: bool, order: Any, edges: Any, one: Any, begin: int, end: int) -> None:
-    """Rows of the vertices number begin … end − 1: the worst of the edges between each two."""
+    """Rows of the vertices number begin … end − 1: the worst edge between each pair."""
     for k in range(begin, end):
         row, worst = out[order[k]], one
         row[order[k]] = one

@@ -1,7 +1,7 @@
 """(C, K) ← A ⊗ B with K[i,j] the smallest k that attains C[i,j], on packed panels as in gemm.py; ⊕ must select.
 
-A tile takes a few values of k at once, compares each sum before and after, and notes the first k of the group that
-changed it last. When all is done, `refine` finds the k within that group.
+A tile takes a group of k at once, compares each sum before and after, and records the first k of the last group that
+changed it. `refine` then finds k within the group.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from ..intrinsics import (
 def _copy(
     kind: Any, m: int, n: int, c: int, c_row: int, w: int, w_row: int, to: int, row: int, wto: int, wrow: int
 ) -> None:
-    """An m × n piece of C and of K."""
     size = itemsize(kind)
     for i in range(m):
         for j in range(n):
@@ -43,7 +42,7 @@ def _copy(
 def panel(
     kind: Any, m: int, n: int, k0: int, depth: int, a: int, b: int, c: int, c_row: int, w: int, w_row: int, work: int
 ) -> None:
-    """C ← C ⊕ A ⊗ B on n columns, at most a tile's, and K where that changes C: A a packed slab, B one packed panel.
+    """C ← C ⊕ A ⊗ B on at most one tile's columns, K where C changes: A a packed slab, B one packed panel.
 
     Their first k is k0. `work` holds a tile of C and one of K.
     """
@@ -84,7 +83,7 @@ def block(
     buffer: int,
     slab: int,
 ) -> None:
-    """Rows i0 … i0 + m and columns j0 … j0 + n of C and K, as `gemm.block`; B was packed, from row `first` on.
+    """Rows i0 … i0 + m and columns j0 … j0 + n of C and K, as `gemm.block`; B comes packed, from row `first` on.
 
     `buffer` holds two tiles, `slab` a packed slab of A.
     """
@@ -118,13 +117,13 @@ def refine(
 ) -> None:
     """K ← the first k of its group that attains C; A and the transposed B have contiguous rows."""
     size, group = itemsize(kind), group_depth(kind)
-    for j0 in range(0, n, 64):  # what is read of a block of entries stays in a cache
+    for j0 in range(0, n, 64):  # keeps the operands of a block of entries in cache
         for i in range(m):
             for j in range(j0, min(j0 + 64, n)):
                 target = w + i * w_row + 4 * j
                 first = load_index(target)
                 if first >= 0:
-                    start = min(first, depth - group)  # no k before the first of its group attains C
+                    start = min(first, depth - group)  # no k before the group's first attains C
                     if start >= 0:
                         x, y = a + i * a_row + start * size, b + j * b_row + start * size
                         found = first_attaining(kind, x, y, load(kind, c + i * c_row + j * size))

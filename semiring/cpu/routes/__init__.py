@@ -1,1 +1,1 @@
-"""Predecessors, paths and negative cycles, and what must be so of a closure."""
+"""Route kernels: predecessors, paths, negative cycles, adjoint sums, and checks of closures."""

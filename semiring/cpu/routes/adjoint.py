@@ -1,16 +1,16 @@
-"""What travels along best paths, source by source: Brandes' sums, which best paths share where several are as good.
+"""Sums along best paths, source by source: Brandes' dependencies, shared among tied paths.
 
-An arc (k, j) is *tight* for a source s where D[s,k] ⊗ w(k,j) = D[s,j]; best paths from s are walks along tight arcs. In
-a topological order of these (Kahn 1962), counts of best paths go forward and sums come back (Brandes 2001, "A faster
-algorithm for betweenness centrality"):
+An arc (k, j) is *tight* for a source s if D[s,k] ⊗ w(k,j) = D[s,j]; best paths from s are walks along tight arcs. In a
+topological order of these (Kahn 1962), path counts go forward and sums come back (Brandes 2001, "A faster algorithm for
+betweenness centrality"):
 
-    σ(j) = Σ σ(k)        δ(k) = σ(k) Σ (q(j) + δ(j)) / σ(j)        over tight arcs (k, j), q(j) being what j asks for.
+    σ(j) = Σ σ(k)        δ(k) = σ(k) Σ (q(j) + δ(j)) / σ(j)        over tight arcs (k, j), q(j) the demand at j.
 
-Where ⊗ rounds, D need not be the sum along any path, so it only says which arcs may be tight, `SLACK` being the doubt.
-What is compared are sums along arcs from the source on, x(j) = ⊕ x(k) ⊗ w(k,j): those of Dijkstra's algorithm, bit for
-bit, and so are the ties. Where arcs that may be tight form a cycle, since they weigh less than the doubt, x is searched
-for (Bellman 1958, Ford, Moore) and has no doubt. Where they still do, since x(k) ⊗ w = x(k), what is as far from the
-source is told apart by sums along such arcs alone. Floats that are whole numbers, with sums that they hold, have none.
+If ⊗ rounds, D need not be the sum along any path, so it only selects candidate arcs, within the tolerance `SLACK`. Arcs
+are compared by sums from the source, x(j) = ⊕ x(k) ⊗ w(k,j): bit for bit those of Dijkstra's algorithm, ties included.
+If candidates form a cycle, being lighter than the tolerance, x is searched for (Bellman 1958, Ford, Moore), exactly. If
+they still do, since x(k) ⊗ w = x(k), equidistant vertices are ordered by sums along such arcs alone. Integral floats
+whose sums are representable have tolerance 0.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from ..vectors import I64, Vectors, emit, multiply, splat, transposed
 from .code import compiled
 from .equality import SLACK, better, emit_better, emit_limit, emit_size, inexact, larger, limit, rounds
 
-#: Sources whose sums are added up before they join those of others: the same for any number of threads.
+#: Sources summed before joining the total: fixed, so that sums do not depend on the number of threads.
 CHUNK = 64
-#: Sources for which arcs are tried together, and arcs whose bits for one of these are looked at together.
+#: Sources whose arcs are tested together; arcs per word of one source's hits.
 LANES, WORD = 16, 64
-#: Arcs that are listed at a time.
+#: Arcs listed per unrolled step.
 AHEAD = 8
-#: Vertices up to which that is done: what is known of more takes far more memory than caches have.
+#: Most vertices for joint tests: beyond, the records outgrow the caches.
 TOGETHER = 1 << 16
-#: Distances that are whole are sorted by counting, if they are less than so many times the vertices.
+#: Counting sort applies to integral distances below FAR · n.
 FAR = 4
-#: A call takes at most about this many steps, so that Ctrl-C is handled.
+#: Steps per call, so that Ctrl-C is handled.
 CALL = 1 << 26
 #: No arc.
 NONE = np.uint32(2**32 - 1)
@@ -57,18 +57,14 @@ _ONE = np.uint32(1)
 
 @cache
 def vertex_of(dtype: str) -> np.dtype:
-    """What is known of a vertex j, for it is read together.
-
-    `x` and `paths`: x(j) and σ(j). `owed`: what later vertices ask of it. `begin` and `end`: where the tight arcs into
-    it are in the list of those found.
-    """
+    """Record of a vertex j: x(j), σ(j) in `paths`, δ(j) in `owed`, and its range of the list of tight arcs."""
     ends = ("begin", np.uint32), ("end", np.uint32)
     return np.dtype([("x", dtype), ("paths", np.float64), ("owed", np.float64), *ends], align=True)
 
 
 @intrinsic
 def _tight(typing: Any, kind: Any, near: Any, worst: Any, w: Any) -> Any:
-    """A bit for each source for which near ⊗ w is a distance no worse than `worst`; LANES entries at addresses."""
+    """Per-source bits: near ⊗ w is a distance no worse than `worst`; LANES entries at both addresses."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         _, near, worst, w = args
@@ -87,9 +83,9 @@ def _tight(typing: Any, kind: Any, near: Any, worst: Any, w: Any) -> Any:
 def _turned(
     typing: Any, kind: Any, rows: Any, source: Any, row: Any, slack: Any, floor: Any, near: Any, worst: Any
 ) -> Any:
-    """LANES columns of so many rows, `row` bytes apart, each column in one piece; and the worst that counts as equal.
+    """Transpose LANES columns of `rows` rows, `row` bytes apart, into `near`, and their tolerance limits into `worst`.
 
-    The last row stands for those beyond it.
+    Lanes beyond the last row repeat it.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -112,7 +108,7 @@ def _turned(
 
 @intrinsic
 def _of_lane(typing: Any, address: Any, lane: Any) -> Any:
-    """A bit for each of WORD arcs, whose bits for sources are at an address: that of one source."""
+    """Bits of one source for WORD arcs, whose LANES-bit hits are at an address."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         address, lane = args
@@ -127,13 +123,12 @@ def _of_lane(typing: Any, address: Any, lane: Any) -> Any:
 
 @intrinsic
 def _lowest(typing: Any, bits: Any) -> Any:
-    """The position of the lowest bit that is set; 64 if none is."""
+    """Count trailing zeros; 64 for 0."""
     return types.uint64(types.uint64), lambda c, builder, s, args: builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
 
 @intrinsic
 def _ones(typing: Any, bits: Any) -> Any:
-    """How many bits are set."""
     return types.uint64(types.uint64), lambda c, builder, s, args: builder.ctpop(args[0])
 
 
@@ -142,14 +137,14 @@ def try_alone(
     kind: Any, d: Any, lane: int, tails: Any, heads: Any, weights: Any, slack: Any, floor: Any, cut: bool, bound: Any,
     hits: Any,
 ) -> None:  # fmt: skip
-    """The bit of a lane of hits[e] ← whether arc e may be tight for a source; if `cut`, none to what is not reached."""
+    """Bit `lane` of hits[e] ← whether arc e is a candidate of one source; if `cut`, never into an unreached vertex."""
     for j in range(len(d)):
         bound[j] = limit(kind, d[j], larger(kind, d[j], floor), slack)
     bit = np.uint16(1 << lane)
     for e in range(len(heads)):
         y = times(kind, d[tails[e]], weights[e])
         hit = (y != zero(kind)) & (not better(kind, bound[heads[e]], y)) & ((not cut) | (d[heads[e]] != zero(kind)))
-        hits[e] = (hits[e] & ~bit) | (bit * np.uint16(hit))  # without a branch, which could not be predicted
+        hits[e] = (hits[e] & ~bit) | (bit * np.uint16(hit))  # branchless: unpredictable
 
 
 @kernel
@@ -157,7 +152,7 @@ def try_together(
     kind: Any, D: Any, begin: int, end: int, begins: Any, tails: Any, weights: Any, slack: Any, floor: Any, cut: bool,
     near: Any, worst: Any, hits: Any,
 ) -> None:  # fmt: skip
-    """hits[e] ← a bit for each of rows begin … end, at most LANES; near[j] and worst[j] have an entry for each."""
+    """hits[e] ← candidate bits for rows begin … end − 1, at most LANES; near[j] and worst[j] have an entry for each."""
     n, rows = D.shape[1], end - begin
     here, limits, row = np.intp(near.ctypes.data), np.intp(worst.ctypes.data), LANES * near.itemsize
     source, wide = np.intp(D.ctypes.data) + begin * n * D.itemsize, n * D.itemsize
@@ -178,13 +173,13 @@ def try_together(
 
 @kernel
 def flattened(lane: int, count: int, hits: Any, found: Any) -> Any:
-    """found ← the arcs that may be tight for a lane, ascending, and what lies behind them; how many they are."""
+    """found ← candidate arcs of a lane, ascending, with garbage behind; returns their number."""
     arcs = np.intp(0)
     for begin in range(0, count, WORD):
         word = _of_lane(np.intp(hits.ctypes.data) + begin * hits.itemsize, lane)
         here, arcs = arcs, arcs + np.intp(_ones(word))
         while here < arcs:
-            for i in range(AHEAD):  # some of them for nothing: how many there are could not be predicted
+            for i in range(AHEAD):  # fixed-size, partly wasted: the count is unpredictable
                 found[here + i] = np.uint32(begin + np.intp(_lowest(word)))
                 word &= word - np.uint64(1)
             here += AHEAD
@@ -195,10 +190,10 @@ def flattened(lane: int, count: int, hits: Any, found: Any) -> Any:
 def into(
     lane: int, hits: Any, begins: Any, tails: Any, arcs: int, found: Any, origins: Any, words: Any, before: Any, V: Any
 ) -> None:
-    """V[j].begin … V[j].end ← where the arcs found are that lead into j, origins ← their tails; V[j].owed ← 0.
+    """V[j].begin … V[j].end ← range of found arcs into j, origins ← their tails; V[j].owed ← 0.
 
-    words, before : workspace: a bit for each arc, and how many are found before each word; how many lead into a vertex
-    could not be predicted, so that going through them takes a tenth longer where ties are many
+    Workspace: `words`, a bit per arc, and `before`, a prefix count of found arcs per word. A loop over each vertex'
+    arcs is unpredictable, a tenth slower with many ties.
     """
     for c in range(arcs):
         origins[c] = tails[found[c]]
@@ -216,7 +211,7 @@ def into(
 
 @kernel
 def left_by_none(kind: Any, d: Any, waiting: Any, order: Any) -> Any:
-    """order ← the vertices that are reached and for which nothing waits, ascending; how many they are."""
+    """order ← reached vertices with waiting[j] = 0, ascending; returns their number."""
     known = np.uint32(0)
     for j in range(len(d)):
         order[known] = j
@@ -228,10 +223,10 @@ def left_by_none(kind: Any, d: Any, waiting: Any, order: Any) -> Any:
 def planted(
     kind: Any, d: Any, s: int, arcs: int, tails: Any, heads: Any, found: Any, above: Any, owed: Any, waiting: Any
 ) -> bool:
-    """above[j] ← the arc into j that may be tight, waiting[k] ← how many leave k; owed ← 0.
+    """above[j] ← candidate arc into j, waiting[k] ← number leaving k; owed ← 0.
 
-    Arcs are one fewer than vertices are reached. Returns whether each leads to another of those, from a nearer one, and
-    none to the source: then they form a tree.
+    Given one arc fewer than reached vertices, returns whether the arcs form a tree: each to a different reached vertex
+    other than the source, from a nearer one.
     """
     nearer = True
     for j in range(len(d)):
@@ -251,7 +246,7 @@ def tree(
     kind: Any, d: Any, s: int, tails: Any, asked: Any, through: Any, ending: Any, along: Any, above: Any, owed: Any,
     waiting: Any, order: Any,
 ) -> None:  # fmt: skip
-    """Add what one source sends, asked[j] to vertex j, where the arcs that may be tight form a tree."""
+    """Add the sums of one source, demand asked[j] at vertex j, when candidate arcs form a tree."""
     known, done, of_vertices = left_by_none(kind, d, waiting, order), np.uint32(0), len(through) > 0
     while order[done] != s:
         j = order[done]
@@ -265,7 +260,7 @@ def tree(
         along[e] += total
         owed[k] += total
         waiting[k] -= _ONE
-        order[known] = k  # without a branch, which could not be predicted
+        order[known] = k  # branchless: unpredictable
         known += np.uint32(waiting[k] == 0)
     if of_vertices:
         ending[s] += owed[s]
@@ -273,7 +268,7 @@ def tree(
 
 @kernel
 def farthest_first(kind: Any, d: Any, tally: Any, order: Any) -> Any:
-    """order ← the vertices that are reached, by whole distances; how many, or 0 if `tally` has too few entries."""
+    """order ← reached vertices by integral distance, farthest first; returns their number, 0 if `tally` is short."""
     far: Any = 0
     for j in range(len(d)):
         far = max(far, abs(np.intp(d[j])) if d[j] != zero(kind) else 0)
@@ -297,7 +292,7 @@ def farthest_first(kind: Any, d: Any, tally: Any, order: Any) -> Any:
 
 @kernel
 def heads_first(kind: Any, d: Any, arcs: int, origins: Any, V: Any, waiting: Any, order: Any) -> Any:
-    """order ← the vertices that are reached, heads of arcs before tails; how many, but for those before a cycle."""
+    """order ← reached vertices, heads of arcs before tails; returns their number, excluding ancestors of a cycle."""
     for j in range(len(d)):
         waiting[j] = 0
     for c in range(arcs):
@@ -309,7 +304,7 @@ def heads_first(kind: Any, d: Any, arcs: int, origins: Any, V: Any, waiting: Any
         for c in range(V[j].begin, V[j].end):
             k = origins[c]
             waiting[k] -= _ONE
-            order[known] = k  # without a branch, which could not be predicted
+            order[known] = k  # branchless: unpredictable
             known += np.uint32(waiting[k] == 0)
     return np.intp(known)
 
@@ -319,10 +314,10 @@ def tight_order(
     kind: Any, d: Any, s: int, arcs: Any, weights: Any, slack: Any, found: Any, origins: Any, V: Any, waiting: Any,
     order: Any, tally: Any,
 ) -> Any:  # fmt: skip
-    """order ← the vertices that s reaches, heads of tight arcs before tails; how many, but for those before a cycle.
+    """order ← reached vertices, heads of tight arcs before tails; returns their number, excluding ancestors of a cycle.
 
-    Of the arcs found, those that may be tight, V keeps those that are, for which x(k) ⊗ w = x(j). −1 where none leads
-    to a vertex. `tally` has entries if distances are whole and increase along walks, or decrease.
+    V keeps those candidates that are tight, x(k) ⊗ w = x(j). Returns −1 if a vertex has none. `tally` is nonempty if
+    distances are integral and monotone along walks.
     """
     known = farthest_first(kind, d, tally, order) if len(tally) else np.intp(0)
     if known == 0:
@@ -352,14 +347,14 @@ def tight_order(
                 found[kept], origins[kept] = e, k
                 kept += _ONE
         V[j].x, V[j].paths, V[j].end = x, paths, kept
-    return -1 if arcs else known  # if one leads to what is not reached
+    return -1 if arcs else known  # some arc leads to an unreached vertex
 
 
 @kernel
 def search(
     kind: Any, starts: Any, leaving: Any, heads: Any, weights: Any, used: Any, x: Any, queue: Any, waiting: Any
 ) -> None:
-    """x ← the best of the sums along walks of arcs in use, each added up from what x has; n rounds at most."""
+    """x ← best sums along walks of arcs in use, starting from x; Bellman–Ford with a queue, at most n rounds."""
     n, head, size = len(x), 0, 0
     for j in range(n):
         waiting[j] = x[j] != zero(kind)
@@ -391,10 +386,10 @@ def refine(
     kind: Any, s: int, lane: int, starts: Any, leaving: Any, tails: Any, heads: Any, weights: Any, x: Any, hits: Any,
     level: Any, queue: Any, waiting: Any,
 ) -> None:  # fmt: skip
-    """Of tight arcs that are lost in rounding, x(k) ⊗ w = x(k), keep those of best walks within what is as far.
+    """Among tight arcs lost in rounding, x(k) ⊗ w = x(k), keep those of best walks between equidistant vertices.
 
-    Such walks begin where another arc leads, or at s, and are added up from there; so are those that are as good again.
-    x is overwritten; level[e] says whether arc e is tight, and its ends are as far.
+    Such walks begin at the head of another tight arc, or at s, and are summed from there; ties among them are kept.
+    Overwrites x; level[e] is whether arc e is tight between equidistant vertices.
     """
     bit, dropped = np.uint16(1 << lane), True
     for e in range(len(heads)):
@@ -422,7 +417,7 @@ def settle(
     heads: Any, weights: Any, slack: Any, cut: bool, again: Any, bound: Any, hits: Any, found: Any, origins: Any,
     words: Any, before: Any, V: Any, waiting: Any, order: Any, tally: Any,
 ) -> Any:  # fmt: skip
-    """`tight_order` of all vertices that s reaches: how many; −1 where there is none, and V has all that was found."""
+    """`tight_order` of all vertices reached from s; −1 if there is none, with all candidates in V."""
     none = one(kind) - one(kind)
     for attempt in range(3 if inexact(kind) and slack != 0 else 1):
         if attempt == 1:
@@ -450,9 +445,9 @@ def hand_back(
     known: int, asked: Any, evenly: bool, through: Any, ending: Any, along: Any, state: Any, found: Any, origins: Any,
     V: Any, order: Any,
 ) -> bool:  # fmt: skip
-    """Add what one source sends, asked[j] to vertex j; False if a float64 does not hold the paths to vertex state[1].
+    """Add the sums of one source, demand asked[j] at vertex j; False if the paths to vertex state[1] overflow float64.
 
-    Where shared `evenly`, a vertex that asks for nothing is served by all its tight arcs alike.
+    If shared `evenly`, a vertex without demand divides equally among its tight arcs.
     """
     of_vertices = len(through) > 0
     for i in range(known - 1):
@@ -485,7 +480,7 @@ def hand_back(
 
 @kernel
 def count(known: int, counts: Any, state: Any, origins: Any, V: Any, order: Any) -> bool:
-    """counts[j] ← the best paths of one source to j; False where an int64 does not hold those to vertex state[1]."""
+    """counts[j] ← number of best paths from one source to j; False if those to vertex state[1] overflow int64."""
     for j in range(len(counts)):
         counts[j] = 0
     counts[order[known - 1]] = 1
@@ -506,10 +501,10 @@ def sums(
     state: Any, near: Any, worst: Any, again: Any, bound: Any, hits: Any, found: Any, origins: Any, words: Any,
     before: Any, above: Any, owed: Any, V: Any, waiting: Any, order: Any, tally: Any, begin: int, end: int,
 ) -> int:  # fmt: skip
-    """Add what rows begin … end send through vertices, to ends, and along arcs; or, where C has rows, count paths.
+    """Add the sums of rows begin … end − 1 to vertices, ends and arcs; or count paths, if C has rows.
 
-    `demand` has a row for each source, or one for all. Arcs are by head; `leaving` has them by tail, from starts[k] on.
-    Returns a row that has no order; −2 − row of one with too many best paths; else −1.
+    `demand` has a row per source, or one for all. Arcs are by head; `leaving` lists them by tail, from starts[k] on.
+    Returns a row without an order; −2 − row for one with too many best paths; else −1.
     """
     together = len(near) > 0
     for r in range(begin, end):
@@ -543,7 +538,7 @@ def sums(
     return -1
 
 
-#: What stands for the counts where sums are added, and for the sums where paths are counted.
+#: Placeholders for counts when sums are added, and for sums when paths are counted.
 _NO_COUNTS = np.empty((0, 0), np.int64)
 _NO_SUMS = np.empty((1, 0)), False, np.empty(0), np.empty(0), np.empty(0)
 _SIGNATURE = "AuwuwuuaxxtFtfffLlAAaahuuwuuf0uuuii"
@@ -551,7 +546,7 @@ Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Space(NamedTuple):
-    """What a thread works in, as `sums` takes it."""
+    """A thread's workspace, in the order of `sums`."""
 
     state: np.ndarray
     near: np.ndarray
@@ -572,32 +567,15 @@ class Space(NamedTuple):
 
 
 class Adjoint:
-    """Sums over the best paths from sources, added a block of rows of D at a time.
+    """Sums over best paths from sources, accumulated by blocks of rows of D.
 
-    Parameters
-    ----------
-    semiring : Semiring
-        One whose ⊕ selects and whose ⊗ does not.
-    dtype : dtype
-        Of D and of the weights.
-    edges : (starts, heads, weights)
-        Those that leave k are at starts[k] … starts[k + 1]; no loops, and no two from one vertex to another.
-    threads : int
-    names : sequence
-        Of the vertices, for errors.
-    where : str
-        The operation, for errors.
+    The semiring's ⊕ selects and its ⊗ does not. `edges`: CSR (starts, heads, weights) without loops or parallel edges;
+    `names` of vertices, and `where`, the operation, for errors. `of_vertices`, whether vertex sums are wanted, and
+    `cut`, whether rows are truncated at a limit, so that arcs may leave the reached vertices, are set before rows are
+    added.
 
-    Attributes
-    ----------
-    of_vertices : bool
-        Whether sums of vertices are wanted, as they are by default. Set before rows are added.
-    cut : bool
-        Whether rows lack what lies beyond a limit, so that arcs may lead from what they have to what they lack. Set
-        before rows are added.
-    through, ending : float64 arrays, shape (n,)
-        Empty if not `of_vertices`.
-    along : float64 array, one entry an edge
+    through, ending : float64 (n,), sums passing each vertex, and beginning or ending there; empty if not `of_vertices`
+    along : float64, one entry per edge
     """
 
     def __init__(
@@ -611,25 +589,25 @@ class Adjoint:
         begins, by_head = arranged(np.ascontiguousarray(heads, np.int32), self.n)
         self.heads, self.weights = heads[by_head].astype(np.uint32), weights[by_head].astype(dtype, copy=False)
         self.tails = np.repeat(np.arange(self.n, dtype=np.uint32), np.diff(starts))[by_head]
-        self._place = np.empty(len(heads), np.uint32)  # of each arc, as they came
+        self._place = np.empty(len(heads), np.uint32)  # of each arc, in input order
         self._place[by_head] = np.arange(len(heads))
         self._starts, self._begins = (x.astype(np.uint64) for x in (starts, begins))
         each = 2 * LANES * self._side * dtype.itemsize + (68 + 4 * FAR) * self.n + 11 * len(heads)
         require(threads * each, where=where, hint="Let fewer threads do it: SEMIRING_NUM_THREADS=1.")
-        self._open: Any = None  # sums of sources that do not make a chunk yet
+        self._open: Any = None  # sums of an incomplete chunk
         self._spare: list[Any] = []
         self._workspaces: dict[int, Space] = {}
         worse = bool(len(weights)) and (weights.min() < dtypes.one(semiring, dtype))
         self._slack = float(np.finfo(dtype).eps) ** SLACK if rounds(self.kind) and not self._whole(semiring) else 0.0
-        # Whether distances are whole, and increase along best walks, or decrease along them.
+        # Whether distances are integral and monotone along best walks.
         away = len(weights) and (weights.min() > 0 if semiring.add.selects == "least" else weights.max() < 0)
         self._away = semiring.lengths and not self._slack and bool(away)
         self._cancels = rounds(self.kind) and semiring.lengths and (worse or semiring.add.selects == "greatest")
-        for worker in range(threads):  # before rows take what was free
+        for worker in range(threads):  # allocated before rows take the memory
             self._workspace(worker)
 
     def _whole(self, semiring: Semiring) -> bool:
-        """Whether sums along walks are integers that floats hold, so that nothing is rounded."""
+        """Whether path sums are integers that floats represent exactly."""
         w = self.weights
         most = float(np.abs(w).max(initial=0)) * self.n
         return semiring.lengths and most < 2.0 ** (np.finfo(w.dtype).nmant + 1) and bool((w == np.floor(w)).all())
@@ -640,31 +618,23 @@ class Adjoint:
 
     @property
     def through(self) -> np.ndarray:
-        """What passes each vertex, float64."""
         return self._total[0]
 
     @property
     def ending(self) -> np.ndarray:
-        """What begins or ends at each."""
         return self._total[1]
 
     @property
     def along(self) -> np.ndarray:
-        """What each edge carries."""
         along: np.ndarray = self._total[2][self._place]
         return along
 
     def add(self, D: np.ndarray, sources: np.ndarray, demand: np.ndarray, *, evenly: bool = False) -> None:
-        """Add what these rows of D send: to vertex j demand[r, j] of row r, or demand[0, j] of each.
+        """Add the sums of these rows of D, with demand[r, j], or demand[0, j] for all rows, at vertex j.
 
-        The same sums in the same order, however rows are spread over calls and threads.
-
-        Raises
-        ------
-        DivergenceError
-            If tight arcs form a cycle, so that there is no end of best paths.
-        DomainError
-            If D is not the closure, or best paths are more than a float64 counts.
+        The order of summation is fixed, however rows are spread over calls and threads. Raises DivergenceError if tight
+        arcs form a cycle, so that best paths do not end, and DomainError if D is not the closure, or best paths are too
+        many for float64.
         """
         if self._open is None:
             self._open = self._sums()
@@ -674,7 +644,7 @@ class Adjoint:
         require(fresh * 8 * (2 * self.n + len(self.heads)), where=self.where, hint="Take fewer sources.")
         parts = [self._open, *(self._spare.pop() if self._spare else self._sums() for _ in pieces[1:])]
         arguments = self._input(D, sources)
-        self._code()  # compiled once, and not by each thread
+        self._code()  # compiled once, before threads start
 
         def piece(worker: int, number: int) -> None:
             into = np.ascontiguousarray(demand), evenly, *parts[number], _NO_COUNTS
@@ -690,22 +660,22 @@ class Adjoint:
             self._open = parts[-1] if self._rows % CHUNK else self._spare.pop()
 
     def finish(self) -> None:
-        """Add the sources of the last chunk, and let go of what was only needed for that."""
+        """Add the last chunk's sums and release workspaces."""
         if self._open is not None:
             self._join(self._open)
         self._spare.clear()
         self._workspaces.clear()
 
     def counts(self, D: np.ndarray, sources: np.ndarray, out: np.ndarray) -> None:
-        """out ← the number of best paths from each source to every vertex, int64; errors as of `add`."""
+        """out ← the number of best paths from each source to every vertex, int64; errors as in `add`."""
         arguments = *self._input(D, sources), *_NO_SUMS, out
-        self._code()  # compiled once, and not by each thread
+        self._code()  # compiled once, before threads start
         step = -(-len(D) // (4 * self.threads))
         pieces = [(first, min(first + step, len(D))) for first in range(0, len(D), step)]
         run(lambda worker, *ends: self._call(worker, D, sources, arguments, *ends), pieces, self.threads)
 
     def tight(self, d: np.ndarray, source: int) -> tuple[np.ndarray, np.ndarray]:
-        """Tails and heads of tight arcs for one source, into a vertex after those out of it; errors as of `add`."""
+        """Tails and heads of one source's tight arcs, in topological order of the heads; errors as in `add`."""
         D, sources, space = d[None], np.array([source]), self._workspace(0)
         out = np.empty((1, self.n), np.int64)
         if self._code()(*self._input(D, sources), *_NO_SUMS, out, *space, 0, 1) == 0:
@@ -714,7 +684,6 @@ class Adjoint:
         return tails, self.heads[arcs]
 
     def _arcs_into(self, vertices: np.ndarray, space: Space) -> tuple[np.ndarray, np.ndarray]:
-        """The tails of the arcs that a workspace lists for some vertices, and which arcs."""
         begin, end = (space.vertices[name][vertices].astype(np.int64) for name in ("begin", "end"))
         count = end - begin
         arcs = space.found[np.repeat(end - np.cumsum(count), count) + np.arange(count.sum())]
@@ -725,14 +694,13 @@ class Adjoint:
         return np.zeros(vertices), np.zeros(vertices), np.zeros(len(self.heads))
 
     def _join(self, part: Any) -> None:
-        """The total, and the sums of a chunk, which begin again."""
         for total, added in zip(self._total, part, strict=True):
             total += added
             added[:] = 0.0
 
     def _input(self, D: np.ndarray, sources: np.ndarray) -> tuple[Any, ...]:
         scalar = np.dtype(self.kind.dtype).type
-        # Where lengths of both signs cancel, a small sum may have been rounded as large ones are.
+        # If lengths of both signs cancel, a small sum may carry the rounding error of large ones.
         floor = dtypes.largest_finite(D) if self._cancels else 0
         rows = np.ascontiguousarray(D), sources.astype(np.uint32)
         arcs = self._starts, self._place, self._begins, self.tails, self.heads, self.weights
@@ -765,7 +733,6 @@ class Adjoint:
         begin: int,
         end: int,
     ) -> None:
-        """A kernel on these rows, some at a time; its errors."""
         call, space, counted = self._code(), self._workspace(worker), arguments[-1] is not _NO_COUNTS
         step = max(1, CALL // (len(self.heads) + 16 * self.n))
         for first in range(begin, end, step):
@@ -781,12 +748,7 @@ class Adjoint:
                 self._refuse(D[row], int(sources[row]), space)
 
     def _refuse(self, d: np.ndarray, source: int, space: Space) -> None:
-        """Name a cycle of tight arcs, or a vertex whose distance none attains.
-
-        Raises
-        ------
-        DivergenceError, DomainError
-        """
+        """Raise DivergenceError naming a cycle of tight arcs, or DomainError for an unattained distance."""
         reached = np.flatnonzero(d != dtypes.zero(self.semiring, d.dtype))
         tails, arcs = self._arcs_into(np.arange(self.n), space)
         heads = self.heads[arcs]

@@ -1,6 +1,6 @@
-"""What must be so of a closure D and of predecessors P, computed by their definitions, row by row.
+"""Checks of a closure D and of predecessors P by definition, row by row.
 
-The edges into j are those at ends[j] … ends[j + 1], their tails ascending; or, where `dense`, a column of A.
+The edges into j are ends[j] … ends[j + 1], their tails ascending; or, if `dense`, a column of A.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .equality import better
 def product(
     kind: Any, D: Any, sources: Any, B: Any, ends: Any, tails: Any, entering: Any, first: int, last: int
 ) -> None:
-    """B[r,·] ← (I ⊕ D ⊗ A)[r,·], for rows first … last."""
+    """B[r,·] ← (I ⊕ D ⊗ A)[r,·] for rows first … last − 1."""
     for r in range(first, last):
         d, b = D[r], B[r]
         for j in range(len(d)):
@@ -27,7 +27,7 @@ def product(
 
 @kernel
 def weight(kind: Any, A: Any, dense: bool, ends: Any, tails: Any, entering: Any, k: int, j: int) -> Any:
-    """The weight of the edge (k, j), the better of two; 0 where there is none."""
+    """Weight of the edge (k, j), the best of parallel ones; 0 without one."""
     if dense:
         return A[k, j]
     low, high = ends[j], ends[j + 1]
@@ -49,9 +49,9 @@ def attain(
     kind: Any, P: Any, sources: Any, L: Any, A: Any, dense: bool, ends: Any, tails: Any, entering: Any,
     climbed: Any, known: Any, first: int, last: int,
 ) -> int:  # fmt: skip
-    """L[r,j] ← the product of the edges from sources[r] to j along P, 0 without a path; a row that is no tree, or −1.
+    """L[r,j] ← product of the edges from sources[r] to j along P, 0 without a path; −1, or a row that is no tree.
 
-    Where a step of P is no edge, L is 0 from that step on, as 0 absorbs.
+    If a step of P is no edge, L is 0 from there on, as 0 absorbs.
     """
     n = P.shape[1]
     for r in range(first, last):

@@ -1,4 +1,4 @@
-"""Machine code of the kernels on routes, for one kind."""
+"""Machine code of the route kernels for one kind."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from numba.np.numpy_support import from_dtype
 from ..compile import kernel
 from ..kinds import Kind, on_disk
 
-#: Arguments of kernels: sizes, truth values, numbers of the kind, and arrays with contiguous rows: of the kind's
-#: entries, of integers of 16, 32 and 64 bits with and without a sign, of floats, of truth values. Capital letters are
-#: matrices.
+#: Argument types by letter: sizes, booleans, entries, and contiguous arrays; capitals are matrices.
 _LETTERS: dict[str, Callable[[Any], Any]] = {
     "i": lambda kind: types.intp,
     "t": lambda kind: types.boolean,
@@ -38,10 +36,9 @@ _LETTERS: dict[str, Callable[[Any], Any]] = {
 
 @cache
 def compiled(part: Any, kind: Kind, arguments: str, *records: np.dtype) -> Callable[..., Any]:
-    """A kernel's machine code for a kind.
+    """Machine code of a kernel for a kind (unlabelled for moving entries).
 
-    `arguments` has a letter for each argument after the kind; of an array of records, the number of its record. A kind
-    without a label is for what only moves entries.
+    `arguments` has a letter per argument after the kind; digits are indices of `records`, for arrays of records.
     """
     kind = kind.code
     entry = kernel(part.py_func, on_disk=on_disk(kind))

@@ -1,12 +1,12 @@
-"""numba: Bellman–Ford–Moore on a dense matrix, with Tarjan's subtree disassembly.
+"""Negative cycles: Bellman–Ford–Moore on a dense matrix, with Tarjan's subtree disassembly.
 
-A label h(v) is the length of the best walk found to v from a source that is tied to every vertex by an edge of length
-0. The tree of those walks is in preorder (`before`, `after`, `children`). Where the edge (u, v) shortens h(v), all
-that hangs below v is out of date and leaves the tree; if u is among it, the edge closes a cycle of negative length
-(Tarjan 1981; Cherkassky and Goldberg 1999, "Negative-cycle detection algorithms", section 4).
+A label h(v) is the length of the best walk found to v from a source tied to every vertex by an edge of length 0. The
+tree of those walks is kept in preorder (`before`, `after`, `children`). If the edge (u, v) shortens h(v), the subtree
+below v is out of date and leaves the tree; if it contains u, the edge closes a negative cycle (Tarjan 1981; Cherkassky
+and Goldberg 1999, "Negative-cycle detection algorithms", section 4).
 
-Labels are unevaluated sums of two floats (Dekker 1971), 106 bits: exact for integers of 64 bits, and for floats as
-exact as need be to tell a cycle of rounding from a true one.
+Labels are unevaluated sums of two floats (Dekker 1971), 106 bits: exact for 64-bit integers, and exact enough for
+floats to tell a cycle of rounding errors from a true one.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ import numpy as np
 
 from ..compile import inner, kernel
 
-#: Entries looked at between two looks at Ctrl-C.
+#: Entries per call, so that Ctrl-C is handled.
 _SLICE = 1 << 25
-#: Edges of a row that are tried together, in vectors.
+#: Edges of a row tested together, in vectors.
 _TOGETHER = 128
-#: More than what rounding takes from a sum of two floats, relative to them.
+#: Relative bound on the rounding of a sum of two floats.
 _DOUBT = 2.0**-50
-#: Negative lengths of sizes further apart than this are not met together.
+#: Greatest ratio of negative lengths that are relaxed together.
 _SCALE = 2.0**-40
-#: What an entry is to be taken for.
+#: Interpretations of an entry.
 _FLOAT, _INTEGER, _LOGARITHM = 0, 1, 2
-#: More than the rounding of a label, relative to it.
+#: Relative bound on the rounding of a label.
 _LAST = 2.0**-100
-_OUT = -1  # of the tree
+_OUT = -1  # marks `before` of a vertex outside the tree
 
 
 def relax(
     A: np.ndarray, absent: Any, sign: float, logarithmic: bool, base: float, rate: float
 ) -> tuple[list[int], np.ndarray]:
-    """A negative cycle of the lengths ℓ + base + rate·|ℓ|, or none and potentials: see `semiring.cycles.search`.
+    """A negative cycle of the lengths ℓ + base + rate·|ℓ|, else [] and potentials: see `semiring.cycles.search`.
 
-    Where negative edges differ very much in size, small ones are met first without the large ones: next to sums of
-    those, 106 bits would not show a cycle of small ones.
+    If negative edges differ widely in size, small ones are relaxed first, alone: next to sums of large ones, 106 bits
+    would not show a cycle of small ones.
     """
     n = len(A)
     h = np.zeros((2, n))
@@ -57,7 +57,7 @@ def relax(
 
 
 def _floors(A: np.ndarray, absent: Any, sign: float) -> list[float]:
-    """Lengths below which edges are left out, one after the other: the last one leaves out none."""
+    """Lengths below which edges are left out, round by round; the last is −∞."""
     longest, shortest = _negative(A, absent, sign)
     floors = [-np.inf]
     while longest * _SCALE > shortest:
@@ -68,7 +68,7 @@ def _floors(A: np.ndarray, absent: Any, sign: float) -> list[float]:
 
 @kernel
 def _negative(A: Any, absent: Any, sign: float) -> Any:
-    """The largest and the smallest absolute value of the negative lengths; 0 and ∞ if there are none."""
+    """Largest and smallest absolute value of negative lengths; 0 and ∞ if there are none."""
     largest, smallest = 0.0, np.inf
     for row in A:
         for entry in row:
@@ -79,7 +79,6 @@ def _negative(A: Any, absent: Any, sign: float) -> Any:
 
 
 def _trace(parent: np.ndarray, last: int) -> list[int]:
-    """The cycle that ends in `last`, whose parents lead back to itself."""
     cycle, v = [last], int(parent[last])
     while v != last:
         cycle.append(v)
@@ -89,7 +88,7 @@ def _trace(parent: np.ndarray, last: int) -> list[int]:
 
 @kernel
 def _plant(tree: Any) -> None:
-    """Every vertex is a child of the root, n."""
+    """Make every vertex a child of the root, n."""
     parent, before, after, children = tree
     n = len(parent) - 1
     for v in range(n + 1):
@@ -99,12 +98,12 @@ def _plant(tree: Any) -> None:
 
 @inner
 def _length(x: Any, sign: float, form: int) -> Any:
-    """An entry as a length, in two floats: sign · x, or sign · log x."""
+    """Length of an entry in two floats: sign · x, or sign · log x."""
     high, low = np.float64(x), 0.0
     if form == _LOGARITHM:
         high = np.log(high)
     elif form == _INTEGER:
-        if high >= 2.0**63:  # rounded up to what no integer holds
+        if high >= 2.0**63:  # rounded up beyond int64
             low = np.float64(np.int64(x) - np.int64(2**63 - 1)) - 1.0
         else:
             low = np.float64(np.int64(x) - np.int64(high))
@@ -113,7 +112,7 @@ def _length(x: Any, sign: float, form: int) -> Any:
 
 @inner
 def _add(high: float, low: float, x: float, y: float) -> Any:
-    """(high + low) + (x + y), again as a float and what it leaves out."""
+    """(high + low) + (x + y), again as a float and its remainder."""
     s = high + x
     t = s - high
     error = (high - (s - t)) + (x - t) + (low + y)
@@ -136,10 +135,10 @@ def _relax(
     state: Any,
     rows: int,
 ) -> int:
-    """Look at the edges out of so many waiting vertices; the last vertex of a negative cycle, or −1.
+    """Relax the edges out of `rows` waiting vertices; returns the last vertex of a negative cycle, or −1.
 
-    They are met in rising, then in falling order, and so on, so that a graph whose edges all lead one way takes two
-    rounds (Yen 1970). state: the next vertex, the step to the one after it, and how many wait.
+    Sweeps alternate between ascending and descending order, so that a graph whose edges all point one way takes two
+    rounds (Yen 1970). state: next vertex, step, number of waiting vertices.
     """
     n = len(A)
     high, low = h
@@ -154,7 +153,7 @@ def _relax(
         rows -= 1
         waiting[u] = False
         state[2] -= 1
-        if before[u] == _OUT:  # a vertex that it hung below has changed; u will come by again
+        if before[u] == _OUT:  # an ancestor changed; u will be relaxed again
             continue
         row, least = A[u], high[u] - _DOUBT * abs(high[u]) + base
         for start in range(0, n, _TOGETHER):
@@ -170,7 +169,7 @@ def _relax(
                 x, y = _add(x, y, base + rate * abs(x), 0.0)
                 x, y = _add(high[u], low[u], x, y)
                 shorter = x < high[v] or (x == high[v] and y < low[v])
-                # What left the tree comes back as its parent does, even if the parent's gain is lost in rounding.
+                # A vertex outside the tree returns with its parent, even if the parent's gain is lost in rounding.
                 if shorter or (before[v] == _OUT and (x - high[v]) + (y - low[v]) <= _LAST * abs(high[v])):
                     if not _hang(tree, u, v):
                         return u
@@ -184,7 +183,7 @@ def _relax(
 
 @inner
 def _promising(row: Any, high: Any, least: float, sign: float, form: int, rate: float) -> bool:
-    """Whether any of these edges may shorten a label: in plain floats, so that a vector of them is tried at once."""
+    """Whether any of these edges may shorten a label: a vectorised test in plain floats."""
     found = 0
     if form == _LOGARITHM:
         for v in range(len(row)):
@@ -199,12 +198,12 @@ def _promising(row: Any, high: Any, least: float, sign: float, form: int, rate: 
 
 @inner
 def _hang(tree: Any, u: int, v: int) -> bool:
-    """v becomes a child of u, and what hung below it leaves the tree; False, with u as its parent, if u is below v."""
+    """Make v a child of u and remove v's subtree; False, with u as v's parent, if the subtree contains u."""
     parent, before, after, children = tree
     parent_was, parent[v] = parent[v], u
     if before[v] != _OUT:
         previous, y, open_ends = before[v], v, 0
-        while open_ends >= 0:  # in preorder a subtree ends where all children have been met
+        while open_ends >= 0:  # in preorder a subtree ends once all children have been seen
             if y == u:
                 return False
             before[y] = _OUT

@@ -1,7 +1,7 @@
-"""numba: sums along best paths, which are gradients: along trees of predecessors, or shared where paths tie.
+"""Gradients as sums along best paths: along predecessor trees, or shared among ties.
 
-The derivative of Σ Q[s,t] · D[s,t] by the weight of an edge is what the demand Q sends over that edge. Sums are added
-up in float64, in an order that does not depend on the number of threads.
+The derivative of Σ Q[s,t] · D[s,t] by an edge's weight is the flow of the demand Q over that edge. Sums are float64, in
+an order independent of the number of threads.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 from ..compile import kernel
 from ..pool import run
 
-#: A call takes about this many steps, so that Ctrl-C is handled.
+#: Steps per call, so that Ctrl-C is handled.
 CALL = 1 << 24
-#: Columns whose sums are collected together; columns of a product that are searched together.
+#: Columns collected together; columns of a product searched together.
 STRIP, WIDTH = 64, 512
 
 
 def subtrees(P: np.ndarray, Q: np.ndarray, threads: int) -> np.ndarray:
-    """sums[s,j] ← Σ Q[s,t] over the t whose path in P leads through j or ends there; (…, n, n)."""
+    """sums[s,j] ← Σ Q[s,t] over the t whose path in P passes j or ends there; (…, n, n)."""
     n, sums = P.shape[-1], np.empty(P.shape, Q.dtype)
     rows = [X.reshape(-1, max(n, 1)) for X in _matrices(P, Q, sums)]
 
@@ -33,7 +33,7 @@ def subtrees(P: np.ndarray, Q: np.ndarray, threads: int) -> np.ndarray:
 
 
 def collected(K: np.ndarray, values: np.ndarray, rows: int, threads: int) -> np.ndarray:
-    """F[k,j] ← Σ values[i,j] over the i with K[i,j] = k; (…, rows, n). A negative k is none."""
+    """F[k,j] ← Σ values[i,j] over the i with K[i,j] = k; (…, rows, n). Negative k are skipped."""
     m, n = K.shape[-2:]
     F = np.empty((*K.shape[:-2], rows, n), values.dtype)
     matrices, batch = _matrices(K, values, F), F.size // max(rows * n, 1)
@@ -46,10 +46,10 @@ def collected(K: np.ndarray, values: np.ndarray, rows: int, threads: int) -> np.
 
 
 def chosen(A: np.ndarray, B: np.ndarray, *, greatest: bool, times: bool, zero: float, threads: int) -> np.ndarray:
-    """K[i,j] ← the least k of the best A[i,k] ⊗ B[k,j], or −1 where none is better than zero; int32 (…, m, n)."""
+    """K[i,j] ← the least k of the best A[i,k] ⊗ B[k,j], or −1 if none beats zero; int32 (…, m, n)."""
     (m, _), n, sign = A.shape[-2:], B.shape[-1], -1 if greatest else 1
     K, worst = np.empty((*A.shape[:-1], n), np.int32), A.dtype.type(sign * zero)
-    operands = sign * A, B if times else sign * B, K  # so that the least is best
+    operands = sign * A, B if times else sign * B, K  # negated for max: the least is best
     matrices, batch = _matrices(*operands), K.size // max(m * n, 1)
 
     def rows(_: int, b: int, first: int, last: int) -> None:
@@ -63,10 +63,10 @@ def chosen(A: np.ndarray, B: np.ndarray, *, greatest: bool, times: bool, zero: f
 def shared(
     D: np.ndarray, starts: np.ndarray, heads: np.ndarray, weights: np.ndarray, Q: np.ndarray, *rule: Any
 ) -> tuple[np.ndarray, int]:
-    """What the demand Q sends over each edge, shared among best paths by their number; and a source, or −1.
+    """Flow of the demand Q over each edge, divided among best paths by their number; and a source with a cycle, or −1.
 
-    Edges, by tail, are those that are best paths. The source is one whose best paths go round a cycle. `rule`: whether
-    ⊗ multiplies, the semiring's zero, and of which numbers, and of what at least, sums may be off by how much.
+    Edges, by tail, are best paths themselves. `rule`: whether ⊗ multiplies, the semiring's zero, and the relative and
+    absolute tolerance of sums.
     """
     n, F = len(D), np.zeros(len(heads))
     buffers = *np.empty((2, n)), *np.empty((3, n + 1), np.int32), np.empty(len(heads), np.int32)
@@ -75,7 +75,6 @@ def shared(
 
 
 def _matrices(*arrays: np.ndarray) -> list[np.ndarray]:
-    """Batches with one leading axis, contiguous: without a copy where they are."""
     return [np.ascontiguousarray(X).reshape(math.prod(X.shape[:-2]), *X.shape[-2:]) for X in arrays]
 
 
@@ -87,7 +86,7 @@ def _parts(total: int, each: int, threads: int, unit: int = 1) -> list[tuple[int
 
 @kernel
 def _subtrees(P: Any, Q: Any, sums: Any, total: Any, waits: Any, queue: Any, first: int, last: int) -> None:
-    """A vertex is added to its predecessor when all that it precedes have been. Number n stands for no predecessor."""
+    """Add each vertex to its predecessor once all its successors have been added; n stands for no predecessor."""
     n: Any = np.uint32(P.shape[1])
     for s in range(first, last):
         p, q, out = P[s], Q[s], sums[s]
@@ -116,7 +115,7 @@ def _subtrees(P: Any, Q: Any, sums: Any, total: Any, waits: Any, queue: Any, fir
 
 @kernel
 def _collect(K: Any, values: Any, F: Any, strip: Any, first: int, last: int) -> None:
-    """Columns first … last, a strip at a time. The last entry of a strip takes what belongs nowhere."""
+    """Columns first … last − 1, strip by strip; the last entry of a strip collects the skipped ones."""
     none: Any = np.uint32(F.shape[0])
     for begin in range(first, last, STRIP):
         width = min(STRIP, last - begin)
@@ -133,7 +132,7 @@ def _collect(K: Any, values: Any, F: Any, strip: Any, first: int, last: int) -> 
 
 @kernel
 def _choose(A: Any, B: Any, times: bool, worst: Any, K: Any, best: Any, first: int, last: int) -> None:
-    """The least product of each pair, and where it is first attained, for rows first … last."""
+    """Least product of each pair and its first witness, rows first … last − 1."""
     for begin in range(0, B.shape[1], WIDTH):
         width = min(WIDTH, B.shape[1] - begin)
         for i in range(first, last):
@@ -169,11 +168,11 @@ def _share(
     taken: Any,
     s: int,
 ) -> int:
-    """F[e] += what source s sends over edge e; s where its best edges have a cycle, or −1."""
+    """F[e] += flow of source s over edge e; returns s if its best edges have a cycle, else −1."""
     d, reached, many = D[s], 0, 0
     for j in range(len(d)):
         paths[j], owed[j], waits[j] = 0.0, Q[s, j], 0
-    for k in range(len(d)):  # its edges of which the best paths from s are made: taken[ends[k] : ends[k + 1]]
+    for k in range(len(d)):  # taken[ends[k] : ends[k + 1]]: edges out of k on best paths from s
         ends[k] = many
         if d[k] != zero:
             reached += 1

@@ -1,6 +1,6 @@
-"""Predecessors that are nearer: the first two lines of the rule (see routes.py), target by target, sources in vectors.
+"""Nearer predecessors: lines one and two of the rule (see routes.py), target by target, sources in vectors.
 
-With T = Dᵀ, entries D[i,k] of many sources i are contiguous, and so are the answers P[i,j] of one target j.
+With T = Dᵀ, the entries D[i,k] of many sources i are contiguous, and so are the P[i,j] of one target j.
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ from ..intrinsics import kernel, one, times, zero
 from ..vectors import I32, I64, Vectors, emit, loop, opaque
 from .equality import better, emit_better, inexact, limit, rounds, tight
 
-#: No predecessor, as SciPy marks it; and none yet.
+#: No predecessor, as in SciPy; undecided.
 NONE, OPEN = -9999, -1
-#: Targets taken together: a cache line of A's entries.
+#: Targets per group: a cache line of A's entries.
 GROUP = 16
-#: Sources taken together; such a group ends as soon as all are served.
+#: Sources per group; a group ends once all are served.
 LANES = 256
-#: Candidates between two looks whether all are served.
+#: Candidates between checks that all are served.
 LOOK = 4
 
 
 @kernel
 def transpose(kind: Any, A: Any, T: Any, first: int, last: int) -> None:
-    """Rows first … last of T = Aᵀ."""
     n = len(A)
     for i in range(0, n, GROUP):
         for j in range(first, last):
@@ -37,7 +36,7 @@ def transpose(kind: Any, A: Any, T: Any, first: int, last: int) -> None:
 
 @kernel
 def best(kind: Any, T: Any, top: Any, first: int, last: int) -> None:
-    """top[i] ← the best D[i,k] of all k ≠ i, for sources first … last; T = Dᵀ."""
+    """top[i] ← the best D[i,k] over k ≠ i, for sources first … last − 1; T = Dᵀ."""
     for i in range(first, last):
         top[i] = zero(kind)
     for k in range(len(T)):
@@ -66,9 +65,9 @@ def nearest(
     first: int,
     last: int,
 ) -> int:
-    """P[i,j] for targets first … last by the first two lines of the rule; how many pairs are still open. T = Dᵀ.
+    """P[i,j] for targets first … last − 1 by lines one and two of the rule; returns the number of open pairs. T = Dᵀ.
 
-    The workspace is GROUP × n entries and as many integers, n integers, and twice LANES entries.
+    Workspace: `rows` and `before` GROUP × n, `heads` n, `goal` and `least` LANES.
     """
     n, left = len(A), 0
     for start in range(first, last, GROUP):
@@ -79,7 +78,7 @@ def nearest(
         for j in range(start, stop):
             a, came, d = rows[j - start], before[j - start], T[j]
             count = 0
-            for k in range(n):  # tight edges into j; those that weigh `one` bring nothing nearer
+            for k in range(n):  # tight edges into j; those of weight `one` bring nothing nearer
                 found = tight(kind, a[k], d[k], slack, floor)
                 came[k] = k if found else (OPEN if d[k] != zero(kind) else NONE)
                 heads[count] = k
@@ -101,9 +100,9 @@ def step(
     typing: Any, kind: Any, lanes: Any, T: Any, k: Any, i: Any, w: Any, goal: Any, least: Any, came: Any,
     mirrored: Any,
 ) -> Any:  # fmt: skip
-    """came[i+x] ← k for lanes x where D[i+x,k] is better than goal[x], and with w as good: T[k, i+x] ⊗ w = goal[x].
+    """came[i+x] ← k for lanes x with D[i+x,k] better than goal[x] and T[k, i+x] ⊗ w = goal[x].
 
-    Where ⊗ rounds, k is the first whose sum is at least as good, or that of the best sum better than least[x].
+    If ⊗ rounds, k is the first whose sum is at least as good, else that of the best sum better than least[x].
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -158,12 +157,10 @@ def _generic_step(
 
 
 def _data(context: Any, builder: Any, array: Any, value: Any) -> Any:
-    """The address of an array's entries."""
     return builder.ptrtoint(cgutils.create_struct_proxy(array)(context, builder, value).data, I64)
 
 
 def _length(context: Any, builder: Any, array: Any, value: Any) -> Any:
-    """The length of an array's rows."""
     shape = cgutils.create_struct_proxy(array)(context, builder, value).shape
     return builder.extract_value(shape, array.ndim - 1)
 
@@ -179,8 +176,8 @@ def serve(
     kind: Any, a: Any, heads: Any, count: int, T: Any, d: Any, top: Any, came: Any,
     i: int, lanes: int, goal: Any, least: Any, mirrored: bool, slack: Any,
 ) -> None:  # fmt: skip
-    """came[x] ← the first of so many tight edges by which a source x gets to where D is, from where D is better."""
-    # A source that is served, or that no vertex precedes, gets a goal that nothing is better than.
+    """came[x] ← the first of `count` tight edges by which source x attains D from a better D."""
+    # A source already served, or without better vertices, gets the goal `one`, which nothing beats.
     left = 0
     for x in range(lanes):
         wanted = came[i + x] == OPEN and better(kind, top[i + x], d[i + x])

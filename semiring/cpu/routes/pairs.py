@@ -1,12 +1,12 @@
-"""Single entries and best paths, from the panels of an elimination: no row is swept.
+"""Single distances and best paths from the panels of an elimination, without sweeping rows.
 
-Distances from a vertex, or to it, are known wherever its climb z is followed from a root down along a root path,
+Distances from or to a vertex follow from its climb z, down a root path,
 
     y_C = z_C D ⊕ y_R L     (see `cpu.sparse.sweep`).
 
-Vertices near one another have most ancestors in common, so all distances near a path take few supernodes. `search` is
-A* with these distances as its heuristic; `walk_back` follows predecessors by the rule of `predecessors.py`. Both know
-no kind: `losses` and `inspect` look at the edges of one vertex for them.
+Nearby vertices share most ancestors, so that all distances near a path take few supernodes. `search` is A* with these
+distances as its heuristic; `walk_back` follows predecessors by the rule of `predecessors.py`. Both are independent of
+the kind: they call `losses` and `inspect` for the edges of one vertex.
 """
 
 from __future__ import annotations
@@ -25,10 +25,7 @@ from .plateaus import attained, nearer
 
 @kernel
 def losses(kind: Any, exact: bool, count: int, heads: int, weights: int, d: int, x: int, lost: int) -> None:
-    """lost[e] ← |d[x] − w ⊗ d[y]| for the edges (x, y) of weight w: NaN where they lead nowhere.
-
-    So it is, too, where operations are exact and the edge loses anything.
-    """
+    """lost[e] ← |d[x] − w ⊗ d[y]| for edges (x, y) of weight w; NaN if y reaches nothing, or if exact and not 0."""
     size = itemsize(kind)
     goal = load(kind, d + x * size)
     for e in range(count):
@@ -46,10 +43,10 @@ def losses(kind: Any, exact: bool, count: int, heads: int, weights: int, d: int,
 def inspect(
     kind: Any, i: int, j: int, count: int, tails: int, entering: int, d: int, equal: int, attain: int, found: int
 ) -> None:
-    """found[0] ← the predecessor of j on a path from i by the first two lines of the rule; OPEN where they give none.
+    """found[0] ← predecessor of j on a path from i by lines one and two of the rule, OPEN if undecided, NONE if none.
 
-    Where there is no path, it is NONE. Where it is OPEN, attain[e] ← whether edge e attains
-    d[j], if this is wanted. `equal` has the slack and the floor of equality.
+    If OPEN and `attain` is not null, attain[e] ← whether edge e attains d[j]. `equal` holds the slack and floor of
+    equality.
     """
     size = itemsize(kind)
     goal, slack, floor = load(kind, d + j * size), load(kind, equal), load(kind, equal + size)
@@ -72,9 +69,9 @@ def reach(
     x: int, mirrored: bool, top: int, stamp: int, strip: int, size: int, down: int, z: int, y: int, d: int, tree: Any,
     done: Any, path: Any,
 ) -> None:  # fmt: skip
-    """d[v] ← the distance of vertex x, and of all columns on its root path, of which y has those by their order.
+    """d[v] ← the distance of vertex x and of all columns on its root path; y has them in elimination order.
 
-    `top` is the supernode of the vertex that z climbed from; of those with done[s] = stamp distances are known.
+    `top` is the supernode of z's vertex; supernodes with done[s] = stamp are known.
     """
     position, permutation, owner, parent, first, begin, rows, base, leaf, panel = tree
     s, count = owner[position[x]], 0
@@ -108,10 +105,9 @@ def distances(
     leaf: Any, panel: Any, up: int, down: int, z: int, y: int, d: int, done: Any, path: Any, known: Any, out: Any,
     state: Any,
 ) -> None:  # fmt: skip
-    """out[q] ← the distance from sources[q] to targets[q], or back where mirrored, for start ≤ q < stop.
+    """out[q] ← the distance from sources[q] to targets[q], or back if mirrored, start ≤ q < stop.
 
-    `known` and `out` are the bytes of d and of the entries; `state` is the last stamp, and the source that z climbed
-    from.
+    `known` and `out` are byte views of d and of the entries; `state`: the last stamp, and the source of z.
     """
     tree = position, permutation, owner, parent, first, begin, rows, base, leaf, panel
     for q in range(start, stop):
@@ -148,10 +144,10 @@ def search(
     panel: Any, lower: int, upper: int, z: int, y: int, d: int, done: Any, path: Any, starts: Any, heads: Any,
     weights: int, lost: Any, steps: Any, head: Any, tail: Any, settled: Any, previous: Any, state: Any,
 ) -> int:  # fmt: skip
-    """previous[x] ← the vertex before x on the path from u to v that loses least; 1 where it is found, 0 for none.
+    """previous[x] ← the vertex before x on the path from u to v with the least loss; returns 1 if found, 0 if none.
 
-    −1 says that more is to be done, with a longer heap where this one is full: the four arrays from `lost` to `tail`,
-    of which state[0] entries are in use. At first it is 0, and state[1] too. `look` is the address of `losses`.
+    Returns −1 for more work, with a longer heap if it is full: the arrays `lost` … `tail`, with state[0] entries in
+    use. Initially state[0] = state[1] = 0. `look` is the address of `losses`.
     """
     tree = position, permutation, owner, parent, first, begin, rows, base, leaf, panel
     top = owner[position[v]]
@@ -191,7 +187,7 @@ def search(
         for k in heads[e : e + degree]:
             if done[owner[position[k]]] != stamp:
                 reach(k, True, top, stamp, strip, size, upper, z, y, d, tree, done, path)
-        # What edges lose lies where they are pushed: at the end of the heap, none behind where it is read.
+        # losses are written behind the end of the heap, where their entries are pushed
         aside = heads.ctypes.data + 4 * e, weights + e * size
         jump(look, (exact, degree, aside[0], aside[1], d, x, lost.ctypes.data + 8 * count))
         for c in range(degree):
@@ -210,7 +206,7 @@ def search(
 @kernel
 def _by_lines(look: int, i: int, j: int, ends: Any, tails: Any, entering: int, equal: int, attain: int, found: Any,
               around: Any, tree: Any, done: Any, path: Any) -> int:  # fmt: skip
-    """See `inspect`, which is at `look`; of j and of all that edges lead from to it distances are known then."""
+    """`inspect` (at `look`) after computing the distances of j and of the tails of its edges."""
     top, stamp, strip, size, down, z, y, d = around
     e = ends[j]
     degree = ends[j + 1] - e
@@ -228,7 +224,7 @@ def _by_lines(look: int, i: int, j: int, ends: Any, tails: Any, entering: int, e
 @kernel
 def _level(look: int, i: int, j: int, ends: Any, tails: Any, entering: int, equal: int, attain: Any, found: Any,
            around: Any, tree: Any, done: Any, path: Any, queue: Any) -> int:  # fmt: skip
-    """How many edges back from j the next vertex is that is not open; −1 if too many are looked at."""
+    """Number of edges back from j to the next decided vertex; −1 if too many are visited."""
     queue[0] = j
     taken, count, layer, level = 0, 1, 1, 0
     while taken < count:
@@ -262,11 +258,11 @@ def walk_back(
     entering: int, equal: int, queue: Any, attain: Any, also: Any, found: Any, walked: Any, counts: Any, vertices: Any,
     state: Any,
 ) -> int:  # fmt: skip
-    """The paths of pairs start … stop, one after the other in `vertices`; the pair to begin with next.
+    """Write the paths of pairs start … stop − 1 to `vertices`, concatenated; returns the next pair.
 
-    counts[q] ← how many vertices path q has: 0 if there is none, −1 where its predecessors take an entire row to find.
-    `state` is how many vertices there are, the last stamp, and the source that z climbed from. No edge may beat `one`.
-    `attain` and `also` have an item for each edge that leads to a vertex.
+    counts[q] ← the number of vertices of path q: 0 without a path, −1 if its predecessors need an entire row. `state`:
+    number of vertices, last stamp, source of z. No edge may beat `one`. `attain` and `also` have an entry per edge into
+    a vertex.
     """
     tree = position, permutation, owner, parent, first, begin, rows, base, leaf, panel
     looked_at = 0
@@ -279,7 +275,7 @@ def walk_back(
         walked[0], count, k = j, 1, j
         while j != i:
             k = _by_lines(look, i, j, ends, tails, entering, equal, attain.ctypes.data, found, around, tree, done, path)
-            if k == OPEN:  # a plateau: breadth first from where it is entered
+            if k == OPEN:  # a plateau: breadth first from its entry
                 level = _level(look, i, j, ends, tails, entering, equal, also, found, around, tree, done, path, queue)
                 for e in range(ends[j], ends[j + 1]):
                     if level > 0 and attain[e - ends[j]]:

@@ -1,6 +1,6 @@
-"""Predecessors source by source, on lists of edges: all lines of the rule (see routes.py), or the third alone.
+"""Predecessors source by source, on edge lists: the rule (see routes.py), or its third line.
 
-Edges are in two lists, by tail (`starts`, `heads`, `leaving`) and by head (`ends`, `tails`, `entering`), ascending.
+Edges are listed by tail (`starts`, `heads`, `leaving`) and by head (`ends`, `tails`, `entering`), ascending.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .nearest import NONE, OPEN
 
 @kernel
 def count_tight(kind: Any, A: Any, D: Any, slack: Any, floor: Any, starts: Any, first: int, last: int) -> None:
-    """starts[k + 1] ← how many tight edges leave k, for first ≤ k < last."""
+    """starts[k + 1] ← number of tight edges out of k, first ≤ k < last."""
     n = len(A)
     for k in range(first, last):
         found = 0
@@ -29,7 +29,7 @@ def list_tight(
     kind: Any, A: Any, D: Any, slack: Any, floor: Any, starts: Any, heads: Any, leaving: Any, found: Any,
     first: int, last: int,
 ) -> None:  # fmt: skip
-    """The heads and weights of those edges; `found` has n items."""
+    """Heads and weights of the tight edges; `found` is workspace of n."""
     n = len(A)
     for k in range(first, last):
         count = 0
@@ -42,7 +42,6 @@ def list_tight(
 
 @own
 def count_into(heads: Any, ends: Any) -> None:
-    """ends[j + 1] ← how many of the edges lead to j."""
     for j in heads:
         ends[j + 1] += 1
 
@@ -51,7 +50,7 @@ def count_into(heads: Any, ends: Any) -> None:
 def list_into(
     kind: Any, starts: Any, heads: Any, leaving: Any, position: Any, tails: Any, entering: Any, first: int, last: int
 ) -> None:
-    """Tails and weights of the edges that leave first … last, by head: from position[j] on, which moves up."""
+    """Tails and weights of the edges out of first … last − 1, by head, at position[j], which advances."""
     for k in range(first, last):
         for e in range(starts[k], starts[k + 1]):
             j = heads[e]
@@ -61,7 +60,7 @@ def list_into(
 
 @part
 def attained(kind: Any, d: Any, w: Any, goal: Any, improving: bool, mirrored: bool, slack: Any, floor: Any) -> bool:
-    """Whether d ⊗ w is as good as the goal; unless edges may be `improving`, d must be so too."""
+    """Whether d ⊗ w is as good as the goal; unless edges may be `improving`, d must be, too."""
     if not improving and better(kind, goal, d):
         return False
     worst = limit(kind, goal, larger(kind, larger(kind, d, goal), floor), slack)
@@ -73,7 +72,7 @@ def begin(
     kind: Any, D: Any, P: Any, sources: Any, starts: Any, heads: Any, leaving: Any, slack: Any, floor: Any,
     chosen: Any, first: int, last: int,
 ) -> None:  # fmt: skip
-    """The first line of the rule for rows chosen[first … last], whose sources are sources[row]; the rest is open."""
+    """Line one of the rule for rows chosen[first:last], with sources sources[row]; other pairs stay open."""
     for c in range(first, last):
         i, d, p = sources[chosen[c]], D[chosen[c]], P[chosen[c]]
         for j in range(len(d)):
@@ -87,9 +86,9 @@ def begin(
 
 @part
 def nearer(kind: Any, goal: Any, count: int, tails: int, entering: int, d: int, mirrored: bool, slack: Any) -> int:
-    """The predecessor by the second line of the rule of a vertex to which so many edges lead; OPEN if there is none.
+    """Predecessor of a vertex with `count` incoming edges by line two of the rule, or OPEN.
 
-    Tails and weights of the edges are at these addresses, and its source's distances, of which its own is the goal.
+    `tails`, `entering` and `d` (the source's distances) are addresses; `goal` is the vertex' own distance.
     """
     found, least = OPEN, limit(kind, goal, goal, slack)
     for e in range(count):
@@ -114,7 +113,7 @@ def near(
     kind: Any, D: Any, P: Any, ends: Any, tails: Any, entering: Any, mirrored: bool, slack: Any,
     chosen: Any, first: int, last: int,
 ) -> None:  # fmt: skip
-    """The second line of the rule for rows chosen[first … last]."""
+    """Line two of the rule for rows chosen[first:last]."""
     for c in range(first, last):
         d, p = D[chosen[c]], P[chosen[c]]
         for j in range(len(d)):
@@ -130,10 +129,10 @@ def levels(
     improving: bool, mirrored: bool, slack: Any, floor: Any, chosen: Any, failed: Any, settled: Any, todo: Any,
     front: Any, reached: Any, first: int, last: int,
 ) -> None:  # fmt: skip
-    """The third line of the rule for rows chosen[first … last]; failed[row] says whether pairs of it stay open.
+    """Line three of the rule for rows chosen[first:last]; failed[row] ← whether pairs stay open.
 
-    Each level looks either from the vertices settled last along their edges, or from the open ones back, whichever
-    have fewer edges (Beamer, Asanović, Patterson 2012, "Direction-optimizing breadth-first search").
+    Each level expands either the last settled vertices or, backwards, the open ones, whichever have fewer edges
+    (Beamer, Asanović, Patterson 2012, "Direction-optimizing breadth-first search").
     """
     n = D.shape[1]
     for c in range(first, last):
@@ -149,7 +148,7 @@ def levels(
                 front[fronts] = j
                 fronts += 1
                 out += starts[j + 1] - starts[j]
-        listed = waiting  # a few of which may have been settled since
+        listed = waiting  # some may have been settled since
         while waiting and fronts:
             found = 0
             if 8 * out < into:

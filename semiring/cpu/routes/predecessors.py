@@ -1,15 +1,15 @@
-"""Predecessors from a matrix and its closure, on the CPU: no closure carries them.
+"""Predecessors from a matrix and its closure, on the CPU; closures carry none.
 
-An edge (k, j) is *tight* where A[k,j] = D[k,j]; for every best path there is one of the same weight made of tight edges
-alone (McGeoch 1995, "All-pairs shortest paths and the essential subgraph"). For i ≠ j with a path between them,
+An edge (k, j) is *tight* if A[k,j] = D[k,j]; every best path has the weight of some path of tight edges alone (McGeoch
+1995, "All-pairs shortest paths and the essential subgraph"). For i ≠ j with a path between them,
 
-    P[i,j] = i             where (i, j) is tight, else
+    P[i,j] = i             if (i, j) is tight, else
              the least k   of a tight edge (k, j) with D[i,k] ⊗ A[k,j] = D[i,j] and D[i,k] better than D[i,j], else
-             the least k   of those settled the level before, breadth first: (k, j) tight, D[i,k] ⊗ A[k,j] = D[i,j].
+             the least k   settled on the level before, breadth first: (k, j) tight, D[i,k] ⊗ A[k,j] = D[i,j].
 
-Back along a path D gets better or the level falls, so no cycle can close. Where an edge beats `one`, as negative ones
-do, the second line is left out. Where ⊗ rounds, "equal" is within a few eps, and a source for which that leaves a pair
-open begins again, breadth first from its own edges. docs/routes.md says all of this at length.
+Back along a path D gets better or the level falls, so that no cycle closes. If an edge beats `one`, as negative ones
+do, line two is skipped. If ⊗ rounds, equality is within a few eps; a source left with open pairs restarts, breadth
+first from its own edges. See docs/routes.md.
 
 `nearest.py` has the first two lines, target by target; `plateaus.py` all three, source by source.
 """
@@ -33,14 +33,14 @@ from .equality import rounds
 from .nearest import GROUP, LANES, OPEN, best, nearest, transpose
 from .plateaus import begin, count_into, count_tight, levels, list_into, list_tight, near
 
-#: A call takes at most about this many steps, so that Ctrl-C is handled.
+#: Steps per call, so that Ctrl-C is handled.
 CALL = 1 << 28
-#: Below this many vertices a second thread costs more than it brings.
+#: Vertices below which a second thread does not pay.
 ALONE = 192
-#: What a sum may be off by, in eps.
+#: Tolerance of a sum, in eps.
 ALLOWED = 4.0
 
-#: The arguments of kernels, a letter each: see `code.compiled`.
+#: Argument letters of kernels: see `code.compiled`.
 _SIGNATURES = {
     transpose: "AAii",
     best: "Aaii",
@@ -54,22 +54,20 @@ _SIGNATURES = {
     product: "ApAlpaii",
     attain: "PpAAtlpapbii",
 }
-#: Those that only move entries: machine code for integers of their size serves all semirings.
+#: Kernels that only move entries, compiled for integers of the same size.
 _MOVERS = {transpose, list_into}
 
 
 def _code(part: Any, kind: Kind) -> Callable[..., Any]:
-    """A kernel's machine code for a kind."""
     return compiled(part, raw(kind.itemsize) if part in _MOVERS else kind, _SIGNATURES[part])
 
 
 def _bits(entries: np.ndarray) -> np.ndarray:
-    """Entries as integers of their size."""
     return entries.view(f"i{entries.itemsize}")
 
 
 class Edges(NamedTuple):
-    """Edges by tail, and by head; both in ascending order."""
+    """Edges by tail and by head, ascending."""
 
     starts: np.ndarray
     heads: np.ndarray
@@ -80,7 +78,7 @@ class Edges(NamedTuple):
 
     @classmethod
     def of(cls, kind: Kind, starts: np.ndarray, heads: np.ndarray, leaving: np.ndarray) -> Edges:
-        """The edges that leave k are heads[starts[k] : starts[k + 1]]."""
+        """From CSR: heads[starts[k] : starts[k + 1]] are the heads of k's edges."""
         n, edges = len(starts) - 1, len(heads)
         tails, entering, ends = np.empty(edges, np.int32), np.empty_like(leaving), np.zeros(n + 1, np.int64)
         count_into(heads, ends)
@@ -93,20 +91,10 @@ class Edges(NamedTuple):
 
 
 class Routes:
-    """The predecessors of rows of a closure, step by step.
+    """Predecessors of rows of a closure.
 
-    Parameters
-    ----------
-    kind : Kind
-    D, P : arrays of shape (m, n)
-        The rows, and the int32 array that is written, both contiguous.
-    sources : int32 array, shape (m,)
-        Whose rows they are.
-    improving : bool
-        Whether an edge beats `one`.
-    mirrored : bool
-        Whether ⊗ takes its operands in the other order.
-    threads : int
+    D, P : (m, n), contiguous; P int32 is written. sources : int32 (m,), of the rows. improving : whether an edge beats
+    `one`. mirrored : whether ⊗ swaps its operands.
     """
 
     def __init__(
@@ -124,24 +112,24 @@ class Routes:
         self.n, self.threads = D.shape[1], threads if D.size >= ALONE**2 else 1
         self.scalar = np.dtype(kind.dtype).type
         self.eps = float(np.finfo(kind.dtype).eps) if rounds(kind) else 0.0
-        # Lengths of both signs cancel, so that a small sum may have been rounded as large ones are.
+        # Lengths of both signs cancel, so that a small sum may carry the rounding error of large ones.
         cancels = improving and rounds(kind) and semiring_of(kind).lengths
         self.floor = dtypes.largest_finite(D) if cancels else 0.0
         self.equal = self._equal(ALLOWED, self.floor)
 
     def of_matrix(self, A: np.ndarray) -> tuple[int, int] | None:
-        """P, where D is the entire closure of A; or a pair whose D no edge attains, so that D is not its closure."""
+        """P ← predecessors, given D the whole closure of A; or a pair whose D no edge attains."""
         if not self._nearest(A):
             return None
         rows = np.flatnonzero((self.P == OPEN).any(axis=1)).astype(np.int32)
         return self._settle(rows, lambda equal: self._listed(A, equal), begun=True)
 
     def of_edges(self, edges: Edges) -> tuple[int, int] | None:
-        """P, from all edges of the graph; or a pair whose D none of them attains."""
+        """P ← predecessors from all edges of the graph; or a pair whose D no edge attains."""
         return self._settle(np.arange(len(self.D), dtype=np.int32), lambda equal: edges, begun=False)
 
     def _settle(self, rows: np.ndarray, listed: Callable[[Any], Edges], begun: bool) -> tuple[int, int] | None:
-        """The entire rule for these rows; where `begun`, the third line, and the entire rule where that fails."""
+        """The rule for these rows; if `begun`, line three only, and the whole rule where that fails."""
         equal, edges = self.equal, listed(self.equal)
         if not begun:
             self._begin(edges, equal, rows)
@@ -161,11 +149,10 @@ class Routes:
         return int(self.sources[row]), int((self.P[row] == OPEN).argmax())
 
     def _equal(self, allowed: float, floor: float) -> tuple[Any, Any]:
-        """What counts as equal: within `allowed` eps of the larger operand, or of `floor`."""
+        """(slack, floor) for a tolerance of `allowed` eps relative to the larger operand, or to `floor`."""
         return self.scalar(allowed * self.eps), self.scalar(floor)
 
     def _wider(self) -> Iterator[tuple[Any, Any]]:
-        """More and more that counts as equal, where ⊗ rounds."""
         if rounds(self.kind):
             largest = dtypes.largest_finite(self.D)
             if not self.improving:
@@ -176,7 +163,7 @@ class Routes:
     def _share(
         self, part: Any, total: int, steps: int, *arguments: Any, unit: int = 1, workspace: Callable[[], Any] = tuple
     ) -> None:
-        """A kernel on the parts of range(total), of which each item takes at most so many steps."""
+        """Run a kernel on parts of range(total), at `steps` per item."""
         call, even = _code(part, self.kind), -(-total // (4 * self.threads)) if self.threads > 1 else total
         size = max(1, min(CALL // max(1, steps), even))
         size = -(-size // unit) * unit
@@ -184,7 +171,7 @@ class Routes:
         run(lambda _, first, last: call(*arguments, *workspace(), first, last), parts, self.threads)
 
     def _nearest(self, A: np.ndarray) -> bool:
-        """The first two lines of the rule; whether pairs are left open."""
+        """Lines one and two of the rule; whether pairs are left open."""
         n, call = self.n, _code(nearest, self.kind)
         T, top, left = np.empty_like(self.D), np.empty(n, self.D.dtype), [0] * n
         self._share(transpose, n, n, _bits(self.D), _bits(T), unit=GROUP)
@@ -204,7 +191,6 @@ class Routes:
         return any(left)
 
     def _listed(self, A: np.ndarray, equal: tuple[Any, Any]) -> Edges:
-        """The tight edges of A."""
         n, D = self.n, self.D
         starts = np.zeros(n + 1, np.int64)
         self._share(count_tight, n, n, A, D, *equal, starts)
@@ -217,11 +203,10 @@ class Routes:
         return Edges.of(self.kind, starts, heads, leaving)
 
     def _begin(self, edges: Edges, equal: tuple[Any, Any], rows: np.ndarray) -> None:
-        """The first line of the rule for these rows."""
         self._share(begin, len(rows), self.n, self.D, self.P, self.sources, *edges[:3], *equal, rows)
 
     def _levels(self, edges: Edges, equal: tuple[Any, Any], rows: np.ndarray, improving: bool) -> np.ndarray:
-        """The third line of the rule for these rows; those of which pairs are still open."""
+        """Line three of the rule; returns the rows with open pairs."""
         n, failed = self.n, np.zeros(len(self.D), np.bool_)
         arguments = self.D, self.P, *edges, improving, self.mirrored, *equal, rows, failed
 
@@ -233,7 +218,7 @@ class Routes:
 
 
 def beats_one(semiring: Semiring, weights: np.ndarray) -> bool:
-    """Whether an edge is better than `one`, so that D need not get worse along a path."""
+    """Whether an edge is better than `one`, so that D may improve along a path."""
     if not weights.size or weights.dtype.kind == "b":
         return False
     one = dtypes.one(semiring, weights.dtype)
@@ -241,7 +226,6 @@ def beats_one(semiring: Semiring, weights: np.ndarray) -> bool:
 
 
 def predecessors(semiring: Semiring, P: np.ndarray, A: np.ndarray, D: np.ndarray, mirrored: bool, threads: int) -> None:
-    """The verb of that name; see `semiring.contract.Backend`."""
     require_selection(semiring, where="predecessors")
     refuse(of_matrix(semiring, A, D, P, threads=threads, mirrored=mirrored), semiring)
 
@@ -249,10 +233,10 @@ def predecessors(semiring: Semiring, P: np.ndarray, A: np.ndarray, D: np.ndarray
 def of_matrix(
     semiring: Semiring, A: np.ndarray, D: np.ndarray, P: np.ndarray, *, threads: int, mirrored: bool = False
 ) -> tuple[int, int] | None:
-    """P ← the predecessors of D, the closure of A: NumPy arrays of shape (…, n, n), A and D of one dtype, P int32.
+    """P ← the predecessors of D, the closure of A: shape (…, n, n), A and D of one dtype, P int32.
 
-    Returns a pair whose D no edge attains, if there is one: then D is not the closure of A, and P is not complete.
-    `mirrored` is for the transposed matrices of a semiring whose ⊗ need not commute.
+    Returns a pair whose D no edge attains, or None; with a pair, D is not the closure of A, and P is incomplete.
+    `mirrored` is for transposed matrices of a semiring whose ⊗ need not commute.
     """
     if not D.size:
         return None
@@ -292,7 +276,7 @@ def of_rows(
     threads: int,
     mirrored: bool = False,
 ) -> tuple[int, int] | None:
-    """P ← the predecessors of rows of a closure, from the graph's edges by tail: (starts, heads, weights)."""
+    """P ← the predecessors of rows of a closure, from CSR edges (starts, heads, weights)."""
     if not D.size:
         return None
     kind = choose(semiring, D.dtype, False)
@@ -307,7 +291,7 @@ def product_of_rows(
     sources: np.ndarray,
     threads: int,
 ) -> np.ndarray:
-    """The rows of I ⊕ D ⊗ A, from those of D and the edges of A by tail."""
+    """Rows of I ⊕ D ⊗ A from rows of D and the CSR edges of A."""
     kind, B = choose(semiring, D.dtype, False), np.empty(D.shape, D.dtype)
     if D.size:
         listed, call = _both_ways(kind, edges), _code(product, kind)
@@ -325,7 +309,7 @@ def lengths(
     dtype: np.dtype,
     threads: int,
 ) -> tuple[np.ndarray, int]:
-    """The products of edges along P, of a matrix or of edges by tail; and a row of P that is no tree, or −1."""
+    """Products of edges along P, of a matrix or of CSR edges; and a row of P that is no tree, or −1."""
     kind, L = choose(semiring, dtype, False), np.empty(P.shape, dtype)
     if not P.size:
         return L, -1
@@ -351,7 +335,6 @@ def _both_ways(kind: Kind, edges: tuple[np.ndarray, np.ndarray, np.ndarray]) -> 
 
 
 def _rows(D: np.ndarray, each: int) -> list[tuple[int, int]]:
-    """Parts of the rows, of each entry of which a call takes so many steps."""
     m, n = D.shape
     size = max(1, min((CALL >> 3) // (n * max(1, each)), -(-m // 8)))
     return [(first, min(first + size, m)) for first in range(0, m, size)]

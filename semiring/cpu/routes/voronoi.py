@@ -1,7 +1,6 @@
 """The nearest of several sources for every vertex, from the panels of an elimination: one climb, one sweep.
 
-Each length goes along with the source that it is measured from. Of two that are equal, that of the source with the
-least number is kept, at every vertex on the way: as ⊗ adds lengths, it is the least of all that are as near. An entry
+Each length carries its source; ties go to the least source, which suffices at every step, as ⊗ adds lengths. An entry
 without a source is the semiring's 0, and its source −1. Erwig 2000, "The graph Voronoi diagram with applications".
 """
 
@@ -22,7 +21,7 @@ from .equality import better, emit_better
 
 @part
 def nearer_of(kind: Any, x: Any, name: int, weight: Any, best: Any, of: int) -> Any:
-    """x ⊗ weight from source `name`, or the best so far from source `of`."""
+    """The better of x ⊗ weight from source `name` and the best so far from source `of`."""
     total = times(kind, x, weight)
     if better(kind, total, best) or (total == best and name < of):
         best, of = total, name
@@ -34,7 +33,7 @@ def climb(
     kind: Any, start: int, stop: int, chain: Any, first: Any, begin: Any, rows: Any, panel: Any, up: Any, z: Any,
     source: Any,
 ) -> None:  # fmt: skip
-    """z_R ← z_R ⊕ z_C U for supernodes chain[start] … chain[stop], and the source of each entry."""
+    """z_R ← z_R ⊕ z_C U and sources, for supernodes chain[start:stop]."""
     for q in range(start, stop):
         s = chain[q]
         w, low = first[s + 1] - first[s], begin[s]
@@ -55,7 +54,7 @@ def sweep(
     kind: Any, start: int, stop: int, first: Any, begin: Any, rows: Any, panel: Any, down: Any, z: Any, source: Any,
     numbers: Any, y: Any, nearest: Any,
 ) -> None:  # fmt: skip
-    """y_C = z_C D ⊕ y_R L for supernodes stop − 1 … start, and the source of each entry; numbers[p] = p."""
+    """y_C = z_C D ⊕ y_R L and sources, for supernodes stop − 1 … start; numbers[p] = p."""
     size = itemsize(kind)
     for s in range(stop - 1, start - 1, -1):
         w, low = first[s + 1] - first[s], begin[s]
@@ -78,7 +77,7 @@ def sweep(
 def strip(
     typing: Any, kind: Any, columns: Any, count: Any, rows: Any, x: Any, source: Any, panel: Any, y: Any, nearest: Any
 ) -> Any:
-    """y[c] ← y[c] ⊕ x[rows[k]] ⊗ panel[k, c] over `count` rows, and the source of each entry."""
+    """y[c] ← y[c] ⊕ x[rows[k]] ⊗ panel[k, c] over `count` rows, and sources."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not kind.vector:

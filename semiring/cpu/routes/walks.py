@@ -1,4 +1,4 @@
-"""numba: what predecessors tell of paths. They are trees, one a source: P[i,·] leads from every vertex back to i."""
+"""Paths from predecessor trees: hop counts and vertex lists. P[i,·] leads from every vertex back to i."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from ...errors import DomainError
 from ..compile import kernel
 from ..pool import run
 
-#: A call looks at about this many entries, so that Ctrl-C is handled.
+#: Entries per call, so that Ctrl-C is handled.
 CALL = 1 << 24
-#: Below this many entries a second thread costs more than it brings.
+#: Entries below which a second thread does not pay.
 ALONE = 1 << 15
 
 
 def hops(P: np.ndarray, sources: np.ndarray, threads: int) -> np.ndarray:
-    """The edges on each path of the trees in P; see `semiring.routes.hops`."""
     H, wrong = np.empty(P.shape, np.int32), [-1] * len(P)
 
     def chunk(_: int, first: int, last: int) -> None:
@@ -31,10 +30,9 @@ def hops(P: np.ndarray, sources: np.ndarray, threads: int) -> np.ndarray:
 def walks(
     P: np.ndarray, rows: np.ndarray, sources: np.ndarray, targets: np.ndarray, threads: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Paths as one array of vertices and where each starts; see `semiring.routes.walks`."""
     paths = len(rows)
     order, starts, wrong = np.empty(paths, np.int64), np.zeros(paths + 1, np.int64), [-1] * paths
-    _by_row(rows, np.zeros(len(P) + 1, np.int64), order)  # so that a row stays near while it is read
+    _by_row(rows, np.zeros(len(P) + 1, np.int64), order)  # for locality of rows
     parts = _parts(paths, 32, threads)
 
     def count(_: int, first: int, last: int) -> None:
@@ -65,7 +63,7 @@ def _refuse(row: int) -> None:
 
 @kernel
 def _hops(P: Any, sources: Any, H: Any, climbed: Any, first: int, last: int) -> int:
-    """H[r,j] ← the edges on the path from sources[r] to j, for rows first … last; a row that is no tree, or −1."""
+    """H[r,j] ← number of edges from sources[r] to j, rows first … last − 1; returns a row that is no tree, or −1."""
     n = P.shape[1]
     for r in range(first, last):
         p, h = P[r], H[r]
@@ -80,7 +78,7 @@ def _hops(P: Any, sources: Any, H: Any, climbed: Any, first: int, last: int) -> 
                 climbed[steps] = v
                 steps += 1
                 v = p[v]
-            if steps and h[v] < 0:  # a predecessor that has none itself, and is not the source
+            if steps and h[v] < 0:  # a predecessor without one that is not the source
                 return r
             for s in range(steps - 1, -1, -1):
                 h[climbed[s]] = h[v] + steps - s
@@ -89,7 +87,7 @@ def _hops(P: Any, sources: Any, H: Any, climbed: Any, first: int, last: int) -> 
 
 @kernel
 def _lengths(P: Any, rows: Any, sources: Any, targets: Any, order: Any, count: Any, first: int, last: int) -> int:
-    """count[x] ← the vertices of path x: 0 where there is none; a path that does not end, or −1.
+    """count[x] ← vertices of path x, 0 if there is none; returns an endless path, or −1.
 
     Path x = order[c], first ≤ c < last, leads from sources[x] to targets[x] in the tree P[rows[x]].
     """
@@ -121,7 +119,7 @@ def _fill(
 
 @kernel
 def _by_row(rows: Any, begin: Any, order: Any) -> None:
-    """order ← the paths, those of one row together. `begin` holds a zero more than there are rows."""
+    """order ← paths grouped by row (counting sort); `begin` holds one zero more than rows."""
     for r in rows:
         begin[r + 1] += 1
     for r in range(len(begin) - 1):

@@ -1,1 +1,1 @@
-"""Elimination of sparse matrices: orders and trees without weights, fronts, sweeps; and breadth-first searches."""
+"""Sparse elimination: symbolic analysis, fronts, sweeps; hub labels; searches."""

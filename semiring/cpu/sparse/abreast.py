@@ -1,10 +1,10 @@
-"""The first vertices of a dense front eliminated, in blocks K of pivots:
+"""Partial elimination of a dense front, in blocks K of pivots:
 
     R ← P A_K·  with  P = A_KK*  in the columns K          `pivots`, the rows K alone
     A ← A ⊕ C R  with  C = A_·K,  C P in the columns K     `others`, on all other rows
 
 (Lehmann 1977, section 4, by blocks.) Nothing is packed: a pass eliminates ABREAST pivots from ABREAST rows, and holds
-the factors of C in registers while the rows of both go by.
+the factors of C in registers while the rows stream.
 """
 
 from __future__ import annotations
@@ -18,22 +18,21 @@ from numba.extending import intrinsic
 from ..intrinsics import call, clear, copy, itemsize, kernel, load, part, row, star, store, times, zero
 from ..vectors import I64, Vectors, loop
 
-#: Pivots that are eliminated from the other rows together: their rows stay in a core's own cache meanwhile.
+#: Pivots per block, whose rows stay in a core's private cache.
 BLOCK = 64
-#: So many pivots of these are eliminated from so many rows in one pass over those.
+#: Pivots, and rows, per pass.
 ABREAST = 4
-#: Bytes of the pivots' rows that stay near; longer rows are taken in parts.
+#: Bytes of pivot rows per cached piece; longer rows are split.
 NEAR = 1 << 17
 
 
 def _by_vectors(kind: Any) -> bool:
-    """Whether a pass over vectors is limited by loads and stores, so that pivots and rows are better taken together."""
+    """Whether a pass is bound by loads and stores, so that pivots and rows should be grouped."""
     return kind.vector and kind.add != "logaddexp"
 
 
 @intrinsic
 def _abreast(typing: Any, kind: Any) -> Any:
-    """Pivots that are eliminated from a row in one pass over it, a constant."""
     count = ABREAST if _by_vectors(kind) else 1
     return types.intp(kind), lambda context, builder, signature, args: I64(count)
 
@@ -42,7 +41,7 @@ def _abreast(typing: Any, kind: Any) -> Any:
 def _rank(typing: Any, kind: Any, depth: Any, start: Any, stop: Any, pitch: Any, front: Any, k: Any, work: Any) -> Any:
     """A[i,·] ← A[i,·] ⊕ C[i,·] R for start ≤ i < stop, with K the `depth` vertices from k on, C = A_·K, R = A_K·.
 
-    The columns K of A start from 0, so they become C R itself. C goes to `work`, a row after the other.
+    The columns K of A are zeroed first, so that they become C R. C goes to `work`, row by row.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -68,12 +67,11 @@ def _rank(typing: Any, kind: Any, depth: Any, start: Any, stop: Any, pitch: Any,
 
 
 def _line(builder: Any, address: Any, pitch: Any, i: Any) -> Any:
-    """The address of line i."""
     return builder.add(address, builder.mul(pitch, i))
 
 
 def _groups(builder: Any, total: Any) -> Iterator[tuple[int, Any]]:
-    """for i in range(total), ABREAST at a time as far as they go: (how many, i)."""
+    """Loop over range(total), ABREAST at a time, then singly: yields (count, i)."""
     many = builder.sdiv(total, I64(ABREAST))
     with loop(builder, I64(0), many) as group:
         yield ABREAST, builder.mul(group, I64(ABREAST))
@@ -82,7 +80,6 @@ def _groups(builder: Any, total: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _pieces(builder: Any, total: Any, most: int) -> Iterator[tuple[Any, Any]]:
-    """range(total) in pieces of `most`: (start, stop)."""
     with loop(builder, I64(0), builder.sdiv(builder.add(total, I64(most - 1)), I64(most))) as piece:
         start = builder.mul(piece, I64(most))
         stop = builder.add(start, I64(most))
@@ -90,7 +87,7 @@ def _pieces(builder: Any, total: Any, most: int) -> Iterator[tuple[Any, Any]]:
 
 
 def _move(builder: Any, kind: Any, count: Any, source: Any, target: Any) -> None:
-    """`count` entries side by side, which leave 0 behind."""
+    """Move `count` contiguous entries, leaving 0."""
     for lanes, k in _groups(builder, count):
         v, size = Vectors(builder, kind, lanes=lanes), I64(kind.itemsize)
         here = _line(builder, source, size, k)
@@ -102,7 +99,7 @@ def _pass(
     builder: Any, v: Vectors, shape: tuple[int, int], A: tuple[Any, Any], C: tuple[Any, Any], R: tuple[Any, Any],
     begin: Any, end: Any,
 ) -> None:  # fmt: skip
-    """A ← A ⊕ C R on vectors begin … end of each row, for (rows, pivots); each matrix is (address, bytes of a row)."""
+    """A ← A ⊕ C R on vectors begin … end of each row, shape (rows, pivots); matrices are (address, row stride)."""
     rows, pivots = shape
     lines = [_line(builder, *C, I64(x)) for x in range(rows)]
     factors = [[v.splat(v.load(c, q * v.kind.itemsize, type=v.type.element)) for q in range(pivots)] for c in lines]
@@ -132,7 +129,7 @@ def _rank_by_rows(kind: Any, depth: int, start: int, stop: int, pitch: int, fron
 
 @part
 def _pivot(kind: Any, k: int, start: int, stop: int, pitch: int, front: int, work: int) -> None:
-    """Eliminate vertex k from rows start … stop, its own among them; see `dense.pivot`, of which this is one step."""
+    """Eliminate vertex k from rows start … stop − 1, k included: one step of `dense.pivot`."""
     size = itemsize(kind)
     wide = pitch * size
     here = front + k * wide
@@ -151,10 +148,10 @@ def _pivot(kind: Any, k: int, start: int, stop: int, pitch: int, front: int, wor
 
 @kernel
 def pivots(kind: Any, others: int, k: int, stop: int, pitch: int, front: int, work: int) -> None:
-    """R ← P A_K·, with P = A_KK* in the columns K, for the vertices K = k … stop of a front.
+    """R ← P A_K·, with P = A_KK* in the columns K, for the vertices K = k … stop − 1 of a front.
 
-    A few at a time are eliminated, from one another and then from the other rows of K, by the kernel at the address
-    `others`. Rows of the front are `pitch` entries apart; `work` holds one of them, and K × K entries.
+    A few at a time are eliminated from one another, then from the other rows of K by the kernel at address `others`.
+    Rows of the front are `pitch` entries apart; `work` holds one of them, and K × K entries.
     """
     abreast = _abreast(kind)
     q = k
@@ -173,7 +170,7 @@ def pivots(kind: Any, others: int, k: int, stop: int, pitch: int, front: int, wo
 
 @kernel
 def others(kind: Any, k: int, depth: int, start: int, stop: int, pitch: int, front: int, work: int) -> None:
-    """A ← A ⊕ C R on rows start … stop, and C P in the columns K of the `depth` vertices from k on; see `pivots`.
+    """A ← A ⊕ C R on rows start … stop − 1, and C P in the columns K of the `depth` vertices from k on; see `pivots`.
 
     `work` holds (stop − start) × K entries.
     """

@@ -1,8 +1,8 @@
-"""Sources of a batch that a subtree cannot tell apart: found, put together, and what they owe shared out again.
+"""Classes of sources that a subtree cannot distinguish: found, merged, and their dependencies shared out again.
 
-A source outside a subtree knows it by its border alone, the rows above that its columns reach. Two that see these
-equally much further than the nearest, and by equal shares of the best paths to that one, take the same paths within. So
-one lane stands for both there, as far as the farther and by as many paths as the one that has more. Lengths are exact.
+A source outside a subtree enters it through the border alone, the rows above that its columns reach. Two sources whose
+border distances differ by a constant, with equal shares of best paths, take the same paths within. One lane then stands
+for both, at the farther distance and with the larger number of paths. Lengths are exact.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compile import kernel
 
-#: Counts below this are multiplied exactly.
+#: Counts below this multiply exactly.
 EXACT = 2.0**53
 
 
@@ -22,16 +22,15 @@ def together(
     y: Any, s: Any, rows: Any, none: Any, active: int, width: int, which: Any, keys: Any, near: Any, walks: Any,
     members: Any, own_y: Any, own_s: Any, own_g: Any,
 ) -> tuple[int, float]:  # fmt: skip
-    """How many lanes the first `active` ones come to, a multiple of `width`, and how far the farthest row is.
+    """Merge lanes into classes; returns their number, a multiple of `width`, and the distance of the farthest row.
 
-    They are not entered where they are more than half of all.
+    Classes are not entered if they are more than half of the lanes.
 
-    y, s : lengths and numbers of best walks of each row and lane; `none` is no walk
-    rows : those of the border
-    which, keys, near, walks : (2, lanes) each: of lanes their class, of classes their first lane; workspace; how far
-        the nearest row is of a lane, and at most of a class; by how many walks
-    members : how many lanes each stands for, then the 64-bit sums of vectors of them
-    own_y, own_s, own_g : rows of classes, one after the other; nothing is owed yet
+    y, s : lengths and numbers of best walks per row and lane; `none` is no walk
+    which : class of each lane, first lane of each class
+    near, walks : distance of the nearest border row per lane, and the greatest per class; its number of walks
+    members : lanes per class, then workspace, the 64-bit sums of vectors of lanes
+    own_y, own_s, own_g : rows of classes, concatenated; own_g starts at 0
     """
     of, first, least, ways = which[0], which[1], near[0], walks[0]
     for lane in range(active):
@@ -95,7 +94,7 @@ def together(
 
 @kernel
 def owe(g: Any, own_g: Any, rows: Any, active: int, wide: int, which: Any, walks: Any, members: Any) -> None:
-    """To rows of the border what each lane's class owes to them, a walk of it."""
+    """g[r, lane] += dependency of the lane's class at border row r, per walk of the lane."""
     for r in rows:
         for lane in range(active):
             c = which[0, lane]

@@ -1,9 +1,9 @@
-"""Rows of lengths and of numbers of best walks, and the same pass backwards: what they owe to L and to F.
+"""Sweeps of lengths and best-walk counts, and their adjoint passes to L and F.
 
-One walk over the tree of supernodes does both, for a batch of sources as lanes: a supernode's rows are found on the way
-down, and what its columns owe is passed on when all below it is done. So nothing but the path from the root is in
-memory: y, its numbers and G of each column. See `counted` for what G is and for the quantities; z is the climb's.
-Lengths are float64, or int32 ≥ 0 of which 2³¹ − 1 is ∞.
+One walk over the supernodal tree does both, for a batch of sources as lanes: rows are computed on the way down, and
+dependencies are passed on once a subtree is done. So only the path from the root is in memory: y, its counts and G of
+each column. See `counted` for G and the quantities; z is the climb's. Lengths are float64, or int32 ≥ 0 with ∞ = 2³¹ −
+1.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ..vectors import I32, I64, _declare, across, loop, short_at, splat
 from .strips import STRIP
 
 F64 = ir.DoubleType()
-#: Where the second, third and fourth of four vectors begin, in bytes.
+#: Byte offsets of the second, third and fourth of four vectors.
 _SECOND, _THIRD, _FOURTH = 128, 256, 384
 #: int32 lengths below this may be added twice.
 SHORT = 2**30
 
 
 class _Lanes:
-    """Vectors of lengths, and of numbers for the same lanes: loads, stores and what is computed with them."""
+    """Vector operations on lengths, and on float64 counts of the same lanes."""
 
     def __init__(self, builder: Any, kind: Any) -> None:
         self.builder, self.kind, self.count = builder, kind, kind.tile.width // kind.itemsize
@@ -40,7 +40,6 @@ class _Lanes:
         self.unit = ir.Constant(self.numbers, [1.0] * self.count)
 
     def load(self, base: Any, row: Any, group: Any, lanes: Any, type: Any, offset: int = 0) -> Any:
-        """The vector of a group of lanes in a row of a table that begins at `base`."""
         value = self.builder.load(self._place(base, row, group, lanes, type, offset))
         value.align = 8 if type == self.numbers else self.kind.itemsize
         return value
@@ -54,7 +53,6 @@ class _Lanes:
         return b.inttoptr(b.add(b.add(base, I64(offset)), b.mul(entry, I64(size))), type.as_pointer())
 
     def splat(self, base: Any, entry: Any, type: Any) -> Any:
-        """All lanes alike, the entry of an array."""
         b, size = self.builder, 8 if type == self.numbers else self.kind.itemsize
         x = b.load(b.inttoptr(b.add(base, b.mul(entry, I64(size))), type.element.as_pointer()))
         return splat(b, x, self.count)
@@ -63,7 +61,7 @@ class _Lanes:
         return self.builder.add(x, y) if self.whole else self.builder.fadd(x, y)
 
     def less(self, x: Any, y: Any) -> Any:
-        """Of sums of two lengths, which may wrap as signed integers."""
+        """Compare sums of two lengths, which may exceed int32: unsigned."""
         return self.builder.icmp_unsigned("<", x, y) if self.whole else self.builder.fcmp_ordered("<", x, y)
 
     def least(self, x: Any, y: Any) -> Any:
@@ -72,24 +70,23 @@ class _Lanes:
     scale: Any = None
 
     def bound(self, x: Any) -> Any:
-        """The greatest length that counts as x: `scale` of it, where lengths are not exact."""
+        """The greatest length equal to x: `scale` times it, unless lengths are exact."""
         return x if self.whole else self.builder.fmul(x, self.scale)
 
     def within(self, x: Any, most: Any) -> Any:
-        """Whether a length is at most one that none is below, but for the scale."""
+        """Whether a length ≥ the minimum is within its `bound`."""
         return self.builder.icmp_signed("==", x, most) if self.whole else self.builder.fcmp_ordered("<=", x, most)
 
     def same(self, x: Any, y: Any) -> Any:
         return self.builder.icmp_signed("==", x, y) if self.whole else self.builder.fcmp_ordered("==", x, y)
 
     def added(self, where: Any, total: Any, x: Any, y: Any) -> Any:
-        """total + x y in lanes where a condition holds."""
         name = f"llvm.fmuladd.v{self.count}f64"
         fused = self.builder.call(_declare(self.builder, name, self.numbers, [self.numbers] * 3), [x, y, total])
         return self.builder.select(where, fused, total)
 
     def quotient(self, x: Any, y: Any) -> Any:
-        """x / y for counts y: with AVX-512 by two Newton steps, a quarter of the time; exact where y is 1."""
+        """x / y for counts y: with AVX-512 by two Newton steps, a quarter of the time; exact for y = 1."""
         b = self.builder
         if self.kind.tile.width != 64:
             return b.fdiv(x, y)
@@ -110,7 +107,6 @@ class _Lanes:
         return b.fmul(x, r)
 
     def all_one(self, values: list[Any]) -> Any:
-        """Whether all lanes of vectors are 1, by their bits."""
         b, bits = self.builder, ir.VectorType(I64, self.count)
         unit, differ = b.bitcast(self.unit, bits), ir.Constant(bits, None)
         for x in values:
@@ -120,7 +116,7 @@ class _Lanes:
 
 
 def _function(name: str, count: int, emit: Callable[..., None]) -> Any:
-    """An intrinsic of so many integers, after a kind and a number of columns: a function for each number, called."""
+    """Intrinsic of (kind, columns, `count` integers): a switch over noinline functions, one per number of columns."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = signature.args[0]
@@ -151,7 +147,7 @@ def _function(name: str, count: int, emit: Callable[..., None]) -> Any:
 
 
 def _values(builder: Any, initial: list[Any]) -> tuple[list[Any], Callable[[list[Any]], None]]:
-    """Variables of a loop's body, on the stack, which LLVM turns into registers: (places, set)."""
+    """Loop variables on the stack, which LLVM promotes to registers: (places, setter)."""
     with builder.goto_entry_block():
         places = [builder.alloca(x.type) for x in initial]
 
@@ -201,7 +197,7 @@ def _emit_forward(
                 farthest = b.select(v.less(farthest, finite), finite, farthest)
         if v.whole:
             v.store(farthest, most, none, none, lanes, _THIRD)
-        with b.if_else(v.all_one(numbers)) as (then, otherwise):  # mostly, and then all are reached
+        with b.if_else(v.all_one(numbers)) as (then, otherwise):  # the common case, and then all are reached
             with then:
                 for c in every:
                     v.store(v.unit, s, targets[c], group, lanes)
@@ -226,13 +222,11 @@ def _emit_forward(
 
 
 def _add(b: Any, base: Any, entry: Any, value: Any) -> None:
-    """To a 64-bit integer of an array."""
     here = _place_of(b, base, entry)
     b.store(b.add(b.load(here), value), here)
 
 
 def _place_of(b: Any, base: Any, entry: Any) -> Any:
-    """Where a 64-bit integer of an array is."""
     return b.inttoptr(b.add(base, b.mul(entry, I64(8))), I64.as_pointer())
 
 
@@ -303,12 +297,11 @@ def _forward(
     typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, y: Any, s: Any, g: Any,
     at: Any, z: Any, zs: Any, q: Any, q_step: Any, label: Any, ends: Any, most: Any, members: Any,
 ) -> Any:  # fmt: skip
-    """y[at + c] = z ⊕ (one column only) ⊕ y[index[k]] + d[k, c], its numbers s, and g = q / s where it is finite.
+    """y[at + c] = z ⊕ (one column only) ⊕ y[index[k]] + d[k, c], its counts s, and g = q / s where that is finite.
 
-    Rows of y, s, g, z, zs and q are `lanes` entries, that of q for column c is label[c] q_step; ends[label[c]] counts
-    the members of lanes that are finite, float64, after which come 64-bit sums of each vector of them; `most` has the
-    largest numbers, 1 for what is asked of a y that is ∞, the farthest y, and the multiple of a length up to which
-    another counts as equal.
+    Rows of y, s, g, z, zs and q are `lanes` entries, column c's row of q is label[c] q_step; ends[label[c]] accumulates
+    the members of finite lanes, float64, followed by 64-bit sums per vector of them; `most` holds the largest counts, 1
+    for demand at y = ∞, the farthest y, and the factor up to which lengths are equal.
     """
     return types.none(kind, *(types.intp,) * 18), _function("flows.forward", 17, _emit_forward)
 
@@ -318,7 +311,7 @@ def _backward(
     typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, owed: Any, y: Any,
     s: Any, g: Any, at: Any,
 ) -> Any:  # fmt: skip
-    """What y[at + c] owes to y[index[k]] and to d[k, c], where y[index[k]] + d[k, c] is as long."""
+    """Dependencies of y[at + c] passed to y[index[k]] and d[k, c], where y[index[k]] + d[k, c] is as long."""
     return types.none(kind, *(types.intp,) * 11), _function("flows.backward", 10, _emit_backward)
 
 
@@ -327,7 +320,7 @@ def _push(
     typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, z: Any, zs: Any, at: Any,
     most: Any,
 ) -> Any:  # fmt: skip
-    """z[index[k]] ← z[index[k]] ⊕ z[at] + d[k], with numbers; `columns` is 1."""
+    """z[index[k]] ← z[index[k]] ⊕ z[at] + d[k], with counts; `columns` is 1."""
     return types.none(kind, *(types.intp,) * 10), _function("flows.push", 9, _emit_push)
 
 
@@ -336,13 +329,13 @@ def _push_back(
     typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, owed: Any, z: Any,
     zs: Any, zg: Any, at: Any,
 ) -> Any:  # fmt: skip
-    """What z[index[k]] owes to z[at] and to d[k], where z[at] + d[k] is as long; `columns` is 1."""
+    """Dependencies of z[index[k]] passed to z[at] and d[k], where z[at] + d[k] is as long; `columns` is 1."""
     return types.none(kind, *(types.intp,) * 11), _function("flows.push_back", 10, _emit_push_back)
 
 
 @intrinsic
 def _taken(typing: Any, kind: Any, lanes: Any, z: Any, y: Any, g: Any, owed: Any) -> Any:
-    """owed ← g where z is as long as y, else 0, for one row of each."""
+    """owed ← g where z is as long as y, else 0; one row of each."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind, (_, lanes, z, y, g, owed), none = signature.args[0], args, I64(0)
@@ -356,12 +349,12 @@ def _taken(typing: Any, kind: Any, lanes: Any, z: Any, y: Any, g: Any, owed: Any
     return types.none(kind, *(types.intp,) * 5), codegen
 
 
-# Tables come as addresses: an array that is passed on in a loop has its references counted, which takes a fifth of all.
+# Tables are addresses: passing an array on in a loop would count references, a fifth of the time.
 
 
 @part
 def _listed(s: int, offset: int, first: int, begin: int, rows: int, owner: int, index: int) -> None:
-    """index ← the rows of z of supernode s: of its own columns, and of those that it meets."""
+    """index ← the rows of z of supernode s: its columns, then its R."""
     w, low = short(first, s + 1) - short(first, s), long(begin, s)
     for c in range(w):
         write(index + 4 * c, np.int32(short(offset, s) + c))
@@ -376,7 +369,7 @@ def climb(
     kind: Any, lanes: int, count: int, path: int, offset: int, first: int, begin: int, rows: int, owner: int,
     factor: int, index: int, upper: int, upper_counts: int, z: int, zs: int, most: int,
 ) -> None:  # fmt: skip
-    """z_R ← z_R ⊕ z_C U with numbers, column by column, for the supernodes of a path, children first."""
+    """z_R ← z_R ⊕ z_C U with counts, column by column, for the supernodes of a path, children first."""
     size = itemsize(kind)
     for q in range(count):
         s = short(path, q)
@@ -397,7 +390,7 @@ def climb_back(
     kind: Any, lanes: int, count: int, path: int, offset: int, first: int, begin: int, rows: int, owner: int,
     factor: int, index: int, upper: int, upper_counts: int, upper_sums: int, z: int, zs: int, zg: int,
 ) -> None:  # fmt: skip
-    """What the climb owes to F and to the sources."""
+    """Dependencies of the climb, passed to F and to the sources."""
     size = itemsize(kind)
     for q in range(count - 1, -1, -1):
         s = short(path, q)
@@ -416,7 +409,7 @@ def climb_back(
 
 @part
 def _stacked(x: int, w: int, r: int, low: int, slot: int, own: int, index: int) -> None:
-    """index ← the rows of y of supernode x: of its own columns, and of those that it meets."""
+    """index ← the rows of y of supernode x: its columns, then its R."""
     for c in range(w):
         write(index + 4 * c, np.int32(own + c))
     for k in range(r):
@@ -431,11 +424,11 @@ def sweep(
     closed_sums: int, y: int, s: int, g: int, z: int, zs: int, zg: int, nothing: int, q: int, q_step: int, ends: int,
     most: int, members: int,
 ) -> None:  # fmt: skip
-    """The sweep of supernodes stop − 1 … start, parents first, and what they owe; zg is what the climb is to pass on.
+    """Sweep supernodes stop − 1 … start, parents first, and their dependencies; zg collects the climb's share.
 
-    None below `lowest`, the start of the last such call, is swept. `begun` is the supernode that the call before swept
-    last, −1 at first; what is above `last` goes on, −1 for nothing. Strips of L have the rows that `counted.kept` left.
-    See `_forward` for q, ends, most and members; what a source asks of itself goes nowhere.
+    The last call starts at `lowest`. `begun` is the supernode that the previous call swept last, −1 at first;
+    supernodes above `last` stay open, −1 for none. Strips of L have the rows kept by `counted.kept`. See `_forward` for
+    q, ends, most and members; a source's demand at itself is dropped.
     """
     size = itemsize(kind)
     row = lanes * size

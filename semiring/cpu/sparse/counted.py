@@ -1,16 +1,16 @@
-"""Elimination that counts best walks, and both of its passes backwards: what the sums along best paths are made of.
+"""Elimination that counts best walks, and its adjoint passes: the basis of sums along best paths.
 
-Over pairs (length, number) with  (a, p) ⊕ (b, q) = the one of lesser length, numbers added where they are alike,  and
-(a, p) ⊗ (b, q) = (a + b, p q),  every walk of the least length is counted once, as elimination meets each walk once. A
-quantity X that Σ demand · distance depends on has  G(X) = flow through X / number of walks that X stands for;  where
-X ⊕= P ⊗ Q, and P ⊗ Q is as long as X, the adjoint (Griewank and Walther 2008, section 3) is
+Over pairs (length, count) with (a, p) ⊕ (b, q) = the one of lesser length, counts added on ties, and (a, p) ⊗ (b, q) =
+(a + b, p q), every walk of least length is counted once, as elimination meets each walk once. A quantity X on which Σ
+demand · distance depends has G(X) = flow through X / number of walks of X; if X ⊕= P ⊗ Q, and P ⊗ Q is as long as X,
+the adjoint (Griewank and Walther 2008, section 3) is
 
     G(P) += number(Q) G(X)        G(Q) += number(P) G(X),
 
-Brandes's recursion for every step of elimination, climb and sweep. No cycle may cost nothing.
+Brandes' recursion for every step of elimination, climb and sweep. No cycle may have length 0.
 
 Here are those of elimination, in float64, in which lengths must be exact. F(i, j), for i or j in C, is the length of
-walks between the two through vertices that were eliminated before both.
+walks between the two through vertices eliminated before both.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..compile import kernel as own
 from ..intrinsics import part
 from .strips import STRIP
 
-#: From so large a number of best paths on, reciprocals are no longer normal numbers.
+#: Counts from which reciprocals are no longer normal numbers.
 MANY = 2.0**1000
 HINT = "Add the sums up by rows of distances, which take less."
 
@@ -35,11 +35,11 @@ def eliminate(
     update: Any, factor: Any, panel: Any, waiting: Any, counted: Any, front: Any, counts: Any, lower: Any,
     lower_counts: Any, upper: Any, upper_counts: Any, closed: Any, closed_counts: Any,
 ) -> int:  # fmt: skip
-    """F of supernodes start_at … stop_at, and L = A_RC D; 1 where a cycle costs nothing.
+    """F of supernodes start_at … stop_at − 1, and L = A_RC D; returns 1 if a cycle has length 0.
 
     Column c of supernode s, and its row, begin at factor[s] + c (m − 1) − c (c − 1) / 2, m = w + r; L of s at panel[s],
-    r × w in strips of STRIP columns. Lengths count as equal up to a factor of 1 + slack. waiting and counted hold
-    updates, r × r at update[s], and front and counts m × m.
+    r × w in strips of STRIP columns. Lengths are equal up to a factor of 1 + slack. waiting and counted hold updates, r
+    × r at update[s], front and counts m × m.
     """
     for s in range(start_at, stop_at):
         w = first[s + 1] - first[s]
@@ -98,21 +98,21 @@ def eliminate(
 
 @part
 def met(a: float, p: float, b: float, q: float, slack: float) -> float:
-    """How many walks there are of the lesser of two lengths, of which there are p and q; none of ∞."""
+    """Number of walks of the lesser of two lengths with counts p and q; 0 for ∞."""
     scale = 1.0 + slack
     return (p if a <= b * scale else 0.0) + (q if b <= a * scale else 0.0)
 
 
 @own
 def strip_entry(begin: int, r: int, w: int, i: int, c: int) -> int:
-    """Where entry (i, c) of an r × w panel lies that begins there, in strips of STRIP columns."""
+    """Index of entry (i, c) of an r × w panel at `begin`, in strips of STRIP columns."""
     j = c - c % STRIP
     return begin + j * r + i * min(STRIP, w - j) + c - j
 
 
 @own
 def inherited(s: int, first: Any, begin: Any, local: Any, parent: Any, offset: Any, X: Any) -> None:
-    """The rows and columns R of the front of supernode s ← those of its parent's."""
+    """Rows and columns R of the front of supernode s ← those of its parent."""
     p, w, low = parent[s], first[s + 1] - first[s], begin[s]
     r, above = begin[s + 1] - low, first[p + 1] - first[p] + begin[p + 1] - begin[p]
     for i in range(r):
@@ -127,13 +127,13 @@ def kept(
     factor: Any, panel: Any, offset: Any, lower: Any, upper: Any, closed: Any, D: Any, strips: Any, rows: Any,
     spans: Any, slots: Any, entries: Any, state: Any,
 ) -> float:  # fmt: skip
-    """Which rows of L any best walk may take, strip by strip: those with an entry that is a distance.
+    """Rows of L that best walks may take, strip by strip: those with an entry that is a distance.
 
-    Of supernodes stop_at − 1 … start_at. Strip strips[s] + j of s has rows[strip] … rows[strip + 1] of them, the last
-    supernode's before those of others; `slots` says where each lies on the path from the root, and `entries`, from
-    spans[strip] on, which entries of L they are. state: how many strips, rows and entries there are. D holds fronts of
-    distances, as in `spread`; the longest of these is returned. Other entries are longer than distances: as in the
-    perfect customization of Dibbelt, Strasser and Wagner 2016, "Customizable contraction hierarchies".
+    For supernodes stop_at − 1 … start_at. Strip strips[s] + j of s lists rows[strip] … rows[strip + 1], the last
+    supernode's before others; `slots` are their places on the path from the root, `entries`, from spans[strip] on, the
+    entries of L. state: number of strips, rows and entries. D holds fronts of distances, as in `spread`; returns the
+    longest. Entries longer than distances are dropped, as in the perfect customization of Dibbelt, Strasser and Wagner
+    2016, "Customizable contraction hierarchies".
     """
     strip, row, entry = state
     longest = 0.0
@@ -184,10 +184,10 @@ def spread(
     panel: Any, offset: Any, lower: Any, lower_counts: Any, lower_sums: Any, upper: Any, upper_counts: Any,
     upper_sums: Any, closed_sums: Any, F: Any, G: Any, lengths: Any, numbers: Any, sums: Any, along: Any,
 ) -> None:  # fmt: skip
-    """along[a] ← what arc a of supernodes stop_at − 1 … start_at carries, from G of F and L.
+    """along[a] ← flow over arc a of supernodes stop_at − 1 … start_at, from G of F and L.
 
-    F and G hold a front m × m at offset[s], and those of the ancestors of s before; lengths, numbers and sums have
-    room for a row of L.
+    F and G hold a front m × m at offset[s], after those of the ancestors of s; lengths, numbers and sums hold a row of
+    L.
     """
     for s in range(stop_at - 1, start_at - 1, -1):
         w, low = first[s + 1] - first[s], begin[s]
@@ -243,13 +243,13 @@ def spread(
 
 @own
 def column(begin: int, m: int, c: int) -> int:
-    """Where column c of F begins."""
+    """Offset of column c of F."""
     return begin + c * (m - 1) - c * (c - 1) // 2
 
 
 @own
 def below(parent: Any, size: Any, offset: Any) -> None:
-    """offset[s] ← where something of size[s] begins for supernode s, after those of its ancestors."""
+    """offset[s] ← offset of an item of size[s], after those of the ancestors of s."""
     for s in range(len(parent) - 1, -1, -1):
         p = parent[s]
         offset[s] = offset[p] + size[p] if p >= 0 else 0

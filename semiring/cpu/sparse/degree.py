@@ -1,10 +1,10 @@
-"""numba: approximate minimum degree, on the quotient graph of Amestoy, Davis and Duff 1996.
+"""Approximate minimum degree on the quotient graph of Amestoy, Davis and Duff 1996.
 
-A variable that is eliminated becomes an *element*, the clique of its neighbours: one list instead of its edges;
-a variable's neighbours are those in the lists of its elements and those it still has by edges. Variables of the same
-neighbours are one *supervariable*.
+An eliminated variable becomes an *element*, the clique of its neighbours: one list instead of edges; a variable's
+neighbours are the variables of its elements and its remaining edges. Indistinguishable variables form a
+*supervariable*.
 
-What is an index is unsigned here: numba checks whether a signed one is negative, a fifth of the time.
+Indices are unsigned: numba tests signed ones for negative values, a fifth of the time.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from numba import njit
 
 from ..compile import inner, kernel
 
-#: What is known of a vertex, in half a cache line, for it is read together. `at` and `length`: its list, in which a
-#: variable has `elements` elements, then its neighbours, and an element its variables. `weight`: vertices of a
-#: supervariable; 0 once it is eliminated or absorbed; < 0 while it is in the pivot. `degree`: of a variable a bound on
-#: its external degree, of an element its size. `outside`: of an element stamp + |L_e \ L_pivot|, 0 if it is absorbed.
-#: `after` and `before`: others of the same degree; of a variable in the pivot, the next of the same hash, and the hash.
+#: Record of a vertex, half a cache line. `start`, `length`: its list, of `elements` elements, then neighbours, for a
+#: variable; of variables for an element. `weight`: vertices of a supervariable; 0 once eliminated or absorbed; < 0 in
+#: the pivot. `degree`: bound on a variable's external degree; size of an element. `outside`: of an element stamp + |L_e
+#: \ L_pivot|, 0 if absorbed. `after`, `before`: list of equal degree; in the pivot, next of equal hash, and the hash.
 VERTEX = np.dtype(
     [
         ("start", np.uint32),
@@ -33,7 +32,7 @@ VERTEX = np.dtype(
         ("before", np.uint32),
     ]
 )
-#: Hash values are below this power of two.
+#: Number of hash values, a power of two.
 HASHES = 1024
 
 _ONE = np.uint64(1)
@@ -44,18 +43,16 @@ def minimum_degree(
     start: Any, size: int, total: int, inner: int, most: int, limit: float, stamps: int, lists: Any, V: Any, into: Any,
     step: Any, above: Any, first: Any, bucket: Any,
 ) -> Any:  # fmt: skip
-    """The pivots: how many, how many vertices are dense, and how many hubs, of more than `limit` neighbours, are last.
+    """Returns the numbers of pivots, of dense vertices, and of hubs (more than `limit` neighbours), which come last.
 
-    Pivots are variables before node `inner` with at most `most` neighbours. Stamps of more than `stamps` begin again.
-    What is filled in, and its workspace:
+    Pivots are variables before node `inner` with at most `most` neighbours. Stamps above `stamps` restart.
 
-    start : where the neighbours of each vertex begin; empty where V has variables and elements (of weight 0) already
-    lists : of which `size` are in use
-    V : array of VERTEX (n + 1,), of `total` vertices; the last one stands for none
-    into : what a variable was absorbed by; the parent of an element; −1 at first, −2 for a hub
-    step : when a vertex was a pivot; −1 at first
-    above : vertices other than the pivot, by step
-    first, bucket : variables of a degree (`total`: of the others), doubly linked, and of a hash value; n at first
+    start : CSR row starts; empty if V has variables and elements (of weight 0) already
+    lists : `size` entries in use
+    V : array of VERTEX (n + 1,), `total` vertices; the last one is a sentinel
+    into : absorbing variable or element, parent of an element; −1 at first, −2 for a hub
+    step, above : step of each pivot, −1 at first; vertices other than the pivot, by step
+    first, bucket : list heads by degree (`total`: the others), doubly linked, and by hash value; n at first
     """
     n, capacity = len(into), len(lists)
     none = np.uint32(n)
@@ -102,10 +99,7 @@ def minimum_degree(
 
 @njit(inline="always")
 def _begin(start: Any, total: Any, inner: Any, limit: Any, first: Any, V: Any, into: Any, none: Any) -> Any:
-    """Every vertex a variable, linked by its degree, but those of too many neighbours; how many those are.
-
-    Also the size of the largest element.
-    """
+    """Link all vertices but hubs by degree; returns the number of hubs and the size of the largest element."""
     hubs, largest = 0, np.int64(0)
     for v in range(len(start) - 1):
         X = V[v]
@@ -125,9 +119,9 @@ def _begin(start: Any, total: Any, inner: Any, limit: Any, first: Any, V: Any, i
 
 @njit(inline="always")
 def _construct(p: Any, free: Any, lists: Any, first: Any, V: Any, into: Any, none: Any) -> Any:
-    """The pivot's list, L_p = (A_p ∪ ⋃ L_e) ∖ p: where it begins and ends, and how many vertices it holds.
+    """The pivot's list L_p = (A_p ∪ ⋃ L_e) ∖ p; returns its begin, end and number of vertices.
 
-    In place where p has no elements, else behind all lists; its elements are absorbed.
+    In place if p has no elements, else behind all lists; its elements are absorbed.
     """
     P = V[p]
     P.weight = -P.weight
@@ -138,7 +132,7 @@ def _construct(p: Any, free: Any, lists: Any, first: Any, V: Any, into: Any, non
     for k in range(low, middle):
         e = lists[k]
         E = V[e]
-        if not E.outside:  # absorbed since p was last looked at; its list may be gone
+        if not E.outside:  # absorbed since p was last visited; its list may be gone
             continue
         end, added = _gather(lists, np.uint64(E.start), np.uint64(E.start) + E.length, end, first, V, none)
         size += added
@@ -146,13 +140,13 @@ def _construct(p: Any, free: Any, lists: Any, first: Any, V: Any, into: Any, non
     end, added = _gather(lists, middle, high, end, first, V, none)
     size += added
     P.start, P.length, P.degree = begin, end - begin, size
-    P.outside = 0  # not to be counted as an element of its own variables
+    P.outside = 0  # excluded as an element of its own variables
     return begin, end, size
 
 
 @njit(inline="always")
 def _compare(begin: Any, end: Any, stamp: Any, lists: Any, V: Any) -> None:
-    """|L_e ∖ L_p| for every element e that touches L_p."""
+    """|L_e ∖ L_p| for every element e adjacent to L_p."""
     for q in range(begin, end):
         X = V[lists[q]]
         heavy = -X.weight
@@ -167,9 +161,9 @@ def _compare(begin: Any, end: Any, stamp: Any, lists: Any, V: Any) -> None:
 
 @njit(inline="always")
 def _update(p: Any, begin: Any, end: Any, inner: Any, stamp: Any, lists: Any, V: Any, into: Any, bucket: Any) -> Any:
-    """New lists, degrees d_v ≤ |A_v ∖ v| + |L_p ∖ v| + Σ |L_e ∖ L_p| but for |L_p ∖ v|, and hash values.
+    """New lists, degrees d_v ≤ |A_v ∖ v| + |L_p ∖ v| + Σ |L_e ∖ L_p| without |L_p ∖ v|, and hashes.
 
-    Returns how many vertices were eliminated with p.
+    Returns the number of vertices eliminated with p.
     """
     gone = 0
     for q in range(begin, end):
@@ -194,7 +188,7 @@ def _update(p: Any, begin: Any, end: Any, inner: Any, stamp: Any, lists: Any, V:
                 lists[put] = u
                 put += _ONE
                 code += u
-        if sum_degree == 0 and v < inner:  # its neighbours are all in L_p: it goes with p, which absorbs its elements
+        if sum_degree == 0 and v < inner:  # neighbours all in L_p: eliminated with p, which absorbs its elements
             for k in range(low, moved):
                 into[lists[k]], V[lists[k]].outside = p, 0
             into[v] = p
@@ -202,12 +196,12 @@ def _update(p: Any, begin: Any, end: Any, inner: Any, stamp: Any, lists: Any, V:
             X.weight = X.elements = X.length = 0
             continue
         X.degree = min(np.int64(X.degree), sum_degree)
-        # p becomes the first of its elements; a place is free, as p or an absorbed element was in the list.
+        # p becomes the first element; a place is free, as p or an absorbed element was in the list.
         lists[put] = lists[moved]
         lists[moved] = lists[low]
         lists[low] = p
         X.elements, X.length = moved - low + _ONE, put - low + _ONE
-        if v >= inner:  # like no other, for it has neighbours that are not in the graph
+        if v >= inner:  # indistinguishable from none: it has neighbours outside the graph
             X.before = HASHES
             continue
         code %= np.uint64(HASHES)
@@ -218,7 +212,7 @@ def _update(p: Any, begin: Any, end: Any, inner: Any, stamp: Any, lists: Any, V:
 
 @njit(inline="always")
 def _merge(begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: Any, bucket: Any, none: Any) -> Any:
-    """Supervariables: variables of L_p with the same lists are one from now on. Returns the next stamp."""
+    """Merge variables of L_p with equal lists into supervariables; returns the next stamp."""
     for q in range(begin, end):
         X = V[lists[q]]
         if X.weight == 0 or X.before == HASHES:
@@ -229,7 +223,7 @@ def _merge(begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: Any, buck
             X = V[i]
             low = np.uint64(X.start)
             for k in range(low + _ONE, low + X.length):
-                if V[lists[k]].outside:  # what is absorbed stays so
+                if V[lists[k]].outside:  # absorbed elements stay so
                     V[lists[k]].outside = stamp
             last, j = i, X.after
             while j != none:
@@ -258,7 +252,7 @@ def _finish(
     begin: Any, end: Any, size: Any, total: Any, remain: Any, inner: Any, least: Any, lists: Any, first: Any, V: Any,
     none: Any,
 ) -> Any:  # fmt: skip
-    """Complete degrees, by which what is left of L_p is linked again; where its list ends, and the least degree."""
+    """Complete degrees and relink the remaining variables of L_p; returns the end of its list and the least degree."""
     ended = begin
     for q in range(begin, end):
         v = lists[q]
@@ -278,7 +272,6 @@ def _finish(
 
 @njit(inline="always")
 def _link(v: Any, d: Any, first: Any, V: Any, none: Any) -> None:
-    """Make v the first of the variables of degree d."""
     V[v].after, V[v].before = first[d], none
     V[first[d]].before = v
     first[d] = v
@@ -286,7 +279,7 @@ def _link(v: Any, d: Any, first: Any, V: Any, none: Any) -> None:
 
 @inner
 def _gather(lists: Any, low: Any, high: Any, end: Any, first: Any, V: Any, none: Any) -> Any:
-    """Append the variables of lists[low:high] that are not in the pivot's list yet; its end, and the vertices added."""
+    """Append the variables of lists[low:high] not yet in the pivot's list; returns its end and the vertices added."""
     added = 0
     for q in range(low, high):
         v = lists[q]
@@ -296,7 +289,7 @@ def _gather(lists: Any, low: Any, high: Any, end: Any, first: Any, V: Any, none:
             X.weight = -X.weight
             lists[end] = v
             end += _ONE
-            V[X.after].before = X.before  # out of the variables of its degree
+            V[X.after].before = X.before  # unlink from its degree
             if X.before != none:
                 V[X.before].after = X.after
             else:
@@ -306,10 +299,10 @@ def _gather(lists: Any, low: Any, high: Any, end: Any, first: Any, V: Any, none:
 
 @inner
 def _compact(lists: Any, free: Any, V: Any, into: Any) -> Any:
-    """Move the lists that are still in use to the front; where they end then."""
+    """Compact the lists in use to the front; returns their end."""
     n = len(into)
     for v in range(n):
-        if into[v] == -1 and V[v].length > 0:  # its first item is stored in `start`, and its owner in the list
+        if into[v] == -1 and V[v].length > 0:  # list marked by its owner; the overwritten item goes to `start`
             q = V[v].start
             V[v].start, lists[q] = lists[q], n + v
     put = read = np.uint64(0)
@@ -330,16 +323,13 @@ def _compact(lists: Any, free: Any, V: Any, into: Any) -> Any:
 def columns(
     into: Any, step: Any, above: Any, steps: int, dense: int, key: Any, begin: Any, order: Any, parent: Any, counts: Any
 ) -> None:
-    """Pivots by step, each before what it absorbed; what was no pivot's; the hubs. Their parents, and their counts.
-
-    `begin` holds three zeros more than there are steps.
-    """
+    """order ← pivots by step, each before its absorbed variables, non-pivots, hubs; `begin` holds steps + 3 zeros."""
     n = len(into)
     for v in range(n):
         top = v
         while step[top] < 0 and into[top] >= 0:
             top = into[top]
-        while v != top and step[v] < 0 and into[v] != top:  # shorten the way for those who come later
+        while v != top and step[v] < 0 and into[v] != top:  # path compression
             v, into[v] = into[v], top
     for v in range(n):
         top = v
@@ -372,10 +362,10 @@ def columns(
 
 @kernel
 def unite(fill: bool, V: Any, lists: Any, nodes: Any, place: Any, into: Any, united: Any) -> None:
-    """Add the lists of nodes to those of a graph in which `place` is their number; what is gone from them is left out.
+    """Add the lists of nodes to those of a graph numbered by `place`, without vanished items.
 
-    First count them, in `elements` and `length`, with the bound of the degree; then fill them in, where `before` is the
-    end of the elements so far, and `after` that of the neighbours, or of an element's variables.
+    Without `fill`, count into `elements`, `length` and `degree`; then fill, `before` being the end of the elements so
+    far, and `after` that of the neighbours, or of an element's variables.
     """
     one = np.uint32(1)
     for k in range(len(nodes)):

@@ -1,12 +1,12 @@
-"""Fronts: assembled from arcs and from the updates of children, eliminated, and taken apart into panels.
+"""Fronts: assembled from arcs and updates, eliminated, and split into panels.
 
 A front of supernode s is a dense matrix on its columns C and rows R. Eliminating C leaves
 
     [[D, U], [L, A_RR ⊕ L A_CR]]   with   D = A_CC*,  U = D ⊗ A_CR,  L = A_RC ⊗ D
 
 (Duff and Reid 1983, "The multifrontal solution of indefinite sparse symmetric linear equations"), by the kernels of
-`abreast`. The panels hold [D; L] and [D U]ᵀ; what is left at R is the update for the parent. A panel of (w + r) × w
-entries is stored in strips of STRIP columns, row by row, the last strip as narrow as it is.
+`abreast`. The panels hold [D; L] and [D U]ᵀ; the remainder at R is the update for the parent. A panel of (w + r) × w
+entries is stored in strips of STRIP columns, row by row, the last strip narrower.
 """
 
 from __future__ import annotations
@@ -22,13 +22,11 @@ from ..intrinsics import itemsize, jump, kernel, load, part, plus, short, store
 from ..vectors import I64, Vectors, emit, expanded, loop, short_at
 from .abreast import BLOCK
 
-# For each kind, called by address
+# Per kind, called by address
 
 
 @intrinsic
 def _met(typing: Any, kind: Any, count: Any, target: Any, source: Any) -> Any:
-    """target[j] ← target[j] ⊕ source[j] for `count` entries side by side."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not kind.vector:
             return context.compile_internal(builder, _met_generic, signature, args)
@@ -54,9 +52,9 @@ def _met_generic(kind: Any, count: int, target: int, source: int) -> None:
 
 @intrinsic
 def _window(typing: Any, kind: Any) -> Any:
-    """Columns of a front that an update meets at a time wherever they are, a constant; 0 where they must be adjacent.
+    """Columns of a front per scatter of an update, a constant; 0: contiguous columns only.
 
-    AVX-512 spreads adjacent entries over the lanes of a mask in one instruction.
+    AVX-512 expands contiguous entries to the lanes of a mask in one instruction.
     """
     count = kind.lanes if kind.vector and kind.itemsize >= 4 and vector_bytes() == 64 else 0
     return types.intp(kind), lambda context, builder, signature, args: I64(count)
@@ -66,7 +64,7 @@ def _window(typing: Any, kind: Any) -> Any:
 def _spread(
     typing: Any, kind: Any, rows: Any, mask: Any, local: Any, front: Any, wide: Any, update: Any, pitch: Any
 ) -> Any:
-    """Rows local[i] of a front meet those of an update, in the columns of one vector of which `mask` has a bit set."""
+    """Rows local[i] of a front ⊕= rows of an update, in the masked columns of one vector."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not kind.vector:
@@ -85,9 +83,9 @@ def _spread(
 
 @kernel
 def extend(kind: Any, r: int, local: int, front: int, wide: int, update: int) -> None:
-    """Rows and columns local[i] of a front meet those of an update, r × r.
+    """Rows and columns local[i] of a front ⊕= an update, r × r.
 
-    `local` is the address of r short integers, in ascending order; rows of the front are `wide` bytes apart.
+    `local` is the address of r int32 in ascending order; rows of the front are `wide` bytes apart.
     """
     size, window = itemsize(kind), _window(kind)
     j = 0
@@ -100,7 +98,7 @@ def extend(kind: Any, r: int, local: int, front: int, wide: int, update: int) ->
                 mask |= 1 << (short(local, k) - first)
                 k += 1
             _spread(kind, r, mask, local, front + first * size, wide, update + j * size, r * size)
-        else:  # columns that stay side by side are met together
+        else:  # runs of contiguous columns
             while k < r and short(local, k) == first + k - j:
                 k += 1
             for i in range(r):
@@ -110,21 +108,21 @@ def extend(kind: Any, r: int, local: int, front: int, wide: int, update: int) ->
 
 @kernel
 def place(kind: Any, start: int, stop: int, arc_row: int, arc_col: int, weights: int, front: int, wide: int) -> None:
-    """The weights of arcs start … stop meet in a front, each at its row and column."""
+    """Front ⊕= weights of arcs start … stop − 1."""
     size = itemsize(kind)
     for a in range(start, stop):
         to = front + short(arc_row, a) * wide + short(arc_col, a) * size
         store(kind, to, plus(kind, load(kind, to), load(kind, weights + a * size)))
 
 
-# For all kinds: `steps` holds the addresses of what knows one.
+# For all kinds: `steps` holds the addresses of the kernels of a kind.
 
 FILL, PLACE, EXTEND, PIVOTS, OTHERS, APART = range(6)
 
 
 @part
 def pitch_of(m: int, lanes: int) -> int:
-    """Entries from one row of a front to the next: full vectors. The number of lanes is a power of two."""
+    """Row stride of a front in entries: full vectors of `lanes`, a power of two."""
     return (m + lanes - 1) & -lanes
 
 
@@ -133,7 +131,7 @@ def assemble(
     steps: Any, size: int, lanes: int, s: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any,
     where: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
 ) -> None:  # fmt: skip
-    """The front of supernode s: arcs and the children's updates, each once, met by ⊕."""
+    """The front of supernode s: ⊕ of arcs and of the children's updates."""
     m = first[s + 1] - first[s] + begin[s + 1] - begin[s]
     pitch = pitch_of(m, lanes)
     wide = pitch * size
@@ -151,7 +149,7 @@ def assemble(
 
 @part
 def close(steps: Any, w: int, m: int, pitch: int, front: int, work: int) -> None:
-    """The first w of a front's m vertices are eliminated."""
+    """Eliminate the first w of a front's m vertices."""
     for k in range(0, w, BLOCK):
         depth = min(BLOCK, w - k)
         jump(steps[PIVOTS], (steps[OTHERS], k, k + depth, pitch, front, work))
@@ -165,7 +163,6 @@ def gather(
     steps: Any, size: int, lanes: int, s: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any,
     where: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
 ) -> None:  # fmt: skip
-    """One front, to be eliminated by others."""
     assemble(steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights, front)
 
 
@@ -175,7 +172,7 @@ def eliminate(
     sibling: Any, where: Any, panel: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, lower: int,
     upper: int, front: int, work: int,
 ) -> None:  # fmt: skip
-    """Supernodes start … stop, in that order; where[s] is the address at which the update of each is put."""
+    """Eliminate supernodes start … stop − 1; where[s] is the address of the update of s."""
     for s in range(start, stop):
         w = first[s + 1] - first[s]
         m = w + begin[s + 1] - begin[s]
@@ -198,9 +195,9 @@ def renew(
     sibling: Any, where: Any, parent: Any, panel: Any, slot: Any, updates: Any, fresh: Any, arcs: Any, arc_row: Any,
     arc_col: Any, weights: int, lower: int, upper: int, front: int, work: int,
 ) -> None:  # fmt: skip
-    """The supernodes of `path`, ascending, that are dirty (1), and then renewed (2): so are parents of changed updates.
+    """Renew the dirty (1) supernodes of the ascending `path`, marking them 2, and parents of changed updates.
 
-    The update of supernode s begins at word slot[s] of `updates`, at the address where[s]; `fresh` has space for one.
+    The update of supernode s is word slot[s] of `updates`, at address where[s]; `fresh` holds one update.
     """
     for s in path:
         if dirty[s] == 0:
@@ -224,7 +221,7 @@ def renew(
         for k in range(words):
             changed |= updates[old + k] != fresh[k]
             updates[old + k] = fresh[k]
-        if changed:  # never where there are no rows, which a root does not have
+        if changed:  # never without rows, so s is no root
             dirty[parent[s]] = 1
 
 
@@ -232,7 +229,7 @@ def renew(
 def bring(
     copy: int, size: int, stale: Any, first: Any, begin: Any, panel: Any, slot: Any, arcs: Any, source: Any, target: Any
 ) -> None:
-    """Copy supernodes; `source` and `target` have the addresses of lower and upper panels, updates, arcs' weights."""
+    """Copy supernodes; `source` and `target` hold addresses: lower and upper panels, updates, arc weights."""
     for s in stale:
         w = first[s + 1] - first[s]
         entries = w * (w + begin[s + 1] - begin[s])

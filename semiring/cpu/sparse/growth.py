@@ -1,6 +1,6 @@
-"""How fast searches by weight grow, which tells how much earlier some of them have to begin.
+"""Growth rates of weighted searches, from which their start delays follow.
 
-From vertex v about W(v) exp(rate · t) vertices are reached within length t, where W(v) = Σ exp(−rate · w) W(u) over its
+From vertex v about W(v) exp(rate · t) vertices are reached within length t, with W(v) = Σ exp(−rate · w) W(u) over its
 arcs (v, u): the right eigenvector of exp(−rate · A) for the eigenvalue 1, as of branching processes (Nerman 1981).
 """
 
@@ -8,28 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 
-#: Steps of Newton's method, arcs for which it is solved, and times that arcs are followed.
+#: Newton steps, sampled arcs, and power iterations.
 STEPS, SAMPLE, TIMES = 20, 512, 4
-#: The least share of vertices; and a bucket is this part of the median arc.
+#: Floor of W; bucket width relative to the median arc.
 LEAST, WIDTH = 1e-30, 1 / 16
 
 
 def scale(lengths: np.ndarray) -> float:
-    """Buckets a unit of length, of some arcs of such lengths."""
+    """Buckets per unit of length."""
     sizes = lengths[lengths > 0]
     return min(1 / max(WIDTH * float(np.median(sizes)), 2.0**-99), 2.0**99) if len(sizes) else 1.0  # as float32
 
 
 def rate(lengths: np.ndarray, degree: float) -> float | None:
-    """For which the arcs of a vertex, of such lengths, are Σ exp(−rate · length) = 1; None if there is none above 0.
-
-    Parameters
-    ----------
-    lengths : float64 array
-        Those of some arcs; ∞ is passed over.
-    degree : float
-        Arcs of a vertex, on average.
-    """
+    """Solution of Σ exp(−rate · length) = 1 over a vertex' arcs, `degree` arcs of sampled lengths; None if not > 0."""
     lengths = lengths[np.isfinite(lengths)]
     lengths = lengths[:: max(1, len(lengths) // SAMPLE)]
     found = 0.0
@@ -43,7 +35,7 @@ def rate(lengths: np.ndarray, degree: float) -> float | None:
 
 
 def delays(tails: np.ndarray, heads: np.ndarray, lengths: np.ndarray, n: int) -> np.ndarray | None:
-    """How much later a search from each vertex may begin, in units of length; None where that cannot be told."""
+    """Start delay of a search from each vertex, in units of length; None if undetermined."""
     found = rate(lengths, len(lengths) / max(1, n))
     if found is None:
         return None
@@ -54,7 +46,6 @@ def delays(tails: np.ndarray, heads: np.ndarray, lengths: np.ndarray, n: int) ->
 
 
 def later(W: np.ndarray, rate: float) -> np.ndarray:
-    """The same of W."""
     logarithms = np.log(W.astype(np.float64))
     found: np.ndarray = (logarithms - logarithms.min()) / rate
     return found

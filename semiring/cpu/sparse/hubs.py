@@ -1,11 +1,11 @@
-"""Hub labels from closed panels, parents first; and pairs answered from them. See `semiring.sparse.hubs`.
+"""Hub labels from closed panels, parents first, and distances from labels. See `semiring.sparse.hubs`.
 
-X and Y are the squares of A* between the columns of the present path from the root, X row by row and Y column by
-column. Supernode s has its columns C at the end of that path, above them lies P, and R ⊂ P:
+X and Y are the squares of A* between the columns of the current path from the root, X by rows and Y by columns.
+Supernode s has its columns C at the end of that path, P above, and R ⊂ P:
 
     X_C,P = U X_R,P        Y_C,P∪C = (X_P∪C,R L ⊕ D)ᵀ        X_C,C = Y_C,Cᵀ
 
-Rows of X and Y are contiguous, and so are labels: vectors run along the path.
+Rows of X, Y and labels are contiguous: vectors run along the path.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from .strips import STRIP, accumulate, dispatch
 def combine_strip(
     kind: Any, mirrored: bool, columns: int, lanes: int, r: int, slots: int, square: int, pitch: int, l: int, y: int
 ) -> None:
-    """y[c] ← ⊕ square[slots[k]] ⊗ l[k, c] over r rows, for the columns of a strip; see `combine_tile`."""
     combine_tile(kind, mirrored, columns, lanes, r, slots, square, pitch, l, y)
 
 
 @kernel
 def add_pivots(kind: Any, w: int, m: int, d: int, y: int, pitch: int) -> None:
-    """y[c, k] ← y[c, k] ⊕ D[k, c], of the w × w block D of a panel of m rows in strips."""
+    """y[c, k] ← y[c, k] ⊕ D[k, c] for the w × w block D of a panel of m rows in strips."""
     size = itemsize(kind)
     for j in range(0, w, STRIP):
         columns = min(STRIP, w - j)
@@ -44,7 +43,7 @@ def add_pivots(kind: Any, w: int, m: int, d: int, y: int, pitch: int) -> None:
 
 @kernel
 def put_labels(kind: Any, rows: int, count: int, padded: int, square: int, pitch: int, target: int) -> None:
-    """The first `count` entries of so many rows, each followed by 0 up to `padded` of them."""
+    """Copy the first `count` entries of each row, padded with 0 to `padded`."""
     size = itemsize(kind)
     for c in range(rows):
         row = target + c * padded * size
@@ -64,10 +63,7 @@ def combine_tile(
     typing: Any, kind: Any, mirrored: Any, columns: Any, lanes: Any, r: Any, slots: Any, square: Any, pitch: Any,
     l: Any, y: Any,
 ) -> Any:  # fmt: skip
-    """y[c] ← ⊕ square[slots[k]] ⊗ l[k, c], or l[k, c] ⊗ square[slots[k]] where mirrored.
-
-    Rows of y and of the square are `pitch` bytes apart.
-    """
+    """y[c] ← ⊕ square[slots[k]] ⊗ l[k, c], operands swapped if mirrored; rows of y and square `pitch` bytes apart."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not kind.vector:
@@ -114,7 +110,7 @@ def _combine_generic(
 
 @intrinsic
 def inner(typing: Any, kind: Any, count: Any, x: Any, y: Any) -> Any:
-    """⊕ x[k] ⊗ y[k] over `count` entries; full vectors may be read."""
+    """⊕ x[k] ⊗ y[k] over `count` entries; reads full vectors."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not kind.vector:
@@ -132,7 +128,7 @@ def _emit_inner(builder: Any, kind: Any, count: Any, x: Any, y: Any) -> Any:
     def loaded(base: Any, vector: Any) -> Any:
         return v.load(builder.add(base, builder.mul(vector, I64(width))))
 
-    # All full vectors but the last; of that the entries beyond `count` are of other columns, and become 0.
+    # All full vectors but the last; its entries beyond `count` are of other columns, and are masked to 0.
     full = builder.sdiv(builder.sub(count, I64(1)), I64(kind.lanes))
     with accumulate(builder, full, [v.zero()]) as (k, before, sums):
         sums.append(v.step(before[0], loaded(x, k), loaded(y, k)))
@@ -152,7 +148,7 @@ def _inner_generic(kind: Any, count: int, x: int, y: int) -> Any:
 
 @part
 def _across_square(kind: Any, w: int, low: int, high: int, source: int, target: int, pitch: int) -> None:
-    """target[k, c] ← source[c, k] for w rows c, and k of low … high."""
+    """target[k, c] ← source[c, k] for w rows c, low ≤ k < high."""
     size = itemsize(kind)
     for k in range(low, high):
         for c in range(w):
@@ -161,7 +157,7 @@ def _across_square(kind: Any, w: int, low: int, high: int, source: int, target: 
 
 @part
 def _labels(table: int, shift: int, start: int, size: int) -> int:
-    """Where the labels are that begin at entry `start`; see `semiring.sparse.buffers.Pages`."""
+    """Address of the labels at entry `start`; see `semiring.sparse.buffers.Pages`."""
     return long(table, start >> shift) + start * size
 
 
@@ -170,7 +166,7 @@ def _open_path(
     kind: Any, p: int, first: Any, base: Any, parent: Any, label: Any, present: Any, path: Any, x: int, y: int,
     pitch: int, line: int, out: int, into: int, shift: int,
 ) -> None:  # fmt: skip
-    """X and Y of the path from the root down to supernode p, from labels, where they hold another one."""
+    """Load X and Y of the path from the root to supernode p from labels, where they hold another path."""
     size, count = itemsize(kind), 0
     while p >= 0:
         path[count] = p
@@ -197,7 +193,7 @@ def _combine(
     kind: Any, combine: int, pivots: int, s: int, first: Any, begin: Any, slot: Any, base: Any, child: Any, panel: Any,
     present: Any, lower: int, upper: int, x: int, y: int, pitch: int, unit: int,
 ) -> None:  # fmt: skip
-    """X and Y of the columns of supernode s, whose parent's path they hold."""
+    """X and Y of the columns of supernode s, given those of its parent's path."""
     size = itemsize(kind)
     w, low, b = first[s + 1] - first[s], begin[s], base[s]
     r = begin[s + 1] - low
@@ -229,13 +225,12 @@ def descend(
     begin: Any, slot: Any, base: Any, parent: Any, child: Any, panel: Any, label: Any, present: Any, path: Any,
     lower: int, upper: int, x: int, y: int, pitch: int, unit: int, line: int, out: int, into: int, shift: int,
 ) -> None:  # fmt: skip
-    """The labels of the columns of supernodes wanted[start] … wanted[stop], in descending order, so parents first.
+    """The labels of supernodes wanted[start:stop], in descending order, so that parents come first.
 
-    `kind` knows only the size of an entry; `combine`, `pivots` and `put` are the addresses of `combine_strip`,
-    `add_pivots` and `put_labels`. Parents that are not among them were computed before: their labels are read.
-    `out` and `into` are tables of pages (`semiring.sparse.buffers.Pages`), here of contiguous arrays. `present` has the
-    supernode whose columns begin at each place of the path in X and Y, or −1; rows of a label begin at label[s], of
-    each column `line` entries or a multiple of that.
+    `kind` gives only the entry size; `combine`, `pivots` and `put` are the addresses of `combine_strip`, `add_pivots`
+    and `put_labels`. Parents not among them have labels already, which are read. `out` and `into` are page tables
+    (`semiring.sparse.buffers.Pages`). `present` is the supernode at each place of the path in X and Y, or −1; labels of
+    supernode s begin at label[s], padded to multiples of `line` entries a column.
     """
     size = itemsize(kind)
     for q in range(start, stop):
@@ -259,12 +254,12 @@ def follow(
     present: Any, path: Any, lower: int, upper: int, x: int, y: int, pitch: int, unit: int, line: int, out: int,
     into: int, shift: int,
 ) -> int:  # fmt: skip
-    """Labels of other panels put right where the panels of supernodes `again`, in descending order, are new ones.
+    """Update labels after the panels of supernodes `again`, in descending order, have changed.
 
-    From supernode `begun` on, in descending order, until about `most` pairs, or until a page must be written to that
-    is not owned, of which owned[k] becomes 2; returns which is next, or −1. computed[s] becomes 1 where labels were
-    computed. touched[k] is the supernode in whose labels an entry with place k of the path has changed. Where no row of
-    a supernode is touched, neither are its labels, nor those below it but for `again`.
+    From supernode `begun` down, until about `most` pairs, or until a page must be written that is not owned, whose
+    owned[k] becomes 2; returns the next supernode, or −1. computed[s] ← 1 for computed labels. touched[k] is the
+    supernode whose labels have a changed entry at place k of the path. If no row of a supernode is touched, neither are
+    its labels, nor those below it except `again`.
     """
     size, q, s, done = itemsize(kind), 0, begun, 0
     while s >= 0:
@@ -324,7 +319,6 @@ def follow(
 
 @part
 def _differs(kind: Any, count: int, x: int, y: int) -> bool:
-    """Whether one of so many entries has other bits."""
     size, other = itemsize(kind), False
     for k in range(count):
         other |= load(kind, x + k * size) != load(kind, y + k * size)
@@ -343,7 +337,7 @@ def _highest(typing: Any, x: Any) -> Any:
 
 @part
 def _end(number: int, above: int, end: int, common: int, base: int) -> int:
-    """Columns of the path down to the last node of one's own within the common part; see `common_path`."""
+    """Columns of a vertex' path down to its last node within the common part; see `common_path`."""
     if number & -number == common:
         return end
     k = _highest(above & (common - 1))
@@ -352,11 +346,11 @@ def _end(number: int, above: int, end: int, common: int, base: int) -> int:
 
 @part
 def common_path(u: int, v: int, places: int, base: int) -> int:
-    """How many columns the paths of two vertices have in common.
+    """Number of columns that the paths of two vertices share.
 
-    The tree is mapped onto a complete binary tree, in which a few bits tell the lowest common ancestor (Schieber and
-    Vishkin 1988). A row of `places` has a vertex's number in it, the bits of those above it, and the columns on its own
-    path; `base` the columns above the topmost node of each number.
+    The tree is mapped onto a complete binary tree, where a few bits give the lowest common ancestor (Schieber and
+    Vishkin 1988). A row of `places` holds a vertex' label offset, its number, the bits of the numbers above, and the
+    columns on its path; `base` the columns above the topmost node of each number.
     """
     x, y, left, right = (
         long(places, 4 * u + 1),
@@ -398,5 +392,4 @@ def pairs(
 def pair(
     u: int, v: int, found: int, step: int, size: int, places: int, base: int, out: int, into: int, shift: int
 ) -> None:
-    """found ← A*[u, v]."""
     _meet(u, v, found, step, size, places, base, out, into, shift)

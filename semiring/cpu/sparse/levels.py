@@ -1,4 +1,4 @@
-"""numba: nested dissection by levels of breadth-first searches (George 1973 on meshes, Lipton and Tarjan 1979)."""
+"""Nested dissection by levels of breadth-first searches (George 1973 on meshes, Lipton and Tarjan 1979)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ def levels(
     start: Any, adjacency: Any, smallest: int, order: Any, part: Any, seen: Any, queue: Any, edge: Any, lows: Any,
     highs: Any,
 ) -> None:  # fmt: skip
-    """An order in which the middle level of each part comes after what it separates, down to so many vertices.
+    """order ← nested dissection: each part's middle level comes last, down to parts of `smallest` vertices.
 
-    Parts are ranges of one array, which in the end is the order, and at first all vertices: what is before the level,
-    what is behind it, and last the level itself. They wait on a stack, `lows` and `highs`.
-
-    part : the range that a vertex is in, 0 at first
-    seen : the search that met it, −1 at first
-    queue, edge : vertices, and where each level begins among them, at most n + 1 and their end
+    Parts are ranges of `order`, initially all vertices: before the level, behind it, and the level. `lows` and `highs`
+    are a stack of ranges. part : range of each vertex, 0 at first; seen : last search that met it, −1 at first; queue,
+    edge : vertices by level and level starts, n + 1.
     """
     parts = searches = 0
     waiting, lows[0], highs[0] = 1, 0, len(start) - 1
@@ -32,7 +29,7 @@ def levels(
         for k in range(low, high):
             part[order[k]] = parts
         root, depth, found = order[low], 0, 0
-        for _ in range(4):  # from the far end of the search before, while that is farther
+        for _ in range(4):  # restart from the far end while that increases the depth
             searches += 1
             count, reached = _search(start, adjacency, root, part, seen, searches, queue, edge)
             if count <= depth:
@@ -40,7 +37,7 @@ def levels(
             depth, found, root = count, reached, queue[reached - 1]
         searches += 1
         depth, found = _search(start, adjacency, root, part, seen, searches, queue, edge)
-        if found < high - low:  # not connected: this component, and the rest
+        if found < high - low:  # disconnected: this component, and the rest
             put = low + found
             for k in range(low, high):
                 if seen[order[k]] != searches:
@@ -53,7 +50,7 @@ def levels(
             continue
         if depth < 3:
             continue
-        # The smallest level of those that leave a third on either side; if there is none, the one in the middle.
+        # The smallest level that leaves a third on either side, else the middle one.
         best = -1
         middle = 1
         for d in range(1, depth - 1):
@@ -82,7 +79,7 @@ def levels(
 
 @inner
 def _search(start: Any, adjacency: Any, root: Any, part: Any, seen: Any, mark: Any, queue: Any, edge: Any) -> Any:
-    """Breadth first within the part of the root: how many levels, and how many vertices."""
+    """Breadth first within the root's part: numbers of levels and of vertices."""
     queue[0], seen[root] = root, mark
     edge[0], edge[1] = 0, 1
     depth, put = 0, 1

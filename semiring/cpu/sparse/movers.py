@@ -1,4 +1,4 @@
-"""Entries from one place to another, by their size alone: squares copied, fronts taken apart, panels transposed."""
+"""Type-agnostic copies by entry size: squares, strips of fronts, transposes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .strips import STRIP
 def copy_square(
     kind: Any, n: int, columns: int, source: int, row: int, col: int, target: int, to_row: int, to_col: int
 ) -> None:
-    """n × n entries, from one pair of strides to another; the last column again for each of `columns` beyond them."""
+    """Copy n × n entries between strides, repeating the last column up to `columns`."""
     move(kind, n, n, source, row, col, target, to_row, to_col)
     for j in range(n, columns):
         move(kind, n, 1, source + (n - 1) * col, row, col, target + j * to_col, to_row, to_col)
@@ -24,8 +24,6 @@ def copy_square(
 
 @intrinsic
 def strip_down(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: Any) -> Any:
-    """STRIP entries of each of m rows, one after the other."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         _, m, source, row, target = args
         v = Vectors(builder, kind, lanes=STRIP)
@@ -57,14 +55,12 @@ def strip_across(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: 
 
 @intrinsic
 def _side(typing: Any, kind: Any) -> Any:
-    """Entries of the square that a transposition moves at a time, a constant."""
     count = kind.lanes if kind.itemsize > 1 else 1
     return types.intp(kind), lambda context, builder, signature, args: I64(count)
 
 
 @kernel
 def collect(kind: Any, count: int, index: Any, source: int, target: int) -> None:
-    """target[k] ← source[index[k]], for `count` of them."""
     size = itemsize(kind)
     for k in range(count):
         store(kind, target + k * size, load(kind, source + index[k] * size))
@@ -72,7 +68,6 @@ def collect(kind: Any, count: int, index: Any, source: int, target: int) -> None
 
 @kernel
 def copy_entries(kind: Any, count: int, source: int, target: int) -> None:
-    """target[k] ← source[k], for `count` of them."""
     for k in range(count):
         store(kind, target + k * itemsize(kind), load(kind, source + k * itemsize(kind)))
 
@@ -83,7 +78,7 @@ def take_apart(
 ) -> None:
     """[D; L] and [D U]ᵀ of an eliminated front, in strips, and the update. Rows of the front are `wide` bytes apart.
 
-    Where these are full vectors (`by_vectors`), so is what is read, and what is written to the update.
+    `by_vectors`: rows are full vectors, read and written as such.
     """
     size, r = itemsize(kind), m - w
     for j in range(0, w, STRIP):
@@ -98,7 +93,7 @@ def take_apart(
                 store(kind, lower + (j * m + i * columns + k) * size, load(kind, front + i * wide + (j + k) * size))
             for i in range(done_upper, m):
                 store(kind, upper + (j * m + i * columns + k) * size, load(kind, front + (j + k) * wide + i * size))
-    for i in range(r):  # what is too much of a row, the next one overwrites
+    for i in range(r):  # excess of a row is overwritten by the next
         source, target = front + (w + i) * wide + w * size, update + i * r * size
         if by_vectors:
             copy_vectors(kind, r, source, target)
@@ -111,7 +106,7 @@ def take_apart(
 def transpose_tile(
     typing: Any, kind: Any, source: Any, source_row: Any, target: Any, target_row: Any, streamed: Any
 ) -> Any:
-    """A square, transposed; past the caches where `streamed`."""
+    """Transpose a square tile, with non-temporal stores if `streamed`."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         _, source, source_row, target, target_row, streamed = args
@@ -131,7 +126,7 @@ def transpose_tile(
 
 @kernel
 def transpose(kind: Any, m: int, n: int, source: int, source_row: int, target: int, target_row: int) -> None:
-    """Bᵀ of m × n entries, in pieces that stay near; past the caches where full vectors are aligned in B."""
+    """Bᵀ of m × n entries, in cached pieces; non-temporal stores if B is vector-aligned."""
     size, side = itemsize(kind), _side(kind)
     streamed = target % (side * size) == 0 and target_row % (side * size) == 0
     for top in range(0, m, 16 * side):

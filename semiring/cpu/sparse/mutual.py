@@ -1,8 +1,7 @@
-"""Sums over best paths between all vertices where every arc weighs the same both ways: half of the pairs tell them.
+"""Sums over best paths between all vertices for symmetric weights: half of the pairs suffice.
 
-A best path from s to t is one from t to s, turned round. So of each pair the source that is eliminated first is swept
-from, and its sweep leaves out all columns before its own; what an arc carries both ways, added up, is then what it
-carries either way of all pairs.
+A best path from s to t is one from t to s reversed. So each pair is swept only from the source eliminated first, whose
+sweep leaves out all columns before its own; the sum of both directions of an arc is then its flow either way.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def mutual(sources: np.ndarray, asked: np.ndarray, times: np.ndarray) -> bool:
-    """Whether all vertices are sources, and s sends to t as much as t to s: times[k] · asked[t], if sources[k] is s."""
+    """Whether all vertices are sources with symmetric demand times[k] · asked[t], s = sources[k]."""
     n = len(asked)
     if not n or len(sources) != n:
         return False
-    ascending = bool((sources[1:] > sources[:-1]).all())  # then they are all
+    ascending = bool((sources[1:] > sources[:-1]).all())  # then a permutation
     if not ascending and np.bincount(sources, minlength=n).max() > 1:
         return False
     return bool((asked[sources] * times[0] == asked[sources[0]] * times).all())
 
 
 def unreached(S: Structure, arcs: Arcs) -> np.ndarray:
-    """int32 array (n,): how many vertices do not reach each column, if all arcs lead both ways."""
+    """int32 (n,): number of vertices that do not reach each column, if all arcs are bidirectional."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -1,6 +1,6 @@
-"""numba: vertices of few neighbours, eliminated on the graph itself, where a quotient graph is not worth its upkeep.
+"""Elimination of low-degree vertices on the graph itself, cheaper than a quotient graph.
 
-What is an index is unsigned here: numba checks whether a signed one is negative.
+Indices are unsigned: numba tests signed ones for negative values.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from numba import njit
 
 from ..compile import kernel
 
-#: What is known of a vertex, side by side, for it is read together: where its neighbours begin, how many they are, and
-#: its turn. Its capacity for neighbours ends where those of the next vertex begin.
+#: Record of a vertex: start and number of its neighbours, and its turn. Its capacity ends at the next vertex' start.
 VERTEX = np.dtype([("start", np.uint64), ("degree", np.uint32), ("turn", np.uint32)])
-#: In place of a turn: it has none, it is eliminated.
+#: Special turns: none; eliminated.
 NONE, GONE = 0, 1
 
 _ONE = np.uint64(1)
@@ -26,16 +25,14 @@ def peel(
     start: Any, heads: Any, inner: int, most: int, searched: int, V: Any, adjacency: Any, first: Any, head: Any,
     tail: Any, vertex: Any, after: Any,
 ) -> int:  # fmt: skip
-    """Eliminate vertices of at most `most` neighbours: of fewest first, of these the one that has waited longest.
+    """Eliminate vertices before `inner` with at most `most` neighbours: by degree, then first come first served.
 
-    Only those before `inner`: the others belong to other parts too.
+    Neighbours of an eliminated vertex become a clique; a vertex stays if a neighbour lacks capacity, or has more than
+    `searched` neighbours. Returns the number eliminated; `first` lists them in order, with their neighbours at the time
+    in V. V.start is given.
 
-    The neighbours of one that goes become neighbours of each other. One whose neighbours have no capacity left, or more
-    of them than are to be searched, stays. Returns how many are eliminated; `first` are those, in this order, with the
-    neighbours that they had at the time. Of V, `start` is known.
-
-    Turns are numbered as they are taken, at most 1 + `most` by each vertex, from 2 on; those of a degree are a list. A
-    vertex that takes another one leaves the old one behind. `head` and `tail` hold zeros.
+    Turns are numbered consecutively from 2, at most 1 + `most` per vertex, and queued by degree; a new turn invalidates
+    the old. `head` and `tail` hold zeros.
     """
     n, count, turns = len(start) - 1, 0, 2
     for v in range(n):
@@ -78,7 +75,7 @@ def peel(
                 for j in range(low, high):
                     known |= np.int64(adjacency[j] == x) << np.int64(j - low)
             end -= _ONE
-            adjacency[index] = adjacency[end]  # in place of v
+            adjacency[index] = adjacency[end]  # replaces v
             for j in range(low, high):
                 if j != i and not known >> np.int64(j - low) & 1:
                     adjacency[end] = adjacency[j]
@@ -93,7 +90,6 @@ def peel(
 
 @njit(inline="always")
 def _wait(v: Any, X: Any, turn: Any, head: Any, tail: Any, vertex: Any, after: Any) -> Any:
-    """v takes a turn among those of its degree; the next one."""
     vertex[turn], X.turn = v, turn
     if head[X.degree] == NONE:
         head[X.degree] = turn
@@ -105,7 +101,7 @@ def _wait(v: Any, X: Any, turn: Any, head: Any, tail: Any, vertex: Any, after: A
 
 @kernel
 def among_themselves(V: Any, adjacency: Any, rest: Any, place: Any, heads: Any) -> None:
-    """The neighbours of the vertices that stay, one vertex after the other, each by its place among these."""
+    """Neighbours of the remaining vertices, concatenated and renumbered."""
     put = np.uint64(0)
     for k in range(len(rest)):
         X = V[rest[k]]
@@ -116,7 +112,7 @@ def among_themselves(V: Any, adjacency: Any, rest: Any, place: Any, heads: Any) 
 
 @kernel
 def followed(first: Any, V: Any, adjacency: Any, position: Any, n: int, dense: int, up: Any, size: Any) -> None:
-    """Parents and counts of the columns of the vertices eliminated, which are the first; −1 for a root."""
+    """Parents and column counts of the eliminated vertices, which come first; −1 for a root."""
     for k in range(len(first)):
         X, least = V[first[k]], n
         for q in range(X.start, X.start + X.degree):
@@ -127,7 +123,7 @@ def followed(first: Any, V: Any, adjacency: Any, position: Any, n: int, dense: i
 
 @kernel
 def freeze(start: Any, heads: Any, low: int, high: int, place: Any, frozen: Any) -> Any:
-    """List those of the vertices low … high that have a neighbour before them all, and number the others; how many.
+    """List the vertices of low … high − 1 with a neighbour before `low`, number the others; returns the list's size.
 
     `frozen` is filled from `low` on, and `place` at the others.
     """
@@ -150,13 +146,13 @@ def cut_out(
     start: Any, heads: Any, low: int, high: int, place: Any, frozen: Any, seen: Any, names: Any, halo: Any, begin: Any,
     adjacency: Any,
 ) -> Any:  # fmt: skip
-    """The graph of the vertices low … high that are not frozen, and after them of frozen ones next to them: how many.
+    """Graph of the vertices low … high − 1 not frozen, then their frozen neighbours; returns the number of each.
 
     Edges between frozen vertices are left out.
 
-    place : of each vertex its number in its part, or of the frozen n and its number among these
-    seen : of a frozen vertex its number here; n at first
-    names, halo : the vertices, and which of the frozen the last ones are
+    place : number within the part, or n + number among the frozen
+    seen : local number of a frozen vertex; n at first
+    names, halo : the vertices; which frozen ones the last are
     begin, adjacency : the graph; begin[0] is 0
     """
     n, inner, count, put = np.uint32(len(place)), np.uint64(0), np.uint64(0), np.uint64(0)

@@ -1,4 +1,4 @@
-"""numba: trees that hang at a graph, each vertex by one edge both ways; found, summed up, and what their arcs carry."""
+"""Pendant trees of bidirectional edges: removal, aggregation of demand, and flow over their arcs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..compile import kernel
 
 @kernel
 def remove(tails: Any, heads: Any, out: Any, into: Any, after: Any, before: Any, parent: Any, removed: Any) -> int:
-    """List the vertices of trees, each before its parent, and say how many they are; parent[v] stays −1 in the core.
+    """List the vertices of trees, each before its parent; returns their number. parent[v] stays −1 in the core.
 
-    out, into, after, before : workspace, zeros: numbers of arcs, and the ⊻ of what these lead to and come from
+    out, into, after, before : zeros; degrees, and XOR of heads and of tails
     """
     for e in range(len(tails)):
         u, v = tails[e], heads[e]
@@ -39,7 +39,7 @@ def remove(tails: Any, heads: Any, out: Any, into: Any, after: Any, before: Any,
 
 @kernel
 def place(tails: Any, heads: Any, parent: Any, number: Any, inner: Any, ends: Any, up: Any, down: Any) -> int:
-    """Which arcs lead from and to each vertex of a tree; the others, and their ends in the core; how many others."""
+    """Arcs up and down at each tree vertex; the other arcs with renumbered ends; returns the number of others."""
     count = 0
     for e in range(len(tails)):
         u, v = tails[e], heads[e]
@@ -57,9 +57,9 @@ def place(tails: Any, heads: Any, parent: Any, number: Any, inner: Any, ends: An
 def gather(
     removed: Any, parent: Any, vertices: Any, label: Any, sources: Any, many: Any, asked: Any, of: Any, ends: Any
 ) -> None:
-    """Of each vertex with the trees that hang at it, how many sources it is and what it asks; and of each component.
+    """Sources and demand of each vertex including its pendant trees, and of each component.
 
-    many, of : zeros; asked : what each vertex asks alone; ends : made one less at each source
+    many, of : zeros; asked : demand of each vertex; ends : decremented at each source
     """
     for v in sources:
         many[v] = 1.0
@@ -77,10 +77,10 @@ def carry(
     removed: Any, parent: Any, root: Any, vertices: Any, label: Any, of: Any, many: Any, asked: Any, ends: Any,
     sums: Any, used: Any, times: Any, far: Any,
 ) -> int:  # fmt: skip
-    """Add how many sources reach each vertex, and what trees carry up and down; which of the core are sources.
+    """Add the sources that reach each vertex, and the flow up and down trees; returns the number of core sources.
 
-    of : of each component how many sources reach it, and what those ask that it reaches
-    used, times, far : of those of the core: their numbers, and as how many they count; what each vertex asks
+    of : sources and demand of each component; used, times, far : core sources, their multiplicities, demand of core
+    vertices
     """
     for k in range(len(removed)):
         v = removed[k]
@@ -101,7 +101,7 @@ def carry(
 
 @kernel
 def taken(lengths: Any, inner: Any, up: Any, down: Any, out: Any) -> bool:
-    """out ← lengths of the arcs of the core; whether both ways along each edge of trees together are longer than 0."""
+    """out ← core arc lengths; whether each tree edge's two lengths sum to more than 0."""
     for k in range(len(inner)):
         out[k] = lengths[inner[k]]
     longer = True
@@ -112,7 +112,6 @@ def taken(lengths: Any, inner: Any, up: Any, down: Any, out: Any) -> bool:
 
 @kernel
 def put(carried: Any, inner: Any, up: Any, down: Any, sums: Any, out: Any) -> None:
-    """out[e] ← what arc e carries: of the core, and up and down trees."""
     for k in range(len(inner)):
         out[inner[k]] = carried[k]
     for k in range(len(up)):

@@ -1,4 +1,4 @@
-"""Low subtrees of an elimination tree that need only a short stack: a GPU walks each without waiting for others."""
+"""Low subtrees of an elimination tree that need only a short stack: independent work for a GPU."""
 
 from __future__ import annotations
 
@@ -14,27 +14,18 @@ def regions(
     parent: Any, child: Any, leaf: Any, first: Any, begin: Any, base: Any, rows: Any, owner: Any, total: Any,
     most: int, limit: int, deep: Any, kind: Any, low: Any, high: Any, local: Any, own: Any, ahead: Any,
 ) -> int:  # fmt: skip
-    """What each supernode is, runs of neighbouring subtrees, and places on their stacks.
+    """Partition supernodes into regions, runs of neighbouring subtrees, with stack places; returns their number.
 
-    A subtree is walked with a stack of its root's rows and, below them, the path from the root but for leaves, of at
-    most `most` rows; what needs more is the top. Neighbouring subtrees are a region that takes at most `limit` entries.
-    They are walked from the last to the first. One whose root's rows fit in addition to all that the subtree before
-    it needs is at the other end of the stack, so that these rows can come meanwhile. `total` counts the entries of
-    the supernodes before each.
+    A subtree is walked with a stack of its root's rows and, below them, the path from the root without leaves, at most
+    `most` rows; supernodes that need more are the top. A region has at most `limit` entries, and is walked from last to
+    first. If a root's rows fit beside all that the previous subtree needs, they go to the other end of the stack, for
+    prefetching. `total` counts the entries of earlier supernodes. Outputs hold zeros, and `own` −1:
 
-    Returns how many regions there are. What is filled in holds zeros, and `own` −1:
-
-    deep : int64 array (supernodes,)
-        The most rows below each.
-    kind : int32 array (supernodes,)
-    low, high : int32 arrays
-        The supernodes of each region.
-    local : int32 array (rows,)
-        Where each row is on the stack.
-    own : int32 array (supernodes,)
-        Where each supernode's columns begin on it, −1 for a leaf.
-    ahead : int32 array (supernodes,)
-        For a root, how far before it the next one is, if its rows can come meanwhile; else 0.
+    deep : most rows below each supernode
+    low, high : supernodes of each region
+    local : stack place of each row
+    own : stack place of each supernode's columns, −1 for a leaf
+    ahead : of a root, distance to the next root, if its rows can be prefetched, else 0
     """
     count = len(parent)
     for s in range(count):
@@ -79,7 +70,6 @@ def regions(
 
 @kernel
 def depths(parent: Any, depth: Any) -> None:
-    """How far each supernode is from its root: 0 at first."""
     for s in range(len(parent) - 1, -1, -1):
         if parent[s] >= 0:
             depth[s] = depth[parent[s]] + 1
@@ -89,7 +79,7 @@ def depths(parent: Any, depth: Any) -> None:
 def even_rows(
     begin: Any, rows: Any, slot: Any, local: Any, labels: Any, start: Any, slots: Any, places: Any, names: Any
 ) -> None:
-    """Slots, places and labels of rows in even number, the last one twice where there are not, from start[s] on."""
+    """Slots, places and labels of rows from start[s] on, padded to an even number by repeating the last."""
     for s in range(len(begin) - 1):
         for k in range(start[s], start[s + 1]):
             q = min(begin[s] + k - start[s], begin[s + 1] - 1)

@@ -1,18 +1,18 @@
-"""Label-correcting searches through a weighted graph from many sources at once, a lane of a vector for each.
+"""Label-correcting searches on a weighted graph from many sources at once, one vector lane each.
 
-Entries lie as [vertex][lane], so an arc u → v is relaxed for all sources by few instructions:
+Entries are laid out [vertex][lane], so that an arc u → v is relaxed for all sources by few instructions:
 
     D[v, ·] ← D[v, ·] ⊕ D[u, ·] ⊗ w(u, v)
 
-Vertices that came nearer to a source wait in buckets, by the best of the entries that improved; those of the first
-bucket are taken first, in the order of arrival (delta-stepping without phases: Meyer and Sanders 2003). Any order ends
-with the same entries; it decides how often a vertex is taken. The bucket of an entry is
+Improved vertices wait in buckets, by the best of the improved entries; the first bucket goes first, in order of arrival
+(delta-stepping without phases: Meyer and Sanders 2003). Any order gives the same entries; it decides how often a vertex
+is scanned. The bucket of an entry is
 
     ⌊scale · x + shift[lane]⌋
 
-where x is the entry as a number, or its bits as an integer, which grow as its logarithm does. Shifts delay the sources
-that are nearer to a landmark, so that all reach it in the same bucket: most vertices then come nearer to all of them
-at about the same time, and are taken once for all.
+with x the entry as a number, or its bits as an integer, which grow like its logarithm. Shifts delay sources nearer to a
+landmark, so that all reach it in the same bucket: most vertices then improve for all sources at about the same time,
+and are scanned once for all.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from ..intrinsics import itemsize, kernel, one, store
 from ..kinds import Kind, without_value
 from ..vectors import I32, I64, Vectors
 
-#: The bucket of a vertex that waits in none; and the last one that a number is turned into.
+#: Bucket of a vertex that does not wait; greatest bucket.
 NONE, LAST = 2**31 - 1, 2**30
-#: Arcs ahead of the one that is relaxed, whose heads are fetched into the nearest caches.
+#: Prefetch distance in arcs.
 AHEAD = 8
 
 
 class Lanes(types.Type):
-    """A kind, and how many sources are searched from at a time: selects the code, and has no value at run time."""
+    """A kind and a number of sources, as a type that selects code and has no run-time value."""
 
     def __init__(self, kind: Kind, lanes: int) -> None:
         self.kind, self.lanes, self.label, self.dtype = kind, lanes, kind.label, kind.dtype
@@ -43,12 +43,10 @@ class Lanes(types.Type):
 
     @property
     def code(self) -> Lanes:
-        """What machine code is compiled for; see `Kind.code`."""
         return Lanes(self.kind.code, self.lanes)
 
     @property
     def tag(self) -> str:
-        """What the name of its kernel ends with."""
         return f"{self.kind.tag}.{self.lanes}"
 
 
@@ -57,14 +55,11 @@ without_value(Lanes)
 
 @intrinsic
 def _lanes(typing: Any, width: Any) -> Any:
-    """Sources, a constant."""
     return types.intp(width), lambda context, builder, signature, args: I64(width.lanes)
 
 
 @intrinsic
 def _clear(typing: Any, width: Any, row: Any) -> Any:
-    """The entries of a vertex become 0."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         v = Vectors(builder, width.kind, lanes=width.lanes)
         v.store(v.zero(), args[1])
@@ -75,8 +70,6 @@ def _clear(typing: Any, width: Any, row: Any) -> Any:
 
 @intrinsic
 def _prefetch(typing: Any, width: Any, row: Any) -> Any:
-    """Bring the entries of a vertex near."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         v = Vectors(builder, width.kind, lanes=width.lanes)
         for offset in range(0, width.lanes * width.kind.itemsize, 64):
@@ -87,12 +80,12 @@ def _prefetch(typing: Any, width: Any, row: Any) -> Any:
 
 
 def _buckets(builder: Any, v: Vectors, entries: Any, order: Any) -> Any:
-    """The buckets of entries, a vector of 32-bit integers; `order` is where shifts are, and the scale behind them."""
+    """Buckets of a vector of entries, int32; `order` is the address of the shifts, followed by the scale."""
     kind, count = v.kind, v.type.count
     floats, shorts = (ir.VectorType(t, count) for t in (ir.FloatType(), I32))
     if isinstance(kind.llvm, ir.IntType):
         x = builder.sitofp(entries, floats)
-    elif kind.mul == "fmul":  # the bits of floats ≥ 0
+    elif kind.mul == "fmul":  # bits of floats ≥ 0
         bits = ir.VectorType(ir.IntType(8 * kind.itemsize), count)
         x = builder.sitofp(builder.bitcast(entries, bits), floats)
     else:
@@ -107,7 +100,7 @@ def _buckets(builder: Any, v: Vectors, entries: Any, order: Any) -> Any:
 
 
 class _Float:
-    """What `Vectors` asks of a kind, for single precision."""
+    """float32 in place of a kind, for `Vectors`."""
 
     itemsize, dtype, zero, lanes, llvm = 4, "float32", 0.0, 1, ir.FloatType()
     add = mul = tile_add = tile_mul = ""
@@ -119,7 +112,7 @@ _FLOAT: Any = _Float()
 
 @intrinsic
 def _relax(typing: Any, width: Any, source: Any, target: Any, weight: Any, order: Any) -> Any:
-    """D[v, ·] ← D[v, ·] ⊕ D[u, ·] ⊗ w; the bucket of the first of the entries that became better, or NONE."""
+    """D[v, ·] ← D[v, ·] ⊕ D[u, ·] ⊗ w; returns the first bucket of an improved entry, or NONE."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         _, source, target, weight, order = args
@@ -155,12 +148,12 @@ def search(
     width: Any, state: Any, sources: Any, budget: int, most: int, start: Any, heads: Any, weights: int,
     panel: int, order: int, bucket: Any, after: Any, before: Any,
 ) -> None:  # fmt: skip
-    """Search on until nothing waits up to bucket `most`, or about `budget` arcs have been relaxed.
+    """Search until no vertex waits up to bucket `most`, or about `budget` arcs have been relaxed.
 
-    state = [vertices that wait, or −1 before the beginning; the list to look at next; the bucket of the first list;
-    arcs relaxed]. A vertex waits in list bucket[v] − state[2]; the last list has those of all later buckets too, and is
-    spread over the others when these are empty. Lists are circles through `after` and `before`, in which node n + k
-    stands for list k (Knuth 1997, 2.2.5).
+    state = [waiting vertices, or −1 before the start; next list; bucket of the first list; arcs relaxed]. A vertex
+    waits in list bucket[v] − state[2]; the last list also holds all later buckets, and is redistributed once the others
+    are empty. Lists are circular through `after` and `before`, with node n + k as the head of list k (Knuth 1997,
+    2.2.5).
     """
     n, size = len(start) - 1, itemsize(width)
     lists, row = len(after) - n - 1, size * _lanes(width)
@@ -235,9 +228,9 @@ def search(
 
 @kernel
 def preorder(order: Any, parent: Any, size: Any, place: Any) -> None:
-    """place[v] ← where v comes if every subtree is one piece that begins with its root, children in the order given.
+    """place[v] ← preorder position of v, children in the order given.
 
-    Parents come before children in `order`, and that of a root is −1; `size` is workspace.
+    Parents precede children in `order`; a root's parent is −1; `size` is workspace.
     """
     size[:] = 1
     for k in range(len(order) - 1, -1, -1):
@@ -254,12 +247,12 @@ def preorder(order: Any, parent: Any, size: Any, place: Any) -> None:
         else:
             place[v] = size[p]
             size[p] += count
-        size[v] = place[v] + 1  # from here on, where its next child goes
+        size[v] = place[v] + 1  # from here on, the place of its next child
 
 
 @kernel
 def by_tail(tails: Any, start: Any, order: Any) -> None:
-    """order ← the arcs by their tails, those of one tail as they came: from start[v] on those of v. It begins at 0."""
+    """order ← arcs sorted by tail (stable counting sort); start (zeros) ← CSR starts."""
     for v in tails:
         start[v + 1] += 1
     for v in range(1, len(start)):

@@ -1,13 +1,13 @@
-"""Breadth-first searches from many sources at once, a bit for each (Then et al. 2014, "The more the merrier").
+"""Breadth-first searches from many sources at once, one bit each (Then et al. 2014, "The more the merrier").
 
-A vertex has a row of words, and a bit of each row belongs to one source. With F the frontier, S what was seen, N the
-next frontier and A the arcs, a level is
+A vertex has a row of words, one bit per source. With F the frontier, S the seen set, N the next frontier and A the
+arcs, a level is
 
     push:  N[u] ← N[u] | (F[v] & ~S[u])   for every arc v → u of a vertex v in the frontier
     pull:  N[u] ← (| F[v]) & ~S[u]        over the arcs v → u of every vertex u that a source has not seen
 
 whichever reads fewer arcs (Beamer et al. 2012, "Direction-optimizing breadth-first search"). The hop counts of a vertex
-are contiguous, one a source, so that the bits of N[u] are the mask under which a full vector of them is written.
+are contiguous by source, so that N[u] is the mask of full-vector stores.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from ..intrinsics import kernel
 from ..kinds import without_value
 from ..vectors import I32, I64, opaque, short_at
 
-#: Sources of a word.
+#: Sources per word.
 BITS = 64
-#: An arc that is pushed along, in arcs that are pulled along: those only read, and stop when all have come.
+#: Cost of a pushed arc in pulled arcs, which only read, and stop early.
 PUSH = 3
 
 
 class Width(types.Type):
-    """How many words a vertex has, and the bytes of a hop count: selects the code, and has no value at run time."""
+    """Words per vertex and bytes per hop count, as a type that selects code and has no run-time value."""
 
     def __init__(self, words: int, itemsize: int) -> None:
         self.words, self.itemsize = words, itemsize
@@ -40,8 +40,6 @@ without_value(Width)
 
 
 class _Rows:
-    """Rows of words as vectors."""
-
     def __init__(self, builder: Any, width: Width) -> None:
         self.builder, self.width = builder, width
         self.type = ir.VectorType(I64, width.words)
@@ -60,7 +58,6 @@ class _Rows:
         self.builder.store(value, self.pointer(base, vertex)).align = 8
 
     def any(self, value: Any) -> Any:
-        """Whether a bit is set."""
         name, b = f"llvm.vector.reduce.or.v{self.width.words}i64", self.builder
         reduce = b.module.globals.get(name) or ir.Function(b.module, ir.FunctionType(I64, [self.type]), name)
         return b.icmp_signed("!=", b.call(reduce, [value]), I64(0))
@@ -68,7 +65,7 @@ class _Rows:
 
 @intrinsic
 def _push(typing: Any, width: Any, frontier: Any, v: Any, seen: Any, following: Any, u: Any) -> Any:
-    """N[u] ← N[u] | (F[v] & ~S[u]); whether these are the first bits of N[u]."""
+    """N[u] ← N[u] | (F[v] & ~S[u]); returns whether these are the first bits of N[u]."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         _, frontier, v, seen, following, u = args
@@ -85,7 +82,7 @@ def _push(typing: Any, width: Any, frontier: Any, v: Any, seen: Any, following: 
 def _pull(
     typing: Any, width: Any, frontier: Any, heads: Any, start: Any, stop: Any, seen: Any, following: Any, u: Any
 ) -> Any:
-    """N[u] ← (| F[v]) & ~S[u] over v in heads[start:stop], until nothing can come any more; whether a bit is set."""
+    """N[u] ← (| F[v]) & ~S[u] over v in heads[start:stop], until no more can come; returns whether a bit is set."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         _, frontier, heads, start, stop, seen, following, u = args
@@ -117,7 +114,7 @@ def _pull(
 
 @intrinsic
 def _settle(typing: Any, width: Any, following: Any, seen: Any, u: Any, out: Any, code: Any) -> Any:
-    """S[u] ← S[u] | N[u], and what N[u] newly reaches is as many hops away as `code` says, the bits of a number."""
+    """S[u] ← S[u] | N[u]; hop counts of N[u] ← `code`, the bits of a number."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         _, following, seen, u, out, code = args
@@ -148,8 +145,6 @@ def _settle(typing: Any, width: Any, following: Any, seen: Any, u: Any, out: Any
 
 @intrinsic
 def _wipe(typing: Any, width: Any, frontier: Any, v: Any) -> Any:
-    """F[v] ← 0."""
-
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         rows = _Rows(builder, width)
         rows.store(rows.none, args[1], args[2])
@@ -163,10 +158,10 @@ def levels(
     width: Any, state: Any, codes: Any, budget: int, start_out: Any, heads: Any, start_in: Any, tails: Any,
     vertices: Any, frontier: int, following: int, seen: int, out: int,
 ) -> None:  # fmt: skip
-    """Levels of a search, one for each of `codes`, until no vertex is left or about `budget` arcs have been met.
+    """Search one level per entry of `codes`, until the frontier is empty or about `budget` arcs have been visited.
 
-    state = [vertices of the frontier, levels done, which half of `vertices` they are in]; F and N change places with
-    the halves. out[u, source] becomes codes[level] where the source reaches u at that level.
+    state = [frontier size, levels done, current half of `vertices`]; F and N swap with the halves. out[u, source] ←
+    codes[level] where the source reaches u at that level.
     """
     n, arcs, met = len(start_out) - 1, len(heads), 0
     count, done, half = state[0], state[1], state[2]

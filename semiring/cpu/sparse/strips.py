@@ -1,7 +1,7 @@
-"""What a sweep computes on one strip of a panel, for each kind: the rest of it knows no kind, see `sweep`.
+"""Sweep kernels of one panel strip, per kind; the rest of a sweep, see `sweep`, is independent of kinds.
 
-The lanes of a vector are sources. A tile is one strip of a panel, at most STRIP columns, by all lanes; it loads entire
-rows, found by an index. Kernels here are called by address.
+The lanes of a vector are sources. A tile is one strip of a panel, at most STRIP columns, by all lanes; it loads whole
+rows through an index. Kernels are called by address.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..features import vector_bytes
 from ..intrinsics import clear, itemsize, kernel, load, one, part, plus, short, store, times, zero
 from ..vectors import I32, I64, Vectors, emit, loop, short_at, stream
 
-#: Columns of a panel that are contiguous: what one tile of a sweep computes.
+#: Contiguous columns of a panel, computed by one tile.
 STRIP = 4
 
 
@@ -27,7 +27,6 @@ def sweep_strip(
     kind: Any, mirrored: bool, columns: int, lanes: int, w: int, z: int, d: int,
     r: int, slots: int, stack: int, l: int, y: int, out: int, labels: int, pitch: int,
 ) -> None:  # fmt: skip
-    """y_C = z_C D ⊕ y_R L on the columns of a strip; see `sweep_tile`."""
     sweep_tile(kind, mirrored, columns, lanes, w, z, d, r, slots, stack, l, y, out, labels, pitch)
 
 
@@ -35,13 +34,12 @@ def sweep_strip(
 def climb_strip(
     kind: Any, mirrored: bool, columns: int, lanes: int, z: int, r: int, index: int, all_z: int, u: int
 ) -> None:
-    """z_R ← z_R ⊕ z_C U on the columns of a strip; see `climb_tile`."""
     climb_tile(kind, mirrored, columns, lanes, z, r, index, all_z, u)
 
 
 @kernel
 def fill(kind: Any, count: int, target: int, unit: int) -> None:
-    """`count` entries become 0, in full vectors; and that at `unit`, where there is one, becomes 1."""
+    """`count` entries ← 0, in full vectors; entry `unit` ← 1, if ≥ 0."""
     clear(kind, count, target)
     if unit >= 0:
         store(kind, target + unit * itemsize(kind), one(kind))
@@ -49,14 +47,13 @@ def fill(kind: Any, count: int, target: int, unit: int) -> None:
 
 @kernel
 def pair_strip(kind: Any, columns: int, w: int, z: int, d: int, y: int, out: int) -> None:
-    """out ← out ⊕ z D y, over w rows and the columns of a strip; see `bilinear`."""
     store(kind, out, plus(kind, load(kind, out), bilinear(kind, columns, w, z, d, y)))
 
 
 def wide(kind: Any) -> int:
-    """Vectors of lanes that a tile holds for each of its columns: all of them accumulate in registers.
+    """Vectors of lanes per tile column, all accumulated in registers.
 
-    Two where ⊕ is many instructions: with the columns they are enough to keep the processor busy.
+    Two if ⊕ is many instructions: with the columns enough to keep the processor busy.
     """
     if kind.add == "logaddexp":
         return 2
@@ -70,8 +67,8 @@ def sweep_tile(
 ) -> Any:  # fmt: skip
     """y[c] = ⊕ z[k] D[k, c] over w rows ⊕ stack[slots[k]] L[k, c] over r; each also to row labels[c] ≥ 0 of `out`.
 
-    `slots` and `labels` are addresses of 32-bit integers; rows of z, y and the stack are `lanes` entries, those of
-    `out` `pitch` bytes. Where y is 0 it is not needed.
+    `slots` and `labels` are int32 addresses; rows of z, y and the stack are `lanes` entries, those of `out` `pitch`
+    bytes. y may be 0 (null).
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -99,7 +96,7 @@ def climb_tile(
 
 
 def dispatch(builder: Any, kind: Any, emit: Callable[..., None], columns: Any, args: list[Any]) -> None:
-    """The tile of so many columns. Its loops are written as they are to run: unrolling only takes time to compile."""
+    """Switch over tiles by number of columns; optsize, since unrolling would only cost compile time."""
     builder.function.attributes.add("optsize")
     done = builder.append_basic_block("tile_done")
     switch = builder.switch(columns, done)
@@ -113,7 +110,7 @@ def dispatch(builder: Any, kind: Any, emit: Callable[..., None], columns: Any, a
 
 
 def _each_group(builder: Any, kind: Any, lanes: Any, body: Callable[..., None]) -> None:
-    """All lanes: groups of `wide` vectors, then single vectors, then single lanes."""
+    """Loop over all lanes: groups of `wide` vectors, then single vectors, then single lanes."""
     many = wide(kind)
     vectors = builder.sdiv(lanes, I64(kind.lanes))
     groups = builder.sdiv(vectors, I64(many))
@@ -128,7 +125,7 @@ def _each_group(builder: Any, kind: Any, lanes: Any, body: Callable[..., None]) 
 
 @contextmanager
 def accumulate(builder: Any, count: Any, initial: list[Any]) -> Iterator[tuple[Any, list[Any], list[Any]]]:
-    """for k in range(count), with values that each round replaces: fill the last list; it then holds the results."""
+    """Loop over range(count) with carried values: fill the yielded list with successors; it then holds the results."""
     before = builder.block
     head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
     builder.branch(head)
@@ -241,13 +238,13 @@ def _climb_generic(
 
 @part
 def _times(kind: Any, mirrored: bool, x: int, panel: int) -> Any:
-    """x ⊗ p, or p ⊗ x."""
+    """x ⊗ p, or p ⊗ x if mirrored."""
     return times(kind, load(kind, panel), load(kind, x)) if mirrored else times(kind, load(kind, x), load(kind, panel))
 
 
 @intrinsic
 def bilinear(typing: Any, kind: Any, columns: Any, w: Any, z: Any, d: Any, y: Any) -> Any:
-    """⊕ z[k] D[k, c] y[c] over w rows and the columns of a strip: z and y are vectors of entries."""
+    """⊕ z[k] D[k, c] y[c] over w rows and the columns of a strip."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not kind.vector:
@@ -259,7 +256,7 @@ def bilinear(typing: Any, kind: Any, columns: Any, w: Any, z: Any, d: Any, y: An
 
 
 def _emit_bilinear(builder: Any, kind: Any, columns: Any, w: Any, z: Any, d: Any, y: Any) -> Any:
-    size, chains = kind.itemsize, 4  # independent sums, as each waits for the one before
+    size, chains = kind.itemsize, 4  # independent chains of sums hide latency
     full = builder.icmp_signed("==", columns, I64(STRIP))
     four, one = Vectors(builder, kind, lanes=STRIP), Vectors(builder, kind, lanes=1)
     nil = ir.Constant(kind.llvm, kind.zero)

@@ -3,12 +3,12 @@
     climb, children first, on the sources' root paths:   z_R ← z_R ⊕ z_C U
     sweep, parents first, everywhere:                    y_C = z_C D ⊕ y_R L          (z_C = 0 off the root paths)
 
-Where only some columns are wanted, the sweep goes along their root paths alone: y is needed nowhere else.
+For a subset of columns, the sweep follows their root paths alone.
 
-The lanes of a vector are sources. A tile is one strip of a panel, at most STRIP columns, by all lanes; it loads entire
-rows of y, found by their place on the path from the root. Parents go before children in an order in which the ancestors
-of a supernode are exactly the present path, so y is a stack of as many rows as the tree is high. Columns of A* are the
-same on the panels changed about, [D U]ᵀ for [D; L], with the operands of ⊗ in the other order: `mirrored`.
+The lanes of a vector are sources. A tile is one strip of a panel, at most STRIP columns, by all lanes; it loads whole
+rows of y by their place on the path from the root. In descending order the ancestors of a supernode are exactly the
+current path, so that y is a stack as high as the tree. Columns of A* (`mirrored`) are the same with swapped panels, [D
+U]ᵀ for [D; L], and swapped operands of ⊗.
 """
 
 from __future__ import annotations
@@ -22,10 +22,7 @@ from .strips import STRIP
 
 @own
 def ancestors(sources: Any, owner: Any, parent: Any, offset: Any, path: Any) -> Any:
-    """The supernodes on the sources' root paths, in no order; returns how many.
-
-    `offset` has −1 for every supernode, and gets 0 for these.
-    """
+    """Supernodes on the sources' root paths, unordered; returns their number. Their `offset` changes from −1 to 0."""
     found = 0
     for p in sources:
         s = owner[p]
@@ -39,7 +36,7 @@ def ancestors(sources: Any, owner: Any, parent: Any, offset: Any, path: Any) -> 
 
 @own
 def places(path: Any, first: Any, offset: Any) -> Any:
-    """offset[s] ← where the columns of each supernode of a path begin among theirs; returns how many they are."""
+    """offset[s] ← first column of each supernode of a path among the path's columns; returns their number."""
     columns = 0
     for s in path:
         offset[s] = columns
@@ -52,9 +49,9 @@ def climb(
     strip: int, size: int, mirrored: bool, start: int, stop: int, path: Any, offset: Any, first: Any, begin: Any,
     rows: Any, owner: Any, panel: Any, index: Any, up: int, z: int, lanes: int,
 ) -> None:  # fmt: skip
-    """z_R ← z_R ⊕ z_C U for supernodes path[start] … path[stop]; row p of z is that of place p on the paths.
+    """z_R ← z_R ⊕ z_C U for supernodes path[start:stop]; row p of z is place p on the paths.
 
-    `strip` is the address of `strips.climb_strip` for the kind, whose entries have `size` bytes.
+    `strip` is the address of `strips.climb_strip` for the kind, with entries of `size` bytes.
     """
     row = lanes * size
     for q in range(start, stop):
@@ -89,7 +86,7 @@ def sweep(
         for j in range(0, w, STRIP):
             columns = min(STRIP, w - j)
             panel_strip = down + (panel[s] + j * (w + r)) * size
-            y = stack + (base[s] + j) * row if child[s] >= 0 else 0  # a leaf's is not read
+            y = stack + (base[s] + j) * row if child[s] >= 0 else 0  # a leaf's y is never read
             jump(
                 strip,
                 (
@@ -105,7 +102,7 @@ def climb_alone(
     fill: int, strip: int, size: int, mirrored: bool, p: int, parent: Any, owner: Any, first: Any, begin: Any,
     slot: Any, base: Any, panel: Any, up: int, z: int,
 ) -> None:  # fmt: skip
-    """The climb of one source, with z as the path from the root."""
+    """The climb of one source; z is the path from the root."""
     s = owner[p]
     jump(fill, (base[s] + first[s + 1] - first[s], z, base[s] + p - first[s]))
     while s >= 0:
@@ -125,21 +122,21 @@ def pairs(
     owner: Any, first: Any, begin: Any, slot: Any, base: Any, panel: Any, lower: int, upper: int, z: int, y: int,
     out: int,
 ) -> None:  # fmt: skip
-    """out[q] ← out[q] ⊕ A*[sources[q], targets[q]]: two climbs, z from the source and y from the target; z_C D y_C.
+    """out[q] ← out[q] ⊕ A*[sources[q], targets[q]]: climbs z from the source and y from the target, then z_C D y_C.
 
-    z and y hold a path from the root, in full vectors. `fill`, `strip` and `meet` are the addresses of
-    `strips.fill`, `climb_strip` and `pair_strip`.
+    z and y hold a path from the root, in full vectors. `fill`, `strip` and `meet` are the addresses of `strips.fill`,
+    `climb_strip` and `pair_strip`.
     """
     for q in range(start, stop):
         i, j = sources[q], targets[q]
         s, t = owner[i], owner[j]
-        while s != t and s >= 0 and t >= 0:  # to the lowest supernode on both paths
+        while s != t and s >= 0 and t >= 0:  # to the lowest common supernode
             if s < t:
                 s = parent[s]
             else:
                 t = parent[t]
         if s >= 0 and t >= 0:
-            for side in range(2):  # in a loop it is compiled once
+            for side in range(2):  # a loop, so that it is compiled once
                 p, up, path = (j, lower, y) if side else (i, upper, z)
                 climb_alone(fill, strip, size, side == 1, p, parent, owner, first, begin, slot, base, panel, up, path)
             while s >= 0:

@@ -1,6 +1,6 @@
-"""numba: the undirected pattern, the elimination tree, its supernodes and their rows. No weight is looked at.
+"""Symbolic analysis: undirected pattern, elimination tree, supernodes and their rows, independent of weights.
 
-Kernels get the arrays that they fill, and their workspace: one that allocates takes up to twice as long to compile.
+Outputs and workspace are arguments: a kernel that allocates takes up to twice as long to compile.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ from numba import njit
 
 from ..compile import kernel
 
-# What is an index is unsigned where it is read much: numba checks whether a signed one is negative.
+# Hot indices are unsigned: numba tests signed ones for negative values.
 _ONE, _TWO = np.uint64(1), np.uint64(2)
-#: Vertices that a part searches from until it is the next one's turn.
+#: Vertices searched from per turn of a part.
 TURN = 32
 
-#: What is known of a column, side by side, for it is read together. `entries`: its own and of what joined it, on and
-#: below the diagonal, without the zeros that joining adds. `size`: of its subtree. `into`: what it joined. `head`,
-#: `after`: the first column of a supernode, and the one after each.
+#: Record of a column. `entries`: of it and the columns merged into it, on and below the diagonal, without fill by
+#: merging. `size`: of its subtree. `into`: column it was merged into. `head`, `after`: list of a supernode's columns.
 COLUMN = np.dtype(
     [("entries", np.int64), *((name, np.uint32) for name in ("count", "size", "width", "into", "head", "after"))]
 )
-#: Of a supernode: where its next row is put, the last row that came by, and its parent.
+#: Record of a supernode: end of its rows so far, last row seen, parent.
 SUPERNODE = np.dtype([("put", np.uint64), ("seen", np.uint32), ("parent", np.uint32)])
 #: An arc, and the columns of its ends.
 ARC = np.dtype([("arc", np.int32), ("row", np.uint32), ("col", np.uint32)])
@@ -31,10 +30,10 @@ ARC = np.dtype([("arc", np.int32), ("row", np.uint32), ("col", np.uint32)])
 
 @kernel
 def tally(values: Any, low: int, high: int, count: Any) -> None:
-    """count[v − low + 2] ← how often v occurs among the values, in addition to what it holds, for v of low … high."""
+    """count[v − low + 2] += occurrences of v among the values, for v of low … high − 1."""
     first, many = np.uint32(low), np.uint32(high - low)
     for e in range(len(values)):
-        k = values[e] - first  # of a value before `low` more than any
+        k = values[e] - first  # wraps for values below `low`
         if k < many:
             count[k + _TWO] += np.uint32(1)
 
@@ -43,10 +42,10 @@ def tally(values: Any, low: int, high: int, count: Any) -> None:
 def neighbours(
     tails: Any, heads: Any, low: int, high: int, start: Any, adjacency: Any, place: Any, seen: Any
 ) -> Any:  # fmt: skip
-    """The neighbours of the vertices low … high, each once, without the vertex itself; returns how many they are.
+    """Distinct neighbours of the vertices low … high − 1, without themselves; returns their number.
 
-    `start` gets where those of each end. place[v − low + 2] is in how many arcs v is, those from v to v counted twice,
-    and has an item more than that. `seen` holds n times n; `adjacency` has an item for each end counted.
+    `start` ← their ends per vertex. place[v − low + 2] is the degree of v in arcs, self-loops counted twice, with one
+    more item; `seen` holds n times n; `adjacency` has an item per arc end.
     """
     first, many, one = np.uint32(low), np.uint32(high - low), np.uint32(1)
     for v in range(many):
@@ -59,14 +58,14 @@ def neighbours(
         if v - first < many:
             adjacency[place[v - first + _ONE]] = u
             place[v - first + _ONE] += one
-    # place[v − low] is now where the neighbours of v begin, and the next one where they end.
+    # place[v − low] is now the start of the neighbours of v, the next one their end.
     put = np.uint64(0)
     for k in range(many):
         own = k + first
         seen[own] = own
         for q in range(place[k], place[k + _ONE]):
             u = adjacency[q]
-            adjacency[put] = u  # overwritten by the next one if it has been seen
+            adjacency[put] = u  # overwritten unless new
             put += np.uint64(seen[u] != own)
             seen[u] = own
         start[k] = put
@@ -75,10 +74,10 @@ def neighbours(
 
 @kernel
 def grow(start: Any, adjacency: Any, edges: Any, order: Any, place: Any, done: Any, found: Any) -> None:
-    """All vertices by parts, each as a breadth-first search meets them that takes turns with the others'.
+    """Partition all vertices into parts by breadth-first searches that take turns.
 
-    Part p has the places edges[p] … edges[p + 1]. `order` has n + 1 items, the last for what follows; `place` holds n
-    times n. Of each part, those before `done` have been searched from, and those before `found` are there.
+    Part p has the places edges[p] … edges[p + 1]. `order` has n + 1 items, the last a scratch; `place` holds n times n.
+    Vertices of a part before `done` have been searched from, those before `found` are listed.
     """
     n, parts, count, root = len(place), np.uint64(len(edges) - 1), np.uint64(0), np.uint64(0)
     for p in range(parts):
@@ -86,7 +85,7 @@ def grow(start: Any, adjacency: Any, edges: Any, order: Any, place: Any, done: A
         while place[v] != n:
             v = v + _ONE if v + _ONE < n else np.uint64(0)
         order[edges[p]], place[v], done[p], found[p] = v, edges[p], edges[p], edges[p] + _ONE
-    while count < parts:  # parts that are full
+    while count < parts:  # full parts
         stuck = True
         for p in range(parts):
             k, end, stop = done[p], found[p], edges[p + _ONE]
@@ -99,7 +98,7 @@ def grow(start: Any, adjacency: Any, edges: Any, order: Any, place: Any, done: A
                     u = adjacency[q]
                     new = place[u] == n and end < stop
                     place[u] = end if new else place[u]
-                    order[end] = u if end < stop else order[end]  # overwritten by the next one if it is not new
+                    order[end] = u if end < stop else order[end]  # overwritten unless new
                     end += np.uint64(new)
             done[p], found[p] = k, end
         count = np.uint64(0)
@@ -108,7 +107,7 @@ def grow(start: Any, adjacency: Any, edges: Any, order: Any, place: Any, done: A
             full = found[p] == edges[p + _ONE]
             count += np.uint64(full)
             empty = empty if full else p
-        if stuck and empty < parts:  # whatever comes next
+        if stuck and empty < parts:  # next unvisited vertex
             while place[root] != n:
                 root += _ONE
             order[found[empty]], place[root] = root, found[empty]
@@ -117,7 +116,7 @@ def grow(start: Any, adjacency: Any, edges: Any, order: Any, place: Any, done: A
 
 @kernel
 def renumber(start: Any, adjacency: Any, order: Any, place: Any, low: int, high: int, begin: Any, found: Any) -> None:
-    """The neighbours of the vertices at the places low … high, by their places."""
+    """Neighbours of the vertices at places low … high − 1, as places."""
     for k in range(np.uint64(low), np.uint64(high)):
         v, put = np.uint64(order[k]), np.uint64(begin[k])
         for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
@@ -127,7 +126,7 @@ def renumber(start: Any, adjacency: Any, order: Any, place: Any, low: int, high:
 
 @kernel
 def tree(start: Any, adjacency: Any, permutation: Any, position: Any, parent: Any, ancestor: Any) -> None:
-    """The parents in the elimination tree. `parent` and `ancestor` hold −1."""
+    """Parents in the elimination tree; `parent` and `ancestor` hold −1."""
     for k in range(len(permutation)):
         v = permutation[k]
         for q in range(start[v], start[v + 1]):
@@ -145,11 +144,11 @@ def counts(
     start: Any, adjacency: Any, permutation: Any, position: Any, dense: int, post: Any, parent: Any, delta: Any,
     ancestor: Any, begin: Any, reached: Any, leaf: Any,
 ) -> None:  # fmt: skip
-    """delta ← the entries on and below the diagonal of each column; the last `dense` columns become a path of the tree.
+    """delta ← column counts, diagonal included; the last `dense` columns become a path of the tree.
 
-    By the leaves of row subtrees: each row subtree adds 1 at its leaves and takes 1 away where two paths meet. `begin`
-    is each one's first descendant, in postorder, `leaf` the last leaf of a row so far, and `reached` the greatest first
-    descendant of its leaves. These hold −1.
+    By leaves of row subtrees: each adds 1 at its leaves and subtracts 1 where two paths meet. `begin` is each vertex'
+    first descendant in postorder, `leaf` the last leaf of a row, and `reached` the greatest first descendant of its
+    leaves; these hold −1.
     """
     n = len(permutation)
     for k in range(n):
@@ -185,7 +184,7 @@ def counts(
         j = post[k]
         if parent[j] >= 0:
             delta[parent[j]] += delta[j]
-    # What is to be one supernode at the end is a clique, and so a path in the tree.
+    # The dense columns form a clique, hence a path in the tree.
     for j in range(n - dense):
         parent[j] = min(parent[j], n - dense)
     for j in range(n - dense, n):
@@ -194,14 +193,11 @@ def counts(
 
 @kernel
 def postorder(parent: Any, size: Any, place: Any, end: Any) -> None:
-    """Each one's place where children come before parents, a subtree in one piece; and how many its subtree has.
-
-    `size` holds n + 1 ones. n stands for the parent of all roots.
-    """
+    """place ← postorder, subtrees contiguous; size, n + 1 ones at first, ← subtree sizes; n: parent of all roots."""
     n = len(parent)
     for v in range(n):
         size[np.uint64(parent[v] if parent[v] >= 0 else n)] += size[v]
-    place[n] = end[n] = n  # `end` is where the next child's subtree ends, the last child's first
+    place[n] = end[n] = n  # `end`: end of the next child's subtree, last child first
     for v in range(n - 1, -1, -1):
         p = np.uint64(parent[v] if parent[v] >= 0 else n)
         place[v] = end[v] = end[p] - _ONE
@@ -212,7 +208,7 @@ def postorder(parent: Any, size: Any, place: Any, end: Any) -> None:
 def in_postorder(
     low: int, high: int, parent: Any, counts: Any, size: Any, place: Any, C: Any, up: Any, post: Any
 ) -> None:
-    """What is known of the columns low … high, and their parents, n for none, by their places in postorder."""
+    """Records of columns low … high − 1, and their parents (n for none), in postorder."""
     n, none = len(parent), np.uint32(len(parent))
     for v in range(low, high):
         k = place[v]
@@ -227,18 +223,18 @@ def supernodes(
     order: Any, dense: int, narrow: int, zeros: float, C: Any, up: Any, post: Any, number: Any, permutation: Any,
     first: Any, above: Any, height: Any,
 ) -> int:  # fmt: skip
-    """Columns become supernodes: chains of the same structure, and what is close enough to it; returns how many.
+    """Merge columns into fundamental and relaxed supernodes; returns their number.
 
-    A supernode is known by its last column, whose rows are its rows. It may be joined by any of its children, whose
-    columns then go before its own. The last `dense` columns are one supernode, whatever joins them. `first` begins with
-    a zero, and `number` has n + 1 items. Columns are numbered in postorder: what is read together is contiguous.
+    A supernode is represented by its last column, whose rows are its rows. Any child may join, its columns before the
+    parent's. The last `dense` columns are one supernode. `first` starts with a zero, and `number` has n + 1 items.
+    Columns are numbered in postorder for locality.
     """
     n, none = len(post), np.uint32(len(post))
     left = n
     for k in range(n):
         p = np.uint64(k)
         P = C[p]
-        stop = p - (P.size - _ONE)  # where its subtree begins; a child ends where the next one's subtree begins
+        stop = p - (P.size - _ONE)  # start of its subtree; a child ends where the next one's subtree begins
         closest: Any = none
         c = p
         while c > stop:
@@ -253,7 +249,7 @@ def supernodes(
             if child != closest:
                 left -= _join(child, p, C, post, n - dense, narrow, zeros)
             c -= C[child].size
-    # Those that are left, by their last columns, are in postorder too.
+    # The representatives are in postorder, too.
     number[n] = -1
     s = left
     for k in range(n - 1, -1, -1):
@@ -277,7 +273,7 @@ def supernodes(
 
 @njit(inline="always")
 def _join(c: Any, p: Any, C: Any, post: Any, last: Any, narrow: Any, zeros: Any) -> Any:
-    """The columns of c go before those of its parent p if few zeros come with them: 1 if so, else 0."""
+    """Merge c's columns before those of its parent p if that adds few zeros; returns 1 if merged, else 0."""
     X, P = C[c], C[p]
     w = np.int64(X.width) + np.int64(P.width)
     size = w * (w + 1) // 2 + w * (np.int64(P.count) - 1)
@@ -291,9 +287,9 @@ def _join(c: Any, p: Any, C: Any, post: Any, last: Any, narrow: Any, zeros: Any)
 
 @kernel
 def paths(parent: Any, w: Any, r: Any, pairs: Any, columns: Any, from_children: Any) -> Any:
-    """Pairs and columns of the heaviest path to a root, and how many entries of updates wait at most.
+    """Pairs and columns of the heaviest root path, and the maximum size of the update stack.
 
-    `from_children` is what the children of a supernode left, and holds zeros.
+    `from_children` (zeros) sums the updates of each supernode's children.
     """
     s_count = len(parent)
     heaviest, longest = 0, 0
@@ -317,15 +313,15 @@ def paths(parent: Any, w: Any, r: Any, pairs: Any, columns: Any, from_children: 
 def rows(
     low: int, high: int, start: Any, adjacency: Any, permutation: Any, position: Any, owner: Any, S: Any, rows: Any
 ) -> None:
-    """Add the columns low … high to R of every supernode below: each belongs to all from its neighbours up to its own.
+    """Append columns low … high − 1 to R of every supernode on the tree paths from their lower neighbours.
 
-    Ascending, if what is below goes first.
+    Rows are ascending if lower columns go first.
     """
     for i in range(low, high):
         v = permutation[i]
         S[owner[i]].seen = i
         for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
-            X = S[owner[min(np.uint32(i), position[adjacency[q]])]]  # its own if the neighbour is not below
+            X = S[owner[min(np.uint32(i), position[adjacency[q]])]]  # its own supernode, unless the neighbour is lower
             while X.seen != i:
                 X.seen = i
                 rows[X.put] = i
@@ -335,10 +331,7 @@ def rows(
 
 @kernel
 def relatives(parent: Any, begin: Any, child: Any, sibling: Any, update: Any, leaf: Any) -> None:
-    """The first child of each supernode and its next sibling, which hold −1; where its subtree begins.
-
-    And the place of its update on a stack in postorder.
-    """
+    """First child and next sibling (hold −1), first node of each subtree, and place of each update on a stack."""
     for s in range(len(parent) - 1, -1, -1):
         if parent[s] >= 0:
             sibling[s], child[parent[s]] = child[parent[s]], s
@@ -355,10 +348,10 @@ def relatives(parent: Any, begin: Any, child: Any, sibling: Any, update: Any, le
 def places(
     low: int, high: int, first: Any, parent: Any, begin: Any, rows: Any, local: Any, slot: Any, base: Any
 ) -> None:
-    """The position of the rows of supernodes low … high in their parents' fronts, columns first.
+    """Places of the rows of supernodes low … high − 1 in their parents' fronts, columns first.
 
-    Also on the path from the root, and the place on it of each supernode's first column. What is above goes first;
-    `base` holds zeros.
+    Also in `slot` on the path from the root, and in `base` (zeros) the place of each supernode's first column there.
+    Ancestors go first.
     """
     for s in range(high - 1, low - 1, -1):
         p = parent[s]
@@ -382,9 +375,9 @@ def places(
 
 @kernel
 def diagonal(first: Any, panel: Any, high: Any, strip: int, padded: bool, position: Any) -> None:
-    """The position of the diagonal of each D, by column: in panels of so many rows, in strips of so many columns.
+    """Position of the diagonal of each D, by column, in panels of `high` rows in strips of `strip` columns.
 
-    The last strip of a panel is as wide as the others where they are padded, else as wide as the columns that are left.
+    The last strip of a panel is full width if padded, else narrowed.
     """
     for s in range(len(panel)):
         w = first[s + 1] - first[s]
@@ -396,7 +389,7 @@ def diagonal(first: Any, panel: Any, high: Any, strip: int, padded: bool, positi
 
 @kernel
 def owners(tails: Any, heads: Any, position: Any, owner: Any, of: Any) -> None:
-    """of ← the supernodes of arcs: those that own the lower end."""
+    """of ← supernode of each arc: the owner of its lower end."""
     for e in range(len(tails)):
         of[e] = owner[min(position[tails[e]], position[heads[e]])]
 
@@ -406,10 +399,10 @@ def arcs(
     tails: Any, heads: Any, position: Any, of: Any, first: Any, begin: Any, rows: Any, low: int, high: int, start: Any,
     base: int, found: Any, place: Any, arc: Any, row: Any, col: Any,
 ) -> None:  # fmt: skip
-    """The arcs of the supernodes low … high, and the position of each in its front.
+    """Arcs of the supernodes low … high − 1, and the place of each in its front.
 
-    start[s − low + 2] is how many arcs are of s, and at the end start[s − low] how many are of those before; `base` is
-    how many are of those before `low`. `place` is that in the front at hand.
+    start[s − low + 2] is the number of arcs of s, and finally start[s − low] that of arcs before s; `base` counts arcs
+    before `low`. `place` is workspace: places in the current front.
     """
     least, many, one = np.uint32(low), np.uint32(high - low), np.uint32(1)
     for k in range(many):

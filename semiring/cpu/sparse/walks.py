@@ -1,6 +1,6 @@
-"""How a GPU walks an elimination tree down and up again: regions by columns, and the order in which entries owe.
+"""Schedules for GPU walks of an elimination tree: regions by columns, and dependency lists of entries.
 
-See semiring/cuda/sparse/flows.cu. Entries (k, c) of F are numbered as in `counted`, columns one after the other.
+See semiring/cuda/sparse/flows.cu. Entries (k, c) of F are numbered as in `counted`, column by column.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ def subtrees(
     parent: Any, child: Any, leaf: Any, first: Any, begin: Any, total: Any, most: int, limit: int, alone: int,
     deep: Any, kind: Any, low: Any, high: Any,
 ) -> int:  # fmt: skip
-    """Regions as `regions.regions` finds them, with all columns of the path on the stack but the lowest four of a leaf.
+    """Regions as in `regions.regions`, with all path columns on the stack but the lowest four of a leaf.
 
-    `total` counts bytes of the supernodes before each; low and high are supernodes. A region is one subtree if `alone`,
-    else neighbours are together. Returns how many regions there are.
+    `total` counts bytes of earlier supernodes; low and high are supernodes. A region is one subtree if `alone`, else a
+    run of neighbours. Returns the number of regions.
     """
     count = len(parent)
     for s in range(count):
@@ -46,10 +46,9 @@ def subtrees(
 
 @kernel
 def parts(parent: Any, kind: Any, tier: Any, part: Any, root: Any, above: Any, tier_of: Any) -> int:
-    """Parts of what is above the regions: supernodes of one tier, each with its parent; the first has all roots.
+    """Parts above the regions: connected supernodes of one tier; the first part has all roots; part −1 is in regions.
 
-    part : of each supernode, −1 in regions
-    root, above, tier_of : of each part its uppermost supernode, the part that is above it, −1 for none, and its tier
+    root, above, tier_of : per part: uppermost supernode, parent part or −1, tier
     """
     found = 1
     root[0], above[0], tier_of[0] = -1, -1, 0
@@ -73,9 +72,9 @@ def paths(
     first: Any, begin: Any, rows: Any, base: Any, parent: Any, leaf: Any, place: Any, above: Any, lowest: Any,
     climbed: Any, lists: Any,
 ) -> None:  # fmt: skip
-    """Of each column: its place on the path from the root, the next above, the lowest below; where its entries begin.
+    """Per column: place on the path from the root, next column above, lowest below, and start of its entries.
 
-    climbed : of each entry, the place of what it meets
+    climbed : place of the row of each entry
     """
     for s in range(len(parent)):
         f, w = first[s], first[s + 1] - first[s]
@@ -101,12 +100,12 @@ def strips(
     listed: Any, first: Any, begin: Any, rows: Any, columns: Any, begun: Any, lists: Any, corner: Any, entries: Any,
     met: Any,
 ) -> None:  # fmt: skip
-    """Supernodes as listed, four columns at a time, and the rows above these.
+    """Supernodes as listed, in strips of four columns, with the rows above.
 
-    begun : the first strip of each
-    lists : where the items of each strip begin
-    corner : of each strip, the six entries among its columns; −1 for none
-    entries, met : of each item four entries, and its column
+    begun : first strip of each supernode
+    lists : start of each strip's items
+    corner : six entries among a strip's columns; −1 for none
+    entries, met : four entries of each item, and its column
     """
     strip, x = 0, 0
     for i in range(len(listed)):
@@ -135,15 +134,14 @@ def walked(
     first: Any, begin: Any, rows: Any, base: Any, parent: Any, child: Any, low: Any, high: Any, root: Any,
     regions: Any, roots: Any, listed: Any, units: Any, numbered: Any,
 ) -> tuple[int, int]:  # fmt: skip
-    """Regions: their strips from the lowest on, and the order in which these are done; how many roots, and strips.
+    """Regions by strips, lowest first, with their processing order; returns the numbers of roots and strips.
 
-    root : of each supernode, workspace
     regions : (first strip, last + 1)
-    roots : (supernode, rows, where what it owes to them begins, 0)
-    listed : supernodes in the order in which all below them is done
-    units : of each strip: the next one above within its region, or ~root; its first column, how many; the supernode;
-        which place on the stack its first column has, or −1 where nothing meets it
-    numbered : of each supernode, its first strip
+    roots : (supernode, rows, start of its dependencies on them, 0)
+    listed : supernodes, children first
+    units : per strip: next one above within its region, or ~root; first column, number of columns; supernode; stack
+        place of its first column, −1 if nothing refers to it
+    numbered, root : first strip of each supernode; workspace
     """
     count, done, found, owed = 0, 0, 0, 0
     for f in range(len(regions)):
@@ -160,7 +158,7 @@ def walked(
             w = first[s + 1] - first[s]
             number = numbered[s]
             for c in range(0, w, 4):
-                place = begin[t + 1] - begin[t] + base[s] - base[t] + w - 1 - c  # of the others one less each
+                place = begin[t + 1] - begin[t] + base[s] - base[t] + w - 1 - c  # one less for each further column
                 units[number, 0], units[number, 1], units[number, 2] = number + 1, first[s] + c, min(4, w - c)
                 units[number, 3], units[number, 4] = s, -1 if c == 0 and child[s] < 0 else place
                 number += 1
@@ -185,10 +183,7 @@ def walked(
 def slots(
     listed: Any, first: Any, begin: Any, rows: Any, base: Any, places: Any, root: Any, met: Any, place: Any
 ) -> None:
-    """What column an item meets → where on the stack of its region that is; items are those of `strips`.
-
-    places : of each column on the path from the root
-    """
+    """place ← stack place, within its region, of column `met` of each item of `strips`; `places`: on the root path."""
     x = 0
     for i in range(len(listed)):
         s = listed[i]

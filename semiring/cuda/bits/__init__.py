@@ -1,1 +1,1 @@
-"""Packed Boolean matrices: products by tensor cores or by words, and the kernels."""
+"""Packed Boolean matrices on the GPU: products on tensor cores or by word logic, and the other kernels."""

@@ -1,4 +1,4 @@
-"""Packed Boolean matrices on the GPU: the verbs of `lor_land`, which are strips of products (`words`).
+"""Packed Boolean matrices on the GPU: the verbs of `lor_land`, as strips of products (`words`).
 
 The kernels are in bits*.cu, the choice among products in `product`.
 """
@@ -20,24 +20,24 @@ from ..routes import predecessors as routes
 from . import words
 from .product import Bits
 
-#: Rows that the kernel `panel` closes at once.
+#: Pivot rows per launch of the kernel `panel`.
 PIVOT = 256
 
 
 class CudaBitBackend(words.Products, Backend):
     """The verbs of `semiring.backend.Backend` over `lor_land`, on `BitMatrix` views whose words are CuPy arrays.
 
-    All work goes to the caller's current device and stream, and no verb waits for it.
+    Work goes to the caller's current device and stream, without waiting.
 
     Parameters
     ----------
     instructions : {"wgmma", "mma", "logic"}, optional
-        By what products are computed; by default as is fastest on the device.
+        Instructions of products; default: the fastest on the device.
 
     Raises
     ------
     DeviceError
-        If this device has no such instructions.
+        If the device lacks the instructions.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class CudaBitBackend(words.Products, Backend):
     device = "cuda"
     semiring = lor_land
     dtype = np.dtype(bool)
-    #: 16 bytes: what the copy engine and ldmatrix want rows to start at.
+    #: 16-byte rows, as the copy engine and ldmatrix require.
     grain = 128
     looks_ahead = True
     knows_workspaces = True
@@ -68,16 +68,15 @@ class CudaBitBackend(words.Products, Backend):
     # Verbs
 
     def gemm(self, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> None:
-        """C ← C ∨ A ∧ B; C must not overlap A or B. Strips of columns of B are transposed one after the other."""
+        """C ← C ∨ A ∧ B; C must not overlap A or B. Transposes strips of columns of B in turn."""
         self.accumulate(*_fitting("gemm", C, A, B))
 
     def gemms(self, products: Sequence[tuple[BitMatrix, BitMatrix, BitMatrix]]) -> None:
-        """C ← C ∨ A ∧ B for each, in blocks that end early: what is computed ahead on other streams gets its turn."""
+        """C ← C ∨ A ∧ B for each, in short blocks, so that work ahead on other streams gets its turn."""
         for C, A, B in products:
             self.accumulate(*_fitting("gemms", C, A, B), gives_way=True)
 
     def left_mul(self, D: BitMatrix, R: BitMatrix) -> None:
-        """R ← D ∧ R; a transposed strip of columns is what R was."""
         r, d, _ = _fitting("left_mul", R, D, R)
         if not (r.rows and r.columns):
             return
@@ -86,7 +85,6 @@ class CudaBitBackend(words.Products, Backend):
             self._multiply(r.cut_columns(j, j + strip.rows), left, strip, accumulate=False)
 
     def right_mul(self, C: BitMatrix, D: BitMatrix) -> None:
-        """C ← C ∧ D; a copy of a strip of rows is what C was."""
         c, _, d = _fitting("right_mul", C, C, D)
         if not (c.rows and c.columns):
             return
@@ -105,9 +103,9 @@ class CudaBitBackend(words.Products, Backend):
                 self._multiply(part.cut_columns(j, j + width), original, right, accumulate=False)
 
     def closure(self, D: BitMatrix) -> None:
-        """D ← D*, reflexive: Floyd–Warshall on blocks of 256. (R ← P* R, then D ← D ∨ D[:,p] ∧ R, in place.)
+        """D ← D*, reflexive: Floyd–Warshall on blocks of 256: R ← P* R, then D ← D ∨ D[:,p] ∧ R, in place.
 
-        In place because a bit of D[:,p] that is already updated is one of D[:,p] ∧ P*, which changes nothing.
+        In place is safe: an updated bit of D[:,p] is one of D[:,p] ∧ P*, which changes nothing.
         """
         (d, _, _), n = _fitting("closure", D, D, D), len(D)
         if not n:
@@ -128,11 +126,10 @@ class CudaBitBackend(words.Products, Backend):
                 self._multiply(d, d.cut_columns(p, p + size), R, accumulate=True)
 
     def predecessors(self, P: Array, A: Array, D: Array, mirrored: bool = False) -> None:
-        """P[i,j] ← the vertex before j on a path from i, of arrays of bool; waits for the device."""
         routes.predecessors(self.semiring, P, A, D, mirrored)
 
     def step(self, A: BitMatrix, k: int) -> None:
-        """A ← A ∨ A[:,k] ∧ A[k,:]; with it the diagonal's own 1, so that n steps give A*."""
+        """A ← A ∨ A[:,k] ∧ A[k,:], setting bit (k, k), so that n steps give the reflexive A*."""
         (a, _, _), n = _fitting("step", A, A, A), len(A)
         if not 0 <= k < n:
             raise ShapeError(f"step: k must name a row of A {A.shape}, got {k}.")
@@ -141,44 +138,35 @@ class CudaBitBackend(words.Products, Backend):
     # Memory
 
     def clear(self, C: BitMatrix) -> None:
-        """C ← 0."""
         C.words[...] = 0
 
     def copy(self, B: BitMatrix, A: BitMatrix) -> None:
-        """B ← A."""
         B.words[...] = A.words
 
     def diagonal(self, A: BitMatrix) -> np.ndarray:
-        """The bits (k, k) as a NumPy bool array; waits for the device."""
         found: np.ndarray = A.diagonal().get()
         return found
 
     def set_diagonal(self, A: BitMatrix, value: Any) -> None:
-        """Bits (k, k) ← value."""
         A.set_diagonal(value)
 
     def stopwatch(self) -> Stopwatch:
-        """Events on the current stream: the device's own time."""
         return gpu.EventStopwatch()
 
     def energy(self) -> float | None:
-        """Joules that the current card has used; None where NVML does not tell."""
         return gpu.energy()
 
     def empty(self, shape: tuple[int, ...]) -> BitMatrix:
-        """A new matrix; of zeros, as the tails of words must be."""
+        """A new matrix of zeros: the tails of words must be zero."""
         return BitMatrix._of(words.zeros(shape), (shape[0], shape[1]))
 
     def flat(self, panel: BitMatrix) -> Any:
-        """All words of what `panel` returned."""
         return panel.words.reshape(-1) if panel.words.base is None else panel.words.base.reshape(-1)
 
     def concurrent_queue(self) -> ConcurrentQueue:
-        """A stream of high priority."""
         return gpu.ConcurrentStream()
 
     def upload(self, array: Array, *, copy: bool = True) -> BitMatrix:
-        """A bool array (NumPy or CuPy), packed; a BitMatrix on the device, itself where `copy` is false."""
         if not isinstance(array, BitMatrix):
             return BitMatrix._of(words.pack(array), array.shape)
         import cupy
@@ -190,22 +178,19 @@ class CudaBitBackend(words.Products, Backend):
         return new
 
     def download(self, matrix: BitMatrix, out: Array = None) -> Any:
-        """The matrix as a NumPy bool array, or into `out`, NumPy or CuPy."""
         return words.unpack(matrix, np.empty(matrix.shape, bool) if out is None else out)
 
     def synchronize(self) -> None:
-        """Wait for the current stream, in a way that Ctrl-C ends."""
         transfer.synchronize()
 
     def workspace(self, n: int) -> int:
-        """Bytes held in addition to an n × n matrix while its closure is computed."""
         if n <= self.pivot:
             return self.verb_workspace("closure", n, n, n)
         h = -(-n // (2 * self.pivot)) * self.pivot
         return self.verb_workspace("right_mul", h, h, h)
 
     def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
-        """Bytes that a verb with an m × n output and inner size k holds, each stream its own; of `closure`, m × m."""
+        """Workspace in bytes of a verb with an m × n output and inner size k, per stream; `closure`: m × m."""
         if verb == "closure":
             return -(-m // 64) * PIVOT * 8
         transposed = words.transposed_bytes(words.strip_size(n, k, words.MOST_TRANSPOSED), k)
@@ -215,7 +200,6 @@ class CudaBitBackend(words.Products, Backend):
 
 
 def _fitting(verb: str, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> tuple[Bits, Bits, Bits]:
-    """The operands of C ← A ∧ B as kernels see them, if they are on the device and their sizes fit."""
     for X in (C, A, B):
         if not isinstance(X, BitMatrix) or X._on_cpu:
             raise DTypeError(f"{verb}: matrices must be BitMatrix on the GPU, got {X!r}. Convert them with upload.")

@@ -1,9 +1,9 @@
-// Packed Boolean matrices, all but products: packing, transposition, counting, edges, and one pivot block.
+// Packed Boolean matrices except products: packing, transposition, counts, edges, one pivot block.
 #include "bits.cuh"
 
 constexpr int warps = 8;
 
-// Bits ← bytes, at any strides; a block packs 2048 columns of a row. Bytes other than 0 count as 1.
+// Bits ← bytes (nonzero: 1), any strides; a block packs 2048 columns of a row.
 extern "C" __global__ void __launch_bounds__(256)
     pack(const unsigned char* X, long long down, long long across, int n, Word* Y, long long ldy) {
     const int lane = threadIdx.x % 32, w0 = blockIdx.y * 32 + threadIdx.x / 32 * 4;
@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-// Bytes ← bits, at any strides.
+// Bytes ← bits, any strides.
 extern "C" __global__ void __launch_bounds__(256)
     unpack(const Word* X, long long ldx, int n, unsigned char* Y, long long down, long long across) {
     const int lane = threadIdx.x % 32, w0 = blockIdx.y * 32 + threadIdx.x / 32 * 4;
@@ -31,7 +31,7 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-// y[j] bit i ← x[i] bit j: 32 × 32 bits in registers, halves exchanged level by level.
+// y[j] bit i ← x[i] bit j: 32 × 32 bits in registers, exchanging halves level by level.
 __device__ inline void transpose32(Half (&x)[32]) {
 #pragma unroll
     for (int i = 0; i < 16; ++i) {
@@ -57,9 +57,8 @@ __device__ inline void transpose32(Half (&x)[32]) {
     }
 }
 
-// Y ← Xᵀ, X of m × n bits; a block takes 512 × 512 of them through 256 lines of 32 half words of shared memory.
-// Line l holds, side by side, two strips of 512 columns: rows 64 (l / 32) + l % 32 and 32 more. Columns of half words
-// are permuted so that a warp has no bank conflicts.
+// Y ← Xᵀ, m × n bits, by blocks of 512 × 512 through 256 lines of 32 half words in shared memory. Line l holds two strips of
+// 512 columns: row 64 (l / 32) + l % 32, and the row 32 below. Half words are permuted against bank conflicts.
 extern "C" __global__ void __launch_bounds__(256)
     transpose(const Word* X, long long ldx, int m, int n, Word* Y, long long ldy) {
     __shared__ __align__(16) Half lines[256][32];
@@ -87,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(256)
     for (int j = threadIdx.x / 8; j < 512; j += 32) {
         const int i = i0 / 64 + word, line = j / 64 * 32 + j % 32;
         const int from = ((j / 32 % 2 * 16 + left) ^ 2 * (j / 64)) ^ 16 * (j & 1);
-        // To the end of 16 bytes, which other kernels read at once.
+        // up to 16-byte ends, which other kernels read whole
         if (j0 + j < n && 64 * i < (m + 127) / 128 * 128) Y[(j0 + j) * ldy + i] = *reinterpret_cast<const Word*>(&lines[line][from]);
     }
 }
@@ -98,7 +97,7 @@ extern "C" __global__ void set_bits(Word* X, long long ldx, const long long* row
     if (e < edges) atomicOr(X + row[e] * ldx + column[e] / 64, Word(1) << column[e] % 64);
 }
 
-// How many bits are set in each row; a warp a row.
+// Population count per row; a warp per row.
 extern "C" __global__ void __launch_bounds__(256)
     count_rows(const Word* X, long long ldx, int m, int words, long long* counts) {
     const int i = blockIdx.x * warps + threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -109,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(256)
     if (lane == 0) counts[i] = count;
 }
 
-// The columns of the set bits, those of row i from place starts[i] on; a warp a row.
+// Columns of the set bits of row i, from starts[i] on; a warp per row.
 extern "C" __global__ void __launch_bounds__(256)
     list_columns(const Word* X, long long ldx, int m, int words, const long long* starts, long long* columns) {
     const int i = blockIdx.x * warps + threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -130,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-// A ← A ∨ A[:,k] ∧ A[k,:] and bit (k, k) ← 1; a warp a row. Row k and column k stay what they are.
+// A ← A ∨ A[:,k] ∧ A[k,:] and bit (k, k) ← 1; a warp per row. Row k and column k do not change.
 extern "C" __global__ void __launch_bounds__(256) step(Word* A, long long lda, int n, int k) {
     const int i = blockIdx.x * warps + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (i >= n) return;
@@ -145,7 +144,7 @@ extern "C" __global__ void __launch_bounds__(256) step(Word* A, long long lda, i
     for (int w = lane; w < ceil_div(n, 64); w += 32) row[w] |= pivot[w];
 }
 
-// 32 neighbouring rows of 256 bits, to be read by others.
+// 32 consecutive rows of 256 bits, shared between threads.
 struct alignas(16) Rows {
     Half row[32][8];
     __device__ void put(const Half (&x)[8]) {
@@ -153,7 +152,7 @@ struct alignas(16) Rows {
         for (int s = 0; s < 8; ++s) row[threadIdx.x % 32][s] = x[s];
     }
 };
-// x ← x ∨ those rows k that `chosen` has a bit for.
+// x ← x ∨ the rows k with a bit in `chosen`.
 __device__ inline void take(Half (&x)[8], const Rows& rows, Half chosen) {
 #pragma unroll 8
     for (int k = 0; k < 32; ++k) {
@@ -162,7 +161,7 @@ __device__ inline void take(Half (&x)[8], const Rows& rows, Half chosen) {
         for (int s = 0; s < 8; ++s) x[s] |= rows.row[k][s] & mask;
     }
 }
-// A warp's own rows, one a lane, among themselves: with D = their columns 32 q …, D ← D*, then x ← D* x.
+// A warp's rows, one per lane: with D = their columns 32 q …, D ← D*, then x ← D* x.
 template <int q>
 __device__ inline void close(Half (&x)[8], Rows& rows, int size) {
     Half d = x[q] | (threadIdx.x < size ? 1u << threadIdx.x % 32 : 0);
@@ -175,7 +174,7 @@ __device__ inline void close(Half (&x)[8], Rows& rows, int size) {
     __syncwarp();
     rows.put(x);
 }
-// Every row takes over those among rows 32 q … that it reaches. The next 32 are closed at once, while others go on.
+// Every row ← itself ∨ the rows 32 q … that it reaches; the next 32 rows are closed concurrently.
 template <int q>
 __device__ inline void eliminate(Half (&x)[8], Rows (&rows)[2], int size) {
     const int warp = threadIdx.x / 32;
@@ -184,10 +183,10 @@ __device__ inline void eliminate(Half (&x)[8], Rows (&rows)[2], int size) {
     if (warp == q + 1) close<(q + 1) % 8>(x, rows[(q + 1) % 2], size);
 }
 
-// The pivot block D = A[p, p] of at most 256 rows, and its row panel: D ← D*, R ← D* R, and Rᵀ next to it.
+// The pivot block D = A[p, p] of at most 256 rows, and its row panel: D ← D*, R ← D* R, and Rᵀ.
 //
-// Each block closes D for itself and takes one word of columns of R. It does not matter whether it finds D as it was
-// or partly closed by another block: bits are only ever set, and D* is the closure of all that is between.
+// Each block closes D redundantly and takes one word of columns of R. D may already be partly closed by another block:
+// bits are only ever set, and every intermediate has the closure D*.
 extern "C" __global__ void __launch_bounds__(256)
     panel(Word* A, long long lda, int p, int size, Half* transposed) {
     __shared__ Rows rows[2];
@@ -213,7 +212,7 @@ extern "C" __global__ void __launch_bounds__(256)
     Half low = 0, high = 0;
 #pragma unroll
     for (int s = 0; s < 8; ++s) {
-        if (place == s / 2) (s % 2 ? high : low) |= x[s];  // D* itself; D* R has no bit in that place that is not in it
+        if (place == s / 2) (s % 2 ? high : low) |= x[s]; // D* itself: D* R adds no bit there
 #pragma unroll 8
         for (int k = 0; k < 32; ++k) {
             const Half mask = int(x[s] << (31 - k)) >> 31;
@@ -221,7 +220,7 @@ extern "C" __global__ void __launch_bounds__(256)
         }
     }
     if (i < size) A[(p + i) * lda + w] = Word(high) << 32 | low;
-    // Rᵀ: 256 bits a column; a warp has 32 of them.
+    // Rᵀ: 256 bits a column, 32 of them per warp.
     Half first = 0, second = 0;
 #pragma unroll 8
     for (int j = 0; j < 32; ++j) {

@@ -1,12 +1,12 @@
-// C ← A ∧ B or C ← C ∨ A ∧ B on packed bits, by AND and OR of 32-bit words: right on every GPU.
+// C ← A ∧ B or C ← C ∨ A ∧ B on packed bits, by AND and OR of 32-bit words: any GPU.
 //
-// A block computes 128 × 128 entries, a thread 16 rows × 4 columns of them; entry (i, j) is set if any word of
-// a[i] ∧ b[j] is not zero. A warp's lanes hold neighbouring columns, so that a ballot packs them.
+// A block computes 128 × 128 entries, a thread 16 rows × 4 columns; entry (i, j) is set if any word of a[i] ∧ b[j] is
+// nonzero. A warp's lanes hold consecutive columns, packed by a ballot.
 #include "bits.cuh"
 
 constexpr int tile = 128, depth = 16;  // half words of k in shared memory at a time
 
-// x[k][i] ← half word k0 + k of row i0 + i of X, m × `halves`; zeros outside.
+// x[k][i] ← half word k0 + k of row i0 + i of X, m × `halves`, zero-padded.
 __device__ inline void load(Half (&x)[depth][tile + 4], const Half* X, long long ldx, int i0, int m, int k0, int halves) {
 #pragma unroll
     for (int e = threadIdx.x; e < tile * depth; e += 256) {

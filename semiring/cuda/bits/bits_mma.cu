@@ -1,7 +1,7 @@
-// C ← A ∧ B or C ← C ∨ A ∧ B on packed bits, by mma m16n8k256 (AND, then popcount, added up in int32): sm_80 and newer.
+// C ← A ∧ B or C ← C ∨ A ∧ B on packed bits, by mma m16n8k256 (AND, popcount, int32 sums): sm_80 and newer.
 //
-// A block computes 128 × 256 entries, each of its eight warps 64 × 64 of them. Stages of 512 bits of k arrive by
-// cp.async, `stages` − 1 ahead; 16-byte chunks of a row are permuted so that ldmatrix has no bank conflicts.
+// A block computes 128 × 256 entries, each of its eight warps 64 × 64. Stages of 512 bits of k are prefetched by cp.async,
+// `stages` − 1 ahead; 16-byte chunks of a row are permuted against bank conflicts of ldmatrix.
 #include "bits.cuh"
 
 constexpr int tile_m = 128, tile_n = 256, row_bytes = 64;
@@ -9,7 +9,7 @@ constexpr int a_bytes = tile_m * row_bytes, stage_bytes = (tile_m + tile_n) * ro
 
 __device__ inline int swizzled(int row, int chunk) { return row * row_bytes + (chunk ^ row / 2 % 4) * 16; }
 
-// `count` rows from row i0 of X (m rows of `words`), chunk by chunk; zeros where there is nothing.
+// Load `count` rows from row i0 of X (m rows of `words`), chunk by chunk, zero-padded.
 template <int count>
 __device__ inline void fetch(unsigned to, const Word* X, long long ldx, int i0, int m, int w0, int words) {
 #pragma unroll
@@ -21,7 +21,7 @@ __device__ inline void fetch(unsigned to, const Word* X, long long ldx, int i0, 
     }
 }
 
-// Four 8 × 128-bit matrices, at the row whose address each lane gives.
+// Four 8 × 128-bit matrices, from each lane's row address.
 __device__ inline void load(Half (&x)[4], unsigned from) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(from));
@@ -73,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
         }
     }
     asm volatile("cp.async.wait_group 0;" ::: "memory");
-    // 16 fields: 64 columns of two rows, 8 apart; two of them give each of four lanes the word of one row.
+    // 16 fields are 64 columns of two rows, 8 apart; two of them give four lanes a word of one row each.
     const int q = lane % 4, j = j0 / 64 + warp % 4;
 #pragma unroll
     for (int i = 0; i < 4; i += 2) {

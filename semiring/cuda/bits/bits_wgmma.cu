@@ -1,8 +1,8 @@
-// C ← A ∧ B or C ← C ∨ A ∧ B on packed bits, by Hopper's wgmma m64n256k256 (AND, then popcount, added up in int32).
+// C ← A ∧ B or C ← C ∨ A ∧ B on packed bits, by Hopper's wgmma m64n256k256 (AND, popcount, int32 sums).
 //
-// A block computes 128 × 256 entries. One warp has the copy engine bring 1024 bits of k at a time, `stages` ahead;
-// two groups of four warps multiply, 64 × 256 entries each. Where `cluster` is 2, two blocks below one another share
-// their columns: each fetches half of Bᵀ's tile for both. Blocks stay and take tile after tile.
+// A block computes 128 × 256 entries. A producer warp loads 1024 bits of k at a time by TMA, `stages` ahead; two
+// warpgroups multiply, 64 × 256 entries each. With `cluster` = 2, two vertically adjacent blocks share columns: each loads
+// half of Bᵀ's tile for both. Blocks are persistent.
 #include "bits.cuh"
 #include "wgmma.cuh"
 
@@ -10,7 +10,7 @@ constexpr int tile_m = 128, tile_n = 256, row_bytes = 128;
 constexpr int a_bytes = tile_m * row_bytes, b_bytes = tile_n * row_bytes, stage_bytes = a_bytes + b_bytes;
 constexpr int consumers = 2, threads = 128 * consumers + 32;
 
-// c ← (add ? c : 0) + popcounts of 256 bits of k, in the background.
+// c ← (add ? c : 0) + popcounts of 256 bits of k, asynchronously.
 __device__ inline void multiply(int (&c)[128], Word a, Word b, int add) {
     asm volatile(
         "{\n.reg .pred add;\nsetp.ne.b32 add, %130, 0;\n"
@@ -72,7 +72,7 @@ extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(thr
                 for (int q = 0; q < 4; ++q) multiply(c, a + 2 * q, b + 2 * q, step | q);  // 32 bytes on
                 multiply_end();
                 hold(c);
-                multiply_wait<1>();  // all but these: the stage before may be filled again
+                multiply_wait<1>(); // all but these: frees the stage before
                 if (step && speaker) arrive(done, threadIdx.x % 128);
                 done = empty + 8 * pipe.stage;
                 pipe.advance();
@@ -91,5 +91,5 @@ extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(thr
             }
         }
     }
-    cluster_barrier();  // no block exits while another may still arrive at its barriers
+    cluster_barrier(); // no block exits while another may arrive at its barriers
 }

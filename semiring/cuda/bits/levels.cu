@@ -1,20 +1,20 @@
-// Levels of matrices whose distances are few multiples of a unit, on packed bits. Weights are keys, see keys.inl.
+// Levels of matrices with distances of few multiples of a unit, on packed bits. Weights are keys, see keys.inl.
 #include "keys.inl"
 
 using Word = unsigned long long;
 
-constexpr int threads = 256, warps = threads / 32, ahead = 4;  // words of a warp that are loaded together
+constexpr int threads = 256, warps = threads / 32, ahead = 4; // words per warp loaded together
 constexpr int rows_of_block = 32;
 constexpr unsigned every = ~0u;
 
-// Whether x is a multiple of the unit, by few; both are exact in double. A division would take twice as many registers.
+// Whether x is a small multiple of the unit, exactly, in double. A division would take twice the registers.
 __device__ inline bool is_multiple(double x, double unit, double inverse) {
     return fma(rint(x * inverse), unit, -x) == 0;
 }
 
-// Row i of X ← a bit for each arc of row i of A of that length, and where there is a unit for i itself; to seen[0] is added
-// how many they are. With a unit also seen[1] ← the least key of an arc between two vertices, its bits turned round, seen[2]
-// ← the greatest, where they were less, seen[3] ← 1 where an arc of up to `most` units is no multiple. A warp makes a word.
+// Row i of X ← bits of A's arcs of the given length, and with a unit of i itself; seen[0] += their number. With a unit also
+// seen[1] ← max of ~key over arcs between two vertices, seen[2] ← max key, seen[3] ← 1 if an arc of up to `most` units is no
+// multiple. A warp makes a word.
 extern "C" __global__ __launch_bounds__(threads) void pack_arcs(
     const Entry* A, long long lda, int n, int words, Word* X, long long ldx, Word* seen, Entry length, double unit,
     double inverse, int most, Entry absent) {
@@ -34,7 +34,7 @@ extern "C" __global__ __launch_bounds__(threads) void pack_arcs(
         return __ballot_sync(every, j == i ? unit != 0 : key == wanted);
     };
     for (int first = threadIdx.x / 32; first < words; first += ahead * warps) {
-        Entry part[2 * ahead];  // all are on their way before the first is looked at
+        Entry part[2 * ahead]; // all loads are issued before the first test
 #pragma unroll
         for (int k = 0; k < 2 * ahead; ++k) {
             const int j = 64 * (first + k / 2 * warps) + k % 2 * 32 + lane;
@@ -48,7 +48,7 @@ extern "C" __global__ __launch_bounds__(threads) void pack_arcs(
             if (lane == 0 && w < words) X[i * ldx + w] = Word(high) << 32 | low;
         }
     }
-    // One thread of a block tells what it found: those of all would wait for one another.
+    // One thread per block reports: atomics of all would serialise.
     Word least = nearest_key == ~Key(0) ? ~0ull : nearest_key, farthest_seen = greatest_key;
 #pragma unroll
     for (int by = 16; by; by /= 2) {
@@ -72,8 +72,7 @@ extern "C" __global__ __launch_bounds__(threads) void pack_arcs(
     if (other) seen[3] = 1;
 }
 
-// best[j] ← the least key of an arc from one of these vertices to j, its bits turned round, if that is more. A thread takes j,
-// and as many of them as a block does.
+// best[j] ← max with ~key of the least arc from these vertices to j. A thread per j, a slice of the vertices per block.
 extern "C" __global__ __launch_bounds__(threads) void nearest(
     const Entry* A, long long lda, int n, const int* rows, int count, Key* best, Entry absent) {
     const int j = threads * blockIdx.x + threadIdx.x;
@@ -85,8 +84,8 @@ extern "C" __global__ __launch_bounds__(threads) void nearest(
     if (Key(~least) > best[j]) atomicMax(best + j, Key(~least));
 }
 
-// D[i, j] ← `length` where `more` has a bit that `fewer` has not; at first all other entries too: `unit` where fewer has it,
-// `one` on the diagonal, else what A has where it has longer arcs, or `absent`. To count are added all bits of `more`.
+// D[i, j] ← `length` where `more` has a bit and `fewer` has not. At first, other entries too: `unit` where fewer has a bit,
+// `one` on the diagonal, else A's entry if it has longer arcs, or `absent`. count += bits of `more`.
 extern "C" __global__ __launch_bounds__(threads) void write_level(
     const Word* more, const Word* fewer, long long ld, int n, int words, Entry* D, long long ldd, Entry length, int at_first,
     const Entry* A, long long lda, int has_longer, Entry unit, Entry one, Entry absent, Word* count) {

@@ -1,4 +1,4 @@
-"""Levels of matrices on the GPU whose distances are few multiples of a unit, by products of bits; see levels.cu."""
+"""Levels of GPU matrices whose distances are small multiples of a unit, by bit products; see levels.cu."""
 
 from __future__ import annotations
 
@@ -20,24 +20,21 @@ if TYPE_CHECKING:
     from ...bits import BitMatrix
     from ...contract import Backend
 
-#: Threads of a block, and rows that one takes the nearest of, as in levels.cu; arcs that are looked at before others.
+#: Block size and rows per block of `nearest`, as in levels.cu; arcs sampled first.
 THREADS, ROWS, FIRST = 256, 32, 1024
 _NAMES = "pack_arcs", "nearest", "write_level"
 
 
 def form_of(semiring: Semiring, dtype: np.dtype) -> Form:
-    """What keys are made of."""
     return Form(semiring, dtype, np.dtype(np.int32) if dtype == np.int16 else dtype)
 
 
 def text(form: Form) -> str:
-    """The translation unit."""
     return compile.source("levels.cu", form.prelude())
 
 
 @lru_cache(maxsize=16)
 def kernels(form: Form, device: int) -> dict[str, Any]:
-    """The entry functions on a device."""
     module = compile.functions(text(form), name="levels.cu")
     return {name: module.get_function(name) for name in _NAMES}
 
@@ -54,7 +51,7 @@ class LevelsOnGpu(Levels):
 
     @cached_property
     def kernels(self) -> dict[str, Any]:
-        """Compiled once a matrix looks as if they were of use."""
+        """Compiled once a matrix looks suitable."""
         return kernels(self._form, gpu.current())
 
     def _some(self) -> np.ndarray:
@@ -72,9 +69,9 @@ class LevelsOnGpu(Levels):
         return 0 if least < 1 else greatest if greatest <= MOST else math.inf
 
     def _packed(self, X: Bits, length: Any, unit: Any = 0, most: int = 0) -> list[int]:
-        """X ← arcs of a length, and with `unit` the diagonal.
+        """X ← arcs of a length; returns their number.
 
-        Returns how many bits; with `unit` ~ the least key, the greatest, and whether there are others.
+        With `unit` X has the diagonal too, and ~ least key, greatest key, and whether there are other lengths follow.
         """
         import cupy
 
@@ -86,7 +83,6 @@ class LevelsOnGpu(Levels):
         return found
 
     def _units(self, keys: np.ndarray, unit: Any) -> np.ndarray:
-        """Keys as multiples of a unit; ∞ for nothing."""
         lengths = keys.view(self._form.weights)
         units: np.ndarray = lengths / abs(float(unit))
         if lengths.dtype.kind == "i":
@@ -120,7 +116,7 @@ class LevelsOnGpu(Levels):
         count = cupy.zeros(1, np.uint64)
         m, f = (words.bits_of(x.words, self.n) for x in (more, fewer))
         ends = out.data.ptr, np.int64(out.strides[0] // out.itemsize), length
-        # The first time all other entries are written, too: those of arcs, unless there are no more.
+        # The first call also writes the other entries: those of arcs, unless there are none.
         others = np.int32(not self._written), *self._matrix[:2], np.int32(self.widest > 1)
         values = self.unit, self.one, self.absent, count.data.ptr
         self.kernels["write_level"](
@@ -132,4 +128,4 @@ class LevelsOnGpu(Levels):
         return int(count.get()[0])
 
     def _end(self, out: Array) -> None:
-        """All is written."""
+        """No-op: all is written."""

@@ -1,4 +1,4 @@
-"""Products of packed Boolean matrices on the GPU: which kernel, its launch, and the maps through which it reads.
+"""Products of packed Boolean matrices on the GPU: kernel choice, launch, and tensor maps.
 
 A product takes A (m × k) and Bᵀ (n × k), so that both have k along their rows; see bits.cuh.
 """
@@ -14,13 +14,13 @@ import numpy as np
 from ...errors import DeviceError
 from .. import compile, gpu, tensor_maps
 
-#: Where a product gives way, a block that takes tile after tile stays for so many steps of 1024 bits at least (a third
-#: of a millisecond), and gives way so many times in a launch at most: each time costs what a few steps do.
+#: If a product gives way: least steps of 1024 bits per block (a third of a millisecond), and most turns per launch; a
+#: turn costs a few steps.
 STAY, TURNS = 512, 128
 
 
 class Bits(NamedTuple):
-    """A packed matrix as kernels see it: address, words from one row to the next, sizes in bits."""
+    """A packed matrix in a kernel's terms: address, leading dimension in words, sizes in bits."""
 
     address: int
     ld: int
@@ -29,43 +29,31 @@ class Bits(NamedTuple):
 
     @property
     def words(self) -> int:
-        """Words of a row."""
         return -(-self.columns // 64)
 
     @property
     def aligned(self) -> bool:
-        """Whether every row starts at a multiple of 16 bytes."""
         return not (self.address % 16 or self.ld % 2)
 
     def cut_rows(self, start: int, stop: int) -> Bits:
-        """Rows start … stop − 1."""
         return Bits(self.address + 8 * start * self.ld, self.ld, min(stop, self.rows) - start, self.columns)
 
     def cut_columns(self, start: int, stop: int) -> Bits:
-        """Columns start … stop − 1; `start` at a multiple of 64."""
+        """Columns start … stop − 1; `start` is a multiple of 64."""
         return Bits(self.address + start // 8, self.ld, self.rows, min(stop, self.columns) - start)
 
 
 @dataclass(frozen=True)
 class Product:
-    """How a product is computed, in what tiles.
+    """A product kernel and its tiles.
 
-    Attributes
-    ----------
-    file : str
-        Next to this file.
-    tile : (rows, columns)
-        What a block computes.
-    group : int
-        Tiles on top of one another that are computed at about the same time, for the L2 cache.
-    stages, stage_bytes : int
-        How many parts of A's and Bᵀ's tiles are in shared memory at once, and their size; 0 where it is static.
-    cluster : int
-        Blocks on top of one another that share what they read of Bᵀ.
-    suffix : str
-        What the architecture's name needs for these instructions.
-    aligned : bool
-        Whether rows of the operands must start at multiples of 16 bytes.
+    file : kernel source
+    tile : (rows, columns) of a thread block's output
+    group : vertically adjacent tiles scheduled together, for the L2 cache
+    stages, stage_bytes : pipeline stages of A's and Bᵀ's tiles in dynamic shared memory, and their size; 0 if static
+    cluster : vertically adjacent thread blocks that share loads of Bᵀ
+    suffix : of the architecture's name, for the instructions
+    aligned : whether operand rows must be 16-byte aligned
     """
 
     file: str
@@ -79,13 +67,12 @@ class Product:
 
     @property
     def text(self) -> str:
-        """The translation unit."""
         sizes = {"stages": self.stages, "group": self.group, "cluster": self.cluster}
         return compile.source(self.file, *(f"constexpr int {name} = {value};\n" for name, value in sizes.items()))
 
     @property
     def shared(self) -> int:
-        """Bytes of dynamic shared memory, with bytes to align it and for two barriers a stage."""
+        """Bytes of dynamic shared memory, including alignment and two barriers per stage."""
         return self.stages * (self.stage_bytes + 16) + 1024 if self.stages else 0
 
 
@@ -97,18 +84,12 @@ PRODUCTS = {
 
 
 def default(device: int) -> str:
-    """The fastest instructions of a device: Hopper has wgmma on bits, 8.x mma, and newer ones neither in hardware."""
+    """The fastest instructions of a device: Hopper has wgmma on bits, 8.x mma, newer ones neither in hardware."""
     return {8: "mma", 9: "wgmma"}.get(gpu.capability(device)[0], "logic")
 
 
 def check(name: str, device: int) -> None:
-    """Refuse instructions that do not exist, or not on this device.
-
-    Raises
-    ------
-    DeviceError
-        Naming those that there are.
-    """
+    """Raise DeviceError if the instructions do not exist, or not on this device."""
     if name not in PRODUCTS:
         raise DeviceError(f"bits: instructions must be one of {', '.join(PRODUCTS)}, got {name!r}.")
     if name == "wgmma" and gpu.capability(device)[0] != 9:
@@ -117,9 +98,9 @@ def check(name: str, device: int) -> None:
 
 
 def multiply(name: str, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool, gives_way: bool = False) -> None:
-    """C ← A ∧ B, or C ← C ∨ A ∧ B where `accumulate`, from A and Bᵀ; A.columns > 0.
+    """C ← A ∧ B, or C ← C ∨ A ∧ B if `accumulate`, from A and Bᵀ; A.columns > 0.
 
-    Where it `gives_way`, its blocks end before all is done: streams of higher priority get their turn meanwhile.
+    If it `gives_way`, blocks end early, so that streams of higher priority get a turn.
     """
     device, product = gpu.current(), PRODUCTS[name]
     (high, wide), sizes = product.tile, (np.int32(C.rows), np.int32(C.columns))
@@ -141,7 +122,7 @@ def multiply(name: str, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool, gives_w
 
 
 def turns(tiles: int, clusters: int, steps: int) -> int:
-    """How many blocks, one after the other, share what would be one's, for so many tiles, `clusters` at a time.
+    """Number of successive blocks per slot, for `tiles` on `clusters` slots.
 
     Examples
     --------
@@ -161,7 +142,7 @@ def _function(product: Product, device: int) -> Any:
 
 
 def tensor_map(X: Bits, rows: int) -> np.ndarray:
-    """The map by which the copy engine fetches boxes of 1024 bits × `rows` of X; bits outside X arrive as zeros."""
-    # One row has no distance to the next; the driver wants a multiple of 16 bytes nevertheless.
+    """Tensor map for boxes of 1024 bits × `rows` of X; bits outside X read as zeros."""
+    # A single row has no pitch; the driver requires a multiple of 16 bytes nevertheless.
     pitch = 8 * (X.ld if X.rows > 1 else X.words + X.words % 2)
     return tensor_maps.tensor_map(X.address, pitch, 8 * X.words, X.rows, rows)

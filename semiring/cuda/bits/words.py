@@ -1,7 +1,7 @@
-"""Packed words on the GPU: products strip by strip, and what else a `BitMatrix` computes.
+"""Packed words on the GPU: products in strips, and the operations of `BitMatrix`.
 
-What takes a matrix takes anything with `words`, a CuPy array, and a `shape` in bits; what makes one returns its words.
-The kernels are in bits*.cu, the choice among products in `product`.
+Matrix arguments have `words`, a CuPy array, and a `shape` in bits; new matrices are returned as words. The kernels are
+in bits*.cu, the choice among products in `product`.
 """
 
 from __future__ import annotations
@@ -27,27 +27,16 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Bytes that a workspace may always have, and those beyond which it never grows, for a transposed strip and a copy.
+#: Workspace bytes always allowed, and upper bounds for a transposed strip and for a copy.
 LEAST, MOST_TRANSPOSED, MOST_COPIED = 128 << 20, 4 << 30, 3 << 30
-#: Pairs of about half a second: what may be under way on a device while the host goes on.
+#: Bit pairs queued ahead of the device, about half a second.
 PAIRS = 1 << 52
-#: Bytes of bools that are on the device at once while a host array is packed or unpacked.
+#: Bytes of bools on the device at once, when packing or unpacking a host array.
 TRANSFER = 256 << 20
 
 
 class Products:
-    """C ← C ∨ A ∧ B, on the caller's current device and stream.
-
-    Parameters
-    ----------
-    instructions : {"wgmma", "mma", "logic"}, optional
-        By what products are computed; by default as is fastest on the device.
-
-    Raises
-    ------
-    DeviceError
-        If this device has no such instructions.
-    """
+    """C ← C ∨ A ∧ B, on the caller's current device and stream; see `CudaBitBackend` for `instructions`."""
 
     def __init__(self, instructions: str | None = None) -> None:
         self.instructions = instructions or bitproduct.default(gpu.current())
@@ -56,7 +45,6 @@ class Products:
         self._pace = Pace()
 
     def accumulate(self, c: Bits, a: Bits, b: Bits, *, gives_way: bool = False) -> None:
-        """C ← C ∨ A ∧ B; strips of columns of B are transposed one after the other."""
         if not (c.rows and c.columns and a.columns):
             return
         left, _copy = self._operand(a)
@@ -64,7 +52,7 @@ class Products:
             self._multiply(c.cut_columns(j, j + strip.rows), left, strip, accumulate=True, gives_way=gives_way)
 
     def pace(self, pairs: int) -> None:
-        """After long work: keep the host from running far ahead, so that Ctrl-C need not wait for more."""
+        """Throttle the host after long work, so that Ctrl-C is handled soon."""
         self._pace.after(pairs, PAIRS)
 
     def _multiply(self, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool, gives_way: bool = False) -> None:
@@ -72,14 +60,14 @@ class Products:
         self.pace(C.rows * A.columns * C.columns)
 
     def _transposed(self, B: Bits) -> Iterator[tuple[int, Bits]]:
-        """(first column, the transpose) of one strip of columns of B after the other, in the same workspace."""
+        """Yield (first column, transpose) of strips of columns of B, in one workspace."""
         width = strip_size(B.columns, B.rows, MOST_TRANSPOSED)
         workspace = self._reserve(transposed_bytes(width, B.rows))
         for j in range(0, B.columns, width):
             yield j, transposed(B.cut_columns(j, j + width), workspace)
 
     def _operand(self, A: Bits) -> tuple[Bits, Any]:
-        """A as kernels can read it, itself or an aligned copy; and the copy's array, which the caller must retain."""
+        """A, or an aligned copy if kernels need it; and the copy's array, to be kept alive."""
         if A.aligned or not bitproduct.PRODUCTS[self.instructions].aligned:
             return A, None
         array = zeros((A.rows, A.columns))
@@ -87,7 +75,7 @@ class Products:
         return copy, array
 
     def _reserve(self, size: int) -> int:
-        """The address of this stream's workspace, kept for the next verb; what it was goes back when it grows."""
+        """Address of this stream's workspace, kept for the next verb; freed before it grows."""
         import cupy
 
         key = gpu.current(), cupy.cuda.get_current_stream().ptr
@@ -104,7 +92,7 @@ class Products:
 
 
 def on_device_of_first(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """The function, with the GPU of its first array as the current one."""
+    """Run the function with its first array's GPU as the current one."""
 
     @wraps(function)
     def launched(first: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -115,7 +103,7 @@ def on_device_of_first(function: Callable[Concatenate[Any, P], R]) -> Callable[C
 
 
 def zeros(shape: tuple[int, ...]) -> Any:
-    """Words on the device, all 0; rows start at multiples of 16 bytes, those of long rows at multiples of 128."""
+    """Words on the device, all 0; rows 16-byte aligned, long ones 128-byte aligned."""
     import cupy
 
     m, n = shape
@@ -125,7 +113,6 @@ def zeros(shape: tuple[int, ...]) -> Any:
 
 @on_device_of_first
 def pack(array: Array) -> Any:
-    """A bool array (NumPy or CuPy, any strides) at one bit an entry, on the device."""
     import cupy
 
     if array.dtype != np.dtype(bool):
@@ -143,7 +130,6 @@ def pack(array: Array) -> Any:
 
 @on_device_of_first
 def unpack(matrix: BitMatrix, out: Array = None) -> Any:
-    """The matrix as bools, into `out` (NumPy or CuPy, any strides), else into a new CuPy array."""
     import cupy
 
     m, n = matrix.shape
@@ -162,20 +148,7 @@ def unpack(matrix: BitMatrix, out: Array = None) -> Any:
 
 @on_device_of_first
 def from_edges(rows: Any, cols: Any, shape: tuple[int, int]) -> Any:
-    """Set bit (rows[e], cols[e]) of a new matrix on the device for every e; repeated pairs are welcome.
-
-    Parameters
-    ----------
-    rows, cols : array of int, shape (edges,), NumPy or CuPy
-    shape : (rows, columns)
-
-    Raises
-    ------
-    ShapeError
-        If rows and cols are not two lists of one length.
-    IndexError
-        If an index lies outside the matrix; negative ones do.
-    """
+    """Words of a new matrix on the device with bits (rows[e], cols[e]) set; repeated pairs are allowed."""
     import cupy
 
     r, c = (cupy.ascontiguousarray(cupy.asarray(x), dtype=np.int64) for x in (rows, cols))
@@ -192,7 +165,7 @@ def from_edges(rows: Any, cols: Any, shape: tuple[int, int]) -> Any:
 
 @on_device_of_first
 def set_bits(words: Any, n: int, rows: Any, columns: Any) -> None:
-    """Set bit (rows[e], columns[e]) of a matrix of n columns; int64 indices within bounds, which is not checked."""
+    """Set bits (rows[e], columns[e]) of a matrix of n columns; int64 indices, bounds unchecked."""
     import cupy
 
     r, c = (cupy.ascontiguousarray(cupy.asarray(x), dtype=np.int64) for x in (rows, columns))
@@ -203,7 +176,6 @@ def set_bits(words: Any, n: int, rows: Any, columns: Any) -> None:
 
 @on_device_of_first
 def multiply(A: BitMatrix, B: BitMatrix) -> Any:
-    """A ∧ B as new words."""
     (m, k), n = A.shape, B.shape[1]
     C = zeros((m, n))
     Products().accumulate(bits_of(C, n), bits_of(A.words, k), bits_of(B.words, n))
@@ -212,7 +184,6 @@ def multiply(A: BitMatrix, B: BitMatrix) -> Any:
 
 @on_device_of_first
 def transpose(A: BitMatrix) -> Any:
-    """Aᵀ as new words."""
     m, n = A.shape
     new = zeros((n, m))
     if m and n:
@@ -222,7 +193,6 @@ def transpose(A: BitMatrix) -> Any:
 
 @on_device_of_first
 def count(A: BitMatrix, axis: int) -> Any:
-    """How many bits are set in each column (axis 0) or row (axis 1), as CuPy int64."""
     import cupy
 
     a, function = bits_of(A.words, A.shape[1]), kernel("count_rows", gpu.current())
@@ -244,7 +214,6 @@ def count(A: BitMatrix, axis: int) -> Any:
 
 @on_device_of_first
 def columns(A: BitMatrix, total: int) -> Any:
-    """The columns of all `total` set bits, row after row, as CuPy int64."""
     import cupy
 
     found, a = cupy.empty(total, np.int64), bits_of(A.words, A.shape[1])
@@ -260,49 +229,43 @@ def columns(A: BitMatrix, total: int) -> Any:
 
 
 def bits_of(words: Any, columns: int) -> Bits:
-    """Words of so many bits a row, as kernels see them."""
-    # Of a single row CuPy does not say how far the next would be.
+    # CuPy's stride of a single row is meaningless.
     ld = words.strides[0] // 8 if len(words) > 1 else max(padded(words.shape[1]), 2)
     return Bits(int(words.data.ptr), ld, len(words), columns)
 
 
 def padded(words: int) -> int:
-    """Words from row to row of a new matrix: 16 bytes' worth at least, full cache lines for rows of several."""
+    """Leading dimension of a new matrix in words: 16-byte multiples, full cache lines for long rows."""
     return -(-words // 16) * 16 if words > 16 else words + words % 2
 
 
 def strip_size(across: int, along: int, most: int, *, unit: int = 256) -> int:
-    """How many of `across` rows (columns) of `along` bits to do at once: an eighth of them, within limits."""
+    """Rows (columns) per strip, of `across` with `along` bits: an eighth of them, within limits."""
     size = across * padded(-(-along // 64)) * 8
     parts = -(-size // max(LEAST, min(size // 8, most))) if size else 1
     return max(1, evenly(across, parts, unit))
 
 
 def transposed_bytes(width: int, rows: int) -> int:
-    """Bytes of the transpose of so many columns."""
     return width * padded(-(-rows // 64)) * 8
 
 
 def transposed(X: Bits, workspace: int) -> Bits:
-    """Xᵀ at the address `workspace`."""
     to = Bits(workspace, padded(-(-X.rows // 64)), X.columns, X.rows)
     transpose_into(to, X)
     return to
 
 
 def transpose_into(to: Bits, X: Bits) -> None:
-    """To ← Xᵀ."""
     grid = (-(-X.columns // 512), -(-X.rows // 512))
     arguments = (X.address, X.ld, np.int32(X.rows), np.int32(X.columns), to.address, to.ld)
     kernel("transpose", gpu.current())(grid, (256,), arguments)
 
 
 def copy_bits(to: Bits, source: Bits) -> None:
-    """To ← source, of one size."""
     gpu.copy_rows(to.address, 8 * to.ld, source.address, 8 * source.ld, 8 * source.words, source.rows)
 
 
 @cache
 def kernel(entry: str, device: int) -> Any:
-    """One of bits.cu, on a device, which is the current one."""
     return compile.functions(compile.source("bits.cu"), name="bits.cu").get_function(entry)

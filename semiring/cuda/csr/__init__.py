@@ -1,1 +1,1 @@
-"""Products of sparse matrices in compressed rows on one GPU."""
+"""Products of CSR matrices on one GPU."""

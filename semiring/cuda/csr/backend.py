@@ -1,4 +1,4 @@
-"""Products of sparse matrices on one GPU: launches of gather.cu and spgemm.cu."""
+"""Products of CSR matrices on one GPU: launches of gather.cu and spgemm.cu."""
 
 from __future__ import annotations
 
@@ -17,38 +17,36 @@ from ...errors import DeviceError
 from .. import algebra, compile, gpu
 
 HINT = "Multiply in parts, or give a mask."
-#: Threads of a block; entries of a tile of one column, and of several, as powers of two; tiles for a device, about.
+#: Block size; log₂ entries of a tile for one column, and for several; tiles per device, about.
 THREADS, ONE, MANY, TILES = 256, 11, (5, 9), 1 << 14
-#: Keys of the largest tables in shared memory, as a power of two, and where one strip has all columns.
+#: log₂ keys of the largest tables in shared memory; and if one strip spans all columns.
 TABLE, BESIDE_ONE = 12, 8
-#: Bytes of tables that a block has, if it has more than one team; and keys from which on a team is an entire block.
+#: Shared-memory bytes per block of several teams; log₂ keys from which a team is an entire block.
 SHARED, ALONE = 24 << 10, 9
-#: Bytes of a strip, the fewest first, strips of a row at most, and threads that go through its products; in turn.
+#: Strip sizes in bytes, ascending; most strips per row; threads per strip, unordered and in order.
 STRIP, STRIPS, STRIP_THREADS, IN_TURN = (36 << 10, 72 << 10, 144 << 10), 48, 512, 128
-#: Bytes of a block's shared memory that are not a strip's.
+#: Shared memory of a block outside the strip, bytes.
 RESERVED = 1 << 10
-#: Columns of strips up to which all rows have one, of all columns: they are cleared sooner than rows are sorted.
+#: Most entries of full-width strips for all rows: clearing them is faster than sorting rows.
 CLEARED = 1 << 26
-#: Of a row's products under a mask, those that count as one entry of it.
+#: Products of a masked row that cost as much as one entry.
 LOOKED_UP = 16
 #: Keys up to which all rows have tables of one size.
 ALIKE = 96
-#: Thread blocks that look at all rows or indices, at most.
+#: Most thread blocks of passes over rows or indices.
 BLOCKS = 1 << 10
-#: Bytes of what thread blocks have for the longest rows, at most; and as many blocks a multiprocessor.
+#: Most workspace bytes for the longest rows; blocks per multiprocessor.
 WORKSPACE, RESIDENT = 2 << 30, 4
-#: Columns of a matrix, whose numbers are 31 bits of a key.
+#: Most columns: column numbers are 31 bits of a key.
 COLUMNS = (1 << 31) - 2
 
 
 def gather_text(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: int) -> str:
-    """The translation unit of products with dense operands."""
     shape = f"constexpr bool mirrored = {str(mirrored).lower()};\nconstexpr int vec = {vec}, group = {group};\n"
     return compile.source("gather.cu", algebra.text(s, dtype), shape)
 
 
 def spgemm_text(s: Semiring, dtype: np.dtype) -> str:
-    """The translation unit of products of two sparse operands."""
     ordered = s.add.selects is None and dtype.kind == "f"
     return compile.source("spgemm.cu", algebra.text(s, dtype), f"constexpr bool ordered = {str(ordered).lower()};\n")
 
@@ -61,12 +59,11 @@ def _gathering(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: in
 
 
 def inspect_text(index: np.dtype) -> str:
-    """The translation unit of the look at indices."""
     return f"using Index = unsigned {'int' if index.itemsize == 4 else 'long long'};\n" + compile.source("inspect.cu")
 
 
 def inspected(starts: Any, indices: Any) -> tuple[int, bool, int]:
-    """How many entries rows have, whether these are in order from 0 on, and the largest index, as unsigned numbers."""
+    """Number of entries, whether row starts ascend from 0, and the largest index, as unsigned numbers."""
     import cupy
 
     indices = indices if indices.itemsize in (4, 8) else indices.astype(np.int64)
@@ -91,7 +88,7 @@ def _multiplying(s: Semiring, dtype: np.dtype, device: int) -> dict[str, Any]:
 
 
 def arranged(keys: Any, count: int) -> tuple[Any, Any]:
-    """Where each of `count` keys begins in their stable order, and that order."""
+    """Starts of each of `count` keys in their stable order, and that order."""
     import cupy
 
     order = cupy.argsort(keys, kind="stable")
@@ -99,13 +96,13 @@ def arranged(keys: Any, count: int) -> tuple[Any, Any]:
 
 
 def form(columns: int, itemsize: int) -> tuple[int, int]:
-    """Columns of X that a lane of `gather_many` has, and lanes that share a row of X."""
+    """Columns of X per lane of `gather_many`, and lanes per row of X."""
     vec = next(v for v in (4, 2, 1) if columns % v == 0 and v * itemsize <= 16)
     return vec, min(32, 1 << (-(-columns // vec) - 1).bit_length())
 
 
 def gather(A: Any, X: Any, out: Any, s: Semiring, *, mirrored: bool, threads: int | None, where: str) -> None:
-    """out ← A ⊗ X, or out[i, j] = ⊕ X[k, j] ⊗ A[i, k] where not mirrored."""
+    """out ← A ⊗ X, or out[i, j] = ⊕ X[k, j] ⊗ A[i, k] if not mirrored."""
     import cupy
 
     refuse_threads(threads, where)
@@ -139,12 +136,6 @@ def gather(A: Any, X: Any, out: Any, s: Semiring, *, mirrored: bool, threads: in
 
 
 def refuse_threads(threads: int | None, where: str) -> None:
-    """Refuse a number of threads, which the GPU does not take.
-
-    Raises
-    ------
-    DeviceError
-    """
     if threads is not None:
         raise DeviceError(f"{where}: threads are those of a CPU, got {threads} for a GPU. Leave it out.")
 
@@ -152,13 +143,9 @@ def refuse_threads(threads: int | None, where: str) -> None:
 def multiply(
     A: Any, B: Any, s: Semiring, mask: Any, complement: bool, threads: int | None, where: str
 ) -> tuple[Any, Any, Any]:
-    """Starts, indices and entries of A ⊗ B: at the mask's positions alone, or at all others; rows in no order.
+    """Starts, indices and entries of A ⊗ B, at the mask's positions or at all others; columns unsorted within rows.
 
-    Raises
-    ------
-    MemoryNeeded
-    DeviceError
-        If B has too many columns for the GPU's tables.
+    Raises MemoryNeeded, and DeviceError if B has too many columns for the GPU's tables.
     """
     refuse_threads(threads, where)
     if B.shape[1] > COLUMNS:
@@ -170,7 +157,7 @@ def multiply(
 
 
 def summed(B: Any, s: Semiring, where: str) -> Any:
-    """B with one entry a position: those of several are summed in their order."""
+    """B with duplicates summed, in their order."""
     import cupy
 
     if B.source is not None and getattr(B.source, "has_canonical_format", False):
@@ -196,7 +183,7 @@ def summed(B: Any, s: Semiring, where: str) -> Any:
 
 
 class _Product:
-    """One product: its rows by the size of their tables."""
+    """One sparse product, its rows grouped by table size."""
 
     def __init__(self, A: Any, B: Any, s: Semiring, mask: Any, complement: bool, where: str) -> None:
         import cupy
@@ -222,7 +209,6 @@ class _Product:
         self.group = min(32, max(4, 1 << max(0, total // max(1, len(A.indices)) - 1).bit_length()))
 
     def computed(self) -> tuple[Any, Any, Any]:
-        """Starts, indices and entries."""
         import cupy
 
         if self.mode == 1:
@@ -239,7 +225,7 @@ class _Product:
         return C
 
     def _within_mask(self) -> tuple[Any, Any, Any]:
-        """The same of a mask's positions, which is all that rows can have: they are computed there, and moved up."""
+        """`computed` at the mask's positions, which bound each row: computed there, then compacted."""
         import cupy
 
         mask = self.operands[2]
@@ -256,10 +242,10 @@ class _Product:
         return starts, C[1][places], C[2][places]
 
     def _begun(self, counts: Any) -> tuple[Any, int, int]:
-        """Where rows of so many entries begin, how many these are, and how many the longest has."""
+        """CSR starts of rows with `counts` entries, their total, and the longest row."""
         import cupy
 
-        found = cupy.zeros(self.rows + 2, np.int64)  # starts, and how many the longest has
+        found = cupy.zeros(self.rows + 2, np.int64)  # starts, then the longest row
         if self.rows:
             cupy.cumsum(counts, dtype=np.int64, out=found[1:-1])
             found[-1] = counts.max()
@@ -271,7 +257,7 @@ class _Product:
         memory.require(entries * (4 + self.dtype.itemsize), "cuda", where=self.where, hint=HINT)
 
     def _over(self, bound: Any, longest: int, counts: Any, C: Any) -> None:
-        """Count the entries of rows, or compute them into C: with at most `bound` keys each, and `longest` in any."""
+        """Count the entries of rows, or compute them into C; at most `bound` keys each, `longest` in any."""
         import cupy
 
         width = self._width(C)
@@ -279,7 +265,7 @@ class _Product:
         if width >= self.columns and self.rows * width <= CLEARED and longest > ALIKE:
             self._strips(None, self.rows, width, counts, C)
             return
-        # As many keys as a power of two that is at least 4/3 of the bound, from 2⁵ on.
+        # Table sizes: powers of two ≥ 4/3 of the bound, from 2⁵ on.
         limits = [3 << k - 2 for k in range(5, most + 1)]
         if longest <= ALIKE:
             if longest:
@@ -326,7 +312,7 @@ class _Product:
         function((-(-count // teams),), (team * teams,), arguments, shared_mem=shared)
 
     def _width(self, C: Any) -> int:
-        """Columns of a strip, a multiple of 32: as many as fit, but no more than there are."""
+        """Columns of a strip, a multiple of 32: as many as fit, at most all."""
         bits = 1 + (self.mode > 0) + 8 * (np.dtype(self.value).itemsize if C else 0)
         most = gpu.most_shared(gpu.current()) - RESERVED
         widths = (max(32, min(8 * min(size, most) // bits, self.columns + 31) // 32 * 32) for size in STRIP)

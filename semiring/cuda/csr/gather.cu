@@ -1,9 +1,8 @@
-// Y = A X of a sparse A and a dense X whose rows are gathered, or X A with the operands of the product in the other order.
+// Y = A X for sparse A and dense X with gathered rows, or X A with swapped operands of ⊗.
 //
-// The entries of A are cut into tiles of 2^shift, whatever rows they are in, so that hub rows and empty ones cost no more
-// than others. A row belongs to the tile in which it begins. What a tile has of a row that began before it goes to
-// `lead`, what it has of one that goes on to `carry`, and `join` adds these up in order: results are the same bits in
-// every run.
+// Entries of A are cut into tiles of 2^shift regardless of rows, so that hub rows and empty rows cost the same. A row
+// belongs to the tile in which it begins. A tile writes partial sums of a row begun earlier to `lead`, of one that
+// continues to `carry`, and `join` adds these in order: results are bitwise reproducible.
 #include "algebra.cuh"
 
 using S = Algebra;
@@ -12,7 +11,7 @@ using W = S::W;
 
 __device__ inline W times(T a, T x) { return mirrored ? S::mul(W(a), W(x)) : S::mul(W(x), W(a)); }
 
-// first[t] is the first row that begins at or after tile t does.
+// first[t]: the first row that begins at or after tile t.
 extern "C" __global__ __launch_bounds__(256) void first_rows(
     const long long* starts, int* first, int rows, int shift, int tiles) {
     const long long i = blockIdx.x * 256LL + threadIdx.x;
@@ -21,7 +20,7 @@ extern "C" __global__ __launch_bounds__(256) void first_rows(
     for (long long t = from; t <= to; ++t) first[t] = int(i);
 }
 
-// One column: products to shared memory, coalesced, and sums of rows from there.
+// One column: coalesced products to shared memory, then row sums.
 constexpr int threads = 256, one_shift = 11, one_tile = 1 << one_shift, items = one_tile / threads;
 
 extern "C" __global__ __launch_bounds__(threads) void gather_one(
@@ -44,7 +43,7 @@ extern "C" __global__ __launch_bounds__(threads) void gather_one(
         for (long long p = begin + threadIdx.x; p < end; p += threads) terms[p - begin] = T(times(a[p], x[indices[p]]));
     }
     const int r0 = first[t], r1 = t + 1 < tiles ? first[t + 1] : rows, total = r1 - r0 + 1;
-    int wide = 1;  // threads that share a row
+    int wide = 1; // threads per row
     while (wide < 32 && 2 * wide * total <= threads) wide *= 2;
     __syncthreads();
     for (int base = 0; base < total; base += threads / wide) {
@@ -63,7 +62,7 @@ extern "C" __global__ __launch_bounds__(threads) void gather_one(
     }
 }
 
-// A warp a tile that a row begins in which goes on beyond it: the lanes take columns, or the tiles of one column.
+// A warp per tile with a row that continues beyond it: lanes take columns, or the tiles of one column.
 extern "C" __global__ __launch_bounds__(threads) void join(
     const long long* starts, const int* first, const T* lead, const T* carry, T* y, int rows, int tiles, int shift,
     int columns) {
@@ -86,7 +85,7 @@ extern "C" __global__ __launch_bounds__(threads) void join(
     if (lane == 0) y[i] = T(sum);
 }
 
-// Several columns: `group` lanes of a warp have `vec` columns each of one row of X; the groups take entries in turn.
+// Several columns: `group` lanes of a warp take `vec` columns each of a row of X; groups take entries in turn.
 struct alignas(sizeof(T) * vec) Columns { T item[vec]; };
 constexpr int groups = 32 / group;
 

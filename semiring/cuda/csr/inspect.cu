@@ -1,5 +1,5 @@
-// One look at the indices of a sparse matrix: found[0] ← its entries, found[1] ← whether rows do not begin at 0 or one
-// ends before it begins, found[2] ← the largest index of these entries, as unsigned numbers; found is zeros before.
+// Check of CSR indices: found[0] ← number of entries, found[1] ← whether starts are not 0 or descend, found[2] ← largest
+// index of these entries, as unsigned numbers; found is initially 0.
 extern "C" __global__ __launch_bounds__(256) void inspect(
     const long long* starts, const Index* indices, long long rows, long long held, unsigned long long* found) {
     const long long first = blockIdx.x * 256LL + threadIdx.x, apart = gridDim.x * 256LL, used = min(starts[rows], held);

@@ -1,9 +1,8 @@
-// C = A B of sparse matrices, a team of threads a row: its columns are counted, then computed, in a table.
+// C = A B of sparse matrices, a team of threads per row, in a table: columns are counted, then computed.
 //
-// A key of a table is a column, with the highest bit set where C has an entry. A mask's columns are there before: of a
-// mask only those are met, of its complement only others. Where sums depend on their order (`ordered`), a team takes the
-// rows of B one after the other, each of its threads other columns; so results are the same bits in every run. Else
-// groups of lanes take several rows of B at once, and sums are atomic.
+// A key is a column, with the highest bit set if C has an entry. A mask's columns are inserted first: only those are
+// used, or for a complement only others. If sums depend on their order (`ordered`), a team takes the rows of B in turn,
+// each thread other columns: bitwise reproducible. Else groups of lanes take several rows of B at once, with atomic sums.
 #include "algebra.cuh"
 
 using S = Algebra;
@@ -18,7 +17,7 @@ template <int size> struct Raw { using type = unsigned; };
 template <> struct Raw<8> { using type = unsigned long long; };
 using Bits = Raw<sizeof(W)>::type;
 
-// c ← c ⊕ v, in whatever order.
+// c ← c ⊕ v, in any order.
 __device__ inline void add_to(W* c, W v) {
     if constexpr (ordered) {
         *c = S::add(*c, v);
@@ -39,7 +38,7 @@ __device__ inline void add_to(W* c, W v) {
     }
 }
 
-// The slot of a column; it is inserted with that key where it is not there, unless the key is none. −1: not there.
+// Slot of a column, −1 if not found; inserted with `key`, unless the key is none.
 __device__ inline int slot_of(unsigned* keys, int shift, unsigned column, unsigned key, bool& fresh) {
     const unsigned last = (1u << (32 - shift)) - 1;
     unsigned slot = column * 0x9e3779b1u >> shift;
@@ -64,8 +63,7 @@ __device__ inline void meet(int team, unsigned lanes) {
     else __syncwarp(lanes);
 }
 
-// The products of row i of A, each to visit(column, entry of A, entry of B), these where there is `a`. Where rows of B are
-// long, what the next one needs is asked for before this one is visited.
+// visit(column, entry of A, entry of B) for the products of row i of A, with entries if `a`. Long rows of B are prefetched.
 template <class Visit>
 __device__ inline void each_product(
     const Rows& A, const T* a, const Rows& B, const T* b, int i, int rank, int team, int group, unsigned lanes, Visit visit) {
@@ -104,9 +102,9 @@ __device__ inline void each_product(
     }
 }
 
-// Of each row of C at most how many keys its table has, eight threads a row: products, but no more than columns; mode 1:
-// as many as the mask allows, and for the time of products some for each `apart` of them, up to `most`; mode 2: products
-// and the mask's. totals[0] ← all products, totals[1] ← the longest row; both are 0 before.
+// Upper bound of keys per row of C, eight threads per row: products, at most columns; mode 1: the mask's entries, plus
+// products / `apart`, at most `most`, for time; mode 2: products plus the mask's. totals[0] += products, totals[1] ← longest
+// row.
 extern "C" __global__ __launch_bounds__(256) void bound_rows(
     const long long* a_starts, const int* a_indices, const long long* b_starts, const long long* mask_starts, int mode,
     long long columns, int apart, long long most, long long* bound, int rows, unsigned long long* totals) {
@@ -136,8 +134,8 @@ extern "C" __global__ __launch_bounds__(256) void bound_rows(
     }
 }
 
-// Rows of C whose columns fit a table of 2^(32 − shift) keys in shared memory; mode 1: those of the mask, 2: all others.
-// Without c_indices their entries are counted; without a list it is all rows.
+// Rows of C whose columns fit a table of 2^(32 − shift) keys in shared memory; mode 1: the mask's, 2: all others. Without
+// c_indices entries are only counted; without a list, all rows.
 extern "C" __global__ void multiply_hashed(
     const int* list, int count, const long long* a_starts, const int* a_indices, const T* a, const long long* b_starts,
     const int* b_indices, const T* b, const long long* mask_starts, const int* mask_indices, int mode, int shift, int team,
@@ -150,7 +148,7 @@ extern "C" __global__ void multiply_hashed(
     unsigned* free = reinterpret_cast<unsigned*>(memory + (sizeof(unsigned) + (numeric ? sizeof(W) : 0)) * size * teams) + mine;
     const unsigned lanes = team >= 32 ? 0xffffffffu : ((1u << team) - 1) << threadIdx.x % 32 / team * team;
     const long long index = blockIdx.x * (long long)teams + mine;
-    if (index >= count) return;  // entire teams; where a team is a block, entire blocks
+    if (index >= count) return; // whole teams; if a team is a block, whole blocks
     const int i = list ? list[index] : int(index);
     for (int s = rank; s < size; s += team) {
         keys[s] = none;
@@ -192,8 +190,8 @@ extern "C" __global__ void multiply_hashed(
     if (rank == 0) counts[i] = int(*free);
 }
 
-// The same of rows with more columns: a thread block has a bit and a value for each of a strip of columns in shared memory,
-// and goes through all products of a row. Those of a row find their places in C by its count, which begins at 0.
+// `multiply_hashed` for rows with more columns: a thread block has a bit and a value for each column of a strip in shared
+// memory, and passes over all products of a row. A row's places in C are allocated by its count, initially 0.
 extern "C" __global__ void multiply_strips(
     const int* list, int count, const long long* a_starts, const int* a_indices, const T* a, const long long* b_starts,
     const int* b_indices, const T* b, const long long* mask_starts, const int* mask_indices, int mode, int words, int strips,
@@ -247,8 +245,8 @@ extern "C" __global__ void multiply_strips(
     }
 }
 
-// The same where that would be too many strips: each thread block has a bit a column, two with a mask, and a value a
-// column in the device's memory.
+// `multiply_strips` for too many strips: each thread block has a bit per column (two with a mask) and a value per column in
+// global memory.
 extern "C" __global__ __launch_bounds__(256) void multiply_dense(
     const int* list, int count, const long long* a_starts, const int* a_indices, const T* a, const long long* b_starts,
     const int* b_indices, const T* b, const long long* mask_starts, const int* mask_indices, int mode, int words, int group,

@@ -1,1 +1,1 @@
-"""The verbs on matrices of numbers: which kernel, which tile, which launch; and the kernels."""
+"""Dense verbs on the GPU: choice of kernel, tile and launch; and the kernels."""

@@ -1,4 +1,4 @@
-"""The verbs on CuPy matrices. Nothing here waits for the device but `synchronize`, and copies to the host."""
+"""The verbs on CuPy matrices, asynchronous except `synchronize` and copies to the host."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .batch import Batch
 from .launches import Launches
 from .matrix import Matrix
 
-#: Rows and columns that pivot.cu takes at once.
+#: Pivot block size of pivot.cu.
 PIVOT = 64
-#: Rows or columns of a panel that are copied at a time where products in place need a copy of their operand.
+#: Rows or columns per copy of an operand in place.
 COPIED = 4096
 
 
@@ -31,8 +31,8 @@ COPIED = 4096
 class CudaBackend(Launches, Backend):
     """The verbs of `semiring.backend.Backend` on CuPy matrices, on the caller's current device and stream.
 
-    A matrix may be any slice whose rows are contiguous. An operand that is not (a transposed view, say) is copied
-    first, and an output that is not is computed in a copy.
+    Matrices may be any slices with contiguous rows. Other operands (a transposed view, say) are copied first, other
+    outputs computed in a copy.
     """
 
     device: str = "cuda"
@@ -48,32 +48,29 @@ class CudaBackend(Launches, Backend):
         if algebra.counts_stars(self.semiring, self.dtype):
             self._stars = self.kernels.stars_without_value()
 
-    # Attributes of other backends; looked up on first use here: declarations are checked, and translation
-    # units listed, without a device.
+    # Attributes of other backends, computed on first use, so that declarations are checked, and translation units
+    # listed, without a device.
 
     @cached_property
     def pivot(self) -> int:  # type: ignore[override]
-        """What one launch closes."""
+        """Vertices closed by one launch."""
         most = self.limits.one_launch
         return min(most, sums.CLOSED) if self.sums and self.sums.logarithms else most
 
     @cached_property
     def cutover(self) -> int:  # type: ignore[override]
-        """The same: recursion ends there."""
         return self.pivot
 
     # Verbs
 
     def gemm(self, C: Array, A: Array, B: Array) -> None:
-        """C ← C ⊕ A ⊗ B."""
         self._multiply("gemm", C, A, B, accumulate=True)
 
     def gemms(self, products: Sequence[tuple[Any, Any, Any]]) -> None:
-        """C ← C ⊕ A ⊗ B for each, on streams of their own: one fills what another leaves idle of the device."""
+        """C ← C ⊕ A ⊗ B for each, on separate streams that fill each other's idle multiprocessors."""
         panels.side_by_side([partial(self.gemm, *product) for product in products])
 
     def matmul(self, C: Array, A: Array, B: Array) -> None:
-        """C ← A ⊗ B."""
         self._multiply("matmul", C, A, B, accumulate=False)
 
     def _multiply(self, verb: str, C: Array, A: Array, B: Array, *, accumulate: bool) -> None:
@@ -87,7 +84,7 @@ class CudaBackend(Launches, Backend):
         if height >= len(C):
             self._rows_of_product(C, A, B, accumulate)
             return
-        for i in range(0, len(C), height):  # a single launch could last for minutes, and nothing stops it
+        for i in range(0, len(C), height):  # an uninterruptible launch of minutes otherwise
             self._rows_of_product(C[i : i + height], A[i : i + height], B, accumulate)
 
     def _rows_of_product(self, C: Array, A: Array, B: Array, accumulate: bool) -> None:
@@ -95,7 +92,7 @@ class CudaBackend(Launches, Backend):
         self.pace(len(C) * A.shape[1] * C.shape[1])
 
     def matmul_batch(self, C: Array, A: Array, B: Array) -> None:
-        """C[i] ← A[i] ⊗ B[i], all in one launch where matrices are too small to fill the device one by one."""
+        """C[i] ← A[i] ⊗ B[i], in one launch if single matrices are too small to fill the device."""
         if not C.size:
             return
         (count, m, n), k = C.shape, A.shape[2]
@@ -116,7 +113,7 @@ class CudaBackend(Launches, Backend):
             self.pace(part * m * k * n)
 
     def matmul_with_witness(self, C: Array, K: Array, A: Array, B: Array) -> None:
-        """C ← A ⊗ B, and K ← the smallest k that attains each entry, −1 where that is zero; C and K contiguous."""
+        """C ← A ⊗ B; K ← the smallest k that attains each entry, −1 where that is zero; C and K contiguous."""
         self._check("matmul", C, A, B)
         (m, k), n = A.shape, C.shape[1]
         if not C.size:
@@ -126,24 +123,23 @@ class CudaBackend(Launches, Backend):
             return
         height = max(512, self.limits.pairs // (k * n) // 512 * 512)
         b = self._operand(B)
-        for i in range(0, m, height):  # a single launch could last for minutes, and nothing stops it
+        for i in range(0, m, height):  # an uninterruptible launch of minutes otherwise
             rows = slice(i, i + height)
             a, (c, w) = self._operand(A[rows]), (Matrix(*matrix.contiguous(X[rows])) for X in (C, K))
             self.product_with_witness(c, w, a, b)
             self.pace(c.rows * k * n)
 
     def left_mul(self, D: Array, R: Array) -> None:
-        """R ← D ⊗ R, by strips of columns in a workspace, so that no block reads what another wrote."""
+        """R ← D ⊗ R, by strips of columns in a workspace, so that no block reads another's output."""
         self._check("left_mul", R, D, R)
         self._output(R, lambda r: self._in_place("rows", r, self._operand(D), r))
 
     def right_mul(self, C: Array, D: Array) -> None:
-        """C ← C ⊗ D, by strips of rows."""
         self._check("right_mul", C, C, D)
         self._output(C, lambda c: self._in_place("columns", c, c, self._operand(D)))
 
     def eliminate(self, D: Array, R: Array, C: Array, rest: Any) -> None:
-        """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D: concurrently wherever a product need not wait for another."""
+        """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D, concurrently where independent."""
         self._check("eliminate", R, D, R)
         self._check("eliminate", C, C, D)
         self._check("eliminate", rest, C, R)
@@ -155,7 +151,6 @@ class CudaBackend(Launches, Backend):
             super().eliminate(D, R, C, rest)
 
     def eliminate_mirrored(self, D: Array, R: Array, C: Array, rest: Any) -> None:
-        """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← Rᵀ, where C is Rᵀ and D and rest are symmetric."""
         d, r, c, x = (matrix.view(X) for X in (D, R, C, rest))
         if d and r and c and x and rest.size:
             panels.eliminate_mirrored(self, d, r, c, x)
@@ -163,18 +158,17 @@ class CudaBackend(Launches, Backend):
             self.eliminate(D, R, C, rest)
 
     def symmetric(self, A: Array) -> bool:
-        """Whether A is symmetric, and no length negative; waits for the device."""
+        """Whether A is symmetric and nonnegative; waits for the device."""
         seen = matrix.view(A) if self.nonnegative and not gpu.capturing() else None
         return seen is not None and mirror.symmetric(seen, self.dtype.itemsize)
 
     def mirror(self, A: Array) -> None:
-        """A[i,j] ← A[j,i] for i < j."""
         self._output(A, lambda a: mirror.turn(a, a, self.dtype.itemsize, upper=True))
 
     def closure(self, D: Array) -> None:
-        """D ← D* in one launch: a thread block up to 64 rows, all of the device beyond.
+        """D ← D* in one launch: one thread block up to 64 rows, the whole device beyond.
 
-        Logarithms of sums by a closure of exponentials, which waits for the device, where it is exact.
+        Log-sum-exp uses a closure of exponentials where that is exact, and waits for the device.
         """
         self._check("closure", D, D, D)
         if not len(D):
@@ -190,10 +184,10 @@ class CudaBackend(Launches, Backend):
         self._output(D, lambda d: self.close_pivots(1, d, 0) if d.rows <= PIVOT else self.close_in_one_launch(d))
 
     def closure_batch(self, A: Array, blocked: Callable[..., None] | None = None, *, out: Array = None) -> None:
-        """A[i] ← A[i]* for every matrix of (batch, n, n); or out[i] ← A[i]*, for `out` like A that shares no memory.
+        """A[i] ← A[i]*, or out[i] ← A[i]*, for every matrix of (batch, n, n); `out` is like A, without overlap.
 
-        Small matrices take one launch for all, a thread block a matrix. Larger ones are closed by a schedule of
-        blocks on all of them at once, if one is given and they are many; else a launch each.
+        Small matrices take one launch, a thread block each. Larger ones are closed together by a `blocked` schedule, if
+        given and if they are many; else by a launch each.
         """
         import cupy
 
@@ -221,7 +215,7 @@ class CudaBackend(Launches, Backend):
             self.close_batch(count, first, n * n)
         elif (
             blocked is not None and count >= self.limits.together and self.tile == "tuned"
-        ):  # a plain tile spans no block
+        ):  # a plain tile covers no whole block
             blocked(contiguous.transpose(1, 2, 0), Batch(self), block=PIVOT)
         else:
             for matrix in contiguous:
@@ -230,18 +224,16 @@ class CudaBackend(Launches, Backend):
             A[...] = contiguous
 
     def step(self, A: Array, k: int) -> None:
-        """A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:]."""
         self._check("step", A, A, A)
         if not 0 <= k < len(A):
             raise ShapeError(f"step: k must name a row of A {A.shape}, got {k}.")
         self._output(A, lambda a: self.step_on(a, k))
 
     def predecessors(self, P: Array, A: Array, D: Array, mirrored: bool = False) -> None:
-        """P[i,j] ← the vertex before j on a best path from i; waits for the device."""
         routes.predecessors(self.semiring, P, A, D, mirrored)
 
     def aligned(self, A: Array) -> Any:
-        """A, or where products gain by it and memory is free a copy whose rows begin at multiples of 16 bytes."""
+        """A, or, if products gain and memory suffices, a copy with 16-byte aligned rows."""
         import cupy
 
         (m, n), size = A.shape, self.dtype.itemsize
@@ -258,42 +250,35 @@ class CudaBackend(Launches, Backend):
         return copy
 
     def prepare(self, n: int) -> None:
-        """Compile concurrently what the closure of more than one pivot block will launch; see `Kernels.prepare`."""
         if n > self.cutover:
             self.kernels.prepare(n, self.cutover, self.sums.large() if self.sums else ())
 
     # Memory
 
     def clear(self, C: Array) -> None:
-        """C ← 0."""
         C[...] = dtypes.zero(self.semiring, self.dtype)
 
     def copy(self, B: Array, A: Array) -> None:
-        """B ← A."""
         B[...] = A
 
     def diagonal(self, A: Array) -> np.ndarray:
-        """The entries (k, k) as a new NumPy array; waits for the device."""
         found: np.ndarray = A.diagonal().get()
         return found
 
     def set_diagonal(self, A: Array, value: Any) -> None:
-        """Entries (k, k) ← value."""
         import cupy
 
         k = cupy.arange(len(A))
         A[k, k] = cupy.asarray(value, self.dtype)
 
     def stopwatch(self) -> Stopwatch:
-        """Events on the current stream: the device's own time."""
         return gpu.EventStopwatch()
 
     def energy(self) -> float | None:
-        """Joules that the current card has used since its driver was loaded; None where NVML does not report it."""
         return gpu.energy()
 
     def resources(self, verb: str, n: int) -> str:
-        """What the kernel of a step on n × n, or of a product, takes of a multiprocessor, as its compiler says."""
+        """Multiprocessor resources of the kernel of a step on n × n, or of a product, as the compiler reports."""
         if verb == "step":
             return gpu.resources(self.kernels.step("step", self.access), 256)
         tile = self.kernels.choose(n, n, n)
@@ -301,7 +286,6 @@ class CudaBackend(Launches, Backend):
         return gpu.resources(launch.function, tile.threads, launch.shared)
 
     def empty(self, shape: tuple[int, ...]) -> Any:
-        """A new CuPy matrix, uninitialised."""
         import cupy
 
         if self.access == "pitched" and len(shape) == 2:
@@ -310,22 +294,18 @@ class CudaBackend(Launches, Backend):
         return cupy.empty(shape, self.dtype)
 
     def panel(self, shape: tuple[int, ...]) -> Any:
-        """A new matrix whose rows begin at multiples of 16 bytes, in one piece of memory."""
         import cupy
 
         m, n = shape
         return cupy.zeros((m, -(-n // 64) * 64), self.dtype)[:, :n]
 
     def flat(self, panel: Array) -> Any:
-        """All memory of what `panel` returned."""
         return panel.reshape(-1) if panel.base is None else panel.base.reshape(-1)
 
     def concurrent_queue(self) -> ConcurrentQueue:
-        """A stream of high priority."""
         return gpu.ConcurrentStream()
 
     def upload(self, array: Array, *, copy: bool = True) -> Any:
-        """The array on the device; a CuPy array of this dtype is itself where `copy` is false."""
         import cupy
 
         if isinstance(array, cupy.ndarray):
@@ -337,7 +317,6 @@ class CudaBackend(Launches, Backend):
         return transfer.upload(np.asarray(array), self.dtype)
 
     def download(self, matrix: Array, out: Array = None) -> Any:
-        """The matrix as a NumPy array, or into `out`, NumPy or CuPy."""
         import cupy
 
         if isinstance(out, cupy.ndarray):
@@ -347,23 +326,21 @@ class CudaBackend(Launches, Backend):
         return transfer.download(matrix, np.empty(matrix.shape, matrix.dtype) if out is None else out)
 
     def window_io(self, slow: Any, unit: int) -> Any:
-        """Two streams that fetch windows of a matrix in slow memory, and write them back."""
         from ..windows import window_io
 
         return window_io(slow, unit, self)
 
     def allocate_result(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Future[None] | None]:
-        """A new NumPy array to download into, and a future, done when all its pages are mapped; or None."""
         return transfer.fresh(shape, self.dtype)
 
     def synchronize(self) -> None:
-        """Wait for the current stream, in a way that Ctrl-C ends.
+        """Wait for the current stream, interruptibly.
 
         Raises
         ------
         DivergenceError
-            If a star of integers had no value since the last wait. Kernels count them for the device, so that threads
-            which compute over one such semiring at a time all get the error.
+            If an integer star had no value since the last wait. The count is per device: all concurrent threads over
+            one such semiring get the error.
         """
         transfer.synchronize()
         if algebra.counts_stars(self.semiring, self.dtype):
@@ -372,7 +349,7 @@ class CudaBackend(Launches, Backend):
                 raise DivergenceError(star_without_value(self.semiring.name, self.dtype))
 
     def workspace(self, n: int) -> int:
-        """Bytes of workspace for an n × n matrix: two panels of one launch, or strips of the largest product."""
+        """Workspace in bytes for an n × n matrix: two panels of one launch, or strips of the largest product."""
         if n <= PIVOT:
             return 0
         most, half = 0, n
@@ -391,14 +368,14 @@ class CudaBackend(Launches, Backend):
     # Matrices
 
     def _in_place(self, side: str, C: Matrix, A: Matrix, B: Matrix) -> None:
-        """C ← A ⊗ B where C is B (or A): at once if a tile covers all "rows" ("columns"), else by strips."""
+        """C ← A ⊗ B where C is B (or A): in one launch if a tile spans all "rows" ("columns"), else by strips."""
         if not (C.rows and C.columns):
             return
         if self.sums and self.sums.fast(C.rows, A.columns, C.columns):
             self._by_copies(side, C, A, B)
             return
         tile = tiles.spanning(self.tile_table, side, C.rows, C.columns, self.multiprocessors)
-        if tile:  # a block writes what it alone has read
+        if tile:  # a block overwrites only its own operand
             self.multiply(tile, C, A, B, accumulate=False, unsplit=True)
         elif side == "rows":
             panels.left_mul(self, A, C)
@@ -406,7 +383,7 @@ class CudaBackend(Launches, Backend):
             panels.right_mul(self, C, B)
 
     def _by_copies(self, side: str, C: Matrix, A: Matrix, B: Matrix) -> None:
-        """C ← A ⊗ B where C is B (or A), from copies of strips of it: a tile may be computed twice, see sums.py."""
+        """C ← A ⊗ B where C is B (or A), from copies of strips: a tile may be computed twice, see sums.py."""
         import cupy
 
         size, cut = self.dtype.itemsize, matrix.columns if side == "rows" else matrix.rows
@@ -419,7 +396,6 @@ class CudaBackend(Launches, Backend):
             self.pace(part.rows * A.columns * part.columns)
 
     def _check(self, verb: str, C: Array, A: Array, B: Array) -> None:
-        """Shapes and dtypes of C ← A ⊗ B."""
         for X in (C, A, B):
             if X.dtype != self.dtype:
                 raise DTypeError(f"{verb}: matrices must be {self.dtype}, got {X.dtype}. Convert them with upload.")
@@ -427,14 +403,14 @@ class CudaBackend(Launches, Backend):
             raise ShapeError(f"{verb}: sizes must fit, got {C.shape} from {A.shape} ⊗ {B.shape}.")
 
     def _operand(self, X: Array) -> Matrix:
-        """An operand in place, or a row-contiguous copy of it."""
+        """An operand in place, or its row-contiguous copy."""
         import cupy
 
-        # The copy must live until the launch that reads it; after that the pool hands memory on in stream order.
+        # Keep the copy until its launch; afterwards the pool reuses memory in stream order.
         return matrix.view(X) or Matrix(*matrix.contiguous(copy := cupy.ascontiguousarray(X)), copy)
 
     def _output(self, X: Array, write: Callable[[Matrix], object]) -> None:
-        """Call write(matrix) on X, or on a row-contiguous copy that is then put back."""
+        """Apply `write` to X, or to a row-contiguous copy that is written back."""
         import cupy
 
         seen = matrix.view(X)
@@ -447,7 +423,7 @@ class CudaBackend(Launches, Backend):
 
 
 def _put(to: Any, source: Any) -> None:
-    """to ← source, arrays of one shape: by the device's own copy where that can be, else by a kernel of CuPy's."""
+    """to ← source, of one shape: by a device copy if possible, else by a CuPy kernel."""
     if source.dtype == to.dtype and source.flags.c_contiguous and to.flags.c_contiguous:
         gpu.copy(to.data.ptr, source.data.ptr, source.nbytes)
     else:

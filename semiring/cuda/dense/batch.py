@@ -1,4 +1,4 @@
-"""The verbs on many small matrices at once: each a launch, with a row of thread blocks for every matrix."""
+"""The verbs on many small matrices at once: one launch each, with a row of thread blocks per matrix."""
 
 from __future__ import annotations
 
@@ -12,27 +12,24 @@ from .matrix import Matrix
 
 @dataclass(frozen=True)
 class Batch:
-    """The verbs of a backend on views of shape (rows, columns, batch), as a schedule cuts them from the entire batch.
+    """The verbs on views of shape (rows, columns, batch), cut by a schedule from an entire batch.
 
-    All views must come from one array whose rows are contiguous; block sizes must not exceed that of a pivot block.
+    All views must come from one array with contiguous rows; block sizes must not exceed a pivot block's.
     """
 
     ops: Launches
 
     def closure(self, D: Array) -> None:
-        """D ← D*, a thread block a matrix."""
         self.ops.close_pivots(len_batch(D), self._matrix(D), batch_stride(D))
 
     def left_mul(self, D: Array, R: Array) -> None:
-        """R ← D ⊗ R, in place: a thread block writes the columns that it alone has read."""
+        """R ← D ⊗ R, in place: a thread block overwrites only its own operand."""
         self._in_place("rows", R, D, R)
 
     def right_mul(self, C: Array, D: Array) -> None:
-        """C ← C ⊗ D."""
         self._in_place("columns", C, C, D)
 
     def gemm(self, C: Array, A: Array, B: Array) -> None:
-        """C ← C ⊕ A ⊗ B."""
         c, a, b = (self._matrix(X) for X in (C, A, B))
         tile = tiles.choose(self.ops.tile_table, c.rows * len_batch(C), c.columns, a.columns, self.ops.multiprocessors)
         self.ops.multiply(tile, c, a, b, accumulate=True, batch=(len_batch(C), *(batch_stride(C),) * 3))
@@ -51,10 +48,9 @@ class Batch:
 
 
 def len_batch(X: Array) -> int:
-    """How many matrices a view has."""
     return int(X.shape[2])
 
 
 def batch_stride(X: Array) -> int:
-    """Elements from one matrix of a view to the next."""
+    """Stride between matrices of a view, in elements."""
     return int(X.strides[2]) // int(X.itemsize)

@@ -1,5 +1,5 @@
-// A ← A* for `count` matrices `batch_stride` elements apart. Every thread block has its own workspace, and closes one
-// matrix after the other by itself.
+// A ← A* for `count` matrices `batch_stride` elements apart. Each thread block, with its own workspace, closes one matrix
+// after the other.
 #include "streaming.inl"
 
 extern "C" __global__ void __launch_bounds__(threads, min_blocks)
@@ -7,7 +7,7 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     extern __shared__ __align__(16) unsigned char shared[];
     workspace += blockIdx.x * (4ll * size * size + 2ll * size * width);
     for (int m = blockIdx.x; m < count; m += gridDim.x) {
-        asm volatile("" : "+r"(n));  // what depends on it is computed again, as no registers are left to keep it
+        asm volatile("" : "+r"(n)); // recompute its dependents: no registers are left for them
         Streaming{{A + m * batch_stride, lda, n, one, 0, 1, workspace_at(workspace, width), shared}}.run(nullptr);
     }
 }

@@ -1,15 +1,15 @@
-// Chains of many sequences, a thread block each: the forward recursion, and its derivative where ⊕ is logaddexp.
+// Chains of many sequences, one thread block each: the forward recursion, and its derivative for ⊕ = logaddexp.
 //
 //   x[0] = e[0],   x[t][j] = (⊕_i x[t-1][i] + m[i][j]) + e[t][j]
 //
-// Over (logaddexp, +) each x[t] is kept less its greatest entry, and `shift[t]` is what was taken off so far, in double:
-// else float32 would round numbers that grow with t. A step waits for the one before, so what it reads is in shared
-// memory: x, partial sums, and the matrix, where `inside`; rows are `pitch` apart there, so that lanes of a column meet
-// different banks. `prelude` names T, `selects` (±1 where ⊕ is max or min, 0 for logaddexp) and NONE, its zero.
+// Over (logaddexp, +) each x[t] is stored relative to its maximum, and `shift[t]` sums these in double: float32 would
+// round numbers that grow with t. Steps are sequential, so that their operands are in shared memory: x, partial sums, and,
+// if `inside`, the matrix, with rows `pitch` apart against bank conflicts. The prelude gives T, `selects` (±1 for max or
+// min, 0 for logaddexp) and NONE, the zero.
 
 #include "algebra.cuh"
 
-// Threads are `groups` for each of the states that are computed at a time; group g adds up rows g, g + groups, …
+// `groups` threads per state computed at a time; group g sums rows g, g + groups, …
 struct Share {
     int lane, group, lanes, groups;
     __device__ explicit Share(int states) {
@@ -65,7 +65,7 @@ extern "C" __global__ void chain(const T* e, int steps, int states, const T* m, 
             }
             __syncthreads();
         }
-        // All have read the step before; the new one is in x, and is taken from there.
+        // All have read the previous step; x holds the new one.
         for (int j = threadIdx.x; j < states; j += blockDim.x) {
             now[j] = x[t * (long long)states + j];
             if (better(now[j], greatest)) greatest = now[j];
@@ -91,8 +91,8 @@ extern "C" __global__ void chain(const T* e, int steps, int states, const T* m, 
     }
 }
 
-// a[t-1][i] = g[t-1][i] + Σ_j p[t][i][j] a[t][j], the derivative by e, and d[i][j] += p[t][i][j] a[t][j], that by m, with
-// p[t][i][j] = exp(x[t-1][i] + m[i][j] + e[t][j] − x[t][j]), the share of i in the sum. `g` holds the derivative by x.
+// a[t-1][i] = g[t-1][i] + Σ_j p[t][i][j] a[t][j], the derivative by e, and d[i][j] += p[t][i][j] a[t][j], the derivative by
+// m, with p[t][i][j] = exp(x[t-1][i] + m[i][j] + e[t][j] − x[t][j]), the share of i in the sum. `g` is the derivative by x.
 extern "C" __global__ void unchain(const T* e, int steps, int states, const T* m, long long next_m, long long later_m, int inside, const T* x,
                                    const double* shift, const T* g, T* a, T* d) {
     extern __shared__ __align__(16) unsigned char memory[];
@@ -155,7 +155,7 @@ extern "C" __global__ void unchain(const T* e, int steps, int states, const T* m
         for (int k = threadIdx.x; k < states * states; k += blockDim.x) d[k] = collected[k / states * pitch + k % states];
 }
 
-// The best path backwards, a warp a sequence: from state y[last] to the first i whose x[t][i] + m[i][y[t+1]] is best.
+// Backtrace, a warp per sequence: from state y[last] to the first i with the best x[t][i] + m[i][y[t+1]].
 extern "C" __global__ void trace(int steps, int states, const T* m, long long next_m, long long later_m, const T* x, const long long* last, long long* y) {
     x += blockIdx.x * (long long)steps * states, m += blockIdx.x * next_m, y += blockIdx.x * (long long)steps;
     long long state = y[last[blockIdx.x]];

@@ -1,4 +1,4 @@
-"""Chains of many sequences on the GPU, a thread block each, and their derivatives; see chain.cu."""
+"""Chains of many sequences on the GPU, one thread block each, and their derivatives; see chain.cu."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from ...compiling import about
 from ...types import Array
 from .. import compile, gpu
 
-#: Threads of a block; shared memory that it may have, in bytes.
+#: Block size; most dynamic shared memory, bytes.
 THREADS, SHARED = 256, 200 << 10
 
 
 def text(semiring: Semiring, dtype: np.dtype) -> str:
-    """The translation unit."""
     selects = {"greatest": 1, "least": -1, None: 0}[semiring.add.selects]
     none = "T(INFINITY)" if semiring.zero > 0 else "-T(INFINITY)"
     word = "float" if dtype.itemsize == 4 else "double"
@@ -26,7 +25,6 @@ def text(semiring: Semiring, dtype: np.dtype) -> str:
 
 @lru_cache(maxsize=16)
 def kernels(semiring: Semiring, dtype: np.dtype, device: int) -> tuple[Any, ...]:
-    """The entry functions on a device."""
     with about(f"{semiring.name} in {dtype}"):
         module = compile.functions(text(semiring, dtype), name="chain.cu")
     found = tuple(map(module.get_function, ("chain", "unchain", "trace")))
@@ -36,7 +34,7 @@ def kernels(semiring: Semiring, dtype: np.dtype, device: int) -> tuple[Any, ...]
 
 
 def _matrices(E: Array, M: Array, vectors: int, matrices: int) -> tuple[tuple[Any, ...], int]:
-    """The matrices as kernels take them, and bytes of shared memory."""
+    """Kernel arguments of the matrices, and bytes of shared memory."""
     _, steps, states = E.shape
     size, square = E.itemsize, states * states
     needed = (vectors * states + 2 * THREADS) * size
@@ -48,7 +46,7 @@ def _matrices(E: Array, M: Array, vectors: int, matrices: int) -> tuple[tuple[An
 
 
 def chain(E: Array, M: Array, semiring: Semiring) -> tuple[Any, Any]:
-    """x of (batch, steps, states), and over (logaddexp, +) what is to be added to each of its rows; E, M contiguous."""
+    """x of (batch, steps, states), and over (logaddexp, +) the shift of each row; E and M contiguous."""
     import cupy
 
     x, shift = cupy.empty(E.shape, E.dtype), cupy.zeros(E.shape[:2], np.float64)
@@ -60,7 +58,7 @@ def chain(E: Array, M: Array, semiring: Semiring) -> tuple[Any, Any]:
 
 
 def unchain(E: Array, M: Array, x: Array, shift: Array, G: Array, semiring: Semiring) -> tuple[Any, Any]:
-    """What G, the derivative by x, makes of the derivatives by E and by the matrices of each sequence."""
+    """Backward step: derivatives by E and by each sequence's matrices, from G, the derivative by x."""
     import cupy
 
     (count, steps, states), a = E.shape, cupy.empty(E.shape, E.dtype)
@@ -73,7 +71,7 @@ def unchain(E: Array, M: Array, x: Array, shift: Array, G: Array, semiring: Semi
 
 
 def trace(M: Array, x: Array, last: Array, paths: Array, semiring: Semiring) -> None:
-    """paths[b, :last[b]] ← the best path to the state that paths[b, last[b]] holds; int64, all contiguous."""
+    """paths[b, :last[b]] ← the best path to state paths[b, last[b]]; int64, all contiguous."""
     if x.size:
         (steps, states, m, *strides, _), _ = _matrices(x, M, 0, 0)
         arguments = steps, states, m, *strides, *(X.data.ptr for X in (x, last, paths))

@@ -1,29 +1,29 @@
-// What kernels that close a matrix in one cooperative launch share: Floyd–Warshall on blocks of 64 (Venkataraman, Sahni,
-// Mukhopadhyaya 2003, section 3) by the thread blocks of a cooperative grid, or by one
-// thread block alone (batched.cu). The first block is the leader.
+// Common parts of kernels that close a matrix in one cooperative launch: Floyd–Warshall on blocks of 64 (Venkataraman,
+// Sahni, Mukhopadhyaya 2003, section 3) by the thread blocks of a cooperative grid, or by one thread block (batched.cu).
+// The first block is the leader.
 //
 // For each pivot block D = A[p, p], with q = p + 64 the next:
 //
-//   1  panels     R ← D R (row panel) and C ← C D (column panel). R after and C before this step are also copied to the
-//                 workspace (`Workspace`), in the order in which products read them.
+//   1  panels     R ← D R (row panel) and C ← C D (column panel). New R and old C are also copied to the workspace
+//                 (`Workspace`), in the order in which products read them.
 //   2  trailing   A ← A ⊕ C R outside the panels.
-//   3  next D     A[q, q] ← A[q, q] ⊕ C R, then its closure. The leader does this while the others are at 2.
+//   3  next D     A[q, q] ← A[q, q] ⊕ C R, then its closure, by the leader, concurrently with 2.
 //
-// Two barriers of the grid for each pivot block keep these apart:
+// Two grid barriers for each pivot block separate these:
 //
-//   ready(p)      D at p is closed, and phase 2 of the pivot block before is done: phase 1 may begin.
+//   ready(p)      D at p is closed, and phase 2 of the previous pivot block is done: phase 1 may begin.
 //   half(p)       both panels are in the workspace: phases 2 and 3 may begin.
 //
 //   time ─────▶   ready(p)                      half(p)                                       ready(q)
 //   leader          │ streaming: its own panels │ 3 update of A[q, q], closure                  │
 //   other blocks    │ 1 panels                    │ 2 trailing update, a tile after the other     │
 //
-// Which blocks wait depends on which of 2 and 3 takes longer. In streaming.inl it is 3: the leader does the two panel
-// tiles next to A[q, q] itself, which no other block touches, and so goes on to 3 without waiting at half(p). In resident.cu
-// it is 2: the other blocks do all panels, and the leader waits for them.
+// The blocks that wait are those with the shorter of 2 and 3. In streaming.inl 3 is longer: the leader computes the two
+// panel tiles next to A[q, q], which no other block touches, and continues to 3 without waiting at half(p). In resident.cu
+// 2 is longer: the other blocks compute all panels, and the leader waits for them.
 //
-// The prelude gives `struct Trailing`, a tile as Gemm wants it; `panel`, the width in words of a row panel's tile;
-// `min_blocks`, the thread blocks that a multiprocessor must have registers for; and `panel_unroll`, of the inner loop of panels.
+// The prelude gives `struct Trailing`, a tile for Gemm; `panel`, the width in words of a row panel's tile; `min_blocks`, the
+// thread blocks per multiprocessor that must fit in registers; and `panel_unroll`, the unroll factor of panels.
 #include "gemm.cuh"
 #include "pivot.cuh"
 
@@ -32,7 +32,7 @@ using W = Step::W;
 using Word = Step::Word;
 
 constexpr int size = 64, lanes = Step::lanes, threads = 256;
-// A row panel's tile has all 64 rows, a column panel's tile all 64 columns, and so has the next pivot.
+// A row panel's tile has all 64 rows, a column panel's tile all 64 columns, the next pivot both.
 template <int rows, int columns>
 struct Shape {
     static constexpr int bm = rows, bn = columns, bk = size, per = bm * bn / lanes / threads;
@@ -40,34 +40,34 @@ struct Shape {
     static constexpr int run = 64, blocks = min_blocks;
     static constexpr bool aligned = true, b_first = false, split_k = false, batched = false;
 };
-using Block = Pivot<Step, 8, 4>;  // by the first half of the threads, which have more to do between two barriers
+using Block = Pivot<Step, 8, 4>; // half of the threads: more work between two barriers
 using Large = Gemm<Step, Trailing>;
 using Rows = Gemm<Step, Shape<size, panel * lanes>>;
 using Columns = Gemm<Step, Shape<panel, size>>;
 using Square = Gemm<Step, Shape<size, size>>;
 static_assert(Large::threads == threads && Rows::threads == threads && Columns::threads == threads, "all tiles by all threads");
-constexpr int depth = Large::bk, parts = size / depth;  // of k, in which the trailing update goes
+constexpr int depth = Large::bk, parts = size / depth; // stages of k of the trailing update
 static_assert(size % depth == 0 && Square::threads == threads && panel * lanes <= size, "one pivot a tile");
 
-// Next to A, in words as products read them. `width` is a multiple of all tiles' sides.
+// Beside A, in words, in the order of products. `width` is a multiple of all tile sides.
 struct Workspace {
-    Word* pivot;         // two of 64 × 64 for D, twice: column k as a left operand, row k as a right one
-    Word *column, *row;  // 64 × width: column k of C as it was, for all rows; row k of R, for all columns
+    Word* pivot; // two of 64 × 64 for D, twice: column k as a left operand, row k as a right one
+    Word *column, *row; // 64 × width: old column k of C, for all rows; row k of R, for all columns
     int width;
     __device__ Word* left(int p) const { return pivot + p / size % 2 * (2 * size * size); }
     __device__ Word* right(int p) const { return left(p) + size * size; }
 };
 
-// threadIdx.x, read again at each call: what one phase computes from it must not occupy registers in another phase.
+// threadIdx.x, reread at each call, so that values derived in one phase hold no registers in another.
 __device__ inline int thread() {
     int t;
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(t));
     return t;
 }
 
-// A split barrier of all blocks of the grid, used once for each pivot block. Bit 31 of its counter flips when the last
-// block arrives, and the other bits are 0 again then. So a block arrives by one addition, without reading the counter,
-// and may do other work between `arrive` and `wait`.
+// A split barrier of all blocks of the grid, used once per pivot block. Bit 31 of its counter flips when the last block
+// arrives, and the other bits return to 0. So arriving is one addition, without reading the counter, and other work fits
+// between `arrive` and `wait`.
 __device__ inline void arrive(unsigned* counter) {
     const unsigned mine = blockIdx.x ? 1 : 0x80000000u - (gridDim.x - 1);
     asm volatile("red.release.gpu.add.u32 [%0], %1;" ::"l"(counter), "r"(mine) : "memory");
@@ -76,14 +76,14 @@ __device__ inline void wait(unsigned* counter, int p) {
     while (acquire(counter) >> 31 == (p / size & 1));
     __threadfence();
 }
-// Waits until all blocks but the leader have arrived at the barrier for the pivot at p, whether the leader has or not.
+// Wait until all blocks but the leader have arrived at the barrier for the pivot at p, regardless of the leader.
 __device__ inline void wait_for_others(unsigned* counter, int p) {
     unsigned now;
     do now = acquire(counter);
     while (now >> 31 == (p / size & 1) && (now & 0x7fffffffu) != gridDim.x - 1);
     __threadfence();
 }
-// Arrives at the barrier for the pivot at p, unless this block has done so before (`arrived`), and waits for all blocks.
+// Arrive at the barrier for the pivot at p, unless `arrived` already, and wait for all blocks.
 __device__ inline void arrive_and_wait(unsigned* counter, int p, bool arrived = false) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -93,7 +93,7 @@ __device__ inline void arrive_and_wait(unsigned* counter, int p, bool arrived = 
     __syncthreads();
 }
 
-// Rows of `words` words, `stride` words apart in global memory, into shared memory; by threads `since`, ….
+// Copy rows of `words` words, `stride` words apart, from global to shared memory; by threads `since`, ….
 template <int words, int since = 0, int rows, int to_stride>
 __device__ inline void fetch(Word (&to)[rows][to_stride], const Word* from, int stride) {
     constexpr int by = threads - since;
@@ -107,8 +107,8 @@ __device__ inline void fetch(Word (&to)[rows][to_stride], const Word* from, int 
     }
 }
 
-// Call f(row, word column, words) for each run of neighbouring words that this thread has of a tile, in groups of rows
-// and columns of whose first wanted(row, word column) is true.
+// f(row, word column, words) for each run of consecutive words of this thread's tile part, in groups of rows and columns for
+// whose first wanted(row, word column) holds.
 template <class G, class F, class H>
 __device__ inline void for_runs(Word (&c)[G::tm][G::tn], F f, H wanted) {
     int x, y;
@@ -128,7 +128,7 @@ __device__ inline void for_runs(Word (&c)[G::tm][G::tn], F f) {
     for_runs<G>(c, f, [](int, int) { return true; });
 }
 
-// c ← c ⊕ a ⊗ b, of one stage in shared memory.
+// c ← c ⊕ a ⊗ b over one stage in shared memory.
 template <class G>
 __device__ inline void multiply(Word (&c)[G::tm][G::tn], const typename G::Stage& stage, int one) {
     int x, y;
@@ -146,19 +146,19 @@ __device__ inline void clear(Word (&c)[G::tm][G::tn]) {
 struct Closing {
     T* A;
     long long lda;
-    int n, one, block_rank, num_blocks;  // this block's number, and how many there are
+    int n, one, block_rank, num_blocks; // rank of this block, and number of blocks
     Workspace workspace;
     unsigned char* shared;
 
     template <class G>
     __device__ typename G::Stage& stage() const { return *reinterpret_cast<typename G::Stage*>(shared); }
 
-    // Whether 4 neighbours, and 16 bytes as they are in words, can be read at once anywhere.
+    // Whether 4 elements, and aligned 16-byte words, can be loaded at once anywhere.
     __device__ bool vectors() const {
         return Block::vectors(A, lda) && reinterpret_cast<unsigned long long>(A) % 16 == 0 && lda * sizeof(T) % 16 == 0;
     }
 
-    // b ← `words` words of rows p, p + 1, … of A from column j0 on. All loads are issued before the first store.
+    // b ← `words` words of rows p, p + 1, … of A from column j0 on; all loads precede the first store.
     template <int since = 0, int words>
     __device__ void gather_rows(Word (&b)[size][words], int p, int j0) const {
         if constexpr (Step::raw && sizeof(T) * lanes == sizeof(Word)) {
@@ -178,8 +178,8 @@ struct Closing {
 #pragma unroll
         for (int e = 0; e < count; ++e) b[(first + e * by) / words][first % words] = v[e];
     }
-    // a ← columns p, p + 1, … of A, `rows` rows of them from row i0 on, transposed; and a copy in the workspace.
-    // A warp has 16 rows and two groups of 4 columns, so that its transposed stores have no bank conflicts.
+    // a ← columns p, p + 1, … of A for `rows` rows from i0 on, transposed, with a copy in the workspace. A warp takes 16 rows
+    // and two groups of 4 columns, so that its transposed stores have no bank conflicts.
     template <int rows, int since = 0, int stride>
     __device__ void gather_columns(Word (&a)[size][stride], int p, int i0) const {
         constexpr int across = (threads - since) / 4, passes = size / across, count = rows / 16;
@@ -212,7 +212,7 @@ struct Closing {
         }
     }
 
-    // c ← the tile of A at (i0, j0): accumulators start from it. Of its blocks of 64 × 64 only those that are `wanted`.
+    // c ← the tile of A at (i0, j0), the initial accumulators; only its `wanted` blocks of 64 × 64.
     template <class G, class F>
     __device__ void begin(Word (&c)[G::tm][G::tn], int i0, int j0, F wanted) const {
         const bool inside = i0 + G::bm <= n && j0 + G::bn * lanes <= n, words = sizeof(T) * lanes == sizeof(Word);
@@ -237,7 +237,7 @@ struct Closing {
         begin<G>(c, i0, j0, [](int, int) { return true; });
     }
 
-    // Stores a trailing tile: those of its blocks of 64 × 64 that are `wanted`.
+    // Store the `wanted` blocks of 64 × 64 of a trailing tile.
     template <class F>
     __device__ void end(Word (&c)[Large::tm][Large::tn], int i0, int j0, F wanted) const {
         for_runs<Large>(c, [&](int i, int w, Word* run) {
@@ -246,7 +246,7 @@ struct Closing {
         }, [&](int i, int w) { return wanted((i0 + i) / size, (j0 + w * lanes) / size); });
     }
 
-    // Stores the product R ← D R in A and in the workspace; there the pivot's own columns are zero.
+    // Store the product R ← D R in A and in the workspace, there with zeros in the pivot's columns.
     template <class G>
     __device__ void put_rows(Word (&c)[G::tm][G::tn], int p, int j0) const {
         const bool own = (j0 ^ p) < size;  // p is a multiple of it
@@ -275,7 +275,7 @@ struct Closing {
         put_rows<Rows>(c, p, j0);
     }
 
-    // C ← C D, `panel` rows from row i0 on. C before this product goes to the workspace, unless it is in there already (`saved`).
+    // C ← C D, `panel` rows from row i0 on. The old C goes to the workspace, unless `saved` already.
     __device__ void column_panel(int p, int i0, bool saved) const {
         auto& s = stage<Columns>();
         fetch<size / lanes>(s.b, workspace.right(p), size / lanes);
@@ -293,7 +293,7 @@ struct Closing {
         });
     }
 
-    // Where tile t of the trailing matrix begins. Rows and columns of tiles that are panels are left out.
+    // Origin of tile t of the trailing matrix, without rows and columns of tiles that are panels.
     static constexpr int wide = Large::bn * lanes;
     static constexpr bool skips_rows = Large::bm == size, skips_columns = wide == size;
     __device__ int down() const { return (n + Large::bm - 1) / Large::bm - skips_rows; }
@@ -301,14 +301,14 @@ struct Closing {
     __device__ int top(int t, int now) const { return (t / across() + (skips_rows && t / across() >= now)) * Large::bm; }
     __device__ int left(int t, int now) const { return (t % across() + (skips_columns && t % across() >= now)) * wide; }
 
-    // One stage of a tile's operands: `depth` values of k.
+    // Load one stage of a tile's operands: `depth` values of k.
     __device__ void fetch_part(typename Large::Stage& to, int i0, int j0, int part) const {
         fetch<Large::bm>(to.a, workspace.column + (long long)part * depth * workspace.width + i0, workspace.width);
         fetch<Large::bn>(to.b, workspace.row + (long long)part * depth * workspace.width + j0 / lanes, workspace.width);
         asm volatile("cp.async.commit_group;" ::: "memory");
     }
 
-    // What the leader needs to go from p to q = p + 64: D and R for R ← D R; C and R for C R; and A[q, q].
+    // The leader's operands from p to q = p + 64: D and R for R ← D R; C and R for C R; and A[q, q].
     struct Lead {
         typename Square::Stage row, column;
         Word here[size][size / lanes];
@@ -322,9 +322,8 @@ struct Closing {
         wait_for_copies();
     }
 
-    // D ← D* at q: stores it in the workspace, arrives at ready(q), and only then stores it in A. If this block `leads`
-    // on, the threads that do not take part in the closure wait until all other blocks have arrived at ready(q), and
-    // load what the next step of the leader needs.
+    // D ← D* at q: store it in the workspace, arrive at ready(q), then store it in A. If this block `leads` on, the threads
+    // that the closure does not use wait for all other blocks at ready(q), and load the operands of the leader's next step.
     template <bool leads>
     __device__ void close(Word (&c)[Square::tm][Square::tn], int q, unsigned* ready) const {
         auto& s = *reinterpret_cast<Lead*>(shared);
@@ -338,7 +337,7 @@ struct Closing {
         const int t = thread();
         if (t < Block::threads) close_block(s, D, q, t, ready);
         else {
-            // compute-sanitizer orders accesses by how many barriers a thread has passed, so all threads pass as many.
+            // compute-sanitizer orders accesses by barriers passed, so that all threads pass equally many.
             static_assert(Block::chunks == 1, "as `barriers` counts");
             for (int i = 0; i <= Block::barriers(n - q); ++i) asm volatile("bar.sync 2, %0;" ::"n"(threads - Block::threads) : "memory");
             if (leads && num_blocks > 1 && q + size < n) {
@@ -380,11 +379,11 @@ struct Closing {
         }
         Block::barrier();
         if (num_blocks > 1 && t == 0) arrive(ready);
-        Block::store(t, A + q * lda + q, lda, n - q, d);  // read after half(q) at the earliest
+        Block::store(t, A + q * lda + q, lda, n - q, d); // read after half(q) at the earliest
     }
 
-    // Phase 1, by `others` blocks from block `first` on; without the tiles next to A[q, q] where the leader does those
-    // (`leads`). In the workspace panels reach to the end of the last tile, beyond A's edge.
+    // Phase 1, by `others` blocks from block `first` on, without the tiles next to A[q, q] if the leader does those
+    // (`leads`). In the workspace panels extend to the end of the last tile, beyond A's edge.
     template <bool leads>
     __device__ void panels(int p, int first, int others) const {
         constexpr int each = panel * lanes;
@@ -399,7 +398,7 @@ struct Closing {
     }
 };
 
-// The workspace of a closure: for two pivot blocks D as a left and as a right operand, and two panels of 64 × width.
+// Workspace of a closure: two pivot blocks D as left and right operands, and two panels of 64 × width.
 __device__ inline Workspace workspace_at(Word* start, int width) {
     Word* panels = start + 4 * size * size;
     return {start, panels, panels + (long long)size * width, width};

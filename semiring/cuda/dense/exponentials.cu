@@ -1,13 +1,13 @@
-// A* over (log(eᵃ + eᵇ), +) as log((exp A)*) over (+, ×) in float64, where that is exact: the steps around such a closure.
+// A* over (log(eᵃ + eᵇ), +) as log((exp A)*) over (+, ×) in float64, where exact: the steps around such a closure.
 //
-//   enter    X ← exp A;  INEXACT where a loop is so near to 1 that 1 − eᵃ loses digits that a has
-//   judge    of X*:      INEXACT where an entry is neither 0 nor between `low` and `high`, ZEROS where one is 0
+//   enter    X ← exp A;  INEXACT if a loop is so near to 1 that 1 − eᵃ loses digits of a
+//   judge    of X*:      INEXACT if an entry is neither 0 nor between `low` and `high`, ZEROS if one is 0
 //   arcs     P ← 1 where A has an arc, else 0
-//   compare  of P*:      INEXACT where X* is 0 although a walk leads there
+//   compare  of P*:      INEXACT if X* is 0 although a walk exists
 //   leave    A ← log X*
 //
-// What vanishes, of an exponential or of a product, is less than 2⁻¹⁰²²: at most n² 2⁻¹⁰²² h² of an entry of the closure, where
-// h is the greatest of them. So entries from n² 2⁻¹⁰²² h² / eps to h are as exact as sums and products of positive numbers.
+// Underflow, of an exponential or a product, is below 2⁻¹⁰²²: at most n² 2⁻¹⁰²² h² of a closure entry, h being the greatest
+// entry. So entries from n² 2⁻¹⁰²² h² / eps to h are as exact as sums and products of positive numbers.
 //
 // The prelude gives T.
 constexpr double high = 0x1p200, low = 0x1p-540;

@@ -1,4 +1,4 @@
-"""Closures over (log-sum-exp, +) of exponentials, over (+, ×) in float64 and in one launch, where these are exact."""
+"""Closures over (log-sum-exp, +) by exponentials over (+, ×) in float64, in one launch, where exact."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from . import sums_text
 from .launches import Launches, others
 from .matrix import Matrix
 
-#: What kernels find, see exponentials.cu.
+#: Flags set by exponentials.cu.
 INEXACT, ZEROS = 1, 2
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
 
 def workspace(n: int) -> int:
-    """Bytes of the exponentials of n × n, of which entries have arcs, and of one closure."""
     return 12 * n * n + others(plus_times, _DOUBLE).kernels.geometry(n).workspace(n)
 
 
 def close(ops: Launches, A: Matrix) -> bool:
-    """A ← A* where exponentials have it exactly, else A is as it was: whether they do. Waits for the device.
+    """A ← A* if exponentials are exact, else A unchanged; returns whether they were. Waits for the device.
 
-    Where X* has zeros, the closure of arcs tells whether they are true.
+    Zeros of X* are verified by the closure of arcs.
     """
     n, kernels = A.rows, ops.kernels
     text, blocks = partial(sums_text.exponentials, ops.dtype), min(n, 4 * kernels.multiprocessors)

@@ -1,7 +1,7 @@
-// C ← C ⊕ A ⊗ B, or C ← A ⊗ B, for the `Step` and `Tile` written above this text.
+// C ← C ⊕ A ⊗ B, or C ← A ⊗ B, for the `Step` and `Tile` of the prelude; k ≥ 1.
 //
-// C may be A (or B) itself where one tile spans all of its columns (or rows) and is not split along k: a block then writes
-// only what it alone has read. k is at least 1.
+// C may alias A (or B) if one tile spans all of its columns (or rows) and is not split along k: a block then overwrites
+// only its own operand.
 #include "gemm.cuh"
 
 using Product = Gemm<Step, Tile>;

@@ -1,11 +1,11 @@
 // C ← C ⊕ A ⊗ B: a thread block computes one tile of C as a sum of outer products, register tile by register tile.
 //
 //   global A (bm × bk) ──transposed──▶ shared a[k][row] ─┐
-//   global B (bk × bn) ──as it is────▶ shared b[k][col] ─┴▶ registers c[tm][tn] ──▶ global C
+//   global B (bk × bn) ──unchanged───▶ shared b[k][col] ─┴▶ registers c[tm][tn] ──▶ global C
 //
-// Two shared stages: while one is computed on, the next is on its way (cp.async where an element needs no conversion,
-// through registers otherwise). The ragged end of k comes first and is filled with the semiring's zero; rows and
-// columns beyond the edge are read from the last one inside and never stored. So only the first tile is tested.
+// Double buffering: while one shared stage is computed, the next is loaded (cp.async if elements need no conversion, else
+// through registers). The ragged end of k comes first and is filled with the semiring's zero; rows and columns beyond the
+// edge repeat the last one inside and are never stored. So only the first tile is tested.
 #pragma once
 #include "algebra.cuh"
 
@@ -19,7 +19,7 @@ __device__ void copy_async(void* shared, const void* global) {
 }
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// A counter that other blocks change; what they wrote before that is visible then.
+// Load-acquire of a counter that other blocks change.
 __device__ inline unsigned acquire(const unsigned* counter) {
     unsigned now;
     asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(counter) : "memory");
@@ -32,7 +32,7 @@ template <class A, class B> struct Choice<false, A, B> { using type = B; };
 
 constexpr int smaller(int a, int b) { return a < b ? a : b; }
 
-// S: the step. P: the tile's sizes in elements, and whether B may be read 16 bytes at a time.
+// S: the step. P: tile sizes in elements, and whether B may be read 16 bytes at a time.
 template <class S, class P>
 struct Gemm {
     using T = typename S::T;
@@ -47,7 +47,7 @@ struct Gemm {
     static constexpr int wide = smaller(tn, P::run);  // words done together, see `multiply`
     static constexpr int padding = 4;  // words: keeps rows of `a` 16-byte aligned, and transposing stores in other banks
 
-    // A thread's rows and columns come in chunks of 16 bytes, spread so that a warp reads without bank conflicts.
+    // A thread's rows and columns come in 16-byte chunks, spread so that warps read without bank conflicts.
     static constexpr int chunk_m = smaller(tm, 16 / sizeof(Word)), chunk_n = smaller(tn, 16 / sizeof(Word));
     static constexpr int chunks_m = tm / chunk_m, chunks_n = tn / chunk_n;
 
@@ -56,10 +56,10 @@ struct Gemm {
         Word b[bk][bn];
     };
 
-    // A is read by warps: 4 rows × 8 values of k at once, so that both sides of the transposition are dense.
+    // A warp reads 4 rows × 8 values of k of A at once, so that both sides of the transposition are dense.
     static constexpr int a_rows = bm / 4 / warps, a_parts = bk / 8;
     static constexpr bool a_async = sizeof(T) == sizeof(Word);
-    // B is read 16 bytes at a time where it is aligned, else word by word.
+    // B is read 16 bytes at a time if aligned, else by words.
     static constexpr bool b_async = sizeof(T) * lanes == sizeof(Word) && (P::aligned || lanes == 1);
     static constexpr int b_words = P::aligned && b_async ? 16 / sizeof(Word) : 1;
     static constexpr int b_count = bk * bn / b_words / threads;
@@ -69,7 +69,7 @@ struct Gemm {
     static_assert(b_count * threads * b_words == bk * bn, "B must be complete reads");
     static_assert(threads % (bn / b_words) == 0, "a thread must stay in its columns of B");
 
-    // Where the next tiles begin, the same for all threads of a block; and where a thread reads in them, in bytes.
+    // Origins of the next tiles, uniform in a block, and this thread's byte offsets in them.
     const char *a_base, *b_base;
     unsigned a_offset, a_step, a_last, b_offset, b_step;
     long long ldb;
@@ -80,13 +80,12 @@ struct Gemm {
     __device__ static int warp() { return threadIdx.x / 32; }
     __device__ static int a_row(int i) { return 4 * (warp() + warps * i) + lane() / 8; }
 
-    // This thread's reads of B: always the same word of a row, every `b_stride`-th value of k.
+    // This thread's reads of B: a fixed word of a row, every `b_stride`-th value of k.
     static constexpr int across = bn / b_words, b_stride = threads / across;
     __device__ static int b_k(int i) { return threadIdx.x / across + i * b_stride; }
     __device__ static int b_word() { return threadIdx.x % across * b_words; }
 
-    // Which register tile is a thread's. A warp has 4 rows × 8 columns of them, so that both fragments come in few
-    // 128-byte reads.
+    // A thread's register tile. A warp has 4 rows × 8 columns of them, so that fragments take few 128-byte reads.
     template <class Index>
     __device__ static void seat(Index thread, int& x, int& y) {
         x = thread % threads_x, y = thread / threads_x;
@@ -97,7 +96,7 @@ struct Gemm {
         }
     }
 
-    // Start reading the tile of `depth` values of k (all bk of them unless `first`), and step on.
+    // Start loading the tile of `depth` values of k (all bk unless `first`), and advance.
     template <bool first>
     __device__ void fetch(Stage& to, int depth) {
 #pragma unroll
@@ -134,7 +133,7 @@ struct Gemm {
         b_base += depth * (ldb * sizeof(T));
     }
 
-    // What came through registers goes to shared memory.
+    // Move register-staged values to shared memory.
     __device__ void commit(Stage& to) {
         if constexpr (!a_async) {
 #pragma unroll
@@ -149,7 +148,7 @@ struct Gemm {
         }
     }
 
-    // What this thread has copied to a stage becomes operands, where it is not one as stored.
+    // Convert this thread's copied values to operands, if stored values are not.
     __device__ static void fix(Stage& s) {
         if constexpr (!S::raw && a_async)
 #pragma unroll
@@ -170,7 +169,7 @@ struct Gemm {
             }
     }
 
-    // `count` words from an address in shared memory, in chunks `stride` words apart.
+    // Load `count` words from shared memory, in chunks `stride` words apart.
     template <int count, int chunk>
     __device__ static void read(Word (&to)[count], unsigned from, int stride) {
 #pragma unroll
@@ -184,7 +183,7 @@ struct Gemm {
 
     // c ← c ⊕ a ⊗ b over one stage, two values of k at a time.
     __device__ static void multiply(Word (&c)[tm][tn], const Stage& s, int x, int y, int one) {
-        // Addresses in shared memory are 32 bits wide; as pointers they would be worked out again in each round.
+        // Addresses in shared memory are 32 bits wide; as pointers they would be recomputed each round.
         unsigned from_a = __cvta_generic_to_shared(&s.a[0][y * chunk_m]);
         unsigned from_b = __cvta_generic_to_shared(&s.b[0][x * chunk_n]);
         constexpr unsigned row_a = (bm + padding) * sizeof(Word), row_b = bn * sizeof(Word);
@@ -207,7 +206,7 @@ struct Gemm {
         } while (2 * P::unroll < bk && from_a != end);
     }
 
-    // A chunk of a row as stored in memory: 16 bytes or less, in words where those have more than one lane.
+    // A chunk of a row as in memory: at most 16 bytes, in words if those have several lanes.
     using Stored = Vector<typename Choice<(lanes > 1), Word, T>::type, chunk_n>;
     template <bool accumulate>
     __device__ static void merge(Stored& v, const Word* c) {
@@ -219,7 +218,7 @@ struct Gemm {
     }
     __device__ static bool aligned_chunks(const T* C) { return reinterpret_cast<unsigned long long>(C) % sizeof(Stored) == 0; }
 
-    // One chunk of C, of which so many columns are inside.
+    // Store the first `inside` columns of one chunk of C.
     template <bool accumulate>
     __device__ static void store(T* C, const Word* c, int inside) {
         if (inside >= chunk_n * lanes && aligned_chunks(C)) {
@@ -236,7 +235,7 @@ struct Gemm {
         }
     }
 
-    // All of a tile at C. Where it is inside and at multiples of 16 bytes, many loads are in flight at once.
+    // Store a whole tile at C. Inside and 16-byte aligned, many loads are in flight at once.
     __device__ static void put(T* C, long long ldc, const Word (&c)[tm][tn], int x, int y, int rows, int columns, bool accumulate) {
         constexpr bool spare = 65536 / (threads * P::blocks) > 2 * tm * tn;  // registers for the reads of all of C
         constexpr int batch = smaller(tm, lanes > 1 && spare ? 8 : 4);
@@ -275,16 +274,16 @@ struct Gemm {
         }
     }
 
-    // Where this thread reads the tiles of A from row0 and of B from col0 on.
+    // Set this thread's read offsets for the tiles of A from row0 and of B from col0 on.
     __device__ void locate(const T* A, long long lda, const T* B, long long ldb_, int m, int n, int row0, int col0) {
         ldb = ldb_;
         a_base = reinterpret_cast<const char*>(A + row0 * lda);
         b_base = reinterpret_cast<const char*>(B);
         a_offset = (a_row(0) * unsigned(lda) + lane() % 8) * unsigned(sizeof(T));
         a_step = (a_row(1) - a_row(0)) * unsigned(lda) * unsigned(sizeof(T));
-        // The tile's last row inside: from row0 on, for from there alone every row is less than 4 GiB away.
+        // The tile's last row inside, relative to row0: only there is every row less than 4 GiB away.
         a_last = (min(m - 1 - row0, bm - 1) * unsigned(lda) + lane() % 8) * unsigned(sizeof(T));
-        // Beyond the edge: the last column inside, or the last group of 16 bytes that begins inside.
+        // Beyond the edge: the last column inside, or the last 16-byte group that begins inside.
         constexpr int group = b_words > 1 ? b_words * lanes : 1;
         const int col = min(col0 + b_word() * lanes, (n - 1) / group * group);
         b_offset = (b_k(0) * unsigned(ldb) + col) * unsigned(sizeof(T));
@@ -294,17 +293,17 @@ struct Gemm {
 
     // C ← A B, or C ← C ⊕ A B.
     //
-    // Where P::split_k, the last `split` tiles are split along k, each part `split_steps` steps of bk long, after the first
-    // `unsplit` tiles: all first parts, then all second ones … A block adds to C what it has when the part before is `done`
-    // (so many for each tile, and 0 again in the end). Blocks start in order, so it waits only for one that is at work.
-    // Where P::batched, blockIdx.y says which of many products, whose matrices are `next_c`, … elements apart.
+    // If P::split_k, the last `split` tiles are split along k in parts of `split_steps` steps of bk, after the first
+    // `unsplit` tiles: all first parts, then all second ones … A part is added to C once those before it are: `done` counts
+    // them per tile, and returns to 0. Blocks start in order, so that none waits for one not yet started. If P::batched,
+    // blockIdx.y is the product, with matrices `next_c`, … elements apart.
     __device__ void run(T* C, long long ldc, const T* A, long long lda, const T* B, long long ldb_, int m, int n, int k,
                         int accumulate, int unsplit, int split, int split_steps, unsigned* done, long long next_c,
                         long long next_a, long long next_b) {
         extern __shared__ __align__(16) unsigned char shared[];
         Stage* stage = reinterpret_cast<Stage*>(shared);
         if constexpr (P::batched) C += blockIdx.y * next_c, A += blockIdx.y * next_a, B += blockIdx.y * next_b;
-        // Unsigned, for what is the same in all threads then stays in registers that they share.
+        // Unsigned, so that values equal in all threads stay in uniform registers.
         const unsigned columns = (n + bn * lanes - 1) / (bn * lanes);
         const Share mine = share(unsplit, split);
         const unsigned tile = mine.tile;

@@ -1,4 +1,4 @@
-// gemm.cu for those tiles alone of which a flag is set, one for each 128 × 128 entries.
+// gemm.cu for flagged tiles only; one flag per 128 × 128 entries.
 #include "gemm.cuh"
 
 using Product = Gemm<Step, Tile>;

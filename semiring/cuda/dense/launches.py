@@ -1,4 +1,4 @@
-"""Launches on matrices as kernels see them: which kernel, which tile, which grid. Nothing here waits for the device."""
+"""Launches on matrices in kernel terms: choice of kernel, tile and grid; asynchronous."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from .matrix import Matrix
 from .registry import Kernels
 from .sums import Sums
 
-#: Products that one launch may hold.
+#: Most products per launch (grid y).
 MOST = 65535
-#: False and True as kernels take them.
+#: Kernel booleans.
 _FLAGS = np.int32(0), np.int32(1)
 
 
 class Pace(threading.local):
-    """How far the host is ahead of the device: two long launches, and half of what a launch may last at most.
+    """Limit on the host's lead over the device: two long launches, and half of a maximal launch.
 
-    Each thread has its own, for the threads of a grid share a backend and each drives a device: if they waited for
-    one another's work, devices would be idle in turn.
+    Thread-local, since the threads of a device grid share a backend: waiting for one another would idle devices in
+    turn.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Pace(threading.local):
         self._ahead: deque[tuple[int, Any]] = deque()
 
     def after(self, pairs: int, most: int) -> None:
-        """So many pairs were begun on the current stream, where one launch does at most `most`."""
+        """Record `pairs` begun on the current stream; a launch does at most `most`."""
         self._begun += pairs
         if self._begun < most // 16 or gpu.capturing():
             return
@@ -49,10 +49,7 @@ class Pace(threading.local):
 
 @dataclass(eq=False)
 class Launches:
-    """What is launched for a semiring on a dtype, on the caller's current device and stream.
-
-    Its parameters are those of `semiring.cuda.binding.bind`.
-    """
+    """Launches for a semiring on a dtype, on the current device and stream; parameters as `cuda.binding.bind`."""
 
     semiring: Semiring
     dtype: np.dtype
@@ -68,7 +65,6 @@ class Launches:
 
     @property
     def kernels(self) -> Kernels:
-        """What is chosen and compiled for this backend on the current device."""
         device = gpu.current()
         found = self._kernels.get(device)
         if found is None:
@@ -78,7 +74,7 @@ class Launches:
 
     @property
     def sums(self) -> Sums | None:
-        """The products that are sums, or logarithms of sums, on the current device; None over other semirings."""
+        """Products on tensor cores on the current device; None unless the semiring is a sum or log-sum-exp."""
         device = gpu.current()
         if device not in self._sums:
             self._sums[device] = sums.of(
@@ -88,32 +84,27 @@ class Launches:
 
     @property
     def limits(self) -> cards.Limits:
-        """From which sizes on the current device computes in another way."""
         return self.kernels.limits
 
     @property
     def tile_table(self) -> tuple[tiles.Tile, ...]:
-        """The tiles among which products choose."""
         return self.kernels.tile_table
 
     @property
     def multiprocessors(self) -> int:
-        """How many the current device has."""
         return self.kernels.multiprocessors
 
     @property
     def geometries(self) -> tuple[cooperative.Geometry, ...]:
-        """The geometries among which closures in one launch choose; of each kernel small tiles first."""
         return self.kernels.geometries
 
     def _geometry(self, n: int) -> cooperative.Geometry:
-        """How n × n is closed in one launch: resident if that suits, else with the smallest tiles that fit."""
         return self.kernels.geometry(n)
 
     # Products
 
     def product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool) -> None:
-        """One product by the tile that suits its shape."""
+        """One product with a tile chosen by shape."""
         size, pairs = self.dtype.itemsize, C.rows * A.columns * C.columns
         if pairs and self.sums and self.sums.product(C, A, B, accumulate=accumulate):
             return
@@ -139,9 +130,8 @@ class Launches:
     ) -> None:
         """C ← C ⊕ A ⊗ B, or C ← A ⊗ B, in one launch with a given tile; no side may be empty.
 
-        Tiles that fill no complete wave are computed in several parts of k (split-K), as `tiles.splits` says, unless
-        the caller requests `unsplit` tiles or rows of B are not aligned.
-        `batch` = (count, strides of C, A, B): so many products, whose matrices are so many elements apart.
+        Partial waves are split along k (split-K), see `tiles.splits`, unless `unsplit` or B's rows are unaligned.
+        Batch: count and element strides of C, A, B.
         """
         size = self.dtype.itemsize
         aligned = matrix.aligned(B, size)
@@ -159,7 +149,7 @@ class Launches:
             launch.function(grid, launch.threads, (*operands, *sizes), launch.shared)
 
     def product_with_witness(self, C: Matrix, K: Matrix, A: Matrix, B: Matrix) -> None:
-        """C ← A ⊗ B, and K ← the smallest k that attains each entry, −1 where that is zero; C and K of one layout."""
+        """C ← A ⊗ B; K ← the smallest k that attains each entry, −1 where that is zero; C and K of one layout."""
         size, (m, n, k) = self.dtype.itemsize, (C.rows, C.columns, A.columns)
         if not matrix.aligned(B, size) and m * n * k >= self.limits.strip_pairs:
             B = self._aligned(B)
@@ -171,23 +161,19 @@ class Launches:
         self.kernels.witness(tile, aligned)((tile.covers(m, n),), (tile.threads,), arguments, tile.shared(size))
 
     def pace(self, pairs: int) -> None:
-        """After long work: keep the host from running far ahead, so that Ctrl-C need not wait for more."""
         self._pace.after(pairs, self.limits.pairs)
 
     # Steps
 
     def close_pivots(self, count: int, first: Matrix, batch_stride: int, *, source: Matrix | None = None) -> None:
-        """D ← D* for `count` matrices like `first`, `batch_stride` elements from each other; at most 64 rows.
-
-        Or D ← A*, A in the same way from `source` on.
-        """
+        """D ← D*, or D ← A* from `source`, for `count` matrices `batch_stride` elements apart; at most 64 rows."""
         function, threads = self.kernels.pivot(count > 1)
         operand = source or first
         addresses = first.address, first.ld, operand.address, operand.ld
         function((count,), (threads,), (*addresses, np.int32(first.rows), batch_stride))
 
     def close_in_one_launch(self, A: Matrix) -> None:
-        """A ← A* by all multiprocessors in one cooperative launch: two grid barriers for each pivot block of 64."""
+        """A ← A* in one cooperative launch: two grid barriers per pivot block of 64."""
         n = A.rows
         geometry = self._geometry(n)
         function = self.kernels.closing(geometry)
@@ -199,7 +185,7 @@ class Launches:
         function((grid,), (cooperative.THREADS,), arguments, geometry.shared, enable_cooperative_groups=True)
 
     def close_batch(self, count: int, first: Matrix, batch_stride: int) -> None:
-        """A ← A* for `count` matrices like `first`, a thread block a matrix."""
+        """A ← A* for `count` matrices like `first`, one thread block each."""
         kernels, n = self.kernels, first.rows
         geometry = kernels.batched
         grid = min(count, kernels.occupancy(geometry) * kernels.multiprocessors)
@@ -209,7 +195,6 @@ class Launches:
         kernels.closing(geometry)((grid,), (cooperative.THREADS,), arguments, geometry.shared)
 
     def step_on(self, A: Matrix, k: int) -> None:
-        """A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:]."""
         itemsize, n = self.dtype.itemsize, A.rows
         row, column, col_stride = A.address + k * A.ld * itemsize, A.address + k * itemsize, A.ld
         saved = None
@@ -226,7 +211,6 @@ class Launches:
     # Copies
 
     def _aligned(self, X: Matrix) -> Matrix:
-        """A copy whose rows begin at multiples of 16 bytes."""
         import cupy
 
         step = max(8, 16 // self.dtype.itemsize)
@@ -237,13 +221,12 @@ class Launches:
         return copy
 
     def copy_rows(self, to: Matrix, source: Matrix) -> None:
-        """to ← source."""
         size = self.dtype.itemsize
         gpu.copy_rows(to.address, to.ld * size, source.address, source.ld * size, source.columns * size, source.rows)
 
 
 def check_apart(tile: tiles.Tile, A: Matrix, B: Matrix, itemsize: int) -> None:
-    """Refuse rows whose offsets within a tile 32 bits do not hold."""
+    """Raise ShapeError if offsets within a tile exceed 32 bits."""
     if max(tile.bm * A.ld, tile.bk * B.ld, B.columns) * itemsize >= 1 << 32:
         raise ShapeError(
             f"gemm: on a GPU the rows of operands must be less than {(1 << 32) // (tile.bm * itemsize):,} elements "
@@ -253,5 +236,5 @@ def check_apart(tile: tiles.Tile, A: Matrix, B: Matrix, itemsize: int) -> None:
 
 @cache
 def others(semiring: Semiring, dtype: np.dtype) -> Launches:
-    """The launches of another semiring, of which a computation makes use."""
+    """The launches of another semiring, used within a computation."""
     return Launches(semiring, dtype)

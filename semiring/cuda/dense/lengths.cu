@@ -1,11 +1,11 @@
-// Integers as lengths that are not negative, and back, one pass each; and potentials that make them so (Johnson 1977).
+// Integers as nonnegative lengths and back, one pass each; and potentials for that (Johnson 1977).
 //
-// The prelude gives X and Y, the types of entries and lengths; H, that of potentials; U, an unsigned type as wide as any of
-// them; `sign`, which is −1 where long walks are best; and `absent`, the entry of a missing edge, whose length is `infinite`.
+// The prelude gives X and Y, the types of entries and lengths; H, of potentials; U, an unsigned type as wide as any; `sign`, −1
+// if long walks are best; and `absent`, the entry of a missing edge, whose length is `infinite`.
 
 constexpr int threads = 256;
 
-// Each entry by `map(entry, shift)`. Its shift is `offset`, or of entry (i, j) of an n × n matrix h[i] − h[j]; modulo 2³² or 2⁶⁴.
+// map(entry, shift) for each entry, with shift `offset`, or h[i] − h[j] at (i, j) of an n × n matrix, modulo 2³² or 2⁶⁴.
 template <bool potentials, class From, class To, class Map>
 __device__ inline void each(const From* from, To* to, long long count, U offset, const H* h, int n, const Map& map) {
     constexpr int together = 16 / (sizeof(From) > sizeof(To) ? sizeof(From) : sizeof(To));
@@ -40,7 +40,7 @@ __device__ inline void each(const From* from, To* to, long long count, U offset,
     }
 }
 
-// L ← sign · A + shifts; they may share memory. h may be none.
+// L ← sign · A + shifts; L may alias A; h may be null.
 extern "C" __global__ void __launch_bounds__(threads)
     lengths(const X* A, Y* L, long long count, long long infinite, long long offset, const H* h, int n) {
     const auto map = [=](X x, U shift) { return x == absent ? Y(infinite) : Y((sign > 0 ? U(x) : -U(x)) + shift); };
@@ -48,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     else each<false>(A, L, count, U(offset), h, n, map);
 }
 
-// A ← sign · (L − shifts), and *greatest ← the greatest length that is not infinite, if it is more.
+// A ← sign · (L − shifts), and *greatest ← max with the greatest finite length.
 extern "C" __global__ void __launch_bounds__(threads)
     entries(const Y* L, X* A, long long count, long long infinite, long long offset, const H* h, int n, unsigned long long* greatest) {
     __shared__ unsigned long long most;
@@ -71,10 +71,9 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (threadIdx.x == 0) atomicMax(greatest, most);
 }
 
-// h(j) ← min(h(j), h(i) + ℓ(i, j)) over the rows i whose h has changed in this pass or the one before: changed[i] is the last
-// pass in which h(i) did. state[0] ← the pass, if any h has changed; state[1] ← 1 if one is below `floor`, where sums may wrap.
-//
-// blockIdx.x: columns, `width` of them; blockIdx.y: rows, `height` of them.
+// h(j) ← min(h(j), h(i) + ℓ(i, j)) over rows i whose h changed in this pass or the last; changed[i] is the last pass that
+// changed h(i). state[0] ← pass, if any h changed; state[1] ← 1 if an h is below `floor`, where sums may wrap. blockIdx.x:
+// `width` columns; blockIdx.y: `height` rows.
 constexpr int columns = 4, width = columns * threads, height = 64, ahead = 8;
 extern "C" __global__ void __launch_bounds__(threads)
     relax(const X* A, long long ld, int n, H floor, int pass, H* h, int* changed, int* state) {

@@ -1,4 +1,4 @@
-"""Integers as lengths that are not negative, and back, on the GPU; potentials that make them so. See lengths.cu."""
+"""Integers as nonnegative lengths and back, on the GPU, and potentials for them. See lengths.cu."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ...types import Array
 from .. import algebra, compile, gpu
 from . import matrix
 
-#: Threads of a block, columns and rows of a block of `relax`; as in lengths.cu.
+#: Block size; columns and rows per block of `relax`; as in lengths.cu.
 THREADS, COLUMNS, ROWS = 256, 1024, 64
-#: Blocks of a multiprocessor that fill it, and passes that are launched before the device is waited for.
+#: Blocks per multiprocessor; passes launched between waits.
 RESIDENT, TOGETHER = 8, 16
-#: Bytes of the state of `relax`, and what aligns what follows.
+#: Bytes of the state of `relax`, padded for alignment.
 _STATE = 16
 
 
 def text(entries: np.dtype, lengths: np.dtype, sign: int) -> str:
-    """The translation unit for two dtypes of integers; `sign` is −1 where ⊕ keeps the greatest."""
+    """Translation unit for two integer dtypes; `sign` is −1 if ⊕ keeps the greatest."""
     info, wide = np.iinfo(entries), max(entries.itemsize, lengths.itemsize) > 4
     types = {
         "X": algebra._TYPES[entries.name][0],
@@ -39,14 +39,14 @@ def _function(entry: str, entries: np.dtype, lengths: np.dtype, sign: int, devic
 
 
 def to_lengths(A: Array, L: Array, sign: int, infinity: int, offset: int = 0, potential: Array = None) -> None:
-    """L ← sign · A + offset, or sign · A[i,j] + h[i] − h[j]; contiguous CuPy arrays, perhaps the same."""
+    """L ← sign · A + offset, or sign · A[i,j] + h[i] − h[j]; contiguous CuPy arrays, possibly the same."""
     _each("lengths", A, L, (A.dtype, L.dtype, sign), infinity, offset, potential)
 
 
 def to_entries(
     L: Array, A: Array, sign: int, infinity: int, offset: int = 0, potential: Array = None, greatest: Array = None
 ) -> None:
-    """The reverse; `greatest`, one uint64, becomes the greatest length that is not infinite, if that is more."""
+    """Inverse of `to_lengths`; greatest[0] (uint64) ← max with the greatest finite length."""
     record = 0 if greatest is None else greatest.data.ptr
     _each("entries", L, A, (A.dtype, L.dtype, sign), infinity, offset, potential, record)
 
@@ -62,10 +62,9 @@ def _each(
 
 
 def potentials(A: Array, sign: int, floor: int, passes: int) -> tuple[Any, int] | None:
-    """h(j), the length of the shortest walk to j, at most 0, of a square CuPy matrix; and the least h.
+    """Potentials h(j), the length of the shortest walk to j, at most 0, of a square CuPy matrix; and the least h.
 
-    None where so many passes do not find them, where one is below `floor`, or where rows of A are not contiguous. Waits
-    for the device.
+    None if `passes` do not suffice, if an h is below `floor`, or if rows of A are not contiguous. Waits for the device.
     """
     import cupy
 
@@ -74,7 +73,7 @@ def potentials(A: Array, sign: int, floor: int, passes: int) -> tuple[Any, int] 
         return None
     n, device, kind = len(A), gpu.current(), np.dtype(np.int64 if A.itemsize > 4 else np.int32)
     end = _STATE + n * kind.itemsize
-    buffer = cupy.zeros(end + 4 * n, np.uint8)  # the kernel's state, h, and when each has changed
+    buffer = cupy.zeros(end + 4 * n, np.uint8)  # kernel state, h, and the pass of each last change
     state, h, changed = (buffer.data.ptr + offset for offset in (0, _STATE, end))
     relax = _function("relax", A.dtype, A.dtype, sign, device)
     grid, operands = (-(-n // COLUMNS), -(-n // ROWS)), (found.address, found.ld, np.int32(n), kind.type(floor))
@@ -86,6 +85,6 @@ def potentials(A: Array, sign: int, floor: int, passes: int) -> tuple[Any, int] 
         changing, below = host[:8].view(np.int32).tolist()
         if below:
             return None
-        if changing < last:  # the last pass has changed nothing
+        if changing < last:  # the last pass changed nothing
             return buffer[_STATE:end].view(kind), int(host[_STATE:].view(kind).min())
     return None

@@ -1,7 +1,7 @@
-// A = L U without pivoting, a block of 64 rows and columns after the other: D = L U in one thread block, the panels beside and
-// below it by substitution; the trailing product is gemm.cuh's.
+// A = L U without pivoting, by blocks of 64: D = L U in one thread block, the panels by substitution; the trailing product
+// is gemm.cuh's.
 //
-//   factor   D ← L \ U; the first pivot that vanishes, or is no finite number, is told
+//   factor   D ← L \ U; reports the first vanishing or non-finite pivot
 //   panels   R ← L⁻¹ R   and   C ← C U⁻¹, N ← −C
 //
 // The prelude gives T.
@@ -33,7 +33,7 @@ extern "C" __global__ void __launch_bounds__(threads) factor(T* D, long long ld,
         if (x < n) D[i * ld + x] = d[i][x];
 }
 
-// x ← M⁻¹ x for a lower triangular M, whose diagonal is 1 or as it stands.
+// x ← M⁻¹ x for lower triangular M, with unit or stored diagonal.
 template <bool unit>
 __device__ inline void substitute(T (&x)[size], const T (&M)[size][size + 1]) {
 #pragma unroll
@@ -44,7 +44,7 @@ __device__ inline void substitute(T (&x)[size], const T (&M)[size][size + 1]) {
     }
 }
 
-// The first ⌈rest / 64⌉ blocks have 64 columns of R each, the others 64 rows of C; a thread has one of them.
+// The first ⌈rest / 64⌉ blocks take 64 columns of R each, the others 64 rows of C; one per thread.
 extern "C" __global__ void __launch_bounds__(size)
     panels(const T* D, T* R, T* C, long long ld, T* N, int rest) {
     __shared__ T M[size][size + 1];

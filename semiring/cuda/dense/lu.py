@@ -14,13 +14,13 @@ from . import matrix
 from .launches import others
 from .matrix import Matrix
 
-#: Rows and columns of a block.
+#: Block size.
 SIZE = 64
 _FAILURE = np.dtype([("row", np.int32), ("pivot", np.float64)], align=True)
 
 
 def factor(A: Array) -> tuple[int, float] | None:
-    """A ← L \\ U in place, C-contiguous; the row of the first pivot that vanishes and the pivot, or None."""
+    """A ← its factors L and U in place, C-contiguous; returns row and value of the first vanishing pivot, or None."""
     import cupy
 
     n, size = len(A), A.dtype.itemsize
@@ -47,7 +47,6 @@ def factor(A: Array) -> tuple[int, float] | None:
 
 
 def text(dtype: np.dtype) -> str:
-    """The translation unit for floats of a dtype."""
     prelude = (
         f"using T = {'float' if dtype.itemsize == 4 else 'double'};\n#define INFINITY __int_as_float(0x7f800000)\n"
     )

@@ -1,4 +1,4 @@
-"""Matrices as kernels see them: an address, a leading dimension, sizes."""
+"""Matrix views for kernels: address, leading dimension, sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...types import Array
 
 
 class Matrix(NamedTuple):
-    """A row-contiguous matrix as kernels see it: address, leading dimension in elements, sizes, memory's owner."""
+    """A row-contiguous matrix for kernels: address, leading dimension in elements, sizes, owner of the memory."""
 
     address: int
     ld: int
@@ -19,7 +19,7 @@ class Matrix(NamedTuple):
 
 
 def view(X: Array) -> Matrix | None:
-    """X as kernels see it; None if its rows are not contiguous, or overlap."""
+    """X for kernels; None if its rows are strided or overlap."""
     (rows, columns), size = X.shape, X.itemsize
     down, across = X.strides
     if X.size and columns > 1 and across != size:
@@ -32,13 +32,12 @@ def view(X: Array) -> Matrix | None:
 
 
 def contiguous(X: Array) -> tuple[int, int, int, int]:
-    """Address, leading dimension and sizes of a matrix whose rows follow each other without gaps."""
     rows, columns = X.shape
     return X.data.ptr, columns, rows, columns
 
 
 def aligned(B: Matrix, itemsize: int) -> bool:
-    """Whether all rows of B begin at multiples of 16 bytes, and its last may be read to the end of its 16 bytes."""
+    """Whether rows of B are 16-byte aligned, and the last may be read to the end of its 16 bytes."""
     return not (B.address % 16 or B.ld * itemsize % 16)
 
 
@@ -51,10 +50,9 @@ def columns(X: Matrix, start: int, stop: int, itemsize: int) -> Matrix:
 
 
 def evenly(across: int, count: int, unit: int) -> int:
-    """The width of each of `count` strips of so many rows or columns: a multiple of `unit`, but for the last one's."""
+    """Strip width for `count` strips: a multiple of `unit`, except the last."""
     return min(across, -(-across // (count * unit)) * unit)
 
 
 def strips(across: int, width: int) -> Iterator[tuple[int, int]]:
-    """From where to where each strip goes."""
     return ((start, min(start + width, across)) for start in range(0, across, width))

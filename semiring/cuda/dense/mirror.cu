@@ -1,10 +1,10 @@
-// Symmetric matrices: whether one is, and the upper half from the lower one. A block has a tile of 32 × 32 entries.
+// Symmetric matrices: symmetry test, and mirroring of the lower half. A block has a tile of 32 × 32 entries.
 //
-// The prelude declares `using T`, an unsigned integer as large as an entry.
+// The prelude declares `using T`, an unsigned integer of an entry's size.
 
 constexpr int side = 32, threads = 256, each = threads / side;
 
-// to[i, j] ← from[j, i]; or only where i < j, if `upper`.
+// to[i, j] ← from[j, i]; only for i < j, if `upper`.
 extern "C" __global__ void __launch_bounds__(threads)
     turn(T* to, long long to_pitch, const T* from, long long from_pitch, int rows, int columns, int upper) {
     __shared__ T tile[side][side + 1];
@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(threads)
         if (i0 + y < rows && j0 + x < columns && (!upper || i0 + y < j0 + x)) to[(i0 + y) * to_pitch + j0 + x] = tile[x][y];
 }
 
-// *differs ← 1 if X[i, j] and X[j, i] differ anywhere.
+// *differs ← 1 if X[i, j] ≠ X[j, i] anywhere.
 extern "C" __global__ void __launch_bounds__(threads) compare(const T* X, long long pitch, int n, int* differs) {
     __shared__ T tile[side][side + 1];
     const int x = threadIdx.x % side, i0 = side * blockIdx.y, j0 = side * blockIdx.x;

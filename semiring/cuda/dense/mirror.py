@@ -1,4 +1,4 @@
-"""Symmetric matrices on the GPU: whether one is, and the upper half from the lower one; see mirror.cu."""
+"""Symmetric matrices on the GPU: test for symmetry, and mirroring of the lower half; see mirror.cu."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import numpy as np
 from .. import compile, gpu
 from .matrix import Matrix
 
-#: Rows and columns of a block, and its threads.
+#: Tile side; block size.
 SIDE, THREADS = 32, 256
 
 
 def text(itemsize: int) -> str:
-    """The translation unit for entries of so many bytes."""
     word = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "unsigned long long"}[itemsize]
     return compile.source("mirror.cu", f"using T = {word};\n")
 
@@ -26,13 +25,13 @@ def _function(entry: str, itemsize: int, device: int) -> Any:
 
 
 def turn(X: Matrix, Y: Matrix, itemsize: int, *, upper: bool = False) -> None:
-    """X ← Yᵀ, or its entries beyond the diagonal alone; then they may be the same."""
+    """X ← Yᵀ, or only its entries above the diagonal; then X and Y may be the same."""
     given = X.address, X.ld, Y.address, Y.ld, np.int32(X.rows), np.int32(X.columns), np.int32(upper)
     _function("turn", itemsize, gpu.current())((-(-X.columns // SIDE), -(-X.rows // SIDE)), (THREADS,), given)
 
 
 def symmetric(X: Matrix, itemsize: int) -> bool:
-    """Whether X = Xᵀ, bit for bit; waits for the device."""
+    """Whether X = Xᵀ, bitwise; waits for the device."""
     differs, side = gpu.memory(4, zeros=4), -(-X.rows // SIDE)
     given = X.address, X.ld, np.int32(X.rows), differs.ptr
     _function("compare", itemsize, gpu.current())((side, side), (THREADS,), given)

@@ -1,4 +1,4 @@
-"""Products in place on panels: strip by strip, each with a workspace of its own, several at the same time."""
+"""In-place products on panels: concurrent strips, each with its workspace and stream."""
 
 from __future__ import annotations
 
@@ -15,20 +15,18 @@ from .launches import Launches
 from .matrix import Matrix
 from .tiles import Tile
 
-#: How many strips are computed at the same time, and how many times they fill the device together.
+#: Concurrent strips; waves of the device that they fill together.
 UNDER_WAY, FILLING = 6, 2
-#: In matrices of so many columns and more, the workspaces of all strips are at most 3 % of the matrix.
+#: Columns from which the workspaces of all strips are limited to 3 % of the matrix.
 LARGE = 16384
 
 
 def left_mul(ops: Launches, D: Matrix, R: Matrix) -> None:
-    """R ← D ⊗ R."""
     with Strips(ops, R.rows, R.columns, R.ld) as strips:
         _columns_of_product(ops, strips, D, R)
 
 
 def right_mul(ops: Launches, C: Matrix, D: Matrix) -> None:
-    """C ← C ⊗ D."""
     with Strips(ops, C.columns, C.rows, C.ld) as strips:
         for rows in strips.bounds(C.rows):
             with strips.workspace() as workspace:
@@ -39,7 +37,7 @@ def right_mul(ops: Launches, C: Matrix, D: Matrix) -> None:
 def eliminate(ops: Launches, D: Matrix, R: Matrix, C: Matrix, rest: Matrix) -> None:
     """R ← D ⊗ R; then rest ← rest ⊕ C ⊗ R and C ← C ⊗ D, from one copy of each strip of C.
 
-    Only rest needs R: the strips of C begin while those of R come to their end.
+    Only rest depends on R: strips of C begin while those of R finish.
     """
     with Strips(ops, D.rows, R.columns, R.ld) as strips:
         _columns_of_product(ops, strips, D, R)
@@ -54,7 +52,7 @@ def eliminate(ops: Launches, D: Matrix, R: Matrix, C: Matrix, rest: Matrix) -> N
 
 
 def eliminate_mirrored(ops: Launches, D: Matrix, R: Matrix, C: Matrix, rest: Matrix) -> None:
-    """The same where R is Cᵀ, and D and rest are symmetric: rest as far as its diagonal, and the others from these."""
+    """`eliminate` for R = Cᵀ and symmetric D and rest: rest up to its diagonal, then mirrored."""
     size = ops.dtype.itemsize
     with Strips(ops, D.rows, R.columns, R.ld) as strips:
         _columns_of_product(ops, strips, D, R)
@@ -89,10 +87,9 @@ def _in_workspace(part: Matrix, workspace: int) -> Matrix:
 
 
 def sizes(tile: Tile, multiprocessors: int, along: int, across: int, ld: int) -> tuple[int, int]:
-    """How many of a panel's `across` rows (columns) make a strip, and how many strips have a workspace at a time.
+    """Strip width of a panel with `across` rows (columns), and number of concurrent workspaces.
 
-    `along` is the panel's other side, and `ld` its leading dimension: it is part of a matrix of so many columns or
-    more. Strips are `tile.bn` wide or a multiple.
+    `along` is the panel's other side, `ld` the leading dimension of its matrix. Widths are multiples of `tile.bn`.
     """
     most = max(1, FILLING * multiprocessors * tile.blocks // (UNDER_WAY * -(-along // tile.bm)))
     tiles_at_once = UNDER_WAY * most
@@ -105,7 +102,7 @@ def sizes(tile: Tile, multiprocessors: int, along: int, across: int, ld: int) ->
 
 
 class Strips:
-    """Workspaces for strips of a panel, each with a stream on which what happens in it is done in turn."""
+    """Workspaces for strips of a panel, each serialised by its stream."""
 
     def __init__(self, ops: Launches, along: int, across: int, ld: int) -> None:
         import cupy
@@ -129,19 +126,18 @@ class Strips:
             self._here.wait_event(done)
 
     def bounds(self, across: int) -> Iterator[tuple[int, int]]:
-        """From where to where each strip goes."""
         return matrix.strips(across, self._width)
 
     @contextmanager
     def workspace(self) -> Iterator[int]:
-        """The next workspace's address; its stream is the current one meanwhile."""
+        """Address of the next workspace, with its stream as the current one."""
         index = self._turn % len(self._streams)
         self._turn += 1
         with self._streams[index]:
             yield self._memory.data.ptr + index * self._size
 
     def product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool = False) -> None:
-        """C ← A ⊗ B or C ⊕ A ⊗ B: strips that run at the same time fill the device together."""
+        """C ← A ⊗ B or C ⊕ A ⊗ B; concurrent strips fill the device together."""
         if self._alone:
             self._ops.product(C, A, B, accumulate=accumulate)
         else:
@@ -149,12 +145,12 @@ class Strips:
         self._ops.pace(C.rows * A.columns * C.columns)
 
     def reached(self) -> list[Any]:
-        """Events: what was begun so far is done."""
+        """Events after all work begun so far."""
         return [stream.record() for stream in self._streams]
 
 
 def side_by_side(works: Sequence[Callable[[], None]]) -> None:
-    """Do each on a stream of its own, as far as there are streams; the current stream goes on when all are done."""
+    """Run each on its own stream, as far as there are; the current stream continues after all."""
     import cupy
 
     here, streams = cupy.cuda.get_current_stream(), _streams(gpu.current())[: len(works)]
@@ -172,7 +168,7 @@ _own = threading.local()
 
 
 def _streams(device: int) -> list[Any]:
-    """Streams for work concurrent with the caller's; each thread has its own, for one may be capturing a graph."""
+    """Per-thread streams for concurrent work: another thread may be capturing a graph."""
     import cupy
 
     streams: dict[int, list[Any]] = _own.__dict__.setdefault("streams", {})

@@ -1,8 +1,7 @@
-// D ← A*: Floyd–Warshall on matrices of at most 64 rows, one to a thread block; `batch_stride` in elements.
-// A may be D.
+// D ← A*: Floyd–Warshall on matrices of at most 64 rows, one per thread block; `batch_stride` in elements. A may alias D.
 //
-// The prelude gives `tm` and `tn`, a thread's rows and columns, and `min_blocks`, the thread blocks that a multiprocessor must
-// have registers for.
+// The prelude gives `tm` and `tn`, rows and columns per thread, and `min_blocks`, thread blocks per multiprocessor that must
+// fit in registers.
 #include "pivot.cuh"
 
 using Block = Pivot<Step, tm, tn>;

@@ -1,15 +1,14 @@
 // D ← D* on a block of 64 × 64 entries in the registers of one thread block: Floyd–Warshall, two pivots a barrier.
 //
-// Step k of the Gauss–Jordan–Kleene elimination, with s = d[k][k]*, right in every closed semiring:
+// Step k of Gauss–Jordan–Kleene elimination, with s = d[k][k]*, valid in every closed semiring:
 //   d[i][j] ← d[i][j] ⊕ d[i][k] ⊗ s ⊗ d[k][j]     d[k][j] ← s ⊗ d[k][j]     d[i][k] ← d[i][k] ⊗ s     d[k][k] ← s
-// Steps k and k + 1 together need rows and columns k and k + 1 as they were; each thread brings those of k + 1 past
-// step k for itself.
+// Steps k and k + 1 together need the old rows and columns k and k + 1; each thread applies step k to those of k + 1 itself.
 #pragma once
 #include "algebra.cuh"
 
 template <class V, int n> struct alignas(sizeof(V) * n) Pack { V item[n]; };
 
-// S: the step. A thread has tm × tn entries: tm neighbouring rows, and columns in chunks of 4, `chunk_stride` apart.
+// S: the step. A thread has tm × tn entries: tm consecutive rows, and columns in chunks of 4, `chunk_stride` apart.
 template <class S, int tm, int tn>
 struct Pivot {
     using T = typename S::T;
@@ -18,10 +17,10 @@ struct Pivot {
     static constexpr int threads_x = size / tn, threads = threads_x * size / tm;
     static_assert(tm % 4 == 0 && tn % 4 == 0 && chunk_stride % tm == 0, "pairs of pivots must not straddle threads");
 
-    // Rows and columns k and k + 1, in turn in one half of this and the other.
+    // Rows and columns k and k + 1, double-buffered.
     struct alignas(16) Shared { W row[2][2][size], col[2][2][size]; };
 
-    // Thread t's place, its rows and its columns. It is named by its caller, who may want to save registers.
+    // Place, rows and columns of thread t, an argument to save registers.
     __device__ static int x(int t) { return t % threads_x; }
     __device__ static int y(int t) { return t / threads_x; }
     __device__ static int row(int t, int i) { return y(t) * tm + i; }
@@ -43,7 +42,7 @@ struct Pivot {
         else d = S::add(S::add(d, S::mul(a0, b0)), S::mul(a1, b1));
     }
 
-    // d ← n × n entries of a matrix, zero beyond; and back.
+    // d ← n × n entries of a matrix, zero-padded; and back.
     __device__ static void load(int t, W (&d)[tm][tn], const T* D, long long ld, int n) {
         const bool complete = n >= size && vectors(D, ld);
 #pragma unroll
@@ -77,21 +76,21 @@ struct Pivot {
                 }
             }
     }
-    // Whether four neighbours can be read at once.
+    // Whether four elements can be loaded at once.
     __device__ static bool vectors(const T* D, long long ld) {
         return reinterpret_cast<unsigned long long>(D) % sizeof(Pack<T, 4>) == 0 && ld % 4 == 0;
     }
 
-    // What a thread needs of rows and columns k and k + 1: as far as its own entries go, and where they cross.
+    // A thread's parts of rows and columns k and k + 1, and where they cross.
     struct Lines { W r0[tn], r1[tn], c0[tm], c1[tm], p[2][2]; };
 
-    // Where s is always one, the next two rows and columns are brought up to date first, and the other entries while
-    // these come: what is published is never waited for.
+    // If s is always one, the next two rows and columns are updated first, and the other entries while these are loaded:
+    // published values are never waited for.
     static constexpr bool ahead = S::star_is_one && chunks == 1;
 
-    // d ← d* for the first n rows and columns; what is beyond is the semiring's zero. By the first `threads` threads.
+    // d ← d* for the first n rows and columns, the rest being zero. By the first `threads` threads.
     __device__ static void close(int t, W (&d)[tm][tn], Shared& shared, int n) {
-        // Where s is always one, only the diagonal differs from d ⊕ d[:,k] ⊗ d[k,:].
+        // If s is always one, only the diagonal differs from d ⊕ d[:,k] ⊗ d[k,:].
         if constexpr (S::star_is_one) {
 #pragma unroll
             for (int i = 0; i < tm; ++i)
@@ -113,12 +112,12 @@ struct Pivot {
                 for (int q = 0; q < tm; q += 2) pair(t, d, shared, now, chunk * chunk_stride + base + q, q, chunk * 4 + q % 4);
     }
 
-    // A named barrier of these threads; a thread block may have more, which do something else meanwhile.
+    // A named barrier: other threads of the block may do other work.
     __device__ static void barrier() { asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory"); }
-    // How many of them `close` passes.
+    // Number of barriers passed by `close`.
     __device__ static int barriers(int n) { return (min(n, size) + tm - 1) / tm * (tm / 2) + ahead; }
 
-    // Rows q, q + 1 of the threads that have rows k, k + 1, and columns p, p + 1 of those that have these columns.
+    // Rows q, q + 1 of the threads with rows k, k + 1, and columns p, p + 1 of those with these columns.
     __device__ static bool has_rows(int t, int k) { return y(t) == k / tm; }
     __device__ static bool has_columns(int t, int k) { return x(t) == k % chunk_stride / 4; }
     __device__ static void publish(int t, const W (&d)[tm][tn], Shared& shared, int k, int q, int p) {
@@ -147,7 +146,7 @@ struct Pivot {
         read(to.c0, &cols[0][row(t, 0)], 4), read(to.c1, &cols[1][row(t, 0)], 4);
     }
 
-    // d ← d ⊕ the products of lines, for all entries; or for those in rows q, q + 1 and columns p, p + 1, or the others.
+    // d ← d ⊕ products of lines, for all entries; or for rows q, q + 1 and columns p, p + 1, or the others.
     enum Part { all, first, rest };
     template <Part part>
     __device__ static void apply(W (&d)[tm][tn], const Lines& l, int q = 0, int p = 0) {
@@ -159,7 +158,7 @@ struct Pivot {
                     update(d[i][j], l.c0[i], l.r0[j], l.c1[i], l.r1[j]);
     }
 
-    // Steps k and k + 1: rows q, q + 1 of the threads that have them, columns p, p + 1.
+    // Steps k and k + 1: rows q, q + 1 of their threads, columns p, p + 1.
     __device__ static void pair(int t, W (&d)[tm][tn], Shared& shared, Lines& l, int k, int q, int p) {
         if constexpr (ahead) {
             const int next = (q + 2) % tm, across = next % 4;

@@ -1,27 +1,27 @@
-// A ← A* in one launch, as in closing.inl, where A fits in the registers of the device: every block but the leader keeps
-// one tile of A in registers from the first pivot block to the last. Memory holds only what other blocks need of it:
+// A ← A* in one launch, as in closing.inl, if A fits in the registers of the device: every block but the leader keeps one
+// tile of A in registers throughout. Memory holds only what other blocks need:
 //
-//   before pivot block p   row panel p and column panel p with all updates so far, and the block (p, p)
-//   after pivot block p    these panels after phase 1, which the tiles that they cross then load again
+//   before pivot block p   row panel p and column panel p, up to date, and the block (p, p)
+//   after pivot block p    these panels after phase 1, reloaded by the tiles that they cross
 //
 // For pivot block p and the next, q = p + 64:
 //
 //   leader            waits at ready(p), loads A[q, q], waits at half(p)
 //                 3   A[q, q] ← A[q, q] ⊕ C R, closure; arrives at ready(q)
-//   other blocks      wait at ready(p); load again what phase 1 of the pivot block before has changed in their tile
+//   other blocks      wait at ready(p); reload their tile's entries changed by the previous phase 1
 //                 1   all tiles of both panels; wait at half(p)
-//                 2   update of their tile in registers; store what of it is in panels q, and block (q + 64, q + 64)
+//                 2   update of their tile in registers; store its parts in panels q, and block (q + 64, q + 64)
 //                     arrive at ready(q)
 //
 //   time ─────▶   ready(p)            half(p)                               ready(q)
 //   leader          │ loads A[q, q]     │ 3 update of A[q, q], closure         │
 //   other blocks    │ 1 panels          │ 2 update in registers, stores        │
 //
-// The grid must be launched cooperatively, with one block a tile and one more.
+// The grid must be launched cooperatively, with one block per tile and one more.
 #include "closing.inl"
 
 struct Resident : Closing {
-    // c ← c ⊕ C R on a tile whose operands are being loaded, from that stage on which `left` others follow.
+    // c ← c ⊕ C R on a tile whose operands are being loaded, from the stage followed by `left` others.
     template <int left = parts - 1>
     __device__ void update(Word (&c)[Large::tm][Large::tn]) const {
         asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
@@ -30,7 +30,7 @@ struct Resident : Closing {
         if constexpr (left > 0) update<left - 1>(c);
     }
 
-    // Where this block's tile begins; beyond A if it has none. Read again each time, as no registers are left for it.
+    // Origin of this block's tile, beyond A if it has none; reread each time, as no registers are left.
     volatile int* corner;
     __device__ bool place(int& i0, int& j0) const {
         i0 = corner[0], j0 = corner[1];
@@ -55,7 +55,7 @@ struct Resident : Closing {
 #pragma unroll
                 for (int part = 0; part < parts; ++part) fetch_part((&stage<Large>())[part], i0, j0, part);
                 update(c);
-                // The leader has loaded A[q, q] already; the block after it must be in memory when its turn comes.
+                // The leader has loaded A[q, q]; the block after it must be in memory for its next turn.
                 place(i0, j0);
                 end(c, i0, j0, [&](int down, int right) {
                     const int now = p / size, next = now + 1, far = now + 2;
@@ -70,7 +70,7 @@ struct Resident : Closing {
         end(c, i0, j0, [&](int down, int right) { return down != last && right != last; });
     }
 
-    // The leader: phase 3 for one pivot block after the other, while the other blocks are at phase 2.
+    // The leader: phase 3 for each pivot block, while the other blocks are at phase 2.
     __device__ void close_pivots(unsigned* half, unsigned* ready) const {
         auto& s = reinterpret_cast<Lead*>(shared)->column;
 #pragma unroll 1

@@ -1,4 +1,4 @@
-"""Translation units: which C++ text each kernel is compiled from."""
+"""Translation units of the dense kernels."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ...algebra import Semiring, Variant
 from .. import algebra, cards, compile
 from . import cooperative, tiles
 
-#: How the step reads and writes a matrix, and the number of that in step.cu; "pitched" is a matter of the matrix.
+#: Access patterns of `step` and their numbers in step.cu; "pitched" is a property of the matrix.
 ACCESS = {"rows": 0, "pitched": 0, "shared": 1, "columns": 2}
 
 
 def translation_units(
     semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """Every translation unit that the verbs of a semiring may use on an architecture, each with a name."""
+    """(name, text) of every translation unit that the verbs of a semiring may use on an architecture."""
     variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative, arch=arch)
     text = algebra.text(semiring, dtype, variant)
     kind = tiles.kind(semiring, dtype, variant)
@@ -44,44 +44,40 @@ def translation_units(
 
 
 def one_lane(semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool) -> Variant | None:
-    """The faster step that the data permits, if its words are single entries: those have witnesses."""
+    """The fastest variant, if its words are single entries, as witnesses require."""
     variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative, arch=arch)
     return variant if tiles.table(arch, tiles.kind(semiring, dtype, variant), dtype)[0].lanes == 1 else None
 
 
 def plain_tile(lanes: int) -> tiles.Tile:
-    """What `tile="plain"` computes with: one word of four rows a thread, 32 × 32 a block, as simple kernels do."""
+    """The tile of `tile="plain"`: one word of four rows per thread, 32 × 32 per block."""
     return tiles.Tile(32, 32, 32, 4, lanes, blocks=2, rate=1.0, lanes=lanes)
 
 
 @lru_cache(maxsize=256)
 def pivots(kind: str, itemsize: int, arch: str) -> tuple[tuple[int, int, int], ...]:
-    """A thread's rows and columns of a pivot block, and a multiprocessor's thread blocks: for one matrix, and for many.
+    """(rows, columns) of a pivot block per thread, and thread blocks per multiprocessor: for one matrix, and for many.
 
-    A single block is fastest with many threads, a full device with few that have much to do; wide arithmetic on narrow
-    entries takes more registers.
+    One block is fastest with many threads, a full device with few busy ones; wide arithmetic on narrow entries takes
+    more registers.
     """
     found = cards.lookup("pivots", (f"{kind}/{itemsize}", str(itemsize), kind, "any"), arch)
     return tuple((tm, tn, min_blocks) for tm, tn, min_blocks in found)
 
 
 def pivot_source(algebra_text: str, tm: int, tn: int, min_blocks: int) -> str:
-    """The translation unit of closures of up to 64 rows."""
     sizes = {"tm": tm, "tn": tn, "min_blocks": min_blocks}
     return compile.source("pivot.cu", algebra_text, *(f"constexpr int {k} = {v};\n" for k, v in sizes.items()))
 
 
 def step_source(algebra_text: str, per_thread: int, access: str = "rows") -> str:
-    """The translation unit of the step on an entire matrix."""
     sizes = {"rows_each": per_thread, "access": ACCESS[access]}
     return compile.source("step.cu", algebra_text, *(f"constexpr int {k} = {v};\n" for k, v in sizes.items()))
 
 
 def witness_source(algebra_text: str, tile: tiles.Tile, *, aligned: bool) -> str:
-    """The translation unit of a product with its witnesses."""
     return compile.source("witness.cu", algebra_text, tile.text(aligned=aligned))
 
 
 def gemm_source(algebra_text: str, tile: tiles.Tile, *, aligned: bool, way: str = "") -> str:
-    """The translation unit of one product kernel."""
     return compile.source("gemm.cu", algebra_text, tile.text(aligned=aligned, way=way))

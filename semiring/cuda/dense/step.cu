@@ -1,12 +1,10 @@
-// A ← A ⊕ A[:,k] ⊗ s ⊗ A[k,:] with s = A[k,k]*: one Floyd–Warshall step on the entire matrix, `rows_each` rows a thread.
+// A ← A ⊕ A[:,k] ⊗ s ⊗ A[k,:] with s = A[k,k]*: one Floyd–Warshall step on the entire matrix, `rows_each` rows per thread.
 //
-// `row` and `col` are row and column k of A, either in place or copied by `snapshot`. In place is enough when
-// ⊕ is idempotent: s ⊗ x is x then (or, where s is not one, may be multiplied by s again), so whichever thread comes
-// first, the others read the same.
+// `row` and `col` are row and column k of A, in place or copied by `snapshot`. In place suffices if ⊕ is idempotent:
+// s ⊗ x is x then (or, if s is not one, may be multiplied by s again), so that the order of threads does not matter.
 //
-// `access` says how: 0, a warp along a row, what it needs of row and column k from global memory; 1, the same with what
-// a thread block needs of both read into shared memory first; 2, a warp down a column, so that each thread reads a
-// sector of its own.
+// `access`: 0, a warp along a row, row and column k from global memory; 1, the same through shared memory; 2, a warp down
+// a column, so that each thread reads its own sector.
 #include "algebra.cuh"
 
 using T = Step::T;

@@ -1,4 +1,4 @@
-// A ← A* in one launch by the entire grid, which must be launched cooperatively.
+// A ← A* in one cooperative launch of the entire grid.
 #include "streaming.inl"
 
 extern "C" __global__ void __launch_bounds__(threads, min_blocks)

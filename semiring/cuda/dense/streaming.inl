@@ -1,26 +1,26 @@
-// A ← A* as in closing.inl, where each tile of the trailing matrix is loaded and stored once for each pivot block.
+// A ← A* as in closing.inl, with each trailing tile loaded and stored once per pivot block.
 //
 // For pivot block p and the next, q = p + 64; the leader waits at neither barrier:
 //
-//   leader        1a  R tile (p, q) ← D R, to A and to the workspace; the C tile (q, p) before its update goes there too
+//   leader        1a  R tile (p, q) ← D R, to A and to the workspace; old C tile (q, p) to the workspace
 //                     arrives at half(p)
 //                 3   A[q, q] ← A[q, q] ⊕ C R, closure; arrives at ready(q)
-//                     the half of its threads that the closure does not use waits until all others have arrived at
-//                     ready(q), and loads A[q, q + 64], A[q + 64, q] and A[q + 64, q + 64] for its next turn
+//                     meanwhile the half of its threads that the closure does not use waits for all others at ready(q),
+//                     and loads A[q, q + 64], A[q + 64, q] and A[q + 64, q + 64] for its next turn
 //   other blocks      wait at ready(p)
 //                 1   all other tiles of both panels; wait at half(p)
 //                 2   trailing tiles but (q, q)
-//                 4   C tile (q, p) ← C D, of which the leader has stored only what it was; arrive at ready(q)
+//                 4   C tile (q, p) ← C D, saved before by the leader; arrive at ready(q)
 //
 //   time ─────▶   ready(p)        half(p)                                            ready(q)
 //   leader          │ 1a      3 A[q, q], closure ─────────────────▶ loads for its next turn │ 1a …
 //   other blocks    │ 1 panels      │ 2 trailing update                     4 C tile        │ 1 …
 //
-// A single block does all phases itself, one after the other.
+// A single block does all phases in sequence.
 #include "closing.inl"
 
 struct Streaming : Closing {
-    // Phase 2, A ← A ⊕ C R, tile after tile, in stages along k: while one stage is computed, two are being loaded.
+    // Phase 2, A ← A ⊕ C R, tile by tile, in stages along k: one stage is computed while two are loaded.
     __device__ void trailing(int p, int first, int others) const {
         auto* stages = &stage<Large>();
         const int tiles = down() * across(), now = p / size, next = now + 1;
@@ -61,13 +61,13 @@ struct Streaming : Closing {
         }
     }
 
-    // Phases 1a and 3: from D at p, which the leader closed in its turn before, to D at q. With p < 0, the first D alone.
+    // Phases 1a and 3: from the closed D at p to D at q. With p < 0, the first D alone.
     __device__ void lead(int p, int q, unsigned* half, unsigned* ready) const {
         auto& s = *reinterpret_cast<Lead*>(shared);
         Word c[Square::tm][Square::tn], r[Square::tm][Square::tn];
         if (p < 0) begin<Square>(c, q, q);
         else {
-            if (num_blocks == 1) {  // its own phase 2 came in between, and used the same shared memory
+            if (num_blocks == 1) { // phase 2 came in between, in the same shared memory
                 fetch<size>(s.row.a, workspace.left(p), size);
                 gather<0>(s, p, q);
                 __syncthreads();
@@ -103,7 +103,7 @@ struct Streaming : Closing {
             if (leads) lead(p, p + size, half, ready);
             if (p < 0 || (leads && !alone)) continue;
             __syncthreads();
-            const int first = !alone && p + size < n;  // the leader takes no part in what follows
+            const int first = !alone && p + size < n; // the leader takes no part below
             panels<true>(p, first, num_blocks - first);
             if (alone) __syncthreads();
             else arrive_and_wait(half, p);

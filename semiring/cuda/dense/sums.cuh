@@ -1,33 +1,33 @@
-// Sums of products, and logarithms of sums of exponentials, from operands that are scaled row by row (column by column).
+// Sums of products, and log-sum-exp, from operands scaled by rows (columns).
 //
 // log Σₖ exp(aᵢₖ + bₖⱼ) = αᵢ + βⱼ + log Σₖ exp(aᵢₖ − αᵢ) exp(bₖⱼ − βⱼ), where αᵢ is row i's maximum and βⱼ column j's.
-// The scaled entries are 1 at most. What is far below 1 is kept with an absolute error instead of a relative one, so a sum
-// in which such entries could matter is recognized by its size, and its tile of C is computed again by other means.
+// Scaled entries are at most 1; those far below have an absolute instead of a relative error. A sum in which these could
+// matter is recognised by its size, and its tile of C is recomputed by other means.
 #pragma once
 #include "algebra.cuh"
 
-// Of a row of A, or a column of B: its maximum (0 where all is −∞), the sum of its scaled entries, and whether any entry
-// is so small that its scaled value has an absolute error: 1 or 0.
+// Of a row of A, or a column of B: maximum (0 if all are −∞), sum of scaled entries, and 1 if any scaled entry has an
+// absolute error, else 0.
 template <class T>
 struct alignas(4 * sizeof(T)) Scale {
     T shift, total, tiny, unused;
 };
 
-// `floor`: what a sum must be in relation to all that it may have lost.
+// `floor`: least ratio of a reliable sum to its possible loss.
 template <class T>
 __device__ inline bool unreliable(T sum, const Scale<T>& a, const Scale<T>& b, T floor) {
     return !(sum >= floor * (a.tiny * b.total + b.tiny * a.total));
 }
 
-// a + b, and what its rounding has lost.
+// a + b and its rounding error.
 __device__ inline float two_sum(float a, float b, float& lost) {
     const float sum = a + b, rest = sum - a;
     lost = (a - (sum - rest)) + (b - rest);
     return sum;
 }
 
-// The sum's logarithm at its true height. In float32 the exponent's part, exact in 16 bits of log 2, and what sums lose go
-// apart, so that the error is that of the mantissa's logarithm, whatever cancels.
+// The logarithm of an unscaled sum. In float32 the exponent's part, exact in 16 bits of log 2, and rounding errors are added
+// separately, so that the error is that of the mantissa's logarithm, despite cancellation.
 __device__ inline double height(double sum, const Scale<double>& a, const Scale<double>& b) {
     return sum > 0 ? a.shift + b.shift + log(sum) : -INFINITY;
 }

@@ -1,14 +1,14 @@
-"""Products over (+, ×) and (log-sum-exp, +): by tensor cores, by multiplications, or term by term.
+"""Products over (+, ×) and (log-sum-exp, +): on tensor cores, by multiplications, or term by term.
 
 | ⊕, ⊗           | dtype   | by                                                                                  |
 |----------------|---------|-------------------------------------------------------------------------------------|
 | +, ×           | float32 | tensor cores (Hopper): entries in three parts of bfloat16, six products             |
-| log-sum-exp, + | float32 | tensor cores (Hopper): maxima out, exponentials in two parts of float16, 3 products |
-| log-sum-exp, + | float64 | maxima out, a product of exponentials over (+, ×)                                   |
+| log-sum-exp, + | float32 | tensor cores (Hopper): maxima split off, exponentials as two float16, 3 products    |
+| log-sum-exp, + | float64 | maxima split off, a product of exponentials over (+, ×)                             |
 
-A tile of 128 × 128 entries in which any is unreliable (see sums.cuh) is computed again: over (+, ×) by gemm.cuh, else
-term by term (sums_exact.cu), as are products too small for the rest. The error of the logarithm is at most
-2⁻²² (1 + log₂ k) in float32, besides the rounding of aᵢₖ + bₖⱼ and of the result.
+Tiles of 128 × 128 entries with an unreliable entry (see sums.cuh) are recomputed: over (+, ×) by gemm.cuh, else term by
+term (sums_exact.cu), as are small products. The error of the logarithm is at most 2⁻²² (1 + log₂ k) in float32, besides
+the rounding of aᵢₖ + bₖⱼ and of the result.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ from .registry import Kernels
 from .sums_text import FLAGGED, TENSOR, Tensor, takes_logarithms
 from .tiles import Tile
 
-#: Bytes of an operand's parts, and of k, that one product works on.
+#: Bytes of an operand's parts, and depth in k, per product.
 PARTS, DEPTH = 1 << 30, 1 << 16
-#: Logarithms of sums are faster by tensor cores, or multiplications, from so many pairs, and so many on each side, on.
+#: Pairs, and least side, from which log-sum-exp uses tensor cores or multiplications.
 LEAST = 1 << 23, 96
-#: Seconds of sums over (+, ×) by tensor cores: launches, parts of an entry, 64 of k in a tile. Pairs a second without.
+#: Cost model of (+, ×) on tensor cores in seconds: launches, splitting an entry, 64 of k in a tile; pairs per second
+#: without.
 LAUNCHES, SPLIT, STEP, ORDINARY = 1e-4, 2.5e-12, 2.1e-6, 25e12
-#: Closures over (log-sum-exp, +) of so many vertices are computed in one launch: of exponentials, and pair by pair.
+#: Vertices up to which (log-sum-exp, +) closes in one launch: by exponentials, and pair by pair.
 CLOSED, PAIRWISE = 1024, 512
-#: Matrices of a batch that one launch takes.
+#: Most matrices of a batch per launch.
 MOST = 65535
 
 
 class Batch(NamedTuple):
-    """So many products at once, whose matrices are so many elements apart; 0 where they share one."""
+    """Batch: count and element strides of C, A, B; stride 0 broadcasts."""
 
     matrices: int = 1
     c: int = 0
@@ -52,7 +53,7 @@ ALONE = Batch()
 
 
 class Operand(NamedTuple):
-    """Parts of an operand: address, rows of each matrix (0 if all share one) and of a part, bytes of a row, scales."""
+    """Parts of an operand: address, rows per matrix (0: shared) and per part, row pitch in bytes, scales."""
 
     address: int
     rows: int
@@ -64,14 +65,14 @@ class Operand(NamedTuple):
 
 @dataclass(eq=False)
 class Sums:
-    """The products of a backend over (+, ×) in float32, or over (log-sum-exp, +); see `of`."""
+    """Products over (+, ×) in float32, or over (log-sum-exp, +); see `of`."""
 
     kernels: Kernels
     logarithms: bool
     plus_times: Callable[..., None]
 
     def product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool, batch: Batch = ALONE) -> bool:
-        """C ← C ⊕ A ⊗ B, or C ← A ⊗ B; False where `gemm.cuh` is to do it. C shares no memory with A or B."""
+        """C ← C ⊕ A ⊗ B, or C ← A ⊗ B; False if left to `gemm.cuh`. C must not overlap A or B."""
         m, k, n = C.rows, A.columns, C.columns
         if not self.logarithms and (batch.matrices > 1 or _far_apart(self.kernels.tile_table[0], A, B, 4)):
             return False
@@ -89,7 +90,7 @@ class Sums:
         return True
 
     def fast(self, m: int, k: int, n: int, matrices: int = 1) -> bool:
-        """Whether a product is large enough to bring its operands into another form."""
+        """Whether a product is large enough to convert its operands."""
         pairs, side = LEAST
         double = self.kernels.dtype.itemsize == 8
         if not (double or self.kernels.arch == "sm_90") or min(m, k, n) < side:
@@ -101,7 +102,6 @@ class Sums:
         return 1.1 * (LAUNCHES + SPLIT * (m + n) * k + STEP * steps) < m * k * n / ORDINARY
 
     def workspace(self, m: int, k: int, n: int) -> int:
-        """Bytes that an m × k × n product takes besides its matrices."""
         if not self.fast(m, k, n):
             return 0
         each = 2 * self._tensor.parts if self.kernels.dtype.itemsize == 4 else 8
@@ -117,7 +117,7 @@ class Sums:
     # Parts of products
 
     def _strips(self, C: Matrix, A: Matrix, B: Matrix, accumulate: bool) -> None:
-        """By strips of columns, and of rows, whose parts are as large as `PARTS` at most."""
+        """Products of column and row strips whose parts are at most `PARTS`."""
         size, k = self.kernels.dtype.itemsize, A.columns
         each = 2 * self._tensor.parts if size == 4 else 8
         most = max(FLAGGED, PARTS // (each * k) // FLAGGED * FLAGGED)
@@ -130,7 +130,7 @@ class Sums:
                 one(to, left, right, self._operand(left, ALONE, 0, False), b, accumulate, ALONE)
 
     def _batches(self, C: Matrix, A: Matrix, B: Matrix, accumulate: bool, batch: Batch) -> None:
-        """As many matrices at a time as have parts of `PARTS`; in float64 one."""
+        """Chunks of a batch whose parts are at most `PARTS`; in float64 single matrices."""
         size, k = self.kernels.dtype.itemsize, A.columns
         each = 2 * self._tensor.parts * k * max(C.rows, C.columns)
         most = max(1, min(MOST, PARTS // each)) if size == 4 else 1
@@ -147,7 +147,6 @@ class Sums:
                 self._by_tensor_cores(c, a, b, left, right, accumulate, these)
 
     def _operand(self, X: Matrix, batch: Batch, stride: int, columns: bool) -> Operand:
-        """The parts and scales of A's rows, or of B's columns."""
         double = self.kernels.dtype.itemsize == 8
         count = batch.matrices if stride else 1
         lines, k = (X.columns, X.rows) if columns else (X.rows, X.columns)
@@ -205,16 +204,15 @@ class Sums:
             function((tiles,), (256,), (*where, np.int32(to.rows), np.int32(to.columns), np.int32(accumulate)))
             self._exact(to, left, B, accumulate, ALONE, flags.ptr)
 
-    # What is computed again, or is too small for the rest
+    # Recomputed and small products
 
     def _exact(self, C: Matrix, A: Matrix, B: Matrix, accumulate: bool, batch: Batch, flags: int = 0) -> None:
-        """Term by term: all, or the tiles that are flagged."""
         smaller = FLAGGED if flags else min(C.rows, C.columns)
         side, tm = next((side, tm) for side, tm in sums_text.EXACT if smaller > side // 2 or side == 16)
         function = self._term_by_term(side, tm)
         size, tiles = self.kernels.dtype.itemsize, -(-C.rows // side) * -(-C.columns // side)
         sizes = *map(np.int32, (C.rows, C.columns, A.columns, accumulate)), flags
-        for start, stop in matrix.strips(batch.matrices, MOST):  # of flags there are never more
+        for start, stop in matrix.strips(batch.matrices, MOST):  # flags belong to a single matrix
             where = (
                 value
                 for X, stride in zip((C, A, B), batch[1:], strict=True)
@@ -223,7 +221,6 @@ class Sums:
             function((tiles, stop - start), ((side // tm) ** 2,), (*where, *sizes))
 
     def _flagged(self, C: Matrix, A: Matrix, B: Matrix, accumulate: bool, flags: int) -> None:
-        """The tiles that are flagged, by gemm.cuh."""
         aligned = matrix.aligned(B, self.kernels.dtype.itemsize)
         tile = sums_text.tile_with_one_flag(self.kernels.tile_table)
         function, shared = self._again(tile, aligned), tile.shared(self.kernels.dtype.itemsize)
@@ -234,7 +231,7 @@ class Sums:
     # Kernels
 
     def large(self) -> tuple[Callable[[], Any], ...]:
-        """Those of large products, each compiled when it is called."""
+        """Compilers of the kernels of large products."""
         splits = partial(self._splits, "rows"), partial(self._splits, "columns")
         if self.kernels.dtype.itemsize == 8:
             return (*splits, self._finishes, partial(self._term_by_term, *sums_text.EXACT[0]))
@@ -269,7 +266,7 @@ class Sums:
 
 
 def of(kernels: Kernels, plus_times: Callable[..., None]) -> Sums | None:
-    """The products of these kernels' semiring that are sums of numbers, or logarithms of sums; None for others.
+    """The sums of a semiring, None unless it is (+, ×) or (log-sum-exp, +).
 
     `plus_times(C, A, B, accumulate=…)`: C ← A B of matrices of the same dtype.
     """
@@ -280,5 +277,5 @@ def of(kernels: Kernels, plus_times: Callable[..., None]) -> Sums | None:
 
 
 def _far_apart(tile: Tile, A: Matrix, B: Matrix, size: int) -> bool:
-    """Whether rows are too far apart for gemm.cuh, which then refuses the product."""
+    """Whether rows are too far apart for gemm.cuh, which then raises."""
     return max(tile.bm * A.ld, tile.bk * B.ld, B.columns) * size >= 1 << 32

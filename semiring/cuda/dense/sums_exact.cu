@@ -1,8 +1,7 @@
-// C ← log Σₖ exp(aᵢₖ + bₖⱼ), or that added to C, with the largest term of each sum taken out, whatever the entries are.
+// C ← log Σₖ exp(aᵢₖ + bₖⱼ), or that added to C, relative to each sum's largest term, for any entries.
 //
-// A thread block computes side × side entries, a thread tm × tm. Of each `deep` of k it first finds the largest terms, then
-// adds the others' exponentials, in one pass each over shared memory. Where there are `flags`, one for each 128 × 128
-// entries, only those are computed whose flag is set.
+// A thread block computes side × side entries, a thread tm × tm. Per `deep` values of k, one pass over shared memory finds
+// the largest terms, another adds exponentials. With `flags`, one per 128 × 128 entries, only flagged tiles are computed.
 #include "sums.cuh"
 
 __device__ inline double power(double x) { return exp(x); }
@@ -66,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(threads)
         for (int i = 0; i < tm; ++i)
 #pragma unroll
             for (int j = 0; j < tm; ++j) {
-                high[i][j] = min(high[i][j], -lowest(T()));  // where a term is ∞, so is the sum, and not NaN
+                high[i][j] = min(high[i][j], -lowest(T())); // a term ∞ gives ∞, not NaN
                 sum[i][j] *= power(most[i][j] - high[i][j]);
                 most[i][j] = high[i][j];
                 here[i][j] = 0;
@@ -77,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(threads)
 #pragma unroll
             for (int i = 0; i < tm; ++i)
 #pragma unroll
-                for (int j = 0; j < tm; ++j)  // ∞ + −∞ is NaN, which loses to any number, and no term
+                for (int j = 0; j < tm; ++j) // ∞ + −∞ is NaN, which loses to any number, and adds nothing
                     here[i][j] += power(max(left.item[i] + right.item[j] - most[i][j], lowest(T())));
         }
 #pragma unroll

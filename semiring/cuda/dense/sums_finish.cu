@@ -1,5 +1,5 @@
-// C ← the logarithms of sums of scaled exponentials, or those added to C; a thread block for each 128 × 128 entries, which
-// writes them, or flags them where one is unreliable.
+// C ← logarithms of sums of scaled exponentials, or those added to C; one thread block per 128 × 128 entries, which writes
+// them, or flags them if one is unreliable.
 #include "sums.cuh"
 
 constexpr int side = 128, threads = 256;

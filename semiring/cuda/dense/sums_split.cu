@@ -1,9 +1,9 @@
-// Operands of sums_wgmma.cu: each entry as a sum of `parts` 16-bit numbers, A's rows and Bᵀ's rows along k, zeros to `pitch`.
-// Where `logarithms`, entries are exponentials, scaled; see sums.cuh. In float64 there is one part, B as it lies.
+// Operands of sums_wgmma.cu: each entry as a sum of `parts` 16-bit numbers; rows of A and of Bᵀ along k, zero-padded to
+// `pitch`. With `logarithms`, entries are scaled exponentials; see sums.cuh. In float64 there is one part, and B is not
+// transposed.
 //
-// Two parts of float16, the largest entry scaled to 2¹⁵ and the second part by 2¹¹ more, keep 22 bits of what is at least
-// 2⁻²⁸, and of what is less all but 2⁻⁵¹.
-// Three parts of bfloat16 keep all 24 bits.
+// Two parts of float16, the largest entry scaled to 2¹⁵ and the second part by 2¹¹ more, keep 22 bits of entries ≥ 2⁻²⁸, and
+// of smaller ones all but 2⁻⁵¹. Three parts of bfloat16 keep all 24 bits.
 #include "sums.cuh"
 
 template <class T> struct Choice;
@@ -19,9 +19,9 @@ using Part = Choice<T>::Part;
 struct alignas(2 * sizeof(Part)) Both {
     Part item[2];
 };
-constexpr bool transposed = sizeof(T) == 4;  // whether B is written column by column
+constexpr bool transposed = sizeof(T) == 4; // whether B is transposed
 
-// The parts of x, from the largest to the smallest.
+// The parts of x, largest first.
 __device__ inline void split(double x, double (&to)[1]) { to[0] = x; }
 __device__ inline void split(float x, unsigned short (&to)[2]) {
     x *= 0x1p15f;
@@ -41,7 +41,7 @@ __device__ inline void split(float x, unsigned short (&to)[3]) {
     }
 }
 
-// exp(x − shift), with what the difference loses.
+// exp(x − shift), compensated for the rounding of the difference.
 __device__ inline T scaled(T x, T shift) {
     if (x == -T(INFINITY)) return 0;
     const T difference = x - shift, subtracted = x - difference;
@@ -49,7 +49,7 @@ __device__ inline T scaled(T x, T shift) {
     return power + power * lost;
 }
 
-// What is known of a row so far; rows are looked at by many threads.
+// Partial facts about a row, shared by many threads.
 struct Look {
     T total = 0;
     bool tiny = false;
@@ -68,7 +68,7 @@ __device__ inline Scale<T> scale(T shift, T total, bool tiny) { return {shift, t
 __device__ inline T shift_of(T high) { return high == -T(INFINITY) ? T(0) : high; }
 
 constexpr int threads = 256;
-// A thread block a row of A, `m` rows a matrix.
+// A thread block per row of A, `m` rows per matrix.
 extern "C" __global__ void __launch_bounds__(threads)
     rows(const T* A, long long lda, long long batch_stride, int m, int k, Part* to, long long pitch, long long part_stride,
          Scale<T>* scales) {
@@ -118,13 +118,13 @@ extern "C" __global__ void __launch_bounds__(threads)
 }
 
 constexpr int wide = 32, high = 16, deep = 64;
-// A thread block 32 columns of B, 64 of k at a time.
+// A thread block per 32 columns of B, 64 of k at a time.
 extern "C" __global__ void __launch_bounds__(wide* high)
     columns(const T* B, long long ldb, long long batch_stride, int n, int k, Part* to, long long pitch,
             long long part_stride, Scale<T>* scales) {
     __shared__ T shared[deep][wide + 1];
     const int x = threadIdx.x % wide, y = threadIdx.x / wide, j0 = blockIdx.x * wide, j = min(j0 + x, n - 1);
-    const long long first = (long long)blockIdx.y * n;  // of the columns of all matrices
+    const long long first = (long long)blockIdx.y * n; // of the columns of all matrices
     B += blockIdx.y * batch_stride + j;
     T shift = 0;
     if constexpr (logarithms) {

@@ -1,4 +1,4 @@
-"""Translation units of products that are sums, or logarithms of sums; see sums.py."""
+"""Translation units of the products of sums.py."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .. import algebra, compile
 from . import tiles
 from .tiles import Tile
 
-#: Entries of C, along each side, that have one flag.
+#: Side of the tiles of C with one flag.
 FLAGGED = 128
-#: Rows and columns of the blocks, and of the threads, that compute term by term: large ones first.
+#: Block side and thread side of term-by-term kernels, largest first.
 EXACT = ((64, 4), (32, 2), (16, 2))
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """How tensor cores compute: parts of operands, of a PTX type, and tiles of `sums_wgmma.cu` in flight."""
+    """Tensor core configuration: parts per operand, their PTX type, pipeline stages of `sums_wgmma.cu`."""
 
     parts: int
     kind: str
@@ -28,7 +28,6 @@ class Tensor:
     group: int = 4
 
     def text(self, cluster: int, logarithms: bool) -> str:
-        """The translation unit of the product."""
         numbers = {"parts": self.parts, "stages": self.stages, "cluster": cluster, "group": self.group}
         sizes = (f"constexpr int {name} = {value};\n" for name, value in numbers.items())
         kind = f'#define PART_TYPE "{self.kind}"\n'
@@ -36,7 +35,7 @@ class Tensor:
 
     @property
     def shared(self) -> int:
-        """Bytes of shared memory, with bytes to align it and for two barriers a stage."""
+        """Bytes of shared memory, including alignment and two barriers per stage."""
         return self.stages * (2 * self.parts * FLAGGED * 128 + 16) + 1024
 
 
@@ -44,39 +43,34 @@ TENSOR = {False: Tensor(3, "bf16", 2), True: Tensor(2, "f16", 3)}
 
 
 def split(dtype: np.dtype, parts: int, logarithms: bool) -> str:
-    """What brings operands into parts."""
     numbers = f"{_type(dtype)}constexpr int parts = {parts};\n"
     return compile.source("sums_split.cu", numbers, _flag("logarithms", logarithms))
 
 
 def exact(dtype: np.dtype, side: int, tm: int) -> str:
-    """Logarithms of sums, term by term."""
     return compile.source("sums_exact.cu", f"{_type(dtype)}constexpr int side = {side}, tm = {tm};\n")
 
 
 def finish() -> str:
-    """From sums in float64 to their logarithms."""
     return compile.source("sums_finish.cu")
 
 
 def exponentials(dtype: np.dtype) -> str:
-    """The steps around a closure of exponentials."""
     infinity = "#define INFINITY __int_as_float(0x7f800000)\n"
     return compile.source("exponentials.cu", _type(dtype), infinity)
 
 
 def flagged(algebra_text: str, tile: Tile, aligned: bool) -> str:
-    """The products of gemm.cu for tiles that have a flag."""
     return compile.source("gemm_flagged.cu", algebra_text, tile.text(aligned=aligned))
 
 
 def tile_with_one_flag(table: Sequence[Tile]) -> Tile:
-    """The first of a table all of whose entries have the same flag."""
+    """The first tile that divides a flag's square."""
     return next(tile for tile in table if FLAGGED % tile.bm == FLAGGED % tile.bn == 0)
 
 
 def units(semiring: Semiring, dtype: np.dtype, arch: str) -> Iterator[tuple[str, str, str]]:
-    """(name, text, architecture) of every translation unit that products of a semiring may use besides `gemm.cu`."""
+    """(name, text, architecture) of every translation unit of products besides `gemm.cu`."""
     logarithms = takes_logarithms(semiring)
     if logarithms is None or dtype.kind != "f" or not (logarithms or dtype.itemsize == 4):
         return
@@ -98,7 +92,7 @@ def units(semiring: Semiring, dtype: np.dtype, arch: str) -> Iterator[tuple[str,
 
 
 def takes_logarithms(semiring: Semiring) -> bool | None:
-    """True of (log-sum-exp, +), False of (+, ×), None of others."""
+    """True for (log-sum-exp, +), False for (+, ×), else None."""
     operations = semiring.add.ufunc, semiring.mul.ufunc
     return True if operations == (np.logaddexp, np.add) else False if operations == (np.add, np.multiply) else None
 

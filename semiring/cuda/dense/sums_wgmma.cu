@@ -1,12 +1,12 @@
 // C ← A B or C ← C + A B in float32, or the same of logarithms, by Hopper's wgmma m64n128k16 on 16-bit numbers.
 //
-// Operands come as `parts` matrices of 16-bit numbers whose sum they are, A and Bᵀ, k along the rows; see sums_split.cu.
-// Of the products of parts those are left out that are below the last bit. Tensor cores truncate as they add, so only 64 of
-// k are added by them, the small products first; the rest is added in float32 outside.
+// Operands are sums of `parts` 16-bit matrices, A and Bᵀ, k along the rows; see sums_split.cu. Products of parts below the
+// last bit are dropped. Tensor cores truncate sums, so that they add only 64 of k, small products first; the rest is added
+// in float32 outside.
 //
-// A block computes 128 × 128 entries. One warp has the copy engine bring 64 of k at a time, `stages` ahead; two groups of
-// four warps multiply, 64 × 128 entries each. Where `cluster` is 2, two blocks below one another share their columns: each
-// fetches half of Bᵀ's tile for both. Blocks stay and take tile after tile.
+// A block computes 128 × 128 entries. A producer warp loads 64 of k at a time by TMA, `stages` ahead; two warpgroups
+// multiply, 64 × 128 entries each. With `cluster` = 2, two vertically adjacent blocks share columns: each loads half of
+// Bᵀ's tile for both. Blocks are persistent.
 #include "sums.cuh"
 #include "tile_order.cuh"
 #include "wgmma.cuh"
@@ -14,7 +14,7 @@
 constexpr int side = 128, row_bytes = 128, part_bytes = side * row_bytes, stage_bytes = 2 * parts * part_bytes;
 constexpr int consumers = 2, threads = 128 * consumers + 32;
 
-// c ← (add ? c : 0) + 16 of k, in the background.
+// c ← (add ? c : 0) + 16 of k, asynchronously.
 __device__ inline void multiply(float (&c)[64], Descriptor a, Descriptor b, int add) {
     asm volatile(
         "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
@@ -26,7 +26,7 @@ __device__ inline void multiply(float (&c)[64], Descriptor a, Descriptor b, int 
         : "l"(a), "l"(b), "r"(add));
 }
 
-// Whether any of the threads that multiply says so.
+// Whether `mine` holds in any multiplying thread.
 __device__ inline bool any(bool mine) {
     int found;
     asm volatile(
@@ -36,7 +36,7 @@ __device__ inline bool any(bool mine) {
     return found;
 }
 
-// The products of parts, of which 0 is the largest, from small to large: what tensor cores truncate is then small, too.
+// Products of parts (0 is the largest), small ones first, so that truncation errors are small.
 template <int which>
 struct Pair {
     static constexpr int a = parts == 2 ? (which == 1) : (0x001021 >> 4 * which & 15);
@@ -44,7 +44,7 @@ struct Pair {
 };
 constexpr int pairs = parts == 2 ? 3 : 6;
 
-// c ← c + 64 of k for the pairs `which` … `end` − 1; c ← them alone where the first is pair 0.
+// c ← c + 64 of k for pairs `which` … `end` − 1; from zero if the first is pair 0.
 template <int which, int end>
 __device__ inline void multiply_parts(float (&c)[64], Descriptor a, Descriptor b) {
     using P = Pair<which>;
@@ -114,7 +114,7 @@ extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(thr
             for (int step = 0; step < steps; ++step) {
                 const int offset = pipe.stage * (stage_bytes >> 4);
                 wait(full + 8 * pipe.stage, pipe.phase);
-                if constexpr (parts == 2) {  // the second parts are 2¹¹ times what they stand for
+                if constexpr (parts == 2) { // second parts are scaled by 2¹¹
                     add_parts<0, pairs - 1>(c, a0 + offset, b0 + offset);
 #pragma unroll
                     for (int i = 0; i < 64; ++i) c[i] *= 0x1p-11f;
@@ -126,7 +126,7 @@ extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(thr
                 for (int i = 0; i < 64; ++i) sum[i] += c[i];
                 pipe.advance();
             }
-            // Lane q of four has columns 8 g + 2 q and the next one of every group g of eight, in rows r and r + 8.
+            // Lane q of four has columns 8 g + 2 q and 8 g + 2 q + 1 of every group g of eight, in rows r and r + 8.
             const Place position = place(t % tiles, rows, columns, group);
             const int batch = t / tiles, tile_row = position.i * cluster + rank;
             const int row = tile_row * side + warpgroup * 64 + warp * 16 + lane / 4, column = position.j * side + lane % 4 * 2;
@@ -138,13 +138,13 @@ extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(thr
                     own[lower] = a_scales[(long long)batch * a_rows + min(row + 8 * lower, m - 1)];
 #pragma unroll
                 for (int g = 0; g < 32; ++g) {
-                    asm volatile("" ::: "memory");  // no more reads ahead than there are registers for
+                    asm volatile("" ::: "memory"); // no more reads ahead than registers
                     const int j = column + g / 2 * 8 + g % 2;
                     const Scale<float> other = b_scales[(long long)batch * b_rows + min(j, n - 1)];
 #pragma unroll
                     for (int lower = 0; lower < 2; ++lower) {
                         float& x = sum[g / 2 * 4 + 2 * lower + g % 2];
-                        x *= 0x1p-30f;  // both operands are scaled by 2¹⁵
+                        x *= 0x1p-30f; // both operands are scaled by 2¹⁵
                         bad |= row + 8 * lower < m && j < n && unreliable(x, own[lower], other, 0x1p-29f);
                         x = height(x, own[lower], other);
                     }
@@ -184,5 +184,5 @@ extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(thr
             }
         }
     }
-    cluster_barrier();  // no block exits while another may still arrive at its barriers
+    cluster_barrier(); // no block exits while another may arrive at its barriers
 }

@@ -1,4 +1,4 @@
-"""Tiles as data: which sizes a product may use on an architecture, and which of them suits a shape."""
+"""Tiles as data: sizes of products per architecture, and the choice by shape."""
 
 from __future__ import annotations
 
@@ -10,32 +10,22 @@ import numpy as np
 from ...algebra import Semiring, Variant
 from .. import cards
 
-#: In values of k: what a tile takes to begin and end, and so does each further part of it (split-K); the shortest part.
+#: Cost of a tile's prologue and epilogue, also per split-K part, in steps of k; shortest part.
 SETTLING, SHORTEST = 50, 256
 
 
 @dataclass(frozen=True)
 class Tile:
-    """What a thread block computes, in elements.
+    """Sizes of a thread block's tile, in elements.
 
-    Attributes
-    ----------
-    bm, bn, bk : int
-        The block's rows and columns of C, and how much of k is in shared memory at once.
-    tm, tn : int
-        A thread's rows and columns.
-    blocks : int
-        Blocks that a multiprocessor holds; it bounds the registers.
-    rate : float
-        Measured speed at full occupation, relative to the table's best.
-    lanes : int
-        Elements to a register word.
-    unroll : int
-        How far the inner loop is unrolled.
-    walk, run : int
-        The rows and words of a thread's sums that are done together, column by column.
-    b_first : bool
-        Whether a thread reads the right operand before the left one.
+    bm, bn, bk : rows and columns of C per block; depth in shared memory
+    tm, tn : rows and columns per thread
+    blocks : resident blocks per multiprocessor; bounds the registers
+    rate : measured throughput at full occupancy, relative to the table's best
+    lanes : elements per register word
+    unroll : unroll factor of the inner loop
+    walk, run : rows and words of a thread's sums processed together, column by column
+    b_first : whether a thread loads the right operand first
     """
 
     bm: int
@@ -52,7 +42,7 @@ class Tile:
     b_first: bool = False
 
     def __hash__(self) -> int:
-        """By a few of the sizes: every launch looks its tile up."""
+        """A few sizes suffice; every launch looks its tile up."""
         return hash((self.bm, self.bn, self.bk, self.tm, self.tn))
 
     def __str__(self) -> str:
@@ -63,13 +53,13 @@ class Tile:
         return (self.bm // self.tm) * (self.bn // self.tn)
 
     def shared(self, itemsize: int) -> int:
-        """Bytes of shared memory: two stages of a (padded by 4 words a row) and b."""
+        """Bytes of shared memory: two stages of a (rows padded by 4 words) and b."""
         return 2 * self.bk * (self.bm + 4 + self.bn // self.lanes) * max(4, itemsize)
 
     def text(self, *, aligned: bool, way: str = "", name: str = "Tile") -> str:
-        """A struct of these sizes for kernels; `way` is how blocks share work: "", by "split-K", or "batched"."""
+        """C++ struct of these sizes; `way` of sharing work: "", "split-K" or "batched"."""
         names = ("bm", "bn", "bk", "tm", "tn", "unroll", "walk", "run")
-        # Packed words of rows that are not aligned come through registers, of which a block then needs more.
+        # Packed words of unaligned rows pass through registers, of which a block then needs more.
         blocks = max(1, self.blocks - 1) if self.lanes > 1 and not aligned else self.blocks
         constants = {**{size: getattr(self, size) for size in names}, "blocks": blocks}
         sizes = ", ".join(f"{size} = {value}" for size, value in constants.items())
@@ -78,15 +68,13 @@ class Tile:
         return f"struct {name} {{\n    static constexpr int {sizes};\n    static constexpr bool {switches};\n}};\n"
 
     def covers(self, m: int, n: int) -> int:
-        """How many blocks an m × n product takes."""
         return -(-m // self.bm) * -(-n // self.bn)
 
     def cost(self, m: int, n: int, k: int, multiprocessors: int, splits: int = 1) -> float:
-        """Time of an m × n × k product, up to a constant, with so many parts of k where tiles fill no complete wave.
+        """Relative time of an m × n × k product with `splits` parts of k for partial waves.
 
-        A multiprocessor with fewer blocks than it could hold waits for memory and barriers more often; a fifth of the
-        missing blocks' time is counted as lost (on an H200 products of 2048 lose that much). While one block begins or
-        ends, the others on its multiprocessor compute.
+        A multiprocessor below its block limit hides less latency: a fifth of the missing blocks' time counts as lost
+        (as measured on an H200 at 2048). Prologues and epilogues overlap with other blocks.
         """
         slots = multiprocessors * self.blocks
         waves, left = divmod(self.covers(m, n), slots)
@@ -97,13 +85,13 @@ class Tile:
         return work * self.bm * self.bn / self.rate
 
     def unsplit(self, m: int, n: int, multiprocessors: int) -> int:
-        """How many tiles fill complete waves; the others are worth splitting along k."""
+        """Number of tiles in complete waves; the others are worth splitting along k."""
         slots = multiprocessors * self.blocks
         return self.covers(m, n) // slots * slots
 
 
 def kind(semiring: Semiring, dtype: np.dtype, variant: Variant | None) -> str:
-    """Which table: the variant's name, "plain" (one instruction each for ⊕ and ⊗) or "other"."""
+    """Table key: the variant's name, "plain" (one instruction each for ⊕ and ⊗) or "other"."""
     if variant is not None:
         return variant.name
     saturating = dtype.kind == "i" and (semiring.add.saturating or semiring.mul.saturating)
@@ -114,10 +102,10 @@ def kind(semiring: Semiring, dtype: np.dtype, variant: Variant | None) -> str:
 def table(arch: str, kind: str, dtype: np.dtype) -> tuple[Tile, ...]:
     """The tiles for a kind of step on a dtype, from the nearest architecture that has them.
 
-    Looked for in turn: this kind and dtype, this kind and size of element, "plain" of that size, "other".
+    Keys in order: kind and dtype, kind and itemsize, "plain" of that size, "other".
     """
     names = [f"{kind}/{dtype.name}", f"{kind}/{dtype.itemsize}"]
-    # A packed step needs packed tiles; any other may use those of plain steps.
+    # A packed step needs packed tiles; others may use those of plain steps.
     names += [f"nonnegative/{dtype.itemsize}"] if kind == "packed" else []
     names += [f"plain/{dtype.itemsize}"] if kind != "other" else []
     return tuple(Tile(**row) for row in cards.lookup("products", (*names, "other"), arch))
@@ -125,16 +113,16 @@ def table(arch: str, kind: str, dtype: np.dtype) -> tuple[Tile, ...]:
 
 @lru_cache(maxsize=256)
 def witnesses(arch: str, kind: str, dtype: np.dtype) -> tuple[Tile, ...]:
-    """The tiles of products with witnesses, which take twice the registers; looked for as in `table`."""
+    """Tiles of witness products, which take twice the registers; keys as in `table`."""
     names = (f"{kind}/{dtype.name}", *(["other"] if kind == "other" else []), str(dtype.itemsize), "any")
     return tuple(Tile(**row) for row in cards.lookup("witnesses", names, arch))
 
 
 @lru_cache(maxsize=4096)
 def splits(tile: Tile, m: int, n: int, k: int, multiprocessors: int) -> int:
-    """Into how many parts of k to divide each tile that fills no complete wave (split-K).
+    """Number of parts of k per tile in partial waves (split-K).
 
-    None after a single wave: its tiles do not end all at once, and the others fill the gaps as they are.
+    1 after a single wave: its tiles end at different times, and the others fill the gaps.
     """
     if tile.covers(m, n) // (multiprocessors * tile.blocks) == 1:
         return 1
@@ -143,14 +131,11 @@ def splits(tile: Tile, m: int, n: int, k: int, multiprocessors: int) -> int:
 
 @lru_cache(maxsize=4096)
 def choose(tiles: tuple[Tile, ...], m: int, n: int, k: int, multiprocessors: int) -> Tile:
-    """The tile with the least estimated time."""
     return min(tiles, key=lambda t: t.cost(m, n, k, multiprocessors, splits(t, m, n, k, multiprocessors)))
 
 
 @lru_cache(maxsize=4096)
 def chosen_for_batch(tiles: tuple[Tile, ...], count: int, m: int, n: int, k: int, multiprocessors: int) -> Tile:
-    """The tile with the least estimated time for so many products, each of its own tiles."""
-
     def cost(t: Tile) -> float:
         return t.cost(count * -(-m // t.bm) * t.bm, -(-n // t.bn) * t.bn, k, multiprocessors)
 
@@ -159,6 +144,6 @@ def chosen_for_batch(tiles: tuple[Tile, ...], count: int, m: int, n: int, k: int
 
 @lru_cache(maxsize=4096)
 def spanning(tiles: tuple[Tile, ...], side: str, m: int, n: int, multiprocessors: int) -> Tile | None:
-    """The tile that covers all "rows" (or "columns") with the least time when each block takes one, if there is any."""
+    """The fastest tile that covers all "rows" (or "columns") with one block, or None."""
     fitting = [t for t in tiles if (t.bm >= m if side == "rows" else t.bn >= n)]
     return min(fitting, key=lambda t: t.cost(m, n, 64, multiprocessors), default=None)

@@ -1,8 +1,8 @@
-// C ← A ⊗ B and K, the smallest k that attains each entry, for the `Step` and `Tile` written above this text.
+// C ← A ⊗ B and K, the smallest k that attains each entry, for the `Step` and `Tile` of the prelude. ⊕ must select.
 //
-// A comparison for every pair would cost more than the pair. So a register tile takes `group` values of k at once, compares
-// each sum before and after, and remembers only which group changed it last. When the tile is done, the products of that
-// group are computed again, and the first that is best is the witness. ⊕ must select.
+// A comparison per pair would cost more than the pair. So a register tile takes `group` values of k at once, compares each
+// sum before and after, and records the group that changed it last. At the end the products of that group are recomputed,
+// and the first best one is the witness.
 #include "gemm.cuh"
 
 template <class S, class P>
@@ -17,7 +17,7 @@ struct Witness : Gemm<S, P> {
         static constexpr int group = sizeof(Word) > 4 ? 4 : 8;
     static_assert(S::lanes == 1 && bk % (group * P::unroll) == 0 && chunk_m % P::walk == 0, "sizes must fit");
 
-    // One group of k for a sum, and its number where that changes the sum.
+    // One group of k for a sum; `last` ← its number if the sum changes.
     __device__ static void step(Word& c, unsigned& last, const Word* a, const Word* b, unsigned number, int one) {
         Word now = c;
 #pragma unroll
@@ -26,7 +26,7 @@ struct Witness : Gemm<S, P> {
             if (S::two_pipes && e % 4 == 0) S::other_step(now, a0, b0, a1, b1, one);
             else S::step(now, a0, b0, a1, b1);
         }
-        // On the pipe of multiplications, which the compiler does not see through: the other one has enough to do.
+        // On the multiplication pipe, opaque to the compiler: the other pipe is busy.
         if (now != c) asm volatile("mad.lo.u32 %0, %1, %2, %3;" : "=r"(last) : "r"(number), "r"(one), "r"(0));
         c = now;
     }
@@ -68,7 +68,7 @@ struct Witness : Gemm<S, P> {
         } while (group * P::unroll < bk && from_a != end);
     }
 
-    // The first best of `count` products of a row and a column, from their k on; -1 where the sum is zero.
+    // The first best of `count` products of a row and a column from their k on; −1 if the sum is zero.
     __device__ static int search(W sum, const T* row, const T* column, long long ldb, int k, int count) {
         if (sum == S::zero()) return -1;
         W best = S::mul(W(row[k]), W(column[k * ldb]));
@@ -82,7 +82,7 @@ struct Witness : Gemm<S, P> {
         return found;
     }
 
-    // C ← A B and K; `zero` is 0, which the compiler does not know.
+    // C ← A B and K; `zero` is 0, opaque to the compiler.
     __device__ void run(T* C, int* K, long long ldc, const T* A, long long lda, const T* B, long long ldb, int m, int n, int k,
                         int zero) {
         extern __shared__ __align__(16) unsigned char shared[];
@@ -120,7 +120,7 @@ struct Witness : Gemm<S, P> {
                 const int col = col0 + j / chunk_n * (bn / chunks_n) + x * chunk_n + j % chunk_n;
                 if (col >= n) continue;
                 const int number = last[i][j];
-                const bool ragged = number < bk / group;  // the first stage is as deep as the ragged end of k
+                const bool ragged = number < bk / group; // the first stage is as deep as the ragged end of k
                 const int k0 = number * group - (ragged ? 0 : bk - depth);
                 const W sum = S::lane(c[i][j], 0);
                 C[row * ldc + col] = T(sum);

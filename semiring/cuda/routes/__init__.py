@@ -1,1 +1,1 @@
-"""Predecessors, and lengths and hops along them; and the kernels."""
+"""Route kernels on the GPU: predecessors, lengths and hops, adjoint sums."""

@@ -1,46 +1,45 @@
-// Sums over best paths, a thread block a source: Brandes' recursion over the arcs that are tight for it, as
-// semiring/cpu/routes/adjoint.py has it.
+// Sums over best paths, a thread block per source: Brandes' recursion over the tight arcs, as in
+// semiring/cpu/routes/adjoint.py.
 //
-// Which arcs may be tight is tried for all of them and 32 sources a warp, and stored as a bit each, in the order of heads.
-// Those of a vertex that has several are listed. A vertex is settled when all are from which such an arc leads to it: then
-// its sum along arcs and its best paths are known, and its level, which is one more than theirs. Level by level backwards, each vertex hands on what it owes to those before it. What is
-// added up in no fixed order are integers: counts of paths, and amounts that are scaled by a power of two. So the bits
-// are the same again.
+// Candidate arcs are tested for all arcs and 32 sources per warp, and stored as bits, in the order of heads; those of
+// vertices with several are listed. A vertex is settled once all tails of its candidate arcs are: then its sum along arcs
+// and its path count are known, and its level, one more than the tails'. Backwards, level by level, each vertex passes its
+// dependencies to its predecessors. Unordered sums are of integers: path counts, and amounts scaled by a power of two. So
+// results are bitwise reproducible.
 //
 // The prelude declares Algebra, the constants of rule.inl, `using Index`, which holds vertices and one number more, and:
-// `workers`, threads of a block; `resident`, blocks of a multiprocessor; `near`, what is in shared memory: 2, all that is
-// known of vertices; 1, what is looked at for every arc, and again and again; 0, nothing.
+// `workers`, threads per block; `resident`, blocks per multiprocessor; `near`, the use of shared memory: 2, the whole vertex
+// state; 1, the parts that are read for every arc, and repeatedly; 0, nothing.
 #include "algebra.cuh"
 #include "rule.inl"
 #include "fixed.inl"
 
-// A position among arcs: n · n is less than 2^32 where an index has 16 bits.
+// Index of an arc: n · n < 2^32 if vertices have 16 bits.
 template <int bytes> struct Positions { using Place = long long; };
 template <> struct Positions<2> { using Place = unsigned; };
 using Place = Positions<sizeof(Index)>::Place;
 
 constexpr Index NOBODY = Index(~0u);
-// How often vertices with one arc are looked at before those with more are; how many of them, or words, together.
+// Passes over vertices with one arc before those with several; vertices, or words, per unrolled step.
 constexpr int looks = 4, abreast = 4;
-// How often a thread tries to settle its vertex before all wait for each other.
+// Attempts of a thread to settle its vertex before a barrier.
 constexpr int tries = 8;
-// Arcs that a warp tries, and words of bits of that; how many arcs together.
+// Arcs tested per warp, and their words of bits; arcs per unrolled step.
 constexpr int run = 256, run_words = run / 32, at_once = 8;
-// Arcs of a list that a thread looks at together; threads that hand back along a list; twice the levels that shared memory
-// counts.
+// Arcs of a list per unrolled step; threads per list backwards; twice the levels counted in shared memory.
 constexpr int ahead = sizeof(T) > 4 ? 2 : 4, lanes = 4, counted = 512;
-// The largest count that a double tells from its neighbours.
+// The largest integer that a double distinguishes from its neighbours.
 constexpr double exact = 9007199254740992.0;
 
 #include "arcs.inl"
 
-// Arcs in some order, with those of each vertex one after the other.
+// Arcs grouped by vertex.
 struct Arcs {
     const long long* starts;
     const Arc* list;
 };
 
-// list ← arcs in this order; −1 is none, of a head whose places are `apart` from the next one's.
+// list ← arcs in this order; −1 is none, for a head with `apart` places.
 extern "C" __global__ void __launch_bounds__(threads)
     arrange(const Index* tails, const Index* heads, const T* weights, const long long* order, long long count, long long apart,
             Arc* list) {
@@ -50,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     list[p] = e < 0 ? Arc{0, Index(p / apart), T(Algebra::zero())} : Arc{tails[e], heads[e], weights[e]};
 }
 
-// Of a word of bits those from `from` to `to`, which are at least partly in it.
+// Bits of a word within `from` … `to`, which overlap it.
 __device__ inline unsigned between(const unsigned* bits, Place word, Place from, Place to) {
     unsigned found = bits[word];
     if (word == from / 32) found &= ~0u << from % 32;
@@ -58,7 +57,7 @@ __device__ inline unsigned between(const unsigned* bits, Place word, Place from,
     return found;
 }
 
-// turned[j, r] ← D[r, j]; what there is not is no path.
+// turned[j, r] ← D[r, j]; missing rows become no path.
 extern "C" __global__ void __launch_bounds__(threads)
     turn(const T* D, long long pitch, int n, int rows, int width, T* turned) {
     __shared__ T tile[32][33];
@@ -72,8 +71,8 @@ extern "C" __global__ void __launch_bounds__(threads)
         if (32 * int(blockIdx.x) + i < n) turned[(32ll * blockIdx.x + i) * width + 32 * blockIdx.y + lane] = tile[lane][i];
 }
 
-// Row r of bits, `words` apart ← which arcs may be tight for source r: those no worse than the worst sum that may be the
-// distance of their heads; tight[r] ← how many. A warp takes 32 sources and a run of arcs.
+// Row r of bits, `words` apart ← candidate arcs of source r, no worse than the worst sum equal to their head's distance;
+// tight[r] ← their number. A warp takes 32 sources and a run of arcs.
 extern "C" __global__ void __launch_bounds__(threads)
     try_arcs(const T* turned, int width, int rows, const Arc* list, long long count, W slack, W floor, unsigned* bits,
              long long words, int* tight) {
@@ -117,8 +116,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (many) atomicAdd(&tight[r], many);
 }
 
-// bits ← which arcs may be tight for the source whose row is x: those no worse than the `worst` of their heads; all of
-// `workers`.
+// bits ← candidate arcs of the source with row x, no worse than the `worst` of their heads; by all `workers`.
 __device__ inline void try_all(const Arcs& arcs, long long count, const T* x, const T* worst, unsigned* bits) {
     const int lane = threadIdx.x % 32;
     Arc next[ahead];
@@ -144,8 +142,8 @@ __device__ inline void try_all(const Arcs& arcs, long long count, const T* x, co
     }
 }
 
-// x ← the best of sums along walks from s, each added up from s on (Bellman 1958, Ford, Moore), and no worse ones are
-// tight. Of two that write at once the worse may stay, until the next round.
+// x ← best sums along walks from s, each summed from s on (Bellman 1958, Ford, Moore); worse arcs are not tight. Racing
+// writes may keep the worse value until the next round.
 __device__ inline void search(const Arcs& arcs, long long count, int s, int n, T* x, T* worst) {
     for (int j = threadIdx.x; j < n; j += workers) x[j] = T(j == s ? Algebra::one() : Algebra::zero());
     volatile T* const sums = x;
@@ -162,18 +160,18 @@ __device__ inline void search(const Arcs& arcs, long long count, int s, int n, T
     for (int j = threadIdx.x; j < n; j += workers) worst[j] = W(x[j]) == Algebra::zero() ? best_of_all<T>() : x[j];
 }
 
-// That the list of a vertex has one arc, or that one of several turned out to be tight. While it is gone through, where it
-// goes on has above it 0, or one more than which is tight so far, or that several are.
+// Marks of a vertex with one arc, and of one of several that proved tight. While a list is processed, its cursor is below,
+// and above it 0, or one more than the arc that is tight so far, or SEVERAL.
 constexpr long long ALONE = 1ll << 62, SINGLE = 1ll << 61;
 constexpr int SEVERAL = 0x3fffffff;
 
-// How much worse than none a path is, 0 at least, roughly.
+// Approximately how much worse than `one` a path is, at least 0.
 __device__ inline float away(W d) {
     const W by = least ? d - Algebra::one() : Algebra::one() - d;
     return by > W(0) ? min(float(by), 1e30f) : 0.0f;
 }
 
-// To a sum of 64 bits, by two of 32: there is no other that does not try again.
+// 64-bit shared-memory addition as two 32-bit ones; a native one would retry.
 __device__ inline void add_to(Bits* sum, Bits amount) {
     if (near < 2) {
         atomicAdd(sum, amount);
@@ -185,7 +183,7 @@ __device__ inline void add_to(Bits* sum, Bits amount) {
     if (high) atomicAdd(halves + 1, high);
 }
 
-// counts[k] ← the sum of those before, up to the last one; a warp.
+// counts[k] ← exclusive prefix sums, up to the last; by a warp.
 __device__ inline void sum_up(int* counts, int last) {
     const int lane = threadIdx.x % 32;
     int total = 0;
@@ -201,20 +199,18 @@ __device__ inline void sum_up(int* counts, int last) {
     }
 }
 
-// A scaled number by a scale 2^by times smaller.
+// A scaled number rescaled by 2^−by, rounded.
 __device__ inline Bits rescaled(Bits amount, int by) {
     if (by == 0) return amount;
     return by > 63 ? 0 : Bits(((long long)amount + (1ll << (by - 1))) >> by);
 }
 
-// What rows first … last send through arcs, added to `along`, which is scaled for numbers that come to `most`; those of
-// a row come to bounds[row], or bounds[0]. Or, where there are `counts`, how many best paths they have. failed[row] ← 1
-// where a source has no order, or more paths than a double counts. Row r of bits, `words` apart: which arcs may be tight
-// for row first + r; those of no row are more than `most_tight`. Where there are `lists`, of `most` each, these arcs are in
-// them instead, `held` for each row, and heads have a place for every tail. Sums along arcs that are `apart_at_most` from
-// distances, as a share of them, have no other arcs that are tight than those within twice that, and what two sums are
-// rounded by: so lists of these are enough if they are. It is less than 0 where it is not to be looked at. If not of edges,
-// `along` is for vertices: what arrives at each along arcs, then what leaves it.
+// Flow of rows first … last over arcs, added to `along`, scaled for sums up to `most`; a row's total is bounds[row], or
+// bounds[0]. Or, with `counts`, numbers of best paths. failed[row] ← 1 if a source has no order, or more paths than a double
+// counts. Row r of bits, `words` apart: candidate arcs of row first + r; at most `most_tight` each. With `lists`, of `most`
+// each, these arcs are listed instead, `held` per row, and heads have a place for every tail. If sums along arcs are within
+// the relative distance `apart_at_most` of the distances, all tight arcs are within twice that plus rounding, so that lists
+// of those suffice; negative: not checked. If not of edges, `along` is per vertex: flow in along arcs, then flow out.
 extern "C" __global__ void __launch_bounds__(workers, resident)
     sums(const T* D, long long pitch, const int* sources, int n, long long first, long long last, long long count,
          const long long* starts, const Arc* list, W slack, W floor, const double* demand, long long demand_pitch,
@@ -223,7 +219,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
          int* arrivals, long long* counts, int* failed) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     __shared__ int tally[counted + 1], waits[3], taken, reached, known, deepest, several, listed, beyond, alone, settled_alone;
-    __shared__ unsigned farthest;  // bits of how far away any vertex is
+    __shared__ unsigned farthest; // bits of the farthest vertex' distance
     const Arcs in{starts, list};
     unsigned char *far = buffer + apart * blockIdx.x, *here = dynamic;
     const auto take = [&](bool shared, long long bytes) {
@@ -231,26 +227,26 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
         from += bytes;
         return from - bytes;
     };
-    // Arcs that may be tight, of vertices with several: a list after the other, and which they are.
+    // Candidate arcs of vertices with several, list after list, and their indices.
     auto* const tight = reinterpret_cast<Arc*>(take(false, sizeof(Arc) * (most_tight + 1ll) / 16 * 16));
     auto* const which = reinterpret_cast<Place*>(take(false, sizeof(Place) * (most_tight + 3ll) / 16 * 16));
     auto* const far_tally = reinterpret_cast<int*>(take(false, (8ll * (n + 2) + 15) / 16 * 16));
-    auto* const others = reinterpret_cast<Index*>(far_tally);  // before that, vertices that wait for others
+    auto* const others = reinterpret_cast<Index*>(far_tally); // before that, vertices waiting for others
     auto* const paths = reinterpret_cast<double*>(take(near == 2, 8ll * n));
     auto* const owed = reinterpret_cast<Bits*>(take(near == 2, 8ll * n));
-    auto* const place = reinterpret_cast<long long*>(owed);  // first of all, its arc, or where its list goes on
+    auto* const place = reinterpret_cast<long long*>(owed); // initially its arc, or the cursor of its list
     auto* const x = reinterpret_cast<T*>(take(near >= 1, (sizeof(T) * (long long)n + 7) / 8 * 8));
     auto* const level = reinterpret_cast<Index*>(take(near >= 1, (2 * sizeof(Index) * (long long)n + 7) / 8 * 8));
-    auto* const rank = level + n;  // among those of a level; before that, the vertices that have several arcs
-    auto* const only = reinterpret_cast<Place*>(level);  // and after it, its only arc, or where its list begins
-    auto* const before = reinterpret_cast<Index*>(take(near >= 1, sizeof(Index) * (long long)n));  // its tail
+    auto* const rank = level + n; // within a level; before that, the vertices with several arcs
+    auto* const only = reinterpret_cast<Place*>(level); // afterwards, its only arc, or the start of its list
+    auto* const before = reinterpret_cast<Index*>(take(near >= 1, sizeof(Index) * (long long)n)); // its tail
     auto* const order = reinterpret_cast<Index*>(take(near == 2, sizeof(Index) * (long long)n));
     const volatile Index* const seen = level;
-    // Before anything else is known of vertices that are searched for, the worst sums that may be their distances.
+    // Initially, for vertices that are searched for, the worst sums equal to their distances.
     auto* const worst = near < 2 && sizeof(T) <= 2 * sizeof(Index) ? reinterpret_cast<T*>(level) : reinterpret_cast<T*>(paths);
     const int lane = threadIdx.x % 32;
     const double scale = scale_of(most);
-    const bool wide = !lists && count > 64ll * n;  // so that a warp looks at a vertex
+    const bool wide = !lists && count > 64ll * n; // then a warp per vertex
     for (long long row = first + blockIdx.x; row < last; row += gridDim.x) {
         const T* const d = D + row * pitch;
         unsigned* const bits = tried + (row - first) * words;
@@ -287,7 +283,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                 __syncthreads();
             }
             if (lists) {
-                // How many of each head, where its number of paths will be, and one of them.
+                // Number of arcs per head, in place of its path count, and one of them.
                 auto* const counts = reinterpret_cast<int*>(paths);
                 for (int j = threadIdx.x; j < n; j += workers) counts[2 * j] = 0;
                 __syncthreads();
@@ -327,7 +323,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                 level[j] = j == s ? 0 : NOBODY;
                 place[j] = first | (found == 1 ? ALONE : 0);
                 paths[j] = j == s;
-                order[j] = 0;  // the deepest level so far of those before it
+                order[j] = 0; // deepest level of its predecessors so far
                 if (rounds) x[j] = j == s ? T(Algebra::one()) : found == 1 ? arc.weight : T(Algebra::zero());
                 if (j == s) circular = found;
                 singles += j != s && found == 1;
@@ -337,7 +333,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
             }
             if (singles) atomicAdd(&alone, singles);
             stuck = __syncthreads_or(circular) || listed > most_tight;
-            // Each arc to the list of its head, in any order; then that goes on, backwards, from its end.
+            // Append each arc to the list of its head, in any order; afterwards the cursor runs backwards.
             const auto put = [&](Arc arc, Place e) {
                 if (place[arc.head] & ALONE) return;
                 const unsigned to = atomicAdd(reinterpret_cast<unsigned*>(&place[arc.head]), 1u);
@@ -370,7 +366,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
             __syncthreads();
             int settled = 0, deep = 0, left = several;
             bool grown = false;
-            // Vertices with one arc, as often as that: each when its tail is settled.
+            // Settle vertices with one arc, in `times` passes, each once its tail is settled.
             const auto settle_singles = [&](int times) {
                 int singly = 0;
                 for (int look = settled_alone < alone ? 0 : times; look < times; ++look)
@@ -401,7 +397,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                 singly = __reduce_add_sync(full_mask, singly);
                 if (lane == 0 && singly) atomicAdd(&settled_alone, singly);
             };
-            // A vertex with several, if all tails are settled: else as far as they are.
+            // Settle a vertex with several arcs, or advance to its first unsettled tail.
             const auto settle = [&](int j) {
                 if (seen[before[j]] == NOBODY) return false;
                 int p = int(place[j]), above = order[j], one = int(place[j] >> 32);
@@ -445,7 +441,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                 order[j] = Index(above);
                 if (!done) return false;
                 place[j] = p;
-                if (rounds && one && one < SEVERAL) {  // others were not tight after all
+                if (rounds && one && one < SEVERAL) { // the others were not tight after all
                     const Arc arc = tight[one - 1];
                     before[j] = arc.tail;
                     place[j] = SINGLE | (lists ? Place(n) * j + arc.tail : which[one - 1]);
@@ -457,8 +453,8 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                 ++settled;
                 return grown = true;
             };
-            Index *from = rank, *to = others;  // vertices with several arcs that are not settled, and those after a round
-            // Some at a time, near ones first: those that others wait for.
+            Index *from = rank, *to = others; // unsettled vertices with several arcs, and those of the next round
+            // In batches, near ones first: others depend on them.
             if (left > workers && !stuck) {
                 const float per = counted / max(__uint_as_float(farthest), 1e-30f);
                 const auto shelf = [&](int e) { return min(int(away(W(d[rank[e]])) * per), counted - 1); };
@@ -484,7 +480,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                         if (j < 0 && next < left) j = others[next], grown = true;
                     }
                 } while (__syncthreads_or(grown));
-                // What waits for others that are not near, if any.
+                // Vertices that wait for farther ones, if any.
                 if (j >= 0) rank[atomicAdd(&waits[2], 1)] = Index(j);
                 for (int e = taken + threadIdx.x; e < left; e += workers) rank[atomicAdd(&waits[2], 1)] = others[e];
                 __syncthreads();
@@ -530,7 +526,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
             __syncthreads();
             continue;
         }
-        // By level, in each those with one arc first: where they begin, and how many there are before.
+        // Counting sort by level, vertices with one arc first.
         const int kinds = 2 * (deepest + 1);
         int* const begins = kinds < counted ? tally : far_tally;
         const auto kind_of = [&](int j) {
@@ -570,7 +566,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
                 const int j = order[i];
                 const Bits amount = owed[j];
                 if (!amount) continue;
-                if (before[j] != s) add_to(&owed[before[j]], amount);  // where all that is owed ends
+                if (before[j] != s) add_to(&owed[before[j]], amount); // dependencies end at the source
                 if (of_edges) atomicAdd(&along[only[j]], rescaled(amount, by));
             }
             for (int i = middle + threadIdx.x / lanes; i < high; i += workers / lanes) {
@@ -613,7 +609,7 @@ extern "C" __global__ void __launch_bounds__(workers, resident)
     }
 }
 
-// total[order[p]] ← itself + what was added up as integers, which begin again; −1 is none. Without an order, total[p].
+// total[order[p]] += integer sums, which are reset; −1 is none. Without an order, total[p].
 extern "C" __global__ void __launch_bounds__(threads)
     join(Bits* along, const long long* order, long long count, double most, double* total) {
     const double back = inverse(scale_of(most));
@@ -626,14 +622,14 @@ extern "C" __global__ void __launch_bounds__(threads)
     along[p] = 0;
 }
 
-// along[e] ← what is at its place of a table, by head; those of a tail are one after the other. A block a tail.
+// along[e] ← entry of a table by (head, tail). A block per tail.
 extern "C" __global__ void __launch_bounds__(threads)
     gather(const double* table, const long long* starts, const Index* heads, int n, double* along) {
     for (long long e = starts[blockIdx.x] + threadIdx.x; e < starts[blockIdx.x + 1]; e += threads)
         along[e] = table[heads[e] * (long long)n + blockIdx.x];
 }
 
-// sums[v] ← what is in the list of v, of values in this order, −1 is none, or in their own; a warp a list.
+// sums[v] ← sum of the list of v, of values in `order` (−1 is none), or in place; a warp per list.
 extern "C" __global__ void __launch_bounds__(threads)
     sum_lists(const double* values, const long long* starts, const long long* order, int n, double* sums) {
     const int lane = threadIdx.x % 32;
@@ -648,7 +644,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (lane == 0) sums[v] = sum;
 }
 
-// largest ← the bits of the largest finite |entry|, as a double.
+// largest ← bits of the largest finite |entry|, as a double.
 extern "C" __global__ void __launch_bounds__(threads) find_largest(const T* D, long long entries, Bits* largest) {
     double mine = 0;
     for (long long e = blockIdx.x * (long long)threads + threadIdx.x; e < entries; e += gridDim.x * (long long)threads) {
@@ -662,13 +658,13 @@ extern "C" __global__ void __launch_bounds__(threads) find_largest(const T* D, l
     if (threadIdx.x % 32 == 0) atomicMax(largest, bits(mine));
 }
 
-// Whether an entry is that of its closure, within what sums may be off by.
+// Whether an entry equals that of the closure, within `slack`.
 __device__ inline bool as_good(W a, W d, W slack) {
     const W worse = a < d ? d - a : a - d;
     return a != Algebra::zero() && (rounds ? a == d || worse <= slack : a == d);
 }
 
-// How many entries of each row are those of the closure, off the diagonal; a warp a row.
+// Number of entries per row equal to the closure's, off the diagonal; a warp per row.
 extern "C" __global__ void __launch_bounds__(threads)
     count_good(const T* A, const T* D, int n, W slack, long long* counts) {
     const int lane = threadIdx.x % 32;
@@ -680,7 +676,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (lane == 0) counts[i + 1] = found;
 }
 
-// Which they are; starts[i] is where those of row i begin.
+// List these entries; starts[i] is the start of row i.
 extern "C" __global__ void __launch_bounds__(threads)
     list_good(const T* A, const T* D, int n, W slack, const long long* starts, Index* tails, Index* heads, T* weights) {
     const int lane = threadIdx.x % 32;

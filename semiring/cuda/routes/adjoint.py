@@ -21,33 +21,33 @@ from ..dense.tiles import Tile
 from . import by_distance, levelled
 from .predecessors import OPTIONS, constants, register, rounds
 
-#: Sources whose sums are added up as integers before they are added to those of others as numbers.
+#: Sources summed as integers before conversion to floats.
 CHUNK = 512
-#: Where one of DENSE pairs is an arc: by what there are more sources; arcs a vertex that are listed for each.
+#: Density (one of DENSE pairs) from which dense kernels run; factor on concurrent sources; listed arcs per vertex.
 DENSE, MORE, ROOM = 4, 16, 16
-#: In eps, how much worse such an arc is at first, if distances turn out to be within half of what is more than 2 of it.
+#: Initial tolerance of such arcs in eps; verified if distances are within half of the excess over 2.
 NEAR = 6
-#: Tiles of pairs that are tried together, for entries of 8 bytes and of fewer.
+#: Tiles of pair tests, for entries of 8 bytes and of fewer.
 WIDE, NARROW = (
     Tile(64, 64, 16, 4, 4, 2, 1.0, unroll=4),
     Tile(64, 128, 16, 8, 8, 3, 1.0, unroll=8, walk=2, run=2, b_first=True),
 )
-#: Threads of a block, and blocks of a multiprocessor, by how much of what a source knows is in shared memory.
+#: (block size, blocks per multiprocessor) by how much of a source's state is in shared memory.
 SHAPES = {2: (1024, 1), 1: (1024, 1), 0: (512, 2)}
-#: The share of free memory that the workspaces of blocks take at most, as a divisor.
+#: Divisor of free memory for the workspaces of blocks.
 WORKSPACE = 4
-#: Bytes of shared memory that a kernel takes for itself.
+#: Static shared memory of a kernel, bytes.
 OWN = 2200
-#: Threads of the other kernels, warps of them, and their blocks on a multiprocessor.
+#: Block size, warps per block and blocks per multiprocessor of the other kernels.
 THREADS, WARPS, RESIDENT = 256, 8, 8
-#: Sources that a warp tries arcs for, and how many arcs; rows for which they are tried together.
+#: Sources and arcs per warp of arc tests; rows tested together.
 WARP, RUN, MANY = 32, 256, 1 << 13
-#: Vertices that are sorted for it, at most, and threads that sort a group of them.
+#: Most vertices for sorting; threads that sort a group.
 SORTED, SORTERS = 1 << 13, 512
 
 
 class Edges(NamedTuple):
-    """Edges of a matrix, on its device, by tail."""
+    """CSR edges of a matrix on its device, with tails."""
 
     starts: Any
     tails: Any
@@ -56,19 +56,14 @@ class Edges(NamedTuple):
 
 
 def index_of(n: int) -> np.dtype:
-    """Which integers number vertices, with one number to spare."""
+    """Integer dtype of vertex numbers, with one number to spare."""
     return np.dtype(np.uint16 if n < 1 << 16 else np.uint32)
 
 
 def essential(semiring: Semiring, A: Array, D: Array, doubt: float) -> Edges:
-    """The edges of a matrix that are as good as in its closure, within rounding; both CuPy's, of one dtype.
+    """Edges of A that are as good as in its closure D, within rounding: `doubt` eps of the largest entry. CuPy arrays.
 
-    Where ⊗ rounds, they may differ by `doubt` eps of the largest entry.
-
-    Raises
-    ------
-    MemoryNeeded
-        If they do not fit.
+    Raises MemoryNeeded if they do not fit.
     """
     import cupy
 
@@ -102,29 +97,11 @@ def largest_finite(semiring: Semiring, D: Array) -> float:
 
 
 class Adjoint:
-    """Sums over the best paths from sources, added a block of rows of D at a time.
+    """Sums over best paths from sources, accumulated by blocks of rows of D.
 
-    Parameters
-    ----------
-    semiring : Semiring
-        One whose ⊕ selects and whose ⊗ does not.
-    dtype : dtype
-        Of D and of the weights.
-    edges : (starts, heads, weights)
-        Those that leave k are at starts[k] … starts[k + 1]; no loops, and no two from one vertex to another. NumPy or
-        CuPy arrays.
-    threads, names, where
-        As of `semiring.cpu.routes.adjoint.Adjoint`, which takes the rows that have to be searched for, or refused.
-
-    Attributes
-    ----------
-    of_edges : bool
-        Whether `along` is wanted; else sums of vertices take less. Set before rows are added.
-
-    Raises
-    ------
-    MemoryNeeded
-        If the workspace does not fit.
+    Arguments as of `semiring.cpu.routes.adjoint.Adjoint`, the fallback for rows that need a search or an error; edges
+    are NumPy or CuPy arrays. `of_edges`, whether `along` is wanted, is set before rows are added: vertex sums alone
+    take less. Raises MemoryNeeded if the workspace does not fit.
     """
 
     def __init__(
@@ -149,10 +126,10 @@ class Adjoint:
         require(held, "cuda", where=where, hint="Use device='cpu'.")
         self._starts = cupy.asarray(starts).astype(np.int64)
         self._heads = cupy.asarray(heads).astype(self.index, copy=False)
-        self._arrivals = np.zeros(self.n, np.int64)  # of rows that the host took
+        self._arrivals = np.zeros(self.n, np.int64)  # from rows computed on the host
 
     def _in_levels(self) -> bool:
-        """Whether all arcs weigh the same, make walks worse, and are so many that products of matrices take less."""
+        """Whether all arcs have one weight, worsen walks, and are dense enough for matrix products."""
         if not (self.semiring.lengths and levelled.suits(self.count, self.n)):
             return False
         least, greatest = self._extremes
@@ -175,9 +152,9 @@ class Adjoint:
 
     @cached_property
     def _open(self) -> tuple[Any, Any]:
-        """Sums that are not closed, as integers, a place an arc; and how many other sources reach each vertex.
+        """Open sums as integers, one per arc, and the number of other sources that reach each vertex.
 
-        Those of vertices, if not `of_edges`: what arrives at each, then what leaves it.
+        Without `of_edges`, sums per vertex: entering, then leaving.
         """
         import cupy
 
@@ -186,19 +163,18 @@ class Adjoint:
 
     @property
     def _slots(self) -> int:
-        """How many sums there are."""
         return self._places if self.of_edges else 2 * self.n
 
     @cached_property
     def _closed(self) -> Any:
-        """What has been added up so far, by arc; where heads have a place for every tail, by place; or of vertices."""
+        """Sums so far, by arc; by (head, tail) place if dense; or per vertex."""
         import cupy
 
         return cupy.zeros(self._slots)
 
     @cached_property
     def _listed(self) -> tuple[Any, Any, Any]:
-        """By head: where arcs of each vertex begin, the arcs as kernels take them, and which they are."""
+        """By head: starts, arcs in kernel format, and their indices."""
         import cupy
 
         if self._apart_heads:  # n
@@ -216,7 +192,7 @@ class Adjoint:
 
     @cached_property
     def arrivals(self) -> np.ndarray:
-        """How many other sources reach each vertex, of those that have been added."""
+        """Number of other sources added so far that reach each vertex."""
         found = self._arrivals.copy()
         if "_open" in vars(self):
             found += self._open[1].get()
@@ -227,16 +203,10 @@ class Adjoint:
         return found
 
     def add(self, D: Array, sources: np.ndarray, demand: Array) -> None:
-        """Add what these rows of D send: to vertex j demand[r, j] of row r, or demand[0, j] of each.
+        """Add the sums of these rows of D, in a fixed order, for demand[r, j] at vertex j.
 
-        The same sums in the same order for the same rows.
-
-        Raises
-        ------
-        DivergenceError
-            If tight arcs form a cycle, so that there is no end of best paths.
-        DomainError
-            If D is not the closure, or best paths are more than a float64 counts.
+        A single row of demand serves all rows. Raises DivergenceError if tight arcs form a cycle, so that best
+        paths do not end, and DomainError if D is not the closure, or best paths are too many for float64.
         """
         import cupy
 
@@ -275,24 +245,22 @@ class Adjoint:
             self._arrivals += self._reached(D[some].get(), sources[left])
 
     def finish(self) -> None:
-        """Complete what the host found."""
         if "_on_host" in vars(self):
             self._on_host.finish()
 
     @property
     def carried(self) -> bool:
-        """Whether `along` is complete."""
         return self.of_edges or not {"_by_distance", "_open"} & vars(self).keys()
 
     @property
     def along(self) -> Any:
-        """What arcs carry, CuPy float64, an entry an edge; after `finish`, and where `of_edges`."""
+        """Flow over each edge, CuPy float64; after `finish`, and only with `of_edges`."""
         along = self._along_others
         return along + self._by_distance.along if "_by_distance" in vars(self) else along
 
     @property
     def _along_others(self) -> Any:
-        """The same without sums by distance, which those of vertices do not need."""
+        """`along` without the sums by distance, whose vertex sums need none."""
         import cupy
 
         along = cupy.zeros(self.count) if "_closed" not in vars(self) else self._closed
@@ -306,7 +274,7 @@ class Adjoint:
         return along + cupy.asarray(self._on_host.along) if "_on_host" in vars(self) else along
 
     def of_vertices(self) -> tuple[np.ndarray, np.ndarray]:
-        """What arrives at each vertex along arcs, and what leaves it."""
+        """Flow into and out of each vertex."""
         entering, leaving = self._by_level.of_vertices() if "_by_level" in vars(self) else np.zeros((2, self.n))
         if "_closed" in vars(self):
             into, out = self._of_closed()
@@ -320,7 +288,6 @@ class Adjoint:
         return entering, leaving
 
     def _of_closed(self) -> Any:
-        """The same of sums that were added up as integers."""
         import cupy
 
         if not self.of_edges:
@@ -335,7 +302,7 @@ class Adjoint:
         return sums.get()
 
     def counts(self, D: Array, sources: np.ndarray, out: np.ndarray) -> None:
-        """out ← the number of best paths from each source to every vertex, int64; errors as of `add`."""
+        """out ← the number of best paths from each source to every vertex, int64; errors as in `add`."""
         import cupy
 
         D, found, failed = self._rows(D), cupy.empty(D.shape, np.int64), cupy.zeros(len(D), np.int32)
@@ -355,14 +322,14 @@ class Adjoint:
 
     @cached_property
     def _on_host(self) -> Any:
-        """The same on the host, for rows that have to be searched for, and for errors."""
+        """Host fallback, for rows that need a search, and for errors."""
         from ...cpu.routes.adjoint import Adjoint as Host
 
         starts, heads, weights = (x.get() for x in (self._starts, self._heads, self._weights))
         return Host(self.semiring, self.dtype, (starts, heads, weights), *self._host_options)
 
     def _hops(self, D: Array) -> Any:
-        """Hops of rows, where all arcs weigh the same, as int8: −1 where there is no path, 127 where they are more."""
+        """Hop counts of rows as int8, if all arcs have one weight: −1 without a path, clipped at 127."""
         H = (D / float(self._weights[0])).round().clip(-1, 127)
         H[dtypes.zero(self.semiring, self.dtype) == D] = -1
         return H.astype(np.int8)
@@ -375,7 +342,6 @@ class Adjoint:
 
     @staticmethod
     def _rows(D: Array) -> Any:
-        """On the device, each contiguous."""
         import cupy
 
         D = cupy.asarray(D)
@@ -384,7 +350,7 @@ class Adjoint:
     def _tried(
         self, D: Array, sources: np.ndarray, demand: Array, bounds: Array, counts: int, failed: Array
     ) -> Iterator[tuple[int, int, Callable[[np.float64], None]]]:
-        """Rows, no more than a chunk of them, for which arcs have been tried; and what launches their sums."""
+        """Chunks of rows with tested arcs, each with the launcher of its sums."""
         import cupy
 
         scalar, n, pitch = register(self.dtype), np.int32(self.n), D.strides[0] // D.itemsize
@@ -426,7 +392,7 @@ class Adjoint:
                 yield first, last, partial(self._sum, min(last - first, blocks), before, after)
 
     def _try(self, D: Array, slack: Any, floor: Any, turned: int, bits: int) -> Any:
-        """bits ← which arcs may be tight for these rows; how many for each."""
+        """bits ← candidate arcs of these rows; returns their number per row."""
         import cupy
 
         tight, groups, over = cupy.zeros(len(D), np.int32), -(-len(D) // WARP), max(1, -(-self.n // WARP))
@@ -441,7 +407,7 @@ class Adjoint:
         return tight
 
     def _list_pairs(self, D: Array, slack: Any, floor: Any, lists: int, most: int) -> Any:
-        """lists ← the arcs that may be tight for these rows, `most` each; how many there are for each. See pairs.cu."""
+        """lists ← candidate arcs of these rows, at most `most` each; returns their number per row. See pairs.cu."""
         import cupy
 
         tight, A = cupy.zeros(len(D), np.int32), self._matrix
@@ -451,7 +417,6 @@ class Adjoint:
         return tight
 
     def _multiply(self, rows: tuple[Any, ...], operands: tuple[Any, ...], lists: tuple[Any, ...]) -> None:
-        """Launch `list_tight`: rows of D, what they are multiplied by and how, and where what is found goes."""
         tile, function = self._tile, self._pairs.get_function("list_tight")
         shared = tile.shared(self.dtype.itemsize) + tile.bm * tile.bn * max(4, self.dtype.itemsize)
         compile.allow_shared(function, shared)
@@ -459,7 +424,7 @@ class Adjoint:
         function(blocks, (tile.threads,), (*rows, *operands, *lists, np.int32(1)), shared)
 
     def _list_sorted(self, D: Array, slack: Any, floor: Any, lists: int, most: int) -> Any:
-        """The same of all rows, with vertices in an order in which near ones are neighbours."""
+        """`_list_pairs` for all rows, with vertices reordered so that near ones are adjacent."""
         import cupy
 
         tile, n, size, module = self._tile, self.n, self.dtype.itemsize, self._pairs
@@ -479,7 +444,7 @@ class Adjoint:
         sort = module.get_function("sort_rows")
         compile.allow_shared(sort, width * size)
         sort((n,), (THREADS,), (*given, width, X.data.ptr, A.data.ptr), width * size)
-        # Both ways together only where nearly every D is an arc, so that few are tried in vain.
+        # Both directions together only if nearly every D is an arc, so that few tests are wasted.
         both = self.count * 10 >= 9 * n * n and mirror.symmetric(Matrix(D.data.ptr, pitch, n, n), size)
         B, (high, wide) = X if both else A, (-(-n // tile.bm), -(-n // tile.bn))
         near = cupy.empty((high, n), self.dtype), cupy.empty((wide, n), self.dtype)
@@ -493,7 +458,7 @@ class Adjoint:
         return tight
 
     def _order(self, D: Array, pitch: int) -> Any:
-        """All vertices, near ones one after the other: groups are cut in half until they are a warp."""
+        """Locality order of vertices: groups are halved down to a warp."""
         import cupy
 
         order, groups, halve = cupy.arange(self.n).astype(self.index), 1, self._pairs.get_function("halve")
@@ -508,14 +473,13 @@ class Adjoint:
 
     @property
     def _doubt(self) -> float:
-        """How much worse than its distance the sum of an arc that is tight may be, as a share."""
         return float(np.finfo(self.dtype).eps) ** SLACK if self.rounds else 0.0
 
     @cached_property
     def _slacks(self) -> tuple[float, ...]:
-        """The same for lists of all pairs, that are made one after the other where rows fail; then bits are tried.
+        """Tolerances of pair lists, tried in turn as rows fail; then bits are tested.
 
-        Those fail that are too long, have to be searched for, or whose distances are not as near as was thought.
+        Rows fail if their lists are too long, if they need a search, or if distances are less accurate than assumed.
         """
         if not self._apart_heads:
             return ()
@@ -534,7 +498,7 @@ class Adjoint:
 
     @cached_property
     def _matrix(self) -> Any:
-        """Weights of all pairs; no arc where there is none."""
+        """Weights of all pairs, the semiring's zero without an arc."""
         import cupy
 
         width = -(-self.n * self.dtype.itemsize // 16) * 16 // self.dtype.itemsize
@@ -549,14 +513,14 @@ class Adjoint:
 
     @cached_property
     def _cancels(self) -> bool:
-        """Whether lengths of both signs cancel, so that a small sum may have been rounded as large ones are."""
+        """Whether lengths of both signs cancel, so that a small sum may carry the rounding error of large ones."""
         if not (self.rounds and self.semiring.lengths):
             return False
         worse = self.count > 0 and self._extremes[0] < dtypes.one(self.semiring, self.dtype)
         return worse or self.semiring.add.selects == "greatest"
 
     def _shape(self) -> None:
-        """What is in shared memory, and bytes of the rest a block."""
+        """Choose the shared memory layout, and the workspace per block."""
         n, size, few = self.n, self.dtype.itemsize, self.index.itemsize
         seen, numbers = -(-size * n // 8) * 8 + -(-2 * few * n // 8) * 8 + few * n, (16 + few) * n
         device = gpu.current()
@@ -581,7 +545,7 @@ class Adjoint:
         self._held += self._apart * self._blocks + 28 * n + WARP * row
 
     def _together(self, row: int) -> int:
-        """Rows that arcs are tried for together, of so many bytes: their share of memory, as a power of two."""
+        """Rows tested together, of `row` bytes each: a power of two within their share of memory."""
         most = (available("cuda") or 0) // WORKSPACE // max(1, row)
         return max(WARP, 1 << min(most, MANY).bit_length() - 1) if most else WARP
 
@@ -590,7 +554,6 @@ class Adjoint:
 
 
 def text(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int) -> str:
-    """The translation unit."""
     workers, resident = SHAPES[near]
     integer = "unsigned short" if index.itemsize == 2 else "unsigned"
     sizes = f"constexpr int near = {near}, workers = {workers}, resident = {resident};\nusing Index = {integer};\n"
@@ -599,7 +562,6 @@ def text(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int) -> str
 
 @lru_cache(maxsize=64)
 def _module(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, device: int) -> Any:
-    """The kernels on a device, which is the current one."""
     with about(f"{semiring.name} in {dtype}"):
         return compile.functions(text(semiring, dtype, index, near), options=OPTIONS, name="adjoint.cu")
 
@@ -609,12 +571,10 @@ def _function(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, e
 
 
 def tile_of(dtype: np.dtype) -> Tile:
-    """The tiles of pairs."""
     return WIDE if dtype.itemsize == 8 else NARROW
 
 
 def pairs_text(semiring: Semiring, dtype: np.dtype, index: np.dtype, *, nonnegative: bool) -> str:
-    """The translation unit of pairs.cu."""
     variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative) if dtype.name == "float32" else None
     if variant is not None and variant.cuda != "MinPlusNonnegative":
         variant = None

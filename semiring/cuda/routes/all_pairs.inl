@@ -1,6 +1,6 @@
-// The third line of the rule for all pairs together, level by level, on the transposed table; and its transposition.
+// Line three of the rule for all pairs together, level by level, on transposed tables; and the transposition.
 
-// One level of the third line of the rule, for all pairs: from those that are `before`; `after` has the new ones too.
+// One level of line three of the rule for all pairs, from those settled `before`; `after` adds the new ones.
 extern "C" __global__ void __launch_bounds__(threads, sizeof(W) > 4 ? 3 : 4)
     level(const T* A, const T* Dt, int n, int words, int batch, const Facts* facts, W slack, int mirrored,
           const unsigned* entering, int most, const int* tails, const T* weights, const int* counts,
@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(threads, sizeof(W) > 4 ? 3 : 4)
     }
 }
 
-// P ← its transpose, in place, tiles of 32 × 32 and their mirror images; `settle` says that no level follows.
+// P ← Pᵀ in place, by 32 × 32 tiles and their mirror images; `settle`: no level follows.
 extern "C" __global__ void __launch_bounds__(threads) turn(int* P, int n, int batch, int settle) {
     __shared__ int one[32][33], other[32][33];
     const int x = threadIdx.x % 32, y = threadIdx.x / 32, i0 = blockIdx.y * 32, j0 = blockIdx.x * 32;

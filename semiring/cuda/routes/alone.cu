@@ -1,10 +1,10 @@
-// Predecessors of small matrices, each by one thread block; predecessors.cu says what the prelude declares. A unit
-// of its own, as most calls want either this or all the other kernels.
+// Predecessors of small matrices, one thread block each; see predecessors.cu for the prelude. A separate unit, as most calls
+// need either this or the other kernels.
 #include "algebra.cuh"
 #include "rule.inl"
 
-// The entire rule for matrices of up to 64 vertices, a thread block a matrix, all of it in shared memory. Where pairs
-// stay open it reports so, and what it wrote does not count.
+// The whole rule for matrices of up to 64 vertices, a thread block per matrix, in shared memory. Reports open pairs, in which
+// case its output is void.
 extern "C" __global__ void __launch_bounds__(threads)
     alone(const T* A, const T* D, int n, int batch, W slack, int mirrored, int* P, long long* report) {
     extern __shared__ long long shared_memory[];
@@ -33,7 +33,7 @@ extern "C" __global__ void __launch_bounds__(threads)
             facts.largest = largest;
         }
         const W floor = floor_of(facts, false);
-        // The first two lines: a warp has a target, and a lane one source of 32 and one of the next 32.
+        // Lines one and two: a warp has a target, a lane sources lane and lane + 32.
         for (int j = warp; j < n; j += warps) {
             unsigned in[2], near[2];
             for (int h = 0; h < 2; ++h) {
@@ -60,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(threads)
                 }
             }
         }
-        // The third, level by level: settled[i] has a bit for each vertex that is settled for a source i.
+        // Line three, level by level: settled[i] has a bit per settled vertex of source i.
         for (;;) {
             __syncthreads();
             bool open = false, found = false;

@@ -1,9 +1,8 @@
-// Sums over best paths where distances are few multiples of a unit: Brandes' recursion for all sources together, by rising
-// or falling distance.
+// Sums over best paths for distances of few multiples of a unit: Brandes' recursion for all sources together, by distance.
 //
-// Rows are transposed: `levels` has a byte for each vertex and source, its distance in units, and lanes of a warp have four
-// sources each, so that a warp has 128 of a vertex. Arcs of a vertex are sorted by weight, and are 32 bits: the vertex at the
-// other end, and the weight in units. Nothing is added by atomic operations but integers: the same bits in every run.
+// Rows are transposed: `levels` has a byte per vertex and source, the distance in units; each lane of a warp has four
+// sources, a warp 128 per vertex. Arcs of a vertex are sorted by weight, and packed in 32 bits: the other end, and the
+// weight in units. Atomics add only integers: bitwise reproducible.
 //
 // The prelude declares Algebra.
 #include "algebra.cuh"
@@ -12,10 +11,10 @@ using T = Algebra::T;
 using W = Algebra::W;
 
 constexpr int threads = 256, warps = threads / 32, group = 128;
-// Arcs that a warp looks at together; where the weight of an arc begins in its bits.
+// Arcs per unrolled step; bit position of an arc's weight.
 constexpr int ahead = 8, shift = 25;
 constexpr unsigned full_mask = ~0u, every = 0x01010101u, none = 255, sign = 0x80808080u;
-// Counts of paths are exact below this.
+// Bound of exact path counts.
 constexpr float exact = 16777216.0f;
 
 struct alignas(16) Counts { float of[4]; };
@@ -24,14 +23,14 @@ struct alignas(16) Pair { double of[2]; };
 __device__ inline unsigned vertex(unsigned arc) { return arc & ((1u << shift) - 1); }
 __device__ inline unsigned weight(unsigned arc) { return arc >> shift; }
 
-// The highest bit of each byte that is the same in both.
+// High bit of each equal byte.
 __device__ inline unsigned same(unsigned a, unsigned b) {
     const unsigned other = a ^ b;
     return ~(((other & ~sign) + ~sign) | other | ~sign);
 }
 
-// `ahead` arcs from `e` on: at[c] ← the vertex at the other end, hit[c] ← for which of `here`, the sources of a lane at
-// distance `level`, that is at the distance that the arc's weight is `way` from it. Whether arcs go on, no heavier than `most`.
+// `ahead` arcs from `e` on: at[c] ← other end, hit[c] ← those of `here`, a lane's sources at distance `level`, for which that
+// end is at distance level + way · weight. Returns whether arcs up to weight `most` remain.
 template <int way>
 __device__ inline bool look(const unsigned char* levels, int width, unsigned r, const unsigned* arcs, long long e, long long end,
                             int most, int level, unsigned here, unsigned (&hit)[ahead], unsigned (&at)[ahead]) {
@@ -49,7 +48,7 @@ __device__ inline bool look(const unsigned char* levels, int width, unsigned r, 
     return more;
 }
 
-// levels[j, r] ← |D[r, j]| in units; failed ← 1 where that is no whole number.
+// levels[j, r] ← |D[r, j]| in units; failed ← 1 if not integral.
 extern "C" __global__ void __launch_bounds__(threads)
     turn(const T* D, long long pitch, int n, int rows, int width, double unit, unsigned char* levels, int* failed) {
     __shared__ unsigned char tile[32][36];
@@ -68,8 +67,8 @@ extern "C" __global__ void __launch_bounds__(threads)
         if (32 * int(blockIdx.x) + i < n) levels[(32ll * blockIdx.x + i) * width + 32 * blockIdx.y + lane] = tile[lane][i];
 }
 
-// paths[j, r] ← 1 where the arc from the source of row r to j is a best path, and at the source; row[k] is that of vertex k,
-// or −1. Arcs are by head.
+// paths[j, r] ← 1 if the arc from row r's source to j is a best path, and at the source; row[k] is the row of vertex k, or
+// −1. Arcs are by head.
 extern "C" __global__ void __launch_bounds__(threads)
     begin(const unsigned char* levels, int n, int width, const unsigned* arcs, const unsigned* heads, long long count,
           const int* row, float* paths) {
@@ -82,8 +81,8 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (levels[at] == weight(arcs[e])) paths[at] = 1;
 }
 
-// paths ← what they are, plus those that come along arcs into vertices at distance `level`, by head, no heavier than `most`;
-// failed ← 1 where there is none, or more than are exact.
+// paths += those along arcs (by head, up to weight `most`) into vertices at distance `level`; failed ← 1 if there are none,
+// or more than are exact.
 extern "C" __global__ void __launch_bounds__(threads)
     count_paths(const unsigned char* levels, int n, int width, const unsigned* arcs, const long long* starts, int level,
                 int most, float* paths, int* failed) {
@@ -121,9 +120,9 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (wrong) *failed = 1;
 }
 
-// each ← what a best path carries to vertices at distance `level` and beyond, q / σ + Σ `each` of what follows along arcs out of
-// them, by tail, no heavier than `most`. Sums over sources, of a vertex and 128 of them: `into` ← itself + what arrives at
-// it, `out` ← itself + what leaves it; reached ← how many sources.
+// each ← flow per best path to vertices at distance `level` and beyond, q / σ + Σ `each` of heads of tight arcs out of them,
+// by tail, up to weight `most`. Per vertex and 128 sources: `into` += flow in, `out` += flow out; reached ← number of
+// sources.
 extern "C" __global__ void __launch_bounds__(threads)
     hand_back(const unsigned char* levels, int n, int width, const unsigned* arcs, const long long* starts, int level, int most,
               const float* paths, const double* demand, long long demand_pitch, double* each, double* into, double* out,
@@ -175,7 +174,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (level) atomicAdd(&reached[k], sources);
 }
 
-// along[order[e]] ← itself + what arc e carries, of arcs by head; a warp an arc.
+// along[order[e]] += flow over arc e, arcs by head; a warp per arc.
 extern "C" __global__ void __launch_bounds__(threads)
     carry(const unsigned char* levels, int width, const unsigned* arcs, const unsigned* heads, const long long* order,
           long long count, const float* paths, const double* each, double* along) {
@@ -189,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     for (int r = 0; r < width; r += group) {
         const unsigned before = *reinterpret_cast<const unsigned*>(levels + from + r);
         const unsigned after = *reinterpret_cast<const unsigned*>(levels + to + r);
-        // No distance is as far as a byte goes, so that bytes do not carry; those of no path stay apart from all others.
+        // Distances are below a byte's range, so that bytes do not carry; those of no path differ from all others.
         const unsigned hit = same((before & ~sign) + longer * every, after) & ~before;
         if (!hit) continue;
         const Counts counts = *reinterpret_cast<const Counts*>(paths + from + r);

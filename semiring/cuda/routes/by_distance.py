@@ -1,7 +1,7 @@
-"""Sums over best paths on the GPU where distances are few multiples of a unit: all sources together, by distance.
+"""Sums over best paths on the GPU for distances of few multiples of a unit: all sources together, by distance.
 
-Best paths to what is at distance d come along arcs of weight w from what is at d − w, so that counts go forward and
-sums come back a distance at a time (Brandes 2001), without lists of what is tight for a source. See by_distance.cu.
+Best paths to distance d end with arcs of weight w from distance d − w, so that counts go forward and sums come back one
+distance at a time (Brandes 2001), without lists of tight arcs per source. See by_distance.cu.
 """
 
 from __future__ import annotations
@@ -17,19 +17,16 @@ from ...memory import available
 from ...types import Array
 from .. import algebra, compile, gpu
 
-#: Units up to which, and vertices; how often the arcs may be gone through, as far as their weights go.
+#: Most units and vertices; most passes over the arcs, within their weights.
 LEVELS, VERTICES, ROUNDS = 64, 1 << 25, 8
-#: Powers of two below the least weight that are tried.
+#: Powers of two tried below the least weight.
 FINER = 8
-#: Threads of a block, warps, and the sources of a warp.
+#: Block size, warps, sources per warp.
 THREADS, WARPS, GROUP = 256, 8, 128
 
 
 def unit_of(weights: Array, ends: tuple[float, ...], *, least: bool) -> float:
-    """Of what weights are multiples, if they make walks worse and are no more than LEVELS of it; else 0.
-
-    `ends` are the least and the greatest.
-    """
+    """Common unit of the weights, if they worsen walks and are at most LEVELS units; else 0. `ends`: their range."""
     import cupy
 
     if not len(weights):
@@ -47,17 +44,9 @@ def unit_of(weights: Array, ends: tuple[float, ...], *, least: bool) -> float:
 
 
 class Sums:
-    """What arcs carry, in their order; what arrives at vertices and what leaves them, and how many sources reach each.
+    """Flow over arcs, into and out of vertices, and the number of sources that reach each vertex.
 
-    Parameters
-    ----------
-    semiring, dtype
-        Of rows of distances.
-    edges : (tails, heads, weights)
-        CuPy arrays.
-    unit : float
-        Of which weights are multiples.
-    n : int
+    edges : CuPy (tails, heads, weights); unit : common divisor of the weights
     """
 
     def __init__(self, semiring: Semiring, dtype: np.dtype, edges: tuple[Any, Any, Any], unit: float, n: int) -> None:
@@ -76,7 +65,7 @@ class Sums:
         self.entering, self.leaving = cupy.zeros((2, n))
 
     def _lists(self, of: Any, others: Any, units: Any) -> tuple[tuple[Any, Any], Any]:
-        """Arcs by one end and by weight: where they begin, and what kernels take; which they are."""
+        """Arcs by one end and by weight: starts, packed arcs, and their indices."""
         import cupy
 
         ends = of.astype(np.int64)
@@ -85,7 +74,7 @@ class Sums:
         return (starts, ((units << VERTICES.bit_length() - 1) + others)[order].astype(np.uint32)), order
 
     def levels(self, largest: float) -> int:
-        """The largest distance in units; 0 where that, or going through the arcs for each, is too much."""
+        """The largest distance in units; 0 if that, or its passes over the arcs, are too many."""
         levels = largest / self.unit
         if not 0 < levels <= LEVELS:
             return 0
@@ -93,9 +82,9 @@ class Sums:
         return int(levels) if visits <= ROUNDS * self.count else 0
 
     def add(self, D: Array, sources: np.ndarray, demand: Array, largest: float, *, along: bool) -> bool:
-        """Add what rows send, of which no distance is larger; what arcs carry only where it is asked for.
+        """Add the sums of rows whose distances are at most `largest`; flow over arcs only if `along`.
 
-        False where it does not fit, where counts of paths are not exact in float32, or rows are no distances.
+        False if memory is short, if path counts are inexact in float32, or if rows are no distances.
         """
         import cupy
 
@@ -140,7 +129,6 @@ class Sums:
 
 
 def text(semiring: Semiring, dtype: np.dtype) -> str:
-    """The translation unit."""
     return compile.source("by_distance.cu", algebra.text(semiring, dtype))
 
 

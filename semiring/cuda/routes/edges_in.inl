@@ -1,7 +1,7 @@
-// The edges into a target, of those whose bits are set: gathered in lists, and read 32 at a time.
+// Edges into a target with set bits: gathered in lists, and read 32 at a time.
 
-// The first `most` of the edges into each vertex whose bits are set, ascending: tails and weights; a warp a row.
-// counts ← how many they are, or most + 1 where there are more.
+// Tails and weights of the first `most` edges with set bits into each vertex, ascending; a warp per row. counts ← their
+// number, at most most + 1.
 extern "C" __global__ void __launch_bounds__(threads)
     gather(const T* A, const unsigned* bits, int n, int words, long long rows, int most, int* tails, T* weights,
            int* counts) {
@@ -28,15 +28,14 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (lane == 0) counts[row] = total > most ? most + 1 : total;
 }
 
-// An edge into a target, for each lane; none where `present` is false.
+// An edge into a target per lane, unless not `present`.
 struct Candidate {
     int k;
     W w;
     bool present;
 };
 
-// The edges into j, ascending, 32 at a time, until `each` returns true: those that were gathered, if any,
-// then the others by their bits, word by word.
+// Edges into j, ascending, 32 at a time, until `each` returns true: gathered ones, then the others from their bits.
 template <class Each>
 __device__ inline void for_edges(const T* A, long long matrix, int j, int n, const unsigned* bits, int words, int most,
                                  const int* tails, const T* weights, const int* counts, int lane, const Each& each) {
@@ -52,7 +51,7 @@ __device__ inline void for_edges(const T* A, long long matrix, int j, int n, con
     }
     if (count <= most) return;
     for (int w = (last + 1) / 32; w < (n + 31) / 32; ++w) {
-        const unsigned word = bits[row * words + w];  // the same for all lanes
+        const unsigned word = bits[row * words + w]; // uniform in a warp
         if (!word) continue;
         const int k = 32 * w + lane;
         const bool present = k > last && word >> lane & 1;

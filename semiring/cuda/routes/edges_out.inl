@@ -1,6 +1,6 @@
-// The tight edges that leave each vertex, as lists: counted, added up, written.
+// CSR of the tight edges by tail: count, prefix sum, fill.
 
-// starts[row + 1] ← how many tight edges leave a vertex; a warp a row.
+// starts[row + 1] ← number of tight edges out of a vertex; a warp per row.
 extern "C" __global__ void __launch_bounds__(threads)
     count(const unsigned* leaving, int n, int words, long long rows, long long* starts) {
     const int lane = threadIdx.x % 32;
@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (lane == 0) starts[row + 1] = edges;
 }
 
-// starts ← the sums of what it holds, from 0 on: one block.
+// starts ← inclusive prefix sums; one block.
 extern "C" __global__ void __launch_bounds__(1024) add_up(long long* starts, long long rows) {
     __shared__ long long sums[32];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(1024) add_up(long long* starts, lon
     }
 }
 
-// The heads and weights of the tight edges that leave each vertex; a warp a row.
+// Heads and weights of the tight edges out of each vertex; a warp per row.
 extern "C" __global__ void __launch_bounds__(threads)
     list(const T* A, const unsigned* leaving, int n, int words, long long rows, const long long* starts, int* heads,
          T* weights) {
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (row >= rows) return;
     long long position = starts[row];
     for (int w = 0; w < (n + 31) / 32; ++w) {
-        const unsigned word = leaving[row * words + w];  // the same for all lanes
+        const unsigned word = leaving[row * words + w]; // uniform in a warp
         if (word >> lane & 1) {
             const long long here = position + __popc(word & ((1u << lane) - 1));
             heads[here] = 32 * w + lane;

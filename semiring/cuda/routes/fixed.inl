@@ -1,10 +1,10 @@
-// Numbers that are added up as integers, scaled by a power of two so that no sum overflows: in any order the same bits. What
-// is less than 2^-61 of the greatest number, times their count, is lost; doubles are hardly better.
+// Fixed-point sums, scaled by a power of two so that none overflows: bitwise reproducible in any order. Amounts below 2^-61
+// of the greatest, times their count, are lost; doubles are hardly better.
 using Bits = unsigned long long;  // of |x|: they sort as numbers do, NaN last
 
 __device__ inline Bits bits(double x) { return __double_as_longlong(fabs(x)); }
 
-// By what to multiply numbers that come to `most`, so that their sum has 62 bits; NaN if it is not finite.
+// Scale of numbers with sum `most`, so that it has 62 bits; NaN if not finite.
 __device__ inline double scale_of(double most) {
     const double none = most - most;
     if (none != 0) return none;
@@ -12,10 +12,10 @@ __device__ inline double scale_of(double most) {
     return __longlong_as_double((long long)(1023 + min(62 - exponent, 1000)) << 52);
 }
 
-// The same of `count` numbers of which none is greater.
+// Scale of `count` numbers, none above `greatest`.
 __device__ inline double scale_of(Bits greatest, int count) { return scale_of(count * __longlong_as_double(greatest)); }
 
-// 1 / scale, of a power of two.
+// 1 / scale, a power of two.
 __device__ inline double inverse(double scale) {
     return scale != scale ? scale : __longlong_as_double((2046ll << 52) - __double_as_longlong(scale));
 }

@@ -1,13 +1,12 @@
-// Sums along trees of predecessors, and the best products of matrices: what gradients of closures and products are made of.
-//
-// The prelude says what T is: float or double.
+// Sums along predecessor trees, and best witnesses of products: the basis of gradients of closures and products.  The prelude
+// gives T, float or double.
 
-constexpr int threads = 256, band = 64;  // rows of a column that a thread goes through
+constexpr int threads = 256, band = 64; // rows of a column per thread
 #include "fixed.inl"
 
-// sums[s,j] ← Σ Q[s,t] over the t whose path in P[s] leads through j or ends there. A thread block takes a row: a vertex
-// is added to its predecessor by the thread that adds the last of its own successors. Sums are in shared memory, or in
-// `buffer`, n numbers and as many counts a block.
+// sums[s,j] ← Σ Q[s,t] over the t whose path in P[s] passes j or ends there. A thread block per row: the thread that adds a
+// vertex' last successor adds the vertex to its predecessor. Sums are in shared memory, or in `buffer`, n numbers and n
+// counts per block.
 extern "C" __global__ void __launch_bounds__(threads)
     subtrees(const int* P, const T* Q, int n, long long rows, long long* buffer, T* sums) {
     extern __shared__ long long dynamic[];
@@ -34,7 +33,7 @@ extern "C" __global__ void __launch_bounds__(threads)
         }
         __syncthreads();
         for (int j = threadIdx.x; j < n; j += threads)
-            if (waits[j] == 0) waits[j] = -1;  // a leaf, at which a thread begins
+            if (waits[j] == 0) waits[j] = -1; // a leaf, where a thread starts
         __syncthreads();
         for (int j = threadIdx.x; j < n; j += threads) {
             if (*(volatile int*)&waits[j] != -1) continue;
@@ -51,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     }
 }
 
-// The greatest |values| of each column where K has a row, of batches of m × n; `greatest` holds zeros.
+// The greatest |values| per column where K has a row, for batches of m × n; `greatest` holds zeros.
 extern "C" __global__ void __launch_bounds__(threads)
     columns(const int* K, const T* values, int m, int n, int batch, Bits* greatest) {
     const int j = blockIdx.x * threads + threadIdx.x, begin = blockIdx.y * band;
@@ -78,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     }
 }
 
-// What was collected, as numbers.
+// The collected sums as numbers.
 extern "C" __global__ void __launch_bounds__(threads)
     unscale(const Bits* F, int m, int n, int rows, int batch, const Bits* greatest, T* out) {
     const int j = blockIdx.x * threads + threadIdx.x, begin = blockIdx.y * band;
@@ -90,8 +89,8 @@ extern "C" __global__ void __launch_bounds__(threads)
     }
 }
 
-// K[i,j] ← the least k of the least A[i,k] ⊗ B[k,j], or −1 where none is less than `worst`. Operands are multiplied by
-// `sign`, so that the least is best: both where ⊗ adds, A alone where it multiplies. A thread has 4 × 4 pairs of a tile.
+// K[i,j] ← the least k of the least A[i,k] ⊗ B[k,j], or −1 if none is below `worst`. Operands are multiplied by `sign`, so
+// that the least is best: both if ⊗ adds, A alone if it multiplies. A thread has 4 × 4 pairs of a tile.
 constexpr int side = 64, depth = 16, each = 4;
 extern "C" __global__ void __launch_bounds__(threads)
     choose(const T* A, const T* B, int m, int inner, int n, int batch, int times, T sign, T worst, int* K) {

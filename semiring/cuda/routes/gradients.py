@@ -1,4 +1,4 @@
-"""Sums along best paths, which are gradients, on the GPU; equal operands give the same bits. See gradients.cu."""
+"""Gradients as sums along best paths, on the GPU; equal operands give the same bits. See gradients.cu."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from ...types import Array
 from .. import compile, gpu
 
-#: Threads of a block; blocks of `subtrees` on a multiprocessor at once where their sums are in global memory.
+#: Block size; blocks of `subtrees` per multiprocessor if sums are in global memory.
 THREADS, RESIDENT = 256, 4
-#: Rows of a column that a thread goes through; rows and columns of a tile of products; blocks of a grid's last axis.
+#: Rows per thread of a column; tile side of products; most blocks along grid z.
 BAND, SIDE, MOST = 64, 64, 65535
 
 
 def subtrees(P: Array, Q: Array, threads: int) -> Any:
-    """sums[s,j] ← Σ Q[s,t] over the t whose path in P leads through j or ends there; (…, n, n)."""
+    """sums[s,j] ← Σ Q[s,t] over the t whose path in P passes j or ends there; (…, n, n)."""
     import cupy
 
     sums, n = cupy.empty(P.shape, Q.dtype), P.shape[-1]
@@ -36,7 +36,7 @@ def subtrees(P: Array, Q: Array, threads: int) -> Any:
 
 
 def collected(K: Array, values: Array, rows: int, threads: int) -> Any:
-    """F[k,j] ← Σ values[i,j] over the i with K[i,j] = k; (…, rows, n). A negative k is none."""
+    """F[k,j] ← Σ values[i,j] over the i with K[i,j] = k; (…, rows, n). Negative k are skipped."""
     import cupy
 
     m, n = K.shape[-2:]
@@ -59,7 +59,7 @@ def collected(K: Array, values: Array, rows: int, threads: int) -> Any:
 
 
 def chosen(A: Array, B: Array, *, greatest: bool, times: bool, zero: float, threads: int) -> Any:
-    """K[i,j] ← the least k of the best A[i,k] ⊗ B[k,j], or −1 where none is better than zero; int32 (…, m, n)."""
+    """K[i,j] ← the least k of the best A[i,k] ⊗ B[k,j], or −1 if none beats zero; int32 (…, m, n)."""
     import cupy
 
     (m, inner), n, scalar = A.shape[-2:], B.shape[-1], A.dtype.type
@@ -76,7 +76,6 @@ def chosen(A: Array, B: Array, *, greatest: bool, times: bool, zero: float, thre
 
 
 def text(dtype: np.dtype) -> str:
-    """The translation unit."""
     return compile.source("gradients.cu", f"using T = {'float' if dtype.itemsize == 4 else 'double'};")
 
 

@@ -1,12 +1,12 @@
-"""Sums over best paths where all arcs weigh the same and are many: products of matrices on the GPU, a level at a time.
+"""Sums over best paths for dense arcs of one weight: matrix products on the GPU, level by level.
 
-What best paths of h arcs lead to is H = h; A has a 1 for each arc. Counts go forward, σ_h+1 = (σ_h A) [H = h+1], sums
-come back, δ_h = σ_h (g_h+1 Aᵀ) with g = (q + δ) / σ, and arcs carry A (σ_hᵀ g_h+1), added up over levels: Brandes
-2001, "A faster algorithm for betweenness centrality", for all sources together.
+Targets of best paths of h arcs are H = h; A has a 1 per arc. Counts go forward, σ_h+1 = (σ_h A) [H = h+1], sums come
+back, δ_h = σ_h (g_h+1 Aᵀ) with g = (q + δ) / σ, and arcs carry A (σ_hᵀ g_h+1), summed over levels: Brandes 2001, "A
+faster algorithm for betweenness centrality", for all sources together.
 
-A matrix of zeros and ones is multiplied on tensor cores: the other one is cut into pieces, small integers that float16
-holds, whose sums, at most 2²⁴, are exact in float32 (Ozaki, Ogita, Oishi and Rump 2012, "Error-free transformations of
-matrix multiplication"). A product takes a tenth of one in float64.
+Products with a 0-1 matrix use tensor cores: the other factor is split into small integers in float16 whose sums, at
+most 2²⁴, are exact in float32 (Ozaki, Ogita, Oishi and Rump 2012, "Error-free transformations of matrix
+multiplication"). A product takes a tenth of one in float64.
 """
 
 from __future__ import annotations
@@ -19,24 +19,21 @@ import numpy as np
 
 from ...types import Array
 
-#: Levels up to which, and arcs as a share of all pairs from which on products take less than lists.
+#: Most levels, and density of arcs from which products beat lists.
 LEVELS, DENSE = 8, 1 / 32
-#: Integers below this are exact in float64; between these, numbers may be cut into pieces.
+#: Bound of exact integers in float64; range of numbers that may be split.
 EXACT, ORDINARY = 2.0**53, (1e-200, 1e200)
 
 
 def suits(arcs: int, n: int) -> bool:
-    """Whether there are so many."""
     return arcs >= DENSE * n * n > 0
 
 
 def needed(rows: int, n: int) -> int:
-    """Bytes that so many rows take."""
     return 8 * (3 * n * n + 10 * rows * n)
 
 
 def matrix(tails: Array, heads: Array, n: int) -> Any:
-    """A, float16."""
     import cupy
 
     A = cupy.zeros((n, n), np.float16)
@@ -45,16 +42,13 @@ def matrix(tails: Array, heads: Array, n: int) -> Any:
 
 
 def multiply(X: Array, Y: Array) -> Any:
-    """X Y of float16 matrices in float32, exact for integers whose sums are at most 2²⁴.
-
-    Each is contiguous, or transposed from one that is.
-    """
+    """X Y of float16 matrices in float32, exact for integers with sums up to 2²⁴; each contiguous or transposed."""
     import cupy
     from cupy.cuda import cublas, device, runtime
 
     (rows, inner), columns = X.shape, Y.shape[1]
     out, factors = cupy.empty((rows, columns), np.float32), np.array([1, 0], np.float32)
-    # cuBLAS reads rows as columns: its first operand is Yᵀ. 0 and 1 say whether an operand is transposed.
+    # cuBLAS is column-major: its first operand is Yᵀ. 0 and 1: whether an operand is transposed.
     first, second = ((0, Z.shape[1]) if Z.flags.c_contiguous else (1, Z.shape[0]) for Z in (Y, X))
     half, single = runtime.CUDA_R_16F, runtime.CUDA_R_32F
     cublas.gemmEx(
@@ -66,9 +60,9 @@ def multiply(X: Array, Y: Array) -> Any:
 
 
 def pieces(X: Array, greatest: float, least: float, inner: int) -> Iterator[tuple[Any, float]]:
-    """Integers in float16, and by what to multiply them: together X, but for at most half of `least`.
+    """Split X into float16 integers times powers of two, up to an error of half of `least`.
 
-    No entry of X is greater than `greatest`; sums of `inner` integers are at most 2²⁴.
+    No entry of X exceeds `greatest`; sums of `inner` integers are at most 2²⁴.
     """
     bits = min(11, 24 - (inner - 1).bit_length())
     unit = 2.0 ** (math.frexp(greatest)[1] - bits)
@@ -84,7 +78,7 @@ def pieces(X: Array, greatest: float, least: float, inner: int) -> Iterator[tupl
 
 
 class Sums:
-    """What arcs carry, as a matrix of which entries count where there are arcs; how many others reach each vertex."""
+    """Flow over arcs, as a matrix valid at arcs, and the number of other sources that reach each vertex."""
 
     def __init__(self, A: Array) -> None:
         import cupy
@@ -94,22 +88,16 @@ class Sums:
         self.arrivals: Any = cupy.zeros(self.n, np.int64)
 
     def of_vertices(self) -> tuple[np.ndarray, np.ndarray]:
-        """What arrives at each vertex along arcs, and what leaves it."""
         self.carried *= self.A
         entering, leaving = (self.carried.sum(axis=axis).get() for axis in (0, 1))
         return entering, leaving
 
     def add(self, H: Array, sources: slice | Array, demand: Array) -> bool:
-        """Add what rows send; False where that takes more levels, or they are no hops.
+        """Add the sums of rows; False if there are too many levels, or H are no hops.
 
-        Parameters
-        ----------
-        H : CuPy int8 array, shape (k, n)
-            Their hops; −1 where there is no path, and more than LEVELS where there are more.
-        sources : slice, or CuPy int array, shape (k,)
-            All different.
-        demand : CuPy float64 array, shape (k, n) or (1, n)
-
+        H : CuPy int8 (k, n), hops; −1 without a path, clipped above LEVELS
+        sources : slice, or CuPy int array (k,), distinct
+        demand : CuPy float64 (k, n) or (1, n)
         """
         reached = H > 0
         levels = int(H.max())
@@ -121,7 +109,7 @@ class Sums:
             paths += self._ahead(paths * (H == h)) * (h + 1 == H)
         if bool(((paths == 0) & reached).any()) or not float(paths.max()) < np.inf:
             return False
-        owed = demand * reached / (paths + (paths == 0))  # for each best path
+        owed = demand * reached / (paths + (paths == 0))  # per best path
         for h in range(levels, 1, -1):
             passed, before = owed * (h == H), h - 1 == H
             owed += self._back(passed, near if h == 2 else None) * before
@@ -132,7 +120,6 @@ class Sums:
         return True
 
     def _ahead(self, paths: Array) -> Any:
-        """Counts times A."""
         greatest = float(paths.max())
         if not 0 < greatest < EXACT:
             return paths @ self.A.astype(np.float64)
@@ -141,7 +128,7 @@ class Sums:
         )
 
     def _back(self, passed: Array, near: Array | None) -> Any:
-        """What is passed on times Aᵀ; where rows are `near`, nearᵀ times that is carried."""
+        """Dependencies times Aᵀ; with `near`, also add nearᵀ times them to the flow."""
         greatest, found = float(abs(passed).max()), 0.0
         if not ORDINARY[0] < greatest < ORDINARY[1]:
             if near is not None:

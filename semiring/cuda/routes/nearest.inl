@@ -1,4 +1,4 @@
-// The second line of the rule: a warp has one target j and `sources` sources. `settled` ← which pairs are served.
+// Line two of the rule: a warp has one target j and `sources` sources. `settled` ← served pairs.
 extern "C" __global__ void __launch_bounds__(threads, resident)
     nearest(const T* A, const T* Dt, const T* top, int n, int words, int batch, const Facts* facts, W slack,
             int mirrored, const unsigned* nearer, int most, const int* tails, const T* weights, const int* counts,
@@ -25,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(threads, resident)
                 goal[r] = i < n ? W(Dt[row * n + i]) : Algebra::zero();
                 lead[r] = i < n ? W(top[matrix + i]) : Algebra::zero();
             }
-            // A source that is served, or that no vertex precedes, gets a goal that nothing is better than.
+            // A source already served, or without better vertices, gets a goal that nothing beats.
             open = false;
 #pragma unroll
             for (int r = 0; r < groups; ++r) {
@@ -36,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(threads, resident)
             }
             if (__any_sync(full_mask, open))
                 for_edges(A, matrix, j, n, nearer, words, most, tails, weights, counts, lane, [&](const Candidate& c) {
-                    // No sum is better than that with the best of all D[i,k]: most edges are seen to be too long.
+                    // The sum with the best of all D[i,k] is a bound: most edges prove too long.
                     W near = Algebra::zero(), far = Algebra::one();
 #pragma unroll
                     for (int r = 0; r < groups; ++r)
@@ -76,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(threads, resident)
 #pragma unroll
                             for (int e = 0; e < ahead; ++e) {
                                 const W s = times<Step>(d[e][r], w[e], mirrored);
-                                // Where ⊗ rounds, the first whose sum is as good as the goal, or that of the best sum.
+                                // If ⊗ rounds: the first whose sum is as good as the goal, else that of the best sum.
                                 const bool taken =
                                     better(d[e][r], goal[r]) && (rounds ? better(s, best[r]) : s == goal[r]);
                                 if (taken) {

@@ -1,10 +1,9 @@
-// Vertices in an order in which those are neighbours that are near each other, matrices in that order, and how near any
-// vertices of a tile are: what a product needs to leave out what cannot matter.
+// Locality order of vertices, matrices in that order, and bounds per tile that let a product skip work.
 
 constexpr int sorters = 512;
 
-// Each of `groups` of the order is sorted by how much nearer its members are to one of two that are far apart. A block a
-// group; `size` is a power of two that no group exceeds.
+// Sort each of `groups` of the order by the difference of distances to two far members. A block per group; `size` is a power
+// of two, at least the group's.
 extern "C" __global__ void __launch_bounds__(sorters)
     halve(const T* D, long long pitch, int n, int groups, int size, Index* order) {
     extern __shared__ __align__(16) unsigned char shared[];
@@ -23,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(sorters)
     for (int end = 0; end < 2; ++end) {
         for (int e = threadIdx.x; e < count; e += sorters) {
             const unsigned seen = __float_as_uint(away(members[from], members[e]));
-            const unsigned key = seen >> 31 ? ~seen : seen | 1u << 31;  // they sort as numbers do
+            const unsigned key = seen >> 31 ? ~seen : seen | 1u << 31; // sorts as numbers do
             atomicMax(&farthest[end], (unsigned long long)key << 32 | unsigned(e));
         }
         __syncthreads();
@@ -53,8 +52,8 @@ extern "C" __global__ void __launch_bounds__(threads) invert(const Index* order,
     if (i < n) place[order[i]] = Index(i);
 }
 
-// sorted ← D, and weights ← those of arcs, in that order and without loops; what is there else is no path. A block a row,
-// which is in shared memory.
+// sorted ← D, and weights ← arcs' weights, in that order and without loops; no path elsewhere. A block per row, in shared
+// memory.
 extern "C" __global__ void __launch_bounds__(threads)
     sort_rows(const T* D, long long pitch, int n, const Index* order, const Index* place, const long long* starts,
               const Index* heads, const T* of, long long apart, T* sorted, T* weights) {
@@ -85,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     near[blockIdx.y * (long long)n + k] = T(best);
 }
 
-// near[g, k] ← the best X[k, c] of `together` columns c; a warp a row.
+// near[g, k] ← the best X[k, c] of `together` columns c; a warp per row.
 extern "C" __global__ void __launch_bounds__(threads)
     best_of_columns(const T* X, long long apart, int n, int together, T* near) {
     const int k = blockIdx.x * warps + threadIdx.x / 32, first = blockIdx.y * together, lane = threadIdx.x % 32;

@@ -1,11 +1,10 @@
-// Which arcs may be tight where nearly every two vertices have one: a product D ⊗ A of which each block compares its sums,
-// over `bk` tails at a time, with the worst that may be the distance. Where one is no worse, those tails are tried again,
-// from shared memory, and listed. So all pairs take as long as a product does, and a comparison in `bk`.
+// Candidate arcs of nearly complete graphs: a product D ⊗ A in which each block compares its sums, over `bk` tails at a time,
+// with the worst equal to the distance. If one is no worse, those tails are retested from shared memory, and listed. So
+// all pairs take as long as a product, with one comparison per `bk`.
 //
-// Of all rows, vertices are sorted so that tiles are of near ones. Then tails are left out if the best of D from any row of
-// a tile and the best of A to any of its columns are together worse than all that may be distances there. Where D is
-// symmetric, and as good as A nearly everywhere, D ⊗ D is tried for half of the tiles, for both ways. Arcs that are paths
-// of their own are listed before, each as it is.
+// With all rows, vertices are sorted for locality. Then tails are skipped if the best of D from any row of a tile and the
+// best of A to any of its columns are together worse than all distances there. If D is symmetric, and nearly equal to A,
+// D ⊗ D is tested for half of the tiles, for both directions. Arcs that are paths by themselves are listed first.
 //
 // The prelude declares `Step` and `Tile`, the constants of rule.inl, and `using Index`.
 #include "gemm.cuh"
@@ -15,10 +14,10 @@
 
 using Product = Gemm<Step, Tile>;
 
-// What a block lists before it goes to rows; from how many on it does. Steps that may be left out, at most.
+// Capacity of a block's list, and size at which it is flushed; most steps that may be skipped.
 constexpr unsigned capacity = 1024, enough = 512, most_steps = 1024;
 
-// weights[tail, head] ← those of arcs, by tail; what is there else is no arc. A block a tail.
+// weights[tail, head] ← arcs' weights, by tail; no arc elsewhere. A block per tail.
 extern "C" __global__ void __launch_bounds__(threads)
     spread(const long long* starts, const Index* heads, const T* of, long long apart, T* weights) {
     T* const row = weights + blockIdx.x * apart;
@@ -27,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     for (long long e = starts[blockIdx.x] + threadIdx.x; e < starts[blockIdx.x + 1]; e += threads) row[heads[e]] = of[e];
 }
 
-// lists[s] ← the arcs from s that may be tight for it, which may be more than `most`; tight[s] ← how many. A block a source.
+// lists[s] ← candidate arcs from s itself, possibly more than `most`; tight[s] ← their number. A block per source.
 extern "C" __global__ void __launch_bounds__(threads)
     list_direct(const T* D, long long pitch, W slack, W floor, const long long* starts, const Index* heads, const T* of,
                 Arc* lists, long long most, int* tight) {
@@ -50,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(threads)
 }
 
 struct Tight : Product {
-    // Row and column of the tile of a thread's sum.
+    // Row and column of a thread's sum in the tile.
     __device__ static int row_of(int i, int y) { return i / chunk_m * (bm / chunks_m) + y * chunk_m + i % chunk_m; }
     __device__ static int column_of(int j, int x) { return j / chunk_n * (bn / chunks_n) + x * chunk_n + j % chunk_n; }
 
@@ -64,13 +63,13 @@ struct Tight : Product {
     bool both, mirrored;
 
     __device__ long long name(int v) const { return order ? order[v] : v; }
-    // To the list of its row, if that has room; tight[row] counts it anyway. Of rows and columns of the matrix.
+    // Append to the list of its row, if there is room; tight[row] counts anyway. Rows and columns are the matrix'.
     __device__ void list(int row, int column, int tail) const {
         const long long r = name(row);
         const int to = atomicAdd(&tight[r], 1);
         if (to < most) lists[r * most + to] = {Index(name(tail)), Index(name(column)), A[tail * lda + column]};
     }
-    // The same of a tile. Where both ways are tried, D ⊗ D was no worse than the goal: A may be, either way.
+    // Append an entry of a tile. If both directions are tested, D ⊗ D was no worse than the goal: A may be, in either.
     __device__ void list(unsigned where, int tail, W goal) const {
         const int row = row0 + where / bn, column = col0 + where % bn;
         if (!both) {
@@ -86,9 +85,9 @@ struct Tight : Product {
     }
 };
 
-// lists[r] ← the arcs that may be tight for row r of D, in any order, `most` at most; tight[r] ← how many there are. Where
-// there is an order, it is that of rows and columns, there are `near_rows` of each tile and `near_columns`, and B is what D
-// is multiplied by: A, or D where `both` ways are tried together.
+// lists[r] ← candidate arcs of row r of D, in any order, at most `most`; tight[r] ← their number. With an order, rows and
+// columns are permuted, `near_rows` and `near_columns` are per tile, and B is the right factor: A, or D if `both` directions
+// are tested together.
 extern "C" __global__ void __launch_bounds__(Product::threads, Tile::blocks)
     list_tight(const T* D, long long pitch, int rows, int n, const T* B, const T* A, long long lda, W slack, W floor,
                const Index* order, const T* near_rows, const T* near_columns, int both, Arc* lists, long long most,
@@ -105,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(Product::threads, Tile::blocks)
     Tight product;
     product.A = A, product.lda = lda, product.order = order, product.lists = lists, product.most = most, product.tight = tight;
     const int row0 = product.row0 = blockIdx.x / columns * P::bm, col0 = product.col0 = blockIdx.x % columns * P::bn;
-    // A square of tiles is on the diagonal, where both ways are among its own.
+    // Tiles on the diagonal contain both directions.
     constexpr int square = P::bm > P::bn ? P::bm : P::bn;
     const bool mirrored = both && row0 / square != col0 / square;
     if (mirrored && row0 > col0) return;
@@ -121,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(Product::threads, Tile::blocks)
         if (better(greatest, goal)) greatest = goal;
     }
     if (threadIdx.x == 0) held = 0;
-    const auto from = [&](int t) { return t ? depth + (t - 1) * P::bk : 0; };  // of a step
+    const auto from = [&](int t) { return t ? depth + (t - 1) * P::bk : 0; }; // start of a step
     if (near_rows) {
         for (int half = 16; half; half /= 2) {
             const W other = __shfl_xor_sync(full_mask, greatest, half);
@@ -141,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(Product::threads, Tile::blocks)
         }
         __syncthreads();
     }
-    const auto after = [&](int t) {  // the next step that is not left out
+    const auto after = [&](int t) { // the next step not skipped
         ++t;
         if (!near_rows) return t;
         for (; t < steps; t = t / 32 * 32 + 32)

@@ -1,12 +1,12 @@
 // Predecessors of all pairs from a matrix and its closure, by the rule of docs/routes.md, for a batch of n × n matrices.
 //
-// Entries P[i,j] of one target j and many sources i are found by a warp: T = Dᵀ and Pᵀ have them contiguous. Which
-// edges are tight, A[k,j] = D[k,j], is stored as bits: of a vertex's edges in, of those in that do not weigh `one`, of
-// those out. Each lane has the sources lane, lane + 32, … of its group.
+// A warp computes entries P[i,j] of one target j and many sources i, contiguous in T = Dᵀ and Pᵀ. Tight edges, A[k,j] =
+// D[k,j], are stored as bits: of a vertex' edges in, of those in with weight other than `one`, of those out. Each lane has
+// the sources lane, lane + 32, … of its group.
 //
-// The prelude declares Algebra and Step, whose `mul` is right where no edge beats `one`; and: `least`, whether ⊕ selects
-// the lesser of two; `rounds`, whether ⊗ rounds; `lengths`, whether ⊗ adds; `ahead`, how many edges a warp fetches
-// together; `resident`, how many of its blocks a multiprocessor should hold.
+// The prelude declares Algebra and Step, whose `mul` is right if no edge beats `one`; and: `least`, whether ⊕ selects the
+// lesser; `rounds`, whether ⊗ rounds; `lengths`, whether ⊗ adds; `ahead`, edges per warp prefetched together; `resident`, its
+// blocks per multiprocessor.
 #include "algebra.cuh"
 #include "rule.inl"
 #include "tight.inl"
@@ -16,7 +16,7 @@
 #include "edges_out.inl"
 #include "searches.inl"
 
-// The first pair that is still open, i · n + j, of all matrices: the least.
+// The least open pair, i · n + j, over all matrices.
 extern "C" __global__ void __launch_bounds__(threads)
     open_pair(const int* P, long long matrix, long long entries, unsigned long long* least_pair) {
     const long long step = gridDim.x * (long long)threads;

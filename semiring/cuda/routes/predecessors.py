@@ -1,8 +1,8 @@
-"""Predecessors from matrices and their closures, on the GPU: by the CPU's rule, and so the same bits.
+"""Predecessors from matrices and their closures, on the GPU: bitwise those of the CPU's rule.
 
-Reading order: `of_matrix`, then `_Search`, whose steps are the kernels of predecessors.cu. Small matrices get a
-thread block each, which does all (alone.cu). Else the first two lines of the rule are found for all pairs together,
-and the third source by source on lists of tight edges; where these are many, after a few levels of all pairs.
+Reading order: `of_matrix`, then `_Search`, whose steps are the kernels of predecessors.cu. Small matrices take one
+thread block each (alone.cu). Else the first two lines of the rule run for all pairs together, and the third per source
+on lists of tight edges; if these are many, after a few levels of all pairs.
 """
 
 from __future__ import annotations
@@ -20,42 +20,40 @@ from ...selection import refuse, require_selection
 from ...types import Array
 from .. import algebra, compile, gpu, transfer
 
-#: Threads of a block, warps, and the sources that a warp takes together.
+#: Block size, warps, sources per warp.
 THREADS, WARPS, SOURCES = 256, 8, 128
-#: Rows of a tile, and the most blocks of a grid's last axis.
+#: Tile side; most blocks along grid z.
 TILE, MOST = 32, 65535
-#: Edges that a warp fetches together; blocks of such warps that a multiprocessor should hold, by an entry's bytes: 4
-#: where these are not listed.
+#: Edges prefetched per warp; resident blocks of such warps per multiprocessor by itemsize, default 4.
 AHEAD, RESIDENT = 2, {8: 2}
-#: Edges into a vertex that are gathered in a list; words of bits a row from which on that pays.
+#: Most edges into a vertex gathered in a list; words per bit row from which that pays.
 GATHERED, WORTH = 256, 8
-#: With up to so many tight edges a vertex, levels are searched source by source; else after so many of all pairs.
+#: Tight edges per vertex up to which levels run per source; number of all-pairs levels before that otherwise.
 FEW, LEVELS = 16, 4
-#: Threads of a block that searches for a source, vertices from which on a source gets a block, and for how many levels.
+#: Block size of a source's search; vertices from which a source gets a block; its number of levels.
 SEARCHERS, LARGE, WIDE = 512, 512, 32
-#: Matrices of up to so many vertices get a block each, which does all.
+#: Vertices up to which a matrix takes one block.
 SMALL = 64
-#: Edges that one launch may look at: about half a second's worth.
+#: Most edges per launch: about half a second.
 LONG = 1 << 37
-#: What a sum may be off by, in eps.
+#: Tolerance of a sum, in eps.
 ALLOWED = 4.0
-#: Bytes of a record of facts about a matrix.
+#: Bytes of a matrix' record of facts.
 FACTS = 16
 
 _REGISTERS: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "int64": np.int64}
 
 
 def predecessors(semiring: Semiring, P: Array, A: Array, D: Array, mirrored: bool) -> None:
-    """The verb of that name; see `semiring.backend.Backend`."""
     require_selection(semiring, where="predecessors")
     refuse(of_matrix(semiring, A, D, P, mirrored=mirrored), semiring)
 
 
 def of_matrix(semiring: Semiring, A: Array, D: Array, P: Array, *, mirrored: bool = False) -> tuple[int, int] | None:
-    """P ← the predecessors of D, the closure of A: CuPy arrays of shape (…, n, n), A and D of one dtype, P int32.
+    """P ← the predecessors of D, the closure of A: CuPy arrays (…, n, n), A and D of one dtype, P int32.
 
-    Returns a pair whose D no edge attains, if there is one: then D is not the closure of A, and P is not complete.
-    `mirrored` is for the transposed matrices of a semiring whose ⊗ need not commute.
+    Returns a pair whose D no edge attains, or None; with a pair, D is not the closure of A, and P is incomplete.
+    `mirrored` is for transposed matrices of a semiring whose ⊗ need not commute.
     """
     import cupy
 
@@ -70,45 +68,42 @@ def of_matrix(semiring: Semiring, A: Array, D: Array, P: Array, *, mirrored: boo
 
 
 def text(semiring: Semiring, dtype: np.dtype, file: str) -> str:
-    """One of the translation units."""
     least = semiring.add.selects == "least"
-    # Where lengths add and the least counts, no edge beats `one` if none is negative.
+    # If the least sum of lengths counts, no nonnegative edge beats `one`.
     variant = algebra.variant_of(semiring, dtype, nonnegative=True) if semiring.lengths and least else None
     sizes = f"constexpr int ahead = {AHEAD}, resident = {RESIDENT.get(dtype.itemsize, 4)};\n"
     return compile.source(file, algebra.text(semiring, dtype, variant), constants(semiring, dtype), sizes)
 
 
 def constants(semiring: Semiring, dtype: np.dtype) -> str:
-    """What rule.inl asks of a prelude."""
     flags = {"least": semiring.add.selects == "least", "rounds": rounds(semiring, dtype), "lengths": semiring.lengths}
     return "".join(f"constexpr bool {name} = {str(value).lower()};\n" for name, value in flags.items())
 
 
-#: The translation units: what does all for a small matrix, and the steps for others.
+#: Translation units: all steps for a small matrix, and the steps for others.
 FILES = ("alone.cu", "predecessors.cu")
-#: Sums and products are rounded one by one, as the CPU rounds them.
+#: No FMA: sums and products round one by one, as on the CPU.
 OPTIONS = ("-fmad=false",)
 
 
 def register(dtype: np.dtype) -> Any:
-    """As what kernels take an entry: int32 where its dtype is not listed."""
+    """Register dtype of an entry in kernels; int32 unless listed."""
     return _REGISTERS.get(dtype.name, np.int32)
 
 
 def rounds(semiring: Semiring, dtype: np.dtype) -> bool:
-    """Whether ⊗ rounds: on floats, unless it selects one of its operands."""
+    """Whether ⊗ rounds: on floats, unless it selects an operand."""
     return dtype.kind == "f" and semiring.mul.selects is None
 
 
 @lru_cache(maxsize=256)
 def _module(semiring: Semiring, dtype: np.dtype, file: str, device: int) -> Any:
-    """A file's kernels on a device, which is the current one."""
     with about(f"{semiring.name} in {dtype}"):
         return compile.functions(text(semiring, dtype, file), options=OPTIONS, name=file)
 
 
 class _Edges(NamedTuple):
-    """The tight edges that leave a vertex, of all matrices one after the other."""
+    """Tight edges in CSR, of all matrices concatenated."""
 
     starts: Any
     heads: Any
@@ -116,7 +111,7 @@ class _Edges(NamedTuple):
 
 
 class _Report(NamedTuple):
-    """What kernels report: pairs are open; any were found; any could not be; how many edges are tight."""
+    """Kernel report: open pairs; whether any were found; whether any failed; number of tight edges."""
 
     open: int
     found: int
@@ -125,7 +120,7 @@ class _Report(NamedTuple):
 
 
 class _Search:
-    """The steps, on contiguous arrays of shape (n, n) or (batch, n, n)."""
+    """The steps, on contiguous arrays (n, n) or (batch, n, n)."""
 
     def __init__(self, semiring: Semiring, A: Array, D: Array, P: Array, mirrored: bool) -> None:
         import cupy
@@ -137,7 +132,7 @@ class _Search:
         self.semiring = semiring
         self.rounds = rounds(semiring, self.dtype)
         self.eps = float(np.finfo(self.dtype).eps) if self.rounds else 0.0
-        #: Words of a row of bits: groups of 128 are read together.
+        #: Words of a bit row; groups of 128 bits are read together.
         self.words = -(-self.n // SOURCES) * (SOURCES // 32)
         bits = 4 * self.rows * self.words
         require(D.nbytes + 5 * bits, "cuda", where="predecessors", hint="Use a smaller dtype, or fewer vertices.")
@@ -148,7 +143,7 @@ class _Search:
         self.transposed: Any = None
 
     def run(self) -> tuple[int, int] | None:
-        """P; or a pair that stays open."""
+        """Compute P; returns a pair that stays open, or None."""
         if self.n <= SMALL and self._small():
             return None
         self._look_at_all()
@@ -173,7 +168,7 @@ class _Search:
         return self._open_pair()
 
     def _wider(self) -> Iterator[tuple[float, bool]]:
-        """More and more that counts as equal, where ⊗ rounds: so many eps, of any entry where `wide`."""
+        """Increasing tolerances, if ⊗ rounds: eps, and whether relative to any entry (`wide`)."""
         if self.rounds:
             several = ((1, False), (16, False), (256, False), (4, True), (64, True), (self.n, True))
             yield from ((ALLOWED * many, wide) for many, wide in several)
@@ -182,7 +177,7 @@ class _Search:
         return register(self.dtype)(allowed * self.eps)
 
     def _small(self) -> bool:
-        """The entire rule, a block a matrix; whether all pairs were found."""
+        """The whole rule, one block per matrix; returns whether all pairs were found."""
         pitch = self.n | 1
         shared = -(-4 * self.n * pitch // 8) * 8 + 2 * self.n * pitch * self.dtype.itemsize
         compile.allow_shared(self._function("alone"), shared)
@@ -196,14 +191,14 @@ class _Search:
         self._rows("look", self.A, self.D, np.int32(self.n), self.rows, self.facts, self.top)
 
     def _tight(self, slack: Any, wide: bool) -> None:
-        """The tight edges; where memory for Dᵀ is allocated, that too, and the first line of the rule."""
+        """Tight edges; with memory for Dᵀ, also Dᵀ and line one of the rule."""
         sides, Dt = -(-self.n // TILE), self.transposed or 0
         inputs = self.A, self.D, *self._sizes, self.facts, slack, np.int32(wide)
         where = self.leaving, self.entering, self.nearer, Dt, self.P, self.report
         self._call("tight", (sides, sides, self._deep), *inputs, *where)
 
     def _nearest(self) -> _Report:
-        """The first two lines of the rule, in Pᵀ."""
+        """Lines one and two of the rule, in Pᵀ."""
         self.transposed = gpu.memory(self.D.nbytes)
         slack = self._slack(ALLOWED)
         self._tight(slack, False)
@@ -213,7 +208,7 @@ class _Search:
         return self._read_report()
 
     def _levels_of_all(self) -> _Report:
-        """A few levels of the third line of the rule, in Pᵀ."""
+        """A few levels of line three of the rule, in Pᵀ."""
         before, after = self.settled
         slack, edges = self._slack(ALLOWED), self._gathered(self.entering)
         inputs = self.A, self.transposed, *self._sizes, self.facts, slack, self.mirrored, *edges
@@ -226,7 +221,7 @@ class _Search:
         return report
 
     def _gathered(self, bits: Any) -> tuple[Any, ...]:
-        """Edges into each vertex: their bits, and a list of the first of them where rows are long."""
+        """Edges into each vertex as bits, and, for long rows, a list of the first ones."""
         most = min(GATHERED, self.n) if self.words > WORTH else 0
         tails, weights, counts = (gpu.memory(max(1, most) * self.rows * size) for size in (4, self.dtype.itemsize, 4))
         if most:
@@ -235,13 +230,11 @@ class _Search:
         return bits, np.int32(most), tails, weights, counts
 
     def _turn(self, *, settle: bool) -> None:
-        """P ← its transpose; settled, where no search of levels goes on."""
+        """P ← Pᵀ; settled, if no level search follows."""
         sides = -(-self.n // TILE)
         self._call("turn", (sides, sides, self._deep), self.P, np.int32(self.n), np.int32(self.batch), np.int32(settle))
 
     def _listed(self) -> _Edges:
-        """The tight edges by tail, from the bits."""
-
         size = self.dtype.itemsize
         require(self.edges * (4 + size), "cuda", where="predecessors", hint="Use a smaller dtype.")
         starts, heads, weights = (
@@ -254,20 +247,19 @@ class _Search:
         return _Edges(starts, heads, weights)
 
     def _search(self, slack: Any, *, wide: bool = False, fresh: bool = False, every: bool = False) -> bool:
-        """The third line of the rule for rows with open pairs, in P; whether any are still open.
+        """Line three of the rule for rows with open pairs, in P; returns whether any stay open.
 
-        From what was reached last; from all that is settled where `every`; from a source's own edges where `fresh`.
+        Starts from the last front; from all settled vertices if `every`; from the source's own edges if `fresh`.
         """
         edges, how = self._listed(), (slack, np.int32(wide), self.mirrored, np.int32(fresh))
         if self.n > LARGE and self._shared <= gpu.most_shared(gpu.current()):
             report = self._sources("search", edges, how, begin=fresh, every=every)
             if not report.open:
                 return bool(report.failed)
-            fresh = every = False  # it goes on
+            fresh = every = False  # the next search continues
         return bool(self._sources("levels", edges, how, begin=fresh, every=every).failed)
 
     def _sources(self, entry: str, edges: _Edges, how: tuple[Any, ...], *, begin: bool, every: bool) -> _Report:
-        """Every source, by a block or a warp of its own."""
         alone = entry == "search"
         threads, across, shared = (SEARCHERS, 1, self._shared) if alone else (THREADS, WARPS, 0)
         function = self._function(entry)
@@ -288,7 +280,7 @@ class _Search:
 
     @property
     def _shared(self) -> int:
-        """Bytes in which a block searches: rows of D and P, and two queues of 16 bits each."""
+        """Shared memory of a block's search: rows of D and P, and two 16-bit queues."""
         return -(-self.n * self.dtype.itemsize // 8) * 8 + 8 * self.n if self.n < 1 << 16 else 1 << 30
 
     def _open_pair(self) -> tuple[int, int]:
@@ -309,11 +301,10 @@ class _Search:
 
     @property
     def _targets(self) -> tuple[int, int, int]:
-        """A warp for every target and every group of sources; the sources of blocks that run together are the same."""
+        """Grid of a warp per target and source group; concurrent blocks share sources."""
         return -(-self.n // WARPS), -(-self.n // SOURCES), self._deep
 
     def _rows(self, entry: str, *arguments: Any) -> None:
-        """A kernel with a warp a row."""
         self._call(entry, (-(-self.rows // WARPS), 1, 1), *arguments)
 
     def _call(
@@ -326,7 +317,7 @@ class _Search:
         return _module(self.semiring, self.dtype, FILES[entry != "alone"], gpu.current()).get_function(entry)
 
     def _read_report(self) -> _Report:
-        """What kernels have reported since the last call; waits for them."""
+        """Read and reset the kernels' report; waits for them."""
         transfer.synchronize()
         report = _Report(*self.report.get().tolist())
         self.report.fill(0)
@@ -334,7 +325,6 @@ class _Search:
 
 
 def _address(x: Any) -> Any:
-    """A kernel's argument: numbers as they are, the addresses of arrays and of memory."""
     if isinstance(x, (int, np.generic)):
         return x
     return x.ptr if hasattr(x, "ptr") else x.data.ptr

@@ -1,7 +1,7 @@
-// The third line of the rule source by source, breadth first: by a warp or by a thread block a source.
+// Line three of the rule source by source, breadth first: a warp or a thread block per source.
 
-// What a search reads: tight edges by tail, and what counts as attained. Vertices that more than `hub` edges leave are
-// left for all of its threads together.
+// Input of a search: tight edges by tail, and tolerances. Vertices with more than `hub` edges are deferred to all threads
+// together.
 struct Search {
     const long long* starts;
     const int* heads;
@@ -10,8 +10,8 @@ struct Search {
     W slack, floor;
     static constexpr int hub = 128;
 
-    // Each edge out of k, `mine` of so many threads: p[j] ← k, if k attains D[i,j] and nothing better came before; then
-    // `put(j)` where it is the first that does.
+    // Every `threads`-th edge out of k, from `mine` on: p[j] ← k if k attains D[i,j] and nothing better came before; put(j)
+    // for the first that does.
     template <class Row, class Put>
     __device__ void expand(const Row* d, int* p, long long matrix, int k, int mine, int threads, const Put& put) const {
         const int found = k | REACHED;
@@ -29,9 +29,9 @@ struct Search {
     __device__ bool is_hub(long long vertex) const { return starts[vertex + 1] - starts[vertex] > hub; }
 };
 
-// The third line of the rule, source by source, for those with open pairs: a warp a source, from what was reached last
-// along listed edges; or, where `every`, from all that is settled. Where `begin`, sources begin with their own edges
-// alone; `improving` says what is attained. `queues` holds 2 n entries each warp.
+// Line three of the rule for sources with open pairs: a warp per source, from the last front along listed edges, or, if
+// `every`, from all settled vertices. If `begin`, sources start with their own edges alone; `improving`: see `attained`.
+// `queues` holds 2 n entries per warp.
 extern "C" __global__ void __launch_bounds__(threads, 4)
     levels(const T* D, int* P, int n, long long first_row, long long rows, const Facts* facts, W slack, int wide,
            int mirrored, int improving, int begin, const long long* starts, const int* heads, const T* weights,
@@ -81,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(threads, 4)
         if (lane == 0) end = to, hub_end = 0;
         __syncwarp();
         for (int from = 0; open > 0 && from < to;) {
-            int lanes = least_lanes;  // for each vertex reached last
+            int lanes = least_lanes; // per vertex of the front
             while (lanes < 32 && 2 * lanes * (to - from) <= 32) lanes *= 2;
             for (int q = from + lane / lanes; q < to; q += 32 / lanes) {
                 const int k = queue[q];
@@ -103,8 +103,8 @@ extern "C" __global__ void __launch_bounds__(threads, 4)
     }
 }
 
-// The same by a thread block a source, which has its rows of D and P in shared memory. After so many levels what is
-// still open is left: with few vertices a level, many warps are faster than few blocks.
+// `levels` with a thread block per source, rows of D and P in shared memory. After `most_levels` open pairs are left: with
+// few vertices per level, many warps are faster than few blocks.
 extern "C" __global__ void __launch_bounds__(searchers, 2)
     search(const T* D, int* P, int n, long long first_row, long long rows, const Facts* facts, W slack, int wide,
            int mirrored, int improving, int begin, const long long* starts, const int* heads, const T* weights,
@@ -130,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(searchers, 2)
                 d[j] = D[row * n + j];
                 p[j] = reached ? v & ~REACHED : v;
             }
-            if (reached) P[row * n + j] = v & ~REACHED;  // for good, if nothing here is open
+            if (reached) P[row * n + j] = v & ~REACHED; // final, if nothing here is open
             const unsigned open = __ballot_sync(full_mask, v == OPEN), them = __ballot_sync(full_mask, first);
             int position = 0;
             if (lane == 0 && open) atomicAdd(&opened, __popc(open));
@@ -170,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(searchers, 2)
         int from = 0, to = end;
         __syncthreads();
         for (int level = 0; open > 0 && from < to && level < most_levels; ++level) {
-            int lanes = least_lanes;  // for each vertex reached last
+            int lanes = least_lanes; // per vertex of the front
             while (lanes < 32 && 2 * lanes * (to - from) <= searchers) lanes *= 2;
             for (int q = from + threadIdx.x / lanes; q < to; q += searchers / lanes) {
                 const int k = queue[q];
@@ -187,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(searchers, 2)
             to = end;
             open -= to - from;
             for (int q = from + threadIdx.x; q < to; q += searchers) p[queue[q]] &= ~REACHED;
-            if (many && threadIdx.x == 0) hub_end = 0;  // where there are none, others may not have read that yet
+            if (many && threadIdx.x == 0) hub_end = 0; // if there are none, others may not have read it yet
             __syncthreads();
         }
         if (open > 0) {

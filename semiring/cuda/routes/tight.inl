@@ -1,6 +1,6 @@
-// One pass over a matrix and its closure: facts about it, its tight edges as bits, the first line of the rule.
+// One pass over a matrix and its closure: facts, tight edges as bits, line one of the rule.
 
-// facts ← those of each matrix; top[i] ← the best D[i,k] of all k ≠ i. A warp a row.
+// facts of each matrix; top[i] ← the best D[i,k] over k ≠ i. A warp per row.
 extern "C" __global__ void __launch_bounds__(threads)
     look(const T* A, const T* D, int n, long long rows, Facts* facts, T* top) {
     const int lane = threadIdx.x % 32;
@@ -33,14 +33,14 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (rounds) atomicMax(&found.largest, (unsigned long long)__double_as_longlong(double(largest)));
 }
 
-// The tight edges as bits; T = Dᵀ, and in Pᵀ the first line of the rule: j where the edge (j, ·) is tight. Tiles of
-// 32 × 32; without T, only the bits of edges out.
+// Tight edges as bits; T = Dᵀ, and line one of the rule in Pᵀ: j where the edge (j, ·) is tight. By 32 × 32 tiles; without T,
+// only bits of edges out.
 extern "C" __global__ void __launch_bounds__(threads)
     tight(const T* A, const T* D, int n, int words, int batch, const Facts* facts, W slack, int wide,
           unsigned* leaving, unsigned* entering, unsigned* nearer, T* Dt, int* Pt, long long* report) {
     constexpr int each = 32 / warps;
     __shared__ T tile[32][33];
-    __shared__ unsigned char seen[32][36];  // 1: tight; 2: and does not weigh `one`; 4: there is a path
+    __shared__ unsigned char seen[32][36]; // 1: tight; 2: and of weight other than `one`; 4: a path exists
     __shared__ int edges;
     const int x = threadIdx.x % 32, y = threadIdx.x / 32, k0 = blockIdx.y * 32, j0 = blockIdx.x * 32;
     if (threadIdx.x == 0) edges = 0;

@@ -1,8 +1,6 @@
-// What the paths weigh that predecessors describe, and how many edges they have: pointers that double their reach, a
-// thread block a source. P[i,·] leads from every vertex back to i, so after r rounds each vertex knows the 2^r edges
-// before it, and the vertex where they begin.
-//
-// The prelude gives Algebra.
+// Lengths and hop counts of paths in predecessor trees: pointer doubling, a thread block per source. P[i,·] leads from every
+// vertex back to i; after r rounds each vertex has the value and the start of the 2^r edges before it. The prelude gives
+// Algebra.
 #include "algebra.cuh"
 
 using T = Algebra::T;
@@ -10,7 +8,7 @@ using W = Algebra::W;
 
 constexpr int NONE = -9999, threads = 256;
 
-// Edges ⊗-multiplied, and edges counted.
+// ⊗-products of edges, and counts of edges.
 struct Weights {
     using Value = W;
     static __device__ W nothing() { return Algebra::one(); }
@@ -23,17 +21,17 @@ struct Edges {
     static __device__ int nothing() { return 0; }
     static __device__ int lost() { return NONE; }
     static __device__ int join(int a, int b) { return a + b; }
-    static constexpr bool must_begin = true;  // a path that does not begin at its source is no path
+    static constexpr bool must_begin = true; // a path must begin at its source
 };
 
-// The vertex from which a run of edges leads here, and what they come to.
+// Start of a run of edges that ends here, and its value.
 template <class Value>
 struct alignas(sizeof(Value) > 4 ? 16 : 8) Known {
     int from;
     Value value;
 };
 
-// `buffer` holds 2 n of them for each block. `wrong` ← the last row of P that is no tree, counted from 1.
+// `buffer` holds 2 n per block. `wrong` ← the last row of P that is no tree, counted from 1.
 template <class Count, class Edge, class Out>
 __device__ void walk(const int* P, int n, long long rows, Known<typename Count::Value>* buffer, Out* out, unsigned long long* wrong,
                      const Edge& edge) {

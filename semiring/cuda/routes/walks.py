@@ -1,4 +1,4 @@
-"""Paths by predecessors, on the GPU: what each weighs, and how many edges it has. See walks.cu."""
+"""Paths by predecessors, on the GPU: lengths and numbers of edges. See walks.cu."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ...compiling import about
 from ...types import Array
 from .. import algebra, compile, gpu
 
-#: Threads of a block, and blocks that are on a multiprocessor at once.
+#: Block size; blocks per multiprocessor.
 THREADS, RESIDENT = 256, 4
-#: Copies of each value and its pointer, which takes as many bytes.
+#: Buffers of values and pointers (of equal size).
 _COPIES = 2
 
 
 def lengths(semiring: Semiring, P: Array, A: Array) -> tuple[Any, int]:
-    """The products of edges along P, a CuPy array of shape (…, n, n), the semiring's zero where there is no path.
+    """Products of edges along P, CuPy (…, n, n), the semiring's zero without a path; waits for the device.
 
-    And the last row of P that is no tree, counted over all matrices, or −1; waits for the device.
+    Also the last row of P that is no tree, counted over all matrices, or −1.
     """
     import cupy
 
@@ -30,14 +30,13 @@ def lengths(semiring: Semiring, P: Array, A: Array) -> tuple[Any, int]:
 
 
 def hops(P: Array) -> tuple[Any, int]:
-    """How many edges there are along P, −9999 where there is no path; and as `lengths`."""
+    """Number of edges along P, −9999 without a path; else as `lengths`."""
     import cupy
 
     return _walk(catalog.min_plus, P, cupy.empty(P.shape, np.int32))
 
 
 def text(semiring: Semiring, dtype: np.dtype) -> str:
-    """The translation unit of walks."""
     return compile.source("walks.cu", algebra.text(semiring, dtype))
 
 

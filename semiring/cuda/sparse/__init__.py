@@ -1,1 +1,1 @@
-"""Elimination of sparse matrices, its queries, and breadth-first searches; and the kernels."""
+"""Sparse elimination on the GPU: its queries, searches and kernels."""

@@ -1,23 +1,22 @@
-// Lanes of a part of the tree, from those of the part above it: sources below it as they are, and all others in classes.
+// Lanes of a part of the tree, from those of the part above: sources below it individually, all others by classes.
 //
-// A lane outside the subtree knows it by its border alone: how far each row of the border is, and by how many best paths.
-// If that is for two lanes equally much further than the nearest row, and in equal shares of the paths to that row, then
-// they take the same paths through the subtree, and what their paths carry there is the same but for a factor. So one lane
-// stands for a class: as far as the farthest of them, by as many paths as any has. Lengths are exact here, so that
-// differences of them are, too.
+// A lane outside the subtree enters it through the border alone: distance and path count of each border row. If two lanes'
+// distances differ by a constant, with equal shares of paths, they take the same paths through the subtree, and flows
+// there are equal up to a factor. So one lane stands for a class: at the farthest member's distance, with the greatest
+// path count. Lengths are exact here, hence differences, too.
 //
-// A class is numbered by its first lane, and what is added up in no fixed order are integers: the same in every run. What
-// lanes of a warp tell of one class is put together first, as neighbours mostly are of the same.
+// A class is numbered by its first lane, and unordered sums are of integers: bitwise reproducible. Contributions of a
+// warp's lanes to one class are combined first, as neighbours mostly share a class.
 
-// Numbers that may be told, so that greater ones are greater.
+// Order-preserving unsigned encoding of lengths, for atomic maxima.
 template <int bytes> struct Telling { using Word = unsigned; };
 template <> struct Telling<8> { using Word = unsigned long long; };
 using Word = Telling<sizeof(Length)>::Word;
 
-// A part below another one, of whose lanes there are: `slots`, first a place in the table, then the first of its class, then
-// its lane below; `borders`, how far the nearest row is, and by how many paths. The table has `mask` + 1 places. `order`
-// are flags of the first lanes of classes, then how many there are up to each, `before` of them in other parts. Of each lane
-// below, the greatest distance of the nearest row, and the greatest number of paths to it.
+// A part below another, with lanes of the upper part: `slots`, first a table place, then the first lane of the class, then
+// the lane below; `borders`, distance of the nearest row, and its path count. The table has `mask` + 1 places. `order`: flags
+// of classes' first lanes, then prefix counts, `before` of them in other parts. Per lane below: greatest distance of the
+// nearest row, and greatest path count.
 struct Cut {
     const int* rows;
     int* slots;
@@ -25,15 +24,15 @@ struct Cut {
     unsigned long long* keys;
     int *firsts, *order;
     Word *nearest, *most;
-    int part, above, count, mask;  // of rows there are `count`
-    int low, high, near, used;  // columns of the subtree; the first source there; lanes below that are not padding
-    int classes, before, owed, flag;  // where the part above has what is owed to it: rows of G, and flags
+    int part, above, count, mask; // `count` border rows
+    int low, high, near, used; // columns of the subtree; the first source there; lanes below without padding
+    int classes, before, owed, flag; // rows of G and flags of the part above that hold dependencies
 };
 
 constexpr int NOWHERE = -1, BELOW = -2, abreast = 4;
 
-__device__ inline Word told(float x) { return __float_as_uint(x); }  // 0 at least
-__device__ inline Word told(double x) { return Word((long long)x + (1ll << 62)); }  // of a length; 0 is none
+__device__ inline Word told(float x) { return __float_as_uint(x); } // ≥ 0
+__device__ inline Word told(double x) { return Word((long long)x + (1ll << 62)); } // of a length; 0 is none
 __device__ inline Number number_told(Word x) {
     if constexpr (sizeof(Number) == 4) return __uint_as_float(x);
     else return __longlong_as_double((long long)x);
@@ -45,7 +44,7 @@ __device__ inline Length length_told(Word x) {
     else return Length((long long)x - (1ll << 62));
 }
 
-// The border as a lane of the part above sees it: `rows` of its column of Y, each compared with the nearest.
+// The border as seen by a lane of the part above: `rows` of its column of Y, relative to the nearest.
 struct Border {
     const Cell* Y;
     const int* rows;
@@ -62,7 +61,7 @@ __device__ inline unsigned long long mixed(unsigned long long key, double x) {
     return key ^ key >> 32;
 }
 
-// slots[lane] ← which place of the table has the key of its border, and there the first lane of that key.
+// slots[lane] ← table place of its border's key, which holds the first lane of that key.
 extern "C" __global__ void __launch_bounds__(128) class_keys(const Cut* cuts, const Part* parts, int half) {
     const Cut cut = cuts[blockIdx.x];
     const Part above = parts[cut.above];
@@ -85,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(128) class_keys(const Cut* cuts, co
         const Cell x = border.at(k);
         key = mixed(mixed(key, border.further(x)), border.share(x));
     }
-    key = out ? key | 1 : 0;  // which is none
+    key = out ? key | 1 : 0; // 0 is none
     const unsigned same = __match_any_sync(everyone, key);
     int at = int(key >> 32) & cut.mask;
     if (out && thread == __ffs(same) - 1) {
@@ -100,8 +99,7 @@ extern "C" __global__ void __launch_bounds__(128) class_keys(const Cut* cuts, co
     if (out) cut.slots[lane] = at;
 }
 
-// slots[lane] ← the first lane of its class; order[lane] ← whether it is that. Of equal keys that differ after all, each
-// lane is a class.
+// slots[lane] ← the first lane of its class; order[lane] ← whether it is that. On a hash collision, each lane is a class.
 extern "C" __global__ void __launch_bounds__(128) class_firsts(const Cut* cuts, const Part* parts) {
     const Cut cut = cuts[blockIdx.x];
     const Part above = parts[cut.above];
@@ -125,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(128) class_firsts(const Cut* cuts, 
     cut.order[lane] = first == lane;
 }
 
-// ends[c] ← how many classes there are up to the last lane above the c-th part: `order` as `flags` were, and summed up.
+// ends[c] ← number of classes up to the last lane above the c-th part: differences of the prefix sums `order` of `flags`.
 extern "C" __global__ void __launch_bounds__(128)
     class_ends(const Cut* cuts, const Part* parts, int count, const int* flags, const int* order, int* ends) {
     const int c = blockIdx.x * 128 + threadIdx.x;
@@ -134,13 +132,13 @@ extern "C" __global__ void __launch_bounds__(128)
     ends[c] = stop ? order[stop - 1] : 0;
 }
 
-// Which lane of the part below that is, by the first of its class.
+// Lane of the part below, by the first lane of its class.
 __device__ inline int lane_below(const Cut& cut, const Part& above, int lane, int first) {
     if (first == BELOW) return cut.classes + above.origs[lane] - cut.near;
     return first < 0 ? NOWHERE : cut.order[first] - 1 - cut.before;
 }
 
-// What is known of lanes below.
+// Records of lanes below.
 extern "C" __global__ void __launch_bounds__(128) class_lanes(const Cut* cuts, const Part* parts) {
     const Cut cut = cuts[blockIdx.x];
     const Part above = parts[cut.above], below = parts[cut.part];
@@ -179,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(128) class_lanes(const Cut* cuts, c
     }
 }
 
-// Their borders; and slots[lane] ← its lane below.
+// Borders of lanes below; slots[lane] ← its lane below.
 extern "C" __global__ void __launch_bounds__(128) class_borders(const Cut* cuts, const Part* parts) {
     const Cut cut = cuts[blockIdx.x];
     const Part above = parts[cut.above], below = parts[cut.part];
@@ -214,7 +212,7 @@ extern "C" __global__ void __launch_bounds__(128) class_borders(const Cut* cuts,
     }
 }
 
-// What a part owes to rows of the part above: to each lane its share of what its class owes.
+// Dependencies of a part passed to rows of the part above: each lane gets its share of its class's.
 extern "C" __global__ void __launch_bounds__(128) class_owes(const Cut* cuts, const Part* parts) {
     const Cut cut = cuts[blockIdx.x];
     const Part above = parts[cut.above], below = parts[cut.part];

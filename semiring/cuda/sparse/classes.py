@@ -1,4 +1,4 @@
-"""Sources that a subtree cannot tell apart are one lane there, on the GPU. See classes.inl."""
+"""Classes of sources that a subtree cannot distinguish, merged into lanes, on the GPU. See classes.inl."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .sweep import WARP, addresses
 if TYPE_CHECKING:
     from .flows import Flows
 
-#: How lanes of a part come to be those of one below it: `Cut` in classes.inl.
+#: Mapping of a part's lanes to those of a part below: `Cut` in classes.inl.
 CUT = np.dtype(
     [
         *((name, np.uint64) for name in ("rows", "slots", "borders", "keys", "firsts", "order", "nearest", "most")),
@@ -20,19 +20,14 @@ CUT = np.dtype(
         *((name, np.int32) for name in ("classes", "before", "owed", "flag")),
     ]
 )
-#: Threads of a block that looks at lanes one by one; groups of lanes that a block has else.
+#: Block size of lane-wise kernels; lane groups per block of others.
 EACH, WARPS = 128, 4
 
 
 class PartLanes:
     """Parts of a tree and their lanes, for a batch of sources; see classes.inl.
 
-    Attributes
-    ----------
-    cuts : list
-        Of each tier that was reached: CUT on the device and on the host, the most lanes above, and what is there.
-    taken : int
-        Bytes so far.
+    cuts : per tier reached: CUT on device and host, the most lanes above, and owned memory. taken : bytes so far.
     """
 
     def __init__(self, flows: Flows, columns: np.ndarray, *, half: bool) -> None:
@@ -46,8 +41,6 @@ class PartLanes:
         self._table: Any = None
 
     def _memory(self, part: slice, lanes: np.ndarray) -> None:
-        """What parts with so many lanes need, and where it is."""
-
         flows, layout, known, kind = self.flows, self.layout, self.known[part], self.flows.dtype
         groups = lanes // (WARP * layout.shape.each)
         rows, owed, flags = layout.parts.rows[part], layout.parts.owed[part], np.zeros(len(lanes), np.int64)
@@ -56,7 +49,7 @@ class PartLanes:
         if layout.classes and part.start >= len(layout.parts.tier_of):
             flags += rows
         sums = known["sums"].astype(np.int64) * groups
-        # What begins as anything, as 0, and as −1, each in one piece: of each array how many bytes each part has.
+        # Uninitialised, 0, and −1, each in one piece; bytes of each array per part.
         pieces = (
             (None, {"Y": 2 * kind.itemsize * rows * lanes, "G": 8 * (rows + owed) * lanes}),
             (0, {"partial": 8 * sums, "members": 4 * lanes, "times": 4 * lanes, "taken": flags * groups}),
@@ -74,19 +67,19 @@ class PartLanes:
         known["lanes"], self._table = lanes, None
 
     def begin(self, starts: np.ndarray, times: np.ndarray) -> None:
-        """The first part, of all sources; and where there are no classes, that of all regions."""
+        """The first part, of all sources, and, without classes, all regions."""
         import cupy
 
         known, layout = self.known, self.layout
         self._memory(slice(0, 1), np.array([len(starts)]))
-        # Of lanes their columns, which of the sources they are, how many, and as how many they count.
+        # Per lane: column, source, members, multiplicity.
         lanes = np.zeros((4, len(starts)), np.int32)
         lanes[0], lanes[1], lanes[2], lanes[3, : len(times)] = starts, np.arange(len(starts)), starts >= 0, times
         first = cupy.asarray(lanes)
         self.held.append(first)
         for name, array in zip(("starts", "origs", "members", "times"), first, strict=True):
             known[name][0] = array.data.ptr
-        if not layout.classes:  # regions owe to the first part, and have its lanes
+        if not layout.classes:  # regions share the first part's lanes
             top, rest = known[0], known[1:]
             kept = rest["sum"].copy(), rest["sums"].copy()
             rest[:] = top
@@ -100,18 +93,17 @@ class PartLanes:
             self.taken += sums.nbytes
 
     def blocks(self, tier: int, warps: int = WARPS) -> int:
-        """How many blocks all lanes of any part of a tier take."""
         run = self.layout.parts.tiers[tier]
         return max(1, -(-int(self.known["lanes"][run].max()) // (WARP * self.layout.shape.each * warps)))
 
     def reach(self, tier: int) -> None:
-        """Find the lanes of a tier's parts, from those above."""
+        """Find the lanes of a tier's parts from those above."""
         if tier and self.layout.classes:
             self._classes(self.layout.parts.tiers[tier])
 
     @property
     def table(self) -> Any:
-        """What is known of all parts, as kernels read it: `Part` in flows.cu; uint8, on the device."""
+        """Records of all parts, `Part` in flows.cu; uint8, on the device."""
         import cupy
 
         if self._table is None:
@@ -119,7 +111,7 @@ class PartLanes:
         return self._table
 
     def _classes(self, run: slice) -> None:
-        """Classes of lanes above these parts; then their lanes, and what these see of the borders."""
+        """Classes of the lanes above these parts, then their lanes and border values."""
         import cupy
 
         known, kind = self.known, self.flows.dtype
@@ -131,7 +123,7 @@ class PartLanes:
             raise MemoryError
         slots, order = cupy.empty(count, np.int32), cupy.zeros(count, np.int32)
         borders = cupy.empty((count, 2), kind)
-        # Keys, 0 for none, and beyond all lanes the first of each.
+        # Keys, 0 for none; first lane of each, initially beyond all.
         keys, firsts = gpu.memory(8 * table, fill=0), gpu.memory(4 * table, fill=0x7F)
         begins = np.cumsum(places) - places
         for name, start, size, begin in (
@@ -169,7 +161,7 @@ class PartLanes:
         self.taken += sum(array.nbytes for array in kept)
 
     def _cuts(self, run: slice) -> np.ndarray:
-        """What is known of these parts before their lanes are."""
+        """The parts' records, before their lanes are known."""
         layout, parts = self.layout, self.layout.parts
         some, above = slice(run.start - 1, run.stop - 1), parts.above[run]
         cuts = np.zeros(len(above), CUT)
@@ -182,7 +174,7 @@ class PartLanes:
         return cuts
 
     def owe(self, tier: int) -> None:
-        """Tell the parts above a tier's what these owe to them."""
+        """Pass dependencies of a tier's parts to the parts above."""
         if not (tier and self.layout.classes):
             return
         on_device, cuts, lanes, _ = self.cuts.pop()

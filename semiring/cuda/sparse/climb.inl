@@ -1,6 +1,6 @@
-// The climb, and single entries from two of them; see sweep.cu.
+// The climb, and single entries from two climbs; see sweep.cu.
 
-// The climb inside regions, a thread a lane: lane t begins at column starts[t] with `one`.
+// The climb inside regions, a thread per lane: lane t begins at column starts[t] with `one`.
 extern "C" __global__ __launch_bounds__(128) void climb_regions(
     const Node* nodes, const int* owner, const int* parent, const int* slots, const T* panel, const int* starts, T* z, T* v, long long pitch, int lanes) {
     const int t = blockIdx.x * 128 + threadIdx.x;
@@ -32,8 +32,8 @@ extern "C" __global__ __launch_bounds__(128) void climb_regions(
     }
 }
 
-// The climb of one level of the top. Work is (supernode, 8 rows of the panel, 32 · each lanes that meet its range); before[i]
-// counts it over the level's supernodes before the i-th, first … first + count.
+// The climb of one level of the top. Work is (supernode, 8 panel rows, 32 · each lanes in its range); before[i] counts the
+// work before the level's i-th supernode, first … first + count.
 extern "C" __global__ __launch_bounds__(128) void climb_level(
     const Node* nodes, const int* supernodes, const int* before, int count, const Range* ranges, const int* slots, const T* panel, T* z, T* v,
     long long pitch) {
@@ -97,8 +97,8 @@ extern "C" __global__ __launch_bounds__(128) void climb_level(
     }
 }
 
-// out[q] = A*[i, j] of the q-th pair: ⊕ v_C y_C over the supernodes on both paths, from a climb of each. Pairs are lanes
-// of both climbs, sorted by their own ends.
+// out[q] = A*[i, j] of the q-th pair: ⊕ v_C y_C over the supernodes on both paths, from a climb of each. Pairs are lanes of
+// both climbs, sorted by their ends.
 extern "C" __global__ __launch_bounds__(128) void pairs(
     const Node* nodes, const int* owner, const int* parent, const int* sources, const int* targets, const int* source_places,
     const int* target_places, const T* v, const T* z, long long pitch, T* out, int count) {
@@ -106,7 +106,7 @@ extern "C" __global__ __launch_bounds__(128) void pairs(
     if (q >= count) return;
     const int a = source_places[q], b = target_places[q];
     int s = owner[sources[a]], t = owner[targets[b]];
-    while (s != t && s >= 0 && t >= 0) {  // to the lowest supernode on both paths
+    while (s != t && s >= 0 && t >= 0) { // to the lowest common supernode
         if (s < t) s = parent[s];
         else t = parent[t];
     }

@@ -1,6 +1,6 @@
-// Elimination with numbers of best walks, which of its entries are distances, and elimination run backwards: what
-// semiring/cpu/sparse/counted.py does, level by level. A thread block has a supernode, or several together where these are
-// large and few: a team, in a cooperative launch. Fronts are m × m, in memory.
+// Elimination with best-walk counts, selection of entries that are distances, and adjoint elimination: level by level, as in
+// semiring/cpu/sparse/counted.py. A thread block per supernode, or a team of several, in a cooperative launch, if
+// supernodes are large and few. Fronts are m × m, in global memory.
 //
 // Entry (i, c) of F below the diagonal, c a column of the supernode and i > c, is `lower`, entry (c, i) `upper`.
 
@@ -14,14 +14,14 @@ struct Tables {
     const Front* fronts;
     const int *local, *arc_row, *arc_col;
     const double* weights;
-    double *lengths, *numbers, *lengths_across, *numbers_across;  // fronts, and their transposes
+    double *lengths, *numbers, *lengths_across, *numbers_across; // fronts and their transposes
     double *lower, *lower_numbers, *upper, *upper_numbers;
     unsigned char *lower_kept, *upper_kept;
     double *lower_sums, *upper_sums, *carried;
-    double* told;  // the longest distance; 1 where a cycle costs nothing; the most walks; 1 where arcs differ by direction
+    double* told; // longest distance; 1 if a cycle has length 0; most walks; 1 if arcs differ by direction
 };
 
-constexpr int panel = 4;  // columns that are eliminated together
+constexpr int panel = 4; // columns eliminated together
 
 __device__ inline void keep_greatest(double* most, double x) {
     if (x > __ldcg(most)) atomicMax(reinterpret_cast<unsigned long long*>(most), (unsigned long long)__double_as_longlong(x));
@@ -29,20 +29,20 @@ __device__ inline void keep_greatest(double* most, double x) {
 __device__ inline double number_of(double a, double p, double b, double q) {
     return (a <= b * scale ? p : 0.0) + (b <= a * scale ? q : 0.0);
 }
-// Where column c of a supernode begins in F, less c + 1.
+// Offset of column c of a supernode in F, minus c + 1.
 __device__ inline long long column(const Front& f, int c) {
     const long long m = f.width + f.rows;
     return f.factor + c * (m - 1) - c * (c - 1ll) / 2 - c - 1;
 }
 
-// Blocks that have a supernode together: one after the other `size` of them, whose counter counts who has arrived.
+// `size` consecutive blocks that share a supernode; the counter counts arrivals.
 struct Team {
     int size, rank;
     unsigned *counter, round = 0;
     __device__ Team(int size, unsigned* arrived) : size(size), rank(blockIdx.x % size), counter(arrived + blockIdx.x / size) {}
     __device__ int first() const { return rank * blockDim.x + threadIdx.x; }
     __device__ int step() const { return size * blockDim.x; }
-    // All have done what they did before.
+    // Barrier of the team.
     __device__ void sync() {
         __syncthreads();
         if (size == 1) return;
@@ -96,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(1024) eliminate(const Tables* table
     };
     for (int low = 0; low < w; low += panel) {
         const int high = min(low + panel, w), rest = m - high;
-        for (int c = low; c < high - 1; ++c) {  // rows of the panel, and its columns below
+        for (int c = low; c < high - 1; ++c) { // rows of the panel, and its columns below
             const int own = high - c - 1, wide = m - c - 1;
             for (int e = start; e < own * (wide + rest); e += step) {
                 const bool row = e < own * wide;
@@ -130,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(1024) eliminate(const Tables* table
     if (differ) t.told[3] = 1;
 }
 
-// X_RR ← that of the parent, where rows and columns may change places.
+// X_RR ← the parent's, permuted.
 __device__ inline void inherit(const Tables& t, const Front& f, double* X, const Team& team) {
     if (!f.rows) return;
     const Front above = t.fronts[f.parent];
@@ -142,8 +142,8 @@ __device__ inline void inherit(const Tables& t, const Front& f, double* X, const
     }
 }
 
-// done(down, j, ⊕ term(down, j, i)) for all i and j > c, of the row of c, and of its column (down), each block of a team some
-// of them. Threads that are left over share the i of a j; what each found waits in shared memory.
+// done(down, j, ⊕ term(down, j, i)) for all i and j > c, of row c, and of column c (`down`), split over a team's blocks.
+// Spare threads share the i of a j; partial results are in shared memory.
 template <class Term, class Join, class Done>
 __device__ inline void of_lines(Team& team, double* waiting, int c, int m, double none, Term term, Join join, Done done) {
     const int rest = m - c - 1, each = (2 * rest + team.size - 1) / team.size, low = team.rank * each;
@@ -169,7 +169,7 @@ __device__ inline void of_lines(Team& team, double* waiting, int c, int m, doubl
     team.sync();
 }
 
-// Distances of each front, parents first; and which entries of F are such. `numbers` hold the transpose.
+// Distances of each front, parents first, and flags of entries of F that are distances. `numbers` hold the transpose.
 extern "C" __global__ void __launch_bounds__(1024) keep(const Tables* tables, const int* supernodes, int blocks, unsigned* arrived) {
     __shared__ double waiting[1024];
     const Tables& t = *tables;
@@ -198,7 +198,7 @@ extern "C" __global__ void __launch_bounds__(1024) keep(const Tables* tables, co
     keep_greatest(t.told, longest);
 }
 
-// carried[a] ← what arc a carries, parents first. `lengths` are F again, `numbers` what is owed to it; and the transposes.
+// carried[a] ← flow over arc a, parents first. `lengths` are F again, `numbers` its dependencies; and the transposes.
 extern "C" __global__ void __launch_bounds__(1024) spread(const Tables* tables, const int* supernodes, int blocks, unsigned* arrived) {
     __shared__ double waiting[1024];
     const Tables& t = *tables;
@@ -227,7 +227,7 @@ extern "C" __global__ void __launch_bounds__(1024) spread(const Tables* tables, 
         const long long at = column(f, c);
         of_lines(
             team, waiting, c, m, 0.0,
-            [&](bool down, int j, int i) {  // what (j, i) owes to (j, c), or (i, j) to (c, j)
+            [&](bool down, int j, int i) { // dependency of (j, i) on (j, c), or of (i, j) on (c, j)
                 const double own = (down ? t.lower : t.upper)[at + j], other = (down ? t.upper : t.lower)[at + i];
                 const long long met = i * (long long)m + j;
                 const bool same = own < double(INFINITY) && own + other == (down ? F_across : F)[met];

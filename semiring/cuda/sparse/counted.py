@@ -1,4 +1,4 @@
-"""Elimination with numbers of best walks on the GPU, and the same run backwards. See counted.cu."""
+"""Elimination with best-walk counts on the GPU, and its adjoint. See counted.cu."""
 
 from __future__ import annotations
 
@@ -18,29 +18,19 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=16)
 def kernels(slack: float, device: int) -> dict[str, Any]:
-    """The entry functions of elimination with numbers, on a device."""
     unit = compile.functions(text(slack), name="counted.cu")
     return {name: unit.get_function(name) for name in ("eliminate", "keep", "spread")}
 
 
 def text(slack: float) -> str:
-    """The translation unit."""
     return compile.source("counted.cu", f"constexpr double scale = {1.0 + slack!r};\n")
 
 
 class Told(NamedTuple):
-    """What elimination met.
+    """Facts found by elimination.
 
-    Attributes
-    ----------
-    longest : float
-        Of the distances between vertices of a front.
-    free : bool
-        Whether a cycle costs nothing.
-    most : float
-        The most walks that an entry of F counts.
-    symmetric : bool
-        Whether all entries of F are the same both ways, as where every arc is.
+    longest : greatest distance between vertices of a front; free : whether a cycle has length 0; most : greatest number
+    of walks of an entry of F; symmetric : whether F is symmetric, as for bidirectional arcs
     """
 
     longest: float
@@ -50,7 +40,7 @@ class Told(NamedTuple):
 
 
 class Numbers:
-    """Lengths and numbers of best walks of each entry of F, on the current device; and elimination run backwards."""
+    """Lengths and best-walk counts of F, on the current device, and the adjoint of elimination."""
 
     def __init__(self, layout: Layout, arcs: Any, lengths: np.ndarray, slack: float) -> None:
         import cupy
@@ -75,12 +65,12 @@ class Numbers:
 
     @cached_property
     def told(self) -> Told:
-        """Of the whole of F. Waits for the device."""
+        """Facts about all of F; waits for the device."""
         longest, free, most, differ = self._told.get().tolist()
         return Told(longest, bool(free), most, not differ)
 
     def of(self, side: str) -> tuple[Any, Any, Any]:
-        """Which entries of F are distances, their lengths and numbers: of "lower", or "upper"."""
+        """Of "lower" or "upper": which entries of F are distances, their lengths and counts."""
         kept, lengths, numbers = (self.arrays[f"{side}{name}"] for name in ("_kept", "", "_numbers"))
         return kept, lengths, numbers
 
@@ -97,7 +87,7 @@ class Numbers:
             arrived += apart
 
     def spread(self, below: Any, beyond: Any) -> Any:
-        """What each arc carries, from sums of the entries of F."""
+        """Flow over each arc, from sums of the entries of F."""
         self.arrays["lower_sums"], self.arrays["upper_sums"] = below, beyond
         self._run("spread")
         return self.carried

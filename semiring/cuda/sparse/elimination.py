@@ -1,4 +1,4 @@
-"""A sparse elimination on one GPU: what `semiring.sparse.Elimination` needs of it. Arrays are CuPy's, on that GPU."""
+"""Device part of `semiring.sparse.Elimination` on one GPU, on CuPy arrays."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from ...sparse.analysis import Analysis
     from ...sparse.structure import Arcs
 
-#: Lines that are computed together by default, and the limit in bytes of them and their workspace.
+#: Default lines per batch; limit of their bytes with workspace.
 BATCH, BYTES = 4096, 1 << 32
-#: The same where only the worst of each line is stored.
+#: Lines per batch if only each line's worst entry is stored.
 WORST = 16384
-#: Rows that are handed out together, and pairs of a batch at most: about half a second's worth.
+#: Rows yielded together; most pairs per batch: about half a second.
 BLOCK, PAIRS = 1024, 1 << 42
 
 
 def shared(n: int, most: int, count: int) -> int:
-    """Lines of a panel, `most` at most, where each of `count` devices is to have as many panels as others.
+    """Lines of a panel, at most `most`, such that `count` devices get equally many panels.
 
     Examples
     --------
@@ -48,21 +48,10 @@ def shared(n: int, most: int, count: int) -> int:
 
 
 class OnDevice:
-    """Panels on the current device, and queries of them; `batch` is what all of them are made of.
+    """Panels on the current device, and queries, all built on `batch`.
 
-    Parameters
-    ----------
-    analysis : Analysis
-        Of the arcs. It stores structures that are on a device, for other weights.
-    weights : NumPy array (arcs,)
-    semiring : Semiring
-    nonnegative : bool
-        Whether the semiring's variants may be used.
-
-    Raises
-    ------
-    MemoryNeeded
-        If the panels do not fit on the device.
+    `analysis` caches device structures for other weights; if `nonnegative`, the semiring's variants may be used. Raises
+    MemoryNeeded if the panels do not fit on the device.
     """
 
     def __init__(
@@ -94,23 +83,21 @@ class OnDevice:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the panels."""
         return int(self.lower.nbytes + self.upper.nbytes)
 
     @on_device
     def diagonal(self) -> np.ndarray:
-        """The diagonal of each D, by column; on the host."""
+        """The diagonal of each D, by column, on the host."""
         found: np.ndarray = self.lower.reshape(-1)[self.fronts.diagonal].get()
         return found
 
     @property
     def block(self) -> int:
-        """Rows that are handed out together."""
         return min(BLOCK, self.lanes)
 
     @on_device
     def flows(self, analysis: Analysis, arcs: Arcs, lengths: np.ndarray, slack: float) -> Any:
-        """Sums over best paths, of arcs in the fronts of that analysis; see `Flows`."""
+        """Sums over best paths of arcs in the analysis' fronts; see `Flows`."""
         from .flows import Flows
 
         return Flows(analysis, arcs, lengths, slack)
@@ -118,7 +105,7 @@ class OnDevice:
     # Lines
 
     def _sweeps(self, mirrored: bool) -> Sweeps:
-        """The kernels of rows, or of columns where mirrored: each compiled on first use."""
+        """Kernels of rows, or of columns if mirrored, compiled on first use."""
         if mirrored not in self._kernels:
             up, down = (self.lower, self.upper) if mirrored else (self.upper, self.lower)
             kind = self.semiring, self.dtype, self.nonnegative, mirrored
@@ -127,9 +114,9 @@ class OnDevice:
 
     @on_device
     def batch(self, vertices: np.ndarray, out: Array = None, *, mirrored: bool = False) -> Any:
-        """out[v, t] ← A*[vertices[t], v], or A*[v, vertices[t]] where mirrored; a new array by default.
+        """out[v, t] ← A*[vertices[t], v], or A*[v, vertices[t]] if mirrored; a new array by default.
 
-        Its rows begin at multiples of 16 bytes and hold the lanes, made a multiple of 32.
+        Rows are 16-byte aligned, lanes padded to a multiple of 32.
         """
         import cupy
 
@@ -142,22 +129,19 @@ class OnDevice:
 
     @cached_property
     def lanes(self) -> int:
-        """Lines of a batch."""
         return self._lanes((self.n + 3 * self.S.height) * self.dtype.itemsize, BATCH)
 
     def _lanes(self, line: int, most: int) -> int:
-        """Lines of a batch of which each takes so many bytes, at most `most`."""
+        """Lines of a batch at `line` bytes each, at most `most`."""
         most_bytes = max(BYTES, (available("cuda") or 0) // 6)
         most = min(most, most_bytes // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
         return max(LANES, most // LANES * LANES)
 
     def line(self, vertex: int, *, mirrored: bool) -> Any:
-        """A row, or a column where mirrored."""
         return self.batch(np.array([vertex]), mirrored=mirrored)[:, 0].copy()
 
     @on_device
     def entries(self, sources: np.ndarray, targets: np.ndarray) -> Any:
-        """A*[sources[q], targets[q]]."""
         import cupy
 
         out = cupy.empty(len(sources), self.dtype)
@@ -169,7 +153,7 @@ class OnDevice:
 
     @on_device
     def hub_labels(self, located: Callable[[], tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Labels:
-        """See `semiring.sparse.Elimination.hub_labels`; `located()` is called for the first ones of a structure."""
+        """See `semiring.sparse.Elimination.hub_labels`; `located()` serves the first labels of a structure."""
         if self.tree.hubs is None:
             self.tree.hubs = Layout(self.tree, *located())
         kind = self.semiring, self.dtype, self.nonnegative
@@ -177,11 +161,10 @@ class OnDevice:
 
     @on_device
     def nearest(self, sources: np.ndarray, *, mirrored: bool) -> tuple[Any, Any]:
-        """See `semiring.sparse.paths.nearest`; on the device, which in int32. There is a source."""
+        """See `semiring.sparse.paths.nearest`; on the device, sources int32. There must be a source."""
         return nearest(self._sweeps(mirrored), self.S.position[sources], self.semiring, mirrored)
 
     def rows(self, wanted: np.ndarray, block: int) -> Iterator[tuple[np.ndarray, Any]]:
-        """Blocks of complete rows, each contiguous."""
         batch = min(self.lanes, block)
         for start in range(0, len(wanted), block):
             part = wanted[start : start + block]
@@ -201,19 +184,18 @@ class OnDevice:
         return cupy.empty(shape, self.dtype)
 
     def panels(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Iterator[tuple[np.ndarray, Any]]:
-        """All lines as columns, in the order of elimination; or (k, count): every count-th panel from the k-th on."""
+        """All lines as columns, in elimination order; share (k, count): every count-th panel from the k-th on."""
         for part in self._parts(share, self.lanes):
             yield part, self.batch(part, mirrored=columns)[:, : len(part)]
 
     def _parts(self, share: tuple[int, int], lanes: int) -> Iterator[np.ndarray]:
-        """All vertices in the order of elimination, so many at a time, or a share of them."""
         lanes = shared(self.n, lanes, share[1])
         for start in range(share[0] * lanes, self.n, share[1] * lanes):
             yield self.S.permutation[start : start + lanes]
 
     def worst(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Iterator[tuple[np.ndarray, Any]]:
-        """The worst entry of each row, or column, where ⊕ selects: (indices (k,), entries (k,)); or a share of them."""
-        # Only the top of a line is stored, and what each region found.
+        """The worst entry of each row, or column, if ⊕ selects: (indices (k,), entries (k,)); or a share."""
+        # Only a line's top part and each region's worst are stored.
         line = (self.tree.top_columns + len(self.tree.regions) + 3 * self.S.height) * self.dtype.itemsize
         lanes = self._lanes(line, WORST)
         top = self._empty((self.tree.top_columns, min(lanes, -(-self.n // LANES) * LANES)))
@@ -226,7 +208,7 @@ class OnDevice:
 
     @on_device
     def dense(self, out: Array = None) -> Any:
-        """All n² entries; rows of a new array begin at multiples of 16 bytes."""
+        """All n² entries; a new array has 16-byte aligned rows."""
         import cupy
 
         pitch = -(-self.n // LANES) * LANES
@@ -252,7 +234,7 @@ class OnDevice:
 
     @on_device
     def product(self, x: np.ndarray, *, mirrored: bool, nonnegative: bool) -> Any:
-        """A* ⊗ x where mirrored, else (xᵀ ⊗ A*)ᵀ, for x of shape (n, k): a climb and a sweep."""
+        """A* ⊗ x if mirrored, else (xᵀ ⊗ A*)ᵀ, for x of shape (n, k): a climb and a sweep."""
         import cupy
 
         up, down = (self.lower, self.upper) if mirrored else (self.upper, self.lower)

@@ -1,26 +1,26 @@
-// What arcs carry, from sums over best paths: climb and sweep with numbers, and both run backwards; see
-// semiring/cpu/sparse/counted.py for what is summed.
+// Flow over arcs, from sums over best paths: counting climb and sweep, and their adjoints; see
+// semiring/cpu/sparse/counted.py for the quantities.
 //
-// A lane is a source; each thread has `each` adjacent lanes, sorted by their columns, a warp a group of them. F(k, c) are
-// the lengths of walks through what was eliminated before both; only those that are distances are listed.
+// A lane is a source; each thread has `each` adjacent lanes, sorted by their columns, a warp a group of them. F(k, c) is the
+// length of walks through vertices eliminated before both; only entries that are distances are listed.
 //
 //   climb, each lane on its own root path:   z_k ← z_k ⊕ z_c + F(c, k)          c < k
 //   sweep, parents first, everywhere:        y_c = z_c ⊕ y_k + F(k, c)          (z_c = ∞ off the path)
-//   both backwards: what is as long as the least owes to both of its parts.
+//   adjoint: a least length passes its dependency to both of its parts.
 //
-// Low subtrees are *regions*: a warp walks one for its lanes, with the path from its root in shared memory, and passes
-// what a column owes on when all below it is done. Above them, supernodes go level by level, first down, then up.
-// What lanes add to an entry is added up in one order: of a thread's, of a warp's, then of groups.
+// Low subtrees are *regions*: a warp walks one for its lanes, with the path from its root in shared memory, and passes a
+// column's dependencies on once its subtree is done. Above, supernodes go level by level, first down, then up. Sums over
+// lanes have a fixed order: within threads, within warps, then over groups.
 //
-// Sources that lie outside a subtree, and are equally much further from each vertex of its border than from the nearest,
-// take the same paths in it: they are one lane there. So the tree is cut into parts, each with lanes of its own: the
-// sources below it, and such classes of the lanes of the part above; see classes.inl.
+// Sources outside a subtree whose distances to its border differ by a constant take the same paths in it: they share a
+// lane. So the tree is cut into parts with their own lanes: the sources below, and classes of the lanes of the part above;
+// see classes.inl.
 //
-// Where every arc weighs the same both ways, and every vertex is a source, best paths from s to t are those from t to s,
-// and `half` of them will do: a lane asks the columns after its own alone, so that a group leaves out all supernodes
-// before its first source. What an entry carries both ways, added up, is then what it carries either way of all pairs.
+// If all arcs have equal weights both ways, and every vertex is a source, best paths from s to t are those from t to s, and
+// `half` of them suffice: a lane has demand only at columns after its own, so that a group skips all supernodes before its
+// first source. The sum of an entry's two directions is then its flow either way, over all pairs.
 //
-// The prelude says what Length and Number are: float or double.
+// The prelude declares Length and Number: float or double.
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
 #endif
@@ -30,17 +30,17 @@ struct alignas(each == 1 ? 2 * sizeof(Length) : 16) Cells { Cell item[each]; };
 struct alignas(each == 1 ? 8 : 16) Owed { double item[each]; };
 struct alignas(2 * sizeof(Length)) Entry { Length length; int row; };
 
-// Up to four columns of a supernode in a region: its items; the next ones above, or ~root; the first column, its place on
-// the path from the root and on the stack (−1: nothing meets them), of the others one less each; its strip; whether an
-// entry stands for several walks.
+// Up to four columns of a supernode in a region: items; the next unit above, or ~root; the first column, its place on the
+// path from the root and on the stack (−1: never read), one less for each further column; strip; whether an entry stands for
+// several walks.
 struct alignas(16) Unit { int begin, up, first, base, strip; short count, own, width, several; int unused; };
-struct Region { int low, high; };  // units, and strips
-struct Root { int rows, count, first, unused; };  // where its rows are listed; the first of what it owes to them
-// A supernode above the regions: its first column and row of Y; columns; its first strip of four columns; its part. Or
-// the border of a part, whose rows are the first ones.
+struct Region { int low, high; }; // units, and strips
+struct Root { int rows, count, first, unused; }; // start of its row list; start of its dependencies
+// A supernode above the regions: first column, first row of Y, width, first strip of four columns, part. Or a part's border,
+// whose rows come first.
 struct alignas(16) Node { int first, row, width, strip, part, border, unused, unused2; };
-// Strips of the top: their items are rows of Y, with a length for each of four columns, ∞ where that is none or no
-// distance; the six lengths among the columns, those to the first one first.
+// Strips of the top: items are rows of Y with a length for each of four columns, ∞ if none or no distance; and the six
+// lengths among the columns, those to the first one first.
 struct alignas(16) Quad { Length item[4]; };
 struct Strips {
     const int* rows;
@@ -49,22 +49,21 @@ struct Strips {
     const Length *corner, *corner_numbers;
 };
 
-// What may be owed to a row of a strip: by a row of G, if bit (what >> 2) & 3 of the group's `flag` is set. `what` & 3 is
-// which of its rows; 16 says that a part below owes it, else a column does along an entry, with the sum at `place`.
+// A possible dependency on a row of a strip, from a row of G, if bit (what >> 2) & 3 of the group's `flag` is set. `what` & 3
+// is the row; with 16 it comes from a part below, else from a column along an entry, with the sum at `place`.
 struct alignas(16) Debt { int flag, row, what, place; };
 
-// The entry between columns c and k > c of four, of their six.
+// Index of the entry between columns c and k > c of four.
 __device__ constexpr int corner_of(int c, int k) { return c == 0 ? k - 1 : c + k; }
 
 constexpr unsigned everyone = 0xffffffffu;
 constexpr int group = 32 * each;
-// Whether lengths are exact, so that lanes are put together.
+// Whether lengths are exact, so that lanes may be merged.
 constexpr bool classes = !slack;
 
-// A part of the tree. Rows of Y are those of its border, then its columns; G has after them what parts below owe to them.
-// `taken` are flags of its items, from `item` on, then of what is owed; `partial` are sums, from number `sum` on, `sums` a
-// group. Of each lane: its column, and which of all sources it is, −1 for none; how many sources it stands for, and as how
-// many they count.
+// A part of the tree. Rows of Y are its border's, then its columns; G adds dependencies of parts below. `taken`: flags of its
+// items, from `item` on, then of dependencies; `partial`: sums, from number `sum` on, `sums` per group. Per lane: column,
+// source number or −1, number of sources it stands for, and their multiplicity.
 struct Part {
     Cell* Y;
     double* G;
@@ -83,11 +82,10 @@ struct Part {
     }
 };
 
-// Sums are stored four at a time.
+// Sums are stored in fours.
 __device__ inline long long fours(int count) { return (count + 3ll) / 4 * 4; }
 
-// Sums of four numbers over the lanes of a warp; thread 8 i gets that of x[i]. Each step halves how many of the four a
-// thread has.
+// Sums of four numbers over a warp's lanes; thread 8 i gets that of x[i]. Each step halves a thread's numbers.
 __device__ inline double added_up(const double (&x)[4]) {
     const bool last = threadIdx.x & 16, odd = threadIdx.x & 8;
     const double even_sum = (last ? x[2] : x[0]) + __shfl_xor_sync(everyone, last ? x[0] : x[2], 16);
@@ -98,7 +96,7 @@ __device__ inline double added_up(const double (&x)[4]) {
     return total;
 }
 
-// Such sums, stored one after the other.
+// Consecutive stores of such sums.
 struct Sums {
     double* out;
     __device__ explicit Sums(double* out) : out(out) {}
@@ -111,14 +109,14 @@ struct Sums {
         if (threadIdx.x % 8 == 0) out[threadIdx.x % 32 / 8] = 0;
         out += 4;
     }
-    // Where they may well be none.
+    // For sums that are often all zero.
     __device__ void put_any(const double (&x)[4]) {
         if (__any_sync(everyone, x[0] != 0 || x[1] != 0 || x[2] != 0 || x[3] != 0)) put(x);
         else put_none();
     }
 };
 
-// The lanes of a thread: their columns (−1 for none); up to which columns not all of the warp's ask; what was the greatest.
+// A thread's lanes: columns (−1: none); last column that not all of the warp's demand; greatest length so far.
 struct Mine {
     int lane, source[each], last = -1;
     const int* origs = nullptr;
@@ -153,7 +151,7 @@ struct Mine {
     }
 };
 
-// Lengths and numbers of a thread's lanes.
+// Lengths and path counts of a thread's lanes.
 struct Best {
     Length y[each];
     Number s[each];
@@ -186,7 +184,7 @@ struct Best {
         }
         y[e] = least;
     }
-    // Where no lane reaches it, it is as long as nothing.
+    // An unreached column gets a NaN length, equal to none.
     __device__ void drop_unreached() {
 #pragma unroll
         for (int e = 0; e < each; ++e)
@@ -198,7 +196,7 @@ struct Best {
         for (int e = 0; e < each; ++e) any |= x.item[e].y + length == y[e];
         return any;
     }
-    // z, where a lane is below the column.
+    // z, for lanes below the column.
     __device__ void begin(const Mine& mine, const Cell* z, int low, int high) {
 #pragma unroll
         for (int e = 0; e < each; ++e)
@@ -207,13 +205,13 @@ struct Best {
                 y[e] = cell.y, s[e] = cell.s;
             }
     }
-    // What the climb is to pass on: that of walks which end on the path.
+    // Dependencies of the climb: of walks that end on the path.
     __device__ void leave(const Mine& mine, const Owed& g, const Cell* z, double* owed, int low, int high) const {
 #pragma unroll
         for (int e = 0; e < each; ++e)
             if (mine.below(e, low, high)) owed[mine.origs[e]] = z[mine.origs[e]].y == y[e] ? g.item[e] : 0;
     }
-    // To one of the parts, of lengths x and numbers `ways`, where it is as long; returns what the entry carries, a walk.
+    // Pass dependencies to a part with lengths x and counts `ways`, where it is as long; returns the entry's flow per walk.
     __device__ double back(const Cells& x, const Owed& ways, Length length, double number, const Owed& g, Owed& owed) const {
         double sum = 0;
 #pragma unroll
@@ -230,15 +228,14 @@ __device__ inline Owed ways_of(const Cells& x) {
     return found;
 }
 
-// 1 / s, to the last bit or two: two steps of Newton's. Of 1 it is 1.
+// 1 / s, to the last bit or two, by two Newton steps; exact for 1.
 __device__ inline double inverse(float s) {
     const double x = s, guess = 1.0f / s, better = guess + guess * (1 - x * guess);
     return better + better * (1 - x * better);
 }
 __device__ inline double inverse(double s) { return 1 / s; }
 
-// What is asked of four columns, the first of them `column`, by each lane that reaches them, a walk: so many times what
-// is wanted.
+// Demand at four columns from `column` on, per walk of each lane that reaches them: `wanted` times the multiplicity.
 __device__ inline void ask(const Best (&best)[4], int column, int width, const double* wanted, const Owed& times, const Mine& mine, Owed (&g)[4]) {
     bool one = true;
 #pragma unroll
@@ -266,7 +263,7 @@ __device__ inline void ask(const Best (&best)[4], int column, int width, const d
         }
 }
 
-// Counts the sources that do not reach each of four columns; and how far is the farthest, how many walks are the most.
+// Count the sources that do not reach each of four columns; update the farthest length and the most walks.
 __device__ inline void survey(const Best (&best)[4], int width, Mine& mine, const int* members, int* missing) {
     bool all = true;
 #pragma unroll
@@ -289,7 +286,7 @@ __device__ inline void survey(const Best (&best)[4], int width, Mine& mine, cons
     }
 }
 
-// What four columns owe to one another, the first one first.
+// Dependencies among four columns, the first one first.
 __device__ inline void corner_back(const Best (&best)[4], Owed (&g)[4], const Length* corner, const Number* numbers, Sums& sums) {
     double found[6];
 #pragma unroll
@@ -304,7 +301,7 @@ __device__ inline void corner_back(const Best (&best)[4], Owed (&g)[4], const Le
     sums.put_any({found[4], found[5], 0, 0});
 }
 
-// What they owe to a row above them.
+// Dependencies of four columns on a row above them.
 __device__ inline void row_back(const Best (&best)[4], const Owed (&g)[4], const Cells& x, const Quad& length, const Quad* numbers, Owed& owed, Sums& sums) {
     const Owed ways = ways_of(x);
     double found[4];
@@ -317,7 +314,7 @@ template <class V> __device__ inline void bring(V* to, const V* from, int count)
     for (int i = threadIdx.x; i < count; i += blockDim.x) to[i] = from[i];
 }
 
-// y and numbers of four columns, from rows above.
+// y and counts of four columns, from rows above.
 template <int together, class Above>
 __device__ inline void descend_rows(Best (&best)[4], int begin, int end, const Quad* lengths, const Quad* numbers, Above above) {
 #pragma unroll together
@@ -385,7 +382,7 @@ extern "C" __global__ void __launch_bounds__(32 * warps)
     Owed* const G = part.owed(mine.lane);
     const bool near = __any_sync(everyone, mine.any(own_units[0].first, last));
     Sums sums(part.partial + index * (long long)part.sums + (4ll * first + 8ll * region.low - part.sum));
-    int opened = high, closed = high, next = -1;  // units from `closed` up to `next` are done before another is opened
+    int opened = high, closed = high, next = -1; // units from `closed` up to `next` are finished before another is opened
 #pragma unroll 1
     while (true) {
         const bool closing = closed < high && closed + region.low != next;
@@ -402,7 +399,7 @@ extern "C" __global__ void __launch_bounds__(32 * warps)
                     owed[k * 32] = Owed{};
                 }
             }
-            if (unit.own < 0) continue;  // y is found when it is done
+            if (unit.own < 0) continue; // y is computed when it is finished
         }
         Best best[4];
         Owed g[4];
@@ -447,7 +444,7 @@ extern "C" __global__ void __launch_bounds__(32 * warps)
             bool any = false;
 #pragma unroll
             for (int c = 0; c < 4; ++c) any |= best[c].alike(x, length.item[c]);
-            if (!__any_sync(everyone, any)) {  // of most rows that is so
+            if (!__any_sync(everyone, any)) { // true of most rows
                 sums.put_none();
                 continue;
             }
@@ -471,8 +468,8 @@ extern "C" __global__ void __launch_bounds__(32 * warps)
     mine.tell(greatest);
 }
 
-// y of the supernodes of a level of the top, four columns at a time. Bit c of taken[k, group], which are 0 at first, is set
-// where a lane of the group takes item k to column c: few do.
+// y of the supernodes of a level of the top, four columns at a time. Bit c of taken[k, group] (initially 0) is set if a lane
+// of the group takes item k to column c: few do.
 extern "C" __global__ void __launch_bounds__(128)
     sweep_down(const Node* nodes, int count, const int* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
                const int* several_in, const Length* corner, const Length* corner_numbers,
@@ -495,7 +492,7 @@ extern "C" __global__ void __launch_bounds__(128)
             if (first + c < node.width) best[c].begin(mine, z + (long long)base[column] * all, lowest[column], column);
         }
         const auto above = [&](int k) { return Y[strips.rows[k] * (long long)pitch]; };
-        // Spans of rows, and in which of them anything got better or as good: else no lane takes a row of these.
+        // Spans of rows in which any entry improved or tied; elsewhere no lane takes a row.
         const int span = max(8, (end - begin + 31) / 32);
         unsigned changed = 0;
         for (int start = begin, turn = 0; start < end; start += span, ++turn) {
@@ -535,8 +532,8 @@ extern "C" __global__ void __launch_bounds__(128)
     mine.tell(greatest);
 }
 
-// What is owed to the columns of a level of the top, when all below them are done, or to the border of a part. They ask
-// those that may owe to them, in one order, four at a time; few do.
+// Dependencies on the columns of a level of the top, once all below are done, or on a part's border: gathered from candidates
+// in a fixed order, four at a time; few are set.
 extern "C" __global__ void __launch_bounds__(128)
     sweep_up(const Node* nodes, int count, const int* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
              const int* several_in, const Length* corner, const Length* corner_numbers,
@@ -578,7 +575,7 @@ extern "C" __global__ void __launch_bounds__(128)
                 Owed owed[4];
 #pragma unroll
                 for (int i = 0; i < 4; ++i) {
-                    from[i] = __ffs(left) - 1, left &= left - 1;  // −1 for none
+                    from[i] = __ffs(left) - 1, left &= left - 1; // −1 is none
                     what[i] = __shfl_sync(everyone, own.what, from[i] & 31);
                     const long long row = __shfl_sync(everyone, own.row, from[i] & 31) * (long long)pitch;
                     if (from[i] < 0) continue;
@@ -631,7 +628,7 @@ extern "C" __global__ void __launch_bounds__(128)
     }
 }
 
-// z of all lanes on their root paths, as far as the top, and which columns of regions these are; ∞ further up.
+// z of all lanes on their root paths, up to the top, and the region columns there; ∞ further up.
 extern "C" __global__ void __launch_bounds__(128)
     climb(const Entry* entries, const Number* numbers, const int* lists, const int* above, const int* base, const int* bottom, const int* which,
           const int* starts, Cells* z, Owed* z_owed, int* path, int lanes) {
@@ -685,7 +682,7 @@ extern "C" __global__ void __launch_bounds__(128)
     }
 }
 
-// What a warp has on the paths of its lanes, of those below one supernode of the top; others are ∞, owe nothing and stay.
+// A warp's path state for lanes below one supernode of the top; other lanes are ∞, without dependencies, and stay unchanged.
 struct Path {
     Cells* z;
     Owed* owed;
@@ -738,7 +735,7 @@ extern "C" __global__ void __launch_bounds__(128)
     const Mine mine(index, starts);
     Path path{z + mine.lane / each, z_owed + mine.lane / each, {}, lanes / each};
     if (!path.find(mine, lowest[node.first], node.first + node.width - 1)) return;
-    const int top = base[node.first + node.width - 1] + node.width - 1;  // of column c the place is top − c
+    const int top = base[node.first + node.width - 1] + node.width - 1; // place of column c: top − c
     for (int strip = 0; 4 * strip < node.width; ++strip) {
         const int at = node.strip + strip, first = 4 * strip, begin = strips.lists[at], end = strips.lists[at + 1];
         const bool several = strips.several[at];
@@ -770,7 +767,7 @@ extern "C" __global__ void __launch_bounds__(128)
     }
 }
 
-// The same backwards, parents first. A group's sums of a strip begin at places[strip], those of the groups before it first.
+// Adjoint of `climb_level`, parents first. Sums of a strip begin at places[strip], group by group.
 extern "C" __global__ void __launch_bounds__(128)
     climb_back_level(const Node* nodes, int count, const int* strip_rows, const Quad* strip_lengths, const Quad* strip_numbers, const int* strip_lists,
                      const int* several_in, const Length* corner, const Length* corner_numbers, const int* lowest, const int* base, const int* starts,
@@ -810,7 +807,7 @@ extern "C" __global__ void __launch_bounds__(128)
             for (int c = 0; c < 4; ++c)
 #pragma unroll
                 for (int e = 0; e < each; ++e) any |= owed.item[e] != 0 && best[c].y[e] + length.item[c] == above.y[e];
-            if (!__any_sync(everyone, any)) {  // of most rows that is so
+            if (!__any_sync(everyone, any)) { // true of most rows
                 sums.put_none();
                 continue;
             }
@@ -841,7 +838,7 @@ extern "C" __global__ void __launch_bounds__(128)
     }
 }
 
-// The climb backwards in regions. A group's sums of column c begin at places[c], those of the groups before it first.
+// Adjoint of the climb in regions. Sums of column c begin at places[c], group by group.
 extern "C" __global__ void __launch_bounds__(128)
     climb_back(const Entry* entries, const Number* numbers, const int* lists, const int* base, const int* starts, const Cells* z, Owed* z_owed,
                const int* path, int lanes, const long long* places, const int* first_group, double* partial) {
@@ -860,7 +857,7 @@ extern "C" __global__ void __launch_bounds__(128)
 #pragma unroll
         for (int e = 0; e < each; ++e) now[e] = place <= last[e] ? path[place * (long long)lanes + e] : -1;
 #pragma unroll 1
-        while (true) {  // columns at this place of the path, one after the other
+        while (true) { // columns at this place of the path, in turn
             unsigned least = everyone;
 #pragma unroll
             for (int e = 0; e < each; ++e) least = min(least, unsigned(now[e]));
@@ -895,8 +892,8 @@ extern "C" __global__ void __launch_bounds__(128)
     }
 }
 
-// Sums of groups, added one after the other, for any number of batches: of each entry those of the groups of its part; of
-// half of the pairs, of those that begin before the last column which is met at its strip.
+// Ordered sums over groups, for any number of batches: of an entry's part; for half of the pairs, of groups that begin before
+// the last column that meets its strip.
 extern "C" __global__ void __launch_bounds__(256)
     join_groups(const Part* parts, const int* part_of, const int* strips, const int* last, int count, const int* to, double* sums, int half) {
     const int k = blockIdx.x * 256 + threadIdx.x;
@@ -916,7 +913,7 @@ extern "C" __global__ void __launch_bounds__(256)
     sums[to[k]] = total;
 }
 
-// The same of the climb: of the entries of a list those of as many groups as have lanes below it.
+// Ordered sums over groups of the climb: entries of a list, over groups with lanes below it.
 extern "C" __global__ void __launch_bounds__(256)
     join_climbs(const double* partial, const int* lists, const int* owners, int count, const long long* places, const int* groups, const int* to,
                 double* sums) {

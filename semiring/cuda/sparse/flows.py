@@ -1,4 +1,4 @@
-"""What arcs carry if demand takes best paths, on the GPU: climb and sweep with numbers, run backwards. See flows.cu."""
+"""Flow over arcs along best paths, on the GPU: counting climb and sweep, and their adjoint. See flows.cu."""
 
 from __future__ import annotations
 
@@ -25,22 +25,20 @@ if TYPE_CHECKING:
     from ...sparse.analysis import Analysis
     from ...sparse.structure import Arcs
 
-#: Lanes of a batch, and bytes that it may take of the free ones.
+#: Lanes of a batch; its share of free memory.
 LANES, SHARE = 1 << 17, 0.6
-#: About how many lanes of a hundred a part has for each row of its border; what the next batch may take of this one's.
+#: Estimated lanes of a part per border row, in percent; growth allowance for the next batch.
 CLASSES, MARGIN = 0.4, 1.25
-#: Numbers of best paths that float32 holds exactly; and lengths.
+#: Bound of exact path counts and lengths in float32.
 EXACT = 2.0**24
 
 
 def text(shape: Shape, kind: str, slack: float) -> str:
-    """The translation unit."""
     return compile.source("flows.cu", shape.text(kind, slack))
 
 
 @lru_cache(maxsize=16)
 def kernels(shape: Shape, kind: str, slack: float, device: int) -> dict[str, Any]:
-    """The entry functions on a device."""
     names = ["walk_regions", "sweep_down", "sweep_up", "join_groups", "join_climbs"]
     names += ["climb", "climb_level", "climb_back_level", "climb_back"]
     names += ["class_keys", "class_firsts", "class_ends", "class_lanes", "class_borders", "class_owes"]
@@ -53,21 +51,14 @@ def kernels(shape: Shape, kind: str, slack: float, device: int) -> dict[str, Any
 
 
 class Flows:
-    """What each arc of a graph carries, from sums over the best paths of sources; on the current device.
+    """Flow over arcs, from sums over the best paths of sources, on the current device.
 
-    What `semiring.sparse.flows.Flows` is on a processor.
+    See `semiring.sparse.flows.Flows`.
 
-    Parameters
-    ----------
-    analysis : Analysis
-        It stores the layout, for other weights.
-    arcs : Arcs
-        Where arcs lie in the fronts.
-    lengths : float64 array, shape (arcs,)
-        In the order of the fronts; finite, and exact or not negative.
-    slack : float
-        By how much of a length two may differ that count as equal.
-    shape : Shape, optional
+    analysis : caches the layout, for other weights
+    arcs : places of arcs in the fronts
+    lengths : float64 (arcs,), in the order of the fronts; finite, and exact or nonnegative
+    slack : relative tolerance of equal lengths
     """
 
     def __init__(
@@ -85,7 +76,7 @@ class Flows:
     @cached_property
     @on_device
     def suitable(self) -> bool:
-        """Whether no cycle costs nothing. Waits for the elimination, beside which the host prepares other things."""
+        """Whether no cycle has length 0. Waits for the elimination, which overlaps the host's preparations."""
         told = self.numbers.told
         if told.free:
             return False
@@ -94,7 +85,6 @@ class Flows:
         return True
 
     def _use(self, kind: str) -> None:
-        """Compute in these numbers, from the beginning."""
         import cupy
 
         N, layout = self.numbers, self.layout
@@ -106,7 +96,6 @@ class Flows:
         self.count, self.sources = 0, np.zeros(layout.n, np.int64)
 
     def _line(self) -> int:
-        """About how many bytes a lane takes."""
         layout, known, items, size = self.layout, self.lists.known, self.lists.items, self.dtype.itemsize
         part = np.minimum(1.0, CLASSES / 100 * (layout.parts.counts + 8))
         if not layout.classes:
@@ -124,7 +113,7 @@ class Flows:
     def add(
         self, sources: np.ndarray, asked: Any, report: Callable[[int], None], times: np.ndarray | None = None
     ) -> bool:
-        """As the CPU's; of what every source asks alike alone, or each so many times that."""
+        """See the CPU's; only demand that is equal for all sources, or an integer multiple of it."""
         import cupy
 
         if callable(asked) or (times is not None and (times != np.rint(times)).any()):
@@ -147,13 +136,13 @@ class Flows:
         require(line * unit, "cuda", where="flows", hint=HINT)
         most, free = LANES, (available("cuda") or 1 << 30) * SHARE
         while start < len(columns):
-            # A power of two, so that the same sums are added up in the same order whatever else takes memory.
+            # A power of two, so that sums have a fixed order, whatever memory is free.
             lanes = unit << max(0, int(np.log2(max(1, min(most, free / line) / unit))))
             lanes = min(lanes, -(-(len(columns) - start) // unit) * unit)
             part = slice(start, start + lanes)
             try:
                 taken = self._batch(columns[part], wanted, times[part], half=half)
-            except MemoryError:  # there are more classes than was thought
+            except MemoryError:  # more classes than estimated
                 if lanes == unit:
                     what = f"flows: sums from {unit} sources must fit on cuda"
                     raise MemoryNeeded(f"{what}, got {shown(int(free / SHARE))} free. {HINT}") from None
@@ -164,7 +153,7 @@ class Flows:
         if half:
             either = self.below + self.beyond
             self.below, self.beyond = before[0] + either, before[1] + either
-            if (self.missing != missing).any():  # of each column, those before it alone have told
+            if (self.missing != missing).any():  # each column was reported by earlier ones alone
                 self.missing = missing + cupy.asarray(unreached(self.S, self.arcs))
         self.count += len(sources)
         if every:
@@ -180,7 +169,7 @@ class Flows:
         return most <= (1.0 if self.slack else MANY)
 
     def _batch(self, columns: np.ndarray, wanted: Any, times: np.ndarray, *, half: bool) -> int:
-        """The rows of some sources, and what they owe; half of them if that will do. How many bytes were taken."""
+        """Rows of some sources, and their dependencies; half of the pairs if that suffices. Returns the bytes used."""
         import cupy
 
         layout, lists, found, wide = self.layout, self.lists, self.kernels, WARP * self.layout.shape.each
@@ -203,7 +192,7 @@ class Flows:
         found["climb"]((blocks,), each, (*climbing, *on_path, pitch))
         for nodes in reversed(layout.levels):
             launch("climb_level", nodes, blocks, *climbed, *paths, owed.data.ptr, pitch)
-        parts = PartLanes(self, columns, half=half)  # while the device climbs
+        parts = PartLanes(self, columns, half=half)  # overlaps the climb
         parts.begin(of_lanes, times)
         for tier, levels in enumerate(layout.swept):
             parts.reach(tier)
@@ -231,7 +220,7 @@ class Flows:
             for nodes in [*reversed(levels), *([layout.borders[tier]] if tier else [])]:
                 launch("sweep_up", nodes, each_node, *given)
             parts.owe(tier)
-        # What the climb carries: of groups whose lanes are below each column; neighbours, as lanes are sorted.
+        # The climb's flow, by groups with lanes below each column; neighbours, as lanes are sorted.
         active = starts[: len(columns)]
         low, high = active.searchsorted(layout.low), active.searchsorted(layout.high)
         touched = cupy.where(high > low, -(-high // wide) - low // wide, 0).astype(np.int32)
@@ -257,7 +246,7 @@ class Flows:
     @property
     @on_device
     def ends(self) -> np.ndarray:
-        """How many sources reach each vertex, its own left out."""
+        """Number of other sources that reach each vertex."""
         ends = np.empty(self.S.n, np.int64)
         ends[self.S.permutation] = self.count - self.missing.get()
         return ends - self.sources
@@ -265,12 +254,12 @@ class Flows:
     @property
     @on_device
     def carried(self) -> np.ndarray:
-        """What each arc carries, float64, in the order of the fronts."""
+        """Flow over each arc, float64, in the order of the fronts."""
         found: np.ndarray = self.numbers.spread(self.below, self.beyond).get()
         return found
 
     def along(self) -> np.ndarray:
-        """The same in the order in which arcs were given."""
+        """Flow over each arc, in input order."""
         out = np.empty(len(self.arcs.arc))
         out[self.arcs.arc] = self.carried
         return out

@@ -1,30 +1,30 @@
-// Fronts of a sparse elimination: assembled from arcs and from the updates of children, eliminated, and taken apart
-// into panels; see semiring/sparse. Eliminating the first w of m = w + r vertices leaves
+// Fronts of a sparse elimination: assembled from arcs and updates of children, eliminated, and split into panels; see
+// semiring/sparse. Eliminating the first w of m = w + r vertices leaves
 //
 //   [[D, U], [L, A_RR ⊕ L A_CR]]   with   D = A_CC*,  U = D ⊗ A_CR,  L = A_RC ⊗ D
 //
-// A small front is in the shared memory of the thread block that eliminates it; a large one is gathered in memory,
-// eliminated by other kernels, and taken apart, by several blocks of which each has its rows. Panels are as in sweep.cu.
+// A small front is in shared memory, eliminated by one thread block; a large one is assembled in global memory by several
+// blocks, each with its rows, eliminated by other kernels, and split. Panels are as in sweep.cu.
 #include "sparse.inl"
 
-// Where the numbers of fronts come from and go to; all of it as in semiring.sparse.structure.
+// Inputs and outputs of fronts, as in semiring.sparse.structure.
 struct Tables {
     const Node* nodes;
     const int *child, *sibling, *local;
-    const long long* begin;  // of the rows of each supernode in `local`
-    const int* arcs;         // where those of each supernode begin
+    const long long* begin; // of the rows of each supernode in `local`
+    const int* arcs; // start of each supernode's arcs
     const int *arc, *arc_row, *arc_col;
     const T* weights;
     const long long* update;
     T *updates, *lower, *upper;
 };
 
-// Rows part, part + parts, … of the front: arcs and the children's updates, each once, met by ⊕.
+// Rows part, part + parts, … of the front: ⊕ of arcs and of the children's updates.
 __device__ inline void assemble(const Tables& t, int s, int m, T* front, int pitch, int part, int parts) {
     const int own = (m - part + parts - 1) / parts;
     for (Walk e(threadIdx.x, blockDim.x, m); e.row < own; ++e) front[(part + e.row * parts) * (long long)pitch + e.column] = T(S::zero());
     __syncthreads();
-    for (int a = t.arcs[s]; a < t.arcs[s + 1]; ++a) {  // in turn, for several may have one place
+    for (int a = t.arcs[s]; a < t.arcs[s + 1]; ++a) { // in turn: several arcs may share a place
         const int row = t.arc_row[a];
         if (row % parts == part && row / parts % blockDim.x == threadIdx.x) {
             T& to = front[row * (long long)pitch + t.arc_col[a]];
@@ -46,7 +46,7 @@ __device__ inline void assemble(const Tables& t, int s, int m, T* front, int pit
     __syncthreads();
 }
 
-// The panels, and the update for the parent; again by rows.
+// The panels, and the update for the parent, by rows.
 __device__ inline void apart(const Tables& t, int s, const Node& node, const T* front, int pitch, int part, int parts) {
     const int w = node.width, r = node.rows, m = w + r, high = w + even(r), first = part * blockDim.x + threadIdx.x, step = parts * blockDim.x;
     for (Walk unit(first, step, high); unit.row < (w + 3) / 4; ++unit) {
@@ -67,7 +67,7 @@ __device__ inline void apart(const Tables& t, int s, const Node& node, const T* 
     for (Walk e(first, step, r); e.row < r; ++e) update[e.row * (long long)r + e.column] = front[(w + e.row) * (long long)pitch + w + e.column];
 }
 
-// All of supernodes[blockIdx.x], in shared memory.
+// Assemble, eliminate and split supernodes[blockIdx.x], in shared memory.
 extern "C" __global__ void eliminate_fronts(const Tables* tables, const int* supernodes) {
     extern __shared__ __align__(16) unsigned char shared[];
     const Tables& t = *tables;
@@ -96,7 +96,7 @@ extern "C" __global__ void eliminate_fronts(const Tables* tables, const int* sup
     apart(t, s, node, front, pitch, 0, 1);
 }
 
-// One large front, in memory.
+// Assemble one large front, in global memory.
 extern "C" __global__ void gather_front(const Tables* tables, int s, T* front, int pitch) {
     const Node node = tables->nodes[s];
     assemble(*tables, s, node.width + node.rows, front, pitch, blockIdx.x, gridDim.x);

@@ -1,4 +1,4 @@
-"""The numeric part of a sparse elimination on the GPU: what is launched; see fronts.cu."""
+"""Numeric sparse elimination on the GPU; see fronts.cu."""
 
 from __future__ import annotations
 
@@ -19,23 +19,21 @@ from .sweep import Tree, step_of
 if TYPE_CHECKING:
     from ...sparse.structure import Arcs
 
-#: Orders of fronts, with the threads of a block: a launch a class and level, as far as that memory goes. Larger fronts
-#: are eliminated by the verbs of the dense backend.
+#: Classes (order, block size) of fronts in shared memory, launched per class and level; larger ones use the dense
+#: verbs.
 CLASSES = ((16, 32), (32, 64), (64, 128), (112, 256), (140, 512), (200, 1024))
-#: Blocks that gather a large front, or take it apart.
+#: Blocks that assemble a large front, or split it.
 PARTS = 64
 
 _TABLES = ("nodes", "child", "sibling", "local", "begin", "arcs", "arc", "arc_row", "arc_col", "weights", "update")
 
 
 def text(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
-    """The translation unit."""
     return compile.source("fronts.cu", step_of(semiring, dtype, nonnegative))
 
 
 @lru_cache(maxsize=64)
 def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, device: int) -> dict[str, Any]:
-    """The entry functions on a device."""
     unit = text(semiring, dtype, nonnegative)
     with about(f"{semiring.name} in {dtype}"):
         module = compile.functions(unit, name="fronts.cu")
@@ -46,17 +44,15 @@ def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, device: int)
 
 
 def classes(itemsize: int, limit: int) -> list[tuple[int, int]]:
-    """Those of `CLASSES` that fit so many bytes of shared memory."""
     return [(most, threads) for most, threads in CLASSES if shared(most, itemsize) <= limit]
 
 
 def shared(m: int, itemsize: int) -> int:
-    """Bytes of a front of that order, and of a row and a column."""
     return (m * (m | 1) + 2 * m) * itemsize
 
 
 class Fronts:
-    """The fronts of a structure on the current device: which are eliminated together, and where their data is."""
+    """The fronts of a structure on the current device: grouping, and addresses."""
 
     def __init__(self, tree: Tree, arcs: Arcs) -> None:
         import cupy
@@ -73,10 +69,10 @@ class Fronts:
         }  # fmt: skip
         self.arrays = {name: cupy.asarray(array) for name, array in tables.items()} | {"nodes": tree.nodes}
         depth = tree.depth
-        self.steps: list[tuple[Any, int, int] | int] = []  # (supernodes, how many, which class), or a large one
+        self.steps: list[tuple[Any, int, int] | int] = []  # (supernodes, count, class), or a large one
         kind = np.searchsorted([most for most, _ in self.classes], self.order)
         key = (depth.max(initial=0) - depth) * (len(self.classes) + 1) + kind  # deepest first, then by class
-        key = key.astype(np.min_scalar_type(int(key.max(initial=0))))  # one of 16 bits is sorted by its digits
+        key = key.astype(np.min_scalar_type(int(key.max(initial=0))))  # 16-bit keys are radix-sorted
         sorted_by = np.argsort(key, kind="stable")
         lists = cupy.asarray(sorted_by.astype(np.int32))
         for run in runs(key[sorted_by]):
@@ -88,7 +84,7 @@ class Fronts:
 
     @cached_property
     def diagonal(self) -> Any:
-        """Where the diagonal of each D is in the panels, by column; on the device."""
+        """Positions of the diagonal of each D in the panels, by column, on the device."""
         import cupy
 
         tree = self.tree
@@ -96,19 +92,13 @@ class Fronts:
         return cupy.asarray(positions)
 
     def numbers(self, weights: Any, semiring: Semiring, nonnegative: bool) -> tuple[Any, Any]:
-        """The panels [D; L] and [D U]ᵀ for weights on the device, in the order of the arcs.
-
-        Raises
-        ------
-        DivergenceError
-            If the star of an integer pivot has no value.
-        """
+        """The panels [D; L] and [D U]ᵀ for device weights, by arc; DivergenceError if an integer star has no value."""
         import cupy
 
         dtype = weights.dtype
         found = kernels(semiring, dtype, nonnegative, gpu.current())
         ops = CudaBackend(semiring, dtype, nonnegative)
-        assert ops.kernels is not None  # from here on it counts stars without a value
+        assert ops.kernels is not None  # starts the count of stars without a value
         updates = cupy.empty(max(self.entries, 1), dtype)
         lower, upper = (cupy.empty((max(int(self.tree.panel[-1]), 1), 4), dtype) for _ in range(2))
         arrays = self.arrays | {"weights": weights}
@@ -139,7 +129,7 @@ class Fronts:
 
 
 def closure(ops: CudaBackend, A: Array) -> None:
-    """A ← A*, R-Kleene: each quadrant on the diagonal closed in turn, and eliminated from the others."""
+    """A ← A* by R-Kleene: close each diagonal quadrant in turn, and eliminate it from the others."""
     n = len(A)
     if n <= ops.pivot:
         ops.closure(A)

@@ -1,14 +1,14 @@
-// Breadth-first searches from many sources at once, a bit of a word for each (Then et al. 2014, "The more the merrier:
-// efficient multi-source graph traversal"): F[v] the sources whose frontier v is in, S[v] those that have seen it.
+// Breadth-first searches from many sources at once, one bit of a word each (Then et al. 2014, "The more the merrier:
+// efficient multi-source graph traversal"): F[v] are the sources with v in their frontier, S[v] those that have seen it.
 //
-// The number of a level is kept bit by bit: planes[b][v] has the sources for which bit b of v's level is 1. So a level
-// touches a word once, however many sources it has, and numbers are written once, when all is done.
+// Level numbers are stored as bit planes: planes[b][v] has the sources for which bit b of v's level is 1. So a level
+// touches a word once, for any number of sources, and counts are written once, at the end.
 #include "algebra.cuh"
 
 using T = Step::T;
 using Bits = unsigned long long;
 
-// Source k is bit k % 64 of word k / 64; bits beyond the last one are seen everywhere.
+// Source k is bit k % 64 of word k / 64; bits beyond the last source are set in S everywhere.
 extern "C" __global__ __launch_bounds__(256) void begin_search(const int* sources, int count, Bits* F, Bits* S, int n, int words) {
     const long long i = blockIdx.x * 256ll + threadIdx.x;
     if (i < count) {
@@ -19,7 +19,7 @@ extern "C" __global__ __launch_bounds__(256) void begin_search(const int* source
     if (count % 64 && i < n) atomicOr(S + i * words + words - 1, ~0ull << count % 64);
 }
 
-// One level, pulled along arcs: v gets what its neighbours' frontiers have and it has not seen.
+// One level, pulled along arcs: v gets the unseen sources of its neighbours' frontiers.
 extern "C" __global__ __launch_bounds__(256) void search_level(
     const long long* start, const int* tails, const Bits* F, Bits* next, Bits* S, Bits* planes, int n, int words, int level, int* last) {
     const long long i = blockIdx.x * 256ll + threadIdx.x, all = (long long)n * words;
@@ -37,7 +37,7 @@ extern "C" __global__ __launch_bounds__(256) void search_level(
     *last = level;
 }
 
-// out[k][v] ← the level at which source k reached v, infinity where it did not.
+// out[k][v] ← the level at which source k reached v, ∞ if unreached.
 extern "C" __global__ __launch_bounds__(256) void write_levels(
     const Bits* S, const Bits* planes, int bits, T* out, long long pitch, int n, int words, int count) {
     const int v = blockIdx.x * 32 + threadIdx.x % 32, w = blockIdx.y * 8 + threadIdx.x / 32;

@@ -1,4 +1,4 @@
-"""Breadth-first searches from thousands of sources at a time on the GPU; see hops.cu."""
+"""Breadth-first searches from thousands of sources at once on the GPU; see hops.cu."""
 
 from __future__ import annotations
 
@@ -13,35 +13,25 @@ from ...dtypes import too_many_hops
 from ...memory import require
 from .. import algebra, compile, gpu
 
-#: Words of 64 sources that are searched from together.
+#: Words of 64 sources searched together.
 WORDS = 32
-#: Bits of the number of a level that are stored at first, and levels between two looks at whether all is done.
+#: Initial bit planes of level numbers; levels between tests for completion.
 PLANES, LEVELS = 6, 4
 _NAMES = "begin_search", "search_level", "write_levels"
 
 
 def text(dtype: np.dtype) -> str:
-    """The translation unit for counts of a dtype."""
     return compile.source("hops.cu", algebra.text(get("min_plus"), dtype))
 
 
 @lru_cache(maxsize=16)
 def kernels(dtype: np.dtype, device: int) -> dict[str, Any]:
-    """The entry functions on a device."""
     module = compile.functions(text(dtype), name="hops.cu")
     return {name: module.get_function(name) for name in _NAMES}
 
 
 class Searches:
-    """Searches on the current device.
-
-    Parameters
-    ----------
-    start, tails : arrays (n + 1,), (arcs,)
-        The tails of the arcs into v are tails[start[v] : start[v + 1]].
-    dtype : dtype
-        Of the counts.
-    """
+    """Searches on the current device; the tails of the arcs into v are tails[start[v] : start[v + 1]]."""
 
     def __init__(self, start: np.ndarray, tails: np.ndarray, dtype: np.dtype) -> None:
         import cupy
@@ -50,17 +40,10 @@ class Searches:
         self.start, self.tails = cupy.asarray(start), cupy.asarray(tails)
 
     def batch(self, sources: int) -> int:
-        """How many of so many sources are searched from at a time."""
         return 64 * min(WORDS, max(1, -(-sources // 64)))
 
     def empty(self, rows: int) -> Any:
-        """Memory for so many rows.
-
-        Raises
-        ------
-        MemoryNeeded
-            If they do not fit.
-        """
+        """Memory for rows; MemoryNeeded if it does not fit."""
         import cupy
 
         require(rows * self.n * self.dtype.itemsize, "cuda", where="Hops", hint="rows() streams blocks of rows.")
@@ -68,7 +51,7 @@ class Searches:
             return cupy.empty((rows, self.n), self.dtype)
 
     def rows(self, wanted: np.ndarray, most: int, block: int) -> Iterator[tuple[np.ndarray, Any]]:
-        """Blocks of rows: (sources, hops (k, n)), none of more than `most`."""
+        """Blocks of rows: (sources, hops (k, n)), at most `most` hops."""
         import cupy
 
         for start in range(0, len(wanted), block):
@@ -79,7 +62,6 @@ class Searches:
             yield part, D
 
     def into(self, sources: np.ndarray, rows: Any, most: int) -> None:
-        """rows[k] ← hops from sources[k]; rows are contiguous."""
         step = self.batch(len(sources))
         for start in range(0, len(sources), step):
             self._search(sources[start : start + step], rows[start : start + step], most)
@@ -109,7 +91,7 @@ class Searches:
                 found["search_level"]((-(-n * words // 256),), (256,), arguments)
                 F, following = following, F
             done, group = stop, min(2 * group, 64)
-            if int(last.get()[0]) < done:  # no vertex was reached there
+            if int(last.get()[0]) < done:  # no vertex was reached
                 break
         if self.dtype.kind == "i" and int(last.get()[0]) == np.iinfo(self.dtype).max:
             raise too_many_hops(self.dtype)

@@ -1,21 +1,22 @@
-// Hub labels from the closed panels of a sparse elimination, parents first, and pairs from labels; see semiring/sparse/hubs.py.
+// Hub labels from the closed panels of a sparse elimination, parents first, and distances from labels; see
+// semiring/sparse/hubs.py.
 //
-// A supernode has columns C, rows R, and P above it on its path to the root, in which R lies:
+// A supernode has columns C, rows R, and P above it on its path to the root, R ⊂ P:
 //
 //   out_C,P = U A*_R,P      in_C,P = A*_P,R L      A*_C,C = D ⊕ out_C,R L
 //
-// Of two columns of a path, the lower one's labels have the distances to and from the higher one.
+// Of two columns of a path, the lower one's labels hold the distances to and from the higher one.
 #include "sparse.inl"
 
-constexpr int threads = 128, line = 64 / sizeof(T);  // of a block; entries that labels are made a multiple of
+constexpr int threads = 128, line = 64 / sizeof(T); // block size; label alignment in entries
 
-// Where the labels of a vertex begin, in lines; its number in the tree, the numbers of what is above it, its columns on the path.
+// A vertex' label offset in lines, its number in the tree, the bits of the numbers above, its columns on the path.
 struct alignas(16) Place { unsigned line, number, above, length; };
 
 __device__ inline long long begin(const Place& place) { return place.line * (long long)line; }
 
-// The labels of supernodes[blockIdx.x], of which blockIdx.y has a part. Step 1: to and from all columns above; step 2, once
-// those are there: between the supernode's own columns. `stages` are the bits of both.
+// Labels of supernodes[blockIdx.x], part blockIdx.y. Step 1: to and from all columns above; step 2, after that: among the
+// supernode's own columns. `stages` has a bit for each.
 extern "C" __global__ __launch_bounds__(threads) void label_supernodes(
     const int* supernodes, const Node* nodes, const int* parent, const int* slots, const int* rows, const int* labels, const Place* places,
     const T* lower, const T* upper, T* out, T* into, int stages) {
@@ -25,14 +26,14 @@ extern "C" __global__ __launch_bounds__(threads) void label_supernodes(
     const Quad *D = reinterpret_cast<const Quad*>(lower) + node.panel, *L = D + w, *U = reinterpret_cast<const Quad*>(upper) + node.panel + w;
     slots += node.begin, rows += node.begin, labels += node.first;
     if (stages & 1 && b > 0) {
-        for (Walk e(part, parts, b); e.row < (w + 3) / 4; ++e) {  // four columns, and place p of the path
+        for (Walk e(part, parts, b); e.row < (w + 3) / 4; ++e) { // four columns, and place p of the path
             const int p = e.column;
-            long long lowest = -1;  // where the labels of the column at that place begin
+            long long lowest = -1; // start of the labels of the column at that place
             Word to[4], from[4];
 #pragma unroll
             for (int c = 0; c < 4; ++c) to[c] = from[c] = S::nothing();
             for (int k = 0; k < r; k += 2) {
-                Word x[2], y[2];  // A*[a, p] and A*[p, a] of two rows a
+                Word x[2], y[2]; // A*[a, p] and A*[p, a] of two rows a
 #pragma unroll
                 for (int i = 0; i < 2; ++i) {
                     const Place a = places[rows[k + i]];
@@ -73,21 +74,21 @@ extern "C" __global__ __launch_bounds__(threads) void label_supernodes(
         const T value = T(S::lane(sum, 0));
         out[mine + b + e.column] = value, into[begin(places[labels[e.column]]) + b + e.row] = value;
     }
-    for (Walk e(part, parts, line); e.row < w; ++e) {  // up to a line no walk follows
+    for (Walk e(part, parts, line); e.row < w; ++e) { // pad to a line
         const int k = (b + w) / line * line + e.column;
         const long long position = begin(places[labels[e.row]]) + k;
         if (k >= b + w && (b + w) % line) out[position] = into[position] = T(S::zero());
     }
 }
 
-// Of the topmost supernode of a number: how many columns are above it, and two stretches of the path in which its rows are.
+// Of the topmost supernode of a number: number of columns above it, and two ranges of the path that contain its rows.
 struct alignas(32) Top {
     int end, low, low_end, high, high_end;
     __device__ int size() const { return low_end - low + high_end - high; }
 };
 
-// A pair's columns in common end at the lowest supernode on both paths. What is below it on one side meets the rest of the
-// graph at its rows alone, so that the stretches of these are enough. This is the end as one vertex of the pair sees it.
+// A pair's common columns end at the lowest supernode on both paths. Columns below it on one side are connected to the rest
+// only through its rows, so that their ranges suffice. This is the end for one vertex of the pair.
 __device__ inline Top side(const Place& vertex, unsigned common, const Top* tops) {
     if ((vertex.number & -vertex.number) == common) return Top{int(vertex.length), 0, int(vertex.length), 0, 0};  // its own supernode
     const unsigned k = 0x80000000u >> __clz(int(vertex.above & (common - 1)));
@@ -102,7 +103,7 @@ __device__ inline Top in_common(const Place& u, const Place& v, const Top* tops)
     return x.end < y.end || (x.end == y.end && x.size() < y.size()) ? x : y;
 }
 
-// found[q] ← A*[sources[q], targets[q]], 2^bits threads a pair; `outside` becomes 1 where a vertex is none of 0 … n − 1.
+// found[q] ← A*[sources[q], targets[q]], 2^bits threads per pair; `outside` ← 1 if a vertex is not in 0 … n − 1.
 extern "C" __global__ __launch_bounds__(256, 8) void label_pairs(
     const void* sources, const void* targets, int bytes, long long count, const Place* places, const Top* tops, int n, const T* out, const T* into,
     T* found, int* outside, int bits) {
@@ -117,7 +118,7 @@ extern "C" __global__ __launch_bounds__(256, 8) void label_pairs(
     const Top common = in_common(a, b, tops);
     const Chunk *x = reinterpret_cast<const Chunk*>(out + begin(a)), *y = reinterpret_cast<const Chunk*>(into + begin(b));
     const Word none = S::spread(T(S::zero()));
-    // Entries around both stretches, before the end, are in common, too: to read them does no harm.
+    // Entries around both ranges, before the end, are common, too: reading them is harmless.
     const int begins = common.low / each, first = (common.low_end + each - 1) / each - begins, again = max(common.high / each, begins + first);
     const int chunks = first + max(0, (common.high_end + each - 1) / each - again), gap = again - first;
     Word sum = S::nothing();

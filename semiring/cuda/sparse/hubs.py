@@ -1,4 +1,4 @@
-"""Hub labels on one GPU, made from the panels of an elimination there; pairs answered from them. See hubs.cu."""
+"""Hub labels on one GPU, from the panels of an elimination, and distances from labels. See hubs.cu."""
 
 from __future__ import annotations
 
@@ -13,33 +13,31 @@ from ...types import Array
 from .. import compile, gpu
 from .sweep import Tree, step_of
 
-#: Threads of a block that makes labels, and of one that answers pairs.
+#: Block sizes of label construction and of queries.
 THREADS, ANSWERING = 128, 256
-#: Bytes of a label on average from which 8 threads answer a pair, and 16; fewer take 4.
+#: Mean label bytes from which 8, and 16, threads answer a query; else 4.
 LONG = 512, 1536
-#: Steps of two rows and four columns that a thread takes for a level's labels; and blocks of a level at most.
+#: Steps (two rows, four columns) per thread and level; most blocks per level.
 STEPS, BLOCKS = 16, 1 << 14
-#: Bytes of a line: labels begin at one.
+#: Alignment of labels in bytes, a cache line.
 LINE = 64
 
 
 def text(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
-    """The translation unit."""
     return compile.source("hubs.cu", step_of(semiring, dtype, nonnegative))
 
 
 @lru_cache(maxsize=64)
 def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, device: int) -> dict[str, Any]:
-    """The entry functions on a device."""
     with about(f"{semiring.name} in {dtype}"):
         module = compile.functions(text(semiring, dtype, nonnegative), name="hubs.cu")
     return {name: module.get_function(name) for name in ("label_supernodes", "label_pairs")}
 
 
 def stretches(begin: np.ndarray, slot: np.ndarray, height: int) -> np.ndarray:
-    """The two stretches low … low_end, high … high_end of places below `height` in which each supernode's rows are.
+    """Ranges low … low_end and high … high_end of places below `height` that cover each supernode's rows.
 
-    They are apart by the largest gap; where there are no rows, both are empty.
+    They are separated by the largest gap; both are empty without rows.
     """
     count, nonempty = len(begin) - 1, np.diff(begin) > 0
     node = np.repeat(np.arange(count), np.diff(begin))
@@ -58,26 +56,13 @@ def stretches(begin: np.ndarray, slot: np.ndarray, height: int) -> np.ndarray:
 
 
 class Layout:
-    """Where the labels of a structure are, and which columns pairs have in common: of any weights of one size.
+    """Label layout of a structure, for any weights of one size; see `semiring.sparse.hubs.located` for its arguments.
 
-    Parameters
-    ----------
-    tree : Tree
-    label, places, base : int64 arrays
-        Of `semiring.sparse.hubs.located`.
-
-    Attributes
-    ----------
-    entries : int
-        Of all labels of one direction.
-    places, base : int64 arrays
-        On the host.
-    on_device : uint32 array (n, 4)
-        The same places, with lines in place of entries: `Place` in hubs.cu.
-    tops : int32 array (numbers, 8)
-        `Top` in hubs.cu, by number.
-    parts : list of int
-        In how many blocks each supernode of a level is cut, parents first.
+    entries : of all labels of one direction
+    places, base : int64, on the host
+    on_device : uint32 (n, 4), the places, with lines instead of entries: `Place` in hubs.cu
+    tops : int32 (numbers, 8), `Top` in hubs.cu, by number
+    parts : blocks per supernode of each level, parents first
     """
 
     def __init__(self, tree: Tree, label: np.ndarray, places: np.ndarray, base: np.ndarray) -> None:
@@ -88,8 +73,8 @@ class Layout:
         compact = self.places.astype(np.uint32)
         compact[:, 0] = self.places[:, 0] // (LINE // tree.itemsize)
         top = np.zeros(len(self.base), np.int64)
-        top[self.places[S.permutation[S.first[:-1]], 1]] = np.arange(len(S))  # the last one of a number is the topmost
-        used = self.base > 0  # below a root there is nothing in common
+        top[self.places[S.permutation[S.first[:-1]], 1]] = np.arange(len(S))  # the last of a number is the topmost
+        used = self.base > 0  # nothing is shared below a root
         tops = np.zeros((len(self.base), 8), np.int32)
         tops[:, 0] = self.base
         tops[used, 1:5] = stretches(S.begin, S.slot, S.height)[top[used]]
@@ -102,23 +87,7 @@ class Layout:
 
 
 class Labels:
-    """Hub labels of panels on the current device.
-
-    Parameters
-    ----------
-    tree : Tree
-    layout : Layout
-    lower, upper : arrays
-        The panels.
-    semiring, dtype, nonnegative
-        As of the panels.
-
-    Attributes
-    ----------
-    device : int
-    out, into : CuPy arrays
-        As of `HubLabels`.
-    """
+    """Hub labels of panels (lower, upper) on the current device; `out` and `into` as in `HubLabels`."""
 
     def __init__(
         self, tree: Tree, layout: Layout, lower: Any, upper: Any, semiring: Semiring, dtype: np.dtype, nonnegative: bool
@@ -138,12 +107,11 @@ class Labels:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the labels and of what finds them."""
         arrays = self.out, self.into, self.layout.on_device, self.layout.tops
         return sum(int(array.nbytes) for array in arrays)
 
     def pairs(self, i: Array, j: Array) -> tuple[Any, Any]:
-        """A*[i[q], j[q]], and an array that is 1 if there is no such vertex; of contiguous int32 or int64 arrays."""
+        """A*[i[q], j[q]], and an array that is 1 if a vertex is out of range; contiguous int32 or int64 arrays."""
         import cupy
 
         found, outside = cupy.empty(i.size, self.dtype), cupy.zeros(1, np.int32)

@@ -1,4 +1,4 @@
-"""A structure as sums over best paths walk it on the GPU: rows of its parts, and who owes to them."""
+"""Device layout of a structure for sums over best paths: rows of parts, and dependency lists."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .parts import Parts, Shape
 if TYPE_CHECKING:
     from ...sparse.structure import Arcs
 
-#: Threads of a block that has a front, and up to which orders it has fewer; the most blocks that have one together.
+#: Block sizes for fronts, orders up to which the smaller ones apply; most blocks per front.
 THREADS, FRONTS, TEAM = (64, 256, 1024), (32, 128), 32
-#: Rows by which stacks of regions differ.
+#: Granularity of region stacks in rows.
 STACK = 8
-#: A supernode as elimination with numbers meets it: `Front` in counted.cu.
+#: A supernode in counting elimination: `Front` in counted.cu.
 FRONT = np.dtype(
     [
         *((name, np.int32) for name in ("width", "rows", "child", "sibling", "parent", "arcs", "stop", "unused")),
@@ -28,18 +28,12 @@ FRONT = np.dtype(
 
 
 class Items:
-    """Rows that supernodes reach, four columns at a time, whose entries may be distances; on the current device.
+    """Rows below strips of four columns whose entries may be distances, on the current device.
 
-    Attributes
-    ----------
-    host : int64 array (strips + 1,)
-        Where those of each strip begin; not on the device.
-    starts : the same there
-    corner : int32 array (strips, 6)
-        The entries among the columns of each; −1 for none.
-    entries : int32 array (count, 4)
-    rows, strips, units : int32 arrays (count,)
-        What each row is to kernels, its strip, and the unit in which it is met; None where that is not asked.
+    host, starts : int64 (strips + 1,), starts per strip, on the host and on the device
+    corner : int32 (strips, 6), entries among a strip's columns, −1 for none
+    entries : int32 (count, 4)
+    rows, strips, units : int32 (count,), the kernel's row, the strip, and the unit that is met, or None
     """
 
     def __init__(self, starts: Any, corner: Any, entries: Any, rows: Any, strips: Any, units: Any = None) -> None:
@@ -54,19 +48,12 @@ class Items:
 
 
 class Layout:
-    """A structure on the current device, as a sweep backwards walks it; in parts, or all with the same lanes.
+    """A structure on the current device, as adjoint sweeps walk it: in parts, or all with the same lanes.
 
-    Attributes
-    ----------
-    parts : Parts
-    walking, strips, climbed : Items
-        Rows that regions, what is above them and its climb meet.
-    swept : list of lists of arrays
-        Nodes of each tier, parents first; `levels` are those of all tiers.
-    fronts : list
-        Supernodes that elimination takes together, how many blocks have each, and threads of a block; parents first.
-    spans, marks : int arrays
-        Where lists of entries that may be distances begin, and which of their numbers the host asks for.
+    walking, strips, climbed : rows met by regions, by the top, and by its climb
+    swept : nodes of each tier, parents first; `levels` are those of all tiers
+    fronts : supernodes eliminated together, blocks per supernode, block size; parents first
+    spans, marks : starts of lists of candidate entries, and which of their counts the host needs
     """
 
     walking: Items
@@ -93,7 +80,7 @@ class Layout:
         put = cupy.asarray
         self.base, self.above_column, self.lowest = put(place), put(above_column), put(lowest)
         self.bottom = put((S.base + w - 1).astype(np.int32)[S.owner])
-        begun = np.zeros(len(S), np.int32)  # the first strip of each supernode
+        begun = np.zeros(len(S), np.int32)  # first strip of each supernode
         depth = np.zeros(len(S), np.int32)
         regions.depths(S.parent, depth)
         self._regions(place, columns, begun)
@@ -106,7 +93,7 @@ class Layout:
         self._fronts(each, depth)
 
     def _four(self, supernodes: np.ndarray, columns: np.ndarray, begun: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Strips of supernodes, as `walks.strips` has them: their lists, corners and entries, and what these meet."""
+        """Strips of supernodes as in `walks.strips`: lists, corners, entries, and columns met."""
         S, parts = self.S, self.parts
         strips, size = int(parts.strip_count[supernodes].sum()), int(parts.items[supernodes].sum())
         lists, corner = np.empty(strips + 1, np.int64), np.empty((strips, 6), np.int32)
@@ -115,7 +102,7 @@ class Layout:
         return lists, corner, entries, met
 
     def _regions(self, place: np.ndarray, columns: np.ndarray, begun: np.ndarray) -> None:
-        """What regions read: units, their items, and what is done for each region."""
+        """Inputs of regions: units, items, and parameters per region."""
         import cupy
 
         S, parts, put = self.S, self.parts, cupy.asarray
@@ -130,11 +117,11 @@ class Layout:
         self.units, self.which = put(np.stack(words, axis=1).astype(np.int32)), put(which)
         strips = np.repeat(np.arange(len(corner)), np.diff(starts))
         self.walking = Items(starts, corner, entries, slots, strips, which[met])
-        # The last column that is met where each strip of a region is, and its part.
+        # The last column that meets each strip of a region, and its part.
         last, strips = np.maximum(regions[:, 1] - 1, 0), np.diff(regions, axis=1).ravel()
         self.last = [put(np.repeat(units[last, 1] + units[last, 2] - 1, strips).astype(np.int32))]
         self.parts_of = [put(np.repeat(parts.of_region, strips))]
-        # Regions that need about the same stack: its rows, bytes of what they read, which they are, and their parts.
+        # Regions of similar stacks: stack rows, input bytes, indices, and parts.
         size = -(-parts.stacks // STACK)
         by = np.argsort(size, kind="stable")
         alike = [by[run] for run in runs(size[by])]
@@ -158,7 +145,7 @@ class Layout:
     def _top(
         self, place: np.ndarray, columns: np.ndarray, begun: np.ndarray, lowest: np.ndarray, depth: np.ndarray
     ) -> None:
-        """What is above regions, by levels and by parts: strips, and nodes."""
+        """The top, by levels and parts: strips and nodes."""
         import cupy
 
         S, parts, put = self.S, self.parts, cupy.asarray
@@ -205,12 +192,12 @@ class Layout:
         self, entries: np.ndarray, item_strip: np.ndarray, rows: np.ndarray, strip_part: np.ndarray,
         strip_rows: np.ndarray, wide: np.ndarray, border_strip: np.ndarray, borders: int,
     ) -> None:  # fmt: skip
-        """What may be owed to rows of strips, and of borders, by strip: by what is below, then along entries."""
+        """Dependencies of rows of strips and borders, by strip: on parts below, then along entries."""
         import cupy
 
         parts, many = self.parts, len(self.parts.tier_of)
         base = np.cumsum(parts.rows) - parts.rows
-        asking, which = np.empty((2, int(parts.rows[:many].sum())), np.int64)  # of each row its strip, and which it is
+        asking, which = np.empty((2, int(parts.rows[:many].sum())), np.int64)  # strip of each row, and its index there
         for k in range(4):
             here = np.flatnonzero(wide > k)
             at = base[strip_part[here]] + strip_rows[here] + k
@@ -239,7 +226,7 @@ class Layout:
         self.owing_begin = cupy.asarray(begin.astype(np.int32))
 
     def _climb(self, climbed: np.ndarray, columns: np.ndarray) -> None:
-        """The climb through regions, column by column: entries, the places that they meet, columns, and their lists."""
+        """The climb through regions by columns: entries, places met, columns, and their lists."""
         import cupy
 
         each, top = np.diff(columns), np.repeat(self.parts.kind == regions.TOP, self.parts.width)
@@ -249,7 +236,7 @@ class Layout:
         self.climbing = [cupy.asarray(x.astype(np.int32)) for x in given]
 
     def _fronts(self, each: np.ndarray, depth: np.ndarray) -> None:
-        """Supernodes as elimination meets them, and those that are done together."""
+        """Supernodes in counting elimination, and groups eliminated together."""
         import cupy
 
         S, w, r = self.S, self.parts.width, self.parts.reach
@@ -269,12 +256,12 @@ class Layout:
         for run in runs(key[by]):
             threads, count = THREADS[size[by[run.start]]], run.stop - run.start
             team = max(1, min(TEAM, most // count)) if threads == THREADS[-1] else 1
-            more = most * THREADS[-1] // count // threads  # where many would have nothing to do
+            more = most * THREADS[-1] // count // threads  # where large blocks would idle
             threads = min(THREADS[-1], threads * min(4, 1 << max(0, more.bit_length() - 1)))
             self.fronts.append((supernodes[run], team, threads))
 
     def placed(self, arcs: Arcs) -> tuple[Any, Any, Any]:
-        """Fronts with arcs, and rows and columns of these, on the device; those of the last call are kept."""
+        """Fronts with arcs, and the arcs' rows and columns, on the device; cached for the last call."""
         import cupy
 
         if self._placed is None or self._placed[0] is not arcs:

@@ -1,27 +1,26 @@
 // A level of the top of a sweep; see sweep.cu.
 //
-// Rows of y come from memory, through a ring of asynchronous copies that each warp has for itself: a thread reads only
-// lanes that it copied; the panel is copied by all threads of the warp. A ring has `stages` stages of `deep` rows.
-
+// Rows of y stream from memory through a ring of asynchronous copies per warp: a thread reads only lanes that it copied;
+// all threads of the warp copy the panel. A ring has `stages` stages of `deep` rows.
 template <int strips>
 struct Ring {
     Lanes x[deep][32];
     Quad p[deep][strips];
 };
 
-// The tile `strips` strips wide that begins at column j. The loop holds few instructions other than ⊕ and ⊗: addresses of rows are
-// one multiplication each, and what steps from stage to stage are pointers.
+// The tile of `strips` strips from column j on. The loop has few instructions besides ⊕ and ⊗: row addresses take one
+// multiplication each, stages advance by pointers.
 template <int strips>
 __device__ void tile(const Node& node, int j, const int* rows, const T* panel, bool any_on_path, const int (&place)[each], Range range, const T* v,
                      long long v_pitch, const int* labels, Rows y_of, bool inside, unsigned char* shared) {
     using Stage = Ring<strips>;
-    constexpr int columns = 4 * strips, units = deep * strips;  // of the panel, a stage
+    constexpr int columns = 4 * strips, units = deep * strips; // of the panel, per stage
     static_assert(deep % 2 == 0 && deep <= 32 && stages >= 2 && (units <= 32 || 32 % strips == 0), "a warp fills a stage, two rows are one step");
     const int thread = threadIdx.x % 32, wanted = min(columns, node.width - j), all = even(node.rows), apart = node.width + all;
     const Quad* p = reinterpret_cast<const Quad*>(panel) + node.panel + (j / 4 + thread % strips) * (long long)apart + node.width + thread / strips;
     const int* coming = rows + node.begin + thread;
-    int next = thread < deep && thread < all ? *coming : 0;  // the thread's row of the coming stage
-    int left = all;                                          // rows not requested yet
+    int next = thread < deep && thread < all ? *coming : 0; // the thread's row of the next stage
+    int left = all; // rows not requested yet
     Stage *into = reinterpret_cast<Stage*>(shared), *const end = into + stages;
     const auto fetch = [&]() {
         const int index = next;
@@ -51,7 +50,7 @@ __device__ void tile(const Node& node, int j, const int* rows, const T* panel, b
 #pragma unroll 1
     for (int rest = all; rest > 0; rest -= deep) {
         wait_for_all_but<stages - 2>();
-        __syncwarp();  // the panel has arrived, and no thread reads the stage that is filled next
+        __syncwarp(); // the panel has arrived, and the stage to be filled is no longer read
         if (left > 0) fetch();
         commit_copies();
         if (rest >= deep) {

@@ -1,17 +1,17 @@
-// Entries of F that are distances, as other kernels read them: which they are, then how many there are before each, then
-// lists of them. `order`[k] is how many of a list's entries before number k are such, but for order[0] of other lists.
+// Lists of entries of F that are distances: flags, prefix sums, lists. `order`[k] − order[0] is the number of kept entries of
+// a list before number k.
 
 __device__ inline bool any_kept(const int4& four, const unsigned char* kept) {
     return (four.x >= 0 && kept[four.x]) || (four.y >= 0 && kept[four.y]) || (four.z >= 0 && kept[four.z]) || (four.w >= 0 && kept[four.w]);
 }
 
-// flags[k] ← whether one of four entries is a distance; −1 is none.
+// flags[k] ← whether any of four entries is a distance; −1 is none.
 extern "C" __global__ void __launch_bounds__(256) flag_items(const int4* entries, int count, const unsigned char* kept, int* flags) {
     const int k = blockIdx.x * 256 + threadIdx.x;
     if (k < count) flags[k] = any_kept(entries[k], kept);
 }
 
-// flags[k] ← whether an entry is one; −1 stands for what always is there.
+// flags[k] ← whether an entry is a distance; −1 is always kept.
 extern "C" __global__ void __launch_bounds__(256)
     flag_entries(const int* entries, int count, int apart, const unsigned char* kept, int* flags) {
     const int k = blockIdx.x * 256 + threadIdx.x;
@@ -20,19 +20,19 @@ extern "C" __global__ void __launch_bounds__(256)
     flags[k] = entry < 0 || kept[entry];
 }
 
-// begin[i] ← where the entries of list i begin, of lists that begin at starts[i].
+// begin[i] ← start of compacted list i, whose uncompacted start is starts[i].
 extern "C" __global__ void __launch_bounds__(256) fill_begins(const int* starts, int count, const int* order, int* begin) {
     const int i = blockIdx.x * 256 + threadIdx.x;
     if (i < count) begin[i] = order[starts[i]] - order[0];
 }
 
-// ends[k] ← where the sums of strip k end, which come after so many: 8 of each strip, 4 of each of its items.
+// ends[k] ← end of the sums of strip k, after `before`: 8 per strip, 4 per item.
 extern "C" __global__ void __launch_bounds__(256) fill_sums(const int* lists, int strips, int before, int* ends) {
     const int k = blockIdx.x * 256 + threadIdx.x;
     if (k < strips) ends[k] = before + 8 * (k + 1) + 4 * lists[k + 1];
 }
 
-// An entry's length and number, where it is a distance.
+// Length and count of an entry, if it is a distance.
 struct Values {
     const unsigned char* kept;
     const double *lengths, *numbers;
@@ -41,8 +41,8 @@ struct Values {
     __device__ Number number(int entry) const { return there(entry) ? Number(numbers[entry]) : Number(1); }
 };
 
-// Items of strips: their rows, lengths and numbers; strips in which an entry stands for several walks; of each sum where it
-// is in F and whose it is, counted from `first` on; which units they are met in.
+// Items of strips: rows, lengths and counts; flags of strips with entries of several walks; position in F and owner of each
+// sum, numbered from `first`; units met.
 extern "C" __global__ void __launch_bounds__(256)
     fill_items(const int4* entries, const int* rows, const int* strips, int count, const int* order, const unsigned char* kept,
                const double* lengths, const double* numbers, int* out_rows, Quad* out_lengths, Quad* out_numbers, int* several, int* places,
@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(256)
     if (units && units[k] >= 0) referenced[units[k]] = 1;
 }
 
-// The same of strips: where their items begin, and the entries among their columns.
+// Strips: starts of their items, and the entries among their columns.
 extern "C" __global__ void __launch_bounds__(256)
     fill_strips(const int* corner, const int* starts, int count, const int* order, const unsigned char* kept, const double* lengths,
                 const double* numbers, Length* out_lengths, Number* out_numbers, int* lists, int* several, int* places, int* owners, int first) {
@@ -89,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(256)
     if (many) several[strip] = 1;
 }
 
-// Entries of the climb, a column after the other.
+// Entries of the climb, column by column.
 extern "C" __global__ void __launch_bounds__(256)
     fill_climb(const int* entries, const int* slots, const int* columns, int count, const int* order, const unsigned char* kept,
                const double* lengths, const double* numbers, Entry* out, Number* out_numbers, int* places, int* owners) {
@@ -100,8 +100,8 @@ extern "C" __global__ void __launch_bounds__(256)
     places[at] = entry, owners[at] = columns[k];
 }
 
-// A debt whose entry may be a distance; −1 is one of a part below. Its item and column there, its row and what it is; its part,
-// which of what parts below owe it is, and its strip.
+// A dependency whose entry may be a distance; entry −1: of a part below. Its item and column there, its row and kind; its
+// part, its number among dependencies of parts below, and its strip.
 struct alignas(16) Owing { int entry, item, column, row, what, part, owed, strip; };
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -122,8 +122,7 @@ extern "C" __global__ void __launch_bounds__(256)
     out_lengths[at] = Length(lengths[own.entry]), out_numbers[at] = Number(numbers[own.entry]);
 }
 
-// What regions read of their columns: of each unit the next one above, its first column, that one's place, its strip, how
-// many columns, and which place on the stack.
+// Units: next one above, first column, its place, strip, number of columns, and stack place.
 extern "C" __global__ void __launch_bounds__(256)
     fill_units(const int* given, int count, const int* lists, const int* several, const int* referenced, Unit* units) {
     const int k = blockIdx.x * 256 + threadIdx.x;

@@ -1,4 +1,4 @@
-"""Entries of elimination that are distances, as kernels of sums over best paths read them on the GPU."""
+"""Lists of the entries that are distances, as the kernels of flows.cu read them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .counted import Numbers
     from .layout import Layout
 
-#: A part of the tree as kernels read it: `Part` in flows.cu.
+#: A part of the tree: `Part` in flows.cu.
 PART = np.dtype(
     [
         *((name, np.uint64) for name in ("Y", "G", "taken", "partial", "starts", "origs", "members", "times")),
@@ -22,19 +22,13 @@ PART = np.dtype(
 
 
 class Lists:
-    """Entries of F that are distances, as kernels read them; see lists.inl.
+    """Entries of F that are distances, in kernel format; see lists.inl.
 
-    Attributes
-    ----------
-    known : array of PART
-        Of each part its first item and sum, and how many sums a group has.
-    items : int64 array (parts,)
-        How many items each part has.
-    walked, swept, climbed : arrays
-        Of regions, of the top, and of its climb: rows, lengths, numbers, lists, whether there are several walks, and
-        lengths and numbers among columns.
-    places, owners : arrays
-        Of the sums of regions, of the top and of the climb: where they are in F, and their strips or columns.
+    known : array of PART, with first item and sum of each part, and sums per group
+    items : int64 (parts,), items per part
+    walked, swept, climbed : of regions, the top and its climb: rows, lengths, counts, lists, whether there are several
+        walks, lengths and counts among columns
+    places, owners : positions in F of the sums, and their strips or columns
     """
 
     def __init__(self, layout: Layout, numbers: Numbers, kernels: dict[str, Any], dtype: np.dtype) -> None:
@@ -59,7 +53,7 @@ class Lists:
         counts, parts = np.diff(told[: len(spans)]), len(layout.part_strips)
         ends, regions = np.split(told[len(spans) :], [parts])
         ends, regions = ends - told[1], regions.reshape(-1, 2)
-        # Of each part its first item and sum, and how many: `Part` in flows.cu.
+        # First item and sum of each part, and their number: `Part` in flows.cu.
         known = self.known = np.zeros(len(layout.parts.above) + (not layout.classes), PART)
         known["item"][: parts - 1], self.items = ends[:-1], np.diff(ends)
         known["sum"][: parts - 1] = 8 * layout.part_strips[:-1] + 4 * ends[:-1]
@@ -96,7 +90,7 @@ class Lists:
         entries, slots, columns, starts = layout.climbing
         self.climb_entries = cupy.empty((max(1, climbs), 2), dtype)
         self.climb_numbers = cupy.empty(max(1, climbs), dtype)
-        # Where sums of each column begin, then where those of each strip end.
+        # Starts of each column's sums, then ends of each strip's.
         self.climb_sums = cupy.empty(len(starts) + len(self.climbed[3]) - 1, np.int32)
         self.climb_begin = self.climb_sums[: len(starts)]
         launch(

@@ -1,4 +1,4 @@
-"""An elimination tree cut into parts, each with lanes of its own, and regions, for sums over best paths on the GPU."""
+"""Partition of an elimination tree into parts with their own lanes, and regions, for GPU sums over best paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...cpu.sparse import regions, walks
 from ...ranges import positions, runs
 from .sweep import WARP
 
-#: The tree is not cut where subtrees have nearly as many columns as all of it.
+#: Subtrees with a larger share of all columns are not cut off.
 ALL = 0.6
 
 
@@ -19,18 +19,8 @@ ALL = 0.6
 class Shape:
     """Sizes of the kernels.
 
-    Attributes
-    ----------
-    each : int
-        Lanes of a thread.
-    warps : int
-        Warps of a block that walks a region.
-    stack : int
-        Rows of a stack.
-    program : int
-        Bytes that a region takes in addition.
-    cuts : tuple of int
-        The tree is cut where subtrees have no more columns than each of these, descending.
+    each : lanes per thread; warps : per block that walks a region; stack : rows of a stack; program : further bytes per
+    region; cuts : the tree is cut at subtrees of at most that many columns, descending
     """
 
     each: int = 2
@@ -41,23 +31,22 @@ class Shape:
 
     @classmethod
     def of(cls, slack: float) -> Shape:
-        """Where lengths are rounded, all sources walk regions: smaller ones, so that more are there at a time."""
+        """If lengths round, all sources walk regions: small ones, for more concurrency."""
         return cls(warps=4, stack=16, program=8 << 10) if slack > 0 else cls()
 
     def shared(self, itemsize: int, stack: int = 0, program: int = 0) -> int:
-        """Bytes of a block that walks a region, of lengths of so many bytes; of one that is small, maybe."""
+        """Shared memory of a region block, by bytes of a length; `stack` and `program` of a smaller region."""
         path = (stack or self.stack) * WARP * self.each * (2 * itemsize + 8)
         return self.warps * path + (program or self.program) * itemsize // 4
 
     def within(self, limit: int) -> Shape:
-        """The same with fewer warps, where a block may have no more than `limit` bytes."""
+        """With fewer warps, if needed to fit in `limit` bytes."""
         few = self.warps
         while few > 1 and replace(self, warps=few).shared(8) > limit:
             few -= 1
         return replace(self, warps=few)
 
     def text(self, kind: str, slack: float) -> str:
-        """As constants for the kernels."""
         names = f"each = {self.each}, warps = {self.warps}"
         return (
             f"constexpr int {names};\nusing Length = {kind};\nusing Number = {kind};\n"
@@ -66,28 +55,18 @@ class Shape:
 
 
 class Parts:
-    """A tree cut into parts that have lanes of their own, and regions; on the host.
+    """Parts of a tree with their own lanes, and regions, on the host. Without `classes`, one part and shared lanes.
 
-    Without `classes` there is one part, and all regions have its lanes.
-
-    Attributes
-    ----------
-    kind : int32 array (supernodes,)
-        `regions.TOP` for those above regions.
-    top, part : int32 arrays
-        The supernodes above regions, part by part; and of every supernode its part, −1 in regions.
-    tier_of, tiers : int32 array (parts above regions,), list of slices
-        Which parts have their lanes found together; the last tier are regions.
-    regions, roots, units, order, root : int32 arrays
-        As `walks.walked` has them.
-    stacks, programs : int64 arrays (regions,)
-        Rows that the stack of each has, and bytes of what it reads, of lengths of four.
-    cuts, border_of, borders : int arrays
-        The uppermost supernodes of all parts but the first; of the rows of all their borders the part and the column.
-    above, counts, rows, owed : int arrays (parts,)
-        The part that is above each; rows of its border, of all its own, and of what parts below owe to it.
-    owing, owing_above, first_owed : int arrays
-        Supernodes that owe to rows of their borders, the parts of these, and where it begins among what these are owed.
+    kind : of each supernode, `regions.TOP` above regions
+    top, part : supernodes above regions, by part; part of every supernode, −1 in regions
+    tier_of, tiers : tier of each part, and parts of each tier, whose lanes are found together; regions are last
+    regions, roots, units, order, root : as in `walks.walked`
+    stacks, programs : per region: rows of the stack, and input bytes for four-byte lengths
+    cuts, border_of, borders : uppermost supernodes of all parts but the first; part and column of all border rows
+    above, counts, rows, owed : per part: parent part; numbers of border rows, of all rows, and of dependencies of parts
+    below owing, owing_above, first_owed : supernodes with dependencies on their border, the parts above, and the starts
+    among
+        those parts' dependencies
     """
 
     tiers: list[slice]
@@ -107,7 +86,7 @@ class Parts:
         deep = np.zeros(count, np.int64)
         found = walks.subtrees(*tree, shape.stack, limit, int(classes), deep, self.kind, low, high)
         self._cut(tuple(size for size in shape.cuts if size <= ALL * S.n) if classes else ())
-        # Regions, and the order in which their supernodes are done.
+        # Regions, and the processing order of their supernodes.
         self.regions, roots = np.zeros((found, 2), np.int32), np.zeros((count, 4), np.int32)
         self.order = np.zeros(count - len(self.top), np.int32)
         units = np.zeros((int(self.strip_count.sum()), 5), np.int32)
@@ -125,7 +104,7 @@ class Parts:
         else:
             self.owing, self.owing_above = subtrees, above
         self.of_region = many + (np.arange(found, dtype=np.int32) if classes else np.zeros(found, np.int32))
-        # Rows that the stack of each has, and bytes of what it reads.
+        # Stack rows and input bytes of each region.
         of_root = np.searchsorted(-high[:found], -subtrees - 1, side="right") - 1  # both descend
         self.stacks = np.zeros(found, np.int64)
         np.maximum.at(self.stacks, of_root, self.reach[subtrees] + deep[subtrees])
@@ -133,7 +112,7 @@ class Parts:
         self._number()
 
     def _cut(self, sizes: tuple[int, ...]) -> None:
-        """Parts of supernodes whose subtrees have as many columns as those of their uppermost, about."""
+        """Parts of supernodes with subtrees of similar size."""
         S, count = self.S, len(self.S)
         part, root, above, tier_of = np.empty((4, count + 1), np.int32)
         columns = S.first[1:] - S.first[S.leaf]
@@ -148,7 +127,7 @@ class Parts:
         self.top = top[np.argsort(self.part[top], kind="stable")]
 
     def _number(self) -> None:
-        """Rows of parts: of the border, ascending, then of their columns; and those of what is owed."""
+        """Rows of parts: border rows, ascending, then columns; and dependency rows."""
         S, w, r, parts = self.S, self.width, self.reach, len(self.above)
         self.counts = np.concatenate(([0], r[self.cuts])).astype(np.int64)
         of_top = np.repeat(self.part[self.top], w[self.top])
@@ -167,11 +146,10 @@ class Parts:
         self.first_owed -= (np.cumsum(self.owed) - self.owed)[self.owing_above]
 
     def ranges(self, supernodes: np.ndarray) -> np.ndarray:
-        """Where rows of these supernodes are among those of the structure, one after the other."""
         return positions(self.S.begin[supernodes], self.reach[supernodes])
 
     def row_in(self, parts: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Which rows of parts columns are, of their own or of their borders."""
+        """Row numbers of columns within parts, own or border."""
         there = np.searchsorted(self._key, parts * (self.S.n + 1) + columns) - self.starts[parts]
         found: np.ndarray = np.where(self._part_of[columns] == parts, self.counts[parts] + self._rank[columns], there)
         return found

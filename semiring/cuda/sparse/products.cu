@@ -1,11 +1,11 @@
-// A* times a few vectors, from the closed panels of a sparse elimination; see semiring/sparse. Every supernode is met once
-// on the way up and once on the way down, a level of the tree at a time, by one thread block a vector:
+// A* times a few vectors, from the closed panels of a sparse elimination; see semiring/sparse. One pass up and one down,
+// level by level, by one thread block per supernode and vector:
 //
-//   children first:  f_C = x_C,  f_R = 0,  and both ← f ⊕ what the children leave;   v_C = f_C D,   f_R ← f_R ⊕ f_C U
+//   children first:  f_C = x_C,  f_R = 0,  both ⊕ the children's remainders;   v_C = f_C D,   f_R ← f_R ⊕ f_C U
 //   parents first:   y_C = v_C ⊕ y_R L
 //
-// A front has a place for its columns and rows; what it leaves for its parent stays at those of its rows. Vector q is
-// at x + q n, by label as y does; v by column.
+// A front has places for its columns and rows; its remainder for the parent stays in its rows. Vector q is at x + q n, by
+// label like y; v is by column.
 #include "sparse.inl"
 
 __device__ inline void step(Word& c, Word x0, Word p0, Word x1, Word p1) {
@@ -26,7 +26,7 @@ extern "C" __global__ __launch_bounds__(threads) void climb_fronts(
     fronts += q * size, x += q * (long long)n, v += q * (long long)n;
     T* front = fronts + place[s];
     for (int i = threadIdx.x; i < m; i += threads) front[i] = i < w ? x[labels[node.first + i]] : T(S::zero());
-    for (int c = child[s]; c >= 0; c = sibling[c]) {  // in turn, so that sums are the same from run to run
+    for (int c = child[s]; c >= 0; c = sibling[c]) { // in turn: reproducible sums
         __syncthreads();
         const T* left = fronts + place[c] + nodes[c].width;
         for (int i = threadIdx.x; i < nodes[c].rows; i += threads) {
@@ -51,7 +51,7 @@ extern "C" __global__ __launch_bounds__(threads) void climb_fronts(
     }
 }
 
-// A warp takes four columns at a time, each of its threads some of the rows.
+// A warp takes four columns at a time, each thread some of the rows.
 extern "C" __global__ __launch_bounds__(threads) void sweep_fronts(
     const int* supernodes, const Node* nodes, const int* rows, const int* labels, const T* panel, const T* v, T* y, int n) {
     __shared__ T partial[threads / 32][4][32];

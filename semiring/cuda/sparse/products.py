@@ -13,19 +13,17 @@ from .. import compile, gpu
 from .fronts import Fronts
 from .sweep import step_of
 
-#: Threads of a block.
+#: Block size.
 THREADS = 128
 
 
 def text(semiring: Semiring, dtype: np.dtype, nonnegative: bool, mirrored: bool) -> str:
-    """The translation unit."""
     step = step_of(semiring, dtype, nonnegative)
     return compile.source("products.cu", step, f"constexpr bool mirrored = {str(mirrored).lower()};\n")
 
 
 @lru_cache(maxsize=64)
 def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, mirrored: bool, device: int) -> dict[str, Any]:
-    """The entry functions on a device."""
     with about(f"{semiring.name} in {dtype}"):
         module = compile.functions(text(semiring, dtype, nonnegative, mirrored), name="products.cu")
     return {name: module.get_function(name) for name in ("climb_fronts", "sweep_fronts")}
@@ -34,15 +32,7 @@ def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, mirrored: bo
 def product(
     fronts: Fronts, up: Any, down: Any, x: Any, semiring: Semiring, *, nonnegative: bool, mirrored: bool
 ) -> Any:
-    """A* ⊗ x where mirrored, else xᵀ ⊗ A*, for the vectors x[q]: an array (k, n), of a row a vector.
-
-    Parameters
-    ----------
-    up, down : arrays
-        The panels of the climb and of the sweep.
-    x : array (k, n)
-        Contiguous, on the device.
-    """
+    """A* ⊗ x if mirrored, else xᵀ ⊗ A*, for contiguous device vectors x (k, n); `up`, `down`: panels by pass."""
     import cupy
 
     tree, arrays, (count, n) = fronts.tree, fronts.arrays, x.shape

@@ -1,6 +1,6 @@
 // Regions of a sweep: low subtrees, each walked by a warp for its lanes; see sweep.cu.
 
-// Stored past the caches: no thread reads it soon.
+// Non-temporal store: not read soon.
 __device__ inline void stream(Lanes* to, const Lanes& v) {
     if constexpr (sizeof(Lanes) == 16) __stcs(reinterpret_cast<int4*>(to), *reinterpret_cast<const int4*>(&v));
     else if constexpr (sizeof(Lanes) == 8) __stcs(reinterpret_cast<int2*>(to), *reinterpret_cast<const int2*>(&v));
@@ -13,7 +13,7 @@ __device__ inline void meet(Lanes& worst, const Lanes& value) {
         if (greatest ? value.item[e] > worst.item[e] : value.item[e] < worst.item[e]) worst.item[e] = value.item[e];
 }
 
-// `count` adjacent items, on their way to shared memory; each thread of the block copies a part.
+// Asynchronous copy of `count` adjacent items to shared memory, split over the block.
 template <class V>
 __device__ inline void bring(V* to, const V* from, int count) {
     constexpr int part = sizeof(V) < 16 ? sizeof(V) : 16, parts = sizeof(V) / part;
@@ -22,7 +22,7 @@ __device__ inline void bring(V* to, const V* from, int count) {
     for (int i = threadIdx.x; i < count * parts; i += blockDim.x) copy_async<part>(target + i * part, source + i * part);
 }
 
-// What walking a region takes, in shared memory; each begins at a multiple of 16 bytes.
+// A region's data in shared memory, each array 16-byte aligned.
 struct Program {
     Quad* panel;
     Node* nodes;
@@ -30,11 +30,12 @@ struct Program {
     int *slots, *rows, *labels;
 };
 
-// One strip of a supernode in a region: `columns` of it, from rows on the stack. `any_on_path` and `range` say which lanes begin with v.
+// One strip of a supernode in a region, `columns` wide, from rows on the stack. `any_on_path` and `range`: lanes that begin
+// with v.
 template <int columns>
 __device__ inline void strip(const Node& node, int j, const Quad* p, int2 front, const int2* slots, const int* labels, Lanes* stack, bool any_on_path,
                              const int (&place)[each], Range range, const T* v, long long v_pitch, Rows out, bool inside, Lanes& worst) {
-    int label[columns];  // before anything is stored, or each would be waited for
+    int label[columns]; // before any store, or each load would wait
 #pragma unroll
     for (int c = 0; c < columns; ++c) label[c] = labels[j + c];
     Word y[columns][each];
@@ -63,14 +64,14 @@ __device__ inline void strip(const Node& node, int j, const Quad* p, int2 front,
     }
 }
 
-// Rows above the subtree of a root, on their way from where they were written to the stack.
+// Request the rows above a root's subtree, from global memory to the stack.
 __device__ inline void request_rows(const Node& root, const int* rows, const int* slots, Lanes* stack, Rows out) {
 #pragma unroll 4
     for (int k = 0; k < root.rows; ++k) request<Lanes>(&stack[slots[k] * 32], out[rows[k]]);
 }
 
-// y for all supernodes of a region, and the lanes of a block. Where only_worst, none is written but the worst of the
-// region's, or one: greatest or least. Blocks come `run` groups of lanes at a time, region by region.
+// y for all supernodes of a region, and the lanes of a block. With only_worst, only the region's worst entries, or one, are
+// written: greatest or least. Blocks are ordered by `run` groups of lanes, region by region.
 extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_regions(
     const Node* nodes, const Range* regions, const Range* ranges, const int* slots, const int* rows, const int* labels, const T* panel,
     const int* places, const T* v, long long v_pitch, T* y, long long pitch, int lanes, T* worst_of, long long worst_pitch, int many, int groups) {
@@ -119,10 +120,10 @@ extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_re
         const Node node = following;
         const int2 slot = front;
         if (s > 0) following = here.nodes[s - 1], front = *reinterpret_cast<const int2*>(here.slots + following.begin);
-        if (node.kind & 3) {  // a root: what is above comes from the rows already written
+        if (node.kind & 3) { // a root: rows above come from global memory
             if (!requested) request_rows(node, here.rows + node.begin, here.slots + node.begin, stack, out);
             wait_for_copies();
-            const int next = node.kind >> 2;  // how far the next root is, where its rows fit on the stack next to this subtree
+            const int next = node.kind >> 2; // distance to the next root, if its rows fit on the stack beside this subtree
             requested = next > 0;
             if (requested) {
                 const Node root = here.nodes[s - next];
@@ -148,7 +149,7 @@ extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_re
     if (only_worst && inside) *reinterpret_cast<Lanes*>(worst_of + mine * worst_pitch + lane) = worst;
 }
 
-// The worst of a subset of the rows of y: those of part blockIdx.y of gridDim.y.
+// The worst of part blockIdx.y of gridDim.y of the rows of y.
 extern "C" __global__ __launch_bounds__(128) void worst_rows(const T* y, long long pitch, int count, T* worst_of, long long worst_pitch, int lanes) {
     const int lane = (blockIdx.x * 128 + threadIdx.x) * each;
     if (lane >= lanes) return;

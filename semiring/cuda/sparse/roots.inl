@@ -1,7 +1,7 @@
 // Roots of a sweep, which have no rows: y = v; see sweep.cu.
 //
-// Blocks are tile · groups of lanes + group: adjacent lanes come first, so that all of them gather from the same few
-// rows of v while these are in the L2 cache.
+// Blocks are tile · groups of lanes + group: adjacent lanes first, so that they gather from the same rows of v while these
+// are in the L2 cache.
 extern "C" __global__ __launch_bounds__(32 * level_warps) void sweep_roots(
     const Node* nodes, const Tile* tiles, const Range* ranges, const int* rows, const int* labels, const T* panel, const int* places, const T* v,
     long long v_pitch, T* out, long long pitch, int lanes) {

@@ -1,30 +1,29 @@
-// Label-correcting searches through a weighted graph from 32 sources at a time, a lane of a warp for each. A thread block
-// takes a batch of 32 sources after another, until none is left.
+// Label-correcting searches on a weighted graph from 32 sources at once, a lane of a warp each. A thread block takes one
+// batch of 32 sources after another.
 //
-// Entries are kept as keys: unsigned integers that are less the better an entry is, 0 for the semiring's 1, `nothing` for
-// its 0. They lie as [vertex][lane], so a warp relaxes an arc u → v for all sources by one coalesced load and, where a
-// lane improves, an atomic minimum:
+// Entries are keys: unsigned integers, less for better entries, 0 for the semiring's 1, `nothing` for its 0. The layout is
+// [vertex][lane], so that a warp relaxes an arc u → v for all sources by one coalesced load and, where a lane improves, an
+// atomic minimum:
 //
 //     D[v, lane] ← min(D[v, lane], D[u, lane] ⊗ w(u, v))
 //
-// Vertices that came nearer to a source wait: in `near` if the least priority of the entries that improved is within a
-// bound, else in `far` (delta-stepping with two buckets: Davidson et al. 2014). A round lists the vertices of `near`, those
-// of many arcs in segments of 32, and warps take segments until none is left. Where `near` is empty, the bound moves to the
-// least priority in `far` + `width`. Priorities are floats ≥ 0, whose bits sort as integers:
+// Improved vertices wait: in `near` if the least priority of improved entries is within a bound, else in `far`
+// (delta-stepping with two buckets: Davidson et al. 2014). A round lists the vertices of `near`, those of many arcs in
+// segments of 32, and warps take segments. If `near` is empty, the bound moves to the least priority in `far` + `width`.
+// Priorities are floats ≥ 0, whose bits sort as integers:
 //
 //     scale · key + delay[lane]
 //
-// Delays make all sources reach a landmark at about the same bound, so that most vertices are taken once for all of them.
+// Delays align sources at a landmark, so that most vertices are scanned once for all of them.
 //
-// A vertex of one segment leaves `near` when it is taken, before its entries are read: what improves until then is taken
-// with it, what improves later puts it back. One of several segments leaves when it is listed, since its segments are
-// taken at different times.
+// A vertex of one segment leaves `near` when taken, before its entries are read: earlier improvements are included, later
+// ones re-enter it. One of several segments leaves when listed, since its segments are taken at different times.
 
 #include "keys.inl"
 
 constexpr int warps = threads / 32, strip = 64;
 constexpr unsigned every = ~0u, never = ~0u;
-constexpr int in_segments = 1 << 30;  // beyond the numbers of arcs: marks a segment of a vertex that has several
+constexpr int in_segments = 1 << 30; // beyond arc numbers: marks a segment of a vertex with several
 
 __device__ inline unsigned priority(Key key, float scale, float delay) {
     const float x = floating && !products ? float(number(key)) : float(key);
@@ -32,22 +31,22 @@ __device__ inline unsigned priority(Key key, float scale, float delay) {
 }
 
 struct Graph {
-    const int *start, *heads;  // the arcs of v are start[v] … start[v + 1]; 32 heads and weights follow that are none
+    const int *start, *heads; // the arcs of v are start[v] … start[v + 1]; padded by 32 heads and weights
     const Weight* weights;
 };
 
-// What a block works on.
+// A block's workspace.
 struct Search {
     Graph graph;
     Key* D;              // [n][32]
-    unsigned* key;       // [n]: the least priority at which each vertex of `far` waits
-    int2* list;          // vertices, and the first arc of each segment
+    unsigned* key; // [n]: least priority of each vertex in `far`
+    int2* list; // vertices, and the first arc of each segment
     unsigned *near, *far, *listed;  // bitmaps of the vertices
     unsigned bound;
-    float scale, delay;  // the delay of this thread's lane
+    float scale, delay; // delay of this thread's lane
 };
 
-// A warp visits each word that is not 0: visit(its place, the word). Neighbouring words are those of different warps.
+// visit(index, word) for each nonzero word; adjacent words go to different warps.
 template <class Visit> __device__ inline void each_word(const unsigned* bits, int words, Visit visit) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     for (int base = 0; base < words; base += threads) {
@@ -60,7 +59,7 @@ template <class Visit> __device__ inline void each_word(const unsigned* bits, in
     }
 }
 
-// The vertices of word w whose bits are set in `joining` are listed, and leave `far`.
+// List the vertices of word w with a bit in `joining`, and remove them from `far`.
 __device__ inline void enlist(const Search& s, int w, unsigned joining) {
     const int lane = threadIdx.x % 32, v = 32 * w + lane;
     int begin = 0, degree = 0;
@@ -83,14 +82,14 @@ __device__ inline void enlist(const Search& s, int w, unsigned joining) {
     }
 }
 
-// Entries of v that a candidate is better than are replaced; the least of their priorities, or `never`.
+// Replace entries of v by better candidates; returns their least priority, or `never`.
 __device__ inline unsigned improve(const Search& s, int v, Key candidate, bool better) {
     if (!__any_sync(every, better)) return never;
-    if (better) atomicMin(s.D + 32ll * v + threadIdx.x % 32, candidate);  // nobody waits for it
+    if (better) atomicMin(s.D + 32ll * v + threadIdx.x % 32, candidate); // result unused, so asynchronous
     return __reduce_min_sync(every, better ? priority(candidate, s.scale, s.delay) : never);
 }
 
-// v waits, one of whose entries has improved to a priority p.
+// Queue v, improved to priority p.
 __device__ inline void put(const Search& s, int v, unsigned p) {
     const unsigned bit = 1u << v % 32;
     if (p <= s.bound) {
@@ -101,7 +100,7 @@ __device__ inline void put(const Search& s, int v, unsigned p) {
     }
 }
 
-// The arcs of a segment.
+// Relax the arcs of a segment.
 __device__ inline void relax(const Search& s, int2 item) {
     const int lane = threadIdx.x % 32, u = item.x, first = item.y & ~in_segments;
     const Key* const column = s.D + lane;
@@ -125,7 +124,7 @@ __device__ inline void relax(const Search& s, int2 item) {
             v[j] = __shfl_sync(every, head, min(k + j, last));
             old[j] = __ldcg(column + 32ll * v[j]);
         }
-        unsigned p = never;  // of lane j, the least priority that arc k + j leads to
+        unsigned p = never; // of lane j: least priority at the head of arc k + j
         int to = 0;
 #pragma unroll
         for (int j = 0; j < ahead; ++j) {
@@ -135,13 +134,13 @@ __device__ inline void relax(const Search& s, int2 item) {
             if (lane == j) p = least, to = v[j];
         }
         if (!__any_sync(every, p != never)) continue;
-        __threadfence_block();  // whoever takes these vertices from here on finds the entries
+        __threadfence_block(); // entries before queueing, for those who take these vertices
         __syncwarp();
         if (p != never) put(s, to, p);
     }
 }
 
-// An entry of a source, as it is given out.
+// Output entry of a source.
 __device__ inline Entry entry(Key key, const Weight* shift, const Entry* known, int source, int v) {
     if (ranks) return known[key];
     const Weight x = number(key);
@@ -151,10 +150,9 @@ __device__ inline Entry entry(Key key, const Weight* shift, const Entry* known, 
     return logarithmic ? Entry(exp(double(length))) : Entry(length);
 }
 
-// Rows of A*: out[rows[k]][v] ← the entry from sources[k] to v, for `count` sources. What is between `panels` and `bitmaps` is
-// the workspaces of all blocks; `next` is the number of the next batch. Where entries are compared with those of a matrix A,
-// which may be `out` itself, the better of both is written; undercut[0] counts those that A has, and n i + j of the first
-// `most` follow.
+// Rows of A*: out[rows[k]][v] ← the entry from sources[k] to v, for `count` sources. `panels` … `bitmaps` are workspaces of
+// all blocks; `next` is the next batch. If compared with a matrix A, possibly `out` itself, the better entry is written;
+// undercut[0] counts A's better ones, followed by n i + j of the first `most`.
 extern "C" __global__ __launch_bounds__(threads, blocks) void search_batches(
     const int* start, const int* heads, const Weight* weights, int n, const int* sources, const int* rows, const float* delays,
     int count, Key* panels, unsigned* keys, int2* lists, long long capacity, unsigned* bitmaps, unsigned* next, float scale,
@@ -165,7 +163,7 @@ extern "C" __global__ __launch_bounds__(threads, blocks) void search_batches(
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, words = (n + 31) / 32;
     unsigned* const near = in_shared ? reinterpret_cast<unsigned*>(memory) : bitmaps + 2ll * words * blockIdx.x;
     Key* const D = panels + 32ll * n * blockIdx.x;
-    Key* const tile = reinterpret_cast<Key*>(memory);  // between [vertex][lane] and rows
+    Key* const tile = reinterpret_cast<Key*>(memory); // between [vertex][lane] and rows
     Search s = {{start, heads, weights}, D, keys + (long long)n * blockIdx.x, lists + capacity * blockIdx.x, near, near + words, &listed,
                 0, scale, 0};
     for (;;) {
@@ -197,7 +195,7 @@ extern "C" __global__ __launch_bounds__(threads, blocks) void search_batches(
             for (long long i = 1 + warp; i <= most; i += warps) {
                 const int u = int(undercut[i] / n), v = int(undercut[i] % n);
                 const Key candidate = extended(D[32ll * u + lane], number(key_of(A[u * lda + v], absent)));
-                const unsigned p = improve(s, v, candidate, candidate <= __ldcg(D + 32ll * v + lane));  // rows have arcs of their own
+                const unsigned p = improve(s, v, candidate, candidate <= __ldcg(D + 32ll * v + lane)); // rows have distinct arcs
                 if (p == never) continue;
                 __threadfence_block();
                 __syncwarp();

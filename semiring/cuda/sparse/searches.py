@@ -1,4 +1,4 @@
-"""Best walks from many sources through a weighted graph on the GPU, a thread block for 32 of them; see searches.cu."""
+"""Best walks from many sources on a weighted graph on the GPU, one thread block per 32 sources; see searches.cu."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .. import cards, compile, gpu
 
 #: Sources of a batch, and arcs of a segment.
 LANES = 32
-#: A launch relaxes about so many arcs for a source each, half a second's worth: nothing stops a launch.
+#: Relaxations per launch, half a second: a launch cannot be interrupted.
 LAUNCH = 1 << 37
-#: The share of the free memory that workspaces may take.
+#: Most of free memory for workspaces.
 SHARE = 7 / 8
-#: Vertices that are written at a time: `strip` in searches.cu.
+#: Vertices written at a time: `strip` in searches.cu.
 STRIP = 64
-#: How far the bound moves, in buckets of `sparse.Searches.scale`.
+#: Step of the bound, in buckets of `sparse.Searches.scale`.
 BUCKETS = 2.0
 
 _C = {
@@ -39,16 +39,9 @@ _C = {
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of the kernel: section `searches` of the tuning data in cards/.
+    """Sizes of the kernel: section `searches` of cards/.
 
-    Attributes
-    ----------
-    threads : int
-        Of a block.
-    blocks : int
-        That a multiprocessor holds at least; it bounds the registers.
-    ahead : int
-        Arcs of which entries are loaded before the first is relaxed.
+    threads : block size; blocks : least resident blocks per multiprocessor, bounding registers; ahead : prefetched arcs
     """
 
     threads: int
@@ -57,28 +50,19 @@ class Shape:
 
     @classmethod
     def of(cls, itemsize: int, arch: str) -> Shape:
-        """What suits entries of so many bytes on an architecture."""
         return cls(**cards.lookup("searches", (str(itemsize), "any"), arch))
 
 
 @dataclass(frozen=True)
 class Form:
-    """What the kernel is compiled for.
+    """Compile-time parameters of the kernel.
 
-    Attributes
-    ----------
-    semiring, dtype
-        Of the entries that are given out.
-    weights : numpy.dtype
-        In which walks are computed.
-    shifted : bool
-        Whether weights are lengths that potentials made non-negative.
-    logarithmic : bool
-        Whether ⊗ multiplies.
-    ranks : bool
-        Whether ⊗ selects, so that ranks of weights are searched for in their place.
-    compared, resumed : bool
-        Whether entries are compared with those of a matrix; whether searches begin with what was found before.
+    semiring, dtype : of the output
+    weights : number type of walks
+    shifted : whether weights are lengths made nonnegative by potentials
+    logarithmic : whether ⊗ multiplies
+    ranks : whether ⊗ selects, so that ranks stand for weights
+    compared, resumed : whether entries are compared with a matrix; whether searches resume from earlier results
     """
 
     semiring: Semiring
@@ -92,21 +76,17 @@ class Form:
 
     @property
     def key(self) -> np.dtype:
-        """The dtype of keys."""
         return np.dtype(f"u{self.weights.itemsize}")
 
     @property
     def products(self) -> bool:
-        """Whether ⊗ multiplies what is computed with."""
         return self.logarithmic and not self.shifted
 
     @property
     def greatest(self) -> bool:
-        """Whether ⊕ keeps the greater entry."""
         return self.semiring.add.selects == "greatest"
 
     def prelude(self) -> str:
-        """What keys.inl is compiled for."""
         floating, products = self.weights.kind == "f", self.products
         infinity = int(np.array(np.inf if floating else np.iinfo(self.weights).max, self.weights).view(self.key))
         origin = int(np.ones(1, self.weights).view(self.key)[0])
@@ -130,7 +110,7 @@ constexpr Key nothing = {nothing}ull, origin = {origin}ull;
 constexpr bool {", ".join(f"{name} = {str(flag).lower()}" for name, flag in flags.items())};"""
 
     def text(self, shape: Shape, *, in_shared: bool = True) -> str:
-        """The translation unit; `in_shared`, whether bitmaps of vertices are in shared memory."""
+        """Translation unit; `in_shared`: whether vertex bitmaps are in shared memory."""
         sizes = ", ".join(f"{name} = {int(size)}" for name, size in asdict(shape).items())
         shared = f"constexpr bool in_shared = {str(in_shared).lower()};"
         return compile.source("searches.cu", self.prelude(), f"constexpr int {sizes};", shared)
@@ -138,7 +118,6 @@ constexpr bool {", ".join(f"{name} = {str(flag).lower()}" for name, flag in flag
 
 @lru_cache(maxsize=64)
 def kernel(form: Form, shape: Shape, in_shared: bool, device: int) -> Any:
-    """The entry function on a device."""
     with about(f"{form.semiring.name} in {form.dtype}"):
         return compile.functions(form.text(shape, in_shared=in_shared), name="searches.cu").get_function(
             "search_batches"
@@ -147,18 +126,12 @@ def kernel(form: Form, shape: Shape, in_shared: bool, device: int) -> Any:
 
 @dataclass(frozen=True)
 class Guide:
-    """What makes sources reach a landmark together, and where searches end.
+    """Alignment of sources at a landmark, and end of searches.
 
-    Attributes
-    ----------
-    delays : array, shape (n,), optional
-        How many buckets later a search from each vertex begins.
-    rank : array, shape (n,), optional
-        Sources of neighbouring ranks are better searched from together.
-    furthest : float
-        After which bucket of a source without delay a search may end.
-    limit : numpy scalar of the entries' dtype, optional
-        What is worse counts as not reached.
+    delays : start delay of each vertex in buckets
+    rank : locality order of sources for batches
+    furthest : last bucket of a source without delay
+    limit : worse entries count as unreached
     """
 
     delays: np.ndarray | None = None
@@ -170,20 +143,11 @@ class Guide:
 class Searches:
     """Searches on the current device.
 
-    Parameters
-    ----------
-    form : Form
-    start, heads, weights : arrays (n + 1,), (arcs,), (arcs,)
-        The arcs of v are start[v] … start[v + 1]; weights as a search adds, multiplies or compares them, none of which
-        makes a walk better. Where they are on the device, LANES heads and weights follow that are none.
-    scale : float
-        Buckets a unit of a key.
-    shift : array, shape (n,), optional
-        The potentials.
-    known : array, optional
-        The entries of ranks.
-    segments : int, optional
-        Of LANES arcs, or fewer, of one vertex; counted where arrays are on the host.
+    start, heads, weights : CSR in the number type of walks; no weight improves a walk. On the device, padded by LANES
+    scale : buckets per unit of a key
+    shift : potentials (n,)
+    known : entries by rank
+    segments : number of segments of up to LANES arcs of one vertex; computed for host arrays
     """
 
     def __init__(
@@ -204,7 +168,7 @@ class Searches:
         self.shape = Shape.of(form.weights.itemsize, compile.device_arch(self.number))
         if segments is None:
             segments = int((-(-np.diff(start) // LANES)).sum())
-            # A warp reads an entire segment; what follows the arcs of a vertex is not used.
+            # A warp reads a whole segment; entries beyond a vertex' arcs are ignored.
             heads, weights = (np.concatenate((X, np.zeros(LANES, X.dtype))) for X in (heads[: len(weights)], weights))
             arrays = start.astype(np.int32), heads.astype(np.int32), weights.astype(form.weights)
             start, heads, weights = (cupy.asarray(X) for X in arrays)
@@ -214,28 +178,20 @@ class Searches:
 
     @property
     def _words(self) -> int:
-        """Of both bitmaps."""
         return 2 * -(-self.n // 32)
 
     def _shared(self) -> tuple[int, bool]:
-        """Bytes of shared memory of a block, and whether bitmaps are in it."""
+        """Shared memory of a block, and whether bitmaps are in it."""
         tile = LANES * (STRIP + 1) * self.form.key.itemsize
-        most = (gpu.most_shared(self.number) + 1024) // self.shape.blocks - 2048  # of which 1024 the system takes
+        most = (gpu.most_shared(self.number) + 1024) // self.shape.blocks - 2048  # 1024 are reserved by the system
         in_shared = 4 * self._words <= most
         return max(tile, 4 * self._words * in_shared), in_shared
 
     def _workspace(self) -> int:
-        """Bytes that a block works on."""
         return self.n * (LANES * self.form.key.itemsize + 4) + 8 * self._capacity + 4 * self._words
 
     def blocks(self, sources: int, extra: int = 0) -> int:
-        """How many thread blocks search from so many sources, where each takes `extra` bytes more than its workspace.
-
-        Raises
-        ------
-        MemoryNeeded
-            If the memory of one does not fit.
-        """
+        """Thread blocks for `sources`, at `extra` bytes beyond the workspace each; MemoryNeeded if none fits."""
         shared, in_shared = self._shared()
         function = kernel(self.form, self.shape, in_shared, self.number)
         compile.allow_shared(function, shared)
@@ -252,17 +208,11 @@ class Searches:
         return wanted
 
     def batch(self, sources: int) -> int:
-        """How many of so many sources are searched from at a time; their rows fit, too."""
+        """Sources searched at once, out of `sources`, including memory of their rows."""
         return LANES * self.blocks(sources, LANES * self.n * self.form.dtype.itemsize)
 
     def empty(self, rows: int) -> Any:
-        """Memory for so many rows.
-
-        Raises
-        ------
-        MemoryNeeded
-            If they do not fit.
-        """
+        """Memory for rows; MemoryNeeded if it does not fit."""
         import cupy
 
         size = rows * self.n * self.form.dtype.itemsize
@@ -279,7 +229,6 @@ class Searches:
             yield part, D
 
     def to_dense(self, out: Array, guide: Guide) -> Array:
-        """All rows, into `out`."""
         every = np.arange(self.n)
         if out.strides[1] == out.itemsize:
             self.into(every, out, guide)
@@ -289,13 +238,10 @@ class Searches:
         return out
 
     def into(self, sources: np.ndarray, rows: Array, guide: Guide) -> None:
-        """rows[k] ← the entries from sources[k]; rows are contiguous."""
         self.run(self.placed(sources, guide), rows, guide)
 
     def placed(self, sources: np.ndarray, guide: Guide) -> tuple[Array, Array, Array]:
-        """Sources in the order in which they are searched from, the rows of each, and how much later it begins than the
-        first of its batch.
-        """
+        """Sources in search order, their rows, and their delays relative to the first of each batch."""
         import cupy
 
         count = len(sources)
@@ -316,11 +262,11 @@ class Searches:
         *,
         against: tuple[Array, Array] | None = None,
     ) -> None:
-        """Searches from sources that are placed.
+        """Search from placed sources.
 
-        Where entries are compared: `against` a matrix, which may be `rows`; with how many of its entries are better,
-        int64 and 0 at first, and behind that memory for places of some of them. Where searches are resumed, those
-        places are of arcs that were not searched through, and `rows` what was found then.
+        With `compared`, `against` is a matrix, possibly `rows`, and int64 memory: the number of its better entries,
+        initially 0, then places of some. With `resumed`, those places are of unsearched arcs, and `rows` holds the
+        earlier results.
         """
         import cupy
 

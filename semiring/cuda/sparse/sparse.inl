@@ -1,8 +1,7 @@
-// What kernels of sparse eliminations share: entries, and supernodes with their panels.
+// Common definitions of sparse elimination kernels: entries, supernodes and panels.
 //
-// A panel of w columns and r rows is stored in strips of 4 columns, each of w + r rows of 4 entries, which are a unit. What
-// is missing of 4 columns, and where r is odd of another row, is present and zero; the list of rows then names the last
-// one twice.
+// A panel of w columns and r rows is stored in strips of 4 columns, each of w + r units of 4 entries. Missing columns of the
+// last strip, and a padding row if r is odd, are zero; the row list then repeats its last row.
 #include "gemm.cuh"
 
 using S = Step;
@@ -13,8 +12,8 @@ static_assert(S::lanes == 1, "a lane is an entry");
 
 using Quad = Vector<T, 4>;
 
-// A supernode: its first column, how many; where its rows begin among all, how many; where its panel begins, in units; its
-// place on the path from the root; where it begins on its region's stack (−1: never read); what it is. As `NODE` in sweep.py.
+// A supernode: first column, width; start and number of its rows; panel offset in units; place on the path from the root;
+// place on its region's stack (−1: never read); kind. As `NODE` in sweep.py.
 struct alignas(16) Node {
     int first, width, begin, rows;
     long long panel;
@@ -25,8 +24,8 @@ enum { inner, root, top };
 
 __device__ inline int even(int k) { return k + k % 2; }
 
-// The entries first, first + apart, … of a matrix whose rows are `wide`: their rows and columns, which need not be
-// divided out of a number that may be beyond 32 bits.
+// Entries first, first + apart, … of a matrix with rows of `wide`, by row and column, without dividing a number that may
+// exceed 32 bits.
 struct Walk {
     int row, column;
     const int down, right, wide;

@@ -1,4 +1,4 @@
-// What the kernels of a sweep share: lanes and their places, steps, and rows of y.
+// Common parts of the sweep kernels: lanes and places, steps, rows of y.
 #include "sparse.inl"
 
 using Lanes = Vector<T, each>;
@@ -16,7 +16,7 @@ __device__ inline void step(Word& c, Word x0, Word p0, Word x1, Word p1) {
 
 __device__ inline Word nil() { return S::spread(T(S::zero())); }
 
-// Sums of `columns` columns for a thread's lanes begin with v, where a lane is below the supernode, as `any_on_path` says of the warp's.
+// Initial sums of `columns` columns: v, for lanes below the supernode; `any_on_path`: whether the warp has any.
 template <int columns>
 __device__ inline void begin(Word (&y)[columns][each], bool any_on_path, const int (&place)[each], Range range, const T* v, long long pitch, int wanted = columns) {
 #pragma unroll
@@ -60,7 +60,7 @@ __device__ inline bool on_path(const int (&place)[each], Range range) {
     return __any_sync(0xffffffffu, any);
 }
 
-// Where rows begin: of y, z or v, at a thread's lanes. A row is less than 4 GiB (sweep.py sees to it).
+// Rows of y, z or v at a thread's lanes; a row is less than 4 GiB (checked by sweep.py).
 struct Rows {
     T* begin;
     unsigned apart;  // bytes
@@ -70,7 +70,7 @@ struct Rows {
     }
 };
 
-// One item on its way to shared memory; one too small for a copy is loaded.
+// Asynchronous copy of one item to shared memory; a plain load if too small.
 template <class V>
 __device__ inline void request(V* to, const V* from) {
     if constexpr (sizeof(V) < 4) *to = *from;
@@ -82,5 +82,5 @@ __device__ inline void request(V* to, const V* from) {
     }
 }
 
-// What is computed together in the top: columns of a supernode, in strips of four.
+// Columns of a supernode computed together in the top, in strips of four.
 struct Tile { int supernode, first, strips; };

@@ -19,42 +19,31 @@ from ...types import Array, Label
 from .. import algebra, cards, compile, gpu
 from ..dense.backend import CudaBackend
 
-#: A warp has so many threads, a block that loops over rows from memory so many warps.
+#: Threads per warp; warps per block of kernels that stream rows.
 WARP, WARPS = 32, 4
-#: Columns of a root from which on z D is left to the product of dense matrices.
+#: Root columns from which z D is a dense product.
 WIDE = 128
-#: Parts in which rows of the top are looked at for their worst.
+#: Parts of the search for worst rows of the top.
 PARTS = 64
-#: Lanes that a product takes to start, as it were.
+#: Overhead of a product in lanes.
 ALONE = 2048
-#: Lanes are counted in multiples of this.
+#: Granularity of lanes.
 LANES = 32
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of the kernels: section `sweeps` of the tuning data in cards/.
+    """Sizes of the kernels: section `sweeps` of cards/.
 
-    Attributes
-    ----------
-    each : int
-        Lanes of a thread.
-    warps : int
-        Warps of a block that walks regions.
-    stack : int
-        Rows of a stack.
-    program : int
-        Bytes that a region takes in addition to its stacks, at most.
-    region_blocks, level_blocks : int
-        Blocks that a multiprocessor holds at least of each kernel; it bounds the registers.
-    run : int
-        Blocks that walk a region, consecutive ones, before the next region comes.
-    level_warps : int
-        Warps of a block in the top.
-    strips : int
-        Strips of four columns that a warp computes together in the top, or one.
-    deep, stages : int
-        Rows of a stage, and stages of a ring of copies, in the top.
+    each : lanes per thread
+    warps : per block that walks regions
+    stack : rows of a stack
+    program : most bytes of a region beside its stacks
+    region_blocks, level_blocks : least resident blocks per multiprocessor; bounds the registers
+    run : consecutive blocks per region
+    level_warps : warps per block in the top
+    strips : strips of four columns per warp in the top, or one
+    deep, stages : rows per stage, and stages, of the copy ring in the top
     """
 
     each: int
@@ -71,11 +60,10 @@ class Shape:
 
     @classmethod
     def of(cls, itemsize: int, arch: str) -> Shape:
-        """What suits entries of so many bytes on an architecture."""
         return cls(**cards.lookup("sweeps", (str(itemsize), "any"), arch))
 
     def within(self, limit: int, itemsize: int) -> Shape:
-        """The same with fewer warps in blocks of either kernel, where a block may have no more than `limit` bytes."""
+        """With fewer warps, if needed to fit in `limit` bytes."""
         few, level = self.warps, self.level_warps
         while few > 1 and replace(self, warps=few).shared(itemsize) > limit:
             few -= 1
@@ -85,15 +73,14 @@ class Shape:
         return replace(self, warps=few, level_warps=level, level_blocks=blocks)
 
     def shared(self, itemsize: int) -> int:
-        """Bytes of a region and of the stacks of a block."""
+        """Shared memory of a region block: program and stacks."""
         return self.program + self.warps * self.stack * WARP * self.each * itemsize
 
     def ring(self, itemsize: int) -> int:
-        """Bytes of the rings of a block."""
         return self.level_warps * self.stages * self.deep * (WARP * self.each + 4 * self.strips) * itemsize
 
     def text(self, mirrored: bool, worst: str = "") -> str:
-        """As constants for the kernels; `worst` is what regions are reduced to: "greatest", "least" or nothing."""
+        """C++ constants for the kernels; `worst`: reduction of regions, "greatest", "least" or none."""
         sizes = {
             "each": self.each,
             "warps": self.warps,
@@ -113,7 +100,6 @@ class Shape:
 
 
 def step_of(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
-    """The semiring in C++, one entry a word."""
     variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative) if dtype.itemsize > 2 else None
     return algebra.text(semiring, dtype, variant)
 
@@ -121,7 +107,6 @@ def step_of(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
 def text(
     semiring: Semiring, dtype: np.dtype, nonnegative: bool, shape: Shape, *, mirrored: bool, worst: str = ""
 ) -> str:
-    """The translation unit."""
     return compile.source("sweep.cu", step_of(semiring, dtype, nonnegative), shape.text(mirrored, worst))
 
 
@@ -129,7 +114,6 @@ def text(
 def kernels(
     semiring: Semiring, dtype: np.dtype, nonnegative: bool, shape: Shape, mirrored: bool, device: int, worst: str = ""
 ) -> dict[str, Any]:
-    """The entry functions on a device."""
     unit = text(semiring, dtype, nonnegative, shape, mirrored=mirrored, worst=worst)
     sweeps = "sweep_regions", "sweep_roots", "sweep_level"
     names = *sweeps, "climb_regions", "climb_level", "worst_rows", "pairs", "transpose"
@@ -140,7 +124,7 @@ def kernels(
     return found
 
 
-#: A supernode as kernels meet it: `Node` in sparse.inl.
+#: A supernode: `Node` in sparse.inl.
 NODE = np.dtype(
     [
         *((name, np.int32) for name in ("first", "width", "begin", "rows")),
@@ -152,18 +136,12 @@ NODE = np.dtype(
 
 
 def units(w: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """Where the panels of supernodes of w columns and r rows begin, and the last one ends: in units of 4 entries."""
+    """Panel offsets of supernodes of w columns and r rows, and their end, in units of 4 entries."""
     return np.concatenate(([0], np.cumsum(-(-w // 4) * (w + r + r % 2))))
 
 
 def nodes(**fields: np.ndarray) -> np.ndarray:
-    """A record a supernode, of the fields of `NODE`.
-
-    Raises
-    ------
-    ShapeError
-        If a number is beyond the integers of its field.
-    """
+    """Records of `NODE`; ShapeError if a number overflows its field."""
     made = np.empty(len(fields["panel"]), NODE)
     for name, values in fields.items():
         most = int(values.max(initial=0))
@@ -177,13 +155,7 @@ def nodes(**fields: np.ndarray) -> np.ndarray:
 
 
 def warps_before(total: np.ndarray, start: int, stop: int) -> np.ndarray:
-    """Warps of a climb before each supernode of a level, and in all; `total` counts those of all levels.
-
-    Raises
-    ------
-    ShapeError
-        If they cannot be counted in 32 bits, as kernels do.
-    """
+    """Warps of a climb before each supernode of a level; `total` is over all levels. ShapeError beyond 32 bits."""
     found = total[start : stop + 1] - total[start]
     if found[-1] > np.iinfo(np.int32).max - WARPS:
         raise ShapeError(f"cuda: a climb takes fewer than 2³¹ warps, got {found[-1]:,}. Ask for fewer rows at a time.")
@@ -191,19 +163,18 @@ def warps_before(total: np.ndarray, start: int, stop: int) -> np.ndarray:
 
 
 def addresses(*arrays: Any) -> tuple[int, ...]:
-    """Where arrays begin."""
     return tuple(array.data.ptr for array in arrays)
 
 
 def _pitch(X: Array) -> int:
-    """Entries from row to row, for kernels that count the bytes of a row in 32 bits."""
+    """Row stride in entries; kernels count row bytes in 32 bits."""
     if X.strides[0] >= 1 << 32:
         raise ShapeError(f"cuda: rows of a sweep must be less than 4 GiB, got {X.strides[0]:,} bytes. Ask for fewer.")
     return int(X.strides[0]) // int(X.itemsize)
 
 
 class Tree:
-    """A structure on the current device, cut into regions and the levels above them."""
+    """A structure on the current device, cut into regions and the levels above."""
 
     def __init__(self, structure: Any, shape: Shape, itemsize: int) -> None:
         import cupy
@@ -213,7 +184,7 @@ class Tree:
         w, r = (np.diff(x).astype(np.int64) for x in (S.first, S.begin))
         self.w, self.r = w, r
         self.panel = units(w, r)
-        # A supernode with its range, its rows and labels, and its panel, of which little may be a unit.
+        # A supernode: range, rows and labels, and panel, of which little may be a unit.
         bytes_of = 40 + 8 * (r + r % 2) + 4 * w + max(16, 4 * itemsize) * np.diff(self.panel)
         total, begin = (np.concatenate(([0], np.cumsum(x))) for x in (bytes_of, r + r % 2))
         tables = S.parent, S.child, S.leaf, S.first, S.begin, S.base, S.rows, S.owner, total
@@ -223,7 +194,7 @@ class Tree:
         found = regions(*tables, shape.stack, shape.program - 80, deep, kind, low, high, local, own, ahead)
         slots, places, rows = np.empty((3, begin[-1]), np.int32)
         even_rows(S.begin, S.rows, S.slot, local, S.permutation, begin, slots, places, rows)
-        # And where the last one ends.
+        # plus the end of the last one
         ends = {"panel": self.panel, "first": S.first, "begin": begin}
         others = {
             "width": (w, 0),
@@ -246,12 +217,12 @@ class Tree:
         self.above = np.stack((S.first[S.leaf[top]], S.first[top + 1]))
         self.pieces = -(-(w + r)[top] // 8)
         self._top = positions(S.first[top], w[top])
-        self.hubs: Any = None  # where hub labels are, once some are made
+        self.hubs: Any = None  # layout of hub labels, once made
 
     def _tiles(self, top: np.ndarray) -> np.ndarray:
         """Tiles of a sweep over supernodes: (supernode, first column, strips)."""
         strips, most = -(-self.w[top] // 4), self.shape.strips
-        count = strips // most + strips % most  # single strips are left where there are not enough
+        count = strips // most + strips % most  # single strips where there are not enough
         which = np.repeat(np.arange(len(top)), count)
         k = positions(0, count)
         full = strips[which] // most
@@ -259,7 +230,7 @@ class Tree:
         return np.stack((top[which], first, np.where(k < full, most, 1)), axis=1).astype(np.int32)
 
     def dense_root(self, panel: Array) -> Any:
-        """D of the only root as a matrix, where it is so wide that a product of matrices is worth it; else None."""
+        """D of a single root wide enough for a dense product, as a matrix, else None."""
         import cupy
 
         if not self.levels or len(self.levels[0][0]) > 1:
@@ -272,7 +243,7 @@ class Tree:
         return cupy.ascontiguousarray(strips.transpose(1, 0, 2).reshape(w, -1)[:, :w])
 
     def below_root(self) -> Iterator[tuple[int, int, np.ndarray]]:
-        """Runs of the root's children: first and last column below them, and which of the root's columns they meet."""
+        """Runs of the root's children: first and last column below them, and the root's columns that they meet."""
         S = self.S
         s = int(self.levels[0][0][0])
         runs: list[tuple[int, int, np.ndarray]] = []
@@ -282,7 +253,7 @@ class Tree:
                 int(S.first[t + 1]),
                 S.rows[S.begin[t] : S.begin[t + 1]] - S.first[s],
             )
-            # A run takes in the next where one product is less than two of them, each with a start of its own.
+            # Merge runs while one product costs less than two, overheads included.
             while runs:
                 start, stop, before = runs[-1]
                 both = np.union1d(before, met)
@@ -297,12 +268,11 @@ class Tree:
 
     @property
     def top_columns(self) -> int:
-        """Columns of the top."""
         return len(self._top)
 
     @cached_property
     def ranked(self) -> tuple[Any, Any]:
-        """Rows and labels of the top by their rank among its columns, in place of those by label."""
+        """Rows and labels of the top by rank among its columns."""
         import cupy
 
         by_label, by_column = (np.full(self.n, -1, np.int32) for _ in range(2))
@@ -311,26 +281,25 @@ class Tree:
 
     @cached_property
     def every_level(self) -> list[Any]:
-        """All supernodes of each level of the tree, parents first; on the device."""
+        """Supernodes of each tree level, parents first, on the device."""
 
         by = np.argsort(self.depth, kind="stable")
         return _pieces(by, self.depth[by])[1]
 
     @cached_property
     def strips_of_levels(self) -> list[int]:
-        """Of each level, the strips of the widest supernode."""
+        """Strips of the widest supernode of each level."""
         most = np.zeros(len(self.every_level), np.int64)
         np.maximum.at(most, self.depth, -(-self.w // 4))
         return most.tolist()
 
     @cached_property
     def everything(self) -> Lanes:
-        """All vertices, as they are numbered."""
         return Lanes(self, self.S.position)
 
 
 class Lanes:
-    """Which vertices a batch is about: sorted by their place in the order, and where each caller's lane is then."""
+    """The vertices of a batch, sorted by column, and each caller's lane."""
 
     def __init__(self, tree: Tree, columns: np.ndarray) -> None:
         import cupy
@@ -347,7 +316,7 @@ class Lanes:
             places[: self.count][order] = np.arange(self.count)
         self.starts, self.places = cupy.asarray(starts), cupy.asarray(places)
         self.columns = starts[: self.count]
-        # Where the columns below each supernode begin among the lanes, and where they end.
+        # Range of lanes below each supernode's columns.
         self.ranges = tree.bounds
         if not self.every:
             positions = self.starts[: self.count].searchsorted(tree.bounds.ravel())
@@ -355,7 +324,7 @@ class Lanes:
         self.climbs = list(self._climbs(tree, starts[: self.count]))
 
     def _climbs(self, tree: Tree, columns: np.ndarray) -> Iterator[tuple[Any, int, int, int]]:
-        """Of each level of the top, deepest first: its supernodes, how many, where its `before` begins, its work."""
+        """Per level of the top, deepest first: supernodes, count, start of `before`, work."""
         import cupy
 
         wide = WARP * tree.shape.each
@@ -375,7 +344,7 @@ class Lanes:
 
 
 class Sweeps:
-    """Batches of rows, or of columns where `mirrored`, on panels of one semiring and dtype."""
+    """Batches of rows, or of columns if `mirrored`, on panels of one semiring and dtype."""
 
     def __init__(
         self, tree: Tree, up: Any, down: Any, semiring: Semiring, dtype: np.dtype, nonnegative: bool, mirrored: bool
@@ -386,7 +355,7 @@ class Sweeps:
         self._kind = semiring, dtype, nonnegative, tree.shape, mirrored, gpu.current()
         self.kernels = kernels(*self._kind)
         self.ops = CudaBackend(semiring, dtype, nonnegative)
-        self._root = tree.dense_root(up) if mirrored else None  # where D is the left operand of ⊗, as in products
+        self._root = tree.dense_root(up) if mirrored else None  # D is the left operand of ⊗, as in products
         self._parts = (
             []
             if self._root is None
@@ -399,10 +368,7 @@ class Sweeps:
         self._below = int(tree.S.first[tree.S.leaf[top]]), int(tree.S.first[top + 1])
 
     def batch(self, lanes: Lanes, out: Array) -> None:
-        """out[v, t] ← A*[lane t, v], or A*[v, lane t] where mirrored.
-
-        Rows of `out` begin at multiples of 16 bytes, and hold `lanes.padded` entries.
-        """
+        """out[v, t] ← A*[lane t, v], or A*[v, lane t] if mirrored; rows 16-byte aligned, of `lanes.padded` entries."""
         if not lanes.count:
             return
         _, v = self.climb(lanes)
@@ -410,7 +376,7 @@ class Sweeps:
         self.sweep_low(lanes, v, out)
 
     def worst(self, lanes: Lanes, top: Any) -> Any:
-        """The worst entry of each lane. The rows of the top are written into `top`, the others nowhere."""
+        """The worst entry of each lane. Rows of the top go to `top`, others are not stored."""
         import cupy
 
         semiring, dtype, *_ = self._kind
@@ -426,7 +392,7 @@ class Sweeps:
         return (found.max if word == "greatest" else found.min)(axis=0)[: lanes.count]
 
     def climb(self, lanes: Lanes) -> tuple[Any, Any]:
-        """z and v of the lanes as sorted, on each one's path: of a row for each place on the path from the root."""
+        """z and v of the sorted lanes, a row per place on the path from the root."""
         import cupy
 
         tree, pitch = self.tree, lanes.padded
@@ -446,7 +412,7 @@ class Sweeps:
         return z, v
 
     def _climb_root(self, lanes: Lanes, z: Any, v: Label) -> None:
-        """v = z D of a wide root, for the lanes below it. Of those below a child, z is zero but at the child's rows."""
+        """v = z D of a wide root, for the lanes below it; below a child, z is zero except at the child's rows."""
         root: Any = self._root
         w = len(root)
 
@@ -467,7 +433,7 @@ class Sweeps:
             self.ops.matmul(v[:w, done:end], root, z[:w, done:end])
 
     def sweep_top(self, lanes: Lanes, v: Label, out: Array, *, ranked: bool = False) -> None:
-        """y of the top, a level at a time; into rows by label, or by rank among those of the top."""
+        """y of the top, level by level; rows by label, or by rank within the top."""
         tree = self.tree
         threads, shared = WARP * tree.shape.level_warps, tree.shape.ring(self.dtype.itemsize)
         groups = -(-lanes.padded // (threads * tree.shape.each))
@@ -480,7 +446,7 @@ class Sweeps:
                 self.kernels["sweep_level"]((len(tiles), groups), (threads,), arguments, shared)
 
     def sweep_low(self, lanes: Lanes, v: Label, out: Array, worst: Any = None, kernels: Any = None) -> None:
-        """y of all regions; or, by other kernels and from ranked rows, only the worst of each."""
+        """y of all regions; or, with other kernels and ranked rows, the worst of each."""
         tree, shape = self.tree, self.tree.shape
         if not len(tree.regions):
             return
@@ -493,20 +459,17 @@ class Sweeps:
         function((len(tree.regions) * groups,), (WARP * shape.warps,), arguments, shape.shared(self.dtype.itemsize))
 
     def _rest(self, lanes: Lanes, v: Label, out: Array, ranked: bool) -> tuple[Any, ...]:
-        """Rows and labels, panels, the lanes with v, and where y goes."""
         tree = self.tree
         arguments = addresses(*(tree.ranked if ranked else (tree.rows, tree.labels)), self.down, lanes.places, v)
         return *arguments, _pitch(v), out.data.ptr, _pitch(out), np.int32(lanes.padded)
 
     def transpose(self, panel: Array, rows: Any) -> None:
-        """rows[t] ← panel[:, t]."""
         count, n = rows.shape
         near, far = ((X.data.ptr, X.strides[0] // X.itemsize) for X in (panel, rows))
         self.kernels["transpose"]((-(-n // 32), -(-count // 32)), (256,), (*near, *far, np.int32(n), np.int32(count)))
 
 
 def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: Array) -> None:
-    """out[q] ← A*[source q, target q], from the climbs of both ends."""
     tree = rows.tree
     (_, v), (z, _) = rows.climb(sources), columns.climb(targets)
     ends = sources.starts, targets.starts, sources.places, targets.places
@@ -518,7 +481,7 @@ def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: Ar
 
 
 def _order(columns: np.ndarray, n: int) -> np.ndarray:
-    """What sorts columns of 0 … n − 1; where they are many and distinct, in the time of reading them."""
+    """Stable sort of columns of 0 … n − 1; in linear time if many and distinct."""
     if len(columns) < n // 8 or (columns[1:] >= columns[:-1]).all():
         return np.argsort(columns, kind="stable")
     position = np.full(n, -1, np.int32)
@@ -528,7 +491,7 @@ def _order(columns: np.ndarray, n: int) -> np.ndarray:
 
 
 def _pieces(X: np.ndarray, depth: np.ndarray) -> tuple[list[np.ndarray], list[Any]]:
-    """The runs of X of one depth each, on the host and on the device."""
+    """Runs of X of equal depth, on the host and on the device."""
     import cupy
 
     on_device, pieces = cupy.asarray(np.ascontiguousarray(X, np.int32)), runs(depth)

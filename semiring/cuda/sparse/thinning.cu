@@ -3,9 +3,9 @@
 
 constexpr int threads = 256, capacity = 128;
 
-// The arcs of vertex rows[b], or b, that are no worse than the `count`-th best of the best arcs of 256 parts of its row:
-// that is a bound of the `count`-th best arc, and few more are within it. To totals are added their number and that of
-// segments of 32 of them; totals[2] is the greatest key, totals[3] 1 where they are too many to list.
+// The arcs of vertex rows[b], or b, no worse than the `count`-th best of the best arcs of 256 parts of its row: a bound of
+// the `count`-th best arc, which few more meet. totals += number of arcs and of their segments of 32; totals[2] ← greatest
+// key, totals[3] ← 1 if too many to list.
 extern "C" __global__ __launch_bounds__(threads) void list_best(
     const Entry* A, long long lda, int n, const int* rows, int count, int* heads, Key* weights, int* degrees,
     unsigned long long* totals, Entry absent) {
@@ -41,7 +41,7 @@ extern "C" __global__ __launch_bounds__(threads) void list_best(
     if (degree > capacity) totals[3] = 1;
 }
 
-// left[b] ← how many arcs of rows[b] no walk of two arcs beats whose first is listed for it.
+// left[b] ← number of arcs of rows[b] that no walk of two arcs beats whose first is listed.
 extern "C" __global__ __launch_bounds__(threads) void count_left(
     const Entry* A, long long lda, int n, const int* rows, const int* heads, const Key* weights, const int* degrees, int* left,
     Entry absent) {
@@ -60,7 +60,7 @@ extern "C" __global__ __launch_bounds__(threads) void count_left(
     if (threadIdx.x == 0 && found) atomicAdd(left + b, found);
 }
 
-// The arcs at `places` of the flattened matrix are listed too. totals[3] ← 1 where a list is full.
+// Also list the arcs at `places` of the flattened matrix. totals[3] ← 1 if a list is full.
 extern "C" __global__ __launch_bounds__(threads) void list_more(
     const Entry* A, long long lda, int n, const long long* places, long long count, int* heads, Key* weights, int* degrees,
     unsigned long long* totals, Entry absent) {
@@ -74,7 +74,7 @@ extern "C" __global__ __launch_bounds__(threads) void list_more(
     }
 }
 
-// The listed arcs of v from start[v] on. A warp for each vertex.
+// Compact the listed arcs of v to start[v]; a warp per vertex.
 extern "C" __global__ __launch_bounds__(threads) void compress(
     const int* heads, const Key* weights, const int* degrees, const int* start, int n, int* to_heads, Weight* to_weights) {
     const int v = blockIdx.x * (threads / 32) + threadIdx.x / 32;
@@ -85,8 +85,7 @@ extern "C" __global__ __launch_bounds__(threads) void compress(
     }
 }
 
-// to[v] ← Σ exp(−rate · w) · from[u] over the arcs v → u: after a few times, in which ratio searches from vertices grow. A
-// warp for each vertex.
+// to[v] ← Σ exp(−rate · w) · from[u] over the arcs v → u, a power iteration for the growth of searches; a warp per vertex.
 extern "C" __global__ __launch_bounds__(threads) void grow(
     const int* start, const int* heads, const Weight* weights, int n, float rate, const float* from, float* to) {
     const int v = blockIdx.x * (threads / 32) + threadIdx.x / 32;

@@ -1,4 +1,4 @@
-"""Which arcs of a dense matrix on the GPU may matter, searches through those, and a look at the others; thinning.cu.
+"""Thinning of dense matrices on the GPU: candidate arcs, searches, and verification; see thinning.cu.
 
 See apsp/engines/essential.py for why these give the closure.
 """
@@ -18,43 +18,30 @@ from ...types import Array
 from .. import compile, gpu
 from .searches import LANES, Form, Guide, Searches
 
-#: Arcs of a vertex that can be listed, and threads of a block: as in thinning.cu.
+#: Most listed arcs per vertex, and block size; as in thinning.cu.
 CAPACITY, THREADS = 128, 256
-#: As many times the vertices may the arcs be that were not listed and matter.
+#: Most relevant unlisted arcs per vertex.
 UNDERCUT = 4
-#: How far the bound of searches moves, in buckets; and arcs whose median and growth stand for all.
+#: Step of the search bound in buckets; arcs sampled for median and growth.
 BUCKETS, SAMPLE = 4.0, 512
 
 
 def form_of(semiring: Semiring, dtype: np.dtype) -> Form:
-    """What searches are compiled for, whose rows are compared with those of a matrix."""
     return Form(semiring, dtype, dtype, compared=True)
 
 
 def text(form: Form) -> str:
-    """The translation unit."""
     return compile.source("thinning.cu", form.prelude())
 
 
 @lru_cache(maxsize=16)
 def kernels(form: Form, device: int) -> dict[str, Any]:
-    """The entry functions on a device."""
     module = compile.functions(text(form), name="thinning.cu")
     return {name: module.get_function(name) for name in ("list_best", "count_left", "list_more", "compress", "grow")}
 
 
 class Listed:
-    """The best arcs of each vertex, or of `rows`: as many as `count`, and few more.
-
-    Parameters
-    ----------
-    A : CuPy array, shape (n, n)
-        Rows are contiguous.
-    semiring : Semiring
-    count : int
-        At most CAPACITY.
-    rows : array of int, optional
-    """
+    """About the `count` best arcs (at most CAPACITY) of each vertex, or of `rows`; A: CuPy (n, n), contiguous rows."""
 
     def __init__(self, A: Array, semiring: Semiring, count: int, rows: np.ndarray | None = None) -> None:
         import cupy
@@ -73,7 +60,7 @@ class Listed:
         self.kernels["list_best"]((lists,), (THREADS,), arguments)
 
     def left(self) -> np.ndarray:
-        """How many arcs of each row no walk of two is better than that begins with a listed one."""
+        """Number of arcs per row that no walk of two arcs from a listed one beats."""
         import cupy
 
         assert self.rows is not None
@@ -85,13 +72,12 @@ class Listed:
         return found
 
     def thinned(self) -> Thinned | None:
-        """Searches through these; None where there are none, more than lists have places, or integers too small."""
+        """Searches through the listed arcs; None if there are none, if lists overflow, or if integers are too small."""
         arcs, segments, worst, short = self.totals.get().tolist()
         most = np.iinfo(self.form.weights).max if self.form.weights.kind == "i" else np.inf
         return None if short or not arcs or self.n * worst >= most else Thinned(self, arcs, segments)
 
     def graph(self, arcs: int) -> tuple[Array, Array, Array]:
-        """Those of each vertex one after the other, as searches take them."""
         import cupy
 
         start = cupy.zeros(self.n + 1, np.int32)
@@ -102,7 +88,7 @@ class Listed:
         return start, heads, weights
 
     def add(self, X: Array, places: Array) -> bool:
-        """List the arcs at some places of a flattened matrix X too; whether all could be listed."""
+        """Also list the arcs at places of a flattened matrix X; returns whether all fit."""
         count, matrix = len(places), (X.data.ptr, np.int64(X.strides[0] // X.itemsize), np.int32(self.n))
         arguments = *matrix, places.data.ptr, np.int64(count), *self.lists, self.totals.data.ptr, self.absent
         self.kernels["list_more"]((-(-count // THREADS),), (THREADS,), arguments)
@@ -110,15 +96,7 @@ class Listed:
 
 
 class Thinned:
-    """Searches through the best arcs of a matrix, of which each row is compared with the matrix.
-
-    Parameters
-    ----------
-    listed : Listed
-        Of all vertices.
-    arcs, segments : int
-        How many they are, and lists of LANES of them.
-    """
+    """Searches through the best arcs of a matrix, each row compared with the matrix; `arcs` in `segments` of LANES."""
 
     def __init__(self, listed: Listed, arcs: int, segments: int) -> None:
         self.listed, self.arcs, self.segments = listed, arcs, segments
@@ -130,10 +108,7 @@ class Thinned:
         self.guide = Guide(self._delays(graph, few) if len(few) else None)
 
     def _delays(self, graph: tuple[Array, Array, Array], few: np.ndarray) -> np.ndarray | None:
-        """How many buckets later a search from each vertex begins, so that all reach most others at about one time.
-
-        See semiring/cpu/sparse/growth.py.
-        """
+        """Start delay of each vertex in buckets, so that searches proceed in step; see cpu/sparse/growth.py."""
         import cupy
 
         n = self.listed.n
@@ -153,15 +128,10 @@ class Thinned:
         return found
 
     def into(self, out: Array) -> int:
-        """out ← the better of each entry of A and of what searches find; out may be A.
+        """out ← the better of A and of what searches find; out may be A. Returns the number of better entries of A.
 
-        Where entries of A were better, searches are resumed through those too. Then, and where there was none, `out`
-        is the closure; where they were too many, it has the same closure as A.
-
-        Returns
-        -------
-        int
-            How many were better, or −1 if they were too many.
+        If there were any, searches resume through them; `out` is then the closure. −1 if they were too many: `out` has
+        the same closure as A.
         """
         import cupy
 

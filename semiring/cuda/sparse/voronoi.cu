@@ -2,9 +2,9 @@
 //
 //   y_C = v_C ⊕ y_R L
 //
-// with v from a climb of which each lane is a source. Each length goes along with the source that it is measured from; of
-// two that are equal, that of the source with the least number is kept, at every vertex on the way. An entry without a
-// source is the semiring's 0, and its source −1. Erwig 2000, "The graph Voronoi diagram with applications".
+// with v from a climb with a lane per source. Each length carries its source; ties go to the least source, at every vertex.
+// An entry without a source is the semiring's 0, and its source −1. Erwig 2000, "The graph Voronoi diagram with
+// applications".
 #include "sparse.inl"
 
 struct Range { int low, high; };
@@ -15,8 +15,8 @@ __device__ inline void meet(Nearest& best, W length, int source) {
     if (better || (length == best.length && source < best.source)) best = Nearest{length, source};
 }
 
-// A warp takes four columns of one of `count` supernodes: those of strip blockIdx.y. The lanes of v below supernode s are
-// ranges[s]; names[t] is the number of lane t's source.
+// A warp takes four columns, strip blockIdx.y, of one of `count` supernodes. ranges[s]: lanes of v below supernode s;
+// names[t]: source of lane t.
 extern "C" __global__ __launch_bounds__(128) void sweep_sources(
     const int* supernodes, int count, const Node* nodes, const int* rows, const int* labels, const Range* ranges, const int* names, const T* panel,
     const T* v, long long pitch, T* y, int* sources) {

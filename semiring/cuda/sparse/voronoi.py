@@ -12,12 +12,11 @@ from ...compiling import about
 from .. import compile, gpu
 from .sweep import Lanes, Sweeps, step_of
 
-#: Supernodes of a block, each a warp's.
+#: Supernodes per block, one per warp.
 TOGETHER = 4
 
 
 def text(semiring: Semiring, dtype: np.dtype, mirrored: bool) -> str:
-    """The translation unit."""
     flags = {"mirrored": mirrored, "greatest": semiring.add.selects == "greatest"}
     switches = ", ".join(f"{name} = {str(flag).lower()}" for name, flag in flags.items())
     return compile.source("voronoi.cu", step_of(semiring, dtype, False), f"constexpr bool {switches};\n")
@@ -25,20 +24,15 @@ def text(semiring: Semiring, dtype: np.dtype, mirrored: bool) -> str:
 
 @lru_cache(maxsize=64)
 def kernel(semiring: Semiring, dtype: np.dtype, mirrored: bool, device: int) -> Any:
-    """The entry function on a device."""
     with about(f"{semiring.name} in {dtype}"):
         return compile.functions(text(semiring, dtype, mirrored), name="voronoi.cu").get_function("sweep_sources")
 
 
 def nearest(sweeps: Sweeps, columns: np.ndarray, semiring: Semiring, mirrored: bool) -> tuple[Any, Any]:
-    """For every vertex the first of the sources from which it is nearest, −1 for none, and how near; on the device.
+    """First nearest source of every vertex, −1 for none, and its distance, on the device.
 
-    Parameters
-    ----------
-    sweeps : Sweeps
-        Of rows; of columns where mirrored, where walks lead to a source.
-    columns : int array
-        Of the sources, in the order of elimination; one or more.
+    `sweeps` are of rows, or of columns if mirrored, for walks to a source; `columns` of the sources in elimination
+    order, nonempty.
     """
     import cupy
 
