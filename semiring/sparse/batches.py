@@ -42,18 +42,21 @@ def batches(
         parts = [wanted[k : k + block] for k in range(start, min(start + window, len(wanted)), block)]
         blocks = [(part, buffers.get((len(part), pitch), dtype)[:, :n]) for part in parts]
         if rank is None:
-            calls: list[Call] = [
-                (w[k : k + batch], D[k : k + batch]) for w, D in blocks for k in range(0, len(w), batch)
-            ]
+            work = [call for w, D in blocks for call in calls(w, D, batch)]
         else:
             rows = [row for _, D in blocks for row in D]
-            calls = together(wanted[start : start + window], rows, batch, rank)
+            work = together(wanted[start : start + window], rows, batch, rank)
             del rows
-        find(workers, calls)
-        del calls
+        find(workers, work)
+        del work
         del parts
         while blocks:
             yield blocks.pop(0)
+
+
+def calls(sources: np.ndarray, rows: Any, batch: int) -> list[Call]:
+    """Calls for all sources, in order."""
+    return [(sources[k : k + batch], rows[k : k + batch]) for k in range(0, len(sources), batch)]
 
 
 def together(sources: np.ndarray, rows: Any, batch: int, rank: np.ndarray) -> list[Call]:

@@ -26,6 +26,10 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return _view(_owner(_bytes(shape, dtype)), shape, dtype)
 
 
+def addresses(*arrays: np.ndarray) -> list[int]:
+    return [x.ctypes.data for x in arrays]
+
+
 class Buffers:
     """Pool of at most `most` arrays; memory returns to it when no array refers to it."""
 

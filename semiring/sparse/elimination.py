@@ -336,15 +336,8 @@ class Elimination(Queries):
                 return found
             weights = self.weights.copy()
             weights[index] = values
-        return Elimination(
-            self.analysis,
-            weights,
-            self.semiring,
-            dtype=self.dtype,
-            threads=self._threads,
-            check=self._check,
-            device=self.device,
-        )
+        options: dict[str, Any] = {"dtype": self.dtype, "threads": self._threads, "check": self._check}
+        return Elimination(self.analysis, weights, self.semiring, **options, device=self.device)
 
     def hub_labels(self, like: HubLabels | None = None) -> HubLabels:
         """Hub labels: distances of every vertex to and from all columns on its root path; any pair in a microsecond.

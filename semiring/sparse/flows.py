@@ -25,7 +25,7 @@ from ..cycles import Lengths
 from ..memory import require
 from ..units import exact
 from . import pendant, structure
-from .buffers import aligned
+from .buffers import addresses, aligned
 
 if TYPE_CHECKING:
     from ..algebra import Semiring
@@ -324,7 +324,7 @@ class _Worker:
         self.which, self.keys = np.zeros((2, lanes), np.int32), np.empty((2, lanes), np.int64)
         self.near, self.walks = np.empty((2, lanes), flows.dtype), np.empty((2, lanes))
         self.alike, self.whole = aligned((len(self.members),), _F64), flows.dtype.kind == "i"
-        self.addresses = _addresses(*self.own, self.alike, self.ends, self.most)
+        self.addresses = addresses(*self.own, self.alike, self.ends, self.most)
 
     def _members(self, members: np.ndarray) -> np.ndarray:
         """Sources per lane as a sweep reads them, followed by the int64 sum of each vector."""
@@ -360,7 +360,7 @@ class _Worker:
         (_, lower_counts, _, upper_counts), (lower, upper, closed) = flows.F, flows._near
         below, beyond, inside = self.sums
         climbed = path, self.places, S.first, S.begin, S.rows, S.owner, flows.factor, self.index, upper, upper_counts
-        self.climb.call(flows.kind, lanes, len(path), *_addresses(*climbed, z, numbers, self.most))
+        self.climb.call(flows.kind, lanes, len(path), *addresses(*climbed, z, numbers, self.most))
         strips = flows.strips, flows.kept, flows.spans, flows.slots
         lowest, rows = 0, S.permutation
         if half:
@@ -369,11 +369,11 @@ class _Worker:
             rows[places] = np.arange(1, len(places) + 1)
         swept = self.places, S.first, S.parent, S.begin, S.slot, S.base, *strips, flows.factor, rows
         panels = lower, lower_counts, below, closed, flows._inside, inside, self.y, *self.numbers, z, numbers, owed
-        tables = _addresses(*swept, self.index, *panels)
+        tables = addresses(*swept, self.index, *panels)
         rest = (
-            *_addresses(self._nothing(lanes), asked),
+            *addresses(self._nothing(lanes), asked),
             int(len(asked) > 1),
-            *_addresses(self.ends, self.most, self.members),
+            *addresses(self.ends, self.most, self.members),
         )
         stop, begun = len(S), -1
 
@@ -394,7 +394,7 @@ class _Worker:
             go(lowest, stop)
         if half:
             rows[S.first[lowest] : places[-1] + 1] = 0
-        self.climb_back.call(flows.kind, lanes, len(path), *_addresses(*climbed, beyond, z, numbers, owed))
+        self.climb_back.call(flows.kind, lanes, len(path), *addresses(*climbed, beyond, z, numbers, owed))
         self.ends[sources] -= 1  # no path to itself
         self.places[path] = -1
 
@@ -444,7 +444,3 @@ def _code(kind: Kind) -> tuple[Entry, Entry, Entry]:
     parts = (backward.climb, 15), (backward.sweep, 37), (backward.climb_back, 16)
     climb, swept, back = (machine_code(part, kind, "i" * count) for part, count in parts)
     return climb, swept, back
-
-
-def _addresses(*arrays: np.ndarray) -> list[int]:
-    return [x.ctypes.data for x in arrays]

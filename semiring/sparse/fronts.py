@@ -7,7 +7,7 @@ other rows on all threads. Every row undergoes the same operations either way.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -83,26 +83,10 @@ STEPS: dict[str, tuple[Any, bool, str, bool]] = {
 }
 
 code_of = cache(Code)
-
-
-@cache
-def _eliminate() -> Entry:
-    return machine_code(fronts.eliminate, None, "liiii" + "slsssl" + "l" + "lssi" + "iiii")
-
-
-@cache
-def renew() -> Entry:
-    return machine_code(fronts.renew, None, "liiss" + "slsssl" + "slls" + "s" + "lssi" + "iiii")
-
-
-@cache
-def bring() -> Entry:
-    return machine_code(fronts.bring, None, "iis" + "slll" + "lll")
-
-
-@cache
-def _gather() -> Entry:
-    return machine_code(fronts.gather, None, "liii" + "slsssl" + "lssi" + "i")
+_eliminate = cache(partial(machine_code, fronts.eliminate, None, "liiii" + "slsssl" + "l" + "lssi" + "iiii"))
+renew = cache(partial(machine_code, fronts.renew, None, "liiss" + "slsssl" + "slls" + "s" + "lssi" + "iiii"))
+bring = cache(partial(machine_code, fronts.bring, None, "iis" + "slll" + "lll"))
+_gather = cache(partial(machine_code, fronts.gather, None, "liii" + "slsssl" + "lssi" + "i"))
 
 
 def numbers(structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend, memory: Buffers) -> Panels:

@@ -12,7 +12,7 @@ import numpy as np
 from .. import dtypes
 from ..backend import device_of
 from ..catalog import get
-from ..cpu.code import Entry, machine_code
+from ..cpu.code import machine_code
 from ..cpu.kinds import raw
 from ..cpu.processors import threads_of
 from ..cpu.sparse import movers, search
@@ -315,14 +315,8 @@ class _Search:
         )
 
 
-@cache
-def _width(words: int, itemsize: int) -> Width:
-    return Width(words, itemsize)
-
-
-@cache
-def _levels(width: Width) -> Entry:
-    return machine_code(search.levels, width, "lli" + "lsls" + "s" + "iiii")
+_width = cache(Width)
+_levels = cache(lambda width: machine_code(search.levels, width, "lli" + "lsls" + "s" + "iiii"))
 
 
 def _adjacent(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -17,14 +17,14 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..algebra import Semiring
-from ..cpu.code import CALL, Entry, gain, machine_code
+from ..cpu.code import CALL, gain, machine_code
 from ..cpu.kinds import Kind, choose, raw
 from ..cpu.pool import run
 from ..cpu.processors import default_threads
@@ -33,7 +33,7 @@ from ..devices import host
 from ..errors import AlgebraError, VertexError
 from ..memory import require
 from . import sharing
-from .buffers import LINE, Pages, aligned
+from .buffers import LINE, Pages, addresses, aligned
 from .pattern import indices, paired, together
 from .structure import Ranges, Structure
 
@@ -151,7 +151,7 @@ class HubLabels:
 
     def _open(self, kind: Kind | None) -> None:
         self._kind = kind = kind or choose(self.semiring, self.dtype, False)
-        self._tables = kernels_of(kind).meet.address, kind.itemsize, _address(self.places), _address(self.base)
+        self._tables = kernels_of(kind).meet.address, kind.itemsize, *addresses(self.places, self.base)
         self._arguments = *self._tables, *self._labels.addresses
         self._free: list[tuple[np.ndarray, int]] = []  # memory for single entries, and its address
 
@@ -512,8 +512,8 @@ class Descent:
 
     def _addresses(self, panels: Panels, made: Pages, squares: _Squares) -> tuple[int, ...]:
         unit = self.kind.lanes if self.kind.vector else 1
-        tables = panels.lower, panels.upper, squares.X, squares.Y
-        return *map(_address, tables), self.pitch, unit, LINE // self.dtype.itemsize, *made.addresses
+        tables = addresses(panels.lower, panels.upper, squares.X, squares.Y)
+        return *tables, self.pitch, unit, LINE // self.dtype.itemsize, *made.addresses
 
     def _descend(self, wanted: np.ndarray, panels: Panels, made: Pages) -> None:
         """Labels of these supernodes, parents first, in calls short enough for Ctrl-C."""
@@ -583,10 +583,6 @@ def _numbers(S: Structure) -> int:
     return 1 << (len(S) + 1).bit_length()
 
 
-def _address(x: np.ndarray) -> int:
-    return int(x.ctypes.data)
-
-
 def _shape(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     w, r, b = np.diff(S.first), np.diff(S.begin), S.base
     return w.astype(np.int64), r.astype(np.int64), b.astype(np.int64)
@@ -612,23 +608,7 @@ class Kernels:
 
 
 kernels_of = cache(Kernels)
-
-
-@cache
-def _descend(itemsize: int) -> Entry:
-    return machine_code(kernels.descend, raw(itemsize), "iiiii" + "s" + _TABLES + "ss" + "iiiiiiiiii")
-
-
-@cache
-def _follow(itemsize: int) -> Entry:
-    return machine_code(kernels.follow, raw(itemsize), "iiii" + "ssssc" + _TABLES + "ss" + "iiiiiiiiii")
-
-
-@cache
-def _pairs() -> Entry:
-    return machine_code(kernels.pairs, None, "iilliiiiiiii")
-
-
-@cache
-def _pair() -> Entry:
-    return machine_code(kernels.pair, None, "iiiiiiiiii", released=False)
+_descend = cache(lambda of: machine_code(kernels.descend, raw(of), "iiiiis" + _TABLES + "ss" + "iiiiiiiiii"))
+_follow = cache(lambda of: machine_code(kernels.follow, raw(of), "iiii" + "ssssc" + _TABLES + "ss" + "iiiiiiiiii"))
+_pairs = cache(partial(machine_code, kernels.pairs, None, "iilliiiiiiii"))
+_pair = cache(partial(machine_code, kernels.pair, None, "iiiiiiiiii", released=False))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
-from ..cpu.code import Entry, machine_code
+from ..cpu.code import machine_code
 from ..cpu.kinds import choose, semiring_of
 from ..cpu.routes import pairs
 from ..cpu.routes.equality import rounds
@@ -25,19 +25,11 @@ SHORT = 1 << 12
 _TREE, _DISTANCES = "i" + "iii" + "sssss" + "l" + "ssss" + "l" + "ii", "iii" + "ls"
 
 
-@cache
-def _distances() -> Entry:
-    return machine_code(pairs.distances, None, "biiss" + _TREE + _DISTANCES + "cc" + "l")
-
-
-@cache
-def _search() -> Entry:
-    return machine_code(pairs.search, None, "ibiii" + _TREE + _DISTANCES + "lsi" + "fsss" + "ls" + "l")
-
-
-@cache
-def _walk_back() -> Entry:
-    return machine_code(pairs.walk_back, None, "iiiss" + _TREE + _DISTANCES + "lsi" + "i" + "sssss" + "ls" + "l")
+_distances = cache(partial(machine_code, pairs.distances, None, "biiss" + _TREE + _DISTANCES + "cc" + "l"))
+_search = cache(partial(machine_code, pairs.search, None, "ibiii" + _TREE + _DISTANCES + "lsi" + "fsss" + "ls" + "l"))
+_walk_back = cache(
+    partial(machine_code, pairs.walk_back, None, "iiiss" + _TREE + _DISTANCES + "lsi" + "i" + "sssss" + "ls" + "l")
+)
 
 
 class Nearby:

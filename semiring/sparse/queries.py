@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from contextlib import contextmanager
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +22,8 @@ from ..memory import require
 from ..survey import fast, survey
 from . import fronts
 from .analysis import Analysis
-from .buffers import LINE, Buffers, aligned
+from .batches import Worker, batches, calls, find
+from .buffers import Buffers, aligned
 from .nearby import Nearby
 from .pattern import indices, paired, rows_wanted
 from .structure import Cost
@@ -284,7 +286,7 @@ class Queries:
         array([[ 7,  0,  7],
                [12,  5, 12]])
         """
-        i, j = (self._vertices(x, "block").ravel() for x in (i, j))
+        i, j = (indices(x, self.n, where="block").ravel() for x in (i, j))
         if self.on_device is not None:
             return self.on_device.entries(*(x.ravel() for x in np.broadcast_arrays(i[:, None], j))).reshape(
                 len(i), len(j)
@@ -500,7 +502,7 @@ class Queries:
                 raise DeviceError("to_dense: out must be a CuPy array, as the panels are on a GPU, got one of NumPy.")
             self.on_device.dense(out)
         elif out.flags.c_contiguous:
-            self._fill([(np.arange(self.n), out)], self._workspace(self._lanes))
+            find(self._workers(self._lanes), calls(np.arange(self.n), out, self._lanes))
         else:
             for index, block in self.rows():
                 out[index] = block
@@ -582,8 +584,17 @@ class Queries:
         """Bytes besides A* while all of it is computed: one panel a thread, on the CPU."""
         return self._threads * self.n * self._lanes * self.dtype.itemsize
 
-    def _sweepers(self, count: int) -> _Lease:
-        return _Lease(self, count)
+    @contextmanager
+    def _sweepers(self, count: int) -> Iterator[list[Sweeper]]:
+        """`count` workspaces from the pool; dropped after an exception, as they may be half written."""
+        sweepers: list[Sweeper] = []
+        while len(sweepers) < count:
+            try:
+                sweepers.append(self._free.pop())
+            except IndexError:
+                sweepers.append(Sweeper(self.analysis.structure, self._panels, self._kind))
+        yield sweepers
+        self._free += sweepers
 
     def _single(self, vertex: int, *, mirrored: bool) -> np.ndarray:
         if self.on_device is not None:
@@ -594,22 +605,8 @@ class Queries:
         return out[:, 0]
 
     def _rows(self, wanted: np.ndarray, block: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        line = LINE // self.dtype.itemsize
-        pitch = -(-self.n // line) * line  # rows begin at cache lines, and can be written past the caches
-        # Enough blocks at a time to keep all threads busy.
-        window = max(block, -(-self._batch(block) * self._threads // block) * block)
-        buffers = Buffers(1 + 2 * window // block)
-        panels = self._workspace(min(len(wanted), self._batch(block)))
-        for start in range(0, len(wanted), window):
-            parts = [wanted[k : k + block] for k in range(start, min(start + window, len(wanted)), block)]
-            blocks = [(part, buffers.get((len(part), pitch), self.dtype)[:, : self.n]) for part in parts]
-            self._fill(blocks, panels)
-            del parts
-            while blocks:
-                yield blocks.pop(0)
-
-    def _batch(self, block: int) -> int:
-        return min(self._lanes, block)
+        batch = min(self._lanes, block)
+        yield from batches(self._workers(min(len(wanted), batch)), wanted, self.n, self.dtype, batch, block)
 
     def _workspace(self, sources: int) -> list[np.ndarray]:
         """One panel of at least `sources` lanes a thread; frees memory that updates left."""
@@ -618,17 +615,15 @@ class Queries:
         lanes = -(-max(sources, 1) // unit) * unit
         return [aligned((self.n, lanes), self.dtype) for _ in range(self._threads)]
 
-    def _fill(self, blocks: list[tuple[np.ndarray, np.ndarray]], panels: list[np.ndarray]) -> None:
-        """rows[k] ← A*[wanted[k]] for each (wanted, rows), whose rows are contiguous."""
-        batch = panels[0].shape[1]
-        calls = [(w[k : k + batch], rows[k : k + batch]) for w, rows in blocks for k in range(0, len(w), batch)]
-        with self._sweepers(self._threads) as workers:
+    def _workers(self, sources: int) -> list[Worker]:
+        """Of each thread what writes rows of A*, contiguous, of at most `sources` sources."""
 
-            def work(worker: int, wanted: np.ndarray, rows: np.ndarray) -> None:
-                workers[worker].batch(wanted, panels[worker])
-                workers[worker].transpose(panels[worker], rows)
+        def write(panel: np.ndarray, wanted: np.ndarray, rows: np.ndarray) -> None:
+            with self._sweepers(1) as (sweeper,):
+                sweeper.batch(wanted, panel)
+                sweeper.transpose(panel, rows)
 
-            run(work, calls, self._threads)
+        return [partial(write, panel) for panel in self._workspace(sources)]
 
     def _block(self, lines: np.ndarray, others: np.ndarray, found: np.ndarray, mirrored: bool) -> None:
         """found[k] ← A*[lines[k], others], mirrored A*[others, lines[k]]; all distinct, lines in elimination order."""
@@ -680,34 +675,7 @@ class Queries:
             raise VertexError(f"{where}: a vertex must lie in 0 … {self.n - 1}, got {vertex}.")
         return int(vertex)
 
-    def _vertices(self, x: Any, where: str) -> np.ndarray:
-        return indices(x, self.n, where=where)
-
 
 def _distinct(indices: np.ndarray, n: int) -> np.ndarray:
     """Sorted distinct indices below n."""
     return np.unique(indices) if 16 * len(indices) < n else np.flatnonzero(np.bincount(indices, minlength=n))
-
-
-class _Lease:
-    """Context manager: `count` workspaces from the pool.
-
-    After an exception they are dropped, not returned: they may be half written.
-    """
-
-    def __init__(self, owner: Queries, count: int) -> None:
-        self.owner, self.count = owner, count
-
-    def __enter__(self) -> list[Sweeper]:
-        E = self.owner
-        self.sweepers: list[Sweeper] = []
-        while len(self.sweepers) < self.count:
-            try:
-                self.sweepers.append(E._free.pop())
-            except IndexError:
-                self.sweepers.append(Sweeper(E.analysis.structure, E._panels, E._kind))
-        return self.sweepers
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self.owner._free += self.sweepers

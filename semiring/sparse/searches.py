@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +15,8 @@ from ..arrays import consistent, refuse_masked
 from ..backend import device_of
 from ..catalog import get
 from ..conversion import conform
-from ..cpu.code import Entry, machine_code
-from ..cpu.kinds import Kind, choose, raw
+from ..cpu.code import machine_code
+from ..cpu.kinds import choose, raw
 from ..cpu.processors import threads_of
 from ..cpu.sparse import growth, movers, relaxation
 from ..cpu.sparse.relaxation import AHEAD, LAST, Lanes
@@ -25,7 +25,7 @@ from ..errors import AlgebraError, DomainError, DTypeError, ShapeError
 from ..memory import require
 from ..observed import Callback
 from ..survey import survey
-from .batches import Call, Worker, batches, find, table, together
+from .batches import Worker, batches, calls, find, table, together
 from .buffers import aligned
 from .cycles import Weighted
 from .pattern import indices, rows_wanted, stored
@@ -367,15 +367,8 @@ class Searches:
 
     @cached_property
     def _turned(self) -> Searches:
-        return Searches(
-            (self._heads, self._tails),
-            self.semiring,
-            n=self.n,
-            weights=self._values,
-            dtype=self.dtype,
-            threads=self._threads,
-            device=self.device,
-        )
+        options: dict[str, Any] = {"dtype": self.dtype, "threads": self._threads, "device": self.device}
+        return Searches((self._heads, self._tails), self.semiring, n=self.n, weights=self._values, **options)
 
     def rows(
         self, sources: Any = None, *, limit: float | None = None, block: int | None = None
@@ -548,13 +541,10 @@ class Searches:
         D: np.ndarray = table(out, self.n, self.dtype)
         lanes, searches, rank = self._prepared(self.n, limit)
         every = np.arange(self.n)
-        if rank is None:
-            calls: list[Call] = [(every[k : k + lanes], D[k : k + lanes]) for k in range(0, self.n, lanes)]
-        else:
-            calls = together(every, D, lanes, rank)
-        step = max(1, len(calls) if callback is None else REPORTED // lanes)
-        for start in range(0, len(calls), step):
-            find(searches, calls[start : start + step])
+        work = calls(every, D, lanes) if rank is None else together(every, D, lanes, rank)
+        step = max(1, len(work) if callback is None else REPORTED // lanes)
+        for start in range(0, len(work), step):
+            find(searches, work[start : start + step])
             if callback is not None:
                 callback(min((start + step) * lanes, self.n), self.n)
         return D if limit is None else self._within(D, limit)
@@ -765,21 +755,7 @@ def _numbers(semiring: Semiring, dtype: np.dtype, scale: float) -> tuple[float, 
     return a_bit, -a_bit * float(np.array(1, dtype).view(f"i{dtype.itemsize}"))
 
 
-@cache
-def _lanes(kind: Kind, lanes: int) -> Lanes:
-    return Lanes(kind, lanes)
-
-
-@cache
-def _code(width: Lanes) -> Entry:
-    return machine_code(relaxation.search, width, "llii" + "lsi" + "ii" + "sss")
-
-
-@cache
-def _preorder() -> Entry:
-    return machine_code(relaxation.preorder, None, "llll")
-
-
-@cache
-def _by_tail() -> Entry:
-    return machine_code(relaxation.by_tail, None, "sll")
+_lanes = cache(Lanes)
+_code = cache(lambda width: machine_code(relaxation.search, width, "llii" + "lsi" + "ii" + "sss"))
+_preorder = cache(partial(machine_code, relaxation.preorder, None, "llll"))
+_by_tail = cache(partial(machine_code, relaxation.by_tail, None, "sll"))

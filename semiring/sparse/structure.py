@@ -272,25 +272,8 @@ def build(start: np.ndarray, adjacent: np.ndarray, tree: Tree, threads: int = 1)
     for low, high in reversed(above):
         place(0, low, high)
     run(place, subtrees, threads)
-    return Structure(
-        len(position),
-        tree.permutation,
-        position,
-        tree.first,
-        owner,
-        tree.parent,
-        child,
-        sibling,
-        begin,
-        rows,
-        slot,
-        local,
-        base,
-        panel,
-        update,
-        leaf,
-        work,
-    )
+    family = tree.permutation, position, tree.first, owner, tree.parent, child, sibling
+    return Structure(len(position), *family, begin, rows, slot, local, base, panel, update, leaf, work)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

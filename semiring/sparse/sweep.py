@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cpu.code import CALL, Entry, gain, machine_code
+from ..cpu.code import CALL, gain, machine_code
 from ..cpu.kinds import Kind
 from ..cpu.sparse import sweep
 from .buffers import aligned
@@ -20,19 +20,9 @@ LANES = 64
 ALIGNED = 64
 
 
-@cache
-def _climb() -> Entry:
-    return machine_code(sweep.climb, None, "iibii" + "sssls" + "sls" + "iii")
-
-
-@cache
-def _sweep() -> Entry:
-    return machine_code(sweep.sweep, None, "iibii" + "sssslssl" + "s" + "iiiiii")
-
-
-@cache
-def _pairs() -> Entry:
-    return machine_code(sweep.pairs, None, "iiiiii" + "ss" + "ssslssl" + "iiiii")
+_climb = cache(partial(machine_code, sweep.climb, None, "iibii" + "sssls" + "sls" + "iii"))
+_sweep = cache(partial(machine_code, sweep.sweep, None, "iibii" + "sssslssl" + "s" + "iiiiii"))
+_pairs = cache(partial(machine_code, sweep.pairs, None, "iiiiii" + "ss" + "ssslssl" + "iiiii"))
 
 
 class Wanted(NamedTuple):
