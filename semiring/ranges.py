@@ -49,6 +49,16 @@ def runs(keys: np.ndarray) -> list[slice]:
     return [slice(*run) for run in pairwise(edges) if run[1] > run[0]]
 
 
+def cut(total: np.ndarray, most: int) -> list[tuple[int, int]]:
+    """Ranges (start, stop) of items that cost about `most` together; `total`: prefix sum of costs, from 0.
+
+    >>> cut(np.array([0, 2, 4, 6, 7]), 3)
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    cuts = np.searchsorted(total, np.arange(0, total[-1], most))
+    return list(pairwise(np.unique([0, *cuts, len(total) - 1]).tolist()))
+
+
 def positions(starts: Any, counts: np.ndarray) -> np.ndarray:
     """Concatenated aranges (start[i], count[i]).
 

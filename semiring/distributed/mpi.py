@@ -11,15 +11,13 @@ import stat
 import sys
 import time
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from ..errors import DeviceError
 from ..escaping import one_line
 from ..types import Array
-from .comm import Comm
+from .comm import Comm, Found
 from .grid import Grid
-
-Found = TypeVar("Found")
 
 #: Seconds of busy polling, and of one sleep thereafter.
 SPIN, SLEEP = 2e-3, 2e-4

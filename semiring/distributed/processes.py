@@ -16,15 +16,13 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import Any
 
 from ..errors import DeviceError
-from .comm import Comm, on_every_rank
+from .comm import Comm, Found, on_every_rank
 from .grid import Grid
 from .mpi import MpiComm, abort, mpi
 from .world import World
-
-Found = TypeVar("Found")
 
 #: Seconds between heartbeats, and of silence until a rank counts as hung.
 HEARTBEAT, TIMEOUT = 1.0, float(os.environ.get("APSP_RANK_SILENCE", "20"))

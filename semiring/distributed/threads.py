@@ -10,15 +10,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from ..types import Array
-from .comm import Comm
+from .comm import Comm, Found
 from .grid import Grid
 
-Found = TypeVar("Found")
 #: Seconds between polls for the end of a thread.
 POLL = 0.05
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import Any
 
-from .comm import Comm
+from .comm import Comm, Found
 from .grid import Grid
 from .threads import run
-
-Found = TypeVar("Found")
 
 
 class World(ABC):

@@ -23,6 +23,7 @@ from ..cpu.sparse.mutual import mutual, unreached
 from ..cpu.sparse.strips import STRIP
 from ..cycles import Lengths
 from ..memory import require
+from ..ranges import cut
 from ..units import exact
 from . import pendant, structure
 from .buffers import addresses, aligned
@@ -297,8 +298,7 @@ class Flows:
 
     def _pieces(self, work: np.ndarray, each: int) -> list[tuple[int, int]]:
         """Ranges of supernodes with about the work of one call."""
-        cuts = np.searchsorted(work, np.arange(0, work[-1], max(1, CALL * 64 // each))).tolist()
-        return [(a, b) for a, b in pairwise([*sorted({0, *cuts}), len(self.S)]) if a < b]
+        return cut(work, max(1, CALL * 64 // each))
 
 
 class _Worker:

@@ -15,11 +15,10 @@ follows from the elimination tree alone, before any weight.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from ..cpu.sparse import hubs as kernels
 from ..devices import host
 from ..errors import AlgebraError, VertexError
 from ..memory import require
+from ..ranges import cut
 from . import sharing
 from .buffers import LINE, Pages, addresses, aligned
 from .pattern import indices, paired, together
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from ..cuda.sparse.hubs import Labels
     from .elimination import Elimination
     from .fronts import Panels
-
-T = TypeVar("T")
 
 #: Overhead of a supernode's labels, in pairs.
 OVERHEAD = 1 << 12
@@ -404,7 +402,7 @@ def hub_labels(E: Elimination, like: HubLabels | None) -> HubLabels:
         return LabelsOnDevice(E.semiring, E.on_device.hub_labels(lambda: located(S, E.dtype)))
     require(cost.bytes(size, E._threads), where=where, hint=hint)
     made = Descent(S, E._kind).make(E._panels, E._threads)
-    tables = *made.arrays, *_once(S, size, lambda: located(S, E.dtype))[1:]
+    tables = *made.arrays, *sharing.once(S, size, lambda: located(S, E.dtype))[1:]
     found = HubLabels(E.semiring, *tables, threads=E._threads, kind=E._kind, labels=made)
     found._made = weakref.ref(E)
     return found
@@ -457,9 +455,8 @@ class Descent:
         threads = threads if total > 64 * OVERHEAD else 1
         subtrees: Ranges = []
         if threads > 1:
-            subtrees = _once(
-                S, ("threads", threads), lambda: sharing.divided(S, self.cost, threads, together=1 / threads)
-            )
+            shares = partial(sharing.divided, S, self.cost, threads, together=1 / threads)
+            subtrees = sharing.once(S, ("threads", threads), shares)
         inside = np.zeros(len(S), bool)
         for start, stop in subtrees:
             inside[start:stop] = True
@@ -518,28 +515,13 @@ class Descent:
     def _descend(self, wanted: np.ndarray, panels: Panels, made: Pages) -> None:
         """Labels of these supernodes, parents first, in calls short enough for Ctrl-C."""
         squares = self._squares()
-        taken = np.cumsum(np.diff(self.cost)[wanted])
-        most, size = CALL * gain(self.kind), self.dtype.itemsize
-        edges = np.unique(
-            [0, *np.searchsorted(taken, np.arange(most, int(taken[-1]) if len(taken) else 0, most)), len(wanted)]
-        )
-        for start, stop in pairwise(edges.tolist()):
+        total, size = np.concatenate(([0], np.cumsum(np.diff(self.cost)[wanted]))), self.dtype.itemsize
+        for start, stop in cut(total, CALL * gain(self.kind)):
             _descend(size).call(
                 raw(size), *self._steps, start, stop, wanted, *self._tables, squares.present, squares.path,
                 *self._addresses(panels, made, squares),
             )  # fmt: skip
         self._free.append(squares)
-
-
-def _once(S: Structure, key: Any, make: Callable[[], T]) -> T:
-    """Cache by structure and key; entries live as long as the structure."""
-    known: dict[Any, T] = _known.setdefault(S, {})
-    if key not in known:
-        known[key] = make()
-    return known[key]
-
-
-_known: weakref.WeakKeyDictionary[Structure, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
 def located(S: Structure, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

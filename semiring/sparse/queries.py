@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
@@ -584,17 +583,8 @@ class Queries:
         """Bytes besides A* while all of it is computed: one panel a thread, on the CPU."""
         return self._threads * self.n * self._lanes * self.dtype.itemsize
 
-    @contextmanager
-    def _sweepers(self, count: int) -> Iterator[list[Sweeper]]:
-        """`count` workspaces from the pool; dropped after an exception, as they may be half written."""
-        sweepers: list[Sweeper] = []
-        while len(sweepers) < count:
-            try:
-                sweepers.append(self._free.pop())
-            except IndexError:
-                sweepers.append(Sweeper(self.analysis.structure, self._panels, self._kind))
-        yield sweepers
-        self._free += sweepers
+    def _sweepers(self, count: int) -> _Lease:
+        return _Lease(self, count)
 
     def _single(self, vertex: int, *, mirrored: bool) -> np.ndarray:
         if self.on_device is not None:
@@ -679,3 +669,27 @@ class Queries:
 def _distinct(indices: np.ndarray, n: int) -> np.ndarray:
     """Sorted distinct indices below n."""
     return np.unique(indices) if 16 * len(indices) < n else np.flatnonzero(np.bincount(indices, minlength=n))
+
+
+class _Lease:
+    """Context manager: `count` workspaces from the pool. (A generator would take a microsecond more.)
+
+    After an exception they are dropped, not returned: they may be half written.
+    """
+
+    def __init__(self, owner: Queries, count: int) -> None:
+        self.owner, self.count = owner, count
+
+    def __enter__(self) -> list[Sweeper]:
+        E = self.owner
+        self.sweepers: list[Sweeper] = []
+        while len(self.sweepers) < self.count:
+            try:
+                self.sweepers.append(E._free.pop())
+            except IndexError:
+                self.sweepers.append(Sweeper(E.analysis.structure, E._panels, E._kind))
+        return self.sweepers
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.owner._free += self.sweepers

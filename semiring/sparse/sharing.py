@@ -5,19 +5,31 @@ Geist and Ng 1989, "Task scheduling for parallel sparse Cholesky factorization".
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heapreplace
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .structure import Ranges, Structure, below
 
+T = TypeVar("T")
+
 #: Efficiency of a thread on a shared front, relative to a subtree of its own.
 TOGETHER = 0.5
 #: Numbers of subtrees per thread to try, roughly.
 PARTS = 1, 2, 3, 4, 6, 8
 
-_found: WeakKeyDictionary[Structure, dict[tuple[int, int], Ranges]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Structure, dict[Any, Any]] = WeakKeyDictionary()
+
+
+def once(structure: Structure, key: Any, make: Callable[[], T]) -> T:
+    """Cache by structure and key; entries live as long as the structure."""
+    known: dict[Any, T] = _known.setdefault(structure, {})
+    if key not in known:
+        known[key] = make()
+    return known[key]
 
 
 def costs(structure: Structure, each: int) -> np.ndarray:
@@ -30,10 +42,7 @@ def shares(structure: Structure, each: int, threads: int) -> Ranges:
 
     Few large subtrees leave little above them; many small ones balance well.
     """
-    known = _found.setdefault(structure, {})
-    if (each, threads) not in known:
-        known[each, threads] = divided(structure, costs(structure, each), threads)
-    return known[each, threads]
+    return once(structure, (each, threads), lambda: divided(structure, costs(structure, each), threads))
 
 
 def divided(structure: Structure, cost: np.ndarray, threads: int, *, together: float = TOGETHER) -> Ranges:

@@ -10,6 +10,7 @@ import numpy as np
 from ..cpu.code import CALL, gain, machine_code
 from ..cpu.kinds import Kind
 from ..cpu.sparse import sweep
+from ..ranges import cut
 from .buffers import aligned
 from .fronts import Panels, code_of
 from .structure import Structure
@@ -143,11 +144,6 @@ class Sweeper:
 
     def pieces(self, path: np.ndarray, most: int) -> list[tuple[int, int]]:
         """Ranges of the path whose panels have at most about `most` entries."""
-        count = len(path)
         if self.panels.lower.size <= most:
-            return [(0, count)]
-        entries = self.S.sizes[path]
-        total = np.concatenate(([0], np.cumsum(entries)))
-        cuts = np.unique(np.searchsorted(total, np.arange(0, total[-1], most)))
-        edges = [*cuts.tolist(), count]
-        return [(a, b) for a, b in zip([0, *edges], edges, strict=False) if a < b]
+            return [(0, len(path))]
+        return cut(np.concatenate(([0], np.cumsum(self.S.sizes[path]))), most)
