@@ -84,6 +84,7 @@ def bind(
     variants. options: the backend's own, such as `threads=1` on the CPU; DeviceError for unknown ones.
     """
     module = _module(device)
+    options = {name: value for name, value in options.items() if value is not None}
     if options:
         known = _options(module)
         foreign = ", ".join(name for name in options if name not in known)

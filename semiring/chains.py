@@ -38,8 +38,7 @@ def chain(E: Array, M: Array, s: Semiring, threads: int | None = None) -> tuple[
         return load("semiring.cuda.dense.chain").chain(*map(xp.ascontiguousarray, (E, M)), s)
     library, (count, steps, states) = Arrays(s, threads), E.shape
     x, shift, came = np.empty_like(E), np.zeros(E.shape[:2]), np.empty((count, states), E.dtype)
-    options: dict[str, Any] = {} if threads is None else {"threads": threads}
-    ops = bind(s, E.dtype, **options)
+    ops = bind(s, E.dtype, threads=threads)
     for t in range(steps):
         if t and M.ndim == 2:
             ops.matmul(came, x[:, t - 1], M)

@@ -17,10 +17,10 @@ from . import memory
 from .algebra import Semiring
 from .arrays import check_out
 from .backend import device_of
-from .devices import module
+from .devices import module, to_device
 from .elementwise import Arrays
 from .errors import SemiringError, ShapeError
-from .product import common, sent
+from .product import common
 from .saturation import holding, narrowed, widened
 from .survey import survey
 from .types import Array, DType
@@ -301,9 +301,7 @@ def evaluated(
         exact = [widened(X, wide, s) for X in arrays]
         found = evaluated(subscripts, exact, s, order=order, device=device, threads=threads)
         return narrowed(found, arrays[0].dtype, out)
-    arrays = arrays if place == home else [sent(X, place) for X in arrays]
-    result = contracted(plan, arrays, Arrays(s, threads))
-    result = result if place == home else sent(result, home)
+    result = to_device(contracted(plan, [to_device(X, place) for X in arrays], Arrays(s, threads)), home)
     if len(operands) == 1 or (out is None and not result.flags.c_contiguous):  # copied to C order
         result = module(result).array(result, order="C")
     if out is None:

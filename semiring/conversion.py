@@ -127,14 +127,8 @@ def _converted(
             # NaN, and infinities outside the semiring, would become ordinary numbers.
             outside = xp.isnan(array) | (top & semiring.open_high) | (bottom & semiring.open_low)
             requirement = f"{where}: entries of a {semiring.name} matrix must lie in {semiring.interval}"
-            _refuse(
-                array,
-                outside,
-                origin,
-                requirement,
-                f"A missing edge is the semiring's zero, {semiring.zero}.",
-                DomainError,
-            )
+            hint = f"A missing edge is the semiring's zero, {semiring.zero}."
+            _refuse(array, outside, origin, requirement, hint, DomainError)
         elif xp is np and array.size and _between(array, np.iinfo(source), info):
             return out  # none stands for ∞, and all fit
         else:
@@ -145,13 +139,8 @@ def _converted(
     elif source.kind in "iu":
         top, bottom = _ends(source, xp, array)
         if target.itemsize == source.itemsize == 8:
-            _refuse(
-                array,
-                _rounded(array, out, ~top & ~bottom),
-                origin,
-                f"{where}: {target} must hold every integer exactly",
-                "Convert them first if they may be rounded.",
-            )
+            wrong, hint = _rounded(array, out, ~top & ~bottom), "Convert them first if they may be rounded."
+            _refuse(array, wrong, origin, f"{where}: {target} must hold every integer exactly", hint)
         if semiring.zero in (math.inf, -math.inf):
             out[top], out[bottom] = math.inf, -math.inf
     elif source.kind == "f":

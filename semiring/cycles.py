@@ -264,7 +264,5 @@ def _parts(A: Array, left: np.ndarray, above: np.ndarray) -> Any:
     """(rows of A, h(i) − h(j)) a few rows at a time; h of its rows, and of its columns."""
     xp = module(A)
     (high, low), (high_j, low_j) = xp.asarray(left), xp.asarray(above)
-    rows = max(1, (1 << 16) // max(A.shape[1], 1))
-    for start in range(0, len(A), rows):
-        i = slice(start, start + rows)
+    for (i,) in dtypes.chunks(A.shape, dtypes.TOGETHER):
         yield A[i], (high[i, None] - high_j[None, :]) + (low[i, None] - low_j[None, :])

@@ -35,7 +35,10 @@ def diagonal(matrix: Array) -> Any:
 
 
 def to_device(array: Array, device: str) -> Any:
+    """NumPy or CuPy array on a device; itself if it is there."""
     if device == "cpu":
+        return host(array)
+    if not isinstance(array, np.ndarray):
         return array
     import cupy
 

@@ -120,6 +120,8 @@ def too_many_hops(dtype: np.dtype, where: str = "Hops") -> DomainError:
 
 #: Entries surveyed or converted at a time, to keep temporaries small.
 _CHUNK = 1 << 18
+#: Entries computed together on the CPU, so that temporaries stay in cache.
+TOGETHER = 1 << 16
 
 
 def largest_finite(A: Array) -> float:
@@ -139,8 +141,11 @@ def largest_finite(A: Array) -> float:
     return largest
 
 
-def chunks(shape: tuple[int, ...], entries: int = _CHUNK) -> Iterator[tuple[slice, ...]]:
-    """Slices that partition an array of this shape into parts of about `entries` entries."""
+def chunks(shape: tuple[int, ...], entries: int = _CHUNK) -> Iterator[tuple[Any, ...]]:
+    """Slices that partition an array of this shape into parts of about `entries` entries; (None,) without axes."""
+    if not shape:
+        yield (None,)
+        return
     item = math.prod(shape[1:])
     if item > entries and len(shape) > 2:
         for index in range(shape[0]):

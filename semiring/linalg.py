@@ -16,10 +16,10 @@ from .conversion import conform
 from .csr.matrix import is_sparse
 from .csr.products import multiplied as sparse_product
 from .csr.products import powered as sparse_power
-from .devices import diagonal, module, on_device
+from .devices import diagonal, module, on_device, to_device
 from .errors import DTypeError, ShapeError
 from .gradients import TIES, asked_by, ties_error
-from .product import multiplied, sent
+from .product import multiplied
 from .saturation import holding, narrowed, widened
 from .spelling import came
 from .survey import survey
@@ -327,8 +327,7 @@ def power(
         own, wide = array.dtype, holding([array], s, where="power", times=int(k))
         array = array if wide == own else widened(array, wide, s)
         home, where = device_of(array), device_of(array, device)
-        result = _power(array if where == home else sent(array, where), int(k), s, where, threads)
-        result = result if where == home else sent(result, home)
+        result = to_device(_power(to_device(array, where), int(k), s, where, threads), home)
         return taken.give_back(result if wide == own else narrowed(result, own), where="power")
 
 

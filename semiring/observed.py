@@ -53,14 +53,11 @@ class Observed:
         return observed
 
 
-class Progress:
+class Progress(Observer):
     """Progress in pairs, reported to a callback."""
 
     def __init__(self, total: int, callback: Callback) -> None:
         self.done, self._total, self._callback = 0, total, callback
-
-    def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
-        pass
 
     def after(self, verb: Verb, operands: tuple[Any, ...]) -> None:
         self.done += verb.pairs(*operands)
@@ -88,7 +85,7 @@ class Clock:
         return total
 
 
-class Traffic:
+class Traffic(Observer):
     """Entries read and written if each operand is touched once, and pairs computed."""
 
     def __init__(self) -> None:
@@ -97,6 +94,3 @@ class Traffic:
     def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
         self.entries += verb.entries(*operands)
         self.pairs += verb.pairs(*operands)
-
-    def after(self, verb: Verb, operands: tuple[Any, ...]) -> None:
-        pass

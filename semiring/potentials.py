@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .algebra import Semiring
+from .dtypes import TOGETHER, chunks
 from .shifting import absent, finite, sign_of
 from .survey import Survey
 from .types import Array
 
 #: Number of vertices from which potentials pay.
 SMALLEST = {"cpu": 256, "cuda": 512}
-#: Entries computed together on the CPU, so that temporaries stay in cache.
-_TOGETHER = 1 << 16
 
 
 class Potentials(NamedTuple):
@@ -127,8 +126,7 @@ def _search(A: Array, sign: int, floor: int) -> tuple[Any, int] | None:
 
 
 def _rows(A: Array) -> list[slice]:
-    each = max(1, _TOGETHER // max(A.shape[1], 1))
-    return [slice(start, start + each) for start in range(0, len(A), each)]
+    return [rows for (rows,) in chunks(A.shape, TOGETHER)]
 
 
 def _in_place(A: Array, work: Any) -> None:

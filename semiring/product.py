@@ -14,7 +14,7 @@ from .arrays import check_out
 from .backend import Backend, bind, device_of
 from .catalog import min_plus
 from .conversion import conform
-from .devices import module
+from .devices import module, to_device
 from .errors import DTypeError, ShapeError
 from .saturation import compares, compressed, expanded
 from .shifting import shift_of
@@ -46,16 +46,11 @@ def multiplied(
     if accumulate and out is None:
         raise ShapeError("matmul: accumulate=True must have an array to add to, got out=None. Pass out=C.")
     if out is not None:
-        if isinstance(out, np.ndarray) != isinstance(A, np.ndarray):
-            raise DTypeError("matmul: out must be where the operands are, got one on the CPU and others on a GPU.")
-        check_out(out, shape, A.dtype, where="matmul")
+        check_result(out, A, shape, A.dtype)
     home, where = device_of(A), device_of(A, device)
     added = out if accumulate else None
-    if where != home:
-        A, B, added = sent(A, where), sent(B, where), None if added is None else sent(added, where)
-    C = _product(A, B, added, shape, s, where, threads)
-    if where != home:
-        C = sent(C, home)
+    A, B, added = (X if X is None else to_device(X, where) for X in (A, B, added))
+    C = to_device(_product(A, B, added, shape, s, where, threads), home)
     if out is None:
         return C
     out[...] = C
@@ -67,20 +62,13 @@ def _product(
 ) -> Any:
     """A ⊗ B, or added ⊕ A ⊗ B, on `device`, in new memory: the caller's `out` may alias an operand."""
     looks = surveys((A, B) if added is None else (A, B, added), s, where="matmul")
-    # Vectors become matrices, and leading axes one batch axis.
-    left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
-    batch = shape[: len(shape) - (A.ndim > 1) - (B.ndim > 1)]
-    (m, k), n = left.shape[-2:], right.shape[-1]
-    needed = math.prod(batch) * m * n * A.dtype.itemsize
-    memory.require(needed, device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
-    product = module(A).empty((*batch, m, n), A.dtype)
-    options = {} if threads is None else {"threads": threads}
-
+    left, right, (product,) = as_matrices(A, B, shape, device, A.dtype)
+    k = left.shape[-1]
     seen: list[Survey] = []
 
     def multiply(nonnegative: bool) -> None:
         worth = seen and (not nonnegative or A.dtype.itemsize == 8) and product.size * k > LENGTHS[device]
-        if worth and by_lengths(product, left, right, seen, s, device, options):
+        if worth and by_lengths(product, left, right, seen, s, device, threads):
             if added is not None:
                 better = np.minimum if s.add.selects == "least" else np.maximum
                 better(product, added.reshape(product.shape), out=product)
@@ -90,11 +78,11 @@ def _product(
             if x is not None and y is not None:
                 half = module(product).empty(product.shape, np.int32)
                 _multiply_each(
-                    bind(s, half.dtype, device=device, nonnegative=nonnegative, **options), half, x, y, False
+                    bind(s, half.dtype, device=device, nonnegative=nonnegative, threads=threads), half, x, y, False
                 )
                 expanded(half, product.dtype, product)
                 return
-        ops = bind(s, A.dtype, device=device, nonnegative=nonnegative, **options)
+        ops = bind(s, A.dtype, device=device, nonnegative=nonnegative, threads=threads)
         if added is not None:
             product[...] = added.reshape(product.shape)
         _multiply_each(ops, product, left, right, added is not None)
@@ -110,8 +98,26 @@ def _product(
     return product if product.shape == shape else product.reshape(shape)
 
 
+def check_result(out: Array, A: Array, shape: tuple[int, ...], dtype: DType) -> None:
+    """Check `out` for a product with operand A: DTypeError on another device, else as `check_out`."""
+    if isinstance(out, np.ndarray) != isinstance(A, np.ndarray):
+        raise DTypeError("matmul: out must be where the operands are, got one on the CPU and others on a GPU.")
+    check_out(out, shape, dtype, where="matmul")
+
+
+def as_matrices(
+    A: Array, B: Array, shape: tuple[int, ...], device: str, *results: np.dtype
+) -> tuple[Any, Any, list[Any]]:
+    """Operands, vectors as matrices, and memory for a product of `shape` in each of some dtypes (MemoryNeeded)."""
+    left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
+    full = *shape[: len(shape) - (A.ndim > 1) - (B.ndim > 1)], left.shape[-2], right.shape[-1]
+    needed = math.prod(full) * sum(dtype.itemsize for dtype in results)
+    memory.require(needed, device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
+    return left, right, [module(A).empty(full, dtype) for dtype in results]
+
+
 def by_lengths(
-    C: Array, A: Array, B: Array, looks: list[Survey], s: Semiring, device: str, options: dict[str, Any]
+    C: Array, A: Array, B: Array, looks: list[Survey], s: Semiring, device: str, threads: int | None
 ) -> bool:
     """C ← A ⊗ B of integers as lengths ≥ 0 in the narrowest dtype that holds all sums; False where none does."""
     shift = shift_of(A, B, looks[:2], s) if A.size and B.size else None
@@ -123,7 +129,7 @@ def by_lengths(
     infinity = np.iinfo(dtype).max
     left, right = (shift.lengths(X, by, dtype, infinity) for X, by in ((A, shift.left), (B, shift.right)))
     sums = C if dtype == C.dtype else np.empty_like(C, dtype)
-    ops = bind(min_plus, dtype, device=device, nonnegative=True, **options)
+    ops = bind(min_plus, dtype, device=device, nonnegative=True, threads=threads)
     _multiply_each(ops, sums, left, right, False)
     shift.restore(C, sums, infinity)
     return True
@@ -191,14 +197,6 @@ def product_shape(A: Array, B: Array) -> tuple[int, ...]:
     if wrong:
         raise ShapeError(f"matmul: {wrong}, got A {A.shape} and B {B.shape}.")
     return (*batch, *A.shape[-2:-1], *(B.shape[-1:] if B.ndim > 1 else ()))
-
-
-def sent(array: Array, device: str) -> Any:
-    if device == "cpu":
-        return array.get()
-    import cupy
-
-    return cupy.asarray(array)
 
 
 def common(operands: Sequence[Array], s: Semiring, dtype: DType, *, where: str) -> list[Any]:

@@ -6,7 +6,7 @@ Such products are computed in a wider dtype, and clamped to the ends of the orig
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ def extremes(A: Array, s: Semiring) -> tuple[int, int]:
     """Least and greatest of integers and 0, without the semiring's zero."""
     least = greatest = 0
     zero = dtypes.zero(s, A.dtype)
-    for part in (A[index] for index in _chunks(A)):
+    for part in dtypes.parts(A):
         low, high = (int(part.min()), int(part.max())) if part.size else (0, 0)
         if zero in (low, high):
             rest = part[part != zero]
@@ -73,7 +73,7 @@ def widened(A: Array, dtype: np.dtype, s: Semiring) -> Any:
         hint=f"Pass {dtype}, or fewer at a time.",
     )
     out, zero = module(A).empty(A.shape, dtype), dtypes.zero(s, A.dtype)
-    for index in _chunks(A):
+    for index in dtypes.chunks(A.shape):
         part = A[index].astype(dtype)
         part[A[index] == zero] = dtypes.zero(s, dtype)
         out[index] = part
@@ -84,7 +84,7 @@ def narrowed(D: Array, dtype: np.dtype, out: Any = None) -> Any:
     """Integers clamped to a narrower dtype, into `out` or new memory."""
     info = np.iinfo(dtype)
     out = module(D).empty(D.shape, dtype) if out is None else out
-    for index in _chunks(D):
+    for index in dtypes.chunks(D.shape):
         out[index] = D[index].clip(info.min, info.max)
     return out
 
@@ -108,7 +108,3 @@ def expanded(D: Array, dtype: np.dtype, out: Any = None) -> Any:
     out[D == few.min] = many.min
     out[D == few.max] = many.max
     return out
-
-
-def _chunks(A: Array) -> Iterable[Any]:
-    return dtypes.chunks(A.shape) if A.ndim else [(None,)]

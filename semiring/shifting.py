@@ -14,12 +14,9 @@ import numpy as np
 
 from .algebra import Semiring
 from .devices import module
-from .dtypes import chunks, zero
+from .dtypes import TOGETHER, chunks, zero
 from .survey import Survey
 from .types import Array
-
-#: Entries shifted together on the CPU, so that temporaries stay in cache.
-_TOGETHER = 1 << 16
 
 
 class Shift(NamedTuple):
@@ -78,7 +75,7 @@ def absent(dtype: np.dtype, sign: int) -> int:
 
 
 def _parts(X: Array) -> Sequence[tuple[slice, ...]]:
-    return list(chunks(X.shape, _TOGETHER)) if isinstance(X, np.ndarray) else [(slice(None),)]
+    return list(chunks(X.shape, TOGETHER)) if isinstance(X, np.ndarray) else [(slice(None),)]
 
 
 def shift_of(A: Array, B: Array, looks: Sequence[Survey], s: Semiring) -> Shift | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,21 +96,15 @@ def _survey_on_device(
     wait = look(arrays, zero(semiring, arrays[0].dtype))
 
     def found() -> list[Survey]:
-        return [
-            _survey_of(A, seen, semiring, where, first, null_undeclared) for A, seen in zip(arrays, wait(), strict=True)
-        ]
+        return [of(A, seen) for A, seen in zip(arrays, wait(), strict=True)]
+
+    def of(A: Array, seen: Any) -> Survey:
+        _check_domain(A, math.nan if seen.nan else seen.least, seen.greatest, semiring, where, first)
+        risky = -math.inf in (semiring.zero, semiring.one) and seen.minus_zero
+        null = _null(A, seen.least, seen.greatest, semiring, first, seen.zeros, seen.missing) if null_undeclared else ()
+        return Survey(seen.least, seen.greatest, not (seen.negative or risky), *null)
 
     return found
-
-
-def _survey_of(
-    A: Array, seen: Any, semiring: Semiring, where: str, first: tuple[int, ...], null_undeclared: bool
-) -> Survey:
-    """Survey from a device's raw result, after the domain check."""
-    _check_domain(A, math.nan if seen.nan else seen.least, seen.greatest, semiring, where, first)
-    risky = -math.inf in (semiring.zero, semiring.one) and seen.minus_zero
-    null = _null(A, seen.least, seen.greatest, semiring, first, seen.zeros, seen.missing) if null_undeclared else ()
-    return Survey(seen.least, seen.greatest, not (seen.negative or risky), *null)
 
 
 def _null(
@@ -213,14 +208,10 @@ def _refuse(A: Array, semiring: Semiring, where: str, first: tuple[int, ...]) ->
 
 def _wider(semiring: Semiring, entry: float) -> str:
     """Hint at a semiring of the catalog with the same operations whose domain has this entry."""
+    operations = attrgetter("add", "mul", "zero", "one")
     for other in CATALOG:
         low, high = other.domain
-        same = (other.add, other.mul, other.zero, other.one) == (
-            semiring.add,
-            semiring.mul,
-            semiring.zero,
-            semiring.one,
-        )
+        same = operations(other) == operations(semiring)
         if same and low < entry < high and not semiring.domain[0] <= entry <= semiring.domain[1]:
             return f" Over {other.name} entries lie in {other.interval}."
     return ""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from . import memory
 from .algebra import Semiring
-from .arrays import check_out
 from .backend import bind, device_of
 from .catalog import max_min, min_plus
-from .devices import module
-from .errors import DTypeError
-from .product import common, each, product_shape, sent
+from .devices import module, to_device
+from .product import as_matrices, check_result, common, each, product_shape
 from .selection import require_selection
 from .shifting import shift_of
 from .survey import Survey, fast, surveys
@@ -40,15 +37,10 @@ def multiplied(
     A, B = common((A, B), s, dtype, where="matmul")
     for array, kind in zip(out, (A.dtype, INDEX), strict=True):
         if array is not None:
-            if isinstance(array, np.ndarray) != isinstance(A, np.ndarray):
-                raise DTypeError("matmul: out must be where the operands are, got one on the CPU and others on a GPU.")
-            check_out(array, shape, kind, where="matmul")
+            check_result(array, A, shape, kind)
     home, where = device_of(A), device_of(A, device)
-    if where != home:
-        A, B = sent(A, where), sent(B, where)
-    found = _product(A, B, shape, s, where, threads)
-    if where != home:
-        found = sent(found[0], home), sent(found[1], home)
+    found = _product(to_device(A, where), to_device(B, where), shape, s, where, threads)
+    found = to_device(found[0], home), to_device(found[1], home)
     for array, result in zip(out, found, strict=True):
         if array is not None:
             array[...] = result
@@ -63,15 +55,9 @@ def _product(A: Any, B: Any, shape: tuple[int, ...], s: Semiring, device: str, t
         C, K = _product(left, right, shape, max_min, device, threads)
         return C > 0, K
     looks = surveys((A, B), s, where="matmul")()
-    left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
-    batch = shape[: len(shape) - (A.ndim > 1) - (B.ndim > 1)]
-    m, n = left.shape[-2], right.shape[-1]
-    needed = math.prod(batch) * m * n * (A.dtype.itemsize + INDEX.itemsize)
-    memory.require(needed, device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
-    xp = module(A)
-    C, K = xp.empty((*batch, m, n), A.dtype), xp.empty((*batch, m, n), INDEX)
-    options = {} if threads is None else {"threads": threads}
-    ops: Any = bind(s, A.dtype, device=device, nonnegative=all(fast(x, s, A.dtype, 2) for x in looks), **options)
+    left, right, (C, K) = as_matrices(A, B, shape, device, A.dtype, INDEX)
+    nonnegative = all(fast(x, s, A.dtype, 2) for x in looks)
+    ops: Any = bind(s, A.dtype, device=device, nonnegative=nonnegative, threads=threads)
     for X, W, Y, Z in each((C, K), left, right):
         if device == "cpu" or not _by_keys(X, W, Y, Z, s, looks):
             ops.matmul_with_witness(X, W, Y, Z)

@@ -11,7 +11,7 @@ from .. import dtypes, memory
 from ..algebra import Semiring
 from ..arrays import refuse_padding
 from ..conversion import conform
-from ..devices import module
+from ..devices import module, to_device
 from ..dtypes import index_dtype
 from ..errors import DTypeError, ShapeError
 from ..signals import load
@@ -41,8 +41,8 @@ class CSR:
     source: Any
 
     @property
-    def on_gpu(self) -> bool:
-        return not isinstance(self.data, np.ndarray)
+    def device(self) -> str:
+        return "cpu" if isinstance(self.data, np.ndarray) else "cuda"
 
     def conformed(self, s: Semiring, dtype: DType, *, where: str) -> CSR:
         """Convert entries to a dtype of the semiring and check them (DTypeError, DomainError)."""
@@ -51,13 +51,10 @@ class CSR:
         return replace(self, data=module(data).ascontiguousarray(data))
 
     def sent(self, device: str) -> CSR:
-        if self.on_gpu == (device == "cuda"):
+        if device == self.device:
             return self
-        if device == "cuda":
-            import cupy
-
-            return replace(self, **{name: cupy.asarray(getattr(self, name)) for name in ("starts", "indices", "data")})
-        return replace(self, starts=self.starts.get(), indices=self.indices.get(), data=self.data.get())
+        arrays = {name: to_device(getattr(self, name), device) for name in ("starts", "indices", "data")}
+        return replace(self, **arrays)
 
     def pattern(self) -> CSR:
         """Interpretation as a mask: drop entries that are False."""
@@ -90,7 +87,7 @@ class CSR:
         """Dense array; entries must be free of duplicates."""
         xp, (m, n) = module(self.data), self.shape
         size = m * n * self.data.dtype.itemsize
-        memory.require(size, "cuda" if self.on_gpu else "cpu", where=where, hint="Use a smaller dtype.")
+        memory.require(size, self.device, where=where, hint="Use a smaller dtype.")
         array = xp.full((m, n), dtypes.zero(s, self.data.dtype), self.data.dtype)
         array[self.rows(), self.indices] = self.data
         return array
@@ -98,11 +95,9 @@ class CSR:
     def transposed(self) -> CSR:
         """Aᵀ, rows sorted."""
         m, n = self.shape
-        device = "cuda" if self.on_gpu else "cpu"
-        memory.require(
-            16 * (len(self.data) + n), device, where="transpose", hint="Pass fewer columns, or a matrix of rows."
-        )
-        starts, order = arranged(self.indices, n, device)
+        hint = "Pass fewer columns, or a matrix of rows."
+        memory.require(16 * (len(self.data) + n), self.device, where="transpose", hint=hint)
+        starts, order = arranged(self.indices, n, self.device)
         return replace(self, shape=(n, m), starts=starts, indices=self.rows()[order], data=self.data[order])
 
     def give_back(self, *, where: str) -> Any:
@@ -111,7 +106,7 @@ class CSR:
         if len(self.indices) <= np.iinfo(self.indices.dtype).max:
             starts = starts.astype(self.indices.dtype)
         try:
-            if not self.on_gpu:
+            if self.device == "cpu":
                 return kind((self.data, self.indices, starts), shape=self.shape)
             made = kind(self.shape, dtype=self.data.dtype)  # CuPy's constructor from arrays synchronises to check them
             made.data, made.indices, made.indptr = self.data, self.indices.astype(starts.dtype, copy=False), starts

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import product
 from ..algebra import Semiring
 from ..backend import device_of
 from ..catalog import get
-from ..devices import module, on_device
+from ..devices import module, on_device, to_device
 from ..errors import DTypeError, ShapeError
 from ..spelling import came
 from ..types import DType
@@ -75,13 +74,13 @@ def add(
     a, b = _taken(A, "add"), _taken(B, "add")
     if a.shape != b.shape:
         raise ShapeError(f"add: both matrices must have one shape, got {a.shape} and {b.shape}.")
-    if a.on_gpu != b.on_gpu:
+    if a.device != b.device:
         raise DTypeError("add: both matrices must be on the CPU or both on a GPU, got one of each. Move one.")
     with on_device(a.data):
         dtype = common_dtype(s, dtype, a.data, b.data, where="add")
         target = device_of(a.data, device)
         x, y = (M.conformed(s, dtype, where="add").sent(target) for M in (a, b))
-        return added(x, y, s, threads, "add").sent("cuda" if a.on_gpu else "cpu").give_back(where="add")
+        return added(x, y, s, threads, "add").sent(a.device).give_back(where="add")
 
 
 def transpose(A: Any) -> Any:
@@ -181,6 +180,5 @@ def reduce(
             xp = module(x.data)
             x = CSR((1, 1), xp.asarray([0, len(x.data)]), x.indices, x.data, A)
         sums = reduced(x.transposed() if axis == 0 else x, s, threads, "reduce")
-        home = "cuda" if a.on_gpu else "cpu"
-        sums = sums if home == device_of(sums) else product.sent(sums, home)
+        sums = to_device(sums, a.device)
         return sums[0] if axis is None else sums

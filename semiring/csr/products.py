@@ -14,7 +14,7 @@ from ..arrays import Taken, check_out
 from ..arrays import take_in as take_dense
 from ..backend import device_of
 from ..conversion import conform
-from ..devices import module, on_device
+from ..devices import module, on_device, to_device
 from ..errors import DTypeError, ShapeError
 from ..saturation import holding, narrowed, widened
 from ..signals import load
@@ -75,7 +75,7 @@ def multiplied(
 
 def product_of(A: CSR, B: CSR, s: Semiring, mask: CSR | None, complement: bool, threads: int | None, where: str) -> CSR:
     """A ⊗ B on one device, at the mask's positions, or with `complement` at all others."""
-    multiply = load(f"semiring.{'cuda' if A.on_gpu else 'cpu'}.csr.backend").multiply
+    multiply = load(f"semiring.{A.device}.csr.backend").multiply
     starts, indices, data = multiply(A, B, s, mask, complement, threads, where)
     return CSR((A.shape[0], B.shape[1]), starts, indices, data, A.source)
 
@@ -86,7 +86,7 @@ def added(A: CSR, B: CSR, s: Semiring, threads: int | None, where: str) -> CSR:
     entries, size = len(A.indices) + len(B.indices), A.data.dtype.itemsize
     # Stacked entries and sums; [I I], and the row counts.
     needed = 2 * entries * (size + A.indices.dtype.itemsize) + m * (2 * size + 64)
-    memory.require(needed, "cuda" if A.on_gpu else "cpu", where=where, hint=HINT)
+    memory.require(needed, A.device, where=where, hint=HINT)
     units = xp.full(2 * m, dtypes.one(s, A.data.dtype), A.data.dtype)
     both = xp.arange(2 * m, dtype=dtypes.index_dtype(2 * m)).reshape(2, m).T.ravel()
     sums = CSR((m, 2 * m), 2 * xp.arange(m + 1, dtype=xp.int64), xp.ascontiguousarray(both), units, A.source)
@@ -127,11 +127,9 @@ def powered(A: Any, k: int, s: Semiring, dtype: DType, device: str | None, threa
                 base = _power_step(base, base, s, threads, f"A^{exponent}")
         if isinstance(result, CSR):
             result = result if wide == own else replace(result, data=narrowed(result.data, own))
-            return result.sent("cuda" if taken.on_gpu else "cpu").give_back(where="power")
+            return result.sent(taken.device).give_back(where="power")
         result = result if wide == own else narrowed(result, own)
-        here = "cpu" if isinstance(result, np.ndarray) else "cuda"
-        home = "cuda" if taken.on_gpu else "cpu"
-        return result if here == home else product.sent(result, home)
+        return to_device(result, taken.device)
 
 
 def _power_step(A: Any, B: Any, s: Semiring, threads: int | None, name: str) -> Any:
@@ -169,7 +167,7 @@ def _conformed(operand: Any, s: Semiring, dtype: DType, device: str, where: str)
         return operand.conformed(s, dtype, where=where).sent(device)
     array = conform(operand.array, s, dtype, where=where)
     survey(array, s, where=where)
-    return array if device_of(array) == device else product.sent(array, device)
+    return to_device(array, device)
 
 
 def _sparse_mask(mask: Any, shape: tuple[int, ...], where: str) -> CSR:
@@ -243,7 +241,7 @@ def _masked(A: CSR, X: Array, s: Semiring, mirrored: bool, allowed: Any, threads
 
 def _gathered(A: CSR, X: Array, s: Semiring, mirrored: bool, threads: int | None, where: str) -> Any:
     """A ⊗ X; with mirrored=False the operands of ⊗ are swapped."""
-    xp, device = module(A.data), "cuda" if A.on_gpu else "cpu"
+    xp, device = module(A.data), A.device
     if A.indices.dtype != np.int32:
         raise ShapeError(f"{where}: a dense operand must have less than 2³¹ rows, got {A.shape[1]}.")
     memory.require(A.shape[0] * X.shape[1] * A.data.dtype.itemsize, device, where=where, hint=HINT)
@@ -259,7 +257,7 @@ def _gathered(A: CSR, X: Array, s: Semiring, mirrored: bool, threads: int | None
 def _given_back(C: CSR, a: CSR, out: Any, s: Semiring, accumulate: bool, threads: int | None, where: str) -> Any:
     """Sparse product in kind; with `out`, its arrays are replaced."""
     if out is None:
-        return C.sent("cuda" if a.on_gpu else "cpu").give_back(where=where)
+        return C.sent(a.device).give_back(where=where)
     if not is_sparse(out) or out.format != "csr" or tuple(out.shape) != C.shape or out.dtype != C.data.dtype:
         shown = f"{out.format} of shape {out.shape} in {out.dtype}" if is_sparse(out) else type(out).__name__
         raise ShapeError(
@@ -268,8 +266,8 @@ def _given_back(C: CSR, a: CSR, out: Any, s: Semiring, accumulate: bool, threads
         )
     if accumulate:
         old = take_in(out, where=where).conformed(s, C.data.dtype, where=where)
-        C = added(old.sent("cuda" if C.on_gpu else "cpu"), C, s, threads, where)
-    made = replace(C, source=out).sent("cuda" if a.on_gpu else "cpu").give_back(where=where)
+        C = added(old.sent(C.device), C, s, threads, where)
+    made = replace(C, source=out).sent(a.device).give_back(where=where)
     out.data, out.indices, out.indptr = made.data, made.indices, made.indptr
     for flag in ("has_sorted_indices", "has_canonical_format"):
         out.__dict__.pop(f"_{flag}", None)
@@ -278,9 +276,7 @@ def _given_back(C: CSR, a: CSR, out: Any, s: Semiring, accumulate: bool, threads
 
 def _put(Y: Array, dense: Taken, out: Any, s: Semiring, accumulate: bool, threads: int | None, where: str) -> Any:
     """Dense product in kind; with `out`, stored or accumulated there."""
-    home = "cpu" if isinstance(dense.array, np.ndarray) else "cuda"
-    if (home == "cpu") != isinstance(Y, np.ndarray):
-        Y = product.sent(Y, home)
+    Y = to_device(Y, device_of(dense.array))
     if out is None:
         return dense.give_back(Y, where=where)
     output = take_dense(out, where=where)
