@@ -29,11 +29,7 @@ UNLIMITED = 1 << 62
 #: Control group files by version: limits, usage, and the reclaimable caches in `memory.stat` that usage includes.
 _FILES = {
     1: (("memory.limit_in_bytes",), "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
-    2: (
-        ("memory.max", "memory.high"),
-        "memory.current",
-        ("inactive_file", "active_file", "slab_reclaimable"),
-    ),
+    2: (("memory.max", "memory.high"), "memory.current", ("inactive_file", "active_file", "slab_reclaimable")),
 }
 
 

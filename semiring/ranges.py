@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,12 @@ def cut(total: np.ndarray, most: int) -> list[tuple[int, int]]:
     """
     cuts = np.searchsorted(total, np.arange(0, total[-1], most))
     return list(pairwise(np.unique([0, *cuts, len(total) - 1]).tolist()))
+
+
+def blocks(rows: slice, columns: slice, block: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """Indices of the blocks that a window touches, row by row."""
+    spans = (range(x.start // size, -(-x.stop // size)) for x, size in zip((rows, columns), block, strict=True))
+    return product(*spans)
 
 
 def positions(starts: Any, counts: np.ndarray) -> np.ndarray:

@@ -464,12 +464,5 @@ def _checked(unary: Tensor, transitions: Tensor, lengths: Any, where: str) -> tu
 _log_plus = Tensors(get("log_plus"), "one", None)
 
 __all__ = [
-    "associative_scan",
-    "ctc_scores",
-    "dtw",
-    "edit_distance",
-    "hmm_scores",
-    "log_partition",
-    "marginals",
-    "viterbi",
-]
+    "associative_scan", "ctc_scores", "dtw", "edit_distance", "hmm_scores", "log_partition", "marginals", "viterbi",
+]  # fmt: skip

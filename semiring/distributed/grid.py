@@ -115,8 +115,5 @@ class Layout:
     @property
     def largest(self) -> tuple[int, int]:
         """Most rows and most columns of a process."""
-        down, across = self._bounds
-        return (
-            max(b - a for a, b in pairwise(down)),
-            max(b - a for a, b in pairwise(across)),
-        )
+        down, across = (max(b - a for a, b in pairwise(edges)) for edges in self._bounds)
+        return down, across

@@ -97,19 +97,9 @@ def clear(place: Path) -> None:
 
 
 def describe(place: Path, layout: Layout, attributes: dict[str, Any]) -> None:
-    text = json.dumps(
-        {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "identity": layout.identity.hex(),
-            "shape": layout.shape,
-            "block": layout.block,
-            "dtype": layout.dtype.name,
-            "attributes": attributes,
-        },
-        sort_keys=True,
-        indent=1,
-    )
+    found: dict[str, Any] = {"format": _FORMAT, "version": _VERSION, "identity": layout.identity.hex()}
+    found |= {"shape": layout.shape, "block": layout.block, "dtype": layout.dtype.name, "attributes": attributes}
+    text = json.dumps(found, sort_keys=True, indent=1)
     with writing(place / NAME) as out:
         out.write(f"{text}\n{zlib.crc32(text.encode()):08x}\n".encode())
 

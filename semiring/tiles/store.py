@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import FormatError, ShapeError, TileError
 from ..files import sync_names
-from ..ranges import local, meet, sliced
+from ..ranges import blocks, local, meet, sliced
 from ..spelling import came
 from ..types import DType
 from . import file
@@ -436,13 +436,11 @@ class TileStore:
         buffer = np.empty(shape, self.dtype) if out is None else out
         if not buffer.size:
             return buffer
-        (a, b) = self.block
-        for i in range(rows.start // a, -(-rows.stop // a)):
-            for j in range(columns.start // b, -(-columns.stop // b)):
-                its_rows, its_columns = self.layout.window(i, j)
-                r, c = meet(rows, its_rows), meet(columns, its_columns)
-                with self.opened(i, j) as tile:
-                    tile.read(local(r, its_rows), local(c, its_columns), buffer[local(r, rows), local(c, columns)])
+        for i, j in blocks(rows, columns, self.block):
+            its_rows, its_columns = self.layout.window(i, j)
+            r, c = meet(rows, its_rows), meet(columns, its_columns)
+            with self.opened(i, j) as tile:
+                tile.read(local(r, its_rows), local(c, its_columns), buffer[local(r, rows), local(c, columns)])
         return buffer
 
     def put(self, entries: Any, rows: int = 0, columns: int = 0, *, round: int = 0, durable: bool = True) -> None:
@@ -487,11 +485,10 @@ class TileStore:
                 raise ShapeError(
                     f"TileStore: a window must be complete tiles of {self.block}, got {m} × {n} at {rows}, {columns}."
                 )
-        for i in range(rows // self.block[0], -(-(rows + m) // self.block[0])):
-            for j in range(columns // self.block[1], -(-(columns + n) // self.block[1])):
-                r, c = self.layout.window(i, j)
-                part = entries[r.start - rows : r.stop - rows, c.start - columns : c.stop - columns]
-                self.write(i, j, np.asarray(part, self.dtype), round=round, durable=durable)
+        window = slice(rows, rows + m), slice(columns, columns + n)
+        for i, j in blocks(*window, self.block):
+            part = entries[tuple(map(local, self.layout.window(i, j), window))]
+            self.write(i, j, np.asarray(part, self.dtype), round=round, durable=durable)
 
     def __getitem__(self, key: Any) -> Any:
         """`store[i]`, `store[i, j]`, `store[a:b, c:d]` as in NumPy; slices of step 1, else IndexError."""

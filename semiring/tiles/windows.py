@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ranges import blocks
 from ..types import Array
 from .store import TileStore
 
@@ -64,12 +65,7 @@ class InStore(SlowMatrix):
 
     def round(self, rows: slice, columns: slice) -> int:
         """Least round of its tiles."""
-        (a, b) = self.block
-        return min(
-            self.store.round(i, j)
-            for i in range(rows.start // a, -(-rows.stop // a))
-            for j in range(columns.start // b, -(-columns.stop // b))
-        )
+        return min(self.store.round(i, j) for i, j in blocks(rows, columns, self.block))
 
 
 class WindowIO(ABC):
@@ -112,10 +108,7 @@ class WindowIO(ABC):
         """Wait for all writes; raise their errors."""
 
     def _blocks(self, rows: slice, columns: slice) -> Iterator[tuple[int, int]]:
-        unit = self._unit
-        for i in range(rows.start // unit, -(-rows.stop // unit)):
-            for j in range(columns.start // unit, -(-columns.stop // unit)):
-                yield i, j
+        return blocks(rows, columns, (self._unit, self._unit))
 
     def _dependencies(self, rows: slice, columns: slice, buffer: Hashable) -> list[Any]:
         """Pending writes that precede a read of this window into this buffer."""
