@@ -16,12 +16,8 @@ from .types import Array
 
 #: Reduction method for each ufunc.
 REDUCTIONS: dict[np.ufunc, str] = {
-    np.minimum: "min",
-    np.maximum: "max",
-    np.add: "sum",
-    np.logical_or: "any",
-    np.bitwise_or: "any",
-}
+    np.minimum: "min", np.maximum: "max", np.add: "sum", np.logical_or: "any", np.bitwise_or: "any",
+}  # fmt: skip
 
 
 class Arrays:

@@ -17,9 +17,11 @@ class Observer(Protocol):
 
     def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
         """Before a verb is called."""
+        return
 
     def after(self, verb: Verb, operands: tuple[Any, ...]) -> None:
         """After it has returned; on a GPU its work may still be pending."""
+        return
 
 
 class Observed:

@@ -61,8 +61,8 @@ def cut(total: np.ndarray, most: int) -> list[tuple[int, int]]:
 
 def blocks(rows: slice, columns: slice, block: tuple[int, int]) -> Iterator[tuple[int, int]]:
     """Indices of the blocks that a window touches, row by row."""
-    spans = (range(x.start // size, -(-x.stop // size)) for x, size in zip((rows, columns), block, strict=True))
-    return product(*spans)
+    down, across = (range(x.start // size, -(-x.stop // size)) for x, size in zip((rows, columns), block, strict=True))
+    return product(down, across)
 
 
 def positions(starts: Any, counts: np.ndarray) -> np.ndarray:

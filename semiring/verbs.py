@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
 from .types import Array
@@ -31,6 +32,14 @@ def _area(X: Array) -> int:
     return int(X.shape[0]) * int(X.shape[1])
 
 
+def _gemm_pairs(C: Array, A: Array, B: Array) -> int:
+    return _area(A) * int(B.shape[1])
+
+
+def _gemm_entries(C: Array, A: Array, B: Array) -> int:
+    return 2 * _area(C) + _area(A) + _area(B)
+
+
 def _eliminate_pairs(D: Array, R: Array, C: Array, rest: Any) -> int:
     return len(D) ** 2 * (R.shape[1] + len(C)) + len(D) * _area(rest)
 
@@ -43,23 +52,11 @@ VERBS = {
     verb.name: verb
     for verb in (
         # C ← C ⊕ A ⊗ B
-        Verb(
-            "gemm",
-            "products",
-            lambda C, A, B: _area(A) * B.shape[1],
-            lambda C, A, B: 2 * _area(C) + _area(A) + _area(B),
-        ),
+        Verb("gemm", "products", _gemm_pairs, _gemm_entries),
         # C ← C ⊕ A ⊗ B, several
-        Verb(
-            "gemms",
-            "products",
-            lambda products: sum(_area(A) * B.shape[1] for _, A, B in products),
-            lambda products: sum(2 * _area(C) + _area(A) + _area(B) for C, A, B in products),
-        ),
+        Verb("gemms", "products", lambda X: sum(starmap(_gemm_pairs, X)), lambda X: sum(starmap(_gemm_entries, X))),
         # C ← A ⊗ B
-        Verb(
-            "matmul", "products", lambda C, A, B: _area(A) * B.shape[1], lambda C, A, B: _area(C) + _area(A) + _area(B)
-        ),
+        Verb("matmul", "products", _gemm_pairs, lambda C, A, B: _area(C) + _area(A) + _area(B)),
         # R ← D ⊗ R
         Verb("left_mul", "panels", lambda D, R: len(D) * _area(R), lambda D, R: _area(D) + 2 * _area(R)),
         # C ← C ⊗ D

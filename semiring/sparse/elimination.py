@@ -182,7 +182,11 @@ class Elimination(Queries):
         numbers = np.ascontiguousarray(values)
         self._changes: Changes | None = None
         self._kept: Kept | None = None
-        self.on_device = self._placed(numbers, nonnegative) if self.device == "cuda" else None
+        self.on_device = None
+        if self.device == "cuda":
+            from ..cuda.sparse.elimination import OnDevice
+
+            self.on_device = OnDevice(analysis, numbers, semiring, nonnegative)
         ops = CpuBackend(self._kind, self._threads)
         self._by_front = fronts.collected(analysis.arcs.arc, numbers, ops)
         if self.on_device is None:
@@ -202,11 +206,6 @@ class Elimination(Queries):
             Weighted(tails, heads, values, self.n, self.semiring).potentials(where="eliminate")
         if self.divergence[1] > self.slack:
             raise limits.error(self.semiring, *self.divergence)
-
-    def _placed(self, weights: np.ndarray, nonnegative: bool) -> Any:
-        from ..cuda.sparse.elimination import OnDevice
-
-        return OnDevice(self.analysis, weights, self.semiring, nonnegative)
 
     @classmethod
     def from_arrays(

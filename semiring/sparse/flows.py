@@ -270,12 +270,8 @@ class Flows:
         S, each, self.longest = self.S, -(-w // STRIP), 0.0
         strips, rows = int(each.sum()), int((each * np.diff(S.begin)).sum())
         self.strips, slots, kept = np.empty(len(S), np.int32), np.empty(rows, np.int32), np.zeros(strips + 1, np.int64)
-        spans, entries, state = (
-            np.zeros(strips + 1, np.int64),
-            np.empty(len(self.L[0]), np.int64),
-            np.zeros(3, np.int64),
-        )
-        D = np.empty(path)
+        spans, state = np.zeros(strips + 1, np.int64), np.zeros(3, np.int64)
+        entries, D = np.empty(len(self.L[0]), np.int64), np.empty(path)
         for start, stop in reversed(self._pieces(S.work, 16)):
             longest = counted.kept(
                 start, stop, self.slack, S.first, S.begin, S.slot, S.local, S.parent, self.factor, self.panel,
@@ -370,11 +366,8 @@ class _Worker:
         swept = self.places, S.first, S.parent, S.begin, S.slot, S.base, *strips, flows.factor, rows
         panels = lower, lower_counts, below, closed, flows._inside, inside, self.y, *self.numbers, z, numbers, owed
         tables = addresses(*swept, self.index, *panels)
-        rest = (
-            *addresses(self._nothing(lanes), asked),
-            int(len(asked) > 1),
-            *addresses(self.ends, self.most, self.members),
-        )
+        told = addresses(self.ends, self.most, self.members)
+        rest = *addresses(self._nothing(lanes), asked), int(len(asked) > 1), *told
         stop, begun = len(S), -1
 
         def go(start: int, stop: int) -> None:

@@ -21,7 +21,7 @@ from ..cpu.sparse import abreast, fronts, movers, strips
 from ..cpu.sparse.abreast import ABREAST, BLOCK
 from .buffers import Buffers
 from .sharing import costs, shares
-from .structure import Arcs, Ranges, Structure
+from .structure import Arcs, Ranges, Structure, outside
 
 #: Pairs above which a front is parallelised by itself (in vector pairs).
 LARGE = 1 << 24
@@ -135,9 +135,7 @@ class Fronts:
         subtrees = shares(self.S, self.each, threads) if threads > 1 else []
         alone = CpuBackend(self.kind, 1)
         run(lambda worker, start, stop: self._subtree(start, stop, alone, worker), subtrees, threads)
-        ends = [0, *(edge for subtree in sorted(subtrees) for edge in subtree), len(self.S)]
-        above = [(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True) if start < stop]
-        if above:
+        if above := outside(subtrees, len(self.S)):
             self._stack(above, 0)
             for start, stop in above:
                 self._stretch(start, stop, self.ops)

@@ -89,15 +89,13 @@ class Hops:
             hint="A search holds 64 hop counts a vertex and thread. Pass threads=1, or a smaller dtype.",
         )
         self._in = _adjacent(cols, rows, self.n)
+        self._gpu: Any = None
         if self.device == "cuda":
-            self._gpu = self._on_device()
+            from ..cuda.sparse.hops import Searches
+
+            self._gpu = Searches(*self._in, self.dtype)
         else:
-            self._gpu, self._out = None, _adjacent(rows, cols, self.n)
-
-    def _on_device(self) -> Any:
-        from ..cuda.sparse.hops import Searches
-
-        return Searches(*self._in, self.dtype)
+            self._out = _adjacent(rows, cols, self.n)
 
     def __repr__(self) -> str:
         return f"<Hops between {self.n:,} vertices, {len(self._in[1]):,} arcs, {self.dtype}>"

@@ -56,11 +56,8 @@ def minimum_degree(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Or
     last, above = graphs[0], [G.above for G in graphs]
     if len(parts) > 1:
         last, left = quotient.united(parts, start, heads, frozen, place)
-        number = [
-            np.arange(offset[-1], len(vertex)),
-            *(first + nodes for first, nodes in zip(offset, left, strict=False)),
-        ]
-        name = np.concatenate(number).astype(np.int32)
+        number = (first + nodes for first, nodes in zip(offset, left, strict=False))
+        name = np.concatenate([np.arange(offset[-1], len(vertex)), *number]).astype(np.int32)
         absorbed, pivot = np.flatnonzero(last.into >= 0), np.flatnonzero(last.step >= 0)
         into[name[absorbed]] = name[last.into[absorbed]]
         step[name[pivot]] = last.step[pivot] + np.int32(before[-1])

@@ -153,11 +153,8 @@ class Searches:
         if values.shape != (len(cols),):
             raise ShapeError(f"{where}: one weight an arc is required, ({len(cols)},), got shape {values.shape}.")
         values = conform(values, s, dtype, where=where)
-        self._threads, self.dtype, self.device = (
-            threads_of(threads, where),
-            values.dtype,
-            device_of(np.empty(0), device),
-        )
+        self._threads, self.dtype = threads_of(threads, where), values.dtype
+        self.device = device_of(np.empty(0), device)
         low, high, zero = *_ends(values), dtypes.zero(s, self.dtype)
         if not low > zero and not high < zero and not (present := values != zero).all():
             rows = _tails(A.indptr) if rows is None else rows

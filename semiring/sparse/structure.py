@@ -237,6 +237,12 @@ def below(parent: np.ndarray, leaf: np.ndarray, cost: np.ndarray, most: int) -> 
     return [(int(start[a]), int(stop[b - 1])) for a, b in pairwise(edges)]
 
 
+def outside(subtrees: Ranges, count: int) -> Ranges:
+    """Nonempty ranges of 0 … count between subtrees."""
+    ends = [0, *(edge for subtree in sorted(subtrees) for edge in subtree), count]
+    return [(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True) if start < stop]
+
+
 def build(start: np.ndarray, adjacent: np.ndarray, tree: Tree, threads: int = 1) -> Structure:
     """Rows and layout of all panels."""
     w, r = tree.width, tree.height
@@ -260,12 +266,9 @@ def build(start: np.ndarray, adjacent: np.ndarray, tree: Tree, threads: int = 1)
         symbolic.places(low, high, tree.first, tree.parent, begin, rows, local, slot, base)
 
     # Subtrees in parallel: their rows before, their places after those of the supernodes above.
-    subtrees: Ranges = []
-    above = [(0, len(w))]
-    if threads > 1:
-        subtrees = below(tree.parent, leaf, begin + tree.first, int(begin[-1]) // (4 * threads))
-        ends = [0, *(edge for subtree in subtrees for edge in subtree), len(w)]
-        above = list(zip(ends[::2], ends[1::2], strict=True))
+    most = int(begin[-1]) // (4 * threads)
+    subtrees = below(tree.parent, leaf, begin + tree.first, most) if threads > 1 else []
+    above = outside(subtrees, len(w))
     run(fill, subtrees, threads)
     for low, high in above:
         fill(0, low, high)
