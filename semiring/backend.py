@@ -84,7 +84,8 @@ def bind(
     variants. options: the backend's own, such as `threads=1` on the CPU; DeviceError for unknown ones.
     """
     module = _module(device)
-    options = {name: value for name, value in options.items() if value is not None}
+    if options.get("threads", 1) is None:  # as if left out: a GPU has no such option
+        del options["threads"]
     if options:
         known = _options(module)
         foreign = ", ".join(name for name in options if name not in known)
