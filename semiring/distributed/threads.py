@@ -106,9 +106,7 @@ def _transport(memory: Array) -> Any:
 
 
 def run(
-    grid: Grid,
-    work: Callable[[Comm], Found],
-    device: Callable[[int], AbstractContextManager[Any]] | None = None,
+    grid: Grid, work: Callable[[Comm], Found], device: Callable[[int], AbstractContextManager[Any]] | None = None
 ) -> list[Found]:
     """Results of work(comm) in one thread a rank, in rank order; device(rank) is that rank's context, such as its GPU.
 
