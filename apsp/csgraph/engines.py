@@ -20,7 +20,7 @@ from semiring.memory import require
 from semiring.observed import Callback
 
 from ..convergence.saturation import possible
-from ..engines.base import Engine
+from ..engines.base import Engine, placed
 from ..engines.elimination import spent
 from ..engines.structures import STRUCTURES
 from ..question import FEW, Question
@@ -111,10 +111,9 @@ def _table(
         return D[sources] if matrix and sources is not None else D
     out = network.dense if sources is None else None
     if out is None and options.callback is None:
-        out = host(engine.table())
-    else:
-        out = np.empty(engine.shape, network.dtype) if out is None else out
-        _fill(out, engine, options.callback)
+        return host(engine.table())
+    out = np.empty(engine.shape, network.dtype) if out is None else out
+    _fill(out, engine, options.callback)
     return out
 
 
@@ -123,11 +122,9 @@ def _fill(out: np.ndarray, engine: Engine, callback: Callback | None) -> None:
     if callback is None:
         engine.fill(out)
         return
-    offset = 0
-    for positions, block in engine.rows(np.arange(len(out)), ROWS):
-        out[offset : offset + len(positions)] = block
-        offset += len(positions)
-        callback(offset * out.shape[1], out.size)
+    for here, block in placed(engine.rows(np.arange(len(out)), ROWS)):
+        out[here] = block
+        callback(here.stop * out.shape[1], out.size)
 
 
 def batch_rows(rows: int, seconds: float) -> int:

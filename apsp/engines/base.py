@@ -36,6 +36,14 @@ MANY = 1024
 Changed = tuple["Engine", np.ndarray, np.ndarray]
 
 
+def placed(blocks: Blocks) -> Iterator[tuple[slice, Array]]:
+    """The entries of each block of rows, and where they stand among the rows wanted."""
+    offset = 0
+    for positions, D in blocks:
+        yield slice(offset, offset + len(positions)), D
+        offset += len(positions)
+
+
 class Engine(ABC):
     """A table of distances, shape (rows, columns), whose parts are computed or read on demand.
 
@@ -143,14 +151,11 @@ class Engine(ABC):
             for k, column in enumerate(j.tolist()):
                 out[:, k] = self.column(column)[i]
             return out
-        offset = 0
-        for positions, D in self.rows(i):
-            into = out[offset : offset + len(positions)]
+        for here, D in placed(self.rows(i)):
             if isinstance(D, np.ndarray):
-                np.take(D, j, axis=1, out=into, mode="clip")
+                np.take(D, j, axis=1, out=out[here], mode="clip")
             else:
-                into[:] = host(D.take(to_device(j, "cuda"), axis=1))
-            offset += len(positions)
+                out[here] = host(D.take(to_device(j, "cuda"), axis=1))
         return out
 
     def panels(self, *, columns: bool = False) -> Blocks:
@@ -202,10 +207,8 @@ class Engine(ABC):
         return (host(D) for _, D in self.rows(np.arange(self.shape[0])))
 
     def fill(self, out: np.ndarray) -> None:
-        offset = 0
-        for positions, D in self.rows(np.arange(self.shape[0]), 4 * BLOCK):
-            out[offset : offset + len(positions)] = host(D)
-            offset += len(positions)
+        for here, D in placed(self.rows(np.arange(self.shape[0]), 4 * BLOCK)):
+            out[here] = host(D)
 
     def hub_labels(self) -> None:
         """Make hub labels; raises ValueError unless the engine has them or a stored table."""

@@ -494,10 +494,9 @@ def _looks(question: Question) -> float:
         return math.inf
     if question.wants.remembers and not question.remembers:
         return math.inf
-    both = 1 if question.graph.directed else 2
     A = question.compressed
     orders = 2 if A is not None and even(A.indptr) else 1
-    counting = estimates.counting(question.n, both * question.graph.edge_count, orders)
+    counting = estimates.counting(question.n, question.graph.arc_count, orders)
     worth = LOOK_IN_PLANE if question.near.planar else LOOK
     return max(0.0, counting / worth - question.once(spent))
 

@@ -15,7 +15,7 @@ from semiring.spelling import came
 from semiring.types import Array, Blocks
 
 from ..labels import Labels
-from .base import BLOCK, Engine
+from .base import BLOCK, Engine, placed
 from .dense import Dense
 
 _INT64 = np.iinfo(np.int64)
@@ -38,11 +38,8 @@ class Part(Engine):
         self.engine.refuse_unbounded(where, labels, pair)
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        offset = 0
-        for positions, D in self.engine.rows(self.i[wanted], block):
-            here = wanted[offset : offset + len(positions)]
-            offset += len(positions)
-            yield here, self._within(D if self._every else D[:, module(D).asarray(self.j)])
+        for here, D in placed(self.engine.rows(self.i[wanted], block)):
+            yield wanted[here], self._within(D if self._every else D[:, module(D).asarray(self.j)])
 
     def column(self, j: int) -> np.ndarray:
         return self._within(self.engine.column(int(self.j[j]))[self.i])
@@ -60,15 +57,14 @@ class Part(Engine):
         """All entries; for all columns, rows are copied, except a single block that has them all."""
         if not self._every:
             return super()._all()
-        out, offset = None, 0
-        for positions, D in self.rows(np.arange(len(self.i)), 4 * BLOCK):
+        out = None
+        for here, D in placed(self.rows(np.arange(len(self.i)), 4 * BLOCK)):
             rows = host(D)
             alone = rows.base is None or rows.base.size == rows.size
-            if len(positions) == len(self.i) and alone and self.engine.repeats:
+            if len(rows) == len(self.i) and alone and self.engine.repeats:
                 return rows
             out = np.empty(self.shape, self.dtype) if out is None else out
-            out[offset : offset + len(positions)] = rows
-            offset += len(positions)
+            out[here] = rows
         return np.empty(self.shape, self.dtype) if out is None else out
 
     def _within(self, D: Array) -> Array:

@@ -249,8 +249,7 @@ def _looks(question: Question) -> float:
     """At least the time to sort the arcs; with a trial, its share of the total."""
     if np.isinf(question.counting) or not searchable(question.semiring):
         return float("inf")
-    both = 1 if question.graph.directed else 2
-    arcs = both * question.graph.edge_count
+    arcs = question.graph.arc_count
     if question.device == "cuda":
         return estimates.ordering(arcs)  # sorted on the host; no trial
     n, size = question.n, question.dtype.itemsize

@@ -95,19 +95,21 @@ class SharedOut(Spread, Eliminated):
         return along, ends
 
 
-def on_one(question: Question) -> Question:
+def ranks_of(question: Question, options: dict[str, Any] | None = None) -> World:
     from ..distributed.solving import world_of
 
-    ranks = world_of(question.wants.gpus, question.wants.options)
+    return world_of(question.wants.gpus, options)
+
+
+def on_one(question: Question) -> Question:
+    ranks = ranks_of(question, question.wants.options)
     device = "cuda" if ranks.device == "cuda" else None
     return replace(question, wants=replace(question.wants, gpus=None, device=device, options=ranks.options))
 
 
 def spread(question: Question, name: str, found: Estimate) -> Estimate:
     """One rank's estimate; on the host times the processes of a machine."""
-    from ..distributed.solving import world_of
-
-    ranks = world_of(question.wants.gpus)
+    ranks = ranks_of(question)
     assert found.plan is not None
     here = found.bytes * (ranks.processes_on_node if ranks.device == "cpu" else 1)
     plan = replace(
@@ -126,9 +128,7 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _open(question: Question, plan: Plan) -> SharedOut:
-    from ..distributed.solving import world_of
-
-    ranks, one = world_of(question.wants.gpus), question.once(on_one)
+    ranks, one = ranks_of(question), question.once(on_one)
     if ranks.device == "cpu" and ranks.in_one_process:
         return SharedOut(ranks, [eliminated(one)] * ranks.grid.size)
     return SharedOut(ranks, ranks.run(lambda comm: eliminated(one)))

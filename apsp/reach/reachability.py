@@ -331,10 +331,7 @@ class Reachability:
         >>> transitive_closure([("a", "b"), ("b", "a"), ("b", "c")]).components()
         [['a', 'b'], ['c']]
         """
-        component = self._classes
-        order = np.argsort(component, kind="stable")
-        bounds = np.flatnonzero(np.diff(component[order])) + 1
-        classes = [part.tolist() for part in np.split(order, bounds)] if self.n else []
+        classes = [part.tolist() for part in self._members]
         classes.sort(key=lambda part: (-len(part), part[0]))
         return [[self.labels[i] for i in part] for part in classes]
 
@@ -373,8 +370,7 @@ class Reachability:
         np.minimum.at(first, component, np.arange(self.n))
         tails, heads = _reduce(self._strict(first, component))
         rows, cols = [first[tails]], [first[heads]]
-        order = np.argsort(component, kind="stable")
-        for ring in np.split(order, np.flatnonzero(np.diff(component[order])) + 1) if self.n else []:
+        for ring in self._members:
             if len(ring) > 1:
                 rows.append(ring)
                 cols.append(np.roll(ring, -1))
@@ -592,6 +588,12 @@ class Reachability:
         first = np.concatenate([dense.argmax(axis=1) for dense in _dense_rows(mutual)])
         component: np.ndarray = np.unique(first, return_inverse=True)[1]
         return component
+
+    @property
+    def _members(self) -> list[np.ndarray]:
+        """The vertices of each class."""
+        order = np.argsort(self._classes, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(self._classes[order])) + 1) if self.n else []
 
     def _strict(self, first: np.ndarray, component: np.ndarray) -> BitMatrix:
         """The irreflexive reachability of classes."""

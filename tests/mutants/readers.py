@@ -181,9 +181,9 @@ MUTANTS = [
     ),
     Mutant(
         "csgraph-least",
-        "apsp/csgraph/conversion.py",
-        "least = np.minimum.reduceat(weights, first)",
-        "least = weights[first]",
+        "apsp/engines/scipy.py",
+        "weights = np.minimum.reduceat(weights, first)",
+        "weights = weights[first]",
         "tests/test_csgraph.py::test_what_is_an_edge",
         "Of duplicate entries the first counts.",
     ),
