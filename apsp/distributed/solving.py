@@ -17,6 +17,7 @@ from semiring.errors import AlgebraError, DivergenceError
 from semiring.survey import Survey
 from semiring.types import DType
 
+from ..graph.ondisk import refuse_overwriting
 from ..large.limits import Limits
 from ..large.sources import Source
 from ..log import logger
@@ -118,7 +119,7 @@ def _within_limits(
 ) -> DistributedMatrix:
     """The closure of a source with the checkpoint and output of `limits`; ValueError for a memory limit."""
     limits.refuse_memory(where="closure")
-    source.refuse_overwriting(limits.output, where="closure")
+    refuse_overwriting(source.origin, limits.output, where="closure")
     block, callback = request.block, request.callback
     if limits.checkpoint is not None:
         M = checkpoints.close(source, ranks, limits, block=block, callback=callback, on_survey=on_survey)

@@ -74,7 +74,7 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
                 source,
                 names,
                 header,
-                lambda index: cells.column(index, skipped),
+                lambda index: cells.columns[index][skipped:],
                 lambda row: start + 1 + skipped + row,
                 distinct=lambda indices: cells.distinct(indices, skipped),
                 integers=lambda indices: cells.integers(indices, skipped),
