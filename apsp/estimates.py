@@ -227,14 +227,9 @@ def elimination(
     written = n * _TRANSPOSED * _beyond(n, _FARTHER / 2) * itemsize / 4
     batched = lanes * (row / (_SWEEP.get(itemsize, 12e9) * vector) + written) / threads
     return Estimate(
-        "elimination",
-        cost.elimination + int(lines * row),
-        cost.bytes(itemsize),
-        start + min(lines * alone, batched),
-        start,
-        alone,
-        spent=analysis,
-    )
+        "elimination", cost.elimination + int(lines * row), cost.bytes(itemsize), start + min(lines * alone, batched),
+        start, alone, spent=analysis,
+    )  # fmt: skip
 
 
 def with_hub_labels(

@@ -125,15 +125,9 @@ def negative_cycle(
         )
     judge = Tolerance(Lengths.required(s), tolerance)
     parsed = as_graph(
-        graph,
-        weight=weight,
-        columns=columns,
-        directed=directed,
-        unweighted=unweighted,
-        null_value=null_value,
-        format=format,
-        name=name,
-    )
+        graph, weight=weight, columns=columns, directed=directed, unweighted=unweighted, null_value=null_value,
+        format=format, name=name,
+    )  # fmt: skip
     try:
         if parsed.dense is None:
             arcs = parsed.edges(s)

@@ -74,18 +74,11 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     )
     # A matrix that may have a negative cycle is kept to name it, unless it may be overwritten.
     wants = Wants.of(
-        where="csgraph",
-        dtype=network.dtype,
-        device=options.device,
-        threads=options.threads,
-        callback=options.callback if matrix else None,
-        engine="auto" if matrix else options.engine,
-        sources=None if matrix else sources,
-        overwrite=matrix and (options.overwrite or nonnegative),
-        nulls=() if matrix else None,
-        table=not exact,
-        remembers=True,
-    )
+        where="csgraph", dtype=network.dtype, device=options.device, threads=options.threads,
+        callback=options.callback if matrix else None, engine="auto" if matrix else options.engine,
+        sources=None if matrix else sources, overwrite=matrix and (options.overwrite or nonnegative),
+        nulls=() if matrix else None, table=not exact, remembers=True,
+    )  # fmt: skip
     lines = network.n if sources is None else len(sources)
     require(lines * network.row_bytes, where="csgraph", hint="Ask for fewer rows, by `indices`.")
     question = Question(network.matrix if matrix else network.arcs.graph if cold else network.graph, min_plus, wants)

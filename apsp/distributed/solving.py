@@ -125,15 +125,9 @@ def _within_limits(
         M = checkpoints.close(source, ranks, limits, block=block, callback=callback, on_survey=on_survey)
     else:
         M = DistributedMatrix.filled(
-            source.n,
-            source.semiring,
-            source.dtype,
-            source.window,
-            world=ranks,
-            block=block,
-            rows_at_a_time=True,
+            source.n, source.semiring, source.dtype, source.window, world=ranks, block=block, rows_at_a_time=True,
             unit=TILE,
-        )
+        )  # fmt: skip
         if source.nulls is None:
             on_survey(M.seen)
         M.close(callback=callback)

@@ -299,20 +299,9 @@ def offer(
     if not on_host:
         taken = max(taken, table + routes) if table else taken + routes
     plan = Plan(
-        n=question.n,
-        semiring=question.semiring.name,
-        dtype=question.dtype.name,
-        device=question.device,
-        schedule=schedule,
-        block=0,
-        variant="general",
-        matrix_bytes=taken,
-        workspace_bytes=0,
-        seconds=estimate.seconds if pairs is None else estimate.start,
-        reason=note,
-        beside_bytes=taken,
-        pairs=estimate.pairs if pairs is None else pairs,
-        engine=estimate.engine,
-        host_bytes=routes if on_host else 0,
-    )
+        n=question.n, semiring=question.semiring.name, dtype=question.dtype.name, device=question.device,
+        schedule=schedule, block=0, variant="general", matrix_bytes=taken, workspace_bytes=0,
+        seconds=estimate.seconds if pairs is None else estimate.start, reason=note, beside_bytes=taken,
+        pairs=estimate.pairs if pairs is None else pairs, engine=estimate.engine, host_bytes=routes if on_host else 0,
+    )  # fmt: skip
     return replace(estimate, bytes=taken, plan=plan)

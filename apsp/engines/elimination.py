@@ -456,15 +456,9 @@ def potentials(question: Question) -> np.ndarray:
 
 def _engine(question: Question, *, check: bool = True, potential: np.ndarray | None = None) -> Eliminated:
     return Eliminated(
-        question.once(analysis),
-        question.arcs[2],
-        question.semiring,
-        question.wants.options.get("threads"),
-        question.wants.order,
-        check=check,
-        potential=potential,
-        device=question.device,
-    )
+        question.once(analysis), question.arcs[2], question.semiring, question.wants.options.get("threads"),
+        question.wants.order, check=check, potential=potential, device=question.device,
+    )  # fmt: skip
 
 
 def _fits_integers(question: Question, engine: Eliminated) -> bool:
@@ -510,16 +504,9 @@ def estimate(question: Question) -> Estimate:
     else:
         vector = estimates.vector_rate(question.semiring)
         taken = estimates.elimination(
-            found.cost,
-            n,
-            arcs,
-            question.lines,
-            size,
-            threads=question.threads,
-            vector=vector,
-            known=known,
+            found.cost, n, arcs, question.lines, size, threads=question.threads, vector=vector, known=known,
             orders=found.orders,
-        )
+        )  # fmt: skip
         if question.compressed is None:  # arcs both ways, and as they are put in order
             taken = replace(taken, bytes=taken.bytes + arcs * (24 + size))
     panels = 0
@@ -547,12 +534,6 @@ def _opened(question: Question, plan: Plan) -> Eliminated:
 
 
 ENGINE = Kind(
-    "elimination",
-    estimate,
-    _opened,
-    looks=_looks,
-    devices=("cpu", "cuda"),
-    limits=None,
-    orders=True,
+    "elimination", estimate, _opened, looks=_looks, devices=("cpu", "cuda"), limits=None, orders=True,
     compiles="elimination",
-)
+)  # fmt: skip

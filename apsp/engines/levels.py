@@ -116,14 +116,6 @@ def _counted(question: Question) -> Array:
 
 
 ENGINE = Kind(
-    "levels",
-    _estimate,
-    _open,
-    refuses=_refuses,
-    looks=_looks,
-    devices=("cpu", "cuda"),
-    matrices=True,
-    large=True,
-    compiles="levels",
-    share=0.1,
-)
+    "levels", _estimate, _open, refuses=_refuses, looks=_looks, devices=("cpu", "cuda"), matrices=True, large=True,
+    compiles="levels", share=0.1,
+)  # fmt: skip

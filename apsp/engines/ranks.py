@@ -119,15 +119,10 @@ def _open(question: Question, plan: Plan) -> Engine:
         bits = isinstance(question.source, BitMatrix)
         A = question.source if bits else question.taken.array
         D = closing.close(
-            A,
-            s,
-            ranks,
-            block=wants.block,
-            overwrite=wants.overwrite,
-            owned=not bits and question.memory is Memory.OWNED,
-            callback=wants.callback,
+            A, s, ranks, block=wants.block, overwrite=wants.overwrite,
+            owned=not bits and question.memory is Memory.OWNED, callback=wants.callback,
             on_survey=_ignore if bits or not question.null_undeclared else question.report_zeros,
-        )
+        )  # fmt: skip
         return Dense(D, clock() - begun)
     found = solving.closed(question.source, s, wants, ranks, question.report_zeros)
     engine: Engine = Dense(found) if isinstance(found, np.ndarray) else Stored(found)
@@ -137,13 +132,6 @@ def _open(question: Question, plan: Plan) -> Engine:
 
 
 ENGINE = Kind(
-    "ranks",
-    _estimate,
-    _open,
-    devices=("cpu", "cuda"),
-    matrices=True,
-    schedules=True,
-    gpus=True,
-    limits=None,
+    "ranks", _estimate, _open, devices=("cpu", "cuda"), matrices=True, schedules=True, gpus=True, limits=None,
     answers_to="dense",
-)
+)  # fmt: skip

@@ -303,20 +303,10 @@ def _estimate(question: Question) -> Estimate:
 
     def by(method: str, spread: float) -> Estimate:
         taken = estimates.searches(
-            question.n,
-            question.arc_count,
-            question.lines,
-            question.columns,
-            question.dtype.itemsize,
-            method,
-            reach=question.reach,
-            levels=levels,
-            width=near.width,
-            followed=near.arcs,
-            spread=spread,
-            ordered=question.picks,
-            compressed=question.compressed is not None,
-        )
+            question.n, question.arc_count, question.lines, question.columns, question.dtype.itemsize, method,
+            reach=question.reach, levels=levels, width=near.width, followed=near.arcs, spread=spread,
+            ordered=question.picks, compressed=question.compressed is not None,
+        )  # fmt: skip
         return offer(question, taken, method)
 
     found = by(method, question.spread if method == "dijkstra" else 1.0)

@@ -134,17 +134,9 @@ class Relaxed(Engine):
     def _turned(self) -> Relaxed:
         tails, heads, weights = self.arcs
         return Relaxed(
-            (heads, tails, weights),
-            self.shape[0],
-            self.semiring,
-            self.searched,
-            self.threads,
-            self.furthest,
-            self._labels,
-            None if self._potential is None else -self._potential,
-            self.device,
-            backwards=True,
-        )
+            (heads, tails, weights), self.shape[0], self.semiring, self.searched, self.threads, self.furthest,
+            self._labels, None if self._potential is None else -self._potential, self.device, backwards=True,
+        )  # fmt: skip
 
     def table(self) -> Array:
         """All entries, in an order of sources that suits the searches."""
@@ -200,16 +192,9 @@ def _engine(question: Question) -> Relaxed:
     limit = None if wants.limit is None or potential is not None else as_limit(wants.limit)
     in_rows = question.compressed is not None and potential is None and dtype == question.dtype
     return Relaxed(
-        question.compressed if in_rows else question.arcs,
-        question.n,
-        question.semiring,
-        dtype,
-        wants.options.get("threads"),
-        limit,
-        question.graph.labels,
-        potential,
-        question.device,
-    )
+        question.compressed if in_rows else question.arcs, question.n, question.semiring, dtype,
+        wants.options.get("threads"), limit, question.graph.labels, potential, question.device,
+    )  # fmt: skip
 
 
 def batches(question: Question, arcs: int) -> int:
@@ -269,19 +254,9 @@ def estimate(question: Question) -> Estimate:
         return offer(question, taken, "label-correcting", block=min(lines, 32 * estimates.GPU_BATCHES))
     relaxed, tried = question.once(effort)
     taken = estimates.lanes(
-        n,
-        arcs,
-        lines,
-        question.columns,
-        dtype.itemsize,
-        relaxed,
-        threads=question.threads,
-        rounds=rounds,
-        ordered=question.compressed is not None,
-        followed=question.near.arcs,
-        tried=tried,
-        hubs=tried and question.hubs,
-    )
+        n, arcs, lines, question.columns, dtype.itemsize, relaxed, threads=question.threads, rounds=rounds,
+        ordered=question.compressed is not None, followed=question.near.arcs, tried=tried, hubs=tried and question.hubs,
+    )  # fmt: skip
     return offer(question, taken, "label-correcting")
 
 
@@ -291,12 +266,6 @@ def opened(question: Question) -> Relaxed:
 
 
 ENGINE = Kind(
-    "searches",
-    estimate,
-    lambda question, plan: opened(question),
-    refuses=_refuses,
-    looks=_looks,
-    devices=("cpu", "cuda"),
-    limits=None,
-    compiles="searches",
-)
+    "searches", estimate, lambda question, plan: opened(question), refuses=_refuses, looks=_looks,
+    devices=("cpu", "cuda"), limits=None, compiles="searches",
+)  # fmt: skip

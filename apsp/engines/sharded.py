@@ -49,12 +49,6 @@ def _open(question: Question, plan: Plan) -> SharedSearches:
 
 
 ENGINE = Kind(
-    "sharded",
-    _estimate,
-    _open,
-    refuses=lambda question: searches.ENGINE.refuses(question.once(on_one)),
-    devices=("cpu", "cuda"),
-    gpus=True,
-    answers_to="searches",
-    on_request_only=True,
-)
+    "sharded", _estimate, _open, refuses=lambda question: searches.ENGINE.refuses(question.once(on_one)),
+    devices=("cpu", "cuda"), gpus=True, answers_to="searches", on_request_only=True,
+)  # fmt: skip

@@ -135,12 +135,6 @@ def _open(question: Question, plan: Plan) -> SharedOut:
 
 
 ENGINE = Kind(
-    "shared",
-    _estimate,
-    _open,
-    devices=("cpu", "cuda"),
-    orders=True,
-    gpus=True,
-    answers_to="elimination",
+    "shared", _estimate, _open, devices=("cpu", "cuda"), orders=True, gpus=True, answers_to="elimination",
     on_request_only=True,
-)
+)  # fmt: skip

@@ -71,14 +71,10 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         cells = separated(text[start:], delimiter, len(names), csv.field_size_limit())
         if cells is not None:
             table = Table(
-                source,
-                names,
-                header,
-                lambda index: cells.columns[index][skipped:],
-                lambda row: start + 1 + skipped + row,
-                distinct=lambda indices: cells.distinct(indices, skipped),
+                source, names, header, lambda index: cells.columns[index][skipped:],
+                lambda row: start + 1 + skipped + row, distinct=lambda indices: cells.distinct(indices, skipped),
                 integers=lambda indices: cells.integers(indices, skipped),
-            )
+            )  # fmt: skip
             return _graph(table, reading)
     rows = list(csv_rows(source, _marked(text, delimiter), delimiter))
     for line, row in rows:
@@ -151,12 +147,6 @@ def _split(header: str) -> list[str]:
 
 
 FORMAT = Format(
-    "csv",
-    (".csv", ".tsv"),
-    "edge list with a header: source,target[,weight]",
-    sniff,
-    read,
-    write,
-    takes=("weight", "columns"),
-    rank=2,
-)
+    "csv", (".csv", ".tsv"), "edge list with a header: source,target[,weight]", sniff, read, write,
+    takes=("weight", "columns"), rank=2,
+)  # fmt: skip

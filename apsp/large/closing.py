@@ -105,15 +105,9 @@ class Large:
             f"windows of {cut.rows} × {cut.columns}; {shown(moved)} are moved from {place} and back"
         )
         return replace(
-            found,
-            schedule="streamed",
-            block=cut.block,
-            reason=reason,
-            workspace_bytes=cut.bytes,
-            beside_bytes=cut.bytes,
-            seconds=seconds,
-            pairs=n**3,
-        )
+            found, schedule="streamed", block=cut.block, reason=reason, workspace_bytes=cut.bytes,
+            beside_bytes=cut.bytes, seconds=seconds, pairs=n**3,
+        )  # fmt: skip
 
     @cached_property
     def _in_core_plan(self) -> Plan:

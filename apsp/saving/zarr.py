@@ -41,14 +41,10 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
         group = zarr.open_group(store=str(folder), mode="w", zarr_format=3)
         tile = tuple(max(1, min(TILE, size)) for size in table.shape)
         tiles = group.create_array(
-            "distances",
-            shape=table.shape,
-            dtype=table.dtype,
-            chunks=tile,
-            compressors=[ZstdCodec(level=1), Crc32cCodec()],
-            dimension_names=("sources", "targets"),
+            "distances", shape=table.shape, dtype=table.dtype, chunks=tile,
+            compressors=[ZstdCodec(level=1), Crc32cCodec()], dimension_names=("sources", "targets"),
             config={"write_empty_chunks": True},
-        )
+        )  # fmt: skip
         for k, part in enumerate(gathered(table.streamed(), TILE)):
             tiles[k * TILE : k * TILE + len(part)] = part
         for side, arrays in sides.items():
