@@ -158,6 +158,13 @@ def beaten(diagonal: np.ndarray, semiring: Semiring) -> int | None:
     return vertex if gap[vertex] > 0 else None
 
 
+def refuse_beaten(diagonal: np.ndarray, semiring: Semiring, *, where: str, apart: Any = None) -> None:
+    """Raise DivergenceError if a diagonal shows that there is no closure; `apart` as in `vertex_error`."""
+    vertex = beaten(diagonal, semiring)
+    if vertex is not None:
+        raise vertex_error(vertex, diagonal[vertex].item(), semiring, where=where, apart=apart)
+
+
 def beyond_rounding(D: Array, A: Array, vertex: int, semiring: Semiring) -> bool:
     """Whether |D[v, v] − one| > m · eps · max|A|, m vertices on v's cycles; for semirings unfit for `potentials`."""
     if D.dtype.kind != "f":

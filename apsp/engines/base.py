@@ -167,13 +167,13 @@ class Engine(ABC):
         for positions, D in self.rows(np.arange(self.shape[0])):
             yield positions, D.T
 
-    def reduced(self, of: Callable[[Array], Array], *, columns: bool = False) -> Blocks:
-        """`of` applied to each panel, possibly from several threads: (positions, of(panel))."""
-        return ((positions, of(panel)) for positions, panel in self.panels(columns=columns))
+    def reduced(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
+        """`of` applied to each panel, possibly from several threads: (positions, of(panel)); `share` as in `Spread`."""
+        return ((positions, of(panel)) for positions, panel in self.panels(columns=columns, **share))
 
-    def worst(self, of: Callable[[Array], Array], *, columns: bool = False) -> Blocks:
+    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
         """The worst entry of each line by `of`: (positions, entries)."""
-        return self.reduced(of, columns=columns)
+        return self.reduced(of, columns=columns, **share)
 
     def flows(
         self,

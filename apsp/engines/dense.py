@@ -84,8 +84,7 @@ class Dense(Engine):
 def _estimate(question: Question) -> Estimate:
     if question.wants.packed:
         return estimates.dense(plan_of_all(question))
-    plan, made = _planned(question)
-    return estimates.dense(plan, made)
+    return estimates.dense(*_planned(question))
 
 
 def _planned(question: Question) -> tuple[Plan, int]:

@@ -334,20 +334,18 @@ class Eliminated(Engine):
         found = self.elimination.panels(columns=columns)
         return ((lines, self._true(lines, panel, columns)) for lines, panel in found)
 
-    def reduced(
-        self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)
-    ) -> Blocks:
+    def reduced(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
         """Each panel is reduced by the thread that swept it; `share` (k, count): every count-th from the k-th on."""
         return self.elimination.reduced(
-            lambda lines, panel: of(self._true(lines, panel, columns)), columns=columns, share=share
+            lambda lines, panel: of(self._true(lines, panel, columns)), columns=columns, **share
         )
 
-    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
+    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
         """On a GPU fused into the sweep, without writing rows."""
         device_elimination = self.elimination.on_device
         if device_elimination is None or self.potential is not None:
-            return self.reduced(of, columns=columns, share=share)
-        found: Blocks = device_elimination.worst(columns=columns, share=share)
+            return self.reduced(of, columns=columns, **share)
+        found: Blocks = device_elimination.worst(columns=columns, **share)
         return found
 
     def _true(self, lines: np.ndarray, panel: np.ndarray, columns: bool) -> np.ndarray:

@@ -86,7 +86,9 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _open(question: Question, plan: Plan) -> Engine:
-    return filled(question, plan, lambda: (_counted_on_gpu if question.device == "cuda" else _counted)(question))
+    if question.device == "cuda":
+        return filled(question, plan, lambda: filled_on_gpu(question, lambda D: _close(question, D)))
+    return filled(question, plan, lambda: _counted(question))
 
 
 def _close(question: Question, out: Array) -> bool:
@@ -103,10 +105,6 @@ def _close(question: Question, out: Array) -> bool:
     if complete:
         progress(n * n)
     return complete
-
-
-def _counted_on_gpu(question: Question) -> Array:
-    return filled_on_gpu(question, lambda D: _close(question, D))
 
 
 def _counted(question: Question) -> Array:

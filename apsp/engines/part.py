@@ -28,7 +28,7 @@ class Part(Engine):
         self.engine, self.i, self.j, self._limit = engine, i, j, limit
         self.limit = None if limit is None else limit.value
         self.shape, self.dtype = (len(i), len(j)), engine.dtype
-        self._every = len(j) == engine.shape[1] and _ascending(j)
+        self._every = len(j) == engine.shape[1] and bool((j[1:] > j[:-1]).all())  # of n below n only 0 … n − 1 ascend
 
     @property
     def all_pairs(self) -> Engine:
@@ -69,11 +69,6 @@ class Part(Engine):
 
     def _within(self, D: Array) -> Array:
         return D if self._limit is None else self._limit(D)
-
-
-def _ascending(positions: np.ndarray) -> bool:
-    """Whether positions strictly ascend; of n below n only 0 … n − 1 do."""
-    return bool((positions[1:] > positions[:-1]).all())
 
 
 class Found(Dense):

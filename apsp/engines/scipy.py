@@ -144,7 +144,8 @@ class Searches(Engine):
         from scipy.sparse import csgraph
 
         if self.method == "breadth-first":
-            return np.stack([_levels(A, source) for source in sources.tolist()]) * _unit(self._weights)
+            unit = float(self._weights[0]) if len(self._weights) else 1.0
+            return np.stack([_levels(A, source) for source in sources.tolist()]) * unit
         if (h := self._potential) is None:
             # SciPy refuses a negative limit.
             return csgraph.dijkstra(A, indices=sources, limit=max(self._furthest, 0.0))
@@ -261,10 +262,6 @@ def csr(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int) -> An
     starts = np.zeros(n + 1, index)
     np.cumsum(np.bincount(tails, minlength=n), out=starts[1:])
     return csr_array((weights, heads.astype(index, copy=False), starts), shape=(n, n))
-
-
-def _unit(weights: np.ndarray) -> float:
-    return float(weights[0]) if len(weights) else 1.0
 
 
 def _levels(A: Array, source: int) -> np.ndarray:

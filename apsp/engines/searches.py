@@ -23,8 +23,6 @@ from .part import as_limit
 from .scipy import lengths_of, narrowed, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from semiring.sparse import Searches
 
     from ..question import Question
@@ -121,14 +119,6 @@ class Relaxed(Engine):
         lines = self._turned if columns else self
         for positions, D in lines.rows(np.array_split(lines.searches.order(), share[1])[share[0]]):
             yield positions, D.T
-
-    def reduced(
-        self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)
-    ) -> Blocks:
-        return ((positions, of(panel)) for positions, panel in self.panels(columns=columns, share=share))
-
-    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
-        return self.reduced(of, columns=columns, share=share)
 
     @cached_property
     def _turned(self) -> Relaxed:

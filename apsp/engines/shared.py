@@ -32,18 +32,16 @@ class Spread(Engine):
         self.__dict__.update(engines[0].__dict__)
         self._ranks, self._engines = ranks, engines
 
-    def reduced(
-        self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)
-    ) -> Blocks:
+    def reduced(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
         return self._shared("reduced", of, columns, share)
 
-    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
+    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
         return self._shared("worst", of, columns, share)
 
-    def _shared(self, name: str, of: Callable[[Array], Array], columns: bool, share: tuple[int, int]) -> Blocks:
+    def _shared(self, name: str, of: Callable[[Array], Array], columns: bool, share: dict[str, Any]) -> Blocks:
         ranks = self._ranks
         if ranks is None:  # unpickled elsewhere
-            yield from getattr(super(), name)(of, columns=columns, share=share)
+            yield from getattr(super(), name)(of, columns=columns, **share)
             return
 
         def work(comm: Comm) -> list[tuple[np.ndarray, Any]]:

@@ -112,7 +112,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
         problem = f"names must have at most {most} characters, got {longest}"
         raise FormatError("csv", None, f"write: {problem}. Write npz.")
     if any(isinstance(label, str) for label in graph.labels):
-        names = [_quoted(name) if _needs_quotes(name) else name for name in names]
+        names = ['"' + name.replace('"', '""') + '"' if _needs_quotes(name) else name for name in names]
     header = "source,target" if arcs[2] is None else "source,target,weight"
     write_lines(file, [header, *edge_lines(arcs, names, between=",")])
 
@@ -120,10 +120,6 @@ def write(graph: Graph, file: IO[bytes]) -> None:
 def _needs_quotes(name: str) -> bool:
     """Whether a name would be misread: separators, outer blanks, empty, an integer."""
     return name != name.strip() or not name or any(sign in name for sign in '",\n') or integral([name])
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _marked(text: str, delimiter: str) -> str:

@@ -64,7 +64,8 @@ def all_pairs_dijkstra(
     G: Converted, cutoff: float | None = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Label, tuple[Lengths, Paths]]]:
     """(node, ({node: distance}, {node: path})): `networkx.all_pairs_dijkstra`."""
-    return _each("all_pairs_dijkstra", G, cutoff, weight, arcs_of=nonnegative, select=_both)
+    both = lambda lengths, paths: (lengths, paths)  # noqa: E731
+    return _each("all_pairs_dijkstra", G, cutoff, weight, arcs_of=nonnegative, select=both)
 
 
 def all_pairs_bellman_ford_path(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Label, Paths]]:
@@ -197,10 +198,6 @@ def _filling_order(G: Converted, arcs: Arcs) -> np.ndarray:
 
 def _lengths(lengths: Lengths, paths: Paths) -> Lengths:
     return lengths
-
-
-def _both(lengths: Lengths, paths: Paths) -> Any:
-    return lengths, paths
 
 
 def _each(

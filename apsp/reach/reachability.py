@@ -368,7 +368,8 @@ class Reachability:
         count = int(component.max()) + 1 if self.n else 0
         first = np.full(count, self.n)
         np.minimum.at(first, component, np.arange(self.n))
-        tails, heads = _reduce(self._strict(first, component))
+        strict = self._strict(first, component)
+        tails, heads = (strict & ~(strict @ strict)).to_edges()  # R − R ⊗ R
         rows, cols = [first[tails]], [first[heads]]
         for ring in self._members:
             if len(ring) > 1:
@@ -657,11 +658,6 @@ def _dense_rows(matrix: BitMatrix | StoredBits) -> Iterator[np.ndarray]:
     height = max(1, (1 << 20) // max(matrix.shape[1], 1))
     for start in range(0, len(matrix), height):
         yield matrix.rows(slice(start, start + height))
-
-
-def _reduce(strict: BitMatrix) -> tuple[np.ndarray, np.ndarray]:
-    """Transitive reduction of a transitively closed acyclic graph: R − R ⊗ R."""
-    return (strict & ~(strict @ strict)).to_edges()
 
 
 def _check_consistent(c: Condensation, n: int) -> None:
