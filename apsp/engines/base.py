@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from ..labels import Labels
     from ..question import Question
 
-#: CSR in one direction: row starts, other ends, weights.
+#: CSR in one direction: row starts, other ends, weights; or tails, heads, weights.
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: The demand of every source for each vertex, (n,); or from a range of sources to (range, n).
+Asked = np.ndarray | Callable[[slice], np.ndarray]
 #: Default rows of a block.
 BLOCK = 64
 #: Matrices below this size skip the estimates of engines for large ones, which would take longer than the closure.
@@ -176,17 +178,11 @@ class Engine(ABC):
         return self.reduced(of, columns=columns, **share)
 
     def flows(
-        self,
-        edges: tuple[np.ndarray, np.ndarray, np.ndarray],
-        sources: np.ndarray,
-        asked: np.ndarray | Callable[[slice], np.ndarray],
-        report: Callable[[int], None],
+        self, edges: Edges, sources: np.ndarray, asked: Asked, report: Callable[[int], None]
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Edge flows if demand takes best paths, and the number of sources reaching each vertex; None to use rows.
 
-        `edges` (tails, heads, weights) have no loops or duplicates. `asked` is the demand of every source for each
-        vertex, (n,), or a function from a range of sources to an array (range, n). `report` receives the number of
-        sources done.
+        `edges` (tails, heads, weights) have no loops or duplicates. `report` receives the number of sources done.
         """
         return None
 

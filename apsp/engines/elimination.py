@@ -26,7 +26,7 @@ from ..convergence import saturation
 from ..estimates import Estimate
 from ..graph import Graph
 from ..graph.reweighted import weights_of
-from .base import Changed, Edges, Engine, Kind, offer
+from .base import Asked, Changed, Edges, Engine, Kind, offer
 from .bounds import Bounds
 from .structures import STRUCTURES
 
@@ -356,11 +356,7 @@ class Eliminated(Engine):
         return self._restored(panel, *((every, lines) if columns else (lines, every)))
 
     def flows(
-        self,
-        edges: tuple[np.ndarray, np.ndarray, np.ndarray],
-        sources: np.ndarray,
-        asked: np.ndarray | Callable[[slice], np.ndarray],
-        report: Callable[[int], None],
+        self, edges: Edges, sources: np.ndarray, asked: Asked, report: Callable[[int], None]
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Adjoint of the sweep, for exact lengths."""
         from semiring.sparse.flows import flows, worthwhile  # with numba

@@ -16,7 +16,7 @@ from semiring.types import Array, Blocks
 from ..estimates import Estimate
 from ..plans import Plan
 from . import elimination
-from .base import Engine, Kind
+from .base import Asked, Edges, Engine, Kind
 from .elimination import Eliminated, eliminated
 
 if TYPE_CHECKING:
@@ -58,11 +58,7 @@ class SharedOut(Spread, Eliminated):
     """An elimination on each of several ranks."""
 
     def flows(
-        self,
-        edges: tuple[np.ndarray, np.ndarray, np.ndarray],
-        sources: np.ndarray,
-        asked: np.ndarray | Callable[[slice], np.ndarray],
-        report: Callable[[int], None],
+        self, edges: Edges, sources: np.ndarray, asked: Asked, report: Callable[[int], None]
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Each rank takes a share of the sources; results are added in rank order."""
         ranks = self._ranks
