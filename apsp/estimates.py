@@ -257,13 +257,9 @@ def elimination_on_gpu(cost: Cost, n: int, arcs: int, lines: int, itemsize: int)
     row = cost.sweep + _CLIMB * cost.climb
     batched = lines * (row / _GPU_SWEEP * max(itemsize, 4) / 4 + n * itemsize / _GPU_WRITTEN)
     return Estimate(
-        "elimination",
-        cost.elimination + int(lines * row),
-        cost.gpu_bytes(itemsize),
-        start + max(_LAUNCHES, batched),
-        start,
-        _LAUNCHES,
-    )
+        "elimination", cost.elimination + int(lines * row), cost.gpu_bytes(itemsize), start + max(_LAUNCHES, batched),
+        start, _LAUNCHES,
+    )  # fmt: skip
 
 
 def dense(plan: Plan, allocated: int = 0) -> Estimate:

@@ -72,13 +72,9 @@ def closed(
         return _closed(parts, lambda: source.matrix(semiring, wants.dtype), semiring, wants, ranks, None)
     windows = Source.of(source, semiring, wants.dtype, nulls=wants.nulls, where=where)
     return _closed(
-        lambda: _within_limits(windows, wants, ranks, limits, on_survey),
-        windows.to_array,
-        semiring,
-        wants,
-        ranks,
+        lambda: _within_limits(windows, wants, ranks, limits, on_survey), windows.to_array, semiring, wants, ranks,
         limits,
-    )
+    )  # fmt: skip
 
 
 def _closed(

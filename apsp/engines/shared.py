@@ -107,12 +107,9 @@ def spread(question: Question, name: str, found: Estimate) -> Estimate:
     assert found.plan is not None
     here = found.bytes * (ranks.processes_on_node if ranks.device == "cpu" else 1)
     plan = replace(
-        found.plan,
-        engine=name,
-        matrix_bytes=here,
-        beside_bytes=here,
+        found.plan, engine=name, matrix_bytes=here, beside_bytes=here,
         host_bytes=ranks.processes_on_node * found.plan.host_bytes,
-    )
+    )  # fmt: skip
     return replace(found, engine=name, bytes=here, plan=plan)
 
 

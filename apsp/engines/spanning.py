@@ -58,11 +58,7 @@ def _closed(question: Question) -> Array:
 
 
 ENGINE = Kind(
-    "spanning",
-    _estimate,
-    lambda question, plan: filled(question, plan, lambda: _closed(question)),
+    "spanning", _estimate, lambda question, plan: filled(question, plan, lambda: _closed(question)),
     refuses=lambda q: "" if q.once(symmetric) else "closes symmetric matrices over (max, min) and (min, max)",
-    looks=lambda question: _LOOKED * question.n**2 if _suits(question) else np.inf,
-    matrices=True,
-    large=True,
-)
+    looks=lambda question: _LOOKED * question.n**2 if _suits(question) else np.inf, matrices=True, large=True,
+)  # fmt: skip

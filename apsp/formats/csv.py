@@ -83,13 +83,9 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
             shown = show(",".join(row))
             raise source.error(f"a row must have {what} {len(names)} fields, got {len(row)}: {shown}.", line)
     table = Table(
-        source,
-        names,
-        header,
-        of_rows([row for _, row in rows[skipped:]]),
-        lambda row: rows[row + skipped][0],
+        source, names, header, of_rows([row for _, row in rows[skipped:]]), lambda row: rows[row + skipped][0],
         _unmarked,
-    )
+    )  # fmt: skip
     return _graph(table, reading)
 
 

@@ -339,13 +339,10 @@ def of_fields(source: Source, text: str, reading: Reading, shape: str = "") -> G
     names: Sequence[Any] = first if header else range(len(first))
     line = int(lines[0]) if header else None
     table = Table(
-        source,
-        names,
-        line,
-        lambda index: (columns if cells is None else cells.columns)[index][skipped:],
+        source, names, line, lambda index: (columns if cells is None else cells.columns)[index][skipped:],
         lambda row: int(lines[row + skipped]),
         integers=lambda indices: None if cells is None else cells.integers(indices, skipped),
-    )
+    )  # fmt: skip
     return table.edges(reading)
 
 

@@ -36,6 +36,9 @@ from ..saving.plans import plan_from_array, plan_to_array
 from ..saving.tiles import building, save_archive
 from .walks import Walks, walks_of
 
+#: The arrays of a condensation, in its order.
+_OF_CONDENSATION = ("component", "sizes", "cyclic", "tails", "heads")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reachability:
@@ -555,16 +558,12 @@ class Reachability:
             labels = decode(parts)
             if labels is None:
                 raise KeyError("labels")
-            c = Condensation(*(parts[name] for name in ("component", "sizes", "cyclic", "tails", "heads")))
+            c = Condensation(*(parts[name] for name in _OF_CONDENSATION))
             _check_consistent(c, len(labels))
             return cls(
-                labels,
-                c,
-                BitMatrix(parts["words"], (c.count, c.count)) if store is None else _stored(store, c.count),
-                bool(parts["reflexive"]),
-                plan_from_array(parts["plan"]),
-                float(parts["seconds"]),
-            )
+                labels, c, BitMatrix(parts["words"], (c.count, c.count)) if store is None else _stored(store, c.count),
+                bool(parts["reflexive"]), plan_from_array(parts["plan"]), float(parts["seconds"]),
+            )  # fmt: skip
         except (LookupError, ValueError, TypeError) as error:
             raise FormatError(
                 path, None, f"a Reachability that `save` wrote is required, got {came(error)}."
@@ -632,17 +631,10 @@ def save_into(place: Path, answer: Reachability) -> None:
 
 def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> dict[str, Any]:
     c = answer.condensation
-    return {
-        "component": c.component,
-        "sizes": c.sizes,
-        "cyclic": c.cyclic,
-        "tails": c.tails,
-        "heads": c.heads,
-        "reflexive": np.array(answer.reflexive),
-        "plan": plan_to_array(answer.plan),
-        "seconds": np.array(answer.seconds),
-        **encode(answer.labels, path),
-    }
+    arrays = {name: getattr(c, name) for name in _OF_CONDENSATION}
+    plan, seconds = plan_to_array(answer.plan), np.array(answer.seconds)
+    made = {"reflexive": np.array(answer.reflexive), "plan": plan, "seconds": seconds}
+    return {**arrays, **made, **encode(answer.labels, path)}
 
 
 def _stored(store: TileStore, count: int) -> StoredBits:
