@@ -183,17 +183,9 @@ def closure(
            [2., 6., 0.]])
     """
     work: dict[str, Any] = {
-        "schedule": schedule,
-        "block": block,
-        "dtype": dtype,
-        "device": device,
-        "overwrite": overwrite,
-        "callback": callback,
-        "gpus": gpus,
-        "threads": threads,
-        "per_thread": per_thread,
-        "unweighted": unweighted,
-    }
+        "schedule": schedule, "block": block, "dtype": dtype, "device": device, "overwrite": overwrite,
+        "callback": callback, "gpus": gpus, "threads": threads, "per_thread": per_thread, "unweighted": unweighted,
+    }  # fmt: skip
     if on_negative_cycle != "raise":
         work["on_negative_cycle"] = on_negative_cycle
     storage: dict[str, Any] = {"memory": memory, "checkpoint": checkpoint, "output": output, "every": every}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from semiring.compiling import Missing
 from semiring.memory import shown
@@ -227,14 +227,9 @@ def elimination(
     written = n * _TRANSPOSED * _beyond(n, _FARTHER / 2) * itemsize / 4
     batched = lanes * (row / (_SWEEP.get(itemsize, 12e9) * vector) + written) / threads
     return Estimate(
-        "elimination",
-        cost.elimination + int(lines * row),
-        cost.bytes(itemsize),
-        start + min(lines * alone, batched),
-        start,
-        alone,
-        spent=analysis,
-    )
+        "elimination", cost.elimination + int(lines * row), cost.bytes(itemsize), start + min(lines * alone, batched),
+        start, alone, spent=analysis,
+    )  # fmt: skip
 
 
 def with_hub_labels(
@@ -262,13 +257,9 @@ def elimination_on_gpu(cost: Cost, n: int, arcs: int, lines: int, itemsize: int)
     row = cost.sweep + _CLIMB * cost.climb
     batched = lines * (row / _GPU_SWEEP * max(itemsize, 4) / 4 + n * itemsize / _GPU_WRITTEN)
     return Estimate(
-        "elimination",
-        cost.elimination + int(lines * row),
-        cost.gpu_bytes(itemsize),
-        start + max(_LAUNCHES, batched),
-        start,
-        _LAUNCHES,
-    )
+        "elimination", cost.elimination + int(lines * row), cost.gpu_bytes(itemsize), start + max(_LAUNCHES, batched),
+        start, _LAUNCHES,
+    )  # fmt: skip
 
 
 def dense(plan: Plan, allocated: int = 0) -> Estimate:
@@ -294,7 +285,7 @@ def search(
     method: str,
     *,
     reach: float = 1.0,
-    levels: int = 0,
+    levels: float = 0,
     width: float = math.inf,
     followed: float = 1.0,
     spread: float = 1.0,
@@ -337,16 +328,15 @@ def searches(
     itemsize: int,
     method: str,
     *,
-    reach: float = 1.0,
-    levels: int = 0,
-    width: float = math.inf,
-    followed: float = 1.0,
-    spread: float = 1.0,
     ordered: bool = False,
     compressed: bool = False,
+    **near: float,
 ) -> Estimate:
-    """SciPy's searches from `lines` vertices, `columns` of each row stored; arcs `ordered`, or its CSR matrix."""
-    row = search(n, arcs, method, reach=reach, levels=levels, width=width, followed=followed, spread=spread)
+    """SciPy's searches from `lines` vertices, `columns` of each row stored; arcs `ordered`, or its CSR matrix.
+
+    `near` are the options of `search`.
+    """
+    row = search(n, arcs, method, **near)
     before = _ROAD + arcs * (_CHECKED if compressed else _LISTED if ordered else _SORTED)
     if method == "johnson":
         before += n * arcs * _ROUND
@@ -414,19 +404,17 @@ def lanes(
     threads: int = 1,
     rounds: int = 0,
     ordered: bool = False,
-    followed: float = 1.0,
-    tried: bool = True,
-    hubs: bool = False,
+    **met: Any,
 ) -> Estimate:
     """Searches by weight from `lines` vertices, `columns` of each row kept.
 
-    `rounds` over all arcs come first, as for potentials; `ordered`: arcs are sorted. Others as in `relaxing`.
+    `rounds` over all arcs come first, as for potentials; `ordered`: arcs are sorted; `met` as in `relaxing`.
     """
     order = _SEEN if ordered else _ORDERED
     before = _ROAD + arcs * (order + rounds * _ROUND + (_LANDMARK if lines >= _TOGETHER else 0.0))
     row = relaxing(n, arcs, 1, itemsize, relaxed)
     busy = max(1, min(threads, -(-lines // 32)))
-    seconds = before + relaxing(n, arcs, lines, itemsize, relaxed, followed, tried=tried, hubs=hubs) / busy
+    seconds = before + relaxing(n, arcs, lines, itemsize, relaxed, **met) / busy
     window = min(lines * n * itemsize, max(1 << 26, 32 * busy * n * itemsize))
     held = 40 * arcs + busy * n * (64 * itemsize + 12) + 2 * window + lines * columns * itemsize
     return Estimate("searches", int(relaxed / 4 * lines), int(held), seconds, before + row, row)

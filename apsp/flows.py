@@ -209,7 +209,9 @@ def _columns(demand: Any) -> tuple[list[Any], list[Any], list[Any]]:
         return named["origin"], named["destination"], named["trips"]
     if not isinstance(demand, Iterable):
         raise ShapeError(f"flows: demand must be an array, a table, a mapping or triples, got {came(demand)}.")
-    listed = [_triple(pair, q) for pair, q in demand.items()] if isinstance(demand, Mapping) else list(demand)
+    listed = list(demand)
+    if isinstance(demand, Mapping):  # a non-pair gives a tuple that is no triple
+        listed = [(*pair, q) if isinstance(pair, tuple) else (pair, q) for pair, q in demand.items()]
     for k, triple in enumerate(listed):
         if not isinstance(triple, tuple | list) or len(triple) != 3:
             raise ShapeError(
@@ -217,11 +219,6 @@ def _columns(demand: Any) -> tuple[list[Any], list[Any], list[Any]]:
                 f"{came(triple)} at {k}. A table of all pairs is an array."
             )
     return [u for u, _, _ in listed], [v for _, v, _ in listed], [q for _, _, q in listed]
-
-
-def _triple(pair: Any, trips: Any) -> tuple[Any, ...]:
-    """(u, v, trips); a non-pair gives a tuple that is no triple."""
-    return (*pair, trips) if isinstance(pair, tuple) else (pair, trips)
 
 
 def _numbers(trips: Any) -> tuple[Array, Array]:

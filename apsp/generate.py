@@ -58,13 +58,9 @@ def cycle(n: int, *, directed: bool = True, weight: float = 1) -> Graph:
     if n == 2 and not directed:
         tails = tails[:1]  # 0 — 1 and 1 — 0 are one edge
     return Graph.from_arrays(
-        tails,
-        (tails + 1) % max(n, 1),
-        np.full(len(tails), weight),
-        n=n,
-        directed=directed,
+        tails, (tails + 1) % max(n, 1), np.full(len(tails), weight), n=n, directed=directed,
         name=f"{'directed' if directed else 'undirected'} {n}-cycle",
-    )
+    )  # fmt: skip
 
 
 def random_graph(
@@ -125,13 +121,9 @@ def random_graph(
     chosen = _subset(rng, possible, size)
     rows, cols = _arcs(chosen, n) if directed else _pairs(chosen)
     return Graph.from_arrays(
-        rows,
-        cols,
-        _weights(rng, len(chosen), weights, integer),
-        n=n,
-        directed=directed,
+        rows, cols, _weights(rng, len(chosen), weights, integer), n=n, directed=directed,
         name=f"random {n} at {density:g} %",
-    )
+    )  # fmt: skip
 
 
 def grid(rows: int, cols: int, *, weight: float = 1) -> Graph:

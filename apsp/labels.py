@@ -188,18 +188,17 @@ class Labels(Sequence[Label]):
     def _search(self, wanted: np.ndarray) -> np.ndarray:
         exact = wanted.astype(np.int64, copy=False)  # NumPy compares uint64 with int64 as floats
         if isinstance(self._names, range):
-            index = exact - self._names.start
-            missing = (index < 0) | (index >= len(self._names)) | (wanted > np.iinfo(np.int64).max)
-            if missing.any():
-                raise VertexError(self._unknown(wanted[missing].flat[0]))
-            return index
-        assert self._sorted is not None
-        values, order = self._sorted
-        index = np.minimum(np.searchsorted(values, exact), len(values) - 1)
-        missing = (values[index] != exact) | (wanted > np.iinfo(np.int64).max)
+            found = exact - self._names.start
+            missing = (found < 0) | (found >= len(self._names))
+        else:
+            assert self._sorted is not None
+            values, order = self._sorted
+            index = np.minimum(np.searchsorted(values, exact), len(values) - 1)
+            found, missing = order[index], values[index] != exact
+        missing |= wanted > np.iinfo(np.int64).max
         if missing.any():
             raise VertexError(self._unknown(wanted[missing].flat[0]))
-        return order[index]
+        return found
 
     def _check_distinct(self) -> None:
         try:

@@ -46,12 +46,12 @@ def eccentricity(D: Array) -> Array:
 
 def diameter(D: Array) -> Scalar:
     """The greatest eccentricity; raises as `eccentricity`."""
-    return _ends(D, "diameter")[1]
+    return _totals(D).connected("diameter").farthest.max().item()
 
 
 def radius(D: Array) -> Scalar:
     """The least eccentricity; raises as `eccentricity`."""
-    return _ends(D, "radius")[0]
+    return _totals(D).connected("radius").farthest.min().item()
 
 
 def center(D: Array) -> Array:
@@ -209,11 +209,6 @@ def _blocks(D: Array) -> Blocks:
     entries = _CHUNK if isinstance(D, np.ndarray) else _CHUNK_GPU
     rows = max(1, entries // max(1, len(D)))
     return ((np.arange(start, min(start + rows, len(D))), D[start : start + rows]) for start in range(0, len(D), rows))
-
-
-def _ends(D: Array, where: str) -> tuple[Scalar, Scalar]:
-    farthest = _totals(D).connected(where).farthest
-    return farthest.min().item(), farthest.max().item()
 
 
 def _where(farthest: Array, which: str) -> Array:

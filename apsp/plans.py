@@ -194,20 +194,11 @@ def make_plan(
     matrix = ops.matrix_bytes(n, n)
     workspace = order.workspace(n, ops, block=chosen)
     return Plan(
-        n=n,
-        semiring=semiring.name,
-        dtype=dtype,
-        device=ops.device,
-        schedule=name,
-        block=chosen,
-        variant=ops.variant,
-        matrix_bytes=matrix,
-        workspace_bytes=workspace,
+        n=n, semiring=semiring.name, dtype=dtype, device=ops.device, schedule=name, block=chosen, variant=ops.variant,
+        matrix_bytes=matrix, workspace_bytes=workspace,
         seconds=estimates.closure(n, semiring, ops.dtype, pairs=pairs, device=ops.device, threads=ops.threads),
-        pairs=pairs,
-        reason=reason,
-        beside_bytes=max((0 if in_place else matrix) + copies, after) + workspace,
-    )
+        pairs=pairs, reason=reason, beside_bytes=max((0 if in_place else matrix) + copies, after) + workspace,
+    )  # fmt: skip
 
 
 def _choose(n: int, block: int, ops: Backend) -> tuple[str, str]:

@@ -119,15 +119,10 @@ class Problem:
         # The unpacked result, beside its bits.
         unpacked = self.n**2 if packed and self.is_on_device and not self.in_place else 0
         return make_plan(
-            self.n,
-            self.semiring,
-            ops,
-            schedule=request.schedule,
-            block=request.block,
-            in_place=self.in_place and self.is_on_device and not packed,
-            copies=self.made + unpacked,
+            self.n, self.semiring, ops, schedule=request.schedule, block=request.block,
+            in_place=self.in_place and self.is_on_device and not packed, copies=self.made + unpacked,
             after=self._routes if request.paths else 0,
-        )
+        )  # fmt: skip
 
     @property
     def _routes(self) -> int:

@@ -147,15 +147,10 @@ class Question:
     def _taken(self) -> tuple[Taken, Memory, bool]:
         w = self.wants
         return take(
-            self.source,
-            self.semiring,
-            w,
-            dtype=w.dtype if getattr(self.source, "weights", None) is None else self.dtype,
-            overwrite=w.overwrite,
-            unweighted=w.unweighted and not self.is_graph,
-            nulls=w.nulls,
-            where=w.where,
-        )
+            self.source, self.semiring, w,
+            dtype=w.dtype if getattr(self.source, "weights", None) is None else self.dtype, overwrite=w.overwrite,
+            unweighted=w.unweighted and not self.is_graph, nulls=w.nulls, where=w.where,
+        )  # fmt: skip
 
     @property
     def taken(self) -> Taken:
@@ -172,14 +167,9 @@ class Question:
             return pose_bits(self.source, self.semiring, w.dtype, w.device, w.overwrite)
         taken, memory, undeclared = self._taken
         return pose_array(
-            taken.array,
-            self.semiring,
-            memory,
-            device=w.device,
-            move=not w.dry,
-            null_undeclared=undeclared,
+            taken.array, self.semiring, memory, device=w.device, move=not w.dry, null_undeclared=undeclared,
             where=w.where,
-        )
+        )  # fmt: skip
 
     @property
     def null_undeclared(self) -> bool:

@@ -28,7 +28,7 @@ from .engines import Engine
 from .engines.base import Edges
 from .graph import Graph
 from .graph.nulls import Nulls, refuse_ambiguous, without_nulls
-from .graph.ondisk import height
+from .graph.ondisk import height, together
 from .reading.options import BY_RULE, NullValue, nulls_of
 
 
@@ -244,7 +244,7 @@ class Trees:
         essential = essential and self.engine.stored and alone
         if (reverse, essential) not in self._listed:
             if essential and windows is not None:
-                tails, heads, weights = self._essential(windows, windows.of.together)
+                tails, heads, weights = self._essential(windows, together(windows.of))
             else:
                 tails, heads, weights = self.graph.edges(self.semiring, self.engine.dtype)
             used = weights != dtypes.zero(self.semiring, weights.dtype)
@@ -263,7 +263,7 @@ class Trees:
             return self.graph.edges(self.semiring, self.engine.dtype)
         windows = self.graph.windows(self.semiring, self.engine.dtype, where="paths")
         if windows is not None:
-            return self._essential(windows, windows.of.together)
+            return self._essential(windows, together(windows.of))
         return self._essential(self.graph.matrix(self.semiring, self.engine.dtype), 1)
 
     def tight_on_gpu(self) -> Any:

@@ -108,8 +108,7 @@ def compare(
     >>> {row.same for row in table.rows}
     {True}
     """
-    s, wants = get(semiring), Wants(dtype=dtype, dry=True, where="compare")
-    found = _contenders(schedules, kernels, devices, threads, block)
+    s, found = get(semiring), _contenders(schedules, kernels, devices, threads, block)
     with on_device_of(A):
         wants = Wants(dtype=dtype, nulls=nulls_of(null_value), table=True, dry=True, where="compare")
         question = Question(matrix_or_graph(A, wants), s, wants)

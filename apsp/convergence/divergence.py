@@ -125,15 +125,9 @@ def negative_cycle(
         )
     judge = Tolerance(Lengths.required(s), tolerance)
     parsed = as_graph(
-        graph,
-        weight=weight,
-        columns=columns,
-        directed=directed,
-        unweighted=unweighted,
-        null_value=null_value,
-        format=format,
-        name=name,
-    )
+        graph, weight=weight, columns=columns, directed=directed, unweighted=unweighted, null_value=null_value,
+        format=format, name=name,
+    )  # fmt: skip
     try:
         if parsed.dense is None:
             arcs = parsed.edges(s)
@@ -162,6 +156,13 @@ def beaten(diagonal: np.ndarray, semiring: Semiring) -> int | None:
     gap = np.where(np.isnan(gap), math.inf, gap)
     vertex = int(gap.argmax())
     return vertex if gap[vertex] > 0 else None
+
+
+def refuse_beaten(diagonal: np.ndarray, semiring: Semiring, *, where: str, apart: Any = None) -> None:
+    """Raise DivergenceError if a diagonal shows that there is no closure; `apart` as in `vertex_error`."""
+    vertex = beaten(diagonal, semiring)
+    if vertex is not None:
+        raise vertex_error(vertex, diagonal[vertex].item(), semiring, where=where, apart=apart)
 
 
 def beyond_rounding(D: Array, A: Array, vertex: int, semiring: Semiring) -> bool:

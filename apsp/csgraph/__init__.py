@@ -27,24 +27,11 @@ from .graphs import csgraph_from_dense, csgraph_from_masked, csgraph_to_dense
 from .routes import construct_dist_matrix, reconstruct_path
 from .shortest import answer
 
-_OWN = (
-    *("shortest_path", "floyd_warshall", "dijkstra", "bellman_ford", "johnson", "NegativeCycleError"),
-    *("reconstruct_path", "construct_dist_matrix", "csgraph_from_dense", "csgraph_to_dense", "csgraph_from_masked"),
-)
 __all__ = [
-    "NegativeCycleError",
-    "bellman_ford",
-    "construct_dist_matrix",
-    "csgraph_from_dense",
-    "csgraph_from_masked",
-    "csgraph_to_dense",
-    "dijkstra",
-    "floyd_warshall",
-    "johnson",
-    "reconstruct_path",
-    "shortest_path",
-]
-__all__ += [name for name in _scipys.__all__ if name not in _OWN]
+    "NegativeCycleError", "bellman_ford", "construct_dist_matrix", "csgraph_from_dense", "csgraph_from_masked",
+    "csgraph_to_dense", "dijkstra", "floyd_warshall", "johnson", "reconstruct_path", "shortest_path",
+]  # fmt: skip
+__all__ += [name for name in _scipys.__all__ if name not in __all__]
 
 _METHODS = ("auto", "FW", "D", "BF", "J")
 

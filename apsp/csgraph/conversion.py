@@ -24,6 +24,7 @@ from semiring.types import Array, DType, Scalar
 
 from .. import estimates
 from ..engines.condensation import reached
+from ..engines.scipy import canonical, csr
 from ..graph import Graph
 from ..graph.compressed import Compressed
 from ..labels import Labels
@@ -122,12 +123,7 @@ class Network:
     def csr(self) -> scipy.sparse.csr_array:
         """CSR in float64 without duplicates, for SciPy's compiled loops."""
         own = self.canonical_arcs
-        # The oldest SciPy supported searches with 32-bit indices only.
-        index = np.int32 if len(own.weights) < 2**31 else np.int64
-        indptr = np.zeros(self.n + 1, index)
-        np.cumsum(np.bincount(own.tails, minlength=self.n), out=indptr[1:])
-        heads = own.heads.astype(index, copy=False)
-        return scipy.sparse.csr_array((own.weights.astype(FLOAT), heads, indptr), shape=(self.n, self.n))
+        return csr(own.tails, own.heads, own.weights.astype(FLOAT), self.n)
 
     def symmetrized(self) -> Network:
         """Each arc also in the other direction."""
@@ -150,13 +146,8 @@ class Network:
             return self.arcs
         if self.canonical or not len(self.weights):
             return self
-        keys = self.tails.astype(np.int64) * self.n + self.heads
-        order = np.argsort(keys, kind="stable")
-        keys, weights = keys[order], self.weights[order]
-        first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-        tails, heads = np.divmod(keys[first], self.n)
-        least = np.minimum.reduceat(weights, first)
-        return replace(self, tails=tails, heads=heads, weights=least, starts=None, canonical=True)
+        tails, heads, weights = canonical(self.tails, self.heads, self.weights, self.n)
+        return replace(self, tails=tails, heads=heads, weights=weights, starts=None, canonical=True)
 
     def without_duplicates(self, what: str, where: str) -> Network:
         """Self, or DomainError if the sparse matrix has duplicate entries."""

@@ -20,7 +20,7 @@ from semiring.memory import require
 from semiring.observed import Callback
 
 from ..convergence.saturation import possible
-from ..engines.base import Engine
+from ..engines.base import Engine, placed
 from ..engines.elimination import spent
 from ..engines.structures import STRUCTURES
 from ..question import FEW, Question
@@ -74,18 +74,11 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     )
     # A matrix that may have a negative cycle is kept to name it, unless it may be overwritten.
     wants = Wants.of(
-        where="csgraph",
-        dtype=network.dtype,
-        device=options.device,
-        threads=options.threads,
-        callback=options.callback if matrix else None,
-        engine="auto" if matrix else options.engine,
-        sources=None if matrix else sources,
-        overwrite=matrix and (options.overwrite or nonnegative),
-        nulls=() if matrix else None,
-        table=not exact,
-        remembers=True,
-    )
+        where="csgraph", dtype=network.dtype, device=options.device, threads=options.threads,
+        callback=options.callback if matrix else None, engine="auto" if matrix else options.engine,
+        sources=None if matrix else sources, overwrite=matrix and (options.overwrite or nonnegative),
+        nulls=() if matrix else None, table=not exact, remembers=True,
+    )  # fmt: skip
     lines = network.n if sources is None else len(sources)
     require(lines * network.row_bytes, where="csgraph", hint="Ask for fewer rows, by `indices`.")
     question = Question(network.matrix if matrix else network.arcs.graph if cold else network.graph, min_plus, wants)
@@ -111,10 +104,9 @@ def _table(
         return D[sources] if matrix and sources is not None else D
     out = network.dense if sources is None else None
     if out is None and options.callback is None:
-        out = host(engine.table())
-    else:
-        out = np.empty(engine.shape, network.dtype) if out is None else out
-        _fill(out, engine, options.callback)
+        return host(engine.table())
+    out = np.empty(engine.shape, network.dtype) if out is None else out
+    _fill(out, engine, options.callback)
     return out
 
 
@@ -123,11 +115,9 @@ def _fill(out: np.ndarray, engine: Engine, callback: Callback | None) -> None:
     if callback is None:
         engine.fill(out)
         return
-    offset = 0
-    for positions, block in engine.rows(np.arange(len(out)), ROWS):
-        out[offset : offset + len(positions)] = block
-        offset += len(positions)
-        callback(offset * out.shape[1], out.size)
+    for here, block in placed(engine.rows(np.arange(len(out)), ROWS)):
+        out[here] = block
+        callback(here.stop * out.shape[1], out.size)
 
 
 def batch_rows(rows: int, seconds: float) -> int:

@@ -12,6 +12,7 @@ from semiring.errors import DTypeError
 from semiring.memory import require
 from semiring.types import Array
 
+from ..engines.scipy import csr
 from .conversion import FLOAT, _numbers, _require_square, stored
 
 
@@ -153,7 +154,5 @@ def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> np.ndarray:
 
 
 def _compressed(values: np.ndarray, present: np.ndarray) -> scipy.sparse.csr_array:
-    heads = np.nonzero(present)[1]
-    starts = np.zeros(len(values) + 1, np.int32)
-    np.cumsum(present.sum(axis=1), out=starts[1:])
-    return scipy.sparse.csr_array((values[present], heads.astype(np.int32), starts), shape=values.shape)
+    tails, heads = np.nonzero(present)
+    return csr(tails, heads, values[present], len(values))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
 
 import numpy as np
 
@@ -49,7 +48,10 @@ def close(
     diverges = divergence.may_diverge(semiring, seen, M.n)
     loses = diverges and saturation.loses(seen, dtypes.parts(A), A.dtype, semiring, M.n)
     potential = settle.precaution(A, semiring, seen, overwrite=overwrite) if diverges else None
-    D, ready = (A, None) if overwrite or (owned and not diverges) else _allocate_result(M, A)
+    if overwrite or (owned and not diverges):
+        D, ready = A, None
+    else:
+        D, ready = (BitMatrix.zeros(A.shape), None) if isinstance(A, BitMatrix) else M.allocate_result()
     if potential is None:
         M.run(callback=callback)
         if ready:
@@ -76,10 +78,3 @@ def close(
     restore(D, semiring, potential)
     settle.reflexive(D, semiring)
     return D
-
-
-def _allocate_result(M: DistributedMatrix, A: Array) -> tuple[Array, Future[None] | None]:
-    """A buffer for the result, and a future for when its pages are mapped, concurrently with the devices."""
-    if isinstance(A, BitMatrix):
-        return BitMatrix.zeros(A.shape), None
-    return M.allocate_result()

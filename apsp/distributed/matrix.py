@@ -244,7 +244,7 @@ class DistributedMatrix:
             )
         self.run(callback=callback, first=first, rounds=rounds)
         if divergence.may_diverge(s, self.seen, self.n):
-            self._settle()
+            divergence.refuse_beaten(self.diagonal(), s, where="DistributedMatrix", apart=self.dtype)
         return self
 
     def run(self, *, callback: Callback | None = None, first: int = 0, rounds: Rounds | None = None) -> None:
@@ -273,13 +273,6 @@ class DistributedMatrix:
         closed = self.world.run(work)
         self._ops = [ops for ops, _ in closed]
         self.seconds = max(self.world.allgather([seconds for _, seconds in closed]))
-
-    def _settle(self) -> None:
-        diagonal = self.diagonal()
-        vertex = divergence.beaten(diagonal, self.semiring)
-        if vertex is not None:
-            value = diagonal[vertex].item()
-            raise divergence.vertex_error(vertex, value, self.semiring, where="DistributedMatrix", apart=self.dtype)
 
     # Reading
 
@@ -378,7 +371,9 @@ class DistributedMatrix:
         if out is not None and out.shape != self.shape:
             raise ShapeError(f"DistributedMatrix.gather: out must have shape {self.shape}, got {out.shape}.")
         if isinstance(out, BitMatrix):
-            return self._gather_bits(out)
+            for rank, words in enumerate(self._allgather(lambda ops, part, rows, columns: part.get().words)):
+                out[self.layout.part(rank)].words[...] = words
+            return out
         if out is not None and out.dtype.newbyteorder("=") != self.dtype:
             raise DTypeError(f"DistributedMatrix.gather: out must be of {self.dtype}, got {out.dtype}.")
         dense = np.empty((self.n, self.n), self.dtype) if out is None else out
@@ -397,11 +392,6 @@ class DistributedMatrix:
         """A new array to gather into, and a future for when all its pages are mapped, or None."""
         require(self.n**2 * self.dtype.itemsize, where="gather", hint="Read rows and windows, or overwrite=True.")
         return self._ops[0].allocate_result(self.shape)
-
-    def _gather_bits(self, out: BitMatrix) -> BitMatrix:
-        for rank, words in enumerate(self._allgather(lambda ops, part, rows, columns: part.get().words)):
-            out[self.layout.part(rank)].words[...] = words
-        return out
 
     # Helpers
 

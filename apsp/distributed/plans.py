@@ -103,19 +103,8 @@ def plan(
         seconds = products + travel + n * size * size / pairs_a_second
     on_ranks, on_host = peak_bytes(layout, ops, world, extra)
     return Plan(
-        n=n,
-        semiring=semiring.name,
-        dtype=ops.dtype.name,
-        device=ops.device,
-        schedule="distributed",
-        block=size,
-        variant=ops.variant,
-        matrix_bytes=ops.matrix_bytes(rows, columns),
-        workspace_bytes=panel_bytes(layout, ops),
-        seconds=seconds,
-        reason="as asked" if block else "by n and the device alone: every grid gives the same bits",
-        beside_bytes=on_ranks,
-        host_bytes=on_host,
-        grid=str(world.grid),
-        moved_bytes=moved,
-    )
+        n=n, semiring=semiring.name, dtype=ops.dtype.name, device=ops.device, schedule="distributed", block=size,
+        variant=ops.variant, matrix_bytes=ops.matrix_bytes(rows, columns), workspace_bytes=panel_bytes(layout, ops),
+        seconds=seconds, reason="as asked" if block else "by n and the device alone: every grid gives the same bits",
+        beside_bytes=on_ranks, host_bytes=on_host, grid=str(world.grid), moved_bytes=moved,
+    )  # fmt: skip

@@ -17,6 +17,7 @@ from semiring.errors import AlgebraError, DivergenceError
 from semiring.survey import Survey
 from semiring.types import DType
 
+from ..graph.ondisk import refuse_overwriting
 from ..large.limits import Limits
 from ..large.sources import Source
 from ..log import logger
@@ -71,13 +72,9 @@ def closed(
         return _closed(parts, lambda: source.matrix(semiring, wants.dtype), semiring, wants, ranks, None)
     windows = Source.of(source, semiring, wants.dtype, nulls=wants.nulls, where=where)
     return _closed(
-        lambda: _within_limits(windows, wants, ranks, limits, on_survey),
-        windows.to_array,
-        semiring,
-        wants,
-        ranks,
+        lambda: _within_limits(windows, wants, ranks, limits, on_survey), windows.to_array, semiring, wants, ranks,
         limits,
-    )
+    )  # fmt: skip
 
 
 def _closed(
@@ -118,21 +115,15 @@ def _within_limits(
 ) -> DistributedMatrix:
     """The closure of a source with the checkpoint and output of `limits`; ValueError for a memory limit."""
     limits.refuse_memory(where="closure")
-    source.refuse_overwriting(limits.output, where="closure")
+    refuse_overwriting(source.origin, limits.output, where="closure")
     block, callback = request.block, request.callback
     if limits.checkpoint is not None:
         M = checkpoints.close(source, ranks, limits, block=block, callback=callback, on_survey=on_survey)
     else:
         M = DistributedMatrix.filled(
-            source.n,
-            source.semiring,
-            source.dtype,
-            source.window,
-            world=ranks,
-            block=block,
-            rows_at_a_time=True,
+            source.n, source.semiring, source.dtype, source.window, world=ranks, block=block, rows_at_a_time=True,
             unit=TILE,
-        )
+        )  # fmt: skip
         if source.nulls is None:
             on_survey(M.seen)
         M.close(callback=callback)

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from ..labels import Labels
     from ..question import Question
 
-#: CSR in one direction: row starts, other ends, weights.
+#: CSR in one direction: row starts, other ends, weights; or tails, heads, weights.
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: The demand of every source for each vertex, (n,); or from a range of sources to (range, n).
+Asked = np.ndarray | Callable[[slice], np.ndarray]
 #: Default rows of a block.
 BLOCK = 64
 #: Matrices below this size skip the estimates of engines for large ones, which would take longer than the closure.
@@ -34,6 +36,14 @@ MANY = 1024
 
 
 Changed = tuple["Engine", np.ndarray, np.ndarray]
+
+
+def placed(blocks: Blocks) -> Iterator[tuple[slice, Array]]:
+    """The entries of each block of rows, and where they stand among the rows wanted."""
+    offset = 0
+    for positions, D in blocks:
+        yield slice(offset, offset + len(positions)), D
+        offset += len(positions)
 
 
 class Engine(ABC):
@@ -143,14 +153,11 @@ class Engine(ABC):
             for k, column in enumerate(j.tolist()):
                 out[:, k] = self.column(column)[i]
             return out
-        offset = 0
-        for positions, D in self.rows(i):
-            into = out[offset : offset + len(positions)]
+        for here, D in placed(self.rows(i)):
             if isinstance(D, np.ndarray):
-                np.take(D, j, axis=1, out=into, mode="clip")
+                np.take(D, j, axis=1, out=out[here], mode="clip")
             else:
-                into[:] = host(D.take(to_device(j, "cuda"), axis=1))
-            offset += len(positions)
+                out[here] = host(D.take(to_device(j, "cuda"), axis=1))
         return out
 
     def panels(self, *, columns: bool = False) -> Blocks:
@@ -162,26 +169,20 @@ class Engine(ABC):
         for positions, D in self.rows(np.arange(self.shape[0])):
             yield positions, D.T
 
-    def reduced(self, of: Callable[[Array], Array], *, columns: bool = False) -> Blocks:
-        """`of` applied to each panel, possibly from several threads: (positions, of(panel))."""
-        return ((positions, of(panel)) for positions, panel in self.panels(columns=columns))
+    def reduced(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
+        """`of` applied to each panel, possibly from several threads: (positions, of(panel)); `share` as in `Spread`."""
+        return ((positions, of(panel)) for positions, panel in self.panels(columns=columns, **share))
 
-    def worst(self, of: Callable[[Array], Array], *, columns: bool = False) -> Blocks:
+    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
         """The worst entry of each line by `of`: (positions, entries)."""
-        return self.reduced(of, columns=columns)
+        return self.reduced(of, columns=columns, **share)
 
     def flows(
-        self,
-        edges: tuple[np.ndarray, np.ndarray, np.ndarray],
-        sources: np.ndarray,
-        asked: np.ndarray | Callable[[slice], np.ndarray],
-        report: Callable[[int], None],
+        self, edges: Edges, sources: np.ndarray, asked: Asked, report: Callable[[int], None]
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Edge flows if demand takes best paths, and the number of sources reaching each vertex; None to use rows.
 
-        `edges` (tails, heads, weights) have no loops or duplicates. `asked` is the demand of every source for each
-        vertex, (n,), or a function from a range of sources to an array (range, n). `report` receives the number of
-        sources done.
+        `edges` (tails, heads, weights) have no loops or duplicates. `report` receives the number of sources done.
         """
         return None
 
@@ -202,10 +203,8 @@ class Engine(ABC):
         return (host(D) for _, D in self.rows(np.arange(self.shape[0])))
 
     def fill(self, out: np.ndarray) -> None:
-        offset = 0
-        for positions, D in self.rows(np.arange(self.shape[0]), 4 * BLOCK):
-            out[offset : offset + len(positions)] = host(D)
-            offset += len(positions)
+        for here, D in placed(self.rows(np.arange(self.shape[0]), 4 * BLOCK)):
+            out[here] = host(D)
 
     def hub_labels(self) -> None:
         """Make hub labels; raises ValueError unless the engine has them or a stored table."""
@@ -296,20 +295,9 @@ def offer(
     if not on_host:
         taken = max(taken, table + routes) if table else taken + routes
     plan = Plan(
-        n=question.n,
-        semiring=question.semiring.name,
-        dtype=question.dtype.name,
-        device=question.device,
-        schedule=schedule,
-        block=0,
-        variant="general",
-        matrix_bytes=taken,
-        workspace_bytes=0,
-        seconds=estimate.seconds if pairs is None else estimate.start,
-        reason=note,
-        beside_bytes=taken,
-        pairs=estimate.pairs if pairs is None else pairs,
-        engine=estimate.engine,
-        host_bytes=routes if on_host else 0,
-    )
+        n=question.n, semiring=question.semiring.name, dtype=question.dtype.name, device=question.device,
+        schedule=schedule, block=0, variant="general", matrix_bytes=taken, workspace_bytes=0,
+        seconds=estimate.seconds if pairs is None else estimate.start, reason=note, beside_bytes=taken,
+        pairs=estimate.pairs if pairs is None else pairs, engine=estimate.engine, host_bytes=routes if on_host else 0,
+    )  # fmt: skip
     return replace(estimate, bytes=taken, plan=plan)

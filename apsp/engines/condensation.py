@@ -7,6 +7,7 @@ The closure of the condensation, an acyclic graph, answers all reachability quer
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -104,24 +105,30 @@ def _height(n: int) -> int:
 
 def components(n: int, tails: np.ndarray, heads: np.ndarray) -> tuple[int, np.ndarray]:
     """The number of strongly connected components, and the component of each vertex."""
-    from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     if n == 0:
         return 0, np.zeros(0, dtype=np.int64)
-    edges = coo_array((np.ones(len(tails), dtype=np.int8), (tails, heads)), shape=(n, n))
-    count, component = connected_components(edges, directed=True, connection="strong")
+    count, component = connected_components(adjacency(n, tails, heads), directed=True, connection="strong")
     return int(count), component.astype(np.int64)
 
 
 def reached(n: int, tails: np.ndarray, heads: np.ndarray, sources: np.ndarray) -> np.ndarray:
-    """Mask of vertices reachable from some sources, bool (n,)."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import dijkstra
+    """Mask of vertices reachable from some sources, which are included: bool (n,)."""
+    from scipy.sparse.csgraph import breadth_first_order
 
-    lines = coo_array((np.ones(len(tails)), (tails, heads)), shape=(n, n)).tocsr()
-    found: np.ndarray = np.isfinite(dijkstra(lines, indices=np.unique(sources), min_only=True))
-    return found
+    extra = np.full(len(sources), n)  # a super-source
+    A = adjacency(n + 1, np.concatenate((tails, extra)), np.concatenate((heads, sources)))
+    found = np.zeros(n + 1, bool)
+    found[breadth_first_order(A.tocsr(), n, return_predecessors=False)] = True
+    return found[:n]
+
+
+def adjacency(n: int, tails: np.ndarray, heads: np.ndarray) -> Any:
+    """The pattern of arcs as a SciPy `coo_array`."""
+    from scipy.sparse import coo_array
+
+    return coo_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(n, n))
 
 
 def _permuted(values: np.ndarray, order: np.ndarray) -> np.ndarray:

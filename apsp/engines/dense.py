@@ -84,8 +84,7 @@ class Dense(Engine):
 def _estimate(question: Question) -> Estimate:
     if question.wants.packed:
         return estimates.dense(plan_of_all(question))
-    plan, made = _planned(question)
-    return estimates.dense(plan, made)
+    return estimates.dense(*_planned(question))
 
 
 def _planned(question: Question) -> tuple[Plan, int]:
@@ -144,14 +143,6 @@ def _open(question: Question, plan: Plan) -> Engine:
 
 
 ENGINE = Kind(
-    "dense",
-    _estimate,
-    _open,
-    looks=_looks,
-    share=0.1,
-    devices=("cpu", "cuda"),
-    matrices=True,
-    schedules=True,
-    answers_to="dense",
-    compiles="closure",
-)
+    "dense", _estimate, _open, looks=_looks, share=0.1, devices=("cpu", "cuda"), matrices=True, schedules=True,
+    answers_to="dense", compiles="closure",
+)  # fmt: skip

@@ -26,7 +26,7 @@ from ..convergence import saturation
 from ..estimates import Estimate
 from ..graph import Graph
 from ..graph.reweighted import weights_of
-from .base import Changed, Edges, Engine, Kind, offer
+from .base import Asked, Changed, Edges, Engine, Kind, offer
 from .bounds import Bounds
 from .structures import STRUCTURES
 
@@ -334,20 +334,18 @@ class Eliminated(Engine):
         found = self.elimination.panels(columns=columns)
         return ((lines, self._true(lines, panel, columns)) for lines, panel in found)
 
-    def reduced(
-        self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)
-    ) -> Blocks:
+    def reduced(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
         """Each panel is reduced by the thread that swept it; `share` (k, count): every count-th from the k-th on."""
         return self.elimination.reduced(
-            lambda lines, panel: of(self._true(lines, panel, columns)), columns=columns, share=share
+            lambda lines, panel: of(self._true(lines, panel, columns)), columns=columns, **share
         )
 
-    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
+    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
         """On a GPU fused into the sweep, without writing rows."""
         device_elimination = self.elimination.on_device
         if device_elimination is None or self.potential is not None:
-            return self.reduced(of, columns=columns, share=share)
-        found: Blocks = device_elimination.worst(columns=columns, share=share)
+            return self.reduced(of, columns=columns, **share)
+        found: Blocks = device_elimination.worst(columns=columns, **share)
         return found
 
     def _true(self, lines: np.ndarray, panel: np.ndarray, columns: bool) -> np.ndarray:
@@ -358,11 +356,7 @@ class Eliminated(Engine):
         return self._restored(panel, *((every, lines) if columns else (lines, every)))
 
     def flows(
-        self,
-        edges: tuple[np.ndarray, np.ndarray, np.ndarray],
-        sources: np.ndarray,
-        asked: np.ndarray | Callable[[slice], np.ndarray],
-        report: Callable[[int], None],
+        self, edges: Edges, sources: np.ndarray, asked: Asked, report: Callable[[int], None]
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Adjoint of the sweep, for exact lengths."""
         from semiring.sparse.flows import flows, worthwhile  # with numba
@@ -456,15 +450,9 @@ def potentials(question: Question) -> np.ndarray:
 
 def _engine(question: Question, *, check: bool = True, potential: np.ndarray | None = None) -> Eliminated:
     return Eliminated(
-        question.once(analysis),
-        question.arcs[2],
-        question.semiring,
-        question.wants.options.get("threads"),
-        question.wants.order,
-        check=check,
-        potential=potential,
-        device=question.device,
-    )
+        question.once(analysis), question.arcs[2], question.semiring, question.wants.options.get("threads"),
+        question.wants.order, check=check, potential=potential, device=question.device,
+    )  # fmt: skip
 
 
 def _fits_integers(question: Question, engine: Eliminated) -> bool:
@@ -494,10 +482,9 @@ def _looks(question: Question) -> float:
         return math.inf
     if question.wants.remembers and not question.remembers:
         return math.inf
-    both = 1 if question.graph.directed else 2
     A = question.compressed
     orders = 2 if A is not None and even(A.indptr) else 1
-    counting = estimates.counting(question.n, both * question.graph.edge_count, orders)
+    counting = estimates.counting(question.n, question.graph.arc_count, orders)
     worth = LOOK_IN_PLANE if question.near.planar else LOOK
     return max(0.0, counting / worth - question.once(spent))
 
@@ -511,16 +498,9 @@ def estimate(question: Question) -> Estimate:
     else:
         vector = estimates.vector_rate(question.semiring)
         taken = estimates.elimination(
-            found.cost,
-            n,
-            arcs,
-            question.lines,
-            size,
-            threads=question.threads,
-            vector=vector,
-            known=known,
+            found.cost, n, arcs, question.lines, size, threads=question.threads, vector=vector, known=known,
             orders=found.orders,
-        )
+        )  # fmt: skip
         if question.compressed is None:  # arcs both ways, and as they are put in order
             taken = replace(taken, bytes=taken.bytes + arcs * (24 + size))
     panels = 0
@@ -548,12 +528,6 @@ def _opened(question: Question, plan: Plan) -> Eliminated:
 
 
 ENGINE = Kind(
-    "elimination",
-    estimate,
-    _opened,
-    looks=_looks,
-    devices=("cpu", "cuda"),
-    limits=None,
-    orders=True,
+    "elimination", estimate, _opened, looks=_looks, devices=("cpu", "cuda"), limits=None, orders=True,
     compiles="elimination",
-)
+)  # fmt: skip

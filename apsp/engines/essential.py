@@ -279,13 +279,6 @@ def _closed(question: Question, found: Thinned) -> Array:
 
 
 ENGINE = Kind(
-    "essential",
-    _estimate,
-    _open,
-    refuses=_refuses,
-    looks=_looks,
-    devices=("cpu", "cuda"),
-    matrices=True,
-    compiles="searches",
-    large=True,
-)
+    "essential", _estimate, _open, refuses=_refuses, looks=_looks, devices=("cpu", "cuda"), matrices=True,
+    compiles="searches", large=True,
+)  # fmt: skip

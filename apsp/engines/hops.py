@@ -166,12 +166,6 @@ def _looks(question: Question) -> float:
 
 
 ENGINE = Kind(
-    "hops",
-    _estimate,
-    lambda question, plan: question.once(searched),
-    refuses=_refuses,
-    looks=_looks,
-    devices=("cpu", "cuda"),
-    limits=None,
-    compiles="hops",
-)
+    "hops", _estimate, lambda question, plan: question.once(searched), refuses=_refuses, looks=_looks,
+    devices=("cpu", "cuda"), limits=None, compiles="hops",
+)  # fmt: skip

@@ -86,7 +86,9 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _open(question: Question, plan: Plan) -> Engine:
-    return filled(question, plan, lambda: (_counted_on_gpu if question.device == "cuda" else _counted)(question))
+    if question.device == "cuda":
+        return filled(question, plan, lambda: filled_on_gpu(question, lambda D: _close(question, D)))
+    return filled(question, plan, lambda: _counted(question))
 
 
 def _close(question: Question, out: Array) -> bool:
@@ -105,10 +107,6 @@ def _close(question: Question, out: Array) -> bool:
     return complete
 
 
-def _counted_on_gpu(question: Question) -> Array:
-    return filled_on_gpu(question, lambda D: _close(question, D))
-
-
 def _counted(question: Question) -> Array:
     A = question.problem.matrix
     D = np.empty(A.shape, A.dtype)
@@ -116,14 +114,6 @@ def _counted(question: Question) -> Array:
 
 
 ENGINE = Kind(
-    "levels",
-    _estimate,
-    _open,
-    refuses=_refuses,
-    looks=_looks,
-    devices=("cpu", "cuda"),
-    matrices=True,
-    large=True,
-    compiles="levels",
-    share=0.1,
-)
+    "levels", _estimate, _open, refuses=_refuses, looks=_looks, devices=("cpu", "cuda"), matrices=True, large=True,
+    compiles="levels", share=0.1,
+)  # fmt: skip

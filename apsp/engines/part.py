@@ -15,7 +15,7 @@ from semiring.spelling import came
 from semiring.types import Array, Blocks
 
 from ..labels import Labels
-from .base import BLOCK, Engine
+from .base import BLOCK, Engine, placed
 from .dense import Dense
 
 _INT64 = np.iinfo(np.int64)
@@ -28,7 +28,7 @@ class Part(Engine):
         self.engine, self.i, self.j, self._limit = engine, i, j, limit
         self.limit = None if limit is None else limit.value
         self.shape, self.dtype = (len(i), len(j)), engine.dtype
-        self._every = len(j) == engine.shape[1] and _ascending(j)
+        self._every = len(j) == engine.shape[1] and bool((j[1:] > j[:-1]).all())  # of n below n only 0 … n − 1 ascend
 
     @property
     def all_pairs(self) -> Engine:
@@ -38,11 +38,8 @@ class Part(Engine):
         self.engine.refuse_unbounded(where, labels, pair)
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        offset = 0
-        for positions, D in self.engine.rows(self.i[wanted], block):
-            here = wanted[offset : offset + len(positions)]
-            offset += len(positions)
-            yield here, self._within(D if self._every else D[:, module(D).asarray(self.j)])
+        for here, D in placed(self.engine.rows(self.i[wanted], block)):
+            yield wanted[here], self._within(D if self._every else D[:, module(D).asarray(self.j)])
 
     def column(self, j: int) -> np.ndarray:
         return self._within(self.engine.column(int(self.j[j]))[self.i])
@@ -60,24 +57,18 @@ class Part(Engine):
         """All entries; for all columns, rows are copied, except a single block that has them all."""
         if not self._every:
             return super()._all()
-        out, offset = None, 0
-        for positions, D in self.rows(np.arange(len(self.i)), 4 * BLOCK):
+        out = None
+        for here, D in placed(self.rows(np.arange(len(self.i)), 4 * BLOCK)):
             rows = host(D)
             alone = rows.base is None or rows.base.size == rows.size
-            if len(positions) == len(self.i) and alone and self.engine.repeats:
+            if len(rows) == len(self.i) and alone and self.engine.repeats:
                 return rows
             out = np.empty(self.shape, self.dtype) if out is None else out
-            out[offset : offset + len(positions)] = rows
-            offset += len(positions)
+            out[here] = rows
         return np.empty(self.shape, self.dtype) if out is None else out
 
     def _within(self, D: Array) -> Array:
         return D if self._limit is None else self._limit(D)
-
-
-def _ascending(positions: np.ndarray) -> bool:
-    """Whether positions strictly ascend; of n below n only 0 … n − 1 do."""
-    return bool((positions[1:] > positions[:-1]).all())
 
 
 class Found(Dense):

@@ -24,7 +24,7 @@ from ..graph import Graph
 from ..graph.entries import listed
 from ..labels import Labels
 from ..plans import Plan
-from .base import Engine
+from .base import Engine, placed
 from .condensation import Condensation, condense, reached
 from .dense import Dense
 
@@ -86,11 +86,8 @@ class Unbounded(Pruned):
         self._closed = close_acyclic(2 * c.count, tails, heads)
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        done = 0
-        for positions, D in self.engine.rows(wanted, block):
-            here = wanted[done : done + len(positions)]
-            done += len(positions)
-            yield positions, self._marked(D.copy(), here)
+        for here, D in placed(self.engine.rows(wanted, block)):
+            yield wanted[here], self._marked(D.copy(), wanted[here])
 
     def column(self, j: int) -> np.ndarray:
         return np.where(self._through(np.arange(self.shape[0]), np.array(j)), self.best, self.engine.column(j))

@@ -10,7 +10,7 @@ import numpy as np
 from semiring.bits import BitMatrix
 from semiring.compiling import clock
 from semiring.memory import require
-from semiring.survey import Survey, fast
+from semiring.survey import fast
 
 from .. import estimates
 from ..convergence import divergence
@@ -103,10 +103,6 @@ def _made(question: Question) -> int:
     return int(question.taken.array.nbytes) if owned else 0
 
 
-def _ignore(seen: Survey) -> None:
-    """Ignore ambiguous zeros."""
-
-
 def _open(question: Question, plan: Plan) -> Engine:
     from ..distributed import closing, solving
 
@@ -119,15 +115,10 @@ def _open(question: Question, plan: Plan) -> Engine:
         bits = isinstance(question.source, BitMatrix)
         A = question.source if bits else question.taken.array
         D = closing.close(
-            A,
-            s,
-            ranks,
-            block=wants.block,
-            overwrite=wants.overwrite,
-            owned=not bits and question.memory is Memory.OWNED,
-            callback=wants.callback,
-            on_survey=_ignore if bits or not question.null_undeclared else question.report_zeros,
-        )
+            A, s, ranks, block=wants.block, overwrite=wants.overwrite,
+            owned=not bits and question.memory is Memory.OWNED, callback=wants.callback,
+            on_survey=(lambda seen: None) if bits or not question.null_undeclared else question.report_zeros,
+        )  # fmt: skip
         return Dense(D, clock() - begun)
     found = solving.closed(question.source, s, wants, ranks, question.report_zeros)
     engine: Engine = Dense(found) if isinstance(found, np.ndarray) else Stored(found)
@@ -137,13 +128,6 @@ def _open(question: Question, plan: Plan) -> Engine:
 
 
 ENGINE = Kind(
-    "ranks",
-    _estimate,
-    _open,
-    devices=("cpu", "cuda"),
-    matrices=True,
-    schedules=True,
-    gpus=True,
-    limits=None,
+    "ranks", _estimate, _open, devices=("cpu", "cuda"), matrices=True, schedules=True, gpus=True, limits=None,
     answers_to="dense",
-)
+)  # fmt: skip

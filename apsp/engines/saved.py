@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from semiring.types import Array, Blocks
-
 from .base import Engine
+
+
+def _of_the_part(name: str) -> Callable[..., Any]:
+    return lambda self, *arguments, **options: getattr(self.engine, name)(*arguments, **options)
 
 
 class Saved(Engine):
@@ -39,23 +41,6 @@ class Saved(Engine):
         recomputed = "all_pairs" in vars(self)
         return self.all_pairs.column(vertex) if recomputed else self._recompute(np.array([vertex])).column(0)
 
-    def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        return self.engine.rows(wanted, block)
-
-    def column(self, j: int) -> np.ndarray:
-        return self.engine.column(j)
-
-    def entry(self, i: int, j: int) -> Any:
-        return self.engine.entry(i, j)
-
-    def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return self.engine.entries(i, j)
-
-    def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return self.engine.block(i, j)
-
-    def panels(self, *, columns: bool = False) -> Blocks:
-        return self.engine.panels(columns=columns)
-
-    def table(self) -> Array:
-        return self.engine.table()
+    rows, column, entry, entries, block, panels, table = map(
+        _of_the_part, ("rows", "column", "entry", "entries", "block", "panels", "table")
+    )

@@ -144,7 +144,8 @@ class Searches(Engine):
         from scipy.sparse import csgraph
 
         if self.method == "breadth-first":
-            return np.stack([_levels(A, source) for source in sources.tolist()]) * _unit(self._weights)
+            unit = float(self._weights[0]) if len(self._weights) else 1.0
+            return np.stack([_levels(A, source) for source in sources.tolist()]) * unit
         if (h := self._potential) is None:
             # SciPy refuses a negative limit.
             return csgraph.dijkstra(A, indices=sources, limit=max(self._furthest, 0.0))
@@ -230,28 +231,37 @@ def lengths_of(
 
     With potentials, lengths are ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): rounding makes no cycle negative.
     """
-    from scipy.sparse import csr_array
-
     present = weights != dtypes.zero(semiring, weights.dtype)
     if not present.all():
         tails, heads, weights = tails[present], heads[present], weights[present]
     tails, lengths = tails.astype(np.int64, copy=False), weights.astype(np.float64, copy=False)
     if h is not None:
         lengths = np.maximum(lengths + (h[tails] - h[heads]), 0.0)
-    code = tails * n + heads
+    return csr(*canonical(tails, heads, lengths, n), n)
+
+
+def canonical(
+    tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Arcs sorted by tail, then head, with the least weight of parallel ones."""
+    code = tails.astype(np.int64, copy=False) * n + heads
     if not (code[1:] > code[:-1]).all():
         order = np.argsort(code, kind="stable")
-        code, lengths = code[order], lengths[order]
+        code, weights = code[order], weights[order]
         first = np.flatnonzero(np.append(True, code[1:] != code[:-1]))
-        lengths = np.minimum.reduceat(lengths, first)
+        weights = np.minimum.reduceat(weights, first)
         tails, heads = np.divmod(code[first], n)
-    start = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(tails, minlength=n), out=start[1:])
-    return csr_array((lengths, heads.astype(np.int32), start.astype(np.int32)), shape=(n, n))
+    return tails, heads, weights
 
 
-def _unit(weights: np.ndarray) -> float:
-    return float(weights[0]) if len(weights) else 1.0
+def csr(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int) -> Any:
+    """Arcs sorted by tail as a CSR array; the oldest SciPy supported searches with 32-bit indices only."""
+    from scipy.sparse import csr_array
+
+    index = np.int32 if len(weights) < 2**31 else np.int64
+    starts = np.zeros(n + 1, index)
+    np.cumsum(np.bincount(tails, minlength=n), out=starts[1:])
+    return csr_array((weights, heads.astype(index, copy=False), starts), shape=(n, n))
 
 
 def _levels(A: Array, source: int) -> np.ndarray:
@@ -290,20 +300,10 @@ def _estimate(question: Question) -> Estimate:
 
     def by(method: str, spread: float) -> Estimate:
         taken = estimates.searches(
-            question.n,
-            question.arc_count,
-            question.lines,
-            question.columns,
-            question.dtype.itemsize,
-            method,
-            reach=question.reach,
-            levels=levels,
-            width=near.width,
-            followed=near.arcs,
-            spread=spread,
-            ordered=question.picks,
-            compressed=question.compressed is not None,
-        )
+            question.n, question.arc_count, question.lines, question.columns, question.dtype.itemsize, method,
+            reach=question.reach, levels=levels, width=near.width, followed=near.arcs, spread=spread,
+            ordered=question.picks, compressed=question.compressed is not None,
+        )  # fmt: skip
         return offer(question, taken, method)
 
     found = by(method, question.spread if method == "dijkstra" else 1.0)

@@ -23,8 +23,6 @@ from .part import as_limit
 from .scipy import lengths_of, narrowed, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from semiring.sparse import Searches
 
     from ..question import Question
@@ -122,29 +120,13 @@ class Relaxed(Engine):
         for positions, D in lines.rows(np.array_split(lines.searches.order(), share[1])[share[0]]):
             yield positions, D.T
 
-    def reduced(
-        self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)
-    ) -> Blocks:
-        return ((positions, of(panel)) for positions, panel in self.panels(columns=columns, share=share))
-
-    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
-        return self.reduced(of, columns=columns, share=share)
-
     @cached_property
     def _turned(self) -> Relaxed:
         tails, heads, weights = self.arcs
         return Relaxed(
-            (heads, tails, weights),
-            self.shape[0],
-            self.semiring,
-            self.searched,
-            self.threads,
-            self.furthest,
-            self._labels,
-            None if self._potential is None else -self._potential,
-            self.device,
-            backwards=True,
-        )
+            (heads, tails, weights), self.shape[0], self.semiring, self.searched, self.threads, self.furthest,
+            self._labels, None if self._potential is None else -self._potential, self.device, backwards=True,
+        )  # fmt: skip
 
     def table(self) -> Array:
         """All entries, in an order of sources that suits the searches."""
@@ -200,16 +182,9 @@ def _engine(question: Question) -> Relaxed:
     limit = None if wants.limit is None or potential is not None else as_limit(wants.limit)
     in_rows = question.compressed is not None and potential is None and dtype == question.dtype
     return Relaxed(
-        question.compressed if in_rows else question.arcs,
-        question.n,
-        question.semiring,
-        dtype,
-        wants.options.get("threads"),
-        limit,
-        question.graph.labels,
-        potential,
-        question.device,
-    )
+        question.compressed if in_rows else question.arcs, question.n, question.semiring, dtype,
+        wants.options.get("threads"), limit, question.graph.labels, potential, question.device,
+    )  # fmt: skip
 
 
 def batches(question: Question, arcs: int) -> int:
@@ -249,8 +224,7 @@ def _looks(question: Question) -> float:
     """At least the time to sort the arcs; with a trial, its share of the total."""
     if np.isinf(question.counting) or not searchable(question.semiring):
         return float("inf")
-    both = 1 if question.graph.directed else 2
-    arcs = both * question.graph.edge_count
+    arcs = question.graph.arc_count
     if question.device == "cuda":
         return estimates.ordering(arcs)  # sorted on the host; no trial
     n, size = question.n, question.dtype.itemsize
@@ -270,19 +244,9 @@ def estimate(question: Question) -> Estimate:
         return offer(question, taken, "label-correcting", block=min(lines, 32 * estimates.GPU_BATCHES))
     relaxed, tried = question.once(effort)
     taken = estimates.lanes(
-        n,
-        arcs,
-        lines,
-        question.columns,
-        dtype.itemsize,
-        relaxed,
-        threads=question.threads,
-        rounds=rounds,
-        ordered=question.compressed is not None,
-        followed=question.near.arcs,
-        tried=tried,
-        hubs=tried and question.hubs,
-    )
+        n, arcs, lines, question.columns, dtype.itemsize, relaxed, threads=question.threads, rounds=rounds,
+        ordered=question.compressed is not None, followed=question.near.arcs, tried=tried, hubs=tried and question.hubs,
+    )  # fmt: skip
     return offer(question, taken, "label-correcting")
 
 
@@ -292,12 +256,6 @@ def opened(question: Question) -> Relaxed:
 
 
 ENGINE = Kind(
-    "searches",
-    estimate,
-    lambda question, plan: opened(question),
-    refuses=_refuses,
-    looks=_looks,
-    devices=("cpu", "cuda"),
-    limits=None,
-    compiles="searches",
-)
+    "searches", estimate, lambda question, plan: opened(question), refuses=_refuses, looks=_looks,
+    devices=("cpu", "cuda"), limits=None, compiles="searches",
+)  # fmt: skip

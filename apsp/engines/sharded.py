@@ -13,7 +13,7 @@ from ..plans import Plan
 from . import searches
 from .base import Kind
 from .searches import Relaxed
-from .shared import Spread, on_one, spread
+from .shared import Spread, on_one, ranks_of, spread
 
 if TYPE_CHECKING:
     from ..question import Question
@@ -24,9 +24,7 @@ class SharedSearches(Spread, Relaxed):
 
 
 def _estimate(question: Question) -> Estimate:
-    from ..distributed.solving import world_of
-
-    found, ranks = searches.estimate(question.once(on_one)), world_of(question.wants.gpus).grid.size
+    found, ranks = searches.estimate(question.once(on_one)), ranks_of(question).grid.size
     assert found.plan is not None
     seconds = found.seconds if question.wants.partial else found.seconds / ranks
     found = replace(found, seconds=seconds, plan=replace(found.plan, seconds=seconds))
@@ -34,9 +32,7 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _open(question: Question, plan: Plan) -> SharedSearches:
-    from ..distributed.solving import world_of
-
-    ranks = world_of(question.wants.gpus)
+    ranks = ranks_of(question)
     first = searches.opened(question.once(on_one))
     if ranks.device == "cpu" and ranks.in_one_process:
         return SharedSearches(ranks, [first] * ranks.grid.size)
@@ -53,12 +49,6 @@ def _open(question: Question, plan: Plan) -> SharedSearches:
 
 
 ENGINE = Kind(
-    "sharded",
-    _estimate,
-    _open,
-    refuses=lambda question: searches.ENGINE.refuses(question.once(on_one)),
-    devices=("cpu", "cuda"),
-    gpus=True,
-    answers_to="searches",
-    on_request_only=True,
-)
+    "sharded", _estimate, _open, refuses=lambda question: searches.ENGINE.refuses(question.once(on_one)),
+    devices=("cpu", "cuda"), gpus=True, answers_to="searches", on_request_only=True,
+)  # fmt: skip

@@ -16,7 +16,7 @@ from semiring.types import Array, Blocks
 from ..estimates import Estimate
 from ..plans import Plan
 from . import elimination
-from .base import Engine, Kind
+from .base import Asked, Edges, Engine, Kind
 from .elimination import Eliminated, eliminated
 
 if TYPE_CHECKING:
@@ -32,18 +32,16 @@ class Spread(Engine):
         self.__dict__.update(engines[0].__dict__)
         self._ranks, self._engines = ranks, engines
 
-    def reduced(
-        self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)
-    ) -> Blocks:
+    def reduced(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
         return self._shared("reduced", of, columns, share)
 
-    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
+    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
         return self._shared("worst", of, columns, share)
 
-    def _shared(self, name: str, of: Callable[[Array], Array], columns: bool, share: tuple[int, int]) -> Blocks:
+    def _shared(self, name: str, of: Callable[[Array], Array], columns: bool, share: dict[str, Any]) -> Blocks:
         ranks = self._ranks
         if ranks is None:  # unpickled elsewhere
-            yield from getattr(super(), name)(of, columns=columns, share=share)
+            yield from getattr(super(), name)(of, columns=columns, **share)
             return
 
         def work(comm: Comm) -> list[tuple[np.ndarray, Any]]:
@@ -60,11 +58,7 @@ class SharedOut(Spread, Eliminated):
     """An elimination on each of several ranks."""
 
     def flows(
-        self,
-        edges: tuple[np.ndarray, np.ndarray, np.ndarray],
-        sources: np.ndarray,
-        asked: np.ndarray | Callable[[slice], np.ndarray],
-        report: Callable[[int], None],
+        self, edges: Edges, sources: np.ndarray, asked: Asked, report: Callable[[int], None]
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Each rank takes a share of the sources; results are added in rank order."""
         ranks = self._ranks
@@ -95,28 +89,27 @@ class SharedOut(Spread, Eliminated):
         return along, ends
 
 
-def on_one(question: Question) -> Question:
+def ranks_of(question: Question, options: dict[str, Any] | None = None) -> World:
     from ..distributed.solving import world_of
 
-    ranks = world_of(question.wants.gpus, question.wants.options)
+    return world_of(question.wants.gpus, options)
+
+
+def on_one(question: Question) -> Question:
+    ranks = ranks_of(question, question.wants.options)
     device = "cuda" if ranks.device == "cuda" else None
     return replace(question, wants=replace(question.wants, gpus=None, device=device, options=ranks.options))
 
 
 def spread(question: Question, name: str, found: Estimate) -> Estimate:
     """One rank's estimate; on the host times the processes of a machine."""
-    from ..distributed.solving import world_of
-
-    ranks = world_of(question.wants.gpus)
+    ranks = ranks_of(question)
     assert found.plan is not None
     here = found.bytes * (ranks.processes_on_node if ranks.device == "cpu" else 1)
     plan = replace(
-        found.plan,
-        engine=name,
-        matrix_bytes=here,
-        beside_bytes=here,
+        found.plan, engine=name, matrix_bytes=here, beside_bytes=here,
         host_bytes=ranks.processes_on_node * found.plan.host_bytes,
-    )
+    )  # fmt: skip
     return replace(found, engine=name, bytes=here, plan=plan)
 
 
@@ -126,21 +119,13 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _open(question: Question, plan: Plan) -> SharedOut:
-    from ..distributed.solving import world_of
-
-    ranks, one = world_of(question.wants.gpus), question.once(on_one)
+    ranks, one = ranks_of(question), question.once(on_one)
     if ranks.device == "cpu" and ranks.in_one_process:
         return SharedOut(ranks, [eliminated(one)] * ranks.grid.size)
     return SharedOut(ranks, ranks.run(lambda comm: eliminated(one)))
 
 
 ENGINE = Kind(
-    "shared",
-    _estimate,
-    _open,
-    devices=("cpu", "cuda"),
-    orders=True,
-    gpus=True,
-    answers_to="elimination",
+    "shared", _estimate, _open, devices=("cpu", "cuda"), orders=True, gpus=True, answers_to="elimination",
     on_request_only=True,
-)
+)  # fmt: skip

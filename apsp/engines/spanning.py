@@ -13,11 +13,10 @@ from semiring.saturation import compares
 from semiring.types import Array
 
 from ..estimates import Estimate
-from .base import Engine, Kind, offer
+from .base import Kind, offer
 from .essential import filled
 
 if TYPE_CHECKING:
-    from ..plans import Plan
     from ..question import Question
 
 #: Seconds an entry: comparing halves, growing the tree, writing rows (per thread).
@@ -42,23 +41,11 @@ def symmetric(question: Question) -> bool:
     return ops.symmetric(question.problem.matrix)
 
 
-def _refuses(question: Question) -> str:
-    return "" if question.once(symmetric) else "closes symmetric matrices over (max, min) and (min, max)"
-
-
-def _looks(question: Question) -> float:
-    return _LOOKED * question.n**2 if _suits(question) else np.inf
-
-
 def _estimate(question: Question) -> Estimate:
     n = question.n
     seconds = (_LOOKED + _GROWN + _WRITTEN / question.threads) * n * n
     taken = Estimate("spanning", 2 * n * n, 24 * n, seconds, seconds, 0.0)
     return offer(question, taken, "spanning tree", table=n * n * question.dtype.itemsize)
-
-
-def _open(question: Question, plan: Plan) -> Engine:
-    return filled(question, plan, lambda: _closed(question))
 
 
 def _closed(question: Question) -> Array:
@@ -70,4 +57,8 @@ def _closed(question: Question) -> Array:
     return D
 
 
-ENGINE = Kind("spanning", _estimate, _open, refuses=_refuses, looks=_looks, matrices=True, large=True)
+ENGINE = Kind(
+    "spanning", _estimate, lambda question, plan: filled(question, plan, lambda: _closed(question)),
+    refuses=lambda q: "" if q.once(symmetric) else "closes symmetric matrices over (max, min) and (min, max)",
+    looks=lambda question: _LOOKED * question.n**2 if _suits(question) else np.inf, matrices=True, large=True,
+)  # fmt: skip

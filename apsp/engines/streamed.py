@@ -98,13 +98,6 @@ def written(answered: Answer, limits: Limits, semiring: Semiring, callback: Call
 
 
 ENGINE = Kind(
-    "streamed",
-    _estimate,
-    _open,
-    devices=("cpu", "cuda"),
-    matrices=True,
-    schedules=True,
-    limits=True,
-    answers_to="dense",
-    compiles="closure",
-)
+    "streamed", _estimate, _open, devices=("cpu", "cuda"), matrices=True, schedules=True, limits=True,
+    answers_to="dense", compiles="closure",
+)  # fmt: skip

@@ -88,14 +88,9 @@ def _planned(question: Question) -> tuple[Plan, int]:
     reason = f"{shrunk}, and {len(c.tails)} arcs unite their rows"
     pairs = max(len(c.tails), c.count) * c.count
     plan = replace(
-        plan,
-        device="cpu",
-        schedule=UNITED,
-        workspace_bytes=_UNITING * len(c.tails),
-        seconds=estimates.uniting(pairs),
-        pairs=pairs,
-        reason=reason,
-    )
+        plan, device="cpu", schedule=UNITED, workspace_bytes=_UNITING * len(c.tails), seconds=estimates.uniting(pairs),
+        pairs=pairs, reason=reason,
+    )  # fmt: skip
     strip = _strip(c.count, plan, wants)
     if strip < c.count:
         assert wants.limits is not None

@@ -71,14 +71,10 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         cells = separated(text[start:], delimiter, len(names), csv.field_size_limit())
         if cells is not None:
             table = Table(
-                source,
-                names,
-                header,
-                lambda index: cells.column(index, skipped),
-                lambda row: start + 1 + skipped + row,
-                distinct=lambda indices: cells.distinct(indices, skipped),
+                source, names, header, lambda index: cells.columns[index][skipped:],
+                lambda row: start + 1 + skipped + row, distinct=lambda indices: cells.distinct(indices, skipped),
                 integers=lambda indices: cells.integers(indices, skipped),
-            )
+            )  # fmt: skip
             return _graph(table, reading)
     rows = list(csv_rows(source, _marked(text, delimiter), delimiter))
     for line, row in rows:
@@ -87,13 +83,9 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
             shown = show(",".join(row))
             raise source.error(f"a row must have {what} {len(names)} fields, got {len(row)}: {shown}.", line)
     table = Table(
-        source,
-        names,
-        header,
-        of_rows([row for _, row in rows[skipped:]]),
-        lambda row: rows[row + skipped][0],
+        source, names, header, of_rows([row for _, row in rows[skipped:]]), lambda row: rows[row + skipped][0],
         _unmarked,
-    )
+    )  # fmt: skip
     return _graph(table, reading)
 
 
@@ -116,7 +108,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
         problem = f"names must have at most {most} characters, got {longest}"
         raise FormatError("csv", None, f"write: {problem}. Write npz.")
     if any(isinstance(label, str) for label in graph.labels):
-        names = [_quoted(name) if _needs_quotes(name) else name for name in names]
+        names = ['"' + name.replace('"', '""') + '"' if _needs_quotes(name) else name for name in names]
     header = "source,target" if arcs[2] is None else "source,target,weight"
     write_lines(file, [header, *edge_lines(arcs, names, between=",")])
 
@@ -124,10 +116,6 @@ def write(graph: Graph, file: IO[bytes]) -> None:
 def _needs_quotes(name: str) -> bool:
     """Whether a name would be misread: separators, outer blanks, empty, an integer."""
     return name != name.strip() or not name or any(sign in name for sign in '",\n') or integral([name])
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _marked(text: str, delimiter: str) -> str:
@@ -151,12 +139,6 @@ def _split(header: str) -> list[str]:
 
 
 FORMAT = Format(
-    "csv",
-    (".csv", ".tsv"),
-    "edge list with a header: source,target[,weight]",
-    sniff,
-    read,
-    write,
-    takes=("weight", "columns"),
-    rank=2,
-)
+    "csv", (".csv", ".tsv"), "edge list with a header: source,target[,weight]", sniff, read, write,
+    takes=("weight", "columns"), rank=2,
+)  # fmt: skip

@@ -50,12 +50,6 @@ def _ends(geometry: Any) -> Ends:
 
 
 FORMAT = Format(
-    "geojson",
-    (".geojson",),
-    "GeoJSON: lines are edges (read only)",
-    sniff,
-    read,
-    None,
-    takes=("weight", "columns"),
+    "geojson", (".geojson",), "GeoJSON: lines are edges (read only)", sniff, read, None, takes=("weight", "columns"),
     rank=0,
-)
+)  # fmt: skip

@@ -22,14 +22,6 @@ def parse(networkx: Any, file: IO[bytes]) -> Any:
 
 read = reader(parse, "graph6 with one graph")
 FORMAT = Format(
-    "graph6",
-    (".g6",),
-    "graph6: one undirected, unweighted graph (read only)",
-    sniff,
-    read,
-    None,
-    ("weight",),
-    rank=0,
-    directions=False,
-    weights=False,
-)
+    "graph6", (".g6",), "graph6: one undirected, unweighted graph (read only)", sniff, read, None, ("weight",), rank=0,
+    directions=False, weights=False,
+)  # fmt: skip

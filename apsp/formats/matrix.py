@@ -107,10 +107,6 @@ def _separator(text: str) -> str | None:
 
 
 FORMAT = Format(
-    "matrix",
-    (".matrix",),
-    "numbers alone, a row a line: a square matrix, inf where there is no edge (read only)",
-    sniff,
-    read,
-    None,
-)
+    "matrix", (".matrix",), "numbers alone, a row a line: a square matrix, inf where there is no edge (read only)",
+    sniff, read, None,
+)  # fmt: skip

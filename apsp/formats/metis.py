@@ -9,7 +9,6 @@ for Partitioning Unstructured Graphs, Version 5.1.0" (2013), section 4.1.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import IO
@@ -85,11 +84,8 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     if graph.name:
         write_lines(file, [f"% {remark(graph.name)}"])
     write_lines(file, [f"{graph.n} {len(graph.rows)}{'' if graph.weights is None else ' 001'}"])
-    write_lines(file, _lines(tokens, np.bincount(tails, minlength=graph.n)))
-
-
-def _lines(tokens: list[str], counts: np.ndarray) -> Iterator[str]:
-    return (" ".join(tokens[a:b]) for a, b in pairwise([0, *np.cumsum(counts).tolist()]))
+    ends = np.cumsum(np.bincount(tails, minlength=graph.n)).tolist()
+    write_lines(file, (" ".join(tokens[a:b]) for a, b in pairwise([0, *ends])))
 
 
 def _check_edges(graph: Graph, tails: np.ndarray, heads: np.ndarray) -> None:

@@ -194,13 +194,38 @@ def of_rows(rows: Sequence[Sequence[str]]) -> Callable[[int], Sequence[str]]:
     return column
 
 
-@dataclass(frozen=True)
-class Cells:
+class Cut:
     """Fields of a text by position in its UTF-8 bytes `data`; strings are made only on request.
 
-    `stops` (rows, width) are the ends of fields in `data`, which has a final line end. `strip`: fields may have blanks
-    around them, or bytes are not characters.
+    `begins` and `stops` (rows, width) bound the fields in `data`, which has a final line end. `strip`: fields may have
+    blanks around them, or bytes are not characters.
     """
+
+    data: np.ndarray
+    begins: np.ndarray
+    stops: np.ndarray
+    strip: bool
+
+    def texts(self) -> list[str]:
+        """All fields, row by row."""
+        raise NotImplementedError
+
+    @cached_property
+    def columns(self) -> list[Sequence[str]]:
+        cells, width = self.texts(), self.stops.shape[1]
+        return [cells[index::width] for index in range(width)]
+
+    def integers(self, indices: Sequence[int], first: int) -> np.ndarray | None:
+        """Columns from row `first` on as int64, shape (indices, rows); None where `digits` is."""
+        if self.strip:
+            return None
+        found = digits(self.data, *(x[first:, indices].T.ravel() for x in (self.begins, self.stops)))
+        return None if found is None else found.reshape(len(indices), -1)
+
+
+@dataclass(frozen=True)
+class Cells(Cut):
+    """Fields between separators and line ends."""
 
     text: str
     separator: str
@@ -208,24 +233,13 @@ class Cells:
     stops: np.ndarray
     strip: bool
 
-    @cached_property
-    def _columns(self) -> list[Sequence[str]]:
+    def texts(self) -> list[str]:
         cells = self.text.removesuffix("\n").replace("\n", self.separator).split(self.separator)
-        if self.strip:
-            cells = list(map(str.strip, cells))
-        width = self.stops.shape[1]
-        return [cells[index::width] for index in range(width)]
-
-    def column(self, index: int, first: int) -> Sequence[str]:
-        return self._columns[index][first:]
+        return list(map(str.strip, cells)) if self.strip else cells
 
     @cached_property
-    def begins(self) -> np.ndarray:
+    def begins(self) -> np.ndarray:  # type: ignore[override]  # computed here
         return np.concatenate(([0], self.stops.ravel()[:-1] + 1)).reshape(self.stops.shape)
-
-    def integers(self, indices: Sequence[int], first: int) -> np.ndarray | None:
-        """Non-negative integer columns from row `first` on, or None, see `_integers`."""
-        return None if self.strip else _integers(self.data, self.begins, self.stops, indices, first)
 
     def distinct(self, indices: Sequence[int], first: int) -> tuple[list[str], np.ndarray] | None:
         """Distinct fields of columns from row `first` on, and their indices (columns, rows); None if not worthwhile.
@@ -280,34 +294,22 @@ def separated(text: str, separator: str, width: int, longest: int) -> Cells | No
 
 
 @dataclass(frozen=True)
-class Fields:
-    """Blank-separated fields, `width` a line: `begins`, `stops` (rows, width) in the bytes `data`; `lines` from 1."""
+class Fields(Cut):
+    """Blank-separated fields, as many on each line; `lines` are line numbers, from 1."""
 
     text: str
     data: np.ndarray
     begins: np.ndarray
     stops: np.ndarray
     lines: np.ndarray
+    strip = False
 
-    @cached_property
-    def columns(self) -> list[Sequence[str]]:
-        cells, width = self.text.split(), self.begins.shape[1]
-        return [cells[index::width] for index in range(width)]
+    def texts(self) -> list[str]:
+        return self.text.split()
 
     @property
     def first(self) -> list[str]:
         return [self.text[a:b] for a, b in zip(self.begins[0].tolist(), self.stops[0].tolist(), strict=True)]
-
-    def integers(self, indices: Sequence[int], first: int) -> np.ndarray | None:
-        return _integers(self.data, self.begins, self.stops, indices, first)
-
-
-def _integers(
-    data: np.ndarray, begins: np.ndarray, stops: np.ndarray, indices: Sequence[int], first: int
-) -> np.ndarray | None:
-    """Fields as int64, shape (indices, rows); None where `digits` is."""
-    found = digits(data, *(x[first:, indices].T.ravel() for x in (begins, stops)))
-    return None if found is None else found.reshape(len(indices), -1)
 
 
 def blank_separated(text: str) -> Fields | None:
@@ -337,13 +339,10 @@ def of_fields(source: Source, text: str, reading: Reading, shape: str = "") -> G
     names: Sequence[Any] = first if header else range(len(first))
     line = int(lines[0]) if header else None
     table = Table(
-        source,
-        names,
-        line,
-        lambda index: (columns if cells is None else cells.columns)[index][skipped:],
+        source, names, line, lambda index: (columns if cells is None else cells.columns)[index][skipped:],
         lambda row: int(lines[row + skipped]),
         integers=lambda indices: None if cells is None else cells.integers(indices, skipped),
-    )
+    )  # fmt: skip
     return table.edges(reading)
 
 

@@ -82,10 +82,6 @@ class OnDisk:
     def nbytes(self) -> int:
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
-    @property
-    def together(self) -> int:
-        return together(self.matrix)
-
     def __getitem__(self, key: Any) -> np.ndarray:
         """`A[a:b]`, `A[a:b, c:d]`: entries as stored, in memory."""
         return np.asarray(self.matrix[key])
@@ -143,7 +139,7 @@ class Windows:
     def packed(self) -> BitMatrix:
         """The edges as a BitMatrix, packed strip by strip."""
         (m, n), zero = self.shape, dtypes.zero(self.semiring, self.dtype)
-        bits, step = BitMatrix.zeros((m, n)), height(n * self.dtype.itemsize, self.of.together)
+        bits, step = BitMatrix.zeros((m, n)), height(n * self.dtype.itemsize, together(self.of))
         for start in range(0, m, step):
             bits.words[start : start + step] = BitMatrix.from_bool(self[start : start + step] != zero).words
         return bits
@@ -161,7 +157,7 @@ def _read_all(matrix: OnDisk | Windows, stored: OnDisk) -> np.ndarray:
     hint = "Say memory= (--memory) and output='tiles/' (--output): the closure of all pairs then streams."
     require(m * n * dtype.itemsize, where=f"read {stored.path}", hint=hint)
     out = np.empty((m, n), dtype)
-    step = height(n * dtype.itemsize, stored.together)
+    step = height(n * dtype.itemsize, together(stored))
     for start in range(0, m, step):
         out[start : start + step] = matrix[start : min(start + step, m)]
     return out
@@ -174,6 +170,7 @@ def height(row: int, together: int = 1) -> int:
 
 def together(matrix: Array) -> int:
     """The number of rows that cost as much to read as one: a band of a store's tiles."""
+    matrix = matrix.matrix if isinstance(matrix, OnDisk) else matrix
     return matrix.layout.band(min(matrix.block[1], max(1, matrix.shape[1]))) if isinstance(matrix, TileStore) else 1
 
 

@@ -25,6 +25,7 @@ from semiring.types import Array, DType
 
 from ..convergence import divergence
 from ..graph.nulls import Nulls
+from ..graph.ondisk import refuse_overwriting
 from ..plans import Plan, make_plan
 from ..saving.tiles import as_store
 from ..wants import Request
@@ -104,15 +105,9 @@ class Large:
             f"windows of {cut.rows} × {cut.columns}; {shown(moved)} are moved from {place} and back"
         )
         return replace(
-            found,
-            schedule="streamed",
-            block=cut.block,
-            reason=reason,
-            workspace_bytes=cut.bytes,
-            beside_bytes=cut.bytes,
-            seconds=seconds,
-            pairs=n**3,
-        )
+            found, schedule="streamed", block=cut.block, reason=reason, workspace_bytes=cut.bytes,
+            beside_bytes=cut.bytes, seconds=seconds, pairs=n**3,
+        )  # fmt: skip
 
     @cached_property
     def _in_core_plan(self) -> Plan:
@@ -151,7 +146,7 @@ class Large:
 
     def check(self) -> None:
         """Raise early for unwritable outputs (OSError), MemoryNeeded, or sums without limit (AlgebraError)."""
-        self.source.refuse_overwriting(self.limits.output, where="closure")
+        refuse_overwriting(self.source.origin, self.limits.output, where="closure")
         for place in (self.limits.checkpoint, self.limits.output):
             if place is not None:
                 check_place(place)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from semiring.algebra import Semiring
 from semiring.backend import Backend
 from semiring.cycles import restore, reweight
 from semiring.memory import require
@@ -44,11 +42,28 @@ def close(
         state.store.window(slice(0, n), slice(0, n), D)
     if potential is not None:
         reweight(D, s, potential)
-    original = partial(_original, s, potential)
-    if cut is None:
-        _in_core(D, ops, block, begun, writer, original, callback)
-    else:
-        _streamed(D, ops, cut, begun, writer, original, callback)
+
+    def original(X: np.ndarray, rows: slice, columns: slice) -> np.ndarray:
+        """A window with Johnson's reweighting undone, for checkpoints: any run can continue from it or return it."""
+        if potential is None:
+            return X
+        X = X.copy()
+        restore(X, s, potential, rows, columns)
+        return X
+
+    if cut is None:  # on the device at once
+        M = ops.upload(D, copy=False)
+        ops.prepare(n)
+        rounds = _Rounds(writer, lambda r, c: original(ops.download(M[r, c]), r, c), n, callback)
+        distributed.closure(M, ops, block=block, begun=begun, after=rounds.after, complete=rounds.due)
+        ops.synchronize()
+        if M is not D:
+            ops.download(M, out=D)
+        del M
+    else:  # through the device by windows
+        rounds = _Rounds(writer, lambda r, c: original(D[r, c], r, c), n, None)
+        step = streaming.reporting(callback, n, begun)
+        streaming.closure(InArray(D), ops, cut, begun=begun, after=rounds.after if writer else None, step=step)
     if potential is not None:
         restore(D, s, potential)
         settle.reflexive(D, s)
@@ -57,51 +72,6 @@ def close(
     if state is not None:
         state.store.annotate(**{CLOSED: True})
     return D
-
-
-def _original(s: Semiring, potential: np.ndarray | None, X: np.ndarray, rows: slice, columns: slice) -> np.ndarray:
-    """The window X with Johnson's reweighting undone, for checkpoints: any run can continue from it or return it."""
-    if potential is None:
-        return X
-    X = X.copy()
-    restore(X, s, potential, rows, columns)
-    return X
-
-
-def _in_core(
-    D: np.ndarray,
-    ops: Backend,
-    block: int,
-    begun: int,
-    writer: CheckpointWriter | None,
-    original: Callable[..., np.ndarray],
-    callback: Callback | None,
-) -> None:
-    """D ← D* on the device at once, from the pivot `begun` on."""
-    n = len(D)
-    M = ops.upload(D, copy=False)
-    ops.prepare(n)
-    rounds = _Rounds(writer, lambda rows, columns: original(ops.download(M[rows, columns]), rows, columns), n, callback)
-    distributed.closure(M, ops, block=block, begun=begun, after=rounds.after, complete=rounds.due)
-    ops.synchronize()
-    if M is not D:
-        ops.download(M, out=D)
-
-
-def _streamed(
-    D: np.ndarray,
-    ops: Backend,
-    cut: Cut,
-    begun: int,
-    writer: CheckpointWriter | None,
-    original: Callable[..., np.ndarray],
-    callback: Callback | None,
-) -> None:
-    """D ← D* through the device by windows, from the pivot `begun` on."""
-    n = len(D)
-    rounds = _Rounds(writer, lambda rows, columns: original(D[rows, columns], rows, columns), n, None)
-    step = streaming.reporting(callback, n, begun)
-    streaming.closure(InArray(D), ops, cut, begun=begun, after=rounds.after if writer else None, step=step)
 
 
 class _Rounds:

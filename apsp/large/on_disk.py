@@ -29,17 +29,8 @@ def close(source: Source, ops: Backend, limits: Limits, *, cut: Cut, callback: C
     slow = InStore(state.store, durable=limits.checkpoint is not None)
     streaming.closure(slow, ops, cut, begun=begun, step=streaming.reporting(callback, n, begun))
     state.store.sync()
-    _require_limit(source, state.store)
+    if divergence.may_diverge(source.semiring, source.surveyed[0], n):
+        blocks = [state.store.read(k, k).diagonal() for k in range(state.store.grid[0])]
+        divergence.refuse_beaten(np.concatenate(blocks), source.semiring, where="closure", apart=state.store.dtype)
     state.store.annotate(**{CLOSED: True})
     return state.store if limits.target is None or limits.checkpoint is None else state.store.linked(limits.target)
-
-
-def _require_limit(source: Source, store: TileStore) -> None:
-    """Raise DivergenceError if the diagonal shows that there is no closure."""
-    s = source.semiring
-    if not divergence.may_diverge(s, source.surveyed[0], source.n):
-        return
-    diagonal = np.concatenate([store.read(k, k).diagonal() for k in range(store.grid[0])])
-    vertex = divergence.beaten(diagonal, s)
-    if vertex is not None:
-        raise divergence.vertex_error(vertex, diagonal[vertex].item(), s, where="closure", apart=store.dtype)

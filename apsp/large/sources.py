@@ -22,7 +22,7 @@ from semiring.types import Array, DType
 from ..graph import Graph
 from ..graph.entries import combine
 from ..graph.nulls import Nulls, without_nulls
-from ..graph.ondisk import OnDisk, height, refuse_overwriting, together
+from ..graph.ondisk import OnDisk, height, together
 from ..inputs import as_graph, is_array
 from ..wants import Wants
 
@@ -62,16 +62,12 @@ class Source:
         if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ShapeError(f"{where}: A must be square, (n, n), got shape {matrix.shape}.")
         target = dtypes.resolve(semiring, dtype, matrix.dtype, where=where)
-        step = origin.together if isinstance(origin, OnDisk) else together(origin)
-        return cls(matrix.shape[0], semiring, target, lambda rows, columns: matrix[rows, columns], step, origin, nulls)
+        fill = lambda rows, columns: matrix[rows, columns]  # noqa: E731
+        return cls(matrix.shape[0], semiring, target, fill, together(origin), origin, nulls)
 
     @property
     def nbytes(self) -> int:
         return self.n * self.n * self.dtype.itemsize
-
-    def refuse_overwriting(self, output: Any, *, where: str) -> None:
-        """Raise ValueError if a result would overwrite the matrix."""
-        refuse_overwriting(self.origin, output, where=where)
 
     def window(self, rows: slice, columns: slice) -> np.ndarray:
         assert self.fill is not None

@@ -16,7 +16,7 @@ from semiring.routes import adjoint
 from semiring.types import Label, Weight
 
 from ..flows import Scale, Sums, before, walked_back
-from .graphs import Arcs, Converted, arcs_or_none
+from .graphs import Arcs, Converted, arcs_or_none, positions
 from .original import original
 
 #: Relative rounding tolerance between an arc and the distance of its ends.
@@ -65,7 +65,7 @@ def betweenness_centrality_subset(
     arcs = _arcs(G, weight, None, sources)
     if arcs is None:
         return original("betweenness_centrality_subset", G, sources, targets, normalized, weight)
-    through = _sums(arcs, _positions(G, sources), _among(G, targets)).through
+    through = _sums(arcs, positions(G, sources), _among(G, targets)).through
     return dict(zip(G.nodes, (through * _scale(G, normalized, False, None).other).tolist(), strict=True))
 
 
@@ -77,7 +77,7 @@ def edge_betweenness_centrality_subset(
     arcs = _arcs(G, weight, None, sources)
     if arcs is None:
         return original("edge_betweenness_centrality_subset", G, sources, targets, normalized, weight)
-    along = _sums(arcs, _positions(G, sources), _among(G, targets), evenly=True).along
+    along = _sums(arcs, positions(G, sources), _among(G, targets), evenly=True).along
     return _by_edge(G, arcs, along * _scale(G, normalized, True, None).other, weight)
 
 
@@ -88,7 +88,7 @@ def all_shortest_paths(
     arcs = _arcs_by_method(G, weight, method)
     if arcs is None or source not in G or target not in G:
         return original("all_shortest_paths", G, source, target, weight, method)
-    start, end = _positions(G, [source, target]).tolist()
+    start, end = positions(G, [source, target]).tolist()
     d = arcs.distances(np.array([start]), arcs.dtype)[0]
     if d[end] == np.inf:
         return original("all_shortest_paths", G, source, target, weight, method)
@@ -105,8 +105,8 @@ def all_pairs_all_shortest_paths(
         yield from original("all_pairs_all_shortest_paths", G, weight, method)
         return
     sums, nodes = _adjoint(arcs, "all_pairs_all_shortest_paths"), G.nodes
-    for positions, D in arcs.blocks(dtype=arcs.dtype):
-        for start, d in zip(positions.tolist(), D, strict=True):
+    for here, D in arcs.blocks(dtype=arcs.dtype):
+        for start, d in zip(here.tolist(), D, strict=True):
             tight, paths = sums.tight(d, start), {start: [[nodes[start]]]}
             nearer = before(tight, arcs.n)
             for j in dict.fromkeys(tight[1][::-1].tolist()):  # heads of arcs after their tails
@@ -140,12 +140,7 @@ def _above_zero(G: Converted, weight: Weight) -> Arcs | None:
 
 
 def _drawn(G: Converted, k: int, seed: Any) -> np.ndarray:
-    return _positions(G, seed.sample(G.nodes, k))
-
-
-def _positions(G: Converted, nodes: Iterable[Label]) -> np.ndarray:
-    position = {node: k for k, node in enumerate(G.nodes)}
-    return np.array([position[node] for node in nodes], np.int64)
+    return positions(G, seed.sample(G.nodes, k))
 
 
 def _among(G: Converted, nodes: Iterable[Label]) -> np.ndarray:
@@ -167,12 +162,12 @@ def _sums(arcs: Arcs, sources: np.ndarray | None, asked: np.ndarray | None = Non
     """Flows through vertices and along arcs, of paths between sources and `asked` vertices (default: all)."""
     sums, asked = None, np.ones((1, arcs.n)) if asked is None else asked
     used = np.ones(len(arcs.tails), np.bool_)
-    for positions, D in arcs.blocks(sources, arcs.dtype):
+    for here, D in arcs.blocks(sources, arcs.dtype):
         if sums is None:
             if sources is None and len(D) == arcs.n:  # no shortest path takes an arc longer than its distance
                 used = arcs.weights <= D[arcs.tails, arcs.heads] * (1 + _SLACK)
             sums = _adjoint(arcs, "betweenness", used)
-        sums.add(D, positions, asked, evenly=evenly)
+        sums.add(D, here, asked, evenly=evenly)
     sums = _adjoint(arcs, "betweenness") if sums is None else sums
     sums.finish()
     along = np.zeros(len(used))

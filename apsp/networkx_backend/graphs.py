@@ -64,6 +64,21 @@ class Converted:
         return found
 
 
+def positions(G: Converted, nodes: Iterable[Label]) -> np.ndarray:
+    position = {node: k for k, node in enumerate(G.nodes)}
+    return np.array([position[node] for node in nodes], np.int64)
+
+
+def names(G: Converted) -> np.ndarray:
+    return np.fromiter(G.nodes, object, len(G))  # np.array would look into nodes that are tuples
+
+
+def nonnegative(G: Converted, weight: Weight) -> Arcs | None:
+    """The arcs if no weight is negative, else None for NetworkX to answer."""
+    arcs = arcs_or_none(G, weight)
+    return None if arcs is None or arcs.negative else arcs
+
+
 def arcs_or_none(G: Converted, weight: Weight) -> Arcs | None:
     """The arcs; None if only Python can add the weights."""
     try:

@@ -10,7 +10,7 @@ import numpy as np
 from semiring.errors import NegativeCycleError
 from semiring.types import Label, Scalar, Weight
 
-from .graphs import AllLengths, Arcs, Converted, Lengths, arcs_or_none
+from .graphs import AllLengths, Arcs, Converted, Lengths, arcs_or_none, nonnegative, positions
 from .original import original
 
 _METHODS = (None, "unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")
@@ -18,11 +18,11 @@ _METHODS = (None, "unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "f
 
 def eccentricity(G: Converted, v: Label = None, sp: AllLengths | None = None, weight: Weight = None) -> Any:
     """The distance to the farthest vertex, {node: number} or that of one: `networkx.eccentricity`."""
-    arcs = _arcs_for_dijkstra(G, weight)
+    arcs = nonnegative(G, weight)
     if arcs is None or sp is not None or not len(G):
         return original("eccentricity", G, v, sp, weight)
     wanted = None if v is None else [*G.graph.nbunch_iter(v)]
-    found = _farthest(arcs, None if wanted is None else _positions(G, wanted))
+    found = _farthest(arcs, None if wanted is None else positions(G, wanted))
     if found is None:
         return original("eccentricity", G, v, sp, weight)
     e = dict(zip(G.nodes if wanted is None else wanted, found, strict=True))
@@ -68,9 +68,8 @@ def centroid(G: Converted, weight: Weight = None, attr: str | None = None, sp: A
 def average_shortest_path_length(G: Converted, weight: Weight = None, method: str | None = None) -> Scalar:
     """The mean distance of two nodes: `networkx.average_shortest_path_length`."""
     n = len(G)
-    arcs = _arcs_for_dijkstra(
-        G, None if method == "unweighted" else weight, signed=method not in (None, "unweighted", "dijkstra")
-    )
+    arcs_of = nonnegative if method in (None, "unweighted", "dijkstra") else arcs_or_none
+    arcs = arcs_of(G, None if method == "unweighted" else weight)
     ignored = callable(weight) and method in ("floyd-warshall", "floyd-warshall-numpy")  # NetworkX takes 1 instead
     total = None if arcs is None or ignored or method not in _METHODS or n < 2 else _total(arcs)
     if arcs is None or total is None:
@@ -80,7 +79,7 @@ def average_shortest_path_length(G: Converted, weight: Weight = None, method: st
 
 def wiener_index(G: Converted, weight: Weight = None) -> Scalar:
     """The sum of distances of all pairs: `networkx.wiener_index`."""
-    arcs = _arcs_for_dijkstra(G, weight)
+    arcs = nonnegative(G, weight)
     if arcs is None or not len(G):
         return original("wiener_index", G, weight)
     total = _total(arcs)
@@ -101,14 +100,14 @@ def closeness_centrality(
     G: Converted, u: Label = None, distance: Weight = None, wf_improved: bool = True, *, sp: AllLengths | None = None
 ) -> Any:
     """The inverse of the mean distance from others, {node: number} or that of one: `networkx.closeness_centrality`."""
-    arcs = _arcs_for_dijkstra(G, distance)
+    arcs = nonnegative(G, distance)
     backwards = callable(distance) and G.is_directed()
     if arcs is None or backwards or sp is not None or (u is not None and u not in G):
         arguments = {} if sp is None else {"sp": sp}
         return original("closeness_centrality", G, u, distance, wf_improved, **arguments)
     n, found = len(G), []
     towards = arcs.reversed() if G.is_directed() else arcs  # a function may weigh an undirected edge by direction
-    for _, D in towards.blocks(None if u is None else _positions(G, [u])):
+    for _, D in towards.blocks(None if u is None else positions(G, [u])):
         reached = np.isfinite(D)
         others, sums = reached.sum(axis=1) - 1.0, np.where(reached, D, 0).sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -126,36 +125,23 @@ def harmonic_centrality(
         set(G.graph.nbunch_iter(nodes) if nodes is not None else G.nodes) for nodes in (nbunch, sources)
     )
     backwards = len(targets) < len(origins)
-    arcs = _arcs_for_dijkstra(G, distance)
+    arcs = nonnegative(G, distance)
     if arcs is None or (backwards and callable(distance) and G.is_directed()):
         return original("harmonic_centrality", G, *arguments)
-    ends, starts = (_positions(G, nodes) for nodes in (targets, origins))
+    ends, starts = (np.sort(positions(G, nodes)) for nodes in (targets, origins))
     sums = np.zeros(len(ends))
     # Searches start from the smaller set; from targets of a digraph on reversed arcs.
     searched = arcs.reversed() if backwards and G.is_directed() else arcs
-    for positions, D in searched.blocks(ends if backwards else starts):
+    for here, D in searched.blocks(ends if backwards else starts):
         if backwards:
-            sums[np.searchsorted(ends, positions)] += _inverse(D[:, starts]).sum(axis=1)
+            sums[np.searchsorted(ends, here)] += _inverse(D[:, starts]).sum(axis=1)
         else:
             sums += _inverse(D[:, ends]).sum(axis=0)
     value = dict(zip(ends.tolist(), sums.tolist(), strict=True))
-    position = {node: k for k, node in enumerate(G.nodes)}
-    return {node: value[position[node]] or 0 for node in targets}
+    return {node: value[k] or 0 for node, k in zip(targets, positions(G, targets).tolist(), strict=True)}
 
 
 # Helpers
-
-
-def _arcs_for_dijkstra(G: Converted, weight: Weight, *, signed: bool = False) -> Arcs | None:
-    """The arcs; None if only Python can add the weights, or some are negative and not allowed."""
-    arcs = arcs_or_none(G, weight)
-    return None if arcs is None or (arcs.negative and not signed) else arcs
-
-
-def _positions(G: Converted, nodes: list[Label] | set[Label]) -> np.ndarray:
-    position = {node: k for k, node in enumerate(G.nodes)}
-    positions = [position[node] for node in nodes]
-    return np.array(positions if isinstance(nodes, list) else sorted(positions), np.int64)
 
 
 def _farthest(arcs: Arcs, sources: np.ndarray | None) -> list[Scalar] | None:
@@ -170,7 +156,7 @@ def _farthest(arcs: Arcs, sources: np.ndarray | None) -> list[Scalar] | None:
 
 
 def _eccentricities(G: Converted, weight: Weight) -> list[Scalar] | None:
-    arcs = _arcs_for_dijkstra(G, weight)
+    arcs = nonnegative(G, weight)
     return None if arcs is None or not len(G) else _farthest(arcs, None)
 
 
@@ -179,7 +165,7 @@ def _where(G: Converted, values: list[Scalar], wanted: Scalar) -> list[Label]:
 
 
 def _central(name: str, G: Converted, weight: Weight, attr: str | None, sp: AllLengths | None) -> list[Label]:
-    arcs = _arcs_for_dijkstra(G, weight)
+    arcs = nonnegative(G, weight)
     if arcs is None or attr is not None or sp is not None or not len(G):
         return original(name, G, weight, attr, sp)
     sums = np.concatenate([D.sum(axis=1) for _, D in arcs.blocks()])

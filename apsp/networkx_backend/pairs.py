@@ -19,7 +19,7 @@ from ..csgraph.engines import Options
 from ..csgraph.potentials import potentials
 from ..csgraph.routes import with_predecessors
 from ..log import warn
-from .graphs import BLOCK, AllLengths, Arcs, Converted, Lengths, arcs_or_none
+from .graphs import BLOCK, AllLengths, Arcs, Converted, Lengths, arcs_or_none, names, nonnegative, positions
 from .original import original
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ def all_pairs_dijkstra_path_length(
     G: Converted, cutoff: float | None = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Label, Lengths]]:
     """(node, {node: distance}): `networkx.all_pairs_dijkstra_path_length`."""
-    return _each("all_pairs_dijkstra_path_length", G, cutoff, weight, arcs_of=_nonnegative, select=_lengths)
+    return _each("all_pairs_dijkstra_path_length", G, cutoff, weight, arcs_of=nonnegative, select=_lengths)
 
 
 def all_pairs_bellman_ford_path_length(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Label, Lengths]]:
@@ -57,14 +57,15 @@ def all_pairs_dijkstra_path(
     G: Converted, cutoff: float | None = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Label, Paths]]:
     """(node, {node: path}): `networkx.all_pairs_dijkstra_path`."""
-    return _each("all_pairs_dijkstra_path", G, cutoff, weight, arcs_of=_nonnegative)
+    return _each("all_pairs_dijkstra_path", G, cutoff, weight, arcs_of=nonnegative)
 
 
 def all_pairs_dijkstra(
     G: Converted, cutoff: float | None = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Label, tuple[Lengths, Paths]]]:
     """(node, ({node: distance}, {node: path})): `networkx.all_pairs_dijkstra`."""
-    return _each("all_pairs_dijkstra", G, cutoff, weight, arcs_of=_nonnegative, select=_both)
+    both = lambda lengths, paths: (lengths, paths)  # noqa: E731
+    return _each("all_pairs_dijkstra", G, cutoff, weight, arcs_of=nonnegative, select=both)
 
 
 def all_pairs_bellman_ford_path(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Label, Paths]]:
@@ -82,7 +83,7 @@ def johnson(G: Converted, weight: Weight = "weight") -> dict[Label, Paths]:
 
 def metric_closure(G: Converted, weight: Weight = "weight") -> nx.Graph:
     """The complete graph of distances and paths: `networkx.algorithms.approximation.metric_closure`."""
-    arcs = _nonnegative(G, weight)
+    arcs = nonnegative(G, weight)
     if arcs is None or not len(G):
         return original("metric_closure", G, weight)
     warn(
@@ -138,8 +139,7 @@ def floyd_warshall_numpy(
     D = _raise_unbounded(arcs.distances)
     if nodelist is None:
         return D
-    position = {node: k for k, node in enumerate(G.nodes)}
-    order = [position[node] for node in nodelist]
+    order = positions(G, nodelist)
     return D[np.ix_(order, order)]
 
 
@@ -159,13 +159,13 @@ def _with_predecessors(name: str, G: Converted, weight: Weight) -> tuple[dict[La
 
 
 def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> AllLengths:
-    order, names, infinite = _filling_order(G, arcs), _names(G), partial(float, "inf")
+    order, infinite = _filling_order(G, arcs), partial(float, "inf")
     D = np.take_along_axis(D, order, axis=1)
     unreachable = np.isinf(D)
     values = arcs.numbers(np.where(unreachable, 0, D))
     for i, j in zip(*(axis.tolist() for axis in np.nonzero(unreachable)), strict=True):
         values[i][j] = math.inf
-    keys = names[order].tolist()
+    keys = names(G)[order].tolist()
     table: AllLengths = {
         node: defaultdict(infinite, zip(k, v, strict=True)) for node, k, v in zip(G.nodes, keys, values, strict=True)
     }
@@ -200,10 +200,6 @@ def _lengths(lengths: Lengths, paths: Paths) -> Lengths:
     return lengths
 
 
-def _both(lengths: Lengths, paths: Paths) -> Any:
-    return lengths, paths
-
-
 def _each(
     name: str,
     G: Converted,
@@ -229,18 +225,18 @@ def _all(
     G: Converted, arcs: Arcs, cutoff: float | None, *, paths: bool = False
 ) -> Iterator[tuple[Label, Lengths, Paths]]:
     """(node, {node: distance}, {node: path}) for every node; paths on request."""
-    names, nodes = _names(G), G.nodes
+    every, nodes = names(G), G.nodes
     most = np.finfo(np.float64).max
     bound = most if cutoff is None or cutoff != cutoff else min(cutoff, most)  # NaN excludes nothing
-    for positions, D, P in _blocks(arcs, paths):
-        for k, order in enumerate(_by_distance(D, positions, arcs)):
+    for sources, D, P in _blocks(arcs, paths):
+        for k, order in enumerate(_by_distance(D, sources, arcs)):
             S = D[k, order]
             count = 1 + int(np.searchsorted(S[1:], bound, side="right"))
             values = arcs.numbers(S[:count])
             values[0] = 0  # an int, whatever the weights are
             order = order[:count]
-            lengths = dict(zip(names[order].tolist(), values, strict=True))
-            yield nodes[positions[k]], lengths, {} if P is None else _paths(nodes, order.tolist(), P[k].tolist())
+            lengths = dict(zip(every[order].tolist(), values, strict=True))
+            yield nodes[sources[k]], lengths, {} if P is None else _paths(nodes, order.tolist(), P[k].tolist())
 
 
 def _blocks(arcs: Arcs, paths: bool) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
@@ -307,10 +303,6 @@ def _chained(nodes: list[Label], found: list[Any], before: list[int], j: int) ->
     return path
 
 
-def _names(G: Converted) -> np.ndarray:
-    return np.fromiter(G.nodes, object, len(G))  # np.array would look into nodes that are tuples
-
-
 def _arcs_by_attribute(G: Converted, weight: Weight) -> Arcs | None:
     """The arcs; None for a weight function, which NetworkX's Floyd–Warshall does not call."""
     return None if callable(weight) else arcs_or_none(G, weight)
@@ -319,12 +311,6 @@ def _arcs_by_attribute(G: Converted, weight: Weight) -> Arcs | None:
 def _counts(cutoff: float | None) -> bool:
     """Whether a cutoff is integral; NetworkX handles fractions."""
     return cutoff is None or math.isinf(cutoff) or cutoff % 1 == 0
-
-
-def _nonnegative(G: Converted, weight: Weight) -> Arcs | None:
-    """The arcs if no weight is negative, else None for NetworkX to answer."""
-    arcs = arcs_or_none(G, weight)
-    return None if arcs is None or arcs.negative else arcs
 
 
 def _without_cycle(G: Converted, weight: Weight) -> Arcs | None:

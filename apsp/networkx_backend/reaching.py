@@ -13,7 +13,7 @@ from semiring.types import Label
 from ..graph import Graph
 from ..reach import transitive_closure as reachability
 from ..reach.reachability import Reachability
-from .graphs import Converted
+from .graphs import Converted, names
 from .original import original
 
 #: Rows unpacked at a time.
@@ -75,11 +75,10 @@ def _extended(G: Converted, t: Reachability, loops: bool | None) -> nx.Graph:
 
 
 def _rows(G: Converted, t: Reachability, loops: bool | None) -> Iterator[tuple[Label, list[Label]]]:
-    names = np.fromiter(G.nodes, object, len(G))
-    matrix = t.matrix
+    every, matrix = names(G), t.matrix
     for start in range(0, len(G), _ROWS):
         block = matrix.rows(np.arange(start, min(start + _ROWS, len(G))))
         for k, row in enumerate(block, start):
             if loops is not None:
                 row[k] = loops
-            yield G.nodes[k], names[row].tolist()
+            yield G.nodes[k], every[row].tolist()

@@ -257,14 +257,10 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
         return dict(zip(tasks, times if plain else map(project.kind, times), strict=True))
 
     return CriticalPath(
-        length=project.kind(length),
-        path=[tasks[v] for v in reversed(path)],
-        earliest=by_task(earliest),
-        latest=by_task(latest),
-        slack=by_task(map(sub, latest, earliest)),
-        durations=by_task(time),
+        length=project.kind(length), path=[tasks[v] for v in reversed(path)], earliest=by_task(earliest),
+        latest=by_task(latest), slack=by_task(map(sub, latest, earliest)), durations=by_task(time),
         frames=frames.library_of(durations),
-    )
+    )  # fmt: skip
 
 
 def _topological(before: list[list[int]], after: list[list[int]], tasks: Labels) -> list[int]:

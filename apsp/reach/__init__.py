@@ -116,15 +116,9 @@ def transitive_closure(
     (True, False, ['b', 'c'])
     """
     graph = as_graph(
-        source,
-        weight=weight,
-        columns=columns,
-        directed=directed,
-        unweighted=unweighted,
-        null_value=null_value,
-        format=format,
-        name=name,
-    )
+        source, weight=weight, columns=columns, directed=directed, unweighted=unweighted, null_value=null_value,
+        format=format, name=name,
+    )  # fmt: skip
     start, where = clock(), device_of(graph.dense, device)
     if semiring is not None:
         with on_device(graph.dense):
@@ -141,16 +135,9 @@ def transitive_closure(
     first = 0 in getattr(gpus, "local_ranks", (0,))
     with limits.writing() if first else nullcontext(limits) as in_effect:
         wants = Wants.of(
-            where="transitive_closure",
-            schedule=schedule,
-            block=block,
-            callback=callback,
-            threads=threads,
-            device=where,
-            gpus=gpus,
-            limits=in_effect,
-            packed=True,
-        )
+            where="transitive_closure", schedule=schedule, block=block, callback=callback, threads=threads,
+            device=where, gpus=gpus, limits=in_effect, packed=True,
+        )  # fmt: skip
         found = answer(Question(graph, lor_land, wants))
         engine, seconds = found.engine, clock() - start
         assert isinstance(engine, Packed)

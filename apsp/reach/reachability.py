@@ -36,6 +36,9 @@ from ..saving.plans import plan_from_array, plan_to_array
 from ..saving.tiles import building, save_archive
 from .walks import Walks, walks_of
 
+#: The arrays of a condensation, in its order.
+_OF_CONDENSATION = ("component", "sizes", "cyclic", "tails", "heads")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reachability:
@@ -331,10 +334,7 @@ class Reachability:
         >>> transitive_closure([("a", "b"), ("b", "a"), ("b", "c")]).components()
         [['a', 'b'], ['c']]
         """
-        component = self._classes
-        order = np.argsort(component, kind="stable")
-        bounds = np.flatnonzero(np.diff(component[order])) + 1
-        classes = [part.tolist() for part in np.split(order, bounds)] if self.n else []
+        classes = [part.tolist() for part in self._members]
         classes.sort(key=lambda part: (-len(part), part[0]))
         return [[self.labels[i] for i in part] for part in classes]
 
@@ -371,10 +371,10 @@ class Reachability:
         count = int(component.max()) + 1 if self.n else 0
         first = np.full(count, self.n)
         np.minimum.at(first, component, np.arange(self.n))
-        tails, heads = _reduce(self._strict(first, component))
+        strict = self._strict(first, component)
+        tails, heads = (strict & ~(strict @ strict)).to_edges()  # R − R ⊗ R
         rows, cols = [first[tails]], [first[heads]]
-        order = np.argsort(component, kind="stable")
-        for ring in np.split(order, np.flatnonzero(np.diff(component[order])) + 1) if self.n else []:
+        for ring in self._members:
             if len(ring) > 1:
                 rows.append(ring)
                 cols.append(np.roll(ring, -1))
@@ -558,16 +558,12 @@ class Reachability:
             labels = decode(parts)
             if labels is None:
                 raise KeyError("labels")
-            c = Condensation(*(parts[name] for name in ("component", "sizes", "cyclic", "tails", "heads")))
+            c = Condensation(*(parts[name] for name in _OF_CONDENSATION))
             _check_consistent(c, len(labels))
             return cls(
-                labels,
-                c,
-                BitMatrix(parts["words"], (c.count, c.count)) if store is None else _stored(store, c.count),
-                bool(parts["reflexive"]),
-                plan_from_array(parts["plan"]),
-                float(parts["seconds"]),
-            )
+                labels, c, BitMatrix(parts["words"], (c.count, c.count)) if store is None else _stored(store, c.count),
+                bool(parts["reflexive"]), plan_from_array(parts["plan"]), float(parts["seconds"]),
+            )  # fmt: skip
         except (LookupError, ValueError, TypeError) as error:
             raise FormatError(
                 path, None, f"a Reachability that `save` wrote is required, got {came(error)}."
@@ -592,6 +588,12 @@ class Reachability:
         first = np.concatenate([dense.argmax(axis=1) for dense in _dense_rows(mutual)])
         component: np.ndarray = np.unique(first, return_inverse=True)[1]
         return component
+
+    @property
+    def _members(self) -> list[np.ndarray]:
+        """The vertices of each class."""
+        order = np.argsort(self._classes, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(self._classes[order])) + 1) if self.n else []
 
     def _strict(self, first: np.ndarray, component: np.ndarray) -> BitMatrix:
         """The irreflexive reachability of classes."""
@@ -629,17 +631,10 @@ def save_into(place: Path, answer: Reachability) -> None:
 
 def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> dict[str, Any]:
     c = answer.condensation
-    return {
-        "component": c.component,
-        "sizes": c.sizes,
-        "cyclic": c.cyclic,
-        "tails": c.tails,
-        "heads": c.heads,
-        "reflexive": np.array(answer.reflexive),
-        "plan": plan_to_array(answer.plan),
-        "seconds": np.array(answer.seconds),
-        **encode(answer.labels, path),
-    }
+    arrays = {name: getattr(c, name) for name in _OF_CONDENSATION}
+    plan, seconds = plan_to_array(answer.plan), np.array(answer.seconds)
+    made = {"reflexive": np.array(answer.reflexive), "plan": plan, "seconds": seconds}
+    return {**arrays, **made, **encode(answer.labels, path)}
 
 
 def _stored(store: TileStore, count: int) -> StoredBits:
@@ -655,11 +650,6 @@ def _dense_rows(matrix: BitMatrix | StoredBits) -> Iterator[np.ndarray]:
     height = max(1, (1 << 20) // max(matrix.shape[1], 1))
     for start in range(0, len(matrix), height):
         yield matrix.rows(slice(start, start + height))
-
-
-def _reduce(strict: BitMatrix) -> tuple[np.ndarray, np.ndarray]:
-    """Transitive reduction of a transitively closed acyclic graph: R − R ⊗ R."""
-    return (strict & ~(strict @ strict)).to_edges()
 
 
 def _check_consistent(c: Condensation, n: int) -> None:

@@ -19,7 +19,7 @@ from semiring.memory import require
 from semiring.spelling import came, did_you_mean
 from semiring.types import Label
 
-from ..engines.condensation import Condensation, condense
+from ..engines.condensation import Condensation, adjacency, condense, reached
 from ..labels import Labels, look_up
 from .patterns import Automaton, automaton
 from .walks import walk_to_nearest
@@ -222,11 +222,8 @@ class RegularPaths:
 
     @cached_property
     def _product(self) -> Any:
-        from scipy.sparse import coo_array
-
-        tails, heads = product_arcs(self._automaton, self._arcs, len(self.labels))
         size = len(self.labels) * (1 + len(self._automaton.steps))
-        return coo_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(size, size)).tocsr()
+        return adjacency(size, *product_arcs(self._automaton, self._arcs, len(self.labels))).tocsr()
 
     def _rows(self, positions: np.ndarray) -> np.ndarray:
         """The rows of sources by position; raises ShapeError for another vertex."""
@@ -330,7 +327,7 @@ def _matched(machine: Automaton, arcs: _Arcs, n: int, sources: np.ndarray) -> Bi
     tails, heads = product_arcs(machine, arcs, n)
     size = n * (1 + len(machine.steps))
     accepting = np.concatenate([np.arange(n) + state * n for state in sorted(machine.accepting)])
-    kept = _met(tails, heads, size, sources) & _met(heads, tails, size, accepting)
+    kept = reached(size, tails, heads, sources) & reached(size, heads, tails, accepting)
     kept[sources] = True
     number = np.cumsum(kept) - 1
     within = kept[tails] & kept[heads]
@@ -339,19 +336,6 @@ def _matched(machine: Automaton, arcs: _Arcs, n: int, sources: np.ndarray) -> Bi
     return unite_targets(
         c.count, c.tails, c.heads, c.component[number[targets]], targets % n, n, c.component[number[sources]]
     )
-
-
-def _met(tails: np.ndarray, heads: np.ndarray, size: int, begin: np.ndarray) -> np.ndarray:
-    """Mask of vertices reachable from `begin`, included."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import breadth_first_order
-
-    extra = np.full(len(begin), size)  # a super-source
-    ends = np.concatenate([tails, extra]), np.concatenate([heads, begin])
-    graph = coo_array((np.ones(len(ends[0]), np.int8), ends), shape=(size + 1, size + 1)).tocsr()
-    found = np.zeros(size + 1, bool)
-    found[breadth_first_order(graph, size, return_predecessors=False)] = True
-    return found[:size]
 
 
 def _labelled(source: Any, attribute: str) -> tuple[Labels, _Arcs]:

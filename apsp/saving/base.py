@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from semiring.memory import shown
 from semiring.observed import Callback
 from semiring.types import Array, Label
 
+from ..display import output
 from ..log import Watch
 
 if TYPE_CHECKING:
@@ -72,6 +75,21 @@ class Table:
             yield part
             done += part.size
             watch(done)
+
+    def lines(self) -> Iterator[list[Any]]:
+        """The rows as Python numbers, inf for no path, with progress as in `streamed`."""
+        s = self.semiring
+        for part in self.streamed():
+            for entries in part:
+                yield entries.tolist() if s is None else output.row(entries, s)
+
+
+def require_only(path: StrPath, known: set[str], what: str) -> None:
+    """FileExistsError for a directory that holds anything but `known` entries, of `what` that `save` wrote."""
+    place = Path(path)
+    if place.is_dir() and not {entry.name for entry in place.iterdir()} <= known:
+        problem = f"it must be {what} that `save` wrote, or nothing yet"
+        raise FileExistsError(errno.EEXIST, problem, os.fspath(path))
 
 
 def gathered(blocks: Iterator[np.ndarray], size: int) -> Iterator[np.ndarray]:

@@ -13,18 +13,14 @@ from semiring.files import writing
 from semiring.spelling import came
 from semiring.types import Label
 
-from ..display import output
 from .base import Arrays, Store, StrPath, Table
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
     rows, columns = _texts(table.rows, path), _texts(table.columns, path)
-    s, names = table.semiring, iter(rows)
     with _table(path) as out:
         out.writerow(["", *columns])
-        for part in table.streamed():
-            for entries in part:
-                out.writerow([next(names), *(entries.tolist() if s is None else output.row(entries, s))])
+        out.writerows([name, *numbers] for name, numbers in zip(rows, table.lines(), strict=True))
 
 
 def save_pairs(pairs: Iterable[tuple[int, list[int]]], labels: Sequence[Label], path: StrPath) -> None:

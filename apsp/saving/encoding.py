@@ -39,10 +39,14 @@ def encode(labels: Sequence[Label], path: object) -> dict[str, np.ndarray]:
         plain = _array(names)
         if plain is not None:
             return {"labels": plain}
-        text = json.dumps([_to_json(name) for name in names], ensure_ascii=False)
+        return {"labels_json": as_json([_to_json(name) for name in names])}
     except RecursionError:
         raise FormatError(path, None, "save: labels must not nest so deeply. Relabel the vertices.") from None
-    return {"labels_json": np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)}
+
+
+def as_json(names: list[Any]) -> np.ndarray:
+    """The bytes of a JSON list in UTF-8."""
+    return np.frombuffer(json.dumps(names, ensure_ascii=False).encode("utf-8", "surrogatepass"), np.uint8)
 
 
 def decode(arrays: Mapping[str, np.ndarray]) -> Labels | None:

@@ -6,8 +6,7 @@ other arrays of a `Result`.
 
 from __future__ import annotations
 
-import errno
-import os
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,20 +15,12 @@ from semiring.archives import load_arrays, map_array
 from semiring.files import writing, writing_folder
 from semiring.tiles import folder
 
-from .base import Arrays, Store, StrPath, Table
+from .base import Arrays, Store, StrPath, Table, require_only
 from .encoding import encode
 
 #: Files of the labels, and of all else.
 LABELS, ARCHIVE = ("out", "into"), "result.npz"
 _FILES = {ARCHIVE, *(f"{name}.npy" for name in LABELS)}
-
-
-def check(path: StrPath) -> None:
-    """FileExistsError for a directory that is no such result."""
-    place = Path(path)
-    if place.is_dir() and not {entry.name for entry in place.iterdir()} <= _FILES:
-        problem = "it must be hub labels that `save` wrote, or nothing yet"
-        raise FileExistsError(errno.EEXIST, problem, os.fspath(path))
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
@@ -53,4 +44,5 @@ def load(path: StrPath) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     return np.empty((0, 0)), parts
 
 
-STORE = Store((".hubs",), save, load, folder=True, check=check, check_labels=encode, labelled=True)
+_check = partial(require_only, known=_FILES, what="hub labels")
+STORE = Store((".hubs",), save, load, folder=True, check=_check, check_labels=encode, labelled=True)

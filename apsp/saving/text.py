@@ -6,19 +6,14 @@ import io
 
 from semiring.files import writing
 
-from ..display import output
 from .base import Arrays, Store, StrPath, Table
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
     """Write the comment of `apsp.formats.matrix` and the entries, inf for no path."""
-    s = table.semiring
     with writing(path) as file, io.TextIOWrapper(file, "utf-8", newline="\n") as text:
         text.write("# matrix of {} rows and {} columns\n".format(*table.shape))
-        for part in table.streamed():
-            for entries in part:
-                numbers = entries.tolist() if s is None else output.row(entries, s)
-                text.write(" ".join(map(str, numbers)) + "\n")
+        text.writelines(" ".join(map(str, numbers)) + "\n" for numbers in table.lines())
 
 
 STORE = Store((".txt",), save)

@@ -60,10 +60,8 @@ def rows_held(n: int, itemsize: int) -> int:
 def rows_as_store(table: Table, output: StrPath, tile: int) -> TileStore:
     """A table written row by row as a store of tiles; HELD tile rows are held."""
     store = new_store(output, table.shape, table.dtype, table.semiring, block=tile)
-    offset = 0
-    for part in gathered(table.streamed(), tile):
-        store.put(part, offset, 0, round=table.shape[1])
-        offset += len(part)
+    for k, part in enumerate(gathered(table.streamed(), tile)):
+        store.put(part, k * tile, 0, round=table.shape[1])
     return store
 
 

@@ -5,15 +5,13 @@ The archive is the array `result_npz`, the bytes of an `.npz`.
 
 from __future__ import annotations
 
-import errno
 import io
-import json
 import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,22 +21,14 @@ from semiring.archives import load_arrays
 from semiring.errors import FormatError
 from semiring.files import writing_folder
 
-from .base import Arrays, Store, StrPath, Table, gathered
-from .encoding import encode
+from .base import Arrays, Store, StrPath, Table, gathered, require_only
+from .encoding import as_json, encode
 from .tiles import TILE
 
 #: Compression ratio above which a group is refused, for arrays above this size in bytes.
 _PACKED, _SMALL = 1000, 64 << 20
 #: Directory entries of a Zarr group written by `save`.
 _IN_ZARR = {"zarr.json", "distances", "result_npz", "sources", "targets", "sources_json", "targets_json"}
-
-
-def check(path: StrPath) -> None:
-    """FileExistsError for a directory that is no result."""
-    folder = Path(path)
-    if folder.is_dir() and not {entry.name for entry in folder.iterdir()} <= _IN_ZARR:
-        problem = "it must be a Zarr group that `save` wrote, or nothing yet"
-        raise FileExistsError(errno.EEXIST, problem, os.fspath(path))
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
@@ -51,27 +41,19 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
         group = zarr.open_group(store=str(folder), mode="w", zarr_format=3)
         tile = tuple(max(1, min(TILE, size)) for size in table.shape)
         tiles = group.create_array(
-            "distances",
-            shape=table.shape,
-            dtype=table.dtype,
-            chunks=tile,
-            compressors=[ZstdCodec(level=1), Crc32cCodec()],
-            dimension_names=("sources", "targets"),
+            "distances", shape=table.shape, dtype=table.dtype, chunks=tile,
+            compressors=[ZstdCodec(level=1), Crc32cCodec()], dimension_names=("sources", "targets"),
             config={"write_empty_chunks": True},
-        )
-        offset = 0
-        for part in gathered(table.streamed(), TILE):
-            tiles[offset : offset + len(part)] = part
-            offset += len(part)
+        )  # fmt: skip
+        for k, part in enumerate(gathered(table.streamed(), TILE)):
+            tiles[k * TILE : k * TILE + len(part)] = part
         for side, arrays in sides.items():
             plain, text = arrays.get("labels"), arrays.get("labels_json")
             if plain is not None and plain.dtype.kind != "U":
                 group.create_array(side, data=plain, dimension_names=(side,))  # in xarray an index
                 continue
             if plain is not None:
-                text = np.frombuffer(
-                    json.dumps(plain.tolist(), ensure_ascii=False).encode("utf-8", "surrogatepass"), np.uint8
-                )
+                text = as_json(plain.tolist())
             group.create_array(f"{side}_json", data=text, dimension_names=(f"{side}_json_bytes",))
         if table.semiring is not None:
             group.attrs["semiring"] = catalog.recorded_as(table.semiring)
@@ -158,4 +140,5 @@ def _zarr(where: str) -> Any:
     return zarr
 
 
-STORE = Store((".zarr",), save, load, folder=True, check=check, check_labels=encode)
+_check = partial(require_only, known=_IN_ZARR, what="a Zarr group")
+STORE = Store((".zarr",), save, load, folder=True, check=_check, check_labels=encode)

@@ -41,11 +41,6 @@ def _verb_bytes(n: int, ops: Backend, *, block: int) -> int:
 
 
 SCHEDULE = Schedule(
-    closure,
-    "repeated squaring of I ⊕ A, one product a round",
-    pairs=_pairs,
-    verb_bytes=_verb_bytes,
-    matrices=1,
-    refuses=_refuses,
-    blocked=False,
-)
+    closure, "repeated squaring of I ⊕ A, one product a round", pairs=_pairs, verb_bytes=_verb_bytes, matrices=1,
+    refuses=_refuses, blocked=False,
+)  # fmt: skip

@@ -158,8 +158,8 @@ MUTANTS = [
     Mutant(
         "labels-unsigned",
         "apsp/labels.py",
-        "missing = (values[index] != exact) | (wanted > np.iinfo(np.int64).max)",
-        "missing = values[index] != exact",
+        "        missing |= wanted > np.iinfo(np.int64).max\n",
+        "",
         "tests/test_graph.py::TestLabels::test_positions_of_unsigned_numbers_are_exact",
         "2⁶⁴ − 1 is the vertex −1.",
     ),
@@ -181,9 +181,9 @@ MUTANTS = [
     ),
     Mutant(
         "csgraph-least",
-        "apsp/csgraph/conversion.py",
-        "least = np.minimum.reduceat(weights, first)",
-        "least = weights[first]",
+        "apsp/engines/scipy.py",
+        "weights = np.minimum.reduceat(weights, first)",
+        "weights = weights[first]",
         "tests/test_csgraph.py::test_what_is_an_edge",
         "Of duplicate entries the first counts.",
     ),
