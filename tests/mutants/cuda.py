@@ -210,7 +210,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-depth",
-        "semiring/cuda/dense/gemm.cuh",
+        "semiring/cuda/dense/gemm_tiles.inl",
         "const bool inside = !first || b_k(i) < depth;",
         "const bool inside = !first || b_k(i) <= depth;",
         f"{TILE}[aligned-min_plus-float32-nonnegative]",
@@ -219,7 +219,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-last-row",
-        "semiring/cuda/dense/gemm.cuh",
+        "semiring/cuda/dense/gemm_tiles.inl",
         "a_last = (min(m - 1 - row0, bm - 1)",
         "a_last = (min(m - row0, bm - 1)",
         f"{TILE}[aligned-min_plus-float32-nonnegative]",
@@ -227,7 +227,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-transposed-store",
-        "semiring/cuda/dense/gemm.cuh",
+        "semiring/cuda/dense/gemm_tiles.inl",
         "if constexpr (a_async) {\n                    if (inside) copy_async<sizeof(T)>(&to.a[k][a_row(i)], row + 8 * p);",
         "if constexpr (a_async) {\n                    if (inside) copy_async<sizeof(T)>(&to.a[k][a_row(i) + 1], row + 8 * p);",
         f"{TILE}[aligned-min_plus-float32-nonnegative]",
@@ -251,7 +251,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-second-lane",
-        "semiring/cuda/dense/gemm.cuh",
+        "semiring/cuda/dense/gemm_tiles.inl",
         "b_second = col + 1 < n ? 1 : 0;",
         "b_second = col + 1 <= n ? 1 : 0;",
         f"{TILE}[as it lies-min_plus-int16-nonnegative]",
@@ -260,7 +260,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-ragged-store",
-        "semiring/cuda/dense/gemm.cuh",
+        "semiring/cuda/dense/gemm_store.inl",
         "if (j < inside) C[j] = T(accumulate",
         "if (j <= inside) C[j] = T(accumulate",
         f"{TILE}[as it lies-min_plus-float32-nonnegative]",

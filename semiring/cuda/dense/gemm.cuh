@@ -1,7 +1,11 @@
 // C ← C ⊕ A ⊗ B: a thread block computes one tile of C as a sum of outer products, register tile by register tile.
 //
+//                          (3)                              (4)                     (5)
 //   global A (bm × bk) ──transposed──▶ shared a[k][row] ─┐
 //   global B (bk × bn) ──unchanged───▶ shared b[k][col] ─┴▶ registers c[tm][tn] ──▶ global C
+//
+// `run` has the steps by these numbers. Beside it: gemm_tiles.inl loads the tiles, gemm_store.inl stores C, gemm_split.inl
+// lets the parts of a split k add in order.
 //
 // Double buffering: while one shared stage is computed, the next is loaded (cp.async if elements need no conversion, else
 // through registers). The ragged end of k comes first and is filled with the semiring's zero; rows and columns beyond the
@@ -69,104 +73,61 @@ struct Gemm {
     static_assert(b_count * threads * b_words == bk * bn, "B must be complete reads");
     static_assert(threads % (bn / b_words) == 0, "a thread must stay in its columns of B");
 
-    // Origins of the next tiles, uniform in a block, and this thread's byte offsets in them.
-    const char *a_base, *b_base;
-    unsigned a_offset, a_step, a_last, b_offset, b_step;
-    long long ldb;
-    int b_second;  // where a word's second lane is: 1 further, or 0 at an odd edge
-    Word a_staged[a_async ? 1 : a_rows * a_parts], b_staged[b_async ? 1 : b_count];
-
-    __device__ static int lane() { return threadIdx.x % 32; }
-    __device__ static int warp() { return threadIdx.x / 32; }
-    __device__ static int a_row(int i) { return 4 * (warp() + warps * i) + lane() / 8; }
-
-    // This thread's reads of B: a fixed word of a row, every `b_stride`-th value of k.
-    static constexpr int across = bn / b_words, b_stride = threads / across;
-    __device__ static int b_k(int i) { return threadIdx.x / across + i * b_stride; }
-    __device__ static int b_word() { return threadIdx.x % across * b_words; }
-
-    // A thread's register tile. A warp has 4 rows × 8 columns of them, so that fragments take few 128-byte reads.
-    template <class Index>
-    __device__ static void seat(Index thread, int& x, int& y) {
-        x = thread % threads_x, y = thread / threads_x;
-        if constexpr (threads_x % 8 == 0 && threads_y % 4 == 0) {
-            const Index warp = thread / 32, lane = thread % 32;
-            x = warp % (threads_x / 8) * 8 + lane % 8;
-            y = warp / (threads_x / 8) * 4 + lane / 8;
+    // C ← A B, or C ← C ⊕ A B.
+    //
+    // If P::split_k, the last `split` tiles are split along k in parts of `split_steps` steps of bk, after the first
+    // `unsplit` tiles: all first parts, then all second ones … A part is added to C once those before it are: `done` counts
+    // them per tile, and returns to 0. Blocks start in order, so that none waits for one not yet started. If P::batched,
+    // blockIdx.y is the product, with matrices `next_c`, … elements apart.
+    __device__ void run(T* C, long long ldc, const T* A, long long lda, const T* B, long long ldb_, int m, int n, int k,
+                        int accumulate, int unsplit, int split, int split_steps, unsigned* done, long long next_c,
+                        long long next_a, long long next_b) {
+        extern __shared__ __align__(16) unsigned char shared[];
+        Stage* stage = reinterpret_cast<Stage*>(shared);
+        if constexpr (P::batched) C += blockIdx.y * next_c, A += blockIdx.y * next_a, B += blockIdx.y * next_b;
+        // Unsigned, so that values equal in all threads stay in uniform registers.
+        const unsigned columns = (n + bn * lanes - 1) / (bn * lanes);
+        const Share mine = share(unsplit, split);
+        const unsigned tile = mine.tile;
+        const bool splits = P::split_k && tile >= unsplit;
+        int row0 = tile / columns * bm, col0 = tile % columns * (bn * lanes);
+        int steps = (k + bk - 1) / bk, depth = k - (steps - 1) * bk;  // the ragged end of k comes first
+        if (splits) {
+            const unsigned from = mine.part * split_steps;
+            const long long k0 = from ? depth + (from - 1) * bk : 0;
+            A += k0, B += k0 * ldb_;
+            if (from) depth = bk;
+            steps = min(split_steps, steps - int(from));
         }
-    }
+        // (1) Place this thread's reads.
+        locate(A, lda, B, ldb_, m, n, row0, col0);
 
-    // Start loading the tile of `depth` values of k (all bk unless `first`), and advance.
-    template <bool first>
-    __device__ void fetch(Stage& to, int depth) {
+        // (2) Sums of a thread: tm × tn words in registers, zero at first.
+        int x, y;
+        seat(threadIdx.x, x, y);
+        const int one = accumulate | 1;  // accumulate is 0 or 1, which the compiler does not know; see other_step
+        Word c[tm][tn];
 #pragma unroll
-        for (int i = 0; i < a_rows; ++i) {
-            const T* row = reinterpret_cast<const T*>(a_base + min(a_offset + i * a_step, a_last));
+        for (int i = 0; i < tm; ++i)
 #pragma unroll
-            for (int p = 0; p < a_parts; ++p) {
-                const int k = 8 * p + lane() % 8;
-                const bool inside = !first || k < depth;
-                if constexpr (a_async) {
-                    if (inside) copy_async<sizeof(T)>(&to.a[k][a_row(i)], row + 8 * p);
-                    else to.a[k][a_row(i)] = S::nothing();
-                } else {
-                    a_staged[i * a_parts + p] = inside ? S::spread(row[8 * p]) : S::nothing();
-                }
-            }
-        }
-        a_base += depth * sizeof(T);
-#pragma unroll
-        for (int i = 0; i < b_count; ++i) {
-            const T* from = reinterpret_cast<const T*>(b_base + (b_offset + i * b_step));
-            const bool inside = !first || b_k(i) < depth;
-            Word* word = &to.b[b_k(i)][b_word()];
-            if constexpr (b_async) {
-                if (inside) copy_async<b_words * sizeof(Word)>(word, from);
-                else {
-#pragma unroll
-                    for (int j = 0; j < b_words; ++j) word[j] = S::nothing();
-                }
-            } else {
-                b_staged[i] = inside ? S::gather(from, b_second) : S::nothing();
-            }
-        }
-        b_base += depth * (ldb * sizeof(T));
-    }
+            for (int j = 0; j < tn; ++j) c[i][j] = S::nothing();
 
-    // Move register-staged values to shared memory.
-    __device__ void commit(Stage& to) {
-        if constexpr (!a_async) {
-#pragma unroll
-            for (int i = 0; i < a_rows; ++i)
-#pragma unroll
-                for (int p = 0; p < a_parts; ++p)
-                    to.a[8 * p + lane() % 8][a_row(i)] = a_staged[i * a_parts + p];
+        // (3) The first stage.
+        fetch<true>(stage[0], depth);
+        commit(stage[0]);
+        // (4) Compute on one stage while the next is loaded.
+        for (int t = 0; t < steps; ++t) {
+            wait_for_copies();
+            fix(stage[t & 1]);
+            __syncthreads();
+            if (t + 1 < steps) fetch<false>(stage[(t + 1) & 1], bk);
+            multiply(c, stage[t & 1], x, y, one);
+            if (t + 1 < steps) commit(stage[(t + 1) & 1]);
         }
-        if constexpr (!b_async) {
-#pragma unroll
-            for (int i = 0; i < b_count; ++i) to.b[b_k(i)][b_word()] = b_staged[i];
-        }
-    }
-
-    // Convert this thread's copied values to operands, if stored values are not.
-    __device__ static void fix(Stage& s) {
-        if constexpr (!S::raw && a_async)
-#pragma unroll
-            for (int i = 0; i < a_rows; ++i)
-#pragma unroll
-                for (int p = 0; p < a_parts; ++p) {
-                    Word& a = s.a[8 * p + lane() % 8][a_row(i)];
-                    a = S::fix(a);
-                }
-        if constexpr (!S::raw && b_async)
-#pragma unroll
-            for (int i = 0; i < b_count; ++i) {
-                auto& b = *reinterpret_cast<Vector<Word, b_words>*>(&s.b[b_k(i)][b_word()]);
-                auto v = b;
-#pragma unroll
-                for (int j = 0; j < b_words; ++j) v.item[j] = S::fix(v.item[j]);
-                b = v;
-            }
+        // (5) Store, or add to what earlier parts of k have stored.
+        if (splits && mine.part) wait(done + (tile - unsplit), mine.part), accumulate = 1;
+        put(C + row0 * ldc + col0, ldc, c, x, y, m - row0, n - col0, accumulate);
+        if (splits) publish(done + (tile - unsplit), (mine.part + 1) * split_steps * bk >= k ? 0 : mine.part + 1);
     }
 
     // Load `count` words from shared memory, in chunks `stride` words apart.
@@ -206,160 +167,7 @@ struct Gemm {
         } while (2 * P::unroll < bk && from_a != end);
     }
 
-    // A chunk of a row as in memory: at most 16 bytes, in words if those have several lanes.
-    using Stored = Vector<typename Choice<(lanes > 1), Word, T>::type, chunk_n>;
-    template <bool accumulate>
-    __device__ static void merge(Stored& v, const Word* c) {
-#pragma unroll
-        for (int j = 0; j < chunk_n; ++j) {
-            if constexpr (lanes > 1) v.item[j] = accumulate ? S::merge(v.item[j], c[j]) : S::stored(c[j]);
-            else v.item[j] = T(accumulate ? S::add(W(v.item[j]), S::lane(c[j], 0)) : S::lane(c[j], 0));
-        }
-    }
-    __device__ static bool aligned_chunks(const T* C) { return reinterpret_cast<unsigned long long>(C) % sizeof(Stored) == 0; }
-
-    // Store the first `inside` columns of one chunk of C.
-    template <bool accumulate>
-    __device__ static void store(T* C, const Word* c, int inside) {
-        if (inside >= chunk_n * lanes && aligned_chunks(C)) {
-            Stored v;
-            if (accumulate) v = *reinterpret_cast<const Stored*>(C);
-            merge<accumulate>(v, c);
-            *reinterpret_cast<Stored*>(C) = v;
-        } else {
-#pragma unroll
-            for (int j = 0; j < chunk_n * lanes; ++j) {
-                const W sum = S::lane(c[j / lanes], j % lanes);
-                if (j < inside) C[j] = T(accumulate ? S::add(W(C[j]), sum) : sum);
-            }
-        }
-    }
-
-    // Store a whole tile at C. Inside and 16-byte aligned, many loads are in flight at once.
-    __device__ static void put(T* C, long long ldc, const Word (&c)[tm][tn], int x, int y, int rows, int columns, bool accumulate) {
-        constexpr bool spare = 65536 / (threads * P::blocks) > 2 * tm * tn;  // registers for the reads of all of C
-        constexpr int batch = smaller(tm, lanes > 1 && spare ? 8 : 4);
-        const auto place = [&](int i, int q) {
-            return C + (i / chunk_m * (bm / chunks_m) + y * chunk_m + i % chunk_m) * ldc + (q * (bn / chunks_n) + x * chunk_n) * lanes;
-        };
-        const bool aligned = aligned_chunks(C) && ldc * sizeof(T) % sizeof(Stored) == 0;
-        if (accumulate && aligned && rows >= bm && columns >= bn * lanes) {
-#pragma unroll
-            for (int i0 = 0; i0 < tm; i0 += batch) {
-                Stored v[batch][chunks_n];
-#pragma unroll
-                for (int i = 0; i < batch; ++i)
-#pragma unroll
-                    for (int q = 0; q < chunks_n; ++q) v[i][q] = *reinterpret_cast<const Stored*>(place(i0 + i, q));
-#pragma unroll
-                for (int i = 0; i < batch; ++i)
-#pragma unroll
-                    for (int q = 0; q < chunks_n; ++q) {
-                        merge<true>(v[i][q], &c[i0 + i][q * chunk_n]);
-                        *reinterpret_cast<Stored*>(place(i0 + i, q)) = v[i][q];
-                    }
-            }
-            return;
-        }
-#pragma unroll
-        for (int i = 0; i < tm; ++i) {
-            if (i / chunk_m * (bm / chunks_m) + y * chunk_m + i % chunk_m >= rows) continue;
-#pragma unroll
-            for (int q = 0; q < chunks_n; ++q) {
-                const int inside = columns - (q * (bn / chunks_n) + x * chunk_n) * lanes;
-                if (inside <= 0) continue;
-                if (accumulate) store<true>(place(i, q), &c[i][q * chunk_n], inside);
-                else store<false>(place(i, q), &c[i][q * chunk_n], inside);
-            }
-        }
-    }
-
-    // Set this thread's read offsets for the tiles of A from row0 and of B from col0 on.
-    __device__ void locate(const T* A, long long lda, const T* B, long long ldb_, int m, int n, int row0, int col0) {
-        ldb = ldb_;
-        a_base = reinterpret_cast<const char*>(A + row0 * lda);
-        b_base = reinterpret_cast<const char*>(B);
-        a_offset = (a_row(0) * unsigned(lda) + lane() % 8) * unsigned(sizeof(T));
-        a_step = (a_row(1) - a_row(0)) * unsigned(lda) * unsigned(sizeof(T));
-        // The tile's last row inside, relative to row0: only there is every row less than 4 GiB away.
-        a_last = (min(m - 1 - row0, bm - 1) * unsigned(lda) + lane() % 8) * unsigned(sizeof(T));
-        // Beyond the edge: the last column inside, or the last 16-byte group that begins inside.
-        constexpr int group = b_words > 1 ? b_words * lanes : 1;
-        const int col = min(col0 + b_word() * lanes, (n - 1) / group * group);
-        b_offset = (b_k(0) * unsigned(ldb) + col) * unsigned(sizeof(T));
-        b_step = b_stride * unsigned(ldb) * unsigned(sizeof(T));
-        b_second = col + 1 < n ? 1 : 0;
-    }
-
-    // C ← A B, or C ← C ⊕ A B.
-    //
-    // If P::split_k, the last `split` tiles are split along k in parts of `split_steps` steps of bk, after the first
-    // `unsplit` tiles: all first parts, then all second ones … A part is added to C once those before it are: `done` counts
-    // them per tile, and returns to 0. Blocks start in order, so that none waits for one not yet started. If P::batched,
-    // blockIdx.y is the product, with matrices `next_c`, … elements apart.
-    __device__ void run(T* C, long long ldc, const T* A, long long lda, const T* B, long long ldb_, int m, int n, int k,
-                        int accumulate, int unsplit, int split, int split_steps, unsigned* done, long long next_c,
-                        long long next_a, long long next_b) {
-        extern __shared__ __align__(16) unsigned char shared[];
-        Stage* stage = reinterpret_cast<Stage*>(shared);
-        if constexpr (P::batched) C += blockIdx.y * next_c, A += blockIdx.y * next_a, B += blockIdx.y * next_b;
-        // Unsigned, so that values equal in all threads stay in uniform registers.
-        const unsigned columns = (n + bn * lanes - 1) / (bn * lanes);
-        const Share mine = share(unsplit, split);
-        const unsigned tile = mine.tile;
-        const bool splits = P::split_k && tile >= unsplit;
-        int row0 = tile / columns * bm, col0 = tile % columns * (bn * lanes);
-        int steps = (k + bk - 1) / bk, depth = k - (steps - 1) * bk;  // the ragged end of k comes first
-        if (splits) {
-            const unsigned from = mine.part * split_steps;
-            const long long k0 = from ? depth + (from - 1) * bk : 0;
-            A += k0, B += k0 * ldb_;
-            if (from) depth = bk;
-            steps = min(split_steps, steps - int(from));
-        }
-        locate(A, lda, B, ldb_, m, n, row0, col0);
-
-        int x, y;
-        seat(threadIdx.x, x, y);
-        const int one = accumulate | 1;  // accumulate is 0 or 1, which the compiler does not know; see other_step
-        Word c[tm][tn];
-#pragma unroll
-        for (int i = 0; i < tm; ++i)
-#pragma unroll
-            for (int j = 0; j < tn; ++j) c[i][j] = S::nothing();
-
-        fetch<true>(stage[0], depth);
-        commit(stage[0]);
-        for (int t = 0; t < steps; ++t) {
-            wait_for_copies();
-            fix(stage[t & 1]);
-            __syncthreads();
-            if (t + 1 < steps) fetch<false>(stage[(t + 1) & 1], bk);
-            multiply(c, stage[t & 1], x, y, one);
-            if (t + 1 < steps) commit(stage[(t + 1) & 1]);
-        }
-        if (splits && mine.part) wait(done + (tile - unsplit), mine.part), accumulate = 1;
-        put(C + row0 * ldc + col0, ldc, c, x, y, m - row0, n - col0, accumulate);
-        if (splits) publish(done + (tile - unsplit), (mine.part + 1) * split_steps * bk >= k ? 0 : mine.part + 1);
-    }
-    struct Share { unsigned tile, part; };
-    __device__ static Share share(unsigned unsplit, unsigned split) {
-        Share mine = {blockIdx.x, 0};
-        if (P::split_k)
-            while (mine.tile >= unsplit + split) mine.tile -= split, ++mine.part;
-        return mine;
-    }
-    __device__ static void wait(const unsigned* done, unsigned count) {
-        if (threadIdx.x == 0) {
-            while (acquire(done) != count);
-        }
-        __syncthreads();
-    }
-    __device__ static void publish(unsigned* done, unsigned count) {
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            __threadfence();
-            asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(done), "r"(count) : "memory");
-        }
-    }
+#include "gemm_tiles.inl"
+#include "gemm_store.inl"
+#include "gemm_split.inl"
 };
