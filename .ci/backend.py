@@ -7,6 +7,7 @@ empty. An editable installation has none, and compiles on first use; so does a w
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -14,17 +15,27 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
+# Under pip, hatchling tells metadata by building a wheel, as hooks may change them. Ours does not, and takes a minute.
+_pip = os.environ.pop("PIP_BUILD_TRACKER", None)
 from hatchling import build
 from hatchling.build import *  # noqa: F403
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+if _pip is not None:
+    os.environ["PIP_BUILD_TRACKER"] = _pip
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) -> list[str]:
-    """What must be there to build a wheel: kernels are compiled, so all that this package imports."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [*build.get_requires_for_build_wheel(config_settings), *project["dependencies"]]
+    """Packages that build a wheel: kernels are compiled, so NumPy and numba too, in the versions that will run them."""
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    compiling = [package for package in wanted if re.split(r"[^\w-]", package)[0] in ("numpy", "numba")]
+    return [*build.get_requires_for_build_wheel(config_settings), *(compiling if _levels() else [])]
+
+
+def _levels() -> list[str]:
+    return os.environ.get("SEMIRING_LEVELS", "host").split()
 
 
 class MachineCode(BuildHookInterface):
@@ -32,7 +43,7 @@ class MachineCode(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called before a wheel is put together; `version` is "editable" for one that only points here."""
-        levels = os.environ.get("SEMIRING_LEVELS", "host").split()
+        levels = _levels()
         if version == "editable" or not levels:
             return
         folder = ROOT / "build" / "machine_code" / str(sys.implementation.cache_tag)

@@ -55,6 +55,7 @@ def build(folder: Path, target: str, *, here: bool) -> None:
         choices += zen
     began, made, kept = time.monotonic(), 0, set()
     lines = (ROOT / ".ci" / "first_calls.txt").read_text().splitlines()
+    _say(f"{target}: compiling the {len(lines)} kernels of common calls, by {default_threads()} processes")
     with tempfile.TemporaryDirectory() as parts:  # what several kernels are compiled from
         os.environ |= settings(target) | {"NUMBA_CACHE_DIR": parts}
         with ProcessPoolExecutor(default_threads(), multiprocessing.get_context("spawn")) as pool:

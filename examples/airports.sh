@@ -5,5 +5,4 @@ cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
 # pip would byte-compile for six seconds, mostly what is never imported.
 sh .ci/venv "$venv" graph --no-compile
-"$venv/bin/python" -c "import scipy.sparse.csgraph, apsp.result, apsp.engines.dense, semiring.cpu.dense.backend"
 exec "$venv/bin/python" examples/airports.py "$@"

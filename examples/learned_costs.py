@@ -1,6 +1,6 @@
 """How long does each street take? Learnt from trips of which only start, end and minutes were written down.
 
-    python examples/learned_costs.py     # a few seconds; needs PyTorch: pip install "semiring-apsp[torch]"
+    python examples/learned_costs.py     # a few seconds; needs PyTorch: pip install torch
     python examples/learned_costs.py --side 20 --trips 8000
 
 A town of side × side crossings; every street has a time of its own, in each direction, which nobody has measured. A

@@ -45,6 +45,12 @@ def describe(device: str) -> str:
     return found
 
 
+def machine_code() -> str:
+    """The processor's level, the kernels that a wheel brought for it, and where others are kept."""
+    found: str = importlib.import_module("semiring.cpu.compile").described()
+    return found
+
+
 def device_of(array: Array, device: str | None = None) -> str:
     """Device to compute on: requested, else the array's; DeviceError if unknown or missing."""
     if device is None:

@@ -12,12 +12,24 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
 
 class OthersCouldWriteError(PermissionError):
     """Refusal of a file or directory that other users could have written."""
+
+
+@cache
+def hidden(*inner: str) -> tuple[Path, ...]:
+    """Folders `inner` of installed copies of this package that the imported one hides, in the order of `sys.path`.
+
+    Only absolute entries count: a relative one follows the working directory.
+    """
+    package = Path(__file__).resolve().parent
+    copies = [Path(entry, package.name) for entry in sys.path if os.path.isabs(entry)]
+    return tuple(copy.joinpath(*inner) for copy in copies if copy.is_dir() and copy.resolve() != package)
 
 
 def read(path: Path) -> bytes:

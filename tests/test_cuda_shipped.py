@@ -71,6 +71,20 @@ def test_an_older_driver_compiles(shipped, driver, found):
     assert (cubin(shipped, "a", "sm_90", driver=driver) is not None) is found
 
 
+def test_sources_take_the_cubins_of_an_installed_wheel_that_they_hide(shipped, monkeypatch, tmp_path):
+    ship(shipped, "sm_90", [("a", "sm_90")])
+    hidden = tmp_path / "site" / "semiring" / "cuda" / "shipped"
+    hidden.parent.mkdir(parents=True)
+    shipped.FOLDER.rename(hidden)
+    assert cubin(shipped, "a", "sm_90") is None
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    shipped.trust.hidden.cache_clear()
+    try:
+        assert cubin(shipped, "a", "sm_90") == "cubin of a for sm_90"
+    finally:
+        shipped.trust.hidden.cache_clear()
+
+
 def test_damage_is_passed_over(shipped):
     ship(shipped, "sm_90", [("a", "sm_90")], damage=b"!")
     assert cubin(shipped, "a", "sm_90") is None

@@ -201,5 +201,5 @@ def test_every_hint_names_packages_that_pip_installs():
     named = [
         package for text in sources for hint in re.findall("`pip install ([^`]*)`", text) for package in hint.split()
     ]
-    assert {"zarr", "networkx", "matplotlib", "narwhals", "pandas", "mpi4py", "pymetis", "cupy-cuda13x"} <= set(named)
+    assert {"zarr", "networkx", "matplotlib", "pandas", "mpi4py", "pymetis", "cupy-cuda13x"} <= set(named)
     assert set(named) <= known

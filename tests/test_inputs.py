@@ -80,12 +80,6 @@ def arrow_table(*names):
 TABLES = (pandas_table, polars_table, polars_lazy, arrow_table)
 
 
-@pytest.fixture(autouse=True)
-def narwhals_where_tables_are(request):
-    if "table" in request.node.name.lower():
-        pytest.importorskip("narwhals")
-
-
 class TestTables:
     @pytest.mark.parametrize("make", TABLES)
     def test_long_table(self, make):
@@ -200,16 +194,6 @@ class TestTables:
         polars = pytest.importorskip("polars")
         with pytest.raises((DTypeError, ShapeError)):
             as_graph(polars.Series([1, 2, 3]))
-
-    def test_a_table_without_narwhals(self):
-        pytest.importorskip("pandas")
-        code = (
-            "import sys; sys.modules['narwhals'] = None; import pandas, apsp\n"
-            "try: apsp.as_graph(pandas.DataFrame({'from': [1], 'to': [2]}))\n"
-            "except TypeError as error: print(error)"
-        )
-        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        assert "pip install narwhals" in said
 
 
 def in_networkx(kind=nx.DiGraph, **attributes):

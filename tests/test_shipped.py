@@ -156,6 +156,23 @@ def test_what_a_wheel_brought_is_not_compiled_nor_copied(shipped, tmp_path):
 
 
 @here
+@pytest.mark.parametrize("absolute", [True, False])
+def test_sources_take_the_machine_code_of_an_installed_wheel_that_they_hide(
+    shipped, tmp_path, monkeypatch, request, absolute
+):
+    """As in a clone. A relative entry of the path does not count: it follows the working directory."""
+    wheel = tmp_path / "site" / "semiring" / "cpu" / "shipped"
+    wheel.parent.mkdir(parents=True)
+    (tmp_path / "shipped").rename(wheel)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path / "site") if absolute else "site")
+    trust.hidden.cache_clear()
+    request.addfinalizer(trust.hidden.cache_clear)
+    assert recompiled() != absolute
+    assert (tmp_path / "kept").exists() != absolute
+
+
+@here
 @pytest.mark.parametrize("how", ["empty", "half", "bit", "sources", "python", "numba", "gone"])
 def test_what_does_not_fit_is_compiled(shipped, tmp_path, monkeypatch, how):
     """Damage, other sources, another Python, another numba: compiled and kept for the user, and what came is left."""

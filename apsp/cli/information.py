@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from ..display.terminal import show_table
 
 
 @click.command()
-def info() -> None:
+@click.option("--json", "as_json", is_flag=True, help="As JSON, with what decides how it runs: for reports of faults.")
+def info(as_json: bool) -> None:
     """This machine and its versions, and the semirings, formats and schedules."""
     from semiring.catalog import CATALOG
 
-    from .. import formats, schedules
-    from .machine import describe
+    from .. import engines, formats, schedules
+    from .machine import describe, surroundings
 
+    if as_json:
+        found = {"machine": dict(describe()), **surroundings(), "semirings": [s.name for s in CATALOG]}
+        found |= {"formats": [*formats.formats()], "engines": engines.names(), "schedules": schedules.names()}
+        click.echo(json.dumps(found, indent=2))
+        return
     show_table(["machine", ""], describe())
     click.echo()
     rows = [[s.name, " ".join(s.aliases) or "-", " ".join(s.dtypes)] for s in CATALOG]

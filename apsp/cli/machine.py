@@ -13,6 +13,7 @@ def describe() -> list[list[str]]:
 
     return [
         ["processor", backend.describe("cpu")],
+        ["machine code", backend.machine_code()],
         ["threads", _threads()],
         ["memory", _memory()],
         ["GPU", backend.describe("cuda")],
@@ -20,6 +21,15 @@ def describe() -> list[list[str]]:
         ["Python", platform.python_version()],
         *([name, _version(*packages)] for name, packages in _PACKAGES.items()),
     ]
+
+
+def surroundings() -> dict[str, object]:
+    """Where the packages are, and the environment variables that count."""
+    import semiring
+
+    names = ("SEMIRING_", "NUMBA_", "OMP_NUM", "CUDA_VISIBLE", "APSP_", "VIRTUAL_ENV")
+    variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(names)}
+    return {"package": os.path.dirname(semiring.__file__), "environment": variables}
 
 
 _PACKAGES = {
@@ -30,6 +40,8 @@ _PACKAGES = {
     "CuPy": ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
     "NetworkX": ("networkx",),
     "matplotlib": ("matplotlib",),
+    "pandas": ("pandas",),
+    "narwhals": ("narwhals",),
 }
 
 

@@ -41,7 +41,7 @@ def is_table(source: Any) -> bool:
 
 
 def columns_of(source: Any) -> dict[Any, list[Any]]:
-    """A table's columns by name; DTypeError without narwhals."""
+    """A table's columns by name."""
     table = _Table(source)
     return {name: column.to_list() for name, column in zip(table.names, table.columns, strict=True)}
 
@@ -60,14 +60,9 @@ class _Table:
     """A table's columns, prepared for NumPy."""
 
     def __init__(self, source: Any) -> None:
+        import narwhals as nw
+
         self.kind = f"{type(source).__module__.partition('.')[0]} table"
-        try:
-            import narwhals as nw
-        except ImportError:
-            raise DTypeError(
-                f"as_graph: a {self.kind} needs narwhals, which is not there. Install it: `pip install narwhals`. "
-                "Or pass edges as tuples, or the matrix as an array."
-            ) from None
         try:
             frame: Any = nw.from_native(source)
             frame = frame.collect() if hasattr(frame, "collect") else frame

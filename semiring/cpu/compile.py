@@ -241,9 +241,17 @@ def _fits(file: Path) -> bool:
 
 
 def shipped() -> tuple[Path, ...]:
-    """The wheel's folder for this processor's level, if any; searched first."""
+    """Folders of machine code for this processor's level: this wheel's, and that of one which these sources hide."""
     fitting = level()
-    return (SHIPPED / fitting,) if fitting else ()
+    return tuple(place / fitting for place in (SHIPPED, *trust.hidden("cpu", SHIPPED.name))) if fitting else ()
+
+
+def described() -> str:
+    """The processor's level, the kernels shipped for it, and where others are kept."""
+    there = [f"{sum(map(_fits, place.iterdir()))} kernels in {place}" for place in shipped() if place.is_dir()]
+    return "; ".join(
+        (level() or "no level", *(there or ["none shipped"]), f"others in {', '.join(map(str, folders()))}")
+    )
 
 
 @cache

@@ -12,6 +12,7 @@ import io
 import json
 import zipfile
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 from .. import trust
@@ -35,8 +36,9 @@ def find(text: str, arch: str, flags: tuple[str, ...], driver: int) -> Binary | 
     digits = arch.removeprefix("sm_").rstrip("a")
     family = int(digits) // 10
     older = () if arch.endswith("a") else range(int(digits) - 1, 10 * family - 1, -1)
-    for target in (arch, *(f"sm_{number}" for number in older)):
-        archive = _archive(target.rstrip("a"))
+    targets = (arch, *(f"sm_{number}" for number in older))
+    for folder, target in product((FOLDER, *trust.hidden("cuda", FOLDER.name)), targets):
+        archive = _archive(folder / f"{target.rstrip('a')}.zip")
         if archive is None or driver // 1000 < int(archive.comment or b"0"):
             continue
         try:
@@ -47,9 +49,9 @@ def find(text: str, arch: str, flags: tuple[str, ...], driver: int) -> Binary | 
 
 
 @cache
-def _archive(arch: str) -> zipfile.ZipFile | None:
+def _archive(file: Path) -> zipfile.ZipFile | None:
     """An architecture's archive, in memory; None if missing, or writable by another user."""
     try:
-        return zipfile.ZipFile(io.BytesIO(trust.read(FOLDER / f"{arch}.zip")))
+        return zipfile.ZipFile(io.BytesIO(trust.read(file)))
     except (OSError, zipfile.BadZipFile):
         return None
