@@ -247,7 +247,7 @@ def test_a_gantt_chart(tmp_path):
         }
         tasks = [text.get_text() for text in ax.get_yticklabels()]
         assert tasks == ["plans", "walls", "garden", "roof", "move in", "done"]
-        red, blue, grey = map(to_rgba, ("C3", "C0", "0.8"))
+        red, blue, grey = map(to_rgba, ("#d55e00", "#56b4e9", "0.8"))
         assert bars[red, 1] == (3, 5)
         assert bars[blue, 2] == (3, 4)
         assert bars[grey, 2] == (7, 3)

@@ -126,7 +126,7 @@ class CriticalPath:
         return frames.columns({"task": list(self.earliest), **values}, self.frames)
 
     def plot(self, *, ax: Any = None, save: str | Path | None = None) -> Any:
-        """Draw a Gantt chart: bars from the earliest starts, critical ones red, slack grey, milestones as diamonds.
+        """Draw a Gantt chart: bars from the earliest starts, critical ones orange, slack grey, milestones as diamonds.
 
         Parameters
         ----------
@@ -167,8 +167,9 @@ class CriticalPath:
         )
         size = (7.5, min(1.2 + 0.3 * len(tasks), 30.0))
         with drawing.canvas(ax, save, size=size) as axes:
-            drawing.gantt(axes, tasks, np.array(start), np.array(last), np.array(long), unit)
-            axes.set_title(f"{self.length} in all")
+            critical = drawing.gantt(axes, tasks, np.array(start), np.array(last), np.array(long), unit)
+            took = f"{in_unit(self.length):.4g} {unit}".strip()
+            axes.set_title(f"{took} from start to end, {critical} of {len(tasks)} tasks critical")
         return axes
 
 

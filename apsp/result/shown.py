@@ -129,6 +129,8 @@ class Shown(Distances):
         *,
         values: Any = None,
         edge: Any = None,
+        unit: str | tuple[str, float] = "",
+        title: str | None = None,
         ax: Any = None,
         save: str | Path | None = None,
     ) -> Any:
@@ -150,6 +152,11 @@ class Shown(Distances):
         edge : array, optional
             Colour and width of the edges, with a colour bar: as from `edge_betweenness` and `flows`; shape (n, n) for a
             matrix.
+        unit : str or (str, float), optional
+            The unit of what is drawn, for the title and the colour bar; with a number, how much of it one is:
+            ("minutes", 60_000) of milliseconds.
+        title : str, optional
+            By default of a path its ends, weight and vertices, "17 → 4000, 4.5 minutes, 64 vertices"; else nothing.
         ax : matplotlib Axes, optional
             A new figure by default.
         save : path, optional
@@ -186,18 +193,28 @@ class Shown(Distances):
             raise ValueError(
                 "plot: values colour vertices and edges on their coordinates, got no positions. Pass positions= too."
             )
-        colours = None if values is None else self._values(values)
+        unit, scale = (unit, 1) if isinstance(unit, str) else unit
+        colours = None if values is None else self._values(values, unit, scale)
         steps = [] if path is None else self.graph.labels.checked_positions(path, where="plot: path").tolist()
-        title = f"{self.semiring.name}, {self.graph.n} vertices"
+        if title is None:
+            title = self._titled(path, unit, scale) if path is not None and len(steps) > 1 else ""
         with drawing.canvas(ax, save) as axes:
             if placed is None:
-                drawing.image(axes, self._image(), self.labels, steps, title)
+                label = unit or ("distance" if self.semiring.lengths else self.semiring.name)
+                drawing.image(axes, self._image() / scale, self.labels, steps, title, label)
             else:
                 ends, carried = self._edges(edge)
                 named = dict(enumerate(self.labels)) if self.graph.n <= notebook.SHOWN else {}
                 named |= {k: self.labels[k] for k in (steps[:1] + steps[-1:])}
-                drawing.network(axes, placed, ends, named, steps, title, colours, carried)
+                load = None if carried is None else (unit or "carried by an edge", carried / scale)
+                drawing.network(axes, placed, ends, named, steps, title, colours, load)
         return axes
+
+    def _titled(self, path: Sequence[Any], unit: str, scale: float) -> str:
+        """The ends of a path, its weight and its vertices."""
+        weight = self.distance(path[0], path[-1])
+        told = f"{weight / scale:.{max(2, len(str(int(weight / scale))))}g}" if scale != 1 else f"{weight:.6g}"
+        return f"{path[0]} → {path[-1]}, {told} {unit}".strip() + f", {len(path)} vertices"
 
     def _edges(self, edge: Any) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray | None]:
         """Tails and heads of the edges, and a number for each."""
@@ -213,23 +230,23 @@ class Shown(Distances):
             raise ShapeError(f"plot: edge must be one number an edge, shape {shape}, got shape {carried.shape}.")
         return (tails, heads), carried[tails, heads] if carried.ndim == 2 else carried
 
-    def _values(self, values: Any) -> tuple[str, np.ndarray]:
+    def _values(self, values: Any, unit: str = "", scale: float = 1) -> tuple[str, np.ndarray]:
         """Label of the colour bar, and a number per vertex, NaN for none."""
         names, numbers = self.graph.labels, np.full(self.graph.n, np.nan)
         if callable(getattr(values, "items", None)):  # a mapping, or a Series
             by_label = dict(values.items())
             numbers[names.positions(list(by_label))] = list(by_label.values())
-            return "", numbers
+            return unit, numbers / scale
         if values in names or not np.ndim(values):  # a tuple may be one label
             numbers[names.positions(list(self.targets))] = self.table([values])[0]
-            return f"distance from {values}", numbers
+            return f"{unit or 'distance'} from {values}", numbers / scale
         found = np.asarray(values, np.float64)
         if found.shape != numbers.shape:
             raise ShapeError(
                 f"plot: values must be one number a vertex, shape {numbers.shape}, or the label of a source, got shape "
                 f"{found.shape}."
             )
-        return "", found
+        return unit, found / scale
 
     def _image(self) -> np.ndarray:
         try:
