@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .closures import closure
     from .comparison import Comparison, compare, compare_sizes
     from .convergence.divergence import negative_cycle
+    from .display.bars import progress
     from .formats import read
     from .generate import cycle, grid, random_graph, road_like
     from .graph import Graph
@@ -52,6 +53,7 @@ _HOME = {
     "closures": ("closure",),
     "comparison": ("Comparison", "compare", "compare_sizes"),
     "convergence.divergence": ("negative_cycle",),
+    "display.bars": ("progress",),
     "generate": ("cycle", "grid", "random_graph", "road_like"),
     "formats": ("read",),
     "graph": ("Graph",),
@@ -113,6 +115,7 @@ __all__ = [
     "next_hops",
     "plan",
     "predecessors",
+    "progress",
     "random_graph",
     "reachable",
     "read",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from semiring.gradients import TIES, ties_error
 from semiring.observed import Callback
 from semiring.spelling import came
 from semiring.tiles import TileStore
-from semiring.types import Array, DType
+from semiring.types import Algebra, Array, DType, Tensor
 
 from .engines.streamed import written
 from .gradients.dispatch import differentiable, is_differentiated
@@ -29,7 +29,11 @@ from .road import answer
 from .wants import Wants
 
 if TYPE_CHECKING:
+    from semiring.bits import BitMatrix
+
+    from .comparison.steps import Steps
     from .distributed.solving import WorldLike
+    from .types import Source, Work
 
 
 #: Defaults of the options of computation, and of memory and disk.
@@ -46,6 +50,26 @@ class Kind(NamedTuple):
     close: Callable[..., Any]
 
 
+@overload
+def closure(
+    A: Source, semiring: Algebra = ..., *, steps: Literal[True], **work: Unpack[Work]
+) -> tuple[np.ndarray, Steps]: ...
+@overload
+def closure(
+    A: Source, semiring: Algebra = ..., *, output: str | os.PathLike[str], **work: Unpack[Work]
+) -> TileStore: ...
+@overload
+def closure(  # type: ignore[overload-overlap] # as in the next but two: what is also a Source goes back in kind
+    A: BitMatrix, semiring: Algebra = ..., **work: Unpack[Work]
+) -> BitMatrix: ...
+@overload
+def closure(A: list[np.ndarray], semiring: Algebra = ..., **work: Unpack[Work]) -> list[np.ndarray]: ...
+@overload
+def closure(A: np.ndarray, semiring: Algebra = ..., **work: Unpack[Work]) -> np.ndarray: ...
+@overload
+def closure(A: Tensor, semiring: Algebra = ..., **work: Unpack[Work]) -> Tensor: ...  # type: ignore[overload-overlap]
+@overload
+def closure(A: Source, semiring: Algebra = ..., **work: Unpack[Work]) -> np.ndarray: ...
 def closure(
     A: Array,
     semiring: str | Semiring = "min_plus",

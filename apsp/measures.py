@@ -238,7 +238,7 @@ class Measured:
         totals: Totals = cached
         return totals.connected(where, (self.sources, self.targets)) if connected else totals
 
-    def eccentricity(self) -> dict[Label, Scalar]:
+    def eccentricity(self) -> dict[Label, float]:
         """The greatest distance from each vertex, by label.
 
         Returns
@@ -269,7 +269,7 @@ class Measured:
         """
         return dict(zip(self.sources, self._measured("eccentricity").farthest.tolist(), strict=True))
 
-    def diameter(self) -> Scalar:
+    def diameter(self) -> float:
         """The greatest eccentricity.
 
         Returns
@@ -297,7 +297,7 @@ class Measured:
         """
         return self._measured("diameter").farthest.max().item()
 
-    def radius(self) -> Scalar:
+    def radius(self) -> float:
         """The least eccentricity.
 
         Returns

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring.algebra import Semiring
 from semiring.catalog import get
-from semiring.types import Array, DType, Label
+from semiring.types import Algebra, DType, Label
 
 from .inputs import as_graph
 from .large.limits import Limits
@@ -25,13 +24,14 @@ from .wants import Wants
 
 if TYPE_CHECKING:
     from .distributed.solving import WorldLike
+    from .types import EngineName, ScheduleName, Source
 
 
 def plan(
-    A: Array,
-    semiring: str | Semiring = "min_plus",
+    A: Source | int,
+    semiring: Algebra = "min_plus",
     *,
-    schedule: str = "auto",
+    schedule: ScheduleName = "auto",
     block: int | None = None,
     dtype: DType = None,
     device: str | None = None,
@@ -39,7 +39,7 @@ def plan(
     threads: int | None = None,
     sources: Iterable[Label] | None = None,
     targets: Iterable[Label] | None = None,
-    engine: str = "auto",
+    engine: EngineName = "auto",
     order: Any = "auto",
     paths: bool = False,
     hub_labels: bool = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -32,6 +32,12 @@ PART = 1 << 16
 HINT = "Pass fewer graphs at a time, or those of similar sizes."
 
 
+@overload
+def hops(graphs: Any, *, unreachable: int = ..., limit: int | None = ..., paths: None = ...) -> np.ndarray: ...
+@overload
+def hops(
+    graphs: Any, *, unreachable: int = ..., limit: int | None = ..., paths: int
+) -> tuple[np.ndarray, np.ndarray]: ...
 def hops(graphs: Any, *, unreachable: int = -1, limit: int | None = None, paths: int | None = None) -> Any:
     """The number of edges of shortest paths between all vertices of many graphs, in one padded array.
 

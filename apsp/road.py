@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
 from time import perf_counter
@@ -22,13 +23,13 @@ from semiring.memory import LEAST, available, granted, require, shown
 from semiring.spelling import came, did_you_mean
 
 from . import engines
-from .display import output
+from .display import bars, output
 from .engines import pruned
 from .engines.base import Engine, Kind
 from .engines.part import Found, Limit, Part
 from .estimates import Estimate, in_units
 from .graph import Graph
-from .log import PATIENCE, report_plan
+from .log import PATIENCE, Watch, report_plan
 from .plans import Plan
 from .problem import ROUTES, on_device_of
 from .question import Question
@@ -119,6 +120,10 @@ def _opened(question: Question) -> tuple[Engine, Plan]:
     """The engine of all pairs, and its plan."""
     with on_device_of(question.source):
         plan = choose(question)
+        if question.wants.callback is None and (bars.chosen or plan.seconds > 1):
+            told = Watch(f"{question.wants.where}: {plan.n:,} vertices", 0, None, warns=False)
+            question = copy(question)  # with what is known of it
+            object.__setattr__(question, "wants", replace(question.wants, callback=told))
         late = plan.seconds > PATIENCE and not _fits(
             question, plan.beside_bytes, plan.device
         )  # or refused by the engine

@@ -21,7 +21,7 @@ from semiring.routes import NONE, of_rows
 from semiring.selection import require_selection
 from semiring.signals import load
 from semiring.survey import survey
-from semiring.types import Array
+from semiring.types import Algebra, Array
 
 from . import estimates
 from .engines import Engine
@@ -35,11 +35,11 @@ from .reading.options import BY_RULE, NullValue, nulls_of
 def predecessors(
     A: Array,
     D: Array,
-    semiring: str | Semiring = "min_plus",
+    semiring: Algebra = "min_plus",
     *,
     threads: int | None = None,
     null_value: NullValue = BY_RULE,
-) -> Any:
+) -> np.ndarray:
     """P[i, j]: the vertex before j on a best path from i; −9999 on the diagonal and for no path.
 
     Parameters
@@ -104,11 +104,11 @@ def predecessors(
 def next_hops(
     A: Array,
     D: Array,
-    semiring: str | Semiring = "min_plus",
+    semiring: Algebra = "min_plus",
     *,
     threads: int | None = None,
     null_value: NullValue = BY_RULE,
-) -> Any:
+) -> np.ndarray:
     """N[i, j]: the vertex after i on a best path to j; −9999 on the diagonal and for no path.
 
     The predecessors of the reversed graph, chosen by the same rule, so they are routing tables: following N[i, j] from

@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import active_children, get_context
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def _closure(semiring: str, dtype: str) -> None:
     closure(np.stack([A[:4, :4]] * 2), s)
 
 
-def _roads(semiring: str, dtype: str) -> None:
+def _roads(semiring: Any, dtype: str) -> None:
     """Sparse graphs: elimination, pairs, paths, rows, nearest sources, hub labels; hops."""
     from .result import shortest_paths
 
@@ -71,7 +71,7 @@ def _roads(semiring: str, dtype: str) -> None:
         hops.distance(u, v), hops.path(u, v), hops.reduce("eccentricity")
 
 
-def _routes(semiring: str, dtype: str) -> None:
+def _routes(semiring: Any, dtype: str) -> None:
     """Predecessors of all pairs, paths, hops and verification, dense and sparse."""
     from .result import shortest_paths
 
@@ -82,7 +82,7 @@ def _routes(semiring: str, dtype: str) -> None:
         r.paths([(u, v)]), r.hops, r.verify(paths=True)
 
 
-def _networks(semiring: str, dtype: str) -> None:
+def _networks(semiring: Any, dtype: str) -> None:
     """Graphs unlike roads: searches by weight, from few and many sources."""
     from .generate import random_graph
     from .result import shortest_paths

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
@@ -23,20 +23,28 @@ from .product import multiplied
 from .saturation import holding, narrowed, widened
 from .spelling import came
 from .survey import survey
-from .types import Array, DType
+from .types import Algebra, Array, ArrayLike, DType, InKind, Product, Ties
 
 
+@overload
+def matmul(
+    A: Array, B: Array, semiring: Algebra = ..., *, witness: Literal[True], **options: Unpack[Product]
+) -> tuple[np.ndarray, np.ndarray]: ...
+@overload
+def matmul(A: ArrayLike, B: ArrayLike, semiring: Algebra = ..., **options: Unpack[Product]) -> np.ndarray: ...
+@overload
+def matmul(A: InKind, B: InKind, semiring: Algebra = ..., **options: Unpack[Product]) -> InKind: ...
 def matmul(
     A: Array,
     B: Array,
-    semiring: str | Semiring = "min_plus",
+    semiring: Algebra = "min_plus",
     *,
     out: Array = None,
     accumulate: bool = False,
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
-    ties: str = "one",
+    ties: Ties = "one",
     mask: Any = None,
     complement: bool = False,
     witness: bool = False,
@@ -192,7 +200,7 @@ def _with_witness(a: Taken, b: Taken, s: Semiring, kind: Taken, out: Any, option
 def matvec(
     A: Array,
     x: Any,
-    semiring: str | Semiring = "min_plus",
+    semiring: Algebra = "min_plus",
     *,
     out: Array = None,
     dtype: DType = None,
@@ -264,7 +272,7 @@ def matvec(
 def power(
     A: Array,
     k: int,
-    semiring: str | Semiring = "min_plus",
+    semiring: Algebra = "min_plus",
     *,
     dtype: DType = None,
     device: str | None = None,
@@ -342,7 +350,7 @@ def _power(A: Array, k: int, s: Semiring, device: str, threads: int | None) -> A
     return _eye(len(A), s, A.dtype, module(A)) if result is None else result
 
 
-def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: DType = None, like: Any = None) -> Any:
+def eye(n: int, semiring: Algebra = "min_plus", *, dtype: DType = None, like: Any = None) -> Any:
     """Identity matrix: the semiring's one on the diagonal, its zero elsewhere.
 
     Parameters

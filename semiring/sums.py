@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack, overload
 
 import numpy as np
 
 from . import dtypes
-from .algebra import Semiring
 from .arrays import in_kind_of, output_of, take_in, with_axes
 from .catalog import get
 from .contraction import Contraction, evaluated, planned
@@ -22,19 +21,23 @@ from .errors import ShapeError
 from .gradients import TIES, asked_by, ties_error
 from .product import common
 from .saturation import holding, narrowed, widened
-from .types import Array, DType
+from .types import Algebra, Array, ArrayLike, DType, InKind, Sums, Ties
 
 
+@overload
+def einsum(subscripts: str, *operands: ArrayLike, semiring: Algebra = ..., **options: Unpack[Sums]) -> np.ndarray: ...
+@overload
+def einsum(subscripts: str, *operands: InKind, semiring: Algebra = ..., **options: Unpack[Sums]) -> InKind: ...
 def einsum(
     subscripts: str,
     *operands: Array,
-    semiring: str | Semiring = "min_plus",
+    semiring: Algebra = "min_plus",
     out: Array = None,
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
     order: str | Sequence[tuple[int, ...]] = "auto",
-    ties: str = "one",
+    ties: Ties = "one",
     checkpoint: bool = False,
 ) -> Any:
     """Einstein summation over a semiring: ⊕ over the indices that the result lacks, of ⊗ of the operands' entries.
@@ -132,7 +135,7 @@ def einsum(
 def einsum_path(
     subscripts: str,
     *operands: Any,
-    semiring: str | Semiring = "min_plus",
+    semiring: Algebra = "min_plus",
     dtype: DType = None,
     order: str | Sequence[tuple[int, ...]] = "auto",
 ) -> Contraction:
@@ -188,12 +191,12 @@ def einsum_path(
 
 def sum(
     A: Array,
-    semiring: str | Semiring = "min_plus",
+    semiring: Algebra = "min_plus",
     *,
     axis: int | Sequence[int] | None = None,
     dtype: DType = None,
     threads: int | None = None,
-    ties: str = "one",
+    ties: Ties = "one",
 ) -> Any:
     """⊕ of entries along axes: in min-plus the least, in (+, ×) the sum.
 
@@ -239,7 +242,7 @@ def sum(
     return einsum(f"{letters}->{kept}", A, semiring=semiring, dtype=dtype, threads=threads, ties=ties)
 
 
-def prod(A: Array, semiring: str | Semiring = "min_plus", *, axis: int = -1, threads: int | None = None) -> Any:
+def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: int | None = None) -> Any:
     """⊗ of entries along an axis, in order: in min-plus their sum, in (+, ×) their product.
 
     Parameters
@@ -309,7 +312,7 @@ def prod(A: Array, semiring: str | Semiring = "min_plus", *, axis: int = -1, thr
     return einsum(f"{letters}->{kept}", X, semiring=s, threads=threads)
 
 
-def outer(x: Array, y: Array, semiring: str | Semiring = "min_plus", *, threads: int | None = None) -> Any:
+def outer(x: Array, y: Array, semiring: Algebra = "min_plus", *, threads: int | None = None) -> Any:
     """Outer product: x ⊗ y for each entry of x and each of y.
 
     Parameters

@@ -254,7 +254,7 @@ PUBLIC = {
         AlgebraError AmbiguityWarning Comparison CriticalPath DTypeError DeviceError DivergenceError DomainError
         FormatError Graph MemoryNeeded NegativeCycleError NoPathError Plan Reachability RegularPaths Result
         SemiringError ShapeError VertexError as_graph closure compare compare_sizes critical_path csgraph cycle grid
-        hops negative_cycle next_hops plan predecessors random_graph reachable read road_like shortest_paths
+        hops negative_cycle next_hops plan predecessors progress random_graph reachable read road_like shortest_paths
         transitive_closure write
     """,
     "apsp.csgraph": """

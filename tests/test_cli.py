@@ -554,6 +554,11 @@ def test_info_names_what_there_is():
     text = good("info")
     for word in ("processor", "threads", "GPU", "NumPy", "tropical", "int16", "dimacs", ".gr", "recursive", "R-Kleene"):
         assert word in text
+    found = json.loads(good("info", "--json"))
+    assert found["machine"]["NumPy"] == np.__version__
+    assert found["package"] == str(ROOT / "semiring")
+    assert "tropical" not in found["semirings"] and {"scipy", "hops"} <= {*found["engines"]}  # noqa: PT018
+    assert "others in" in found["machine"]["machine code"]
 
 
 # How it ends

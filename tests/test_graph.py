@@ -174,6 +174,20 @@ class TestEdges:
         weights[1] = np.inf
         assert Graph.from_arrays([0, 1], [1, 0], weights).weights.tolist() == [1, np.inf]
 
+    def test_graphs_of_equal_edges_are_equal(self):
+        edges = [("A", "B", 4), ("B", "C", 7), ("C", "C", 1), ("A", "B", 4)]
+        g = as_graph(edges)
+        assert g == as_graph(edges[::-1], name="other")  # vertices in another order
+        assert hash(g) == hash(as_graph(edges[::-1]))
+        assert g == as_graph([(u, v, float(w)) for u, v, w in edges])
+        for others in (edges[:3], [*edges[:3], ("A", "B", 5)], [*edges, ("D", "D", 0)], [("X", "B", 4), *edges[1:]]):
+            assert g != as_graph(others)
+        A = np.array([[np.inf, 4], [4, 2]])
+        matrix = Graph.from_matrix(A, labels="AB")
+        assert matrix == as_graph([("B", "B", 2), ("A", "B", 4)], directed=False)
+        assert matrix == Graph.from_matrix(A[::-1, ::-1], labels="BA") != Graph.from_matrix(A, labels="BA")
+        assert as_graph([("A", "B")]) == as_graph([("A", "B", 1)]) != "AB"
+
     def test_undirected_edges_lead_both_ways_and_loops_once(self):
         edges = [(0, 1, 4), (1, 1, 5), (2, 0, 1)]
         graph = as_graph(edges, directed=False)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -114,18 +116,16 @@ def test_work_of_several_parts_is_predicted_and_told_as_it_goes(monkeypatch, cap
     now, progress = [0.0], []
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     monkeypatch.setattr(compiling.sys.stderr, "isatty", lambda: True, raising=False)
-    quick, seen = Parts("compare", [0.5, 0.5], None), Parts("compare", [50, 50], lambda *far: progress.append(far))
+    seen = Parts("compare", [50, 50], lambda *far: progress.append(far))
     slow = Parts("compare", [10, 0, 20, 10], None)
     for seconds in (20.0, 0.0, 1.0, 30.0):
         now[0] += seconds
         slow()
+    quick = Parts("compare", [0.5, 0.5], None)
     for part in (quick, seen):
         part()
         part()
-    assert capsys.readouterr().err.splitlines() == [
-        "compare: 4 runs, predicted to take 40 s",
-        "compare: 1 of 4 runs done, 60 s left",
-    ]
+    assert capsys.readouterr().err.splitlines() == ["compare: 25% done, 60 s left. `apsp.progress()` shows a bar."]
     assert progress == [(1, 2), (2, 2)]
     with pytest.warns(UserWarning, match=r"compare is predicted to take 2 minutes\. Pass callback="):
         Parts("compare", [60, 60], None)
@@ -152,6 +152,77 @@ def test_what_is_found_on_disk_is_not_announced():
     with compiling.listening(notices.append):
         closure(np.ones((3, 3)))
     assert not notices
+
+
+def spoken(monkeypatch, capsys, *seconds):
+    """The lines on a terminal's stderr about work of 1,000 parts, of which 100 are done at each of these times."""
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    watch = Watch("betweenness", 1000, None)
+    for k, now[0] in enumerate(seconds, 1):
+        watch(100 * k)
+    return capsys.readouterr().err.splitlines()
+
+
+def test_one_line_says_how_far_long_work_is(monkeypatch, capsys):
+    monkeypatch.setattr(compiling.sys.stderr, "isatty", lambda: True, raising=False)
+    assert spoken(monkeypatch, capsys, 0.5, 1.0, 2.9) == []
+    line = "betweenness: 40% done, 6 s left. `apsp.progress()` shows a bar."
+    assert spoken(monkeypatch, capsys, 1, 2, 2.5, 4, 5, 60, 61) == [line]
+    with apsp.progress(False):
+        assert spoken(monkeypatch, capsys, 1, 2, 2.5, 4, 5) == []
+    monkeypatch.setattr(compiling.sys.stderr, "isatty", lambda: False, raising=False)
+    assert spoken(monkeypatch, capsys, 1, 2, 2.5, 4, 5) == []  # a file or another program reads
+
+
+def test_bars_of_a_program_s_own_are_called_for_all_work():
+    g, seen = apsp.road_like(300, seed=1), []
+    with apsp.progress(lambda what: lambda done, total: seen.append((what, done, total))):
+        r = apsp.shortest_paths(g, engine="dense")
+        r.betweenness()
+        r.eccentricity()
+        closure(np.ones((3, 3)), callback=lambda done, total: None)  # a callback goes first
+        assert [what for what, done, total in seen if done == total] == [
+            "shortest_paths: 300 vertices",
+            "betweenness: best paths from 300 vertices",
+            *["reduce: 300 × 300 distances"] * 2,
+        ][: len({what for what, *_ in seen})]
+    count = len(seen)
+    r.betweenness()
+    assert len(seen) == count
+
+
+@pytest.mark.parametrize("library", ["rich", "tqdm"])
+def test_a_library_s_bar_comes_after_a_second_and_goes(monkeypatch, capsys, library):
+    now, drawn = [0.0], []
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    if library == "tqdm":
+
+        class Bar:
+            def __init__(self, desc, total, **options):
+                self.n, self.update, self.close = 0, lambda more: drawn.append((desc, more, total)), drawn.clear
+
+        for name in ("tqdm", "tqdm.auto"):
+            monkeypatch.setitem(sys.modules, name, SimpleNamespace(tqdm=Bar))
+    else:
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with apsp.progress():  # tqdm where the program has imported it
+        watch = Watch("flows", 100, None)
+        for now[0], done in ((0.9, 10), (1.1, 20), (1.15, 30), (1.3, 40)):
+            watch(done)
+        assert drawn == ([("flows", 20, 100), ("flows", 40, 100)] if library == "tqdm" else [])
+        if library == "rich":
+            assert "flows" in capsys.readouterr().err
+        watch(100)
+        assert drawn == []
+    with pytest.raises(ValueError, match="'rich', 'tqdm'"):
+        apsp.progress("loud")
+
+
+def test_a_bar_that_is_not_installed_says_how_it_is(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    with pytest.raises(ImportError, match="pip install tqdm"):
+        apsp.progress("tqdm")
 
 
 def test_long_work_is_told_as_it_goes_or_warned_of_once(monkeypatch):

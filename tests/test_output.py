@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 from dataclasses import replace
+from typing import get_args
 
 import cases
 import networkx as nx
@@ -334,6 +335,16 @@ def test_pictures_are_axes(tmp_path):
     on_map = r.plot(path=["a", "b", "c"], positions={"a": (0, 0), "b": (1, 0), "c": (1, 2)})
     assert on_map.lines[0].get_xydata().tolist() == [[0, 0], [1, 0], [1, 2]]
     assert list(tmp_path.iterdir()) == []
+    assert on_map.get_title() == "a → c, 7, 3 vertices"
+    degrees = {"a": (6, 59), "b": (7, 60), "c": (8, 61)}
+    for unit, middle in ((1, 2), (1e6, 2), (1e5, 1 / np.cos(np.radians(6)))):  # of UTM's metres almost 1
+        places = {name: (x * unit, y * unit) for name, (x, y) in degrees.items()}
+        shown = r.plot(path=["a", "b", "c"], positions=places, unit=("minutes", 60))
+        assert shown.get_aspect() == pytest.approx(middle)
+        assert (shown.get_title(), shown.get_xticks().size) == ("a → c, 0.12 minutes, 3 vertices", 0)
+    named = r.plot(values="a", positions=degrees, unit=("hours", 3), title="From a").figure.axes
+    assert (named[0].get_title(), named[1].get_ylabel()) == ("From a", "hours from a")
+    assert named[0].collections[2].get_array().tolist() == [0, 1, 7 / 3]
     r.plot(save=tmp_path / "d.svg", positions={"a": (0, 0)})
     assert (tmp_path / "d.svg").read_text().startswith("<?xml")
     with pytest.raises(ValueError, match=r"\.png"):
@@ -365,7 +376,7 @@ def test_a_type_checker_finds_what_a_user_gets(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "program.py").write_text(
         "import semiring\n"
-        "from apsp import critical_path, plan, shortest_paths, transitive_closure\n"
+        "from apsp import as_graph, closure, critical_path, plan, shortest_paths, transitive_closure\n"
         "\n"
         "r = shortest_paths([('a', 'b', 4)], semiring.min_plus)\n"
         "t = transitive_closure([('a', 'b')])\n"
@@ -373,20 +384,50 @@ def test_a_type_checker_finds_what_a_user_gets(tmp_path):
         "reveal_type(t)\n"
         "reveal_type(plan(5))\n"
         "reveal_type(critical_path({'a': 1}).path)\n"
+        "reveal_type(r.distance('a', 'b'))\n"
+        "reveal_type(t.reaches('a', 'b'))\n"
+        "reveal_type(closure(semiring.BitMatrix.zeros((3, 3)), 'boolean'))\n"
+        "reveal_type(closure([[0, 1], [1, 0]], output='x'))\n"
+        "shortest_paths(as_graph([('a', 'b')]), engine='scipy', schedule='auto')\n"
+        "shortest_paths(5)\n"
+        "closure([[0]], 'min_pluss')\n"
+        "shortest_paths('x.gr', engine='elimnation')\n"
         "print(t.reaches('a', 'b'), semiring.__version__)\n"
     )
-    # Without NumPy's stubs, which would take most of the time and are not asked for here.
-    options = ["--strict", "--no-incremental", "--config-file=", "--follow-imports=silent", "--no-site-packages"]
+    options = ["--strict", "--allow-any-generics", "--no-incremental", "--config-file=", "--follow-imports=silent"]
     command = [sys.executable, "-m", "mypy", *options, "program.py"]
     env = {**os.environ, "MYPYPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
     revealed = [line.split('"')[1] for line in done.stdout.splitlines() if "Revealed type" in line]
-    assert revealed == ["apsp.result.Result", "apsp.reach.reachability.Reachability", "apsp.plans.Plan", "list[Any]"], (
-        done.stdout
-    )
-    assert "Success" in done.stdout
+    assert revealed == [
+        *("apsp.result.Result", "apsp.reach.reachability.Reachability", "apsp.plans.Plan", "list[Any]"),
+        *("float", "bool", "semiring.bits.BitMatrix", "semiring.tiles.store.TileStore"),
+    ], done.stdout
+    wrong = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
+    assert wrong == {15, 16, 17}, done.stdout  # a number, a name of no semiring, a name of no engine
     assert (ROOT / "apsp" / "py.typed").exists()
     assert (ROOT / "semiring" / "py.typed").exists()
+
+
+def test_names_for_type_checkers_are_those_that_are_there():
+    from apsp import engines, schedules, types
+    from semiring.types import SemiringName
+
+    assert set(get_args(SemiringName)) == {name for s in semiring.CATALOG for name in (s.name, *s.aliases)}
+    # One that is added without its name here works, and is unknown to type checkers.
+    assert set(get_args(types.EngineName)) <= {"auto", *engines.names()}
+    assert set(get_args(types.ScheduleName)) <= {"auto", *schedules.names()}
+
+
+def test_the_catalog_prints_itself(capsys):
+    from semiring.__main__ import main
+
+    assert main([]) is None
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [s.name for s in semiring.CATALOG]
+    assert main(["tropical"]) is None
+    assert capsys.readouterr().out.splitlines() == lines[:1]
+    assert "Did you mean 'tropical'?" in main(["tropica"])
 
 
 def test_errors_and_operations_have_their_names_in_both_packages():

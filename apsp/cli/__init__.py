@@ -10,6 +10,7 @@ import sys
 import click
 
 from .. import __version__
+from ..display.bars import progress
 from .comparing import compare
 from .exit_codes import EPILOG, Commands
 from .flowing import betweenness, flows
@@ -28,6 +29,7 @@ from .warming import warm
 def main(ctx: click.Context, quiet: bool) -> None:
     """All-pairs shortest paths, reachability, and other closures of graphs over semirings."""
     ctx.obj = quiet
+    ctx.with_resource(progress(False))  # its own meters show what takes long
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # for labels that the terminal cannot show
 

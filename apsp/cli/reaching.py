@@ -77,7 +77,7 @@ def print_reached(t: Reachability, ends: tuple[Label, Label], texts: tuple[str |
     """Print yes or no, or all labels reached from or reaching one end; False for no."""
     (u, v), (source, target) = ends, texts
     if source is not None and target is not None:
-        reached = t.reaches(u, v)
+        reached = bool(t.reaches(u, v))
         click.echo("yes" if reached else "no")
         return reached
     if source is not None or target is not None:

@@ -70,8 +70,7 @@ def compare(
     limit : float
         Runs predicted to take more seconds are skipped.
     callback : callable, optional
-        `callback(done, total)` after each row. By default, predicted time and progress are printed in a terminal or
-        notebook.
+        `callback(done, total)` after each row. Without one, see `apsp.progress`.
 
     Returns
     -------

@@ -81,8 +81,8 @@ def negative_cycle(
         With lengths: where ⊕ keeps the greatest, a cycle of positive weight; over products, one better than 1.
     tolerance : float, optional
         Report cycles of weight below −tolerance (over products in logarithms); 0 for all. By default the rounding error
-        of m edges, weights included: 2√m · eps · P with P the largest |partial sum|, and 2√m · eps if that is less than
-        1; 0 for integers; as `closure` for products.
+        of m edges, weights included: 2√m · eps · P with P the largest absolute partial sum, and 2√m · eps if that is
+        less than 1; 0 for integers; as `closure` for products.
     weight, columns, directed, unweighted, null_value, format, name
         Reading options, as in `as_graph`.
 

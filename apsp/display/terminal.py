@@ -14,6 +14,8 @@ import click
 from semiring.compiling import Notice, listening
 from semiring.escaping import one_line
 
+from .bars import rich_bar
+
 #: Seconds between lines of progress in a log.
 EVERY = 60.0
 
@@ -67,11 +69,7 @@ class Meter:
 
     def _show(self, what: str, done: int, total: int | None) -> None:
         if self._bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar = rich_bar()
             self._bar.add_task(what, total=total, start=True)
             self._bar.start()
         # For rich, total=None means no change.

@@ -37,7 +37,7 @@ _FEW = 2048
 HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
 #: With arcs enough for products, the list of arcs takes eight times the packed bits.
 UNCONDENSED = (
-    "A graph with so many edges is closed as a matrix of all vertices. Give more memory, or several GPUs (gpus=)."
+    "A graph of that density is closed as a matrix of all vertices. Give more memory, or several GPUs (gpus=)."
 )
 
 

@@ -24,9 +24,7 @@ def reader(parse: Callable[[Any, IO[bytes]], Any], what: str) -> Callable[..., G
         try:
             import networkx
         except ImportError:
-            raise source.error(
-                f"{what} is read by NetworkX, which is not there. Install it: `pip install networkx`."
-            ) from None
+            raise source.error(f"{what} is read by NetworkX. Install it: `pip install networkx`.") from None
         with source.open() as file:
             try:
                 found = parse(networkx, file)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from semiring.cycles import Lengths
 from semiring.errors import ShapeError, VertexError
 from semiring.sparse.cycles import Weighted
 from semiring.tiles import TileStore
-from semiring.types import Array, DType, Label
+from semiring.types import Algebra, Array, DType, Label
 
 from ..display import notebook
 from ..labels import Labels, number_pairs
@@ -26,9 +26,12 @@ from ..places import as_places
 from ..places.snapping import Snapping
 from .edge_lists import from_array, from_tuples, numbers, positions, refuse_nan
 from .entries import Edges, combine, is_boolean, listed, over, present, unit_dtype
-from .exported import to_frame, to_networkx, to_scipy
+from .exported import same, to_frame, to_networkx, to_scipy
 from .nulls import Nulls
 from .ondisk import OnDisk, Windows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 #: The largest n accepted; no memory holds an array with more entries.
 _MOST = 10**15
@@ -90,6 +93,16 @@ class Graph:
     unit: bool = field(default=False, repr=False)
     nulls: Nulls = field(default=None, repr=False)
     places: np.ndarray | None = field(default=None, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal vertices, in any order, and equal arcs with their weights, parallel ones too; O(m log m).
+
+        An edge without a weight weighs 1. `name` and `places` do not count.
+        """
+        return same(self, other) if isinstance(other, Graph) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.n)
 
     @classmethod
     def from_matrix(cls, A: Array, *, labels: Iterable[Any] | None = None, name: str = "") -> Graph:
@@ -540,7 +553,7 @@ class Graph:
                 combine(A.reshape(-1), i * self.n + j, w, s)
         return A
 
-    def to_scipy(self, semiring: str | Semiring = "min_plus", dtype: DType = None) -> Any:
+    def to_scipy(self, semiring: Algebra = "min_plus", dtype: DType = None) -> csr_array:
         """The graph as a SciPy `csr_array`; undirected edges both ways.
 
         Edges of weight 0 are explicit zeros: `as_graph` and `scipy.sparse.csgraph` keep them, SciPy's sums and products

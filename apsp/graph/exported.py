@@ -8,12 +8,14 @@ import numpy as np
 
 from semiring import catalog, dtypes
 from semiring.algebra import Semiring
+from semiring.devices import host
 from semiring.types import DType
 
 from ..display import frames
 from .entries import Edges, combine
 
 if TYPE_CHECKING:
+    from ..labels import Labels
     from . import Graph
 
 
@@ -68,6 +70,26 @@ def to_frame(graph: Graph, semiring: str | Semiring, library: str | None) -> Any
         name: [graph.labels[k] for k in side.tolist()] for name, side in (("from", rows), ("to", cols))
     }
     return frames.columns(named if weights is None else {**named, "weight": weights}, library)
+
+
+def same(a: Graph, b: Graph) -> bool:
+    """See `Graph.__eq__`."""
+    alike = a.n == b.n and (a.labels == b.labels or set(a.labels) == set(b.labels))
+    return a is b or (alike and all(map(np.array_equal, _arcs(a, a.labels), _arcs(b, a.labels))))
+
+
+def _arcs(graph: Graph, labels: Labels) -> Edges:
+    """All arcs in the order of their ends, which are positions in `labels`; undirected edges both ways."""
+    rows, cols, weights = listed(graph, "min_plus")
+    weights = np.ones(len(rows), np.int64) if weights is None else host(weights)
+    if graph.rows is not None and not graph.directed:
+        back = rows != cols  # a loop leads back to where it began, once
+        weights = np.concatenate((weights, weights[back]))
+        rows, cols = np.concatenate((rows, cols[back])), np.concatenate((cols, rows[back]))
+    if graph.labels != labels:
+        rows, cols = labels.positions(list(graph.labels))[np.stack((rows, cols))]
+    order = np.lexsort((weights, cols, rows))
+    return rows[order], cols[order], weights[order]
 
 
 def listed(graph: Graph, semiring: str | Semiring) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

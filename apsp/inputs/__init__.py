@@ -28,7 +28,7 @@ from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from ..labels import Labels
 from ..reading.options import ANYHOW, BY_RULE, Columns, NullValue, Reading, Weight, nulls_of, positional
 from ..reading.positions import places_of
 from .base import Kind
+
+if TYPE_CHECKING:
+    from ..types import Source
 
 __all__ = ["NAMES", "Kind", "as_graph", "is_array", "kinds", "write"]
 
@@ -62,7 +65,7 @@ def _of_arrays() -> tuple[Kind, ...]:
 
 
 def as_graph(
-    source: Any,
+    source: Source,
     *,
     weight: Weight = BY_RULE,
     columns: Columns | None = None,

@@ -6,7 +6,7 @@ import os
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from semiring import dtypes
 from semiring.backend import device_of
@@ -32,21 +32,23 @@ from .reachability import Reachability, save_into
 
 if TYPE_CHECKING:
     from semiring.algebra import Semiring
+    from semiring.types import Algebra
 
     from ..distributed.solving import WorldLike
+    from ..types import ScheduleName, Source
 
 
 def transitive_closure(
-    source: Any,
+    source: Source,
     *,
     reflexive: bool = False,
-    schedule: str = "auto",
+    schedule: ScheduleName = "auto",
     block: int | None = None,
     callback: Callback | None = None,
     device: str | None = None,
     threads: int | None = None,
     gpus: WorldLike | None = None,
-    semiring: str | Semiring | None = None,
+    semiring: Algebra | None = None,
     memory: int | str | None = None,
     output: str | os.PathLike[str] | None = None,
     weight: Weight = BY_RULE,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -116,7 +116,13 @@ class Reachability:
         full.words = read_only(full.words)
         return full
 
-    def reaches(self, u: Label, v: Label) -> Any:
+    @overload
+    def reaches(self, u: list[Any] | np.ndarray, v: Any) -> np.ndarray: ...
+    @overload
+    def reaches(self, u: Any, v: list[Any] | np.ndarray) -> np.ndarray: ...
+    @overload
+    def reaches(self, u: Hashable, v: Hashable) -> bool: ...
+    def reaches(self, u: Any, v: Any) -> Any:
         """Whether a walk leads from u to v.
 
         Parameters

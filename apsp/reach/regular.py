@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -64,7 +64,13 @@ class RegularPaths:
     def __repr__(self) -> str:
         return f"<RegularPaths {self.pattern!r}: {len(self.sources)} sources, {len(self.labels)} vertices>"
 
-    def reaches(self, u: Label, v: Label) -> Any:
+    @overload
+    def reaches(self, u: list[Any] | np.ndarray, v: Any) -> np.ndarray: ...
+    @overload
+    def reaches(self, u: Any, v: list[Any] | np.ndarray) -> np.ndarray: ...
+    @overload
+    def reaches(self, u: Hashable, v: Hashable) -> bool: ...
+    def reaches(self, u: Any, v: Any) -> Any:
         """Whether a matching walk leads from u to v, given by label; lists and arrays broadcast.
 
         Parameters

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from semiring.catalog import get
 from semiring.errors import DivergenceError
 from semiring.observed import Callback
 from semiring.tiles import TileStore
-from semiring.types import DType
+from semiring.types import Algebra, DType
 
 from ..display import frames
 from ..engines import Engine
@@ -47,6 +47,7 @@ from .reweighting import changed, reweighted
 
 if TYPE_CHECKING:
     from ..distributed.solving import WorldLike
+    from ..types import EngineName, ScheduleName, Source
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -321,19 +322,19 @@ class Result(Mapped, Flowing, Measured):
 
 
 def shortest_paths(
-    graph: Any,
-    semiring: str | Semiring = "min_plus",
+    graph: Source,
+    semiring: Algebra = "min_plus",
     *,
     sources: Any = None,
     targets: Any = None,
     limit: Any = None,
     dtype: DType = None,
-    schedule: str = "auto",
+    schedule: ScheduleName = "auto",
     block: int | None = None,
     device: str | None = None,
     callback: Callback | None = None,
     threads: int | None = None,
-    engine: str = "auto",
+    engine: EngineName = "auto",
     order: Any = "auto",
     paths: bool = False,
     hub_labels: bool = False,
@@ -349,7 +350,7 @@ def shortest_paths(
     null_value: NullValue = BY_RULE,
     format: str | None = None,
     name: str = "",
-    on_negative_cycle: str = "raise",
+    on_negative_cycle: Literal["raise", "-inf"] = "raise",
 ) -> Result:
     """Best walks between all pairs of vertices, or between some, of any supported graph.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from semiring.errors import NoPathError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
 from semiring.spelling import came
-from semiring.types import Array, Label
+from semiring.types import Label
 
 from ..display import output
 from ..engines import Engine
@@ -46,12 +46,12 @@ class Distances:
         return self.graph.labels
 
     @property
-    def infinity(self) -> Any:
+    def infinity(self) -> float:
         """The entry of `distances` for no path: the semiring's zero, which may be an integer's largest value."""
         return dtypes.zero(self.semiring, self.engine.dtype).item()
 
     @cached_property
-    def distances(self) -> Array:
+    def distances(self) -> np.ndarray:
         """All distances in the computed dtype, read-only on the host; raises MemoryNeeded (`rows` streams)."""
         return read_only(self.engine.table())
 
@@ -61,11 +61,17 @@ class Distances:
         return self.engine.dtype
 
     @property
-    def reachable(self) -> Array:
+    def reachable(self) -> np.ndarray:
         """Whether there is a path: bool, the shape and device of `distances`."""
         return self.distances != self.infinity
 
-    def distance(self, u: Label, v: Label) -> Any:
+    @overload
+    def distance(self, u: list[Any] | np.ndarray, v: Any) -> np.ndarray: ...
+    @overload
+    def distance(self, u: Any, v: list[Any] | np.ndarray) -> np.ndarray: ...
+    @overload
+    def distance(self, u: Hashable, v: Hashable) -> float: ...
+    def distance(self, u: Any, v: Any) -> Any:
         """The best weight of a walk from u to v, given by label; no path is inf (the semiring's zero).
 
         Lists or arrays of labels broadcast: `distance(us[:, None], vs)` is a table, float64 for integers, so that it

@@ -95,7 +95,7 @@ class Flowing(Routed):
         paths = walked_back(start, end, before(tight, self.graph.n))
         return ([self.labels[x] for x in path] for path in paths)
 
-    def flows(self, demand: Any, *, unreachable: str = "raise", callback: Callback | None = None) -> Array:
+    def flows(self, demand: Any, *, unreachable: str = "raise", callback: Callback | None = None) -> np.ndarray:
         """All-or-nothing assignment: the flow on each edge if demand takes best paths, shared equally among ties.
 
         Parameters
@@ -248,7 +248,7 @@ class Flowing(Routed):
         seed: int = 0,
         normalized: bool = True,
         callback: Callback | None = None,
-    ) -> Array:
+    ) -> np.ndarray:
         """The share of best paths through each edge: NetworkX's `edge_betweenness_centrality`.
 
         Parameters

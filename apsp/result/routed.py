@@ -39,7 +39,7 @@ class Routed(Distances):
         return Trees(self.graph, self.semiring, self.engine.all_pairs)
 
     @cached_property
-    def predecessors(self) -> Array:
+    def predecessors(self) -> np.ndarray:
         """The vertex before j on a best path from i, by position: int32, shape and device of `distances`, read-only.
 
         −9999 on the diagonal and for no path, as SciPy. Ties and errors: see `apsp.predecessors`.
@@ -47,12 +47,12 @@ class Routed(Distances):
         return self._handed_out(self._trees.predecessors)
 
     @cached_property
-    def next_hops(self) -> Array:
+    def next_hops(self) -> np.ndarray:
         """The vertex after i on a best path to j, in the format of `predecessors`; see `apsp.next_hops`."""
         return self._handed_out(self._trees.next_hops)
 
     @cached_property
-    def hops(self) -> Array:
+    def hops(self) -> np.ndarray:
         """The number of edges of `predecessors`' paths: int32, −9999 for none."""
         n, complete = self.graph.n, self._trees.complete
         more = 0 if complete else estimates.predecessors(n, self.dtype.itemsize, table=False)

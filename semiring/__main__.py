@@ -1,0 +1,22 @@
+"""`python -m semiring [NAME …]`: the catalog, a line a semiring; or those of these names."""
+
+from __future__ import annotations
+
+import sys
+
+from .catalog import CATALOG, get
+from .errors import AlgebraError
+
+
+def main(names: list[str]) -> str | None:
+    """Print them; an unknown name's error."""
+    try:
+        for s in map(get, names) if names else CATALOG:
+            print(f"{s.name:12}{s.add.name + ', ' + s.mul.name:18}{', '.join(s.aliases) or '-':32}{' '.join(s.dtypes)}")
+    except AlgebraError as error:
+        return str(error)
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
