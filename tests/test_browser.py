@@ -66,7 +66,11 @@ def browser(tmp_path_factory) -> Iterator[Any]:
 
 def pages() -> list[str]:
     """All pages but those that Sphinx makes of the sources it quotes."""
-    return sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if "_static" not in path.parts)
+    return sorted(
+        path.relative_to(SITE).as_posix()
+        for path in SITE.rglob("*.html")
+        if not {"_static", "_modules"} & {*path.parts}
+    )
 
 
 def errors(browser: Any) -> list[str]:
