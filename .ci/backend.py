@@ -53,7 +53,7 @@ class MachineCode(BuildHookInterface):
             self.app.display_warning("No machine code could be compiled for this wheel: kernels compile on first use.")
             return
         for level in done.stdout.split():
-            build_data["force_include"][str(folder / level)] = f"semiring/cpu/shipped/{level}"
+            build_data["force_include"][str(folder / level)] = f"semiring/kernels/cpu/shipped/{level}"
             build_data |= {"pure_python": False, "infer_tag": True} | _tag()
 
 

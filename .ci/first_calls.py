@@ -144,9 +144,9 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
 
 def spelled(type: Any) -> str:
     """A type as `machine_code.py` reads it, whatever the processor."""
-    from semiring import catalog
-    from semiring.cpu.kinds import Kind, choose
-    from semiring.cpu.sparse.relaxation import Lanes
+    from semiring.algebra import catalog
+    from semiring.kernels.cpu.kinds import Kind, choose
+    from semiring.kernels.cpu.sparse.relaxation import Lanes
 
     if isinstance(type, Lanes):
         return f"Lanes({spelled(type.kind)}, {type.lanes})"
@@ -164,7 +164,7 @@ def spelled(type: Any) -> str:
 
 def wanted() -> list[str]:
     """The kernels that calls want, as lines of the list."""
-    from semiring.cpu import compile as compiling
+    from semiring.kernels.cpu import compile as compiling
 
     found: dict[str, None] = {}
     under_way: list[Any] = []
@@ -199,7 +199,7 @@ def check() -> None:
         If a kernel was compiled.
     """
     import apsp
-    from semiring.cpu import compile, features
+    from semiring.kernels.cpu import compile, features
 
     compiled: list[str] = []
     search = compile.OnDisk.load_overload

@@ -31,14 +31,15 @@ from numba.core import config, types
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 
-import semiring.cpu
-from semiring import catalog, trust
-from semiring.cpu.compile import Kernel, OnDisk, kernel, sealed
-from semiring.cpu.features import LEVELS, level, levels, processor
-from semiring.cpu.kinds import Kind, choose
-from semiring.cpu.processors import default_threads
-from semiring.cpu.sparse.relaxation import Lanes
-from semiring.cpu.sparse.search import Width
+import semiring.kernels.cpu
+from semiring.algebra import catalog
+from semiring.kernels.cpu.compile import Kernel, OnDisk, kernel, sealed
+from semiring.kernels.cpu.features import LEVELS, level, levels, processor
+from semiring.kernels.cpu.kinds import Kind, choose
+from semiring.kernels.cpu.processors import default_threads
+from semiring.kernels.cpu.sparse.relaxation import Lanes
+from semiring.kernels.cpu.sparse.search import Width
+from semiring.stores import trust
 
 #: AMD's Zen takes other instructions of a level for floats, and others again where none is below 0.
 ZEN = "znver"
@@ -100,7 +101,7 @@ def named(line: str) -> tuple[Kernel, Any]:
     """The kernel of a line of the list, which has not been compiled yet, and the types of its arguments."""
     name, _, signature = line.lstrip("&").partition("(")
     module, _, function = name.rpartition(".")
-    part = getattr(importlib.import_module(f"{semiring.cpu.__name__}.{module}"), function).py_func
+    part = getattr(importlib.import_module(f"{semiring.kernels.cpu.__name__}.{module}"), function).py_func
     return kernel(part, on_disk=False, called=not line.startswith("&")), eval(f"({signature}", _SPELLING)
 
 
@@ -158,7 +159,10 @@ class Shipped(OnDisk):
 @cache
 def _parts() -> set[Any]:
     """The functions that other functions call, and are compiled with."""
-    modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages(semiring.cpu.__path__, "semiring.cpu.")]
+    modules = [
+        importlib.import_module(m.name)
+        for m in pkgutil.walk_packages(semiring.kernels.cpu.__path__, "semiring.kernels.cpu.")
+    ]
     functions = {f.py_func for module in modules for f in vars(module).values() if isinstance(f, Dispatcher)}
     called = (f.__globals__.get(name) for f in functions for name in f.__code__.co_names)
     return {f.py_func for f in called if isinstance(f, Kernel)}

@@ -13,8 +13,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from semiring.host.former import install as _former
+
 if TYPE_CHECKING:
-    from semiring.errors import (
+    from semiring.host.errors import (
         AlgebraError,
         AmbiguityWarning,
         DeviceError,
@@ -31,42 +33,42 @@ if TYPE_CHECKING:
     )
 
     from . import csgraph
+    from .answers.projects import CriticalPath, critical_path
+    from .answers.ragged import hops
+    from .answers.reach import transitive_closure
+    from .answers.reach.reachability import Reachability
+    from .answers.reach.regular import RegularPaths, reachable
+    from .answers.result import Result, shortest_paths
+    from .answers.routes import next_hops, predecessors
     from .closures import closure
     from .comparison import Comparison, compare, compare_sizes
-    from .convergence.divergence import negative_cycle
-    from .display.bars import progress
-    from .formats import read
     from .generate import cycle, grid, random_graph, road_like
-    from .graph import Graph
-    from .inputs import as_graph, write
-    from .planning import plan
-    from .plans import Plan
-    from .projects import CriticalPath, critical_path
-    from .ragged import hops
-    from .reach import transitive_closure
-    from .reach.reachability import Reachability
-    from .reach.regular import RegularPaths, reachable
-    from .result import Result, shortest_paths
-    from .routes import next_hops, predecessors
+    from .io.display.bars import progress
+    from .io.formats import read
+    from .io.graph import Graph
+    from .io.inputs import as_graph, write
+    from .road.convergence.divergence import negative_cycle
+    from .road.planning import plan
+    from .road.plans import Plan
 
 _HOME = {
     "closures": ("closure",),
     "comparison": ("Comparison", "compare", "compare_sizes"),
-    "convergence.divergence": ("negative_cycle",),
-    "display.bars": ("progress",),
+    "road.convergence.divergence": ("negative_cycle",),
+    "io.display.bars": ("progress",),
     "generate": ("cycle", "grid", "random_graph", "road_like"),
-    "formats": ("read",),
-    "graph": ("Graph",),
-    "inputs": ("as_graph", "write"),
-    "planning": ("plan",),
-    "plans": ("Plan",),
-    "projects": ("CriticalPath", "critical_path"),
-    "ragged": ("hops",),
-    "reach": ("transitive_closure",),
-    "reach.reachability": ("Reachability",),
-    "reach.regular": ("RegularPaths", "reachable"),
-    "result": ("Result", "shortest_paths"),
-    "routes": ("next_hops", "predecessors"),
+    "io.formats": ("read",),
+    "io.graph": ("Graph",),
+    "io.inputs": ("as_graph", "write"),
+    "road.planning": ("plan",),
+    "road.plans": ("Plan",),
+    "answers.projects": ("CriticalPath", "critical_path"),
+    "answers.ragged": ("hops",),
+    "answers.reach": ("transitive_closure",),
+    "answers.reach.reachability": ("Reachability",),
+    "answers.reach.regular": ("RegularPaths", "reachable"),
+    "answers.result": ("Result", "shortest_paths"),
+    "answers.routes": ("next_hops", "predecessors"),
 }
 #: Errors, shared with `semiring`.
 _ERRORS = (
@@ -74,7 +76,7 @@ _ERRORS = (
     *("MemoryNeeded", "NegativeCycleError", "NoPathError", "SemiringError", "ShapeError", "VertexError"),
 )
 _MODULE = {name: f".{module}" for module, names in _HOME.items() for name in names} | dict.fromkeys(
-    _ERRORS, "semiring.errors"
+    _ERRORS, "semiring.host.errors"
 )
 
 #: Public modules.
@@ -124,6 +126,18 @@ __all__ = [
     "transitive_closure",
     "write",
 ]
+
+
+#: Rooms, and the modules in them that stood in the package itself until 0.2.
+_ROOMS = {
+    "road": "question problem solve plans planning estimates wants warming registry padding repeated engines "
+    "schedules convergence log types",
+    "doors": "cli networkx_backend gradients",
+    "io": "graph inputs formats reading saving places labels display",
+    "answers": "result reach projects measures flows routes neighbourhoods ragged",
+    "big": "large distributed",
+}
+_former("apsp", _ROOMS)
 
 
 def __getattr__(name: str) -> Any:

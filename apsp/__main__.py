@@ -21,8 +21,8 @@ def run() -> None:
             os._exit(code)
 
     atexit.register(leave)  # before any other, so that it is called last
-    from .cli import main
-    from .cli.exit_codes import INTERRUPTED
+    from .doors.cli import main
+    from .doors.cli.exit_codes import INTERRUPTED
 
     try:
         main(prog_name="apsp")

@@ -9,31 +9,31 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
 
 import numpy as np
 
-from semiring.algebra import Semiring
-from semiring.catalog import get
-from semiring.gradients import TIES, ties_error
-from semiring.observed import Callback
-from semiring.spelling import came
-from semiring.tiles import TileStore
-from semiring.types import Algebra, Array, DType, Tensor
+from semiring.algebra.catalog import get
+from semiring.algebra.records import Semiring
+from semiring.host.spelling import came
+from semiring.host.types import Algebra, Array, DType, Tensor
+from semiring.kernels.observed import Callback
+from semiring.stores.tiles import TileStore
+from semiring.tensors.gradients import TIES, ties_error
 
-from .engines.streamed import written
-from .gradients.dispatch import differentiable, is_differentiated
-from .large.limits import Limits
-from .large.sources import matrix_or_graph
-from .padding import closed_together, is_list_of_matrices
-from .question import Question
-from .reading.options import BY_RULE, NullValue, nulls_of
-from .repeated import ENTRIES, WANTS, on_current_device, remember, repeat
-from .road import answer
-from .wants import Wants
+from .big.large.limits import Limits
+from .big.large.sources import matrix_or_graph
+from .doors.gradients.dispatch import differentiable, is_differentiated
+from .io.reading.options import BY_RULE, NullValue, nulls_of
+from .road.engines.streamed import written
+from .road.padding import closed_together, is_list_of_matrices
+from .road.question import Question
+from .road.repeated import ENTRIES, WANTS, on_current_device, remember, repeat
+from .road.road import answer
+from .road.wants import Wants
 
 if TYPE_CHECKING:
-    from semiring.bits import BitMatrix
+    from semiring.dense.bits import BitMatrix
 
+    from .big.distributed.solving import WorldLike
     from .comparison.steps import Steps
-    from .distributed.solving import WorldLike
-    from .types import Source, Work
+    from .road.types import Source, Work
 
 
 #: Defaults of the options of computation, and of memory and disk.
@@ -129,10 +129,10 @@ def closure(
         the diagonal and no infinity.
     gpus : int, sequence of int or World, optional
         Distribute one host matrix over this number of GPUs, over GPUs by number, or over the ranks of an
-        `apsp.distributed.world`; each fetches its part. `schedule` and `device` are ignored.
+        `apsp.big.distributed.world`; each fetches its part. `schedule` and `device` are ignored.
     memory : int or str, optional
         Bytes, or "16GiB", available to the computation: on a GPU, device memory, through which the matrix streams from
-        the host; else process memory, through which it streams from a `semiring.tiles.TileStore`. A `np.memmap`, a
+        the host; else process memory, through which it streams from a `TileStore`. A `np.memmap`, a
         `TileStore`, or anything with `shape`, `dtype` and A[a:b, c:d] (Zarr, HDF5, generated) is read by windows.
     checkpoint : path, optional
         A directory for the state of the closure. The same call continues after an interruption, with any block, memory

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from semiring.memory import require
-from semiring.spelling import came
+from semiring.host.memory import require
+from semiring.host.spelling import came
 
-from .graph import Graph
+from .io.graph import Graph
 
 #: Points triangulated together; beyond that, points per square.
 TOGETHER, SQUARE = 1 << 18, 2000

@@ -30,7 +30,7 @@ os.environ["SEMIRING_NUM_THREADS"] = "1"
 
 # isort: split
 import apsp
-from apsp import networkx_backend
+from apsp.doors import networkx_backend
 
 best = partial(common.best, clock=time.process_time)
 
@@ -106,7 +106,7 @@ def by_kernel(call: Callable[[], Any]) -> dict[str, float]:
     """Milliseconds of each kernel of sums over best paths, by events."""
     from device import cp
 
-    from semiring.cuda.sparse import counted, flows
+    from semiring.kernels.cuda.sparse import counted, flows
 
     launched: list[tuple[str, Any, Any]] = []
 

@@ -21,7 +21,7 @@ from common import arguments, begin, best, process
 from common import peak as peak_memory
 
 # isort: split
-from semiring.bits import BitMatrix
+from semiring.dense.bits import BitMatrix
 
 DEGREE = 6
 
@@ -70,8 +70,8 @@ def _and_or() -> Any:
 
 def probe(threads: int) -> float:
     """And-or pairs a second of `threads` threads, in registers only; the best of three. (NaN without AVX-512.)"""
-    from semiring.cpu.bits.vectors import LANES
-    from semiring.cpu.pool import run
+    from semiring.kernels.cpu.bits.vectors import LANES
+    from semiring.kernels.cpu.pool import run
 
     if LANES < 64:
         return float("nan")
@@ -117,7 +117,7 @@ def random_graph(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def product(n: int, counts: list[int]) -> None:
     """C ← A ∧ B; a few rows of it against NumPy's disjunction of the rows of B."""
-    from semiring.cpu.bits.words import multiply
+    from semiring.kernels.cpu.bits.words import multiply
 
     A, B, C = random_bits(n, 1), random_bits(n, 2), BitMatrix.zeros((n, n))
     sparse = BitMatrix.from_edges(*random_graph(n), (n, n))  # a dense product of dense bits is all ones
@@ -130,8 +130,8 @@ def product(n: int, counts: list[int]) -> None:
 
 
 def schedule(matrix: BitMatrix, threads: int) -> None:
-    from apsp.schedules import recursive
-    from semiring.cpu.bits.backend import BitBackend
+    from apsp.road.schedules import recursive
+    from semiring.kernels.cpu.bits.backend import BitBackend
 
     ops = BitBackend(threads=threads)
     recursive.closure(matrix, ops, block=ops.pivot)
@@ -238,7 +238,7 @@ def memory(n: int, counts: list[int]) -> None:
 
 
 def peak(n: int) -> None:
-    from semiring.cpu.bits.backend import BitBackend
+    from semiring.kernels.cpu.bits.backend import BitBackend
 
     ops = BitBackend()
     small = BitMatrix.from_edges(*random_graph(1100), (1100, 1100))
@@ -269,7 +269,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+")
     parser.add_argument("--threads", type=int, nargs="+")
     args = begin(parser)
-    from semiring.cpu.processors import default_threads
+    from semiring.kernels.cpu.processors import default_threads
 
     counts = args.threads or sorted({1, default_threads()})
     for name in args.parts:

@@ -22,7 +22,7 @@ from figures.calls import edges
 
 from apsp import closure
 from semiring import matmul
-from semiring.backend import cuda_available
+from semiring.kernels.backend import cuda_available
 
 #: A process of its own: what it spends from its first import to the end of its first call, step by step.
 STEPS = """
@@ -47,7 +47,7 @@ import cupy; done("import cupy")
 import apsp; done("import apsp")
 cupy.cuda.runtime.free(0); done("driver and context")
 A = cupy.asarray(numpy.load(sys.argv[1])); cupy.cuda.Device().synchronize(); done("matrix to the device")
-import semiring.cuda.dense.backend, semiring.cuda.survey; done("import of the GPU backend")
+import semiring.kernels.cuda.dense.backend, semiring.kernels.cuda.survey; done("import of the GPU backend")
 from semiring.cuda import cache, compile
 inside(compile, "source", "source from files")
 inside(cache, "load", "cubin from disk")

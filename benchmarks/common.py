@@ -39,7 +39,7 @@ def begin(parser: argparse.ArgumentParser, *, gpu: bool = False) -> argparse.Nam
     args = parser.parse_args()
     _quick = getattr(args, "quick", False)
     if gpu:
-        from semiring.backend import cuda_available
+        from semiring.kernels.backend import cuda_available
 
         if not cuda_available():
             missing("an NVIDIA GPU and CuPy")
@@ -63,7 +63,7 @@ def missing(what: str) -> NoReturn:
 
 def facts() -> dict[str, str]:
     """Machine, versions, date and command of this run: what a figure is published with."""
-    from apsp.cli import machine
+    from apsp.doors.cli import machine
 
     return {
         **dict(machine.describe()),

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-from semiring.cuda import compile
+from semiring.kernels.cuda import compile
 
 cp: Any
 try:

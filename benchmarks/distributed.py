@@ -23,10 +23,11 @@ import numpy as np
 from common import arguments, begin
 
 # isort: split
-from apsp import closure, schedules
-from apsp.distributed import DistributedMatrix, world
+from apsp import closure
+from apsp.big.distributed import DistributedMatrix, world
+from apsp.road import schedules
 from semiring import get
-from semiring.backend import bind, cuda_available
+from semiring.kernels.backend import bind, cuda_available
 
 HASH = """
 __device__ int hashed(long long i, long long j) {
@@ -153,8 +154,8 @@ def memory(made: Any) -> str:
     """What a card was to hold, and what it does."""
     import cupy
 
-    from apsp.distributed import plans
-    from semiring.memory import shown
+    from apsp.big.distributed import plans
+    from semiring.host.memory import shown
 
     planned = made._ops[0].matrix_bytes(*made.layout.largest), plans.panel_bytes(made.layout, made._ops[0])
     held = cupy.get_default_memory_pool().total_bytes()
@@ -242,7 +243,7 @@ def dense(rows: slice, columns: slice) -> Any:
     """As many ones as zeros, as in the last rounds of a closure: what bits are multiplied decides on power."""
     import cupy
 
-    from semiring.cuda.bits.backend import CudaBitBackend
+    from semiring.kernels.cuda.bits.backend import CudaBitBackend
 
     part = CudaBitBackend().empty((rows.stop - rows.start, columns.stop - columns.start))
     mixed = "unsigned long long x = i * 0x9e3779b97f4a7c15ull; x ^= x >> 31; word = x * 0xbf58476d1ce4e5b9ull"
@@ -256,8 +257,8 @@ def bits(args: argparse.Namespace) -> None:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
-    from semiring.cuda.bits import words
-    from semiring.cuda.bits.backend import CudaBitBackend
+    from semiring.kernels.cuda.bits import words
+    from semiring.kernels.cuda.bits.backend import CudaBitBackend
 
     for n in (1 << 14, *args.sizes):  # kernels are compiled by the first
         begun, rounds = time.perf_counter(), args.rounds if n > 1 << 14 else None
@@ -427,8 +428,8 @@ def main() -> None:
     args.parts = args.parts or ["scale" if cuda_available() else "cpu"]
     args.sizes = args.sizes or ([8192] if args.quick else [8192, 16384, 32768])
     if cuda_available() and not args.ahead:
-        from semiring.cuda.bits.backend import CudaBitBackend
-        from semiring.cuda.dense.backend import CudaBackend
+        from semiring.kernels.cuda.bits.backend import CudaBitBackend
+        from semiring.kernels.cuda.dense.backend import CudaBackend
 
         for backend in (CudaBackend, CudaBitBackend):
             backend.concurrent_queue = lambda self: None  # type: ignore[assignment, method-assign] # on purpose

@@ -22,10 +22,11 @@ import cases
 from compiling import compile_all
 from device import bandwidth, cp, milliseconds
 
-from semiring import Op, Semiring, dtypes, get
-from semiring.catalog import MIN
-from semiring.cuda import algebra, compile
-from semiring.cuda.dense import backend, sources
+from semiring import Op, Semiring, get
+from semiring.algebra import dtypes
+from semiring.algebra.catalog import MIN
+from semiring.kernels.cuda import algebra, compile
+from semiring.kernels.cuda.dense import backend, sources
 
 #: One that no catalog has: the shortest of routes whose legs are at right angles, min of √(a² + b²).
 EUCLIDEAN = Semiring(

@@ -19,13 +19,13 @@ from common import arguments, begin
 from device import cp, milliseconds
 
 # isort: split
-from apsp import schedules
+from apsp.road import schedules
 from semiring import BitMatrix
-from semiring.cuda import compile
-from semiring.cuda import gpu as devices
-from semiring.cuda.bits import product as bitproduct
-from semiring.cuda.bits import words
-from semiring.cuda.bits.backend import CudaBitBackend
+from semiring.kernels.cuda import compile
+from semiring.kernels.cuda import gpu as devices
+from semiring.kernels.cuda.bits import product as bitproduct
+from semiring.kernels.cuda.bits import words
+from semiring.kernels.cuda.bits.backend import CudaBitBackend
 
 #: A multiprocessor's tensor cores on operands that stay in shared memory: two groups of warps, as in a product.
 PROBE = """

@@ -28,11 +28,12 @@ from scipy.sparse.csgraph import dijkstra, shortest_path
 from sparse import Arcs, attached
 
 # isort: split
-from apsp import closure, plan, schedules, shortest_paths
+from apsp import closure, plan, shortest_paths
+from apsp.road import schedules
 from semiring import get
-from semiring.backend import bind
-from semiring.cuda.sparse.searches import Guide, Searches, Shape
-from semiring.cuda.sparse.thinning import Listed
+from semiring.kernels.backend import bind
+from semiring.kernels.cuda.sparse.searches import Guide, Searches, Shape
+from semiring.kernels.cuda.sparse.thinning import Listed
 from semiring.sparse import Searches as Sparse
 
 #: Milliseconds that all pairs may take on an H200.

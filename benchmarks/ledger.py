@@ -132,9 +132,9 @@ def ratios(document: dict[str, Any] | None) -> dict[str, float]:
 
 def machine(device: str) -> str:
     """The kind of machine: the GPU's name, or the processor's, the level of its vectors and how many threads."""
-    from apsp.cli.machine import describe
-    from semiring.cpu.features import level
-    from semiring.cpu.processors import default_threads
+    from apsp.doors.cli.machine import describe
+    from semiring.kernels.cpu.features import level
+    from semiring.kernels.cpu.processors import default_threads
 
     known = {key: value.partition(",")[0] for key, value in describe()}
     return known["GPU"] if device == "cuda" else f"{known['processor']}, {level()}, {default_threads()} threads"

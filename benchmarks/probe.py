@@ -18,8 +18,8 @@ from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
-from semiring.cpu.kinds import Kind
-from semiring.cpu.vectors import I64, Vectors
+from semiring.kernels.cpu.kinds import Kind
+from semiring.kernels.cpu.vectors import I64, Vectors
 
 #: How LLVM's inline assembly names a vector register.
 _REGISTER = "w" if platform.machine() in ("aarch64", "arm64") else "v"

@@ -21,7 +21,7 @@ from families import SEED, families
 
 # isort: split
 from apsp import closure, predecessors, shortest_paths
-from semiring.routes import walks
+from semiring.dense.routes import walks
 
 
 def check(A: np.ndarray, D: np.ndarray, P: np.ndarray, semiring: str) -> None:

@@ -13,10 +13,11 @@ import numpy as np
 from device import cp, milliseconds
 from families import SEED, families
 
-from apsp import closure, schedules
+from apsp import closure
+from apsp.road import schedules
 from semiring import get
-from semiring.backend import bind
-from semiring.routes import hops, lengths
+from semiring.dense.routes import hops, lengths
+from semiring.kernels.backend import bind
 
 
 class Case(NamedTuple):

@@ -49,7 +49,7 @@ def bound() -> Iterator[Any]:
     import numpy as np
 
     from semiring import get
-    from semiring.cuda.dense.backend import CudaBackend
+    from semiring.kernels.cuda.dense.backend import CudaBackend
 
     for name, dtype, nonnegative in STEPS:
         yield CudaBackend(get(name), np.dtype(dtype), nonnegative)
@@ -70,8 +70,8 @@ def compile_ahead() -> None:
     """Compile what `numbers` needs side by side, outside of the sanitizer, into the cache on disk."""
     from compiling import compile_all
 
-    from semiring.cuda import compile
-    from semiring.cuda.dense import sources
+    from semiring.kernels.cuda import compile
+    from semiring.kernels.cuda.dense import sources
 
     arch = compile.device_arch(0)
     units = {
@@ -85,8 +85,8 @@ def numbers() -> None:
     """Every tile of every product, aligned and not; panels, pivots, steps and whole closures."""
     import cupy as cp
 
-    from apsp import schedules
-    from semiring.cuda.dense import backend, panels
+    from apsp.road import schedules
+    from semiring.kernels.cuda.dense import backend, panels
 
     for ops in bound():
         for m, k, n in SHAPES:
@@ -126,7 +126,7 @@ def csr() -> None:
     import scipy.sparse as sp
 
     import semiring
-    from semiring.cuda.csr import backend
+    from semiring.kernels.cuda.csr import backend
 
     def drawn(m: int, n: int, dtype: str, seed: int) -> Any:
         rng = np.random.default_rng(seed)
@@ -157,7 +157,7 @@ def sparse() -> None:
     import numpy as np
 
     from semiring import Elimination
-    from semiring.cuda.sparse import fronts, sweep
+    from semiring.kernels.cuda.sparse import fronts, sweep
     from semiring.sparse import Hops, Searches, paths
 
     tuned = sweep.Shape.of
@@ -199,9 +199,10 @@ def routes() -> None:
     import numpy as np
 
     from apsp import closure, next_hops, predecessors
-    from semiring import dtypes, get
-    from semiring.cuda.routes import predecessors as search
-    from semiring.routes import hops, lengths
+    from semiring import get
+    from semiring.algebra import dtypes
+    from semiring.dense.routes import hops, lengths
+    from semiring.kernels.cuda.routes import predecessors as search
 
     rng = np.random.default_rng(0)
     for name, dtype in (("min_plus", "float32"), ("min_plus", "int16"), ("max_min", "float64"), ("boolean", "bool")):
@@ -229,9 +230,9 @@ def bits() -> None:
     import cupy as cp
     import numpy as np
 
-    from apsp import schedules
+    from apsp.road import schedules
     from semiring import BitMatrix
-    from semiring.cuda.bits.backend import CudaBitBackend
+    from semiring.kernels.cuda.bits.backend import CudaBitBackend
 
     rng = np.random.default_rng(0)
     for kernel in ("wgmma", "mma", "logic"):

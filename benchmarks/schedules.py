@@ -25,7 +25,7 @@ import cases
 from apsp import closure
 from apsp.comparison import Comparison, measure
 from semiring import get
-from semiring.backend import cuda_available
+from semiring.kernels.backend import cuda_available
 
 
 def weights(n: int, seed: int = 0) -> np.ndarray:

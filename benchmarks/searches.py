@@ -39,11 +39,12 @@ from scipy.spatial import Delaunay, cKDTree
 
 # isort: split
 import apsp
-from apsp import csgraph, estimates
-from apsp.engines.structures import STRUCTURES, Structures
+from apsp import csgraph
 from apsp.generate import grid, road_like
+from apsp.road import estimates
+from apsp.road.engines.structures import STRUCTURES, Structures
 from semiring import sparse
-from semiring.errors import SemiringError
+from semiring.host.errors import SemiringError
 
 #: Where real graphs are, next to the repository.
 DATA = ROOT.parent / "shared" / "data"

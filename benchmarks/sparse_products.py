@@ -141,7 +141,7 @@ def regular(n: int, compared: bool) -> None:
     if compared:
         import networkx as nx
 
-        from apsp.reach.patterns import automaton
+        from apsp.answers.reach.patterns import automaton
 
         machine = automaton(pattern)
         start = time.perf_counter()

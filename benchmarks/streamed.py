@@ -20,13 +20,13 @@ from common import arguments, begin
 
 # isort: split
 import semiring
-from apsp.large import streaming
-from apsp.schedules import distributed, recursive
-from semiring.backend import Backend, bind
-from semiring.memory import parsed, shown
-from semiring.tiles import TileStore
-from semiring.tiles.streamed import Cut, Streamed, fit
-from semiring.tiles.windows import InArray, InStore, SlowMatrix
+from apsp.big.large import streaming
+from apsp.road.schedules import distributed, recursive
+from semiring.host.memory import parsed, shown
+from semiring.kernels.backend import Backend, bind
+from semiring.stores.tiles import TileStore
+from semiring.stores.tiles.streamed import Cut, Streamed, fit
+from semiring.stores.tiles.windows import InArray, InStore, SlowMatrix
 
 
 def strips(n: int, dtype: str, device: str, seed: int) -> Iterator[tuple[int, Any]]:

@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
-from apsp.schedules import distributed
-from semiring.cuda import transfer
+from apsp.road.schedules import distributed
+from semiring.kernels.cuda import transfer
 
 
 class Trace:

@@ -15,10 +15,11 @@ from common import arguments, begin, best
 from device import cp, milliseconds
 
 # isort: split
-from apsp import closure, schedules
-from semiring.backend import bind
-from semiring.catalog import min_plus
-from semiring.survey import survey
+from apsp import closure
+from apsp.road import schedules
+from semiring.algebra.catalog import min_plus
+from semiring.algebra.survey import survey
+from semiring.kernels.backend import bind
 
 
 def on_device(A: Any, ops: Any) -> float:

@@ -4,7 +4,7 @@
 
 Every sensible tile is compiled, checked and timed. Tiles that spill a register, that do not fit in shared memory or
 whose product is wrong are out before any clock runs. With --write the best takes the first place of its table in
-semiring/cuda/cards/, in the file of the architecture of the card at hand; the smaller tiles behind it, which suit small
+semiring/kernels/cuda/cards/, in the file of the architecture of the card; the smaller tiles behind it, which suit small
 products, are kept and their rates measured anew.
 """
 
@@ -26,9 +26,9 @@ import gpu
 from device import cp, milliseconds
 
 from semiring import SemiringError, get
-from semiring.backend import bind
-from semiring.cuda import algebra, cards, compile
-from semiring.cuda.dense import matrix, sources, tiles
+from semiring.kernels.backend import bind
+from semiring.kernels.cuda import algebra, cards, compile
+from semiring.kernels.cuda.dense import matrix, sources, tiles
 
 #: Orders of a thread's sums: the compiler's luck with banks of registers is worth several percent.
 ORDERS: tuple[dict[str, int], ...] = tuple(
@@ -140,7 +140,7 @@ def main() -> None:
     parser.add_argument("dtype")
     parser.add_argument("--nonnegative", action="store_true", help="tune the step for weights ≥ 0")
     parser.add_argument("--size", type=int, default=8192, help="side of the square product")
-    parser.add_argument("--write", action="store_true", help="put the result into semiring/cuda/cards/")
+    parser.add_argument("--write", action="store_true", help="put the result into semiring/kernels/cuda/cards/")
     options = begin(parser, gpu=True)
     arch, key, table = tune(options.semiring, options.dtype, options.nonnegative, options.size)
     for tile in table:

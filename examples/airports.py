@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 import apsp
-from apsp.formats import read
-from semiring.errors import NoPathError, VertexError
+from apsp.io.formats import read
+from semiring.host.errors import NoPathError, VertexError
 
 HERE = Path(__file__).parent / "openflights"
 EARTH_RADIUS = 6371.0088  # kilometres, the mean radius of the IUGG

@@ -11,7 +11,7 @@ import numpy as np
 
 from apsp import closure
 from semiring import Op, Semiring, check_axioms
-from semiring.backend import cuda_available
+from semiring.kernels.backend import cuda_available
 
 colours = Semiring(
     "colours",

@@ -17,7 +17,7 @@ import time
 import numpy as np
 
 from apsp import closure
-from semiring.tiles import TileStore
+from semiring.stores.tiles import TileStore
 
 
 class Energy:

@@ -15,10 +15,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .host.former import install as _former
+
 if TYPE_CHECKING:
-    from .algebra import Op, Semiring, Star, Variant, check_axioms
-    from .bits import BitMatrix
-    from .catalog import (
+    from .algebra.catalog import (
         CATALOG,
         get,
         load,
@@ -33,9 +33,12 @@ if TYPE_CHECKING:
         plus_times,
         reliability,
     )
-    from .csr.parts import add, reduce, transpose
-    from .elimination import lu
-    from .errors import (
+    from .algebra.records import Op, Semiring, Star, Variant, check_axioms
+    from .dense.bits import BitMatrix
+    from .dense.elimination import lu
+    from .dense.linalg import eye, matmul, matvec, power
+    from .dense.random import random_matrix
+    from .host.errors import (
         AlgebraError,
         AmbiguityWarning,
         DeviceError,
@@ -50,30 +53,29 @@ if TYPE_CHECKING:
         ShapeError,
         VertexError,
     )
-    from .linalg import eye, matmul, matvec, power
-    from .random import random_matrix
+    from .sparse.csr.parts import add, reduce, transpose
     from .sparse.elimination import Elimination, eliminate
-    from .sums import einsum, einsum_path, outer, prod, sum
+    from .tensors.sums import einsum, einsum_path, outer, prod, sum
 
 _HOME = {
-    "algebra": ("Op", "Semiring", "Star", "Variant", "check_axioms"),
-    "bits": ("BitMatrix",),
-    "catalog": (
+    "algebra.records": ("Op", "Semiring", "Star", "Variant", "check_axioms"),
+    "dense.bits": ("BitMatrix",),
+    "algebra.catalog": (
         *("CATALOG", "get", "load"),
         *("min_plus", "lor_land", "max_plus", "max_min", "min_max"),
         *("max_times", "reliability", "min_times", "plus_times", "log_plus"),
     ),
-    "csr.parts": ("add", "reduce", "transpose"),
-    "errors": (
+    "sparse.csr.parts": ("add", "reduce", "transpose"),
+    "host.errors": (
         *("AlgebraError", "AmbiguityWarning", "DTypeError", "DeviceError", "DivergenceError"),
         *("DomainError", "FormatError", "MemoryNeeded", "NegativeCycleError", "NoPathError"),
         *("SemiringError", "ShapeError", "VertexError"),
     ),
-    "linalg": ("eye", "matmul", "matvec", "power"),
-    "elimination": ("lu",),
-    "random": ("random_matrix",),
+    "dense.linalg": ("eye", "matmul", "matvec", "power"),
+    "dense.elimination": ("lu",),
+    "dense.random": ("random_matrix",),
     "sparse.elimination": ("Elimination", "eliminate"),
-    "sums": ("einsum", "einsum_path", "outer", "prod", "sum"),
+    "tensors.sums": ("einsum", "einsum_path", "outer", "prod", "sum"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -88,8 +90,21 @@ __all__ = [
 ]  # fmt: skip
 
 
+#: Rooms, and the modules in them that stood in the package itself until 0.2.
+_ROOMS = {
+    "algebra": "catalog declarations dtypes conversion units saturation selection shifting survey pickling ranges",
+    "dense": "product witness routes potentials cycles levels elimination linalg shortcuts margins acyclic random bits",
+    "tensors": "sums contraction chains elementwise gradients",
+    "kernels": "contract verbs backend observed cpu cuda",
+    "stores": "tiles files archives trust",
+    "host": "arrays devices memory cgroups compiling signals escaping spelling errors types",
+    "sparse": "csr",
+}
+_former("semiring", _ROOMS)
+
+
 def __getattr__(name: str) -> Any:
-    if name in ("sparse", "torch"):
+    if name in ("errors", "sparse", "torch"):
         return importlib.import_module(f".{name}", __name__)
     if name not in _MODULE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from .catalog import CATALOG, get
-from .errors import AlgebraError
+from .algebra.catalog import CATALOG, get
+from .host.errors import AlgebraError
 
 
 def main(names: list[str]) -> str | None:

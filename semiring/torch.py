@@ -11,11 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .algebra import Semiring
-from .catalog import get
-from .errors import DTypeError, ShapeError
-from .gradients.tensors import Tensors, chain, traced
-from .sums import einsum
+from .algebra.catalog import get
+from .algebra.records import Semiring
+from .host.errors import DTypeError, ShapeError
+from .tensors.gradients.tensors import Tensors, chain, traced
+from .tensors.sums import einsum
 
 
 def associative_scan(A: Tensor, semiring: str | Semiring = "log_plus", *, reverse: bool = False) -> Tensor:

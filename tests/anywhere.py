@@ -22,9 +22,9 @@ from click.testing import CliRunner
 
 import apsp
 import semiring
-from apsp.cli import main
-from semiring.cpu.features import features, level, vector_bytes
-from semiring.tiles import TileStore
+from apsp.doors.cli import main
+from semiring.kernels.cpu.features import features, level, vector_bytes
+from semiring.stores.tiles import TileStore
 
 #: Below, at and above a pivot block; the oracle's loops are not compiled.
 SIZES = (0, 1, 2, 31, 63, 65, 101)

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 import semiring
-from apsp import schedules
+from apsp.road import schedules
 from semiring import CATALOG, Op, Semiring, Star
-from semiring import dtypes as _dtypes
+from semiring.algebra import dtypes as _dtypes
 
 #: Sizes around a pivot block of b = 64 and a few tiles: 0, 1, b − 1, b, b + 1, 2b + 3, and primes.
 SIZES = (0, 1, 2, 5, 31, 63, 64, 65, 131)

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from semiring.cuda import compile
+from semiring.kernels.cuda import compile
 
 #: One of each generation of GPUs, and of the cheaper cards, whose multiprocessors have less shared memory.
 ARCHITECTURES = ("sm_80", "sm_89", "sm_90", "sm_100", "sm_120")

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from semiring import memory
-from semiring.backend import cuda_available
-from semiring.cpu.processors import default_threads
+from semiring.host import memory
+from semiring.kernels.backend import cuda_available
+from semiring.kernels.cpu.processors import default_threads
 
 #: JAX takes three quarters of a card when it is first used, unless it is told otherwise before.
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"

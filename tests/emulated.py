@@ -21,7 +21,7 @@ from unittest import mock
 import fake_cupy
 import numpy as np
 
-from semiring.bits import BitMatrix
+from semiring.dense.bits import BitMatrix
 
 HEADER, RUNTIME = (Path(__file__).parent / name for name in ("emulated.h", "emulated.cpp"))
 #: What a range of pages may be used for, as the C library says it.
@@ -273,10 +273,10 @@ def installed(folder, *, dense=True):
         cupy.ascontiguousarray = lambda X, dtype=None: asarray(np.ascontiguousarray(np.asarray(X), dtype))
         cupy.cuda.alloc = sys.modules["cupy.cuda"].alloc = alloc
         cupy.cuda.runtime.memcpy2DAsync = memcpy_rows
-        from semiring.cuda import compile, gpu
-        from semiring.cuda.dense import registry
-        from semiring.cuda.routes import levelled
-        from semiring.cuda.sparse import fronts, sweep
+        from semiring.kernels.cuda import compile, gpu
+        from semiring.kernels.cuda.dense import registry
+        from semiring.kernels.cuda.routes import levelled
+        from semiring.kernels.cuda.sparse import fronts, sweep
 
         levelled.multiply = lambda X, Y: _numpys(np.matmul, X.astype(np.float32), Y.astype(np.float32))
         modules = {}
@@ -295,7 +295,7 @@ class Dense:
     kernels = True
 
     def __init__(self, semiring, dtype, nonnegative):
-        from semiring.backend import bind
+        from semiring.kernels.backend import bind
 
         self._ops = bind(semiring, dtype, device="cpu")
 

@@ -290,12 +290,12 @@ def installed():
     def ours():
         return {
             name: module for name, module in sys.modules.items() if name.split(".")[0] in ("cupy", "cupy_backends")
-        } | {name: module for name, module in sys.modules.items() if name.startswith("semiring.cuda")}
+        } | {name: module for name, module in sys.modules.items() if name.startswith("semiring.kernels.cuda")}
 
     import semiring
-    from semiring import backend
+    from semiring.kernels import backend
 
-    before, package = ours(), semiring.__dict__.pop("cuda", None)
+    before, package = ours(), semiring.kernels.__dict__.pop("cuda", None)
     for name in before:
         del sys.modules[name]
     sys.modules.update(modules())
@@ -304,7 +304,7 @@ def installed():
     homes.clear()
     current[0] = 0
     try:
-        from semiring.cuda import cache, compile, shipped
+        from semiring.kernels.cuda import cache, compile, shipped
 
         shipped.find = lambda *given: None
         cache.load = lambda name: None
@@ -321,6 +321,6 @@ def installed():
         for name in ours():
             del sys.modules[name]
         sys.modules.update(before)
-        semiring.__dict__.pop("cuda", None)
+        semiring.kernels.__dict__.pop("cuda", None)
         if package is not None:
-            semiring.cuda = package
+            semiring.kernels.cuda = package

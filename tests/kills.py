@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from semiring.errors import SemiringError
-from semiring.tiles import TileStore
-from semiring.tiles.folder import is_store
+from semiring.host.errors import SemiringError
+from semiring.stores.tiles import TileStore
+from semiring.stores.tiles.folder import is_store
 
 ROOT = Path(__file__).parents[1]
 

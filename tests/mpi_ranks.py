@@ -8,8 +8,8 @@ import sys
 
 import numpy as np
 
-from apsp.cli.checksum import crc32
-from apsp.distributed import DistributedMatrix, world
+from apsp.big.distributed import DistributedMatrix, world
+from apsp.doors.cli.checksum import crc32
 from semiring import MemoryNeeded
 
 

@@ -12,7 +12,7 @@ import cases
 import numpy as np
 from reference import Reference
 
-from semiring.backend import Backend
+from semiring.kernels.backend import Backend
 
 
 class Parts:

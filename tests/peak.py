@@ -26,13 +26,15 @@ import numpy as np
 import scipy.sparse
 
 import apsp
-from apsp import estimates, generate, ragged
+from apsp import generate
+from apsp.answers import ragged
+from apsp.big.distributed import world
 from apsp.csgraph.conversion import network
 from apsp.csgraph.routes import bytes_needed
-from apsp.distributed import world
+from apsp.road import estimates
 from semiring import BitMatrix
-from semiring.cpu.bits.words import LARGE
-from semiring.tiles import TileStore
+from semiring.kernels.cpu.bits.words import LARGE
+from semiring.stores.tiles import TileStore
 
 #: Semirings, dtypes and whether an edge is negative, as most cases have them.
 COMMON = (

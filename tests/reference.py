@@ -7,11 +7,11 @@ from typing import Any
 import cases
 import numpy as np
 
-from semiring.backend import Backend
+from semiring.kernels.backend import Backend
 
 
 class Reference(Backend):
-    """The verbs of `semiring.backend.Backend`, each as the oracle's loops."""
+    """The verbs of `semiring.kernels.backend.Backend`, each as the oracle's loops."""
 
     device, pivot = "cpu", 4
 

@@ -68,7 +68,7 @@ def bare() -> None:
 
 def _named(platform: str) -> None:
     """The system's name, from now on; machine code stays this one's."""
-    from semiring.cpu import compile
+    from semiring.kernels.cpu import compile
 
     compile._sources()
     sys.platform = platform

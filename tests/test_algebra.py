@@ -14,8 +14,9 @@ from scipy import sparse
 
 import semiring
 from apsp import closure, shortest_paths, write
-from semiring import AlgebraError, DomainError, DTypeError, Op, Semiring, check_axioms, dtypes, eliminate, get, matmul
-from semiring.survey import Survey, fast, survey
+from semiring import AlgebraError, DomainError, DTypeError, Op, Semiring, check_axioms, eliminate, get, matmul
+from semiring.algebra import dtypes
+from semiring.algebra.survey import Survey, fast, survey
 
 #: Of one's own, on narrow dtypes alone.
 NARROW = [

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 
 import apsp
 from apsp import as_graph, shortest_paths
-from apsp.cli import main
-from apsp.formats import read
-from semiring.errors import FormatError, SemiringError, VertexError
+from apsp.doors.cli import main
+from apsp.io.formats import read
+from semiring.host.errors import FormatError, SemiringError, VertexError
 
 INF = np.inf
 

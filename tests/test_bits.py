@@ -17,9 +17,9 @@ from damage import check_damaged
 from scipy import sparse
 
 from semiring import BitMatrix, DTypeError, FormatError, MemoryNeeded, ShapeError, get
-from semiring.backend import bind
-from semiring.cpu.bits import gemm, nibbles
-from semiring.cpu.bits import words as products
+from semiring.kernels.backend import bind
+from semiring.kernels.cpu.bits import gemm, nibbles
+from semiring.kernels.cpu.bits import words as products
 
 BOOLEAN = get("boolean")
 CASE = cases.Case(BOOLEAN, np.dtype(bool))
@@ -288,7 +288,7 @@ def test_in_place_products(m, n):
 
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (65, 63, 64), (130, 517, 200), (37, 1100, 1090)], ids=str)
 def test_products_by_tables_in_the_cache(sizes, monkeypatch):
-    """As processors with registers of 32 bytes have them of large matrices: `semiring.cpu.bits.nibbles`."""
+    """As processors with registers of 32 bytes have them of large matrices: `semiring.kernels.cpu.bits.nibbles`."""
     monkeypatch.setattr(products, "_kernel", lambda m, k, n: nibbles)
     for density in (0.002, 0.6):
         test_products_agree_with_scipy(sizes, density)
@@ -370,7 +370,7 @@ def test_a_step_is_one_round_of_warshall(n):
 @pytest.mark.parametrize("block", [64, 128])
 @pytest.mark.parametrize("name", ["iterative", "blocked", "recursive"])
 def test_schedules_on_bits(name, block, n, monkeypatch):
-    from apsp import schedules
+    from apsp.road import schedules
 
     A = random_digraph(n, n)
     ops = bind(BOOLEAN, bool)
@@ -518,7 +518,7 @@ def test_errors_say_what_came_and_the_way_out():
 
 
 def test_the_module_is_light():
-    code = "import sys, semiring.bits; print(sorted({'numba', 'scipy', 'cupy', 'networkx'} & set(sys.modules)))"
+    code = "import sys, semiring.dense.bits; print(sorted({'numba', 'scipy', 'cupy', 'networkx'} & set(sys.modules)))"
     assert _python(code) == "[]"
 
 

@@ -17,7 +17,7 @@ from test_sparse import SHAPES, matrix_of, values
 import semiring
 from apsp import Graph, shortest_paths
 from semiring import Elimination
-from semiring.errors import DomainError, MemoryNeeded, NegativeCycleError, ShapeError, VertexError
+from semiring.host.errors import DomainError, MemoryNeeded, NegativeCycleError, ShapeError, VertexError
 from semiring.sparse import HubLabels, changes, elimination, fronts, hubs
 
 ALL = [*CASES, *USER_CASES]
@@ -82,7 +82,7 @@ def test_any_sequence_leaves_the_panels_of_a_fresh_elimination(dtype, large, mon
         monkeypatch.setattr(fronts, "LARGE", 1)
     r = np.random.default_rng(1)
     n, tails, heads, weights = lattice(9, 14)
-    infinity = semiring.dtypes.encode(np.inf, dtype)
+    infinity = semiring.algebra.dtypes.encode(np.inf, dtype)
     E = Elimination.from_arrays(tails, heads, weights, n, dtype=dtype, threads=2)
     first, before = E, E.to_dense()
     now = weights.astype(dtype)
@@ -532,8 +532,8 @@ def test_labels_that_do_not_fit_are_refused(monkeypatch):
     n, tails, heads, weights = lattice(10, 10)
     E = Elimination.from_arrays(tails, heads, weights, n, dtype="int32")
     H, other = E.hub_labels(), changed(E, [1], [7])
-    monkeypatch.setattr("semiring.memory.LEAST", 0)
-    monkeypatch.setattr("semiring.memory.available", lambda device: hubs.PAGE - 1)
+    monkeypatch.setattr("semiring.host.memory.LEAST", 0)
+    monkeypatch.setattr("semiring.host.memory.available", lambda device: hubs.PAGE - 1)
     with pytest.raises(MemoryNeeded, match=r"hub_labels: .* must fit on cpu.*Pairs are answered without them"):
         other.hub_labels(H)
     monkeypatch.undo()

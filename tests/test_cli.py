@@ -20,15 +20,17 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 from processes import PATIENCE, finish, python, start, wait_for
 
-from apsp import cli, formats, schedules
-from apsp.cli import exit_codes
-from apsp.display import terminal
+from apsp.answers.result import shortest_paths
+from apsp.doors import cli
+from apsp.doors.cli import exit_codes
 from apsp.generate import road_like
-from apsp.inputs import as_graph, write
-from apsp.reading.positions import read_positions
-from apsp.result import shortest_paths
-from apsp.warming import SORTS
-from semiring.backend import cuda_available
+from apsp.io import formats
+from apsp.io.display import terminal
+from apsp.io.inputs import as_graph, write
+from apsp.io.reading.positions import read_positions
+from apsp.road import schedules
+from apsp.road.warming import SORTS
+from semiring.kernels.backend import cuda_available
 
 ROOT = Path(__file__).parents[1]
 
@@ -681,15 +683,15 @@ def test_a_missing_device_is_4(six):
 
 
 def test_out_of_memory_is_4(six, monkeypatch):
-    monkeypatch.setattr("semiring.memory.LEAST", 0)
-    monkeypatch.setattr("semiring.memory.available", lambda device: 1)
+    monkeypatch.setattr("semiring.host.memory.LEAST", 0)
+    monkeypatch.setattr("semiring.host.memory.available", lambda device: 1)
     assert "must fit" in bad(4, "solve", six)
-    monkeypatch.setattr("apsp.cli.graphs.read", lambda *_: (_ for _ in ()).throw(MemoryError))
+    monkeypatch.setattr("apsp.doors.cli.graphs.read", lambda *_: (_ for _ in ()).throw(MemoryError))
     assert bad(4, "solve", six) == "apsp: out of memory.\n"
 
 
 def test_what_nobody_expected_keeps_its_traceback(six, monkeypatch):
-    monkeypatch.setattr("apsp.cli.graphs.read", lambda *_: 1 / 0)
+    monkeypatch.setattr("apsp.doors.cli.graphs.read", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         apsp("solve", six)
 
@@ -700,13 +702,13 @@ def test_ctrl_c_that_python_wraps_is_ctrl_c(six, monkeypatch):
     def struck(*_):
         raise RuntimeError from KeyboardInterrupt()
 
-    monkeypatch.setattr("apsp.cli.graphs.read", struck)
+    monkeypatch.setattr("apsp.doors.cli.graphs.read", struck)
     assert bad(130, "solve", six) == "apsp: interrupted.\n"
 
 
 @pytest.mark.parametrize("command", ["solve", "reach"])
 def test_outputs_that_cannot_be_written_are_refused_before_the_work(six, tmp_path, command, monkeypatch):
-    monkeypatch.setattr("apsp.cli.graphs.read", lambda *_: pytest.fail("worked before looking"))
+    monkeypatch.setattr("apsp.doors.cli.graphs.read", lambda *_: pytest.fail("worked before looking"))
     assert "suffix must be" in bad(2, command, six, "--output", tmp_path / "out.doc")
     assert "directory must exist" in bad(2, command, six, "--output", tmp_path / "no" / "out.npy")
 
@@ -714,7 +716,7 @@ def test_outputs_that_cannot_be_written_are_refused_before_the_work(six, tmp_pat
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 def test_what_may_not_be_written_is_refused_before_the_work(unprivileged, monkeypatch):
     for work in (
-        "apsp.cli.graphs.read",
+        "apsp.doors.cli.graphs.read",
         "apsp.comparison.compare_sizes",
         "apsp.generate.cycle",
         "apsp.generate.random_graph",
@@ -741,8 +743,8 @@ def test_what_may_not_be_written_is_refused_before_the_work(unprivileged, monkey
 
 def test_labels_that_the_output_would_lose_are_refused_before_the_work(tmp_path, monkeypatch):
     write([(1, "1", 5)], tmp_path / "g.npz")
-    monkeypatch.setattr("apsp.result.shortest_paths", lambda *_, **__: pytest.fail("worked before looking"))
-    monkeypatch.setattr("apsp.reach.transitive_closure", lambda *_, **__: pytest.fail("worked before looking"))
+    monkeypatch.setattr("apsp.answers.result.shortest_paths", lambda *_, **__: pytest.fail("worked before looking"))
+    monkeypatch.setattr("apsp.answers.reach.transitive_closure", lambda *_, **__: pytest.fail("worked before looking"))
     for command in ("solve", "reach"):
         assert "differ as text" in bad(2, command, tmp_path / "g.npz", "--output", tmp_path / "out.csv")
 
@@ -1217,7 +1219,7 @@ def test_help_imports_nothing_heavy():
 
 def test_what_is_compiled_ahead_is_there_for_the_next_process(tmp_path):
     env = {"NUMBA_CACHE_DIR": str(tmp_path), "SEMIRING_ASSUME_COMPILED": ""}
-    warm = "from apsp.cli import main; main(['warm', '--for', 'closure', '--dtype', 'int32'])"
+    warm = "from apsp.doors.cli import main; main(['warm', '--for', 'closure', '--dtype', 'int32'])"
     told = python(warm, env=env)
     assert re.fullmatch(r"kernels=[1-9]\d* seconds=\S+\n", told)
     assert python(warm, env=env).startswith("kernels=0 ")
@@ -1244,7 +1246,7 @@ def test_every_sort_of_what_is_compiled_ahead_can_be_asked(sort):
 
 
 def test_what_is_compiled_ahead_is_what_was_named(monkeypatch):
-    monkeypatch.setattr("apsp.warming.warm", lambda work, processes, callback: len(work))
+    monkeypatch.setattr("apsp.road.warming.warm", lambda work, processes, callback: len(work))
     assert good("warm", "--for", "reach,closure", "--dtype", "bool", "--dtype", "int32").startswith("kernels=2 ")
     assert good("warm", "--semiring", "log", "--for", "roads").startswith("kernels=2 ")  # its two dtypes
     assert "--for must be one of closure, roads" in bad(2, "warm", "--for", "closure,road")

@@ -13,17 +13,10 @@ import numpy as np
 import pytest
 import scipy.sparse.csgraph as csgraph
 
-from apsp import AmbiguityWarning, closure, plan, schedules
-from semiring import (
-    BitMatrix,
-    DeviceError,
-    DivergenceError,
-    DomainError,
-    DTypeError,
-    NegativeCycleError,
-    ShapeError,
-    dtypes,
-)
+from apsp import AmbiguityWarning, closure, plan
+from apsp.road import schedules
+from semiring import BitMatrix, DeviceError, DivergenceError, DomainError, DTypeError, NegativeCycleError, ShapeError
+from semiring.algebra import dtypes
 
 ALL = [*cases.CASES, *cases.USER_CASES]
 
@@ -89,8 +82,8 @@ def test_any_number_of_threads_gives_the_same_bits(threads):
 
 def test_the_teaching_graph_after_each_k():
     """Its matrices, written out by hand arithmetic of the textbook recurrence."""
-    from semiring.backend import bind
-    from semiring.catalog import min_plus
+    from semiring.algebra.catalog import min_plus
+    from semiring.kernels.backend import bind
 
     D = cases.six_matrix(np.int32)
     ops = bind(min_plus, D.dtype, nonnegative=True)
@@ -385,7 +378,7 @@ def test_a_plan_counts_threads_where_they_share_the_work():
 
 def test_a_plan_says_the_step_that_its_backend_takes():
     """Not the one that another backend would: each is named only where it is other machine code."""
-    from semiring.cpu import kinds
+    from semiring.kernels.cpu import kinds
 
     for case in cases.CASES:
         if case.semiring.boolean:

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from apsp import as_graph, shortest_paths
-from apsp.cli import main
-from apsp.formats import read
-from semiring.errors import FormatError, SemiringError
+from apsp.doors.cli import main
+from apsp.io.formats import read
+from semiring.host.errors import FormatError, SemiringError
 
 ROWS = [("A", "B", 4.0), ("B", "C", 7.0)]
 

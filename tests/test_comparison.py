@@ -7,10 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from apsp import DeviceError, comparison, schedules
+from apsp import DeviceError, comparison
 from apsp.comparison import Comparison, Contender, Row, compare, compare_sizes, measure
+from apsp.road import schedules
 from semiring import get
-from semiring.backend import bind
+from semiring.kernels.backend import bind
 
 pytestmark = pytest.mark.usefixtures("short_runs")
 
@@ -152,7 +153,7 @@ def test_an_unknown_schedule():
 
 
 def test_the_ladder_on_a_gpu(monkeypatch):
-    monkeypatch.setattr("semiring.backend.cuda_available", lambda: True)
+    monkeypatch.setattr("semiring.kernels.backend.cuda_available", lambda: True)
     found = measure.contenders(None, ["cuda"], 1)
     assert {c.name for c in found} >= {
         "iterative (cuda, 1 a thread)",
@@ -209,7 +210,7 @@ def test_kernels_as_they_are_taught(monkeypatch):
     assert all(row.same for row in table.rows)
     with pytest.raises(ValueError, match="kernels=True says which schedules"):
         compare(np.ones((3, 3)), kernels=True, threads=2)
-    monkeypatch.setattr("semiring.backend.cuda_available", lambda: True)
+    monkeypatch.setattr("semiring.kernels.backend.cuda_available", lambda: True)
     labels = [contender.name for contender in measure.kernels(["cuda"])]
     assert labels[1:5] == [
         *("iterative (cuda, i, k in shared memory)", "iterative (cuda, by columns)", "iterative (cuda, pitched rows)"),
@@ -238,7 +239,7 @@ def test_cycles_of_several_sizes():
 
 
 def test_joules_of_processors(tmp_path):
-    from semiring.cpu.energy import Counters
+    from semiring.kernels.cpu.energy import Counters
 
     for name, microjoules in (("intel-rapl:0", 5_000_000), ("intel-rapl:1", 9_000_000), ("intel-rapl:0:0", 1)):
         (tmp_path / name).mkdir()

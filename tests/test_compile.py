@@ -16,8 +16,8 @@ import pytest
 from numba.core.errors import TypingError
 from processes import PATIENCE, ROOT, finish, python, start, wait_for
 
-from semiring import trust
-from semiring.cpu import compile as compiling
+from semiring.kernels.cpu import compile as compiling
+from semiring.stores import trust
 
 pytestmark = pytest.mark.busy
 posix = pytest.mark.skipif(os.name == "nt", reason="signals, limits and rights of POSIX")
@@ -99,7 +99,7 @@ from semiring.cpu import compile, inventory, kinds
 loaded = []
 load = compile.OnDisk.load_overload
 compile.OnDisk.load_overload = lambda self, sig, context: (loaded.append(self.named(sig)), load(self, sig, context))[1]
-import apsp, numpy as np, os, semiring, semiring.cpu.dense.backend
+import apsp, numpy as np, os, semiring, semiring.kernels.cpu.dense.backend
 graph = apsp.road_like(600, seed=1)
 works = {
     "closure": lambda: apsp.closure(np.eye(40, dtype=np.int32)),
@@ -216,8 +216,11 @@ def test_machine_code_of_other_sources_is_replaced(folder, monkeypatch):
 def test_the_sources_are_all_that_code_is_made_from(monkeypatch, tmp_path):
     """A change in any file of the backend, or in the catalog, is another digest."""
     shutil.copytree(ROOT / "semiring", tmp_path / "semiring", ignore=shutil.ignore_patterns("__pycache__", "cuda"))
-    monkeypatch.setattr(compiling, "__file__", str(tmp_path / "semiring" / "cpu" / "compile.py"))
-    files = [*sorted((tmp_path / "semiring" / "cpu").rglob("*.py")), tmp_path / "semiring" / "catalog.py"]
+    monkeypatch.setattr(compiling, "__file__", str(tmp_path / "semiring" / "kernels" / "cpu" / "compile.py"))
+    files = [
+        *sorted((tmp_path / "semiring" / "kernels" / "cpu").rglob("*.py")),
+        tmp_path / "semiring" / "algebra" / "catalog.py",
+    ]
     seen = {compiling._sources.__wrapped__()}
     for count, file in enumerate(files, start=2):
         file.write_text(file.read_text() + "\n# changed\n")
@@ -303,7 +306,7 @@ def test_where_it_is_kept(monkeypatch, tmp_path):
     assert [f.parent for f in look()] == [tmp_path / "b"]
     monkeypatch.delenv("SEMIRING_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
-    package = ROOT / "semiring" / "cpu" / "__pycache__"
+    package = ROOT / "semiring" / "kernels" / "cpu" / "__pycache__"
     assert look()[0] == package
     if sys.platform == "linux":
         assert look()[1].is_relative_to(tmp_path / "c")
@@ -455,7 +458,7 @@ right()
         "llvmlite.binding.executionengine",
         "numba.core.types.scalars",
         "numba.core.typing.templates",
-        "semiring.cpu.intrinsics",
+        "semiring.kernels.cpu.intrinsics",
     ],
 )
 def test_ctrl_c_while_the_compiler_is_imported_is_heard_when_it_is_there(module):

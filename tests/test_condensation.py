@@ -6,10 +6,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from apsp.engines import condensation
-from semiring.acyclic import close_acyclic, expand_acyclic
-from semiring.bits import BitMatrix
-from semiring.cpu.bits import expansion
+from apsp.road.engines import condensation
+from semiring.dense.acyclic import close_acyclic, expand_acyclic
+from semiring.dense.bits import BitMatrix
+from semiring.kernels.cpu.bits import expansion
 
 
 def edges(graph: nx.DiGraph) -> tuple[np.ndarray, np.ndarray]:

@@ -15,12 +15,13 @@ import pytest
 from cases import CASES, USER_CASES, Case, random_matrix, same
 from processes import python
 
-from semiring import Op, Semiring, Star, compiling, get
-from semiring.algebra import INTEGERS
-from semiring.backend import bind
-from semiring.cpu.dense.backend import STEP, _worth
-from semiring.cpu.intrinsics import SMALL
-from semiring.errors import DeviceError, DTypeError
+from semiring import Op, Semiring, Star, get
+from semiring.algebra.records import INTEGERS
+from semiring.host import compiling
+from semiring.host.errors import DeviceError, DTypeError
+from semiring.kernels.backend import bind
+from semiring.kernels.cpu.dense.backend import STEP, _worth
+from semiring.kernels.cpu.intrinsics import SMALL
 
 # The catalog's Boolean semiring has packed words of its own.
 ALL = [case for case in (*CASES, *USER_CASES) if case.dtype.kind != "b"]
@@ -118,7 +119,7 @@ def test_every_layout(name: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "int16", "int64"])
 def test_many_strips(dtype: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A workspace far too small for the operands cuts them into strips; results and in-place safety do not change."""
-    from semiring.cpu.dense import backend
+    from semiring.kernels.cpu.dense import backend
 
     for name, value in (("WORKSPACE", 1), ("CALL", 1 << 12), ("SIDE", 13), ("ALONE", 0), ("STEP", 64)):
         monkeypatch.setattr(backend, name, value)
@@ -158,7 +159,7 @@ NONNEGATIVE = [
 )
 def test_faster_on_nonnegative_entries(case: Case, integers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The variants for entries ≥ 0, with the values at which they could go wrong: zeros, −0, the largest, the zero."""
-    from semiring.cpu import binding, kinds
+    from semiring.kernels.cpu import binding, kinds
 
     # Whichever instructions this processor prefers, both are right.
     monkeypatch.setattr(kinds, "integer_minimum", lambda itemsize: integers)
@@ -249,7 +250,7 @@ def test_a_users_boolean() -> None:
 
 def test_semirings_that_are_computed_alike_share_machine_code() -> None:
     """By the same instructions, or the same functions; what differs in anything that counts is compiled."""
-    from semiring.cpu import kinds
+    from semiring.kernels.cpu import kinds
 
     def code(s: Semiring, dtype: str = "float64", nonnegative: bool = False) -> str:
         return kinds.choose(s, np.dtype(dtype), nonnegative).code.label
@@ -371,7 +372,7 @@ def test_narrower_vectors(features: str, registers: int) -> None:
 
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("names x86 features")
-    script = f"from semiring.cpu import features; features.registers = lambda: {registers}"
+    script = f"from semiring.kernels.cpu import features; features.registers = lambda: {registers}"
     script += """
 import numpy as np, cases
 from semiring import get
@@ -392,7 +393,7 @@ for case, nonnegative in (("min_plus float32", True), ("min_plus int16", False),
 @pytest.mark.parametrize("name", ["min_plus-int32", "plus_times-float64"])
 def test_deep_products_are_cut_along_their_depth(name, monkeypatch):
     """A workspace far too small for them: three slabs are packed at a time, and the parts meet."""
-    from semiring.cpu.dense import backend
+    from semiring.kernels.cpu.dense import backend
 
     monkeypatch.setattr(backend, "WORKSPACE", 1)
     monkeypatch.setattr(backend, "_plan", backend._plan.__wrapped__)
@@ -410,7 +411,7 @@ def test_deep_products_are_cut_along_their_depth(name, monkeypatch):
 @pytest.mark.parametrize("strips", [False, True])
 def test_nothing_is_read_beyond_an_operand(strips, monkeypatch):
     """Operands end where a page begins that nobody may touch: reading it ends the process."""
-    from semiring.cpu.dense import backend
+    from semiring.kernels.cpu.dense import backend
 
     if strips:
         for name, value in (("WORKSPACE", 120_000), ("SIDE", 13), ("ALONE", 0), ("PACK_ALONE", 0)):

@@ -17,7 +17,7 @@ from apsp import csgraph
 from apsp.csgraph import engines, shortest
 from apsp.csgraph.conversion import network
 from apsp.csgraph.potentials import potentials
-from apsp.engines import elimination, structures
+from apsp.road.engines import elimination, structures
 
 inf, nan = np.inf, np.nan
 

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 from compiling import ARCHITECTURES
 
-from semiring.cuda import compile
-from semiring.cuda.bits import product as bitproduct
+from semiring.kernels.cuda import compile
+from semiring.kernels.cuda.bits import product as bitproduct
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:

@@ -12,9 +12,11 @@ import pytest
 
 import apsp
 import semiring
-from apsp import generate, repeated
-from semiring import compiling, product
-from semiring.errors import DeviceError
+from apsp import generate
+from apsp.road import repeated
+from semiring.dense import product
+from semiring.host import compiling
+from semiring.host.errors import DeviceError
 
 
 @pytest.fixture
@@ -74,9 +76,9 @@ def test_a_plan_counts_what_a_closure_holds_there(cp, n):
 @pytest.mark.parametrize(("longest", "levels"), [(1000, 10), (20, 3)])
 def test_a_plan_counts_what_levels_hold_there(cp, longest, levels, monkeypatch):
     """What the device would have found is told by the host: so many levels, all pairs in the last."""
-    from semiring.cpu.bits.levels import LevelsOnHost
-    from semiring.cuda.bits import product
-    from semiring.cuda.bits.levels import LevelsOnGpu
+    from semiring.kernels.cpu.bits.levels import LevelsOnHost
+    from semiring.kernels.cuda.bits import product
+    from semiring.kernels.cuda.bits.levels import LevelsOnGpu
 
     n, there = 4000, fake_cupy.there
     A = np.random.default_rng(1).integers(1, longest, (n, n)).astype(np.float32)
@@ -159,7 +161,7 @@ def test_a_small_product_is_begun_while_its_operands_are_looked_at(cp):
 
 
 def test_only_what_is_needed_is_compiled_and_only_once(cp, monkeypatch):
-    from semiring.cuda import compile
+    from semiring.kernels.cuda import compile
 
     A, B = weights(cp, 64, 64), weights(cp, 64, 64)
     notices = []
@@ -187,7 +189,7 @@ def test_only_what_is_needed_is_compiled_and_only_once(cp, monkeypatch):
 @pytest.mark.parametrize("n", [2049, 2500, 4096])
 def test_a_large_closure_compiles_side_by_side_what_it_will_launch(cp, n, monkeypatch):
     """Each of the kernels is held until all of them are being compiled; those that it launches are among them."""
-    from semiring.cuda import compile
+    from semiring.kernels.cuda import compile
 
     units = {2500: {"gemm.cu", "resident.cu", "streaming.cu"}}
     wanted = units.get(n, {"gemm.cu", "resident.cu"})
@@ -208,7 +210,7 @@ def test_a_large_closure_compiles_side_by_side_what_it_will_launch(cp, n, monkey
 
 def test_a_changed_source_is_another_kernel(cp, monkeypatch, tmp_path):
     """Files are read once a process; the next one sees what they are then."""
-    from semiring.cuda import compile
+    from semiring.kernels.cuda import compile
 
     before = compile.source("pivot.cu")
     for file in (path for kind in ("*.cu", "*.cuh", "*.inl") for path in compile.KERNELS.rglob(kind)):
@@ -271,7 +273,7 @@ class TestAnotherDevice:
 
     def test_a_device_that_does_not_match_is_seen(self, cp, A):
         """This CuPy refuses what CUDA would."""
-        from semiring.backend import bind
+        from semiring.kernels.backend import bind
 
         with pytest.raises(ValueError, match="device 1 was met on device 0"):
             bind(semiring.min_plus, np.float32, device="cuda").closure(A)
@@ -280,12 +282,12 @@ class TestAnotherDevice:
 @pytest.mark.parametrize("apart", [True, False])
 @pytest.mark.parametrize("name", ["min_plus", "lor_land"])
 def test_threads_that_share_a_backend_do_not_wait_for_one_anothers_long_work(cp, monkeypatch, name, apart):
-    from semiring.cuda.bits.words import PAIRS
+    from semiring.kernels.cuda.bits.words import PAIRS
 
     dtype = {"min_plus": "float32", "lor_land": "bool"}[name]
-    ops, waits = semiring.backend.bind(semiring.get(name), dtype, device="cuda"), []
+    ops, waits = semiring.kernels.backend.bind(semiring.get(name), dtype, device="cuda"), []
     most = ops.limits.pairs if name == "min_plus" else PAIRS
-    monkeypatch.setattr("semiring.cuda.transfer.wait", waits.append)
+    monkeypatch.setattr("semiring.kernels.cuda.transfer.wait", waits.append)
 
     def work(count):
         for _ in range(count):
@@ -304,8 +306,8 @@ def test_threads_that_share_a_backend_do_not_wait_for_one_anothers_long_work(cp,
 @pytest.mark.parametrize(("steps", "rows"), [(8, 1 << 19), (8, 4096), (1, 600), (512, 1 << 14)])
 def test_bits_that_are_multiplied_beside_others_give_way_now_and_then(cp, monkeypatch, steps, rows):
     """Blocks that stay until all is done would keep what has priority waiting, a kernel after the other."""
-    from semiring.cuda.bits import product as bitproduct
-    from semiring.cuda.bits.product import Bits
+    from semiring.kernels.cuda.bits import product as bitproduct
+    from semiring.kernels.cuda.bits.product import Bits
 
     grids = []
     monkeypatch.setattr(bitproduct, "tensor_map", lambda X, rows: None)
@@ -322,11 +324,11 @@ def test_bits_that_are_multiplied_beside_others_give_way_now_and_then(cp, monkey
 
 
 def test_the_host_does_not_run_far_ahead_of_products_of_bits(cp, monkeypatch):
-    from semiring.cuda.bits import backend as bits
-    from semiring.cuda.bits import product as bitproduct
+    from semiring.kernels.cuda.bits import backend as bits
+    from semiring.kernels.cuda.bits import product as bitproduct
 
     waits, launched = [], []
-    monkeypatch.setattr("semiring.cuda.transfer.wait", waits.append)
+    monkeypatch.setattr("semiring.kernels.cuda.transfer.wait", waits.append)
     monkeypatch.setattr(bitproduct, "multiply", lambda *given, **options: launched.append(given))
     ops, A = bits.CudaBitBackend(), bitproduct.Bits(0, 1 << 10, 1 << 16, 1 << 16)
     for _ in range(20):

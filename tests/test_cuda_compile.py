@@ -15,11 +15,23 @@ import numpy as np
 import pytest
 from compiling import ARCHITECTURES
 
-from semiring import AlgebraError, Op, Semiring, dtypes, get, trust
-from semiring.cuda import algebra, cache, cards, compile, gpu, survey
-from semiring.cuda.dense import backend, chain, cooperative, lengths, matrix, registry, sources, sums_text, tiles
-from semiring.cuda.routes import adjoint, by_distance, gradients, walks
-from semiring.cuda.routes import predecessors as routes
+from semiring import AlgebraError, Op, Semiring, get
+from semiring.algebra import dtypes
+from semiring.kernels.cuda import algebra, cache, cards, compile, gpu, survey
+from semiring.kernels.cuda.dense import (
+    backend,
+    chain,
+    cooperative,
+    lengths,
+    matrix,
+    registry,
+    sources,
+    sums_text,
+    tiles,
+)
+from semiring.kernels.cuda.routes import adjoint, by_distance, gradients, walks
+from semiring.kernels.cuda.routes import predecessors as routes
+from semiring.stores import trust
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:

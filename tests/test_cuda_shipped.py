@@ -17,7 +17,7 @@ FLAGS = ("-std=c++17",)
 
 @pytest.fixture
 def shipped(monkeypatch, tmp_path):
-    from semiring.cuda import shipped
+    from semiring.kernels.cuda import shipped
 
     folder = tmp_path / "shipped"
     folder.mkdir()
@@ -29,7 +29,7 @@ def shipped(monkeypatch, tmp_path):
 
 def ship(shipped, arch, texts, *, toolkit=13, damage=b""):
     """An archive with a cubin for each (text, architecture)."""
-    from semiring.cuda import cache
+    from semiring.kernels.cuda import cache
 
     with zipfile.ZipFile(shipped.FOLDER / f"{arch}.zip", "w", zipfile.ZIP_LZMA) as archive:
         archive.comment = str(toolkit).encode()
@@ -109,7 +109,7 @@ def test_what_others_may_write_is_not_loaded(shipped):
 def test_first_computations_ask_for_what_is_shipped(monkeypatch):
     """Closures and products of the commonest kinds, on a device of which sizes and launches are those of sm_90."""
     with fake_cupy.installed():
-        from semiring.cuda import shipped, shipping
+        from semiring.kernels.cuda import shipped, shipping
 
         cp, asked = __import__("cupy"), set()
         monkeypatch.setattr(shipped, "find", lambda text, arch, flags, driver: asked.add((text, arch, flags)))
@@ -120,7 +120,7 @@ def test_first_computations_ask_for_what_is_shipped(monkeypatch):
         A = cp.asarray(rng.random((500, 500)))
         semiring.matmul(A, A)
         semiring.matmul(A, A, "max_min")
-        from semiring.cuda import compile
+        from semiring.kernels.cuda import compile
 
         units = {(text, arch, (*compile.OPTIONS, *options)) for text, arch, options in shipping.units("sm_90")}
         assert len(asked) > 12

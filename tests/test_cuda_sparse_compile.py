@@ -7,9 +7,9 @@ import pytest
 from compiling import ARCHITECTURES, compile_all
 
 from semiring import get
-from semiring.cuda import compile
-from semiring.cuda.csr import backend as csr
-from semiring.cuda.sparse import counted, flows, fronts, hops, hubs, products, searches, sweep, voronoi
+from semiring.kernels.cuda import compile
+from semiring.kernels.cuda.csr import backend as csr
+from semiring.kernels.cuda.sparse import counted, flows, fronts, hops, hubs, products, searches, sweep, voronoi
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:

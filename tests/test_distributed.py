@@ -23,10 +23,10 @@ from apsp import (
     shortest_paths,
     transitive_closure,
 )
-from apsp.distributed import DistributedMatrix, checkpoints, closing, plans, solving, world
-from apsp.engines.elimination import Eliminated
+from apsp.big.distributed import DistributedMatrix, checkpoints, closing, plans, solving, world
 from apsp.generate import road_like
-from apsp.schedules import distributed
+from apsp.road.engines.elimination import Eliminated
+from apsp.road.schedules import distributed
 from semiring import (
     AlgebraError,
     BitMatrix,
@@ -36,17 +36,16 @@ from semiring import (
     FormatError,
     MemoryNeeded,
     SemiringError,
-    cpu,
-    errors,
     get,
-    memory,
 )
-from semiring.backend import bind
 from semiring.distributed import Grid, InMemory, Layout, RankError, threads
 from semiring.distributed.threads import run
 from semiring.distributed.world import Threads
-from semiring.observed import Observed, Progress
-from semiring.tiles import TileStore
+from semiring.host import errors, memory
+from semiring.kernels import cpu
+from semiring.kernels.backend import bind
+from semiring.kernels.observed import Observed, Progress
+from semiring.stores.tiles import TileStore
 
 ALL = [*cases.CASES, *cases.USER_CASES]
 GRIDS = ("1x1", "2x1", "1x2", "2x2", "1x4", "4x1", "1x3")
@@ -521,7 +520,7 @@ def test_options_of_a_call_are_those_of_each_rank(monkeypatch):
         asked.append(options.get("threads"))
         return bind(*arguments, **options)
 
-    monkeypatch.setattr("apsp.distributed.matrix.bind", bound)
+    monkeypatch.setattr("apsp.big.distributed.matrix.bind", bound)
     for call in (closure, lambda A, **options: shortest_paths(A, **options).distances):
         for count in (None, 2):
             asked.clear()

@@ -18,11 +18,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from apsp import closure, negative_cycle, schedules
-from apsp.convergence.divergence import beaten
+from apsp import closure, negative_cycle
+from apsp.road import schedules
+from apsp.road.convergence.divergence import beaten
 from semiring import DivergenceError, DomainError, NegativeCycleError, Op, Semiring, Star, eliminate, get
-from semiring.backend import bind
-from semiring.cycles import Lengths, search
+from semiring.dense.cycles import Lengths, search
+from semiring.kernels.backend import bind
 
 FLOATS = ["float32", "float64"]
 BOTH = pytest.mark.parametrize("overwrite", [False, True], ids=["kept", "overwritten"])

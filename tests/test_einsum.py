@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 import semiring
 from semiring import DomainError, DTypeError, MemoryNeeded, SemiringError, ShapeError, einsum, einsum_path, get
-from semiring.contraction import planned
+from semiring.tensors.contraction import planned
 
 INF = np.inf
 ORDERED = pytest.mark.skipif(importlib.util.find_spec("opt_einsum") is None, reason="opt_einsum is not installed")

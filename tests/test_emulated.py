@@ -17,8 +17,9 @@ from test_logarithmic import closable, eliminated
 from test_routes import WHOLE, by_the_rule, entries, graph, walk
 from test_searches import WEIGHTS, star
 
-from semiring import MemoryNeeded, dtypes, get
-from semiring.bits import BitMatrix
+from semiring import MemoryNeeded, get
+from semiring.algebra import dtypes
+from semiring.dense.bits import BitMatrix
 from semiring.sparse import Searches
 
 pytestmark = pytest.mark.skipif(
@@ -70,7 +71,7 @@ KINDS = [
 
 def bound(case, nonnegative, **options):
     """The general backend: over bits, too, a byte an entry."""
-    from semiring.cuda.dense.backend import CudaBackend
+    from semiring.kernels.cuda.dense.backend import CudaBackend
 
     return CudaBackend(case.semiring, case.dtype, nonnegative, **options)
 
@@ -119,7 +120,7 @@ class TestProducts:
     @staticmethod
     def multiplied(cp, case, nonnegative, way):
         ops = bound(case, nonnegative)
-        from semiring.cuda.dense import matrix, tiles
+        from semiring.kernels.cuda.dense import matrix, tiles
 
         tile = ops.tile_table[1]
         bm, bn, bk = tile.bm, tile.bn, tile.bk
@@ -183,7 +184,7 @@ class TestProducts:
 
     def test_a_crowd_of_small_matrices(self, cp):
         """Many matrices beyond a pivot block are closed by the same launches for all, few by a thread block each."""
-        from apsp import schedules
+        from apsp.road import schedules
 
         case = cases.Case(get("min_plus"), np.dtype("float32"))
         ops = bound(case, True)
@@ -209,7 +210,7 @@ class TestProducts:
     def test_many_at_once(self, cp):
         case = cases.Case(get("min_plus"), np.dtype("float32"))
         ops = bound(case, True)
-        from semiring.cuda.dense.batch import Batch
+        from semiring.kernels.cuda.dense.batch import Batch
 
         A = cases.random_matrix(case, (3, 70, 70), 0)
         held = cp.asarray(A)
@@ -240,8 +241,8 @@ class TestProducts:
     @pytest.mark.parametrize(("states", "steps"), [(5, 7), (33, 4), (300, 3), (1, 2), (4, 1)])
     def test_chains_and_their_derivatives(self, cp, states, steps, monkeypatch):
         """As on the host, which tests/test_torch.py holds to PyTorch: matrices of all, of each, of each step."""
-        from semiring.chains import chain, trace, unchain
-        from semiring.cuda.dense import chain as launched
+        from semiring.kernels.cuda.dense import chain as launched
+        from semiring.tensors.chains import chain, trace, unchain
 
         rng = np.random.default_rng(states)
         E, G = rng.normal(size=(2, 3, steps, states))
@@ -295,8 +296,8 @@ class TestClosures:
     )
     def test_of_symmetric_matrices(self, cp, name, dtype, monkeypatch):
         """By half of the products, which leave a symmetric matrix; where one entry differs, by all."""
-        from apsp.schedules import recursive
-        from semiring.cuda.dense import panels
+        from apsp.road.schedules import recursive
+        from semiring.kernels.cuda.dense import panels
 
         s, rng = get(name), np.random.default_rng(0)
         case = cases.Case(s, np.dtype(dtype))
@@ -396,7 +397,7 @@ class TestClosures:
 
     @pytest.mark.parametrize("dtype", ["float32", "float64"])
     def test_of_logarithms_by_exponentials_or_pair_by_pair(self, cp, dtype, monkeypatch):
-        from semiring.cuda.dense import exponentials, sums
+        from semiring.kernels.cuda.dense import exponentials, sums
 
         ops, exact = bound(cases.Case(get("log_plus"), np.dtype(dtype)), False), []
         close = exponentials.close
@@ -446,7 +447,7 @@ class TestClosures:
         assert kept()
 
     def test_integers_without_a_star_are_counted(self, cp):
-        from semiring.errors import DivergenceError
+        from semiring.host.errors import DivergenceError
 
         case = cases.Case(cases.counting(cases.STARLESS["inf"]), np.dtype("int32"))
         ops = bound(case, False)
@@ -464,14 +465,14 @@ class TestBits:
 
     @staticmethod
     def bits(cp, X):
-        from semiring.cuda.bits import words
+        from semiring.kernels.cuda.bits import words
 
         return BitMatrix._of(words.pack(cp.asarray(X)), X.shape)
 
     @pytest.mark.parametrize("instructions", ["logic", "mma"])
     def test_products(self, cp, instructions):
-        from semiring.cuda.bits import product as bitproduct
-        from semiring.cuda.bits.backend import CudaBitBackend
+        from semiring.kernels.cuda.bits import product as bitproduct
+        from semiring.kernels.cuda.bits.backend import CudaBitBackend
 
         rng, ops = np.random.default_rng(0), CudaBitBackend(instructions)
         high, wide = bitproduct.PRODUCTS[instructions].tile
@@ -489,7 +490,7 @@ class TestBits:
                 np.testing.assert_array_equal(right.to_bool().get(), (A[:, :m].astype(int) @ B[:m].astype(int)) > 0)
 
     def test_transposed_counted_listed_and_unpacked(self, cp):
-        from semiring.cuda.bits import words
+        from semiring.kernels.cuda.bits import words
 
         rng = np.random.default_rng(1)
         for m, n in ((1, 1), (5, 44), (63, 65), (513, 130), (33, 1025)):
@@ -507,7 +508,7 @@ class TestBits:
             np.testing.assert_array_equal(into, strided.T)
 
     def test_edges(self, cp):
-        from semiring.cuda.bits import words
+        from semiring.kernels.cuda.bits import words
 
         rows, columns = np.random.default_rng(2).integers(0, 97, (2, 300))
         want = np.zeros((97, 97), bool)
@@ -519,7 +520,7 @@ class TestBits:
     @pytest.mark.parametrize("n", [1, 31, 64, 129, 300])
     def test_closures(self, cp, n):
         """By blocks of 256, and step by step."""
-        from semiring.cuda.bits.backend import CudaBitBackend
+        from semiring.kernels.cuda.bits.backend import CudaBitBackend
 
         A = np.random.default_rng(n).random((n, n)) < 1.5 / n
         want = A | np.eye(n, dtype=bool)
@@ -550,7 +551,7 @@ WAYS = {
 class TestPredecessors:
     @staticmethod
     def found(cp, s, A, way):
-        from semiring.cuda.routes import predecessors as routes
+        from semiring.kernels.cuda.routes import predecessors as routes
 
         for name, value in WAYS[way].items():
             setattr(routes, name, value)
@@ -595,7 +596,7 @@ class TestPredecessors:
         np.testing.assert_array_equal(P[0], by_the_rule(A, D[0], s))
 
     def test_what_is_no_closure_has_an_open_pair(self, cp):
-        from semiring.cuda.routes import predecessors as routes
+        from semiring.kernels.cuda.routes import predecessors as routes
 
         s = get("min_plus")
         A = entries(s, "int32", graph("integers", 70))
@@ -621,7 +622,7 @@ class TestWalks:
         ("name", "dtype"), [("min_plus", "float32"), ("max_times", "float64"), ("max_min", "int16")]
     )
     def test_edges_are_counted_and_weighed(self, cp, name, dtype):
-        from semiring.cuda.routes import walks
+        from semiring.kernels.cuda.routes import walks
 
         s, rng, n = get(name), np.random.default_rng(0), 70
         case = cases.Case(s, np.dtype(dtype))
@@ -646,7 +647,7 @@ class TestWalks:
 
     @pytest.mark.parametrize("row", [[-9999, 2, 1], [-9999, 0, 7]])
     def test_the_last_row_that_is_no_tree_is_told(self, cp, row):
-        from semiring.cuda.routes import walks
+        from semiring.kernels.cuda.routes import walks
 
         P = np.array([row, [1, -9999, 1], [2, 2, -9999]], np.int32)
         assert walks.hops(cp.asarray(P))[1] == 0
@@ -658,9 +659,9 @@ class TestGradients:
     @pytest.mark.parametrize("shared", [emulated.SHARED, 2048], ids=["shared", "global"])
     def test_sums_along_trees_are_the_hosts(self, cp, dtype, shared):
         """Sums in shared memory or not; the same bits again, though threads then run in another order."""
-        from semiring.cpu.routes import gradients as host
-        from semiring.cuda import gpu
-        from semiring.cuda.routes import gradients as device
+        from semiring.kernels.cpu.routes import gradients as host
+        from semiring.kernels.cuda import gpu
+        from semiring.kernels.cuda.routes import gradients as device
 
         gpu.most_shared = lambda number: shared
         tolerance = 100 * np.finfo(dtype).eps
@@ -679,7 +680,7 @@ class TestGradients:
 
     def test_numbers_of_any_size(self, cp):
         """Small and large, and NaN, which spoils the column that it is in."""
-        from semiring.cuda.routes import gradients as device
+        from semiring.kernels.cuda.routes import gradients as device
 
         K = np.array([[0, 1, 0, 1], [0, -9999, 1, 1], [1, 1, 1, 0]], np.int32)
         for size in (1e-280, 1.0, 1e300):
@@ -693,8 +694,8 @@ class TestGradients:
     @pytest.mark.parametrize("name", ["min_plus", "max_plus", "max_times", "min_times"])
     @pytest.mark.parametrize("shape", [(1, 1, 1), (70, 33, 65), (5, 0, 3), (64, 16, 128)])
     def test_the_first_of_the_best_products_is_chosen(self, cp, name, shape):
-        from semiring.cpu.routes import gradients as host
-        from semiring.cuda.routes import gradients as device
+        from semiring.kernels.cpu.routes import gradients as host
+        from semiring.kernels.cuda.routes import gradients as device
 
         s, (m, k, n), rng = get(name), shape, np.random.default_rng(0)
         A, B = (rng.integers(1, 9, (2, *sides)).astype(np.float32) for sides in ((m, k), (k, n)))
@@ -727,7 +728,7 @@ def loop_of_sums(A, D, q):
 class TestSumsOverBestPaths:
     @pytest.fixture(autouse=True)
     def few_threads(self, cp, monkeypatch):
-        from semiring.cuda.routes import adjoint
+        from semiring.kernels.cuda.routes import adjoint
 
         monkeypatch.setattr(adjoint, "SHAPES", dict.fromkeys(range(3), (64, 1)))
         monkeypatch.setattr(adjoint, "CHUNK", 16)
@@ -773,8 +774,8 @@ class TestSumsOverBestPaths:
     )
     def test_they_are_those_of_a_loop(self, cp, name, near, dtype, semiring, monkeypatch):
         """With all, some, or none of what is known of vertices in shared memory; the same bits again."""
-        from semiring.cuda import gpu
-        from semiring.cuda.routes import adjoint, by_distance
+        from semiring.kernels.cuda import gpu
+        from semiring.kernels.cuda.routes import adjoint, by_distance
 
         monkeypatch.setattr(by_distance, "LEVELS", 0)
         if name == "as of many":  # vertices of which 16 bits count too few
@@ -849,9 +850,9 @@ class TestSumsOverBestPaths:
     )
     def test_all_pairs_in_an_order_of_near_ones(self, cp, kind, dtype, monkeypatch):
         """Complete graphs of points of four lattices, by tiles of which some are left out, and both ways together."""
-        from semiring.cuda.dense.tiles import Tile
-        from semiring.cuda.routes import adjoint, by_distance
-        from semiring.errors import DivergenceError
+        from semiring.host.errors import DivergenceError
+        from semiring.kernels.cuda.dense.tiles import Tile
+        from semiring.kernels.cuda.routes import adjoint, by_distance
 
         for name in ("NARROW", "WIDE"):
             monkeypatch.setattr(adjoint, name, Tile(32, 32, 16, 4, 4, 2, 1.0))
@@ -913,7 +914,7 @@ class TestSumsOverBestPaths:
 
     def test_layers_that_cost_nothing(self, cp):
         """All are as far as the source, and more than a block takes at a time have several best paths."""
-        from semiring.cuda.routes import adjoint
+        from semiring.kernels.cuda.routes import adjoint
 
         layers = np.arange(1, 3), np.arange(3, 103), np.arange(103, 203)
         pairs = [(np.array([0]), layers[0]), *pairwise(layers)]
@@ -932,8 +933,8 @@ class TestSumsOverBestPaths:
 
     def test_two_that_are_one(self, cp):
         """A cycle that costs nothing, which no others tell of."""
-        from semiring.cuda.routes import adjoint
-        from semiring.errors import DivergenceError
+        from semiring.host.errors import DivergenceError
+        from semiring.kernels.cuda.routes import adjoint
 
         arcs = np.array([0, 1, 2]), np.array([1, 0]), np.zeros(2, np.float32)
         sums = adjoint.Adjoint(get("min_plus"), np.float32, arcs, 1, "AB", "flows")
@@ -948,7 +949,7 @@ class TestSumsOverBestPaths:
         """Of arcs and of vertices alone, from all and from some sources, in two blocks; the same bits again."""
         from scipy.sparse.csgraph import shortest_path
 
-        from semiring.cuda.routes import adjoint
+        from semiring.kernels.cuda.routes import adjoint
 
         A, D = (times * X for X in self.network("hubs" if name == "hubs" else "ties"))
         if name == "apart":  # from 3 to 5 eighths
@@ -990,7 +991,7 @@ class TestSumsOverBestPaths:
                 np.testing.assert_allclose(leaving, want.sum(axis=1), rtol=1e-13)
 
     def test_units_of_weights(self, cp):
-        from semiring.cuda.routes.by_distance import unit_of
+        from semiring.kernels.cuda.routes.by_distance import unit_of
 
         def ends(weights):
             return cp.asarray(weights), tuple(map(float, (weights.min(), weights.max()))) if len(weights) else ()
@@ -1004,8 +1005,8 @@ class TestSumsOverBestPaths:
 
     def test_what_has_to_be_searched_for(self, cp):
         """Arcs that weigh less than distances are off by; a cycle that costs nothing, which the host names."""
-        from semiring.cuda.routes import adjoint
-        from semiring.errors import DivergenceError
+        from semiring.host.errors import DivergenceError
+        from semiring.kernels.cuda.routes import adjoint
 
         def sums(arcs, D):
             tails, heads, weights = (np.array(x) for x in zip(*arcs, strict=True))
@@ -1035,7 +1036,7 @@ class TestSumsOverBestPaths:
     @pytest.mark.parametrize("inner", [1, 300, 8192, 8193, 30_000])
     def test_pieces_are_small_and_add_up(self, cp, inner):
         """Counts exactly, other numbers as far as a float64 goes; sums of what is multiplied are at most 2^24."""
-        from semiring.cuda.routes import levelled
+        from semiring.kernels.cuda.routes import levelled
 
         rng = np.random.default_rng(inner)
         counts = np.append(np.round(2.0 ** (53 * rng.random(500))), [0, 1, 2**53 - 1])
@@ -1051,7 +1052,7 @@ class TestSumsOverBestPaths:
 
     def test_amounts_beyond_what_is_cut(self, cp):
         """Where all arcs weigh the same; greater and smaller than pieces are made of."""
-        from semiring.cuda.routes import levelled
+        from semiring.kernels.cuda.routes import levelled
 
         rng = np.random.default_rng(0)
         A = (rng.random((30, 30)) < 0.3) & ~np.eye(30, dtype=bool)
@@ -1068,7 +1069,7 @@ class TestSumsOverBestPaths:
             np.testing.assert_allclose(carried(scale) / scale, carried(1.0), rtol=1e-13)
 
     def test_of_no_vertices_and_no_edges(self, cp):
-        from semiring.cuda.routes import adjoint
+        from semiring.kernels.cuda.routes import adjoint
 
         for n in (0, 3):
             A = np.full((n, n), np.inf, np.float32)
@@ -1085,7 +1086,7 @@ class TestSumsOverBestPaths:
 
     @pytest.mark.parametrize("dtype", ["float32", "int32"])
     def test_edges_that_are_as_good_as_their_closure(self, cp, dtype):
-        from semiring.cuda.routes import adjoint
+        from semiring.kernels.cuda.routes import adjoint
 
         A, D = self.network("few")
         zero = dtypes.zero(get("min_plus"), np.dtype(dtype))
@@ -1102,8 +1103,8 @@ class TestSumsOverBestPaths:
 
 class TestHops:
     def test_int8_holds_126_hops_or_says_so(self, cp):
-        from semiring.cuda.sparse import hops
-        from semiring.errors import DomainError
+        from semiring.host.errors import DomainError
+        from semiring.kernels.cuda.sparse import hops
 
         n = 131
         into = np.minimum(np.arange(n + 1), n - 1), np.arange(n - 1)  # a path, backwards: v + 1 leads to v
@@ -1122,7 +1123,7 @@ class TestHops:
         import scipy.sparse as sp
         from scipy.sparse.csgraph import shortest_path
 
-        from semiring.cuda.sparse import hops
+        from semiring.kernels.cuda.sparse import hops
 
         rng = np.random.default_rng(0)
         edges = {(i, i + 1) for i in range(300)} | {tuple(e) for e in rng.integers(301, 390, (150, 2)).tolist()}
@@ -1162,14 +1163,14 @@ class TestSearches:
     @pytest.fixture(autouse=True)
     def few_threads(self, cp, monkeypatch):
         """Which the emulator takes less time for."""
-        from semiring.cuda.sparse import searches
+        from semiring.kernels.cuda.sparse import searches
 
         self.shape(monkeypatch, 64)
         return searches
 
     @staticmethod
     def shape(monkeypatch, threads):
-        from semiring.cuda.sparse import searches
+        from semiring.kernels.cuda.sparse import searches
 
         monkeypatch.setattr(searches.Shape, "of", lambda itemsize, arch: searches.Shape(threads, 2, 4))
 
@@ -1237,7 +1238,7 @@ class TestSearches:
             np.testing.assert_array_equal(np.array(out), want)
 
     def test_several_launches_whose_bitmaps_are_in_global_memory(self, cp, monkeypatch, few_threads):
-        from semiring.cuda import gpu
+        from semiring.kernels.cuda import gpu
 
         arcs, weights, want = self.arcs(100, 400, 4)
         monkeypatch.setattr(gpu, "most_shared", lambda device: 2048)
@@ -1300,7 +1301,7 @@ class TestDense:
     @pytest.mark.parametrize(("name", "dtype"), KINDS)
     def test_arcs_that_matter(self, cp, name, dtype, monkeypatch):
         """Enough of them at first; a few too few, which the certificate finds, in place; far too few."""
-        from semiring.cuda.sparse import searches, thinning
+        from semiring.kernels.cuda.sparse import searches, thinning
 
         monkeypatch.setattr(searches.Shape, "of", lambda itemsize, arch: searches.Shape(64, 2, 4))
         A, D, zero = self.matrix(name, dtype, 66)
@@ -1316,7 +1317,7 @@ class TestDense:
                 np.testing.assert_array_equal(lengths(out, zero), D)
 
     def test_listed_arcs_are_the_best(self, cp):
-        from semiring.cuda.sparse import thinning
+        from semiring.kernels.cuda.sparse import thinning
 
         A, _, zero = self.matrix("min_plus", "float32", 130)
         listed = thinning.Listed(cp.asarray(A), get("min_plus"), 9)
@@ -1347,9 +1348,9 @@ class TestDense:
         import scipy.sparse as sp
         from scipy.sparse.csgraph import dijkstra
 
-        from semiring.backend import bind
-        from semiring.cuda.bits import product
-        from semiring.cuda.bits.levels import LevelsOnGpu
+        from semiring.kernels.backend import bind
+        from semiring.kernels.cuda.bits import product
+        from semiring.kernels.cuda.bits.levels import LevelsOnGpu
 
         monkeypatch.setattr(product, "default", lambda device: "logic")
         rng, zero = np.random.default_rng(0), dtypes.zero(get(name), np.dtype(dtype))
@@ -1395,7 +1396,7 @@ class TestDense:
 class TestFactors:
     @pytest.mark.parametrize("dtype", ["float32", "float64"])
     def test_lu(self, cp, dtype):
-        from semiring.cuda.dense.lu import factor
+        from semiring.kernels.cuda.dense.lu import factor
 
         rng = np.random.default_rng(0)
         for n in (1, 2, 63, 64, 65, 129, 200):
@@ -1413,8 +1414,8 @@ class TestFactors:
 class TestMargins:
     @pytest.mark.parametrize("name", ["log_plus", "plus_times"])
     def test_sums_of_rows_and_columns(self, cp, name, monkeypatch):
-        from semiring.cuda import margins as device
-        from semiring.margins import greatest, margins
+        from semiring.dense.margins import greatest, margins
+        from semiring.kernels.cuda import margins as device
 
         monkeypatch.setattr(device, "DEPTH", 40)
         s, rng = get(name), np.random.default_rng(0)
@@ -1445,7 +1446,7 @@ class TestMargins:
 class TestSurvey:
     @pytest.mark.parametrize("dtype", ["float32", "int16", "float64"])
     def test_what_is_seen(self, cp, dtype):
-        from semiring.cuda import survey
+        from semiring.kernels.cuda import survey
 
         rng, zero = np.random.default_rng(0), dtypes.zero(get("min_plus"), np.dtype(dtype))
         for size in (1, 2, 255, 4099):

@@ -8,9 +8,10 @@ import enum
 import numpy as np
 import pytest
 
-from apsp import Graph, Reachability, Result, formats, shortest_paths, transitive_closure
-from apsp.inputs import write
-from apsp.saving.encoding import decode, encode
+from apsp import Graph, Reachability, Result, shortest_paths, transitive_closure
+from apsp.io import formats
+from apsp.io.inputs import write
+from apsp.io.saving.encoding import decode, encode
 from semiring import FormatError
 
 SAVED = {

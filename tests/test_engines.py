@@ -30,17 +30,15 @@ from apsp import (
     NoPathError,
     ShapeError,
     VertexError,
-    engines,
-    estimates,
     plan,
-    road,
     shortest_paths,
 )
-from apsp.engines.scipy import Searches
 from apsp.generate import grid, random_graph, road_like
-from apsp.question import Question
-from apsp.wants import Wants
-from semiring.catalog import get
+from apsp.road import engines, estimates, road
+from apsp.road.engines.scipy import Searches
+from apsp.road.question import Question
+from apsp.road.wants import Wants
+from semiring.algebra.catalog import get
 from semiring.sparse import analyse
 
 # One engine more, of a single file, that nothing else knows of.
@@ -208,8 +206,8 @@ def test_a_negative_cycle_is_named_by_label(engine):
 
 def test_a_table_too_large_names_what_streams_it(monkeypatch):
     r = shortest_paths(road_like(70, seed=1), engine="elimination")
-    monkeypatch.setattr("semiring.memory.LEAST", 0)
-    monkeypatch.setattr("semiring.memory.available", lambda device="cpu": 1000)
+    monkeypatch.setattr("semiring.host.memory.LEAST", 0)
+    monkeypatch.setattr("semiring.host.memory.available", lambda device="cpu": 1000)
     with pytest.raises(MemoryNeeded, match=r"Stream them by rows\(\)"):
         _ = r.distances
     assert r.distance(0, 69) > 0
@@ -782,7 +780,7 @@ def test_all_rows_come_by_one_call_where_that_is_short(monkeypatch, slow):
     searched = []
     search = Searches._search
     monkeypatch.setattr(Searches, "_search", lambda *a, **b: (searched.append(search(*a, **b)), searched[-1])[1])
-    monkeypatch.setattr("apsp.engines.scipy.STRETCH", -1.0 if slow else 60.0)
+    monkeypatch.setattr("apsp.road.engines.scipy.STRETCH", -1.0 if slow else 60.0)
     tails, heads = np.random.default_rng(0).integers(0, 300, (2, 2000))
     A = scipy.sparse.csr_array((np.ones(2000), (tails, heads)), shape=(300, 300))
     D = shortest_paths(A, engine="scipy").distances
@@ -870,7 +868,7 @@ def test_what_an_engine_cannot_do_it_says():
 
 
 def test_what_fits_nowhere_is_refused_from_the_counts(monkeypatch):
-    monkeypatch.setattr("apsp.road.available", lambda device="cpu": 1000)
+    monkeypatch.setattr("apsp.road.road.available", lambda device="cpu": 1000)
     with pytest.raises(MemoryNeeded, match=r"elimination .*sources="):
         shortest_paths(road_like(9000, seed=1))
 
@@ -997,7 +995,7 @@ def exact_table(n: int, edges: list[tuple[int, int, int]], sign: int) -> np.ndar
 @pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
 def test_integers_near_their_ends_are_exact_or_refused(semiring, dtype, monkeypatch):
     """Random weights up to the dtype's ends, against Python's integers: every engine, and the automatic choice."""
-    monkeypatch.setattr("apsp.question.FEW", 0)
+    monkeypatch.setattr("apsp.road.question.FEW", 0)
     rng, info, sign = np.random.default_rng(17), np.iinfo(dtype), 1 if semiring == "min_plus" else -1
     seen = dict.fromkeys(("divergent", "far", "exact"), 0)
     for trial in range(60):
@@ -1102,8 +1100,8 @@ def test_the_closure_of_a_sparse_graph_is_eliminated_and_comes_back_as_ever(kind
 def test_a_structure_too_large_is_refused_from_its_counts(monkeypatch):
     """Asked for by name; nothing numeric has been made by then."""
     graph = random_graph(1000, 0.8, seed=1)
-    monkeypatch.setattr("semiring.memory.available", lambda device="cpu": 100_000)
-    monkeypatch.setattr("semiring.memory.LEAST", 0)
+    monkeypatch.setattr("semiring.host.memory.available", lambda device="cpu": 100_000)
+    monkeypatch.setattr("semiring.host.memory.LEAST", 0)
     with pytest.raises(MemoryNeeded, match=r"eliminate: .* must fit on cpu.*Dijkstra from the sources wanted"):
         shortest_paths(graph, engine="elimination")
 

@@ -10,7 +10,7 @@ import scipy.sparse
 from scipy.sparse import csgraph
 
 from apsp import AlgebraError, as_graph, closure, plan, shortest_paths
-from apsp.engines import essential
+from apsp.road.engines import essential
 from semiring import get
 
 N = 1100

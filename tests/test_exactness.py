@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from apsp import closure, predecessors, schedules, shortest_paths
-from semiring.errors import DomainError, NegativeCycleError
+from apsp import closure, predecessors, shortest_paths
+from apsp.road import schedules
+from semiring.host.errors import DomainError, NegativeCycleError
 
 INF = math.inf
 

@@ -17,7 +17,7 @@ import pytest
 
 from apsp import as_graph, compare, shortest_paths, transitive_closure, write
 from semiring import BitMatrix
-from semiring.files import check_writable, writing
+from semiring.stores.files import check_writable, writing
 
 ROOT = Path(__file__).parents[1]
 posix = pytest.mark.skipif(os.name == "nt", reason="files as POSIX has them")
@@ -139,7 +139,7 @@ def test_an_open_descriptor_is_written_where_it_stands(tmp_path, by_link):
         (tmp_path / "link").symlink_to(name)
         name = str(tmp_path / "link")
     code = (
-        "from semiring.files import check_writable, writing\n"
+        "from semiring.stores.files import check_writable, writing\n"
         "print('before', flush=True)\n"
         f"check_writable({name!r})\n"
         f"with writing({name!r}) as file: file.write(b'between\\n')\n"

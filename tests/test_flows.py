@@ -12,9 +12,10 @@ import pytest
 from processes import ROOT
 
 from apsp import Graph, Result, cycle, grid, road_like, shortest_paths
-from apsp.result.flowing import Flowing
+from apsp.answers.result.flowing import Flowing
 from semiring import Elimination, Op, Semiring, min_plus
-from semiring.errors import (
+from semiring.dense.routes import adjoint
+from semiring.host.errors import (
     AlgebraError,
     DivergenceError,
     DomainError,
@@ -24,7 +25,6 @@ from semiring.errors import (
     ShapeError,
     VertexError,
 )
-from semiring.routes import adjoint
 from semiring.sparse import flows as swept
 
 
@@ -666,8 +666,8 @@ def test_sums_are_the_same_bits_whatever_the_threads_and_blocks(monkeypatch):
     graph = random("integers", directed=False, n=300, m=1200)
     found = []
     for threads, block in ((1, 64), (2, 64), (3, 17), (1, 300)):
-        monkeypatch.setattr("apsp.result.flowing._BLOCK", block)
-        monkeypatch.setattr("semiring.routes.default_threads", lambda threads=threads: threads)
+        monkeypatch.setattr("apsp.answers.result.flowing._BLOCK", block)
+        monkeypatch.setattr("semiring.dense.routes.default_threads", lambda threads=threads: threads)
         r = shortest_paths(graph, engine="dense")
         found.append((list(r.betweenness().values()), r.edge_betweenness().tolist()))
     assert all(other == found[0] for other in found[1:])
@@ -741,7 +741,7 @@ def test_whole_distances_that_are_few_and_many(sign):
 
 @pytest.mark.parametrize("n", [9, 1 << 16, (1 << 16) + 1, 1 << 20])
 def test_arcs_are_sorted_by_their_heads(n):
-    from semiring.cpu.csr.backend import arranged
+    from semiring.kernels.cpu.csr.backend import arranged
 
     keys = np.random.default_rng(n).integers(0, n, 5000, dtype=np.int32)
     keys[:3] = n - 1, 0, n - 1

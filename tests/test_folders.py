@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from apsp import Reachability, Result, closure, shortest_paths, transitive_closure
-from semiring import files
-from semiring.files import claimed, writing_folder
-from semiring.tiles import TileStore
+from semiring.stores import files
+from semiring.stores.files import claimed, writing_folder
+from semiring.stores.tiles import TileStore
 
 ROOT = Path(__file__).parents[1]
 ENV = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -97,7 +97,7 @@ def test_killed_at_any_moment_the_old_result_stands_or_the_new(tmp_path, name):
     ],
 )
 def test_the_second_of_two_writers_is_told_at_its_start_who_the_first_is(tmp_path, write):
-    code = "import sys, time\nfrom semiring.files import claimed\n"
+    code = "import sys, time\nfrom semiring.stores.files import claimed\n"
     code += "with claimed(sys.argv[1]):\n    print('begin', flush=True)\n    time.sleep(60)"
     path = tmp_path / "out"
     first = child(code, str(path))

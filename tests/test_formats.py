@@ -22,13 +22,13 @@ import scipy.sparse as sp
 
 import apsp
 from apsp import shortest_paths
-from apsp.formats import formats, names, read, write, written
 from apsp.generate import cycle, grid, random_graph
-from apsp.graph import Graph
-from apsp.inputs import as_graph
-from apsp.labels import Labels
-from apsp.reading.positions import read_labels, read_pairs, read_positions
-from semiring.errors import FormatError
+from apsp.io.formats import formats, names, read, write, written
+from apsp.io.graph import Graph
+from apsp.io.inputs import as_graph
+from apsp.io.labels import Labels
+from apsp.io.reading.positions import read_labels, read_pairs, read_positions
+from semiring.host.errors import FormatError
 
 #: SciPy 1.18 asks its callers which class they want.
 of_scipys_reader = pytest.mark.filterwarnings("ignore:The default value for `spmatrix`:DeprecationWarning")

@@ -11,13 +11,14 @@ import pytest
 from compiling import compile_all
 
 import apsp
-from apsp import compare_sizes, schedules
+from apsp import compare_sizes
+from apsp.road import schedules
 from semiring import DivergenceError, DomainError, DTypeError, ShapeError, eye, get, lu, matmul, power
-from semiring import backend as contract
-from semiring.backend import cuda_available
-from semiring.cuda import algebra, cards, compile
-from semiring.cuda.dense import backend, matrix, panels, sources, tiles
-from semiring.product import LENGTHS
+from semiring.dense.product import LENGTHS
+from semiring.kernels import backend as contract
+from semiring.kernels.backend import cuda_available
+from semiring.kernels.cuda import algebra, cards, compile
+from semiring.kernels.cuda.dense import backend, matrix, panels, sources, tiles
 
 pytestmark = pytest.mark.gpu
 
@@ -384,7 +385,7 @@ def test_integers_saturate_and_zero_absorbs(cp, case, nonnegative):
     edge = [0, 1, 5, info.max - 1, info.max]
     if not nonnegative:
         edge += [-1, -5, info.min + 1, info.min]
-    elif case.zero < 0:  # semiring.survey.fast: no sum beyond half of the range
+    elif case.zero < 0:  # semiring.algebra.survey.fast: no sum beyond half of the range
         edge = [case.zero, 0, 1, 5, info.max // 4 - 1, info.max // 4]
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
     for seed in range(3):
@@ -768,7 +769,7 @@ def test_batches_of_truth_values_go_to_the_device_and_back(per_thread, overwrite
 def test_closures_and_products_of_int64_that_int32_may_hold(cp, name, largest, monkeypatch):
     """Computed in int32 where all fits, which tells nothing of itself: SciPy's distances, and NumPy's minima."""
     s, n, rng = get(name), 300, np.random.default_rng(1)
-    monkeypatch.setattr("apsp.solve.INT32", 2)
+    monkeypatch.setattr("apsp.road.solve.INT32", 2)
     case = cases.Case(s, np.dtype("int64"))
     A = rng.integers(1, largest, (n, n)) * (-1 if name == "max_plus" else 1)
     A[rng.random((n, n)) < 0.9] = case.zero

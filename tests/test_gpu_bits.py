@@ -7,7 +7,7 @@ import pytest
 
 import apsp
 from semiring import BitMatrix, DeviceError, DTypeError, ShapeError
-from semiring.backend import cuda_available
+from semiring.kernels.backend import cuda_available
 
 pytestmark = pytest.mark.gpu
 
@@ -24,7 +24,7 @@ def cp():
 def ops(request):
     if not cuda_available():
         pytest.skip("no NVIDIA GPU with CuPy on this machine")
-    from semiring.cuda.bits.backend import CudaBitBackend
+    from semiring.kernels.cuda.bits.backend import CudaBitBackend
 
     try:
         return CudaBitBackend(instructions=request.param)
@@ -34,7 +34,7 @@ def ops(request):
 
 @pytest.fixture(scope="module")
 def bits(cp):
-    from semiring.cuda.bits import words
+    from semiring.kernels.cuda.bits import words
 
     return words
 
@@ -93,7 +93,7 @@ def test_square_products(ops, n):
 
 def test_products_that_give_way(ops, monkeypatch):
     """In blocks that end, here, after a tile or two."""
-    from semiring.cuda.bits import product as bitproduct
+    from semiring.kernels.cuda.bits import product as bitproduct
 
     monkeypatch.setattr(bitproduct, "STAY", 1)
     m, k, n = 4095, 200, 4100
@@ -211,7 +211,7 @@ def test_single_steps(ops, n):
 @pytest.mark.parametrize("schedule", ["iterative", "blocked", "recursive"])
 @pytest.mark.parametrize(("n", "block"), [(1, None), (257, 128), (1031, 256), (1500, 300)])
 def test_closures_by_every_schedule(ops, schedule, n, block):
-    from apsp import schedules
+    from apsp.road import schedules
 
     block = -(-(block or ops.pivot) // ops.grain) * ops.grain
     A = random_bool((n, n), n, 1.2 / n)
@@ -221,7 +221,7 @@ def test_closures_by_every_schedule(ops, schedule, n, block):
 
 
 def test_closure_beyond_the_cutover(ops, monkeypatch):
-    from apsp import schedules
+    from apsp.road import schedules
 
     monkeypatch.setattr(ops, "cutover", 256)
     n = 2600
@@ -255,7 +255,7 @@ def test_wrong_operands(ops, cp):
 
 
 def test_unknown_kernel(cp):
-    from semiring.cuda.bits.backend import CudaBitBackend
+    from semiring.kernels.cuda.bits.backend import CudaBitBackend
 
     with pytest.raises(DeviceError, match="instructions must be one of"):
         CudaBitBackend(instructions="magic")

@@ -7,10 +7,10 @@ import pytest
 from scipy.sparse.csgraph import floyd_warshall
 
 import apsp
-from apsp.distributed import DistributedMatrix, Grid, world
-from semiring.backend import bind, cuda_available
-from semiring.catalog import get
+from apsp.big.distributed import DistributedMatrix, Grid, world
+from semiring.algebra.catalog import get
 from semiring.distributed.threads import Groups, ThreadComm, run
+from semiring.kernels.backend import bind, cuda_available
 
 pytestmark = pytest.mark.gpu
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.gpu
 def count():
     if not cuda_available():
         pytest.skip("no NVIDIA GPU with CuPy on this machine")
-    from semiring.cuda import gpu
+    from semiring.kernels.cuda import gpu
 
     return min(4, gpu.count())
 
@@ -76,7 +76,7 @@ def test_a_part_is_whole_after_a_round_where_that_is_asked(count):
     A = np.random.default_rng(1).integers(1, 99, (600, 600)).astype(np.float32)
     ops = bind(get("min_plus"), np.float32, device="cuda", nonnegative=True)
     seen = []
-    from apsp.schedules import distributed
+    from apsp.road.schedules import distributed
 
     M = ops.upload(A)
     distributed.closure(M, ops, block=128, complete=lambda _: True, after=lambda i, k: seen.append(ops.download(M)))
@@ -113,7 +113,7 @@ class Communicator:
 
 
 def test_nccl_carries_what_lies_on_cards(count):
-    from semiring.cuda import gpu
+    from semiring.kernels.cuda import gpu
 
     nccl = pytest.importorskip("cupy.cuda.nccl")
     if not nccl.available or count < 2:

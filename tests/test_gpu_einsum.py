@@ -8,7 +8,7 @@ import pytest
 import apsp
 import semiring
 from semiring import get
-from semiring.chains import chain, trace, unchain
+from semiring.tensors.chains import chain, trace, unchain
 
 pytestmark = pytest.mark.gpu
 SUBSCRIPTS = (

@@ -8,8 +8,8 @@ from test_gpu_bits import closure, product, random_bool
 
 import apsp
 from semiring import BitMatrix, DeviceError, DTypeError, MemoryNeeded, ShapeError, matmul
-from semiring.backend import bind
-from semiring.catalog import lor_land, max_min
+from semiring.algebra.catalog import lor_land, max_min
+from semiring.kernels.backend import bind
 
 pytestmark = pytest.mark.gpu
 

@@ -19,10 +19,11 @@ from test_routes import (
 )
 
 import apsp
-from semiring import dtypes, get
-from semiring.cuda.routes import predecessors as routes
-from semiring.errors import DivergenceError, DomainError, NoPathError
-from semiring.routes import hops, lengths
+from semiring import get
+from semiring.algebra import dtypes
+from semiring.dense.routes import hops, lengths
+from semiring.host.errors import DivergenceError, DomainError, NoPathError
+from semiring.kernels.cuda.routes import predecessors as routes
 
 pytestmark = pytest.mark.gpu
 
@@ -199,7 +200,7 @@ def test_results_on_a_gpu_tell_routes_and_measures(cp):
     assert there.closeness() == pytest.approx(here.closeness())
     assert there.global_efficiency() == pytest.approx(here.global_efficiency())
     on_device = cp.asarray(there.distances)
-    assert apsp.measures.center(on_device).tolist() == apsp.measures.center(here.distances).tolist()
+    assert apsp.answers.measures.center(on_device).tolist() == apsp.answers.measures.center(here.distances).tolist()
 
 
 class TestSumsOverBestPaths:

@@ -20,11 +20,11 @@ from test_sparse import SHAPES, made
 
 import apsp
 import semiring
+from apsp.answers.result.flowing import Flowing
 from apsp.generate import road_like
-from apsp.result.flowing import Flowing
 from semiring import DivergenceError, NegativeCycleError, eliminate, get
-from semiring.cuda import compile, gpu
-from semiring.cuda.sparse import fronts, products, searches, sweep
+from semiring.kernels.cuda import compile, gpu
+from semiring.kernels.cuda.sparse import fronts, products, searches, sweep
 from semiring.sparse import Hops, Searches
 
 pytestmark = pytest.mark.gpu
@@ -445,11 +445,11 @@ THIN = [("min_plus", "float32"), ("min_plus", "float64"), ("min_plus", "int32"),
 @pytest.mark.parametrize(("name", "dtype"), THIN)
 def test_closures_by_the_arcs_that_matter(cp, name, dtype, monkeypatch):
     """A complete matrix, two halves joined by their heaviest arc; in place, from the host, and as a graph."""
-    from apsp.engines import essential
+    from apsp.road.engines import essential
 
     monkeypatch.setattr(essential, "LARGE_ON_GPU", 1024)
     rng, n, sign = np.random.default_rng(0), 1500, 1 if name == "min_plus" else -1
-    zero = semiring.dtypes.zero(get(name), np.dtype(dtype))
+    zero = semiring.algebra.dtypes.zero(get(name), np.dtype(dtype))
     A = sign * rng.integers(1, 30001, (n, n)).astype(dtype)
     np.fill_diagonal(A, 0)
     B = A.copy()
@@ -488,7 +488,7 @@ def test_the_look_says_no_where_all_arcs_matter(cp):
 @pytest.mark.parametrize("arcs", [1_500_000, 12_000])
 def test_closures_of_hops_by_bits(cp, dtype, arcs):
     rng, n = np.random.default_rng(0), 2600
-    zero = semiring.dtypes.zero(get("min_plus"), np.dtype(dtype))
+    zero = semiring.algebra.dtypes.zero(get("min_plus"), np.dtype(dtype))
     A = np.full((n, n), zero, dtype)
     A.flat[rng.choice(n * n, arcs, replace=False)] = 3
     A[0, 0] = zero
@@ -510,7 +510,7 @@ def test_closures_of_hops_by_bits(cp, dtype, arcs):
 @pytest.mark.parametrize(("weights", "share"), [(range(1, 100), 1.0), ((2, 3), 0.05), ((2, 4, 9, 2001), 0.4)])
 def test_closures_of_few_units_by_bits(cp, dtype, weights, share):
     rng, n = np.random.default_rng(0), 4201
-    zero = semiring.dtypes.zero(get("min_plus"), np.dtype(dtype))
+    zero = semiring.algebra.dtypes.zero(get("min_plus"), np.dtype(dtype))
     A = np.where(rng.random((n, n)) < share, rng.choice(weights, (n, n)), zero).astype(dtype)
     A[0, 1:3] = weights[0], weights[1]
     joined = np.where(A != zero, A, 0).astype(float)
@@ -529,7 +529,7 @@ def test_closures_of_few_units_by_bits(cp, dtype, weights, share):
 
 def test_more_levels_than_bits_are_worth(cp, monkeypatch):
     """Of a graph of twenty layers four levels are counted. The rest is closed in place."""
-    monkeypatch.setattr("semiring.levels.MOST", 3)
+    monkeypatch.setattr("semiring.dense.levels.MOST", 3)
     layer = np.arange(2600) // 130
     A = np.where(layer[:, None] + 1 == layer, np.float32(1), np.float32(np.inf))
     want = apsp.closure(A, schedule="blocked")

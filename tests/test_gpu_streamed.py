@@ -7,13 +7,13 @@ import pytest
 
 import semiring
 from apsp import closure
-from apsp.large import streaming
-from apsp.large.streaming import Cut
-from apsp.schedules import distributed
-from semiring.backend import bind
-from semiring.tiles import TileStore
-from semiring.tiles.streamed import Streamed
-from semiring.tiles.windows import InArray, InStore
+from apsp.big.large import streaming
+from apsp.big.large.streaming import Cut
+from apsp.road.schedules import distributed
+from semiring.kernels.backend import bind
+from semiring.stores.tiles import TileStore
+from semiring.stores.tiles.streamed import Streamed
+from semiring.stores.tiles.windows import InArray, InStore
 
 pytestmark = pytest.mark.gpu
 
@@ -43,7 +43,7 @@ def expected(A):
 )
 @pytest.mark.parametrize("super_blocks", [False, True])
 def test_a_matrix_streams_through_the_device(tmp_path, monkeypatch, super_blocks, n, block, window, dtype, where):
-    from semiring.cuda import windows
+    from semiring.kernels.cuda import windows
 
     A = graph(n, dtype)
     D = A.copy()

@@ -7,8 +7,8 @@ import pytest
 from test_sums import KINDS, close, logsumexp, ranges
 
 from semiring import get, lu, matmul
-from semiring.backend import bind
-from semiring.cuda.dense import matrix
+from semiring.kernels.backend import bind
+from semiring.kernels.cuda.dense import matrix
 
 pytestmark = pytest.mark.gpu
 

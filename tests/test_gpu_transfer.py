@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import apsp
-from semiring import DomainError, NegativeCycleError, dtypes, get
-from semiring.backend import cuda_available
-from semiring.survey import survey, surveys
+from semiring import DomainError, NegativeCycleError, get
+from semiring.algebra import dtypes
+from semiring.algebra.survey import survey, surveys
+from semiring.kernels.backend import cuda_available
 
 pytestmark = pytest.mark.gpu
 
@@ -25,7 +26,7 @@ def cp():
 def transfer():
     if not cuda_available():
         pytest.skip("no NVIDIA GPU with CuPy on this machine")
-    from semiring.cuda import transfer
+    from semiring.kernels.cuda import transfer
 
     return transfer
 

@@ -12,8 +12,9 @@ import pytest
 from processes import ROOT
 
 from apsp import closure, predecessors
-from semiring import AlgebraError, DomainError, DTypeError, NegativeCycleError, get, gradients, matmul
-from semiring.cpu.routes import gradients as kernels
+from semiring import AlgebraError, DomainError, DTypeError, NegativeCycleError, get, matmul
+from semiring.kernels.cpu.routes import gradients as kernels
+from semiring.tensors import gradients
 
 INF = np.inf
 SELECTING = ("min_plus", "max_plus", "max_times", "min_times")

@@ -17,12 +17,13 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import bellman_ford
 
 from apsp import closure, shortest_paths, transitive_closure
-from apsp.graph import Graph, compressed
-from apsp.graph.entries import present
-from apsp.inputs import as_graph
-from apsp.labels import Labels, number_ends, number_pairs
-from semiring import Op, catalog
-from semiring.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
+from apsp.io.graph import Graph, compressed
+from apsp.io.graph.entries import present
+from apsp.io.inputs import as_graph
+from apsp.io.labels import Labels, number_ends, number_pairs
+from semiring import Op
+from semiring.algebra import catalog
+from semiring.host.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
 
 INF = np.inf
 SIZES = (0, 1, 2, 3, 7, 13, 31)
@@ -564,7 +565,7 @@ def test_as_graph_of_a_graph_and_of_a_path(tmp_path: Path):
 
 
 def test_nothing_heavy_is_imported():
-    code = "import apsp.graph, apsp.generate, sys; print(*{'numba', 'cupy', 'networkx', 'scipy'} & set(sys.modules))"
+    code = "import apsp.io.graph, apsp.generate, sys; print(*{'numba', 'cupy', 'networkx', 'scipy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
 

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import apsp
-from apsp import FormatError, Graph, Result, as_graph, cli, formats, saving, shortest_paths
+from apsp import FormatError, Graph, Result, as_graph, shortest_paths
+from apsp.doors import cli
+from apsp.io import formats, saving
 
 EDGES = [("A", "B", 4), ("B", "C", 7), ("D", "A", 1)]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from semiring.errors import DeviceError, DomainError, DTypeError, ShapeError, VertexError
+from semiring.host.errors import DeviceError, DomainError, DTypeError, ShapeError, VertexError
 from semiring.sparse import Hops, hops
 
 

@@ -21,9 +21,9 @@ from scipy.sparse.csgraph import dijkstra
 from test_sparse import SHAPES, made, matrix_of
 
 from apsp import Graph, Result, plan, road_like, shortest_paths
-from apsp.formats import read
+from apsp.io.formats import read
 from semiring import Elimination, Op, Semiring, get
-from semiring.errors import AlgebraError, FormatError, MemoryNeeded, ShapeError, VertexError
+from semiring.host.errors import AlgebraError, FormatError, MemoryNeeded, ShapeError, VertexError
 from semiring.sparse import HubLabels, hubs
 
 ALL = [case for case in (*CASES, *USER_CASES) if case.semiring.idempotent]
@@ -211,8 +211,8 @@ def test_what_labels_take_is_counted_and_refused_before_any_work(roads, monkeypa
     w, r = np.diff(S.first), np.diff(S.begin)
     assert cost.pairs == sum(w * r * (2 * S.base + w))
     assert cost.entries == 2 * sum(-(-int(b + k) // 16) * 16 * int(k) for b, k in zip(S.base, w, strict=True))
-    monkeypatch.setattr("semiring.memory.LEAST", 0)
-    monkeypatch.setattr("semiring.memory.available", lambda device: cost.bytes(4, 2) - 1)
+    monkeypatch.setattr("semiring.host.memory.LEAST", 0)
+    monkeypatch.setattr("semiring.host.memory.available", lambda device: cost.bytes(4, 2) - 1)
     monkeypatch.setattr(hubs, "aligned", None)  # none is taken
     with pytest.raises(MemoryNeeded, match=r"hub_labels: .* must fit on cpu.*Pairs are answered without them"):
         E.hub_labels()
@@ -332,7 +332,7 @@ def test_pickled_labels_of_negative_arcs_answer_as_before(dtype):
 def test_labels_that_do_not_fit_on_their_disk_are_refused_before_any_is_written(streets, tmp_path, monkeypatch):
     r = shortest_paths(streets[0], hub_labels=True)
     size = 2 * r.engine.hubs.out.nbytes
-    monkeypatch.setattr("semiring.tiles.folder.shutil.disk_usage", lambda place: SimpleNamespace(free=size))
+    monkeypatch.setattr("semiring.stores.tiles.folder.shutil.disk_usage", lambda place: SimpleNamespace(free=size))
     with pytest.raises(OSError, match="must fit on its disk"):
         r.save(tmp_path / "s.hubs")  # the tables take some, too
     assert not list(tmp_path.iterdir())
@@ -372,8 +372,8 @@ def test_the_plan_has_what_labels_take(streets, monkeypatch):
     assert labelled.beside_bytes > bare.beside_bytes + made.engine.hubs.nbytes
     assert labelled.seconds > bare.seconds
     assert made.engine.nbytes == made.engine.elimination.nbytes + made.engine.hubs.nbytes
-    monkeypatch.setattr("semiring.memory.LEAST", 0)
-    monkeypatch.setattr("apsp.road.require", lambda needed, *_, **__: needed == made.plan.beside_bytes and 1 / 0)
+    monkeypatch.setattr("semiring.host.memory.LEAST", 0)
+    monkeypatch.setattr("apsp.road.road.require", lambda needed, *_, **__: needed == made.plan.beside_bytes and 1 / 0)
     with pytest.raises(ZeroDivisionError):
         shortest_paths(graph, hub_labels=True, threads=1)
 
@@ -419,7 +419,7 @@ def test_saved_labels_answer_pairs_without_an_elimination(streets, tmp_path, alg
     assert (again.dtype, again.semiring, again.plan, again.labels) == (r.dtype, r.semiring, r.plan, r.labels)
     u, v = rng(2).integers(0, graph.n, (2, 300))
     with monkeypatch.context() as m:
-        m.setattr("apsp.engines.elimination.sparse.Elimination", None)
+        m.setattr("apsp.road.engines.elimination.sparse.Elimination", None)
         pairs, table = again.distance(u, v), again.table(u[:20], v[:30])
         single = [again.distance(int(i), int(j)) for i, j in zip(u[:9], v[:9], strict=True)]
     np.testing.assert_array_equal(pairs, r.distance(u, v))

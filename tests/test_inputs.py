@@ -33,10 +33,10 @@ from apsp import (
     transitive_closure,
     write,
 )
-from apsp.inputs import NAMES, is_array, kinds
+from apsp.io.inputs import NAMES, is_array, kinds
 from semiring import BitMatrix, eliminate, eye, lu, matmul, matvec, power
-from semiring.arrays import take_in
-from semiring.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
+from semiring.host.arrays import take_in
+from semiring.host.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
 
 INF = np.inf
 #: Edges, and the vertices in the order in which they are first named.
@@ -379,10 +379,10 @@ class TestGraphs:
             as_graph(source(), **options)
 
     def test_every_kind_is_in_the_table_of_the_docs(self):
-        import apsp.inputs
+        import apsp.io.inputs
 
         for name in NAMES:
-            assert f"| {name} " in apsp.inputs.__doc__
+            assert f"| {name} " in apsp.io.inputs.__doc__
             assert kinds()[name].description
 
     def test_no_library_is_imported_for_nothing(self):

@@ -17,18 +17,17 @@ from reference import Reference
 
 import semiring
 from apsp import Graph, Result, closure, plan, shortest_paths, transitive_closure
-from apsp.cli import main
-from apsp.distributed import DistributedMatrix, world
-from apsp.formats import write
+from apsp.big.distributed import DistributedMatrix, world
+from apsp.big.large import checkpoints, in_memory
+from apsp.big.large.limits import Limits
+from apsp.big.large.sources import Source
+from apsp.doors.cli import main
 from apsp.generate import road_like
-from apsp.large import checkpoints, in_memory
-from apsp.large.limits import Limits
-from apsp.large.sources import Source
-from apsp.question import Question
-from apsp.saving import tiles
-from apsp.wants import Wants
-from semiring.backend import bind
-from semiring.errors import (
+from apsp.io.formats import write
+from apsp.io.saving import tiles
+from apsp.road.question import Question
+from apsp.road.wants import Wants
+from semiring.host.errors import (
     AlgebraError,
     DivergenceError,
     DomainError,
@@ -38,10 +37,11 @@ from semiring.errors import (
     NegativeCycleError,
     ShapeError,
 )
-from semiring.files import claimed
-from semiring.memory import parsed, shown
-from semiring.tiles import TileStore
-from semiring.tiles.folder import is_store
+from semiring.host.memory import parsed, shown
+from semiring.kernels.backend import bind
+from semiring.stores.files import claimed
+from semiring.stores.tiles import TileStore
+from semiring.stores.tiles.folder import is_store
 
 N, LITTLE = 700, "1.5 MiB"
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
@@ -381,7 +381,7 @@ class Made:
 
 def test_windows_that_are_not_what_they_should_be_are_refused(tmp_path, monkeypatch):
     """By their place in the whole matrix, or among all edges."""
-    monkeypatch.setattr("apsp.large.sources.height", lambda row, together: 100)
+    monkeypatch.setattr("apsp.big.large.sources.height", lambda row, together: 100)
     one = np.float32(1)
     for make, error, told in (
         (lambda i, j: (i + j)[:-1], ShapeError, r"A\[0:\d+, 0:400\] must be of shape"),

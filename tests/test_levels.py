@@ -9,7 +9,7 @@ from scipy.sparse import csgraph
 
 from apsp import AlgebraError, as_graph, closure, plan, shortest_paths
 from semiring import get
-from semiring.levels import MOST, common_unit
+from semiring.dense.levels import MOST, common_unit
 
 rng = np.random.default_rng(14)
 
@@ -125,7 +125,7 @@ def test_arcs_longer_than_any_distance_need_be_no_multiples(dtype):
 
 def test_more_units_than_are_counted_are_closed_otherwise(monkeypatch):
     """All vertices are near the first; a line of others is not near one another."""
-    from apsp.engines import levels
+    from apsp.road.engines import levels
 
     monkeypatch.setattr(levels, "SPARE", 0)
     n = 1030
@@ -156,8 +156,8 @@ def test_parts_where_no_level_would_be_the_last_are_refused():
 @pytest.mark.parametrize("n", [2, 3, 5, 9])
 def test_small_matrices_are_scipys(n):
     """Far smaller than are asked for: every pair of weights, islands, ends, and few products."""
-    from semiring.backend import bind
-    from semiring.cpu.bits.levels import LevelsOnHost
+    from semiring.kernels.backend import bind
+    from semiring.kernels.cpu.bits.levels import LevelsOnHost
 
     ops = bind(get("lor_land"), np.dtype(bool))
     for seed in range(60):
@@ -223,8 +223,8 @@ def test_a_unit_is_one_of_few_in_the_least_length():
 
 
 def test_no_more_products_than_are_told():
-    from semiring.backend import bind
-    from semiring.cpu.bits.levels import LevelsOnHost
+    from semiring.kernels.backend import bind
+    from semiring.kernels.cpu.bits.levels import LevelsOnHost
 
     n = MOST + 30
     A, out = np.full((n, n), np.inf), np.full((n, n), np.nan)

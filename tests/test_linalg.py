@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from semiring import DeviceError, DomainError, DTypeError, ShapeError, eye, get, matmul, matvec, power
-from semiring.backend import cuda_available
+from semiring.kernels.backend import cuda_available
 
 ALL = [*cases.CASES, *cases.USER_CASES]
 MIN_PLUS = next(c for c in cases.CASES if str(c) == "min_plus-int64")

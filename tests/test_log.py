@@ -13,10 +13,11 @@ import pytest
 
 import apsp
 from apsp import closure, plan
-from apsp.display import terminal
-from apsp.log import Parts, Watch, report_plan
-from semiring import Op, Semiring, compiling
-from semiring.backend import bind
+from apsp.io.display import terminal
+from apsp.road.log import Parts, Watch, report_plan
+from semiring import Op, Semiring
+from semiring.host import compiling
+from semiring.kernels.backend import bind
 
 
 def test_a_plan_is_logged(caplog):
@@ -133,14 +134,14 @@ def test_work_of_several_parts_is_predicted_and_told_as_it_goes(monkeypatch, cap
 
 def test_seconds_are_those_of_the_work_and_not_of_compiling(monkeypatch):
     now = [0.0]
-    for module in ("semiring.compiling", "apsp.solve", "apsp.road"):
+    for module in ("semiring.host.compiling", "apsp.road.solve", "apsp.road.road"):
         monkeypatch.setattr(f"{module}.perf_counter", lambda: now[0])
 
     def compiled(work):
         now[0] += 100.0
         return work()
 
-    monkeypatch.setattr("semiring.cpu.compile.undisturbed", compiled)
+    monkeypatch.setattr("semiring.kernels.cpu.compile.undisturbed", compiled)
     r = apsp.shortest_paths(np.array([[1.0, 5.0], [3.0, 1.0]]), semiring=widest("timed"), engine="dense")
     assert now[0] >= 100.0
     assert r.seconds == 0.0

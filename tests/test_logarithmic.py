@@ -10,9 +10,9 @@ import pytest
 
 from apsp import closure
 from semiring import get
-from semiring.backend import bind
-from semiring.cpu.dense import logarithmic
-from semiring.cpu.dense.backend import CpuBackend
+from semiring.kernels.backend import bind
+from semiring.kernels.cpu.dense import logarithmic
+from semiring.kernels.cpu.dense.backend import CpuBackend
 
 S = get("log_plus")
 RNG = np.random.default_rng(33)

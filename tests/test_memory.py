@@ -18,11 +18,13 @@ import pytest
 from processes import python
 
 import apsp
-from apsp import Graph, closure, csgraph, generate, hops, plan, problem, shortest_paths, transitive_closure
-from apsp.distributed import DistributedMatrix, world
-from semiring import BitMatrix, DTypeError, MemoryNeeded, eye, get, matmul, memory
-from semiring.cgroups import read_text
-from semiring.conversion import conform
+from apsp import Graph, closure, csgraph, generate, hops, plan, shortest_paths, transitive_closure
+from apsp.big.distributed import DistributedMatrix, world
+from apsp.road import problem
+from semiring import BitMatrix, DTypeError, MemoryNeeded, eye, get, matmul
+from semiring.algebra.conversion import conform
+from semiring.host import memory
+from semiring.host.cgroups import read_text
 
 MIB = 1 << 20
 needs_peaks = pytest.mark.skipif(
@@ -593,7 +595,7 @@ def test_predecessors_that_do_not_fit_are_refused_before_the_closure(monkeypatch
     needed = plan(graph, engine="dense", paths=True).beside_bytes
     assert needed >= room + 400 * 400 * 4
     monkeypatch.setattr(memory, "available", lambda device="cpu", **_: needed - 1)
-    monkeypatch.setattr("apsp.solve.run", lambda *_, **__: pytest.fail("closed"))
+    monkeypatch.setattr("apsp.road.solve.run", lambda *_, **__: pytest.fail("closed"))
     with pytest.raises(MemoryNeeded, match=r"Leave paths=True out"):
         shortest_paths(graph, engine="dense", paths=True)
     monkeypatch.undo()
@@ -741,6 +743,6 @@ def test_duplicate_edges_meet_wherever_they_stand_in_the_list():
 
 def test_an_equal_dtype_that_is_another_object_is_no_reason_for_a_copy():
     A = np.ones((500, 500), np.dtype("float32").newbyteorder("="))
-    from semiring.backend import bind
+    from semiring.kernels.backend import bind
 
     assert bind(get("min_plus"), "float32").upload(A, copy=False) is A

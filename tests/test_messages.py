@@ -10,11 +10,11 @@ import pytest
 
 import apsp
 from apsp import Graph, as_graph, closure, plan, shortest_paths, transitive_closure
-from apsp.formats import read
 from apsp.generate import random_graph
-from semiring import errors
-from semiring.errors import DTypeError, FormatError, SemiringError
-from semiring.spelling import came, shortened
+from apsp.io.formats import read
+from semiring.host import errors
+from semiring.host.errors import DTypeError, FormatError, SemiringError
+from semiring.host.spelling import came, shortened
 
 MANY = [(f"street {k}", f"street {k + 1}", 3) for k in range(100_000)]
 LONG = "x" * 10**6
@@ -129,7 +129,7 @@ CALLS = [
     lambda: apsp.hops(MANY),
     lambda: apsp.csgraph.shortest_path(np.eye(3), method=LONG),
     lambda: random_graph(3, 50, weights=MANY),
-    lambda: apsp.formats.write(as_graph([(LONG, LONG + "y", 3)]), "/dev/null", format="edges"),
+    lambda: apsp.io.formats.write(as_graph([(LONG, LONG + "y", 3)]), "/dev/null", format="edges"),
 ]
 
 

@@ -16,11 +16,11 @@ from mpi_ranks import matrix
 from scipy.sparse.csgraph import floyd_warshall
 
 from apsp import Result
-from apsp.cli.checksum import crc32
+from apsp.doors.cli.checksum import crc32
 from semiring.distributed import processes
 from semiring.distributed.mpi import wait_for_reader
-from semiring.errors import DeviceError
-from semiring.tiles import TileStore
+from semiring.host.errors import DeviceError
+from semiring.stores.tiles import TileStore
 
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
@@ -64,8 +64,8 @@ def test_a_launcher_of_another_mpi_is_refused_before_anything_is_written(run, tm
     graph.write_text("from,to,weight\na,b,4\n")
     arguments = ["solve", str(graph), "--distributed", "--output", f"{store}/"]
     # MPICH itself reads this sign when it starts.
-    begin = "from mpi4py import MPI; import os, apsp.cli; os.environ['PMI_SIZE'] = '2'"
-    command = [sys.executable, "-c", f"{begin}; apsp.cli.main({arguments!r})"]
+    begin = "from mpi4py import MPI; import os, apsp.doors.cli; os.environ['PMI_SIZE'] = '2'"
+    command = [sys.executable, "-c", f"{begin}; apsp.doors.cli.main({arguments!r})"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (ended.returncode, "PMI_SIZE=2" in ended.stderr) == (4, True), ended.stderr
     assert not store.exists()

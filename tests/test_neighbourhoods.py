@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse
 
 import apsp
-from apsp import estimates
+from apsp.answers.neighbourhoods import VERTICES, Neighbourhoods, around
 from apsp.generate import grid
-from apsp.neighbourhoods import VERTICES, Neighbourhoods, around
+from apsp.road import estimates
 
 
 def csr(tails, heads, n):

@@ -15,7 +15,7 @@ import pytest
 from networkx_installed import run
 
 import _apsp_networkx
-from apsp import networkx_backend as backend
+from apsp.doors import networkx_backend as backend
 
 
 def graphs() -> dict[str, nx.Graph]:
@@ -510,8 +510,8 @@ def test_a_graph_comes_back_with_its_data():
 
 def test_blocks_of_rows(monkeypatch):
     """What does not fit is looked at in pieces."""
-    from apsp.networkx_backend import graphs as own
-    from apsp.networkx_backend import pairs
+    from apsp.doors.networkx_backend import graphs as own
+    from apsp.doors.networkx_backend import pairs
 
     for module in (own, pairs):
         monkeypatch.setattr(module, "BLOCK", 500)
@@ -558,7 +558,7 @@ def test_should_run_by_time_and_memory(monkeypatch):
         assert backend.should_run(name, (large,), {"weight": "weight"}) is True
         assert "ms" in backend.should_run(name, (large, 1), {})
         assert "ms" in backend.should_run(f"{name}_subset", (large, [1], [2]), {})
-    monkeypatch.setattr("apsp.networkx_backend.serving.available", lambda device: 1000)
+    monkeypatch.setattr("apsp.doors.networkx_backend.serving.available", lambda device: 1000)
     assert "GiB" in backend.should_run("floyd_warshall", (large,), {})
     assert backend.should_run("eccentricity", (large,), {}) is True  # in blocks
 

@@ -26,12 +26,12 @@ from apsp import (
     plan,
     shortest_paths,
 )
-from apsp.cli import main
-from apsp.distributed import DistributedMatrix, world
-from apsp.formats import read, write
+from apsp.big.distributed import DistributedMatrix, world
+from apsp.doors.cli import main
+from apsp.io.formats import read, write
 from semiring import get
-from semiring.survey import survey, united
-from semiring.tiles import TileStore
+from semiring.algebra.survey import survey, united
+from semiring.stores.tiles import TileStore
 
 INF = np.inf
 #: 0 → 1 → 2 → 3, as NetworkX, SciPy and spreadsheets write it.

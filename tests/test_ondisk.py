@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from scipy.sparse.csgraph import floyd_warshall
 
 from apsp import Graph, Result, as_graph, closure, plan, read, shortest_paths, transitive_closure
-from apsp.cli import main
-from apsp.distributed import DistributedMatrix, world
-from apsp.graph import ondisk
-from semiring.errors import DomainError, FormatError, MemoryNeeded
-from semiring.tiles import TileStore
+from apsp.big.distributed import DistributedMatrix, world
+from apsp.doors.cli import main
+from apsp.io.graph import ondisk
+from semiring.host.errors import DomainError, FormatError, MemoryNeeded
+from semiring.stores.tiles import TileStore
 
 N, LITTLE = 500, "800 kB"
 
@@ -49,7 +49,7 @@ def never_loaded(monkeypatch):
         raise AssertionError("all of the matrix was read into memory")
 
     monkeypatch.setattr(ondisk, "_read_all", refuse)
-    monkeypatch.setattr("apsp.graph.listed", refuse)
+    monkeypatch.setattr("apsp.io.graph.listed", refuse)
     monkeypatch.setattr(TileStore, "__array__", refuse)
 
 
@@ -95,8 +95,8 @@ def test_what_needs_all_of_it_reads_it_or_says_how_else(big, expected, monkeypat
     np.testing.assert_array_equal(transitive_closure(big, reflexive=True).matrix, np.isfinite(expected))
     graph = read(big)
     assert graph.edge_count == np.isfinite(graph.matrix()).sum() == len(graph.edges()[0])
-    monkeypatch.setattr("semiring.memory.available", lambda *_: 100_000)
-    monkeypatch.setattr("semiring.memory.LEAST", 0)
+    monkeypatch.setattr("semiring.host.memory.available", lambda *_: 100_000)
+    monkeypatch.setattr("semiring.host.memory.LEAST", 0)
     with pytest.raises(MemoryNeeded, match=r"--memory.*--output"):
         shortest_paths(big)
 
@@ -104,8 +104,8 @@ def test_what_needs_all_of_it_reads_it_or_says_how_else(big, expected, monkeypat
 def test_a_file_of_numpy_that_does_not_fit_stays_where_it_is(tmp_path, matrix, expected, monkeypatch, never_loaded):
     np.save(tmp_path / "a.npy", matrix)
     assert isinstance(as_graph(tmp_path / "a.npy").dense, np.ndarray)
-    monkeypatch.setattr("apsp.formats.npy.available", lambda _: matrix.nbytes)
-    monkeypatch.setattr("apsp.formats.npy.LEAST", 0)
+    monkeypatch.setattr("apsp.io.formats.npy.available", lambda _: matrix.nbytes)
+    monkeypatch.setattr("apsp.io.formats.npy.LEAST", 0)
     code, told = ran("solve", tmp_path / "a.npy", "--memory", LITTLE, "--output", f"{tmp_path}/d/")
     assert code == 0, told
     np.testing.assert_array_equal(TileStore(tmp_path / "d")[:], expected)
@@ -238,7 +238,7 @@ def test_integers_that_may_have_saturated_are_told(tmp_path, caplog, monkeypatch
     """Where not even the bits of the edges fit, the log says so."""
     A = np.full((N, N), 32767, "int16")
     A[np.arange(N), (np.arange(N) + 1) % N] = 3000
-    monkeypatch.setattr("apsp.engines.saturation.available", lambda: 1000)
+    monkeypatch.setattr("apsp.road.engines.saturation.available", lambda: 1000)
     shortest_paths(stored(tmp_path / "big", A), output=tmp_path / "d", gpus=world(ranks=2))
     assert "beyond ±32767, which int16 does not hold" in caplog.text
 

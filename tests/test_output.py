@@ -148,7 +148,7 @@ def test_a_polars_table_has_the_labels():
 
 
 def test_without_a_library_of_tables_the_error_names_one(monkeypatch):
-    from apsp.display import frames
+    from apsp.io.display import frames
 
     monkeypatch.setattr(frames.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match="pip install pandas"):
@@ -258,7 +258,7 @@ def test_equality_is_identity():
     assert len({r, t, r}) == 2
 
 
-@pytest.mark.parametrize("name", sorted(semiring.catalog.names()))
+@pytest.mark.parametrize("name", sorted(semiring.algebra.catalog.names()))
 def test_a_semiring_of_the_catalog_is_pickled_by_name(name):
     s = semiring.get(name)
     assert pickle.loads(pickle.dumps(s)) is s
@@ -400,8 +400,13 @@ def test_a_type_checker_finds_what_a_user_gets(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
     revealed = [line.split('"')[1] for line in done.stdout.splitlines() if "Revealed type" in line]
     assert revealed == [
-        *("apsp.result.Result", "apsp.reach.reachability.Reachability", "apsp.plans.Plan", "list[Any]"),
-        *("float", "bool", "semiring.bits.BitMatrix", "semiring.tiles.store.TileStore"),
+        *(
+            "apsp.answers.result.Result",
+            "apsp.answers.reach.reachability.Reachability",
+            "apsp.road.plans.Plan",
+            "list[Any]",
+        ),
+        *("float", "bool", "semiring.dense.bits.BitMatrix", "semiring.stores.tiles.store.TileStore"),
     ], done.stdout
     wrong = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
     assert wrong == {15, 16, 17}, done.stdout  # a number, a name of no semiring, a name of no engine
@@ -410,8 +415,8 @@ def test_a_type_checker_finds_what_a_user_gets(tmp_path):
 
 
 def test_names_for_type_checkers_are_those_that_are_there():
-    from apsp import engines, schedules, types
-    from semiring.types import SemiringName
+    from apsp.road import engines, schedules, types
+    from semiring.host.types import SemiringName
 
     assert set(get_args(SemiringName)) == {name for s in semiring.CATALOG for name in (s.name, *s.aliases)}
     # One that is added without its name here works, and is unknown to type checkers.

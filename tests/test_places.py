@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from apsp import Graph, Result, as_graph, read, shortest_paths, write
-from semiring.errors import AmbiguityWarning, DomainError, DTypeError, FormatError, ShapeError, VertexError
+from semiring.host.errors import AmbiguityWarning, DomainError, DTypeError, FormatError, ShapeError, VertexError
 
 EDGES = [("a", "b", 3), ("b", "c", 4)]
 XY = {"a": (6.10, 49.60), "b": (6.12, 49.60), "c": (6.12, 49.62)}

@@ -9,7 +9,7 @@ from collections import deque
 import pytest
 from processes import PATIENCE, python
 
-from semiring.cpu import pool
+from semiring.kernels.cpu import pool
 
 pytestmark = pytest.mark.busy
 

@@ -9,10 +9,12 @@ import emulated
 import numpy as np
 import pytest
 
-import apsp.solve
+import apsp.road.solve
 from apsp import NegativeCycleError, closure
-from semiring import DomainError, dtypes, get, potentials
-from semiring.survey import survey
+from semiring import DomainError, get
+from semiring.algebra import dtypes
+from semiring.algebra.survey import survey
+from semiring.dense import potentials
 
 #: Kinds of entries: their dtype, where ⊕ keeps the least or the greatest.
 KINDS = [("min_plus", "int16"), ("max_plus", "int32"), ("min_plus", "int64")]
@@ -26,8 +28,8 @@ def _always(monkeypatch):
 @pytest.fixture
 def found(monkeypatch):
     """What was found of every matrix that was closed."""
-    seen, search = [], apsp.solve.potentials_of
-    monkeypatch.setattr(apsp.solve, "potentials_of", lambda *given: seen.append(search(*given)) or seen[-1])
+    seen, search = [], apsp.road.solve.potentials_of
+    monkeypatch.setattr(apsp.road.solve, "potentials_of", lambda *given: seen.append(search(*given)) or seen[-1])
     return seen
 
 
@@ -102,7 +104,7 @@ def test_potentials_on_a_gpu(name, dtype, emulated_kernels):
         known = potentials.potentials_of(A, survey(A, s, where="test"), s)
         infinity = np.iinfo(dtype).max
         with emulated.installed(emulated_kernels):
-            from semiring.cuda.dense import lengths
+            from semiring.kernels.cuda.dense import lengths
 
             cupy = sys.modules["cupy"]
             for X in (cupy.asarray(A), cupy.asarray(np.hstack([A, A]))[:, :n]):  # rows in one piece, and with gaps
@@ -129,7 +131,7 @@ def test_lengths_in_another_dtype_on_a_gpu(entry, length, sign, emulated_kernels
     end = np.iinfo(entry).max if sign > 0 else np.iinfo(entry).min
     A[::7], offset = end, 50
     with emulated.installed(emulated_kernels):
-        from semiring.cuda.dense import lengths
+        from semiring.kernels.cuda.dense import lengths
 
         cupy = sys.modules["cupy"]
         for skipped in (0, 1):  # aligned, and not

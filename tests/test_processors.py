@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from processes import python
 
-from semiring.cpu import processors
-from semiring.cpu.processors import cpu_quota, default_threads
-from semiring.errors import DeviceError
+from semiring.host.errors import DeviceError
+from semiring.kernels.cpu import processors
+from semiring.kernels.cpu.processors import cpu_quota, default_threads
 
 pytestmark = pytest.mark.busy
 
@@ -126,7 +126,7 @@ def test_a_quota_is_rounded_up(eight, granted, threads):
 
 
 def test_a_process_heeds_the_variables():
-    code = "from semiring.backend import bind; import semiring; print(bind(semiring.get('min_plus'), 'int32').threads)"
+    code = "import semiring; from semiring.kernels.backend import bind; print(bind(semiring.min_plus, 'int32').threads)"
     assert python(code, env={"SEMIRING_NUM_THREADS": "", "OMP_NUM_THREADS": "1"}) == "1\n"
     assert python(code, env={"SEMIRING_NUM_THREADS": "3", "OMP_NUM_THREADS": "1"}) == "3\n"
 

@@ -135,8 +135,8 @@ def test_an_edge_into_another_graph_of_a_batch_is_refused():
 
 
 def test_a_large_sparse_graph_is_searched(monkeypatch):
-    monkeypatch.setattr("apsp.ragged.LARGE", 4)
-    monkeypatch.delattr("apsp.ragged.closure")
+    monkeypatch.setattr("apsp.answers.ragged.LARGE", 4)
+    monkeypatch.delattr("apsp.answers.ragged.closure")
     M = batch(2, 9, seed=4, density=0.2)
     indices = lists(M, [9, 6])
     np.testing.assert_array_equal(hops(indices), padded([scipys(indices[0], 9), scipys(indices[1], 6)], 9))

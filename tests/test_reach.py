@@ -11,13 +11,14 @@ import pytest
 from click.testing import CliRunner
 from damage import check_damaged
 
-from apsp import Graph, Reachability, schedules, shortest_paths, transitive_closure
-from apsp.cli import main
-from apsp.engines import united
+from apsp import Graph, Reachability, shortest_paths, transitive_closure
+from apsp.doors.cli import main
+from apsp.road import schedules
+from apsp.road.engines import united
 from semiring import FormatError, MemoryNeeded, NoPathError, ShapeError, VertexError
-from semiring.acyclic import close_acyclic
-from semiring.errors import TileError
-from semiring.tiles import StoredBits
+from semiring.dense.acyclic import close_acyclic
+from semiring.host.errors import TileError
+from semiring.stores.tiles import StoredBits
 
 
 def random_digraph(n: int, degree: float, seed: int = 0) -> nx.DiGraph:
@@ -41,7 +42,7 @@ def oracle(graph: nx.DiGraph, reflexive: bool) -> np.ndarray:
 def how(request, monkeypatch):
     """A schedule; of "components", components are found even where all vertices are closed as quickly."""
     if request.param == "components":
-        monkeypatch.setattr("apsp.road.engines.kinds", lambda **_: (united.ENGINE,))
+        monkeypatch.setattr("apsp.road.road.engines.kinds", lambda **_: (united.ENGINE,))
         return "auto"
     return request.param
 

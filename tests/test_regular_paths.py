@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 from apsp import NoPathError, ShapeError, VertexError, reachable
-from apsp.reach.patterns import automaton
-from semiring import acyclic
+from apsp.answers.reach.patterns import automaton
+from semiring.dense import acyclic
 
 PATTERNS = ("a (b|c)* d", "a", "(a|b)+ c?", "a* b*", "(a b)* | d+", ". c .", "(a? b)+ (c|d a)*", "((a|b) c*)*")
 

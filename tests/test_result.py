@@ -12,7 +12,7 @@ import pytest
 
 import semiring
 from apsp import Result, closure, predecessors, reachable, shortest_paths, transitive_closure
-from apsp.cli.checksum import crc32, fletcher16
+from apsp.doors.cli.checksum import crc32, fletcher16
 from semiring import AlgebraError, DomainError, NegativeCycleError, NoPathError, Op, Semiring, VertexError
 
 

@@ -9,11 +9,12 @@ import pytest
 import scipy.sparse
 
 import apsp
-from apsp import csgraph, engines
+from apsp import csgraph
 from apsp.generate import random_graph, road_like
-from semiring.compiling import Missing
-from semiring.errors import MemoryNeeded
-from semiring.memory import shown
+from apsp.road import engines
+from semiring.host.compiling import Missing
+from semiring.host.errors import MemoryNeeded
+from semiring.host.memory import shown
 
 rng = np.random.default_rng(1)
 TAILS, HEADS = rng.integers(1500, size=(2, 6000))
@@ -58,7 +59,7 @@ def opened(monkeypatch):
         kind = get(name)
         return engines.Kind(**{**vars(kind), "open": lambda *of: (names.append(name), kind.open(*of))[1]})
 
-    monkeypatch.setattr("apsp.road.engines.get", noted)
+    monkeypatch.setattr("apsp.road.road.engines.get", noted)
     return names
 
 
@@ -126,7 +127,7 @@ def test_csgraph_takes_the_same_road(opened):
 def test_the_command_takes_the_same_road(options, opened, tmp_path):
     from click.testing import CliRunner
 
-    from apsp.cli import main
+    from apsp.doors.cli import main
 
     path = tmp_path / "road.csv"
     apsp.write(SOURCES["road"], path)
@@ -142,8 +143,8 @@ def test_the_command_takes_the_same_road(options, opened, tmp_path):
 def cold(monkeypatch):
     """Nothing is compiled yet, and time that others take meanwhile counts from now on."""
     missing = Missing(6, 1.3)
-    monkeypatch.setattr("semiring.cpu.dense.backend.CpuBackend.missing", lambda self, work: missing)
-    monkeypatch.setattr("apsp.road._uncompiled", defaultdict(float))
+    monkeypatch.setattr("semiring.kernels.cpu.dense.backend.CpuBackend.missing", lambda self, work: missing)
+    monkeypatch.setattr("apsp.road.road._uncompiled", defaultdict(float))
 
 
 @pytest.mark.parametrize("source", ["edges", "hops", "road", "negative arcs"])
@@ -198,10 +199,10 @@ def test_the_closure_of_a_graph_heeds_the_planner(opened):
 
 def test_what_is_refused_is_not_told_to_take_long(monkeypatch):
     """One sentence that says what does not fit, and no warning before it."""
-    monkeypatch.setattr("semiring.memory.available", lambda device="cpu": 1 << 20)
-    monkeypatch.setattr("apsp.road.available", lambda device="cpu": 1 << 20)
-    monkeypatch.setattr("apsp.road.PATIENCE", 0.0)
-    monkeypatch.setattr("apsp.log.PATIENCE", 0.0)
+    monkeypatch.setattr("semiring.host.memory.available", lambda device="cpu": 1 << 20)
+    monkeypatch.setattr("apsp.road.road.available", lambda device="cpu": 1 << 20)
+    monkeypatch.setattr("apsp.road.road.PATIENCE", 0.0)
+    monkeypatch.setattr("apsp.road.log.PATIENCE", 0.0)
     for overwrite in (False, True):  # as it is taken in, and as it is solved
         with pytest.raises(apsp.MemoryNeeded, match="must fit"):
             apsp.closure(rng.random((600, 600)), overwrite=overwrite)
@@ -213,7 +214,7 @@ def test_what_is_refused_is_not_told_to_take_long(monkeypatch):
 @pytest.fixture
 def counted(monkeypatch):
     """How often an elimination order was looked for; no structure is known yet."""
-    from apsp.engines import structures
+    from apsp.road.engines import structures
     from semiring import sparse
 
     found: list[int] = []
@@ -233,7 +234,7 @@ def test_one_source_never_counts_an_elimination_order(source, counted):
 
 
 def test_few_sources_of_a_csr_matrix_make_no_list_of_edges(monkeypatch):
-    from apsp.graph.compressed import Compressed
+    from apsp.io.graph.compressed import Compressed
 
     listed = []
     monkeypatch.setattr(Compressed, "rows", property(lambda self: listed.append(self)))
@@ -247,7 +248,7 @@ def test_little_is_searched_by_scipy_without_a_look_at_others(monkeypatch):
     """However far it reaches; but not where arcs are alike or negative, sources many, or paths asked for."""
     rng = np.random.default_rng(6)
     A = scipy.sparse.random_array((2000, 2000), density=0.002, rng=rng, format="csr")
-    monkeypatch.setattr("apsp.road._looks", lambda kind, question: looked.append(kind.name) or 0.0)
+    monkeypatch.setattr("apsp.road.road._looks", lambda kind, question: looked.append(kind.name) or 0.0)
     looked, counted = [], {}
     for name, matrix, options in (
         ("few", A, {"sources": [3, 7]}),
@@ -298,7 +299,7 @@ def test_the_dense_closure_streams_through_less_than_rows_take(tmp_path):
 
 
 def test_rows_are_written_as_many_at_a_time_as_a_limit_leaves(tmp_path):
-    from apsp.saving.tiles import HELD
+    from apsp.io.saving.tiles import HELD
 
     road = road_like(700, seed=3)
     needed = apsp.plan(road, engine="elimination", dtype="float32").beside_bytes

@@ -13,10 +13,11 @@ import pytest
 from scipy.sparse.csgraph import floyd_warshall
 
 import apsp
-from apsp import schedules
-from semiring import Op, Semiring, dtypes, get
-from semiring.errors import AlgebraError, DomainError, DTypeError, ShapeError
-from semiring.routes import hops, of_rows, walks
+from apsp.road import schedules
+from semiring import Op, Semiring, get
+from semiring.algebra import dtypes
+from semiring.dense.routes import hops, of_rows, walks
+from semiring.host.errors import AlgebraError, DomainError, DTypeError, ShapeError
 
 INF = math.inf
 NONE = -9999

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import semiring
-from apsp import Graph, closure, compare, schedules, shortest_paths
+from apsp import Graph, closure, compare, shortest_paths
+from apsp.road import schedules
 from semiring.distributed import world
-from semiring.errors import DivergenceError, DomainError, MemoryNeeded
+from semiring.host.errors import DivergenceError, DomainError, MemoryNeeded
 
 #: 0 → 2 → 1 → 3 weighs 30,361, of which 2 → 1 → 3 is beyond int16.
 EDGES = {(0, 2): -3917, (1, 2): -13987, (1, 3): 14197, (2, 1): 20081, (3, 2): -21827}
@@ -122,7 +123,7 @@ def test_what_is_refused_says_so_and_its_way_out_works(monkeypatch, tmp_path):
         compare(A, null_value=None, devices=["cpu"])
     for way in ("int64", "float64"):
         assert closure(A, null_value=None, dtype=way)[0, 3] == D[0, 3] == 30361
-    monkeypatch.setattr("apsp.solve.widened", _does_not_fit)
+    monkeypatch.setattr("apsp.road.solve.widened", _does_not_fit)
     with pytest.raises(DomainError, match=says):
         closure(A, null_value=None)
 

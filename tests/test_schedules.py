@@ -11,11 +11,13 @@ import pytest
 from parts import PartsBackend
 from reference import Reference
 
-from apsp import closure, schedules
-from apsp.schedules import blocks
-from semiring import AlgebraError, DivergenceError, dtypes, get
-from semiring.backend import Backend, bind
-from semiring.observed import Clock, Observed, Progress, Traffic
+from apsp import closure
+from apsp.road import schedules
+from apsp.road.schedules import blocks
+from semiring import AlgebraError, DivergenceError, get
+from semiring.algebra import dtypes
+from semiring.kernels.backend import Backend, bind
+from semiring.kernels.observed import Clock, Observed, Progress, Traffic
 
 ALL = [*cases.CASES, *cases.USER_CASES]
 
@@ -100,7 +102,7 @@ def test_a_schedule_does_the_pairs_that_it_promises(name, n, block):
 @pytest.mark.parametrize("name", schedules.names())
 def test_a_schedule_is_documented_with_its_source(name):
     assert f"\n| `{name}` | " in (Path(__file__).parents[1] / "docs" / "how-it-works.md").read_text(encoding="utf-8")
-    assert importlib.import_module(f"apsp.schedules.{name}").__doc__
+    assert importlib.import_module(f"apsp.road.schedules.{name}").__doc__
 
 
 def test_traffic_is_counted_without_computing_anything():
@@ -205,7 +207,7 @@ def test_half_of_the_products_of_a_symmetric_matrix_on_a_cpu(name, dtype, n, mon
 
 def test_edges_that_gain_both_ways_are_found(monkeypatch):
     """A symmetric matrix with an edge below 0 has a cycle below 0."""
-    monkeypatch.setattr("semiring.cpu.dense.backend.CpuBackend.mirrors", 512)
+    monkeypatch.setattr("semiring.kernels.cpu.dense.backend.CpuBackend.mirrors", 512)
     A = np.full((600, 600), np.inf)
     A[np.arange(599), np.arange(1, 600)] = A[np.arange(1, 600), np.arange(599)] = 1
     A[3, 4] = A[4, 3] = -1

@@ -12,8 +12,9 @@ from scipy.sparse import csgraph
 
 import apsp
 from apsp import Graph, plan, shortest_paths
-from semiring import AlgebraError, DomainError, DTypeError, NegativeCycleError, ShapeError, VertexError, dtypes, get
-from semiring.cpu.sparse import growth
+from semiring import AlgebraError, DomainError, DTypeError, NegativeCycleError, ShapeError, VertexError, get
+from semiring.algebra import dtypes
+from semiring.kernels.cpu.sparse import growth
 from semiring.sparse import Searches
 
 rng = np.random.default_rng(30)

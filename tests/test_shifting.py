@@ -6,9 +6,10 @@ import cases
 import numpy as np
 import pytest
 
-from semiring import get, matmul, product
-from semiring.shifting import shift_of
-from semiring.survey import survey
+from semiring import get, matmul
+from semiring.algebra.shifting import shift_of
+from semiring.algebra.survey import survey
+from semiring.dense import product
 
 
 @pytest.fixture(autouse=True)

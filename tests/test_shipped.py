@@ -18,10 +18,10 @@ from numba.core.types import Record
 from numba.np.numpy_support import from_dtype
 from processes import ROOT, python
 
-from semiring import trust
-from semiring.cpu import compile as compiling
-from semiring.cpu import features
-from semiring.cpu.bits import vectors
+from semiring.kernels.cpu import compile as compiling
+from semiring.kernels.cpu import features
+from semiring.kernels.cpu.bits import vectors
+from semiring.stores import trust
 
 EVERYTHING = features.LEVELS["x86-64-v4-vbmi"]
 LINES = (ROOT / ".ci" / "first_calls.txt").read_text().splitlines()
@@ -44,7 +44,7 @@ def test_the_list_names_kernels_as_they_are(machine_code, line):
     """Each has so many arguments, and records in arrays are those of its file."""
     name, _, signature = line.lstrip("&").partition("(")
     place, _, function = name.rpartition(".")
-    module = importlib.import_module(f"semiring.cpu.{place}")
+    module = importlib.import_module(f"semiring.kernels.cpu.{place}")
     wanted = eval(f"({signature}", machine_code._SPELLING)
     wanted = wanted if isinstance(wanted, tuple) else (wanted,)
     assert len(inspect.signature(getattr(module, function).py_func).parameters) == len(wanted)
@@ -110,7 +110,7 @@ def test_every_arm_has_one_level(monkeypatch, named):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names x86 features")
 def test_features_are_those_that_numba_compiles_for():
-    code = "from semiring.cpu import features; print(features.level(), *sorted(features.features()))"
+    code = "from semiring.kernels.cpu import features; print(features.level(), *sorted(features.features()))"
     v3 = ",".join(f"+{feature}" for feature in features.LEVELS["x86-64-v3"])
     said = python(code, env={"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": f"{v3},-avx512f"}).split()
     assert said == ["x86-64-v3", *sorted(features.LEVELS["x86-64-v3"])]
@@ -236,7 +236,7 @@ def test_the_list_names_kernels(machine_code):
     for line in LINES:
         name, _, types = line.lstrip("&").partition("(")
         module, _, function = name.rpartition(".")
-        kernel = getattr(importlib.import_module(f"semiring.cpu.{module}"), function)
+        kernel = getattr(importlib.import_module(f"semiring.kernels.cpu.{module}"), function)
         signature = eval(f"({types}", machine_code._SPELLING)
         assert len(signature) == len(kernel.py_func.__code__.co_varnames[: kernel.py_func.__code__.co_argcount]), line
         seen.add((name, str(signature)))

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from semiring.signals import undisturbed
+from semiring.host.signals import undisturbed
 
 pytestmark = [pytest.mark.busy, pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")]
 

@@ -15,12 +15,12 @@ from test_routes import CERTAINTY, by_the_rule
 from test_sparse import SHAPES, made, values
 
 from apsp import Graph, NoPathError, shortest_paths
-from apsp.engines.elimination import Eliminated
+from apsp.answers.result.nearest import nearest
+from apsp.answers.result.paths import best_path
 from apsp.generate import grid, random_graph, road_like
-from apsp.result.nearest import nearest
-from apsp.result.paths import best_path
+from apsp.road.engines.elimination import Eliminated
 from semiring import Elimination, get
-from semiring.errors import MemoryNeeded, VertexError
+from semiring.host.errors import MemoryNeeded, VertexError
 from semiring.sparse import nearby, queries
 from semiring.sparse.paths import predecessor_paths
 
@@ -131,8 +131,8 @@ def test_blocks_that_cannot_be_are_refused(monkeypatch):
     E = Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
     with pytest.raises(VertexError, match=r"block: .* got 3"):
         E.block([0, 3], [1])
-    monkeypatch.setattr("semiring.memory.LEAST", 0)
-    monkeypatch.setattr("semiring.memory.available", lambda device: 1 << 16)
+    monkeypatch.setattr("semiring.host.memory.LEAST", 0)
+    monkeypatch.setattr("semiring.host.memory.available", lambda device: 1 << 16)
     with pytest.raises(MemoryNeeded, match=r"block: .* must fit on cpu.*stream them by rows"):
         E.block(range(3), np.zeros(1 << 14, int))
 

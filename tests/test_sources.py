@@ -23,13 +23,13 @@ from click.testing import CliRunner
 from processes import finish, start
 
 from apsp import Reachability, Result, csgraph, shortest_paths
-from apsp.cli import main
-from apsp.formats import formats, read, write, written
+from apsp.doors.cli import main
 from apsp.generate import random_graph
-from apsp.inputs import as_graph
-from apsp.reading.files import Source
+from apsp.io.formats import formats, read, write, written
+from apsp.io.inputs import as_graph
+from apsp.io.reading.files import Source
 from semiring import BitMatrix, eliminate
-from semiring.errors import FormatError, MemoryNeeded, ShapeError
+from semiring.host.errors import FormatError, MemoryNeeded, ShapeError
 
 #: The formats that are written as well as read.
 WRITTEN = written()
@@ -151,7 +151,7 @@ class TestPipes:
         os.close(end)
 
     def test_a_stream_without_end_is_refused(self, monkeypatch):
-        monkeypatch.setattr("semiring.memory.available", lambda device: 1 << 23)
+        monkeypatch.setattr("semiring.host.memory.available", lambda device: 1 << 23)
         with pytest.raises(MemoryNeeded, match=r"^/dev/zero: .* half of the free memory, 4 MiB"):
             read("/dev/zero")
 
@@ -312,7 +312,7 @@ class TestMemory:
         path.write_bytes(zipped(matrix=npy_header((1448, 1448), more=zeros)))
         (tmp_path / "a.snap.gz").write_bytes(gzip.compress(b"# " + zeros))
         assert read(path).n == 1448
-        monkeypatch.setattr("semiring.memory.available", lambda device: 1 << 22)
+        monkeypatch.setattr("semiring.host.memory.available", lambda device: 1 << 22)
         for name in ("a.npz", "a.snap.gz"):
             with pytest.raises(MemoryNeeded, match=name):
                 read(tmp_path / name)

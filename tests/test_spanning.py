@@ -9,8 +9,8 @@ import pytest
 
 from apsp import closure, plan, shortest_paths
 from semiring import get
-from semiring.cpu.dense import spanning
-from semiring.errors import AlgebraError
+from semiring.host.errors import AlgebraError
+from semiring.kernels.cpu.dense import spanning
 
 NAMES = ("max_min", "min_max")
 
@@ -46,7 +46,7 @@ def test_all_bottlenecks_are_those_of_a_loop(name, dtype, n, threads):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_chosen_where_it_may_be(name, monkeypatch):
-    monkeypatch.setattr("apsp.engines.MANY", 40)
+    monkeypatch.setattr("apsp.road.engines.MANY", 40)
     case = cases.Case(get(name), np.dtype("float32"))
     A = symmetric(case, 200, 1, np.arange(1, 500))
     before = A.copy()

@@ -24,9 +24,9 @@ from scipy.spatial import Delaunay
 from test_routes import ORDINALS
 
 import semiring
-from apsp.formats import read as read_graph
+from apsp.io.formats import read as read_graph
 from semiring import Elimination, eliminate, get
-from semiring.errors import (
+from semiring.host.errors import (
     AlgebraError,
     DeviceError,
     DivergenceError,
@@ -917,7 +917,7 @@ except KeyboardInterrupt:
 
 
 def test_a_query_that_is_interrupted_anywhere_leaves_the_next_one_whole(monkeypatch):
-    from semiring.cpu.sparse import sweep
+    from semiring.kernels.cpu.sparse import sweep
 
     rng, n = np.random.default_rng(3), 400
     E = Elimination.from_arrays(*rng.integers(0, n, (2, 800)), rng.integers(1, 9, 800), n, threads=1)
@@ -978,7 +978,7 @@ def test_random_graphs_of_degree_four_and_eight():
 
 @pytest.mark.parametrize("path", [*people.DIMACS, *people.SNAP], ids=lambda path: path.name)
 def test_graphs_that_people_have(path):
-    from apsp.formats import read
+    from apsp.io.formats import read
 
     G = read(path)
     tails, heads, weights = G.edges()
@@ -1094,8 +1094,8 @@ def test_an_elimination_is_pickled(medium):
 def test_what_is_too_large_is_refused_from_the_counts(medium, monkeypatch):
     n, arcs, weights, _ = medium
     a = analyse(tuple(arcs), n)
-    monkeypatch.setattr("semiring.memory.LEAST", 0)
-    monkeypatch.setattr("semiring.memory.available", lambda device: a.cost.bytes(4) - 1)
+    monkeypatch.setattr("semiring.host.memory.LEAST", 0)
+    monkeypatch.setattr("semiring.host.memory.available", lambda device: a.cost.bytes(4) - 1)
     monkeypatch.setattr(fronts, "numbers", None)  # no number is touched
     with pytest.raises(MemoryNeeded, match=r"eliminate: .* must fit on cpu.*fill .*Dijkstra from the sources wanted"):
         eliminate(a, weights=weights, dtype="float32")

@@ -22,9 +22,9 @@ from test_sparse import SHAPES, made
 
 import semiring
 from apsp import Graph, Result, road_like, shortest_paths
-from apsp.result.flowing import Flowing
+from apsp.answers.result.flowing import Flowing
 from semiring import Elimination
-from semiring.errors import MemoryNeeded, ShapeError, VertexError
+from semiring.host.errors import MemoryNeeded, ShapeError, VertexError
 from semiring.sparse import flows as swept
 from semiring.sparse import paths, structure
 from semiring.sparse.hubs import hub_cost
@@ -81,15 +81,15 @@ def test_every_entry_of_a_network_is_scipys_or_numpys(name, dtype, each, emulate
     else:
         weights = {"plus_times": weights / 1e5, "max_plus": -weights}.get(name, weights)
         weights = weights.astype(dtype)
-        A = np.full((n, n), semiring.dtypes.zero(s, dtype), np.int64 if name == "max_plus" else dtype)
+        A = np.full((n, n), semiring.algebra.dtypes.zero(s, dtype), np.int64 if name == "max_plus" else dtype)
         if name == "max_plus":
             A[...] = -(1 << 40)
         A[tails, heads] = weights
-        np.fill_diagonal(A, 0 if name == "plus_times" else semiring.dtypes.one(s, dtype))
+        np.fill_diagonal(A, 0 if name == "plus_times" else semiring.algebra.dtypes.one(s, dtype))
         want = closed(name, A)
     same = np.testing.assert_array_equal if name != "plus_times" else partial(np.testing.assert_allclose, rtol=1e-10)
     with emulated.installed(emulated_kernels, dense=False):
-        from semiring.cuda.sparse import sweep
+        from semiring.kernels.cuda.sparse import sweep
 
         sizes = {"each": each, "warps": 2, "stack": 8, "program": 1 << 10, "run": 2, "level_warps": 2}
         small = replace(sweep.Shape.of(4, "sm_90"), **sizes)
@@ -101,7 +101,7 @@ def test_every_entry_of_a_network_is_scipys_or_numpys(name, dtype, each, emulate
         assert any((tiles[:, 2] > 1).any() for tiles in tree.tiles[1:])  # strips that a warp computes together
         same(E.to_dense().get(), want)
         if name != "plus_times":
-            assert (E.on_device.diagonal() == semiring.dtypes.one(s, dtype)).all()
+            assert (E.on_device.diagonal() == semiring.algebra.dtypes.one(s, dtype)).all()
         for some in (np.arange(n)[::-3], np.arange(7)):
             got = E.on_device.batch(some, mirrored=True).get()[:, : len(some)]
             same(got, want[:, some])
@@ -140,7 +140,7 @@ def test_hub_labels_of_every_shape(name, dtype, blocks, steps, emulated_kernels)
     with emulated.installed(emulated_kernels, dense=False):
         import cupy
 
-        from semiring.cuda.sparse import hubs
+        from semiring.kernels.cuda.sparse import hubs
 
         hubs.BLOCKS, hubs.STEPS = blocks, steps
         for seed, shape in enumerate(SHAPES):
@@ -246,9 +246,9 @@ def test_hub_labels_that_do_not_fit_are_refused(emulated_kernels, monkeypatch):
     with emulated.installed(emulated_kernels, dense=False):
         E = Elimination.from_arrays(tails, heads, weights, n, dtype="float32", device="cuda")
         needed = hub_cost(E.analysis.structure, E.dtype).gpu_bytes(4)
-        monkeypatch.setattr("semiring.memory.LEAST", 0)
-        monkeypatch.setattr("semiring.memory.pooled", lambda: 0)
-        monkeypatch.setattr("semiring.memory.available", lambda device: needed - 1)
+        monkeypatch.setattr("semiring.host.memory.LEAST", 0)
+        monkeypatch.setattr("semiring.host.memory.pooled", lambda: 0)
+        monkeypatch.setattr("semiring.host.memory.available", lambda device: needed - 1)
         with pytest.raises(MemoryNeeded, match=r"hub_labels: .* must fit on cuda.*Pairs are answered without them"):
             E.hub_labels()
 
@@ -265,10 +265,10 @@ def test_the_nearest_of_several(name, dtype, emulated_kernels):
     tails, heads, weights = tails[used], heads[used], weights[used] + (dtype == "int16")
     want = dijkstra(sp.csr_array((weights.astype(float), (tails, heads)), shape=(n, n)))
     sources, sign = np.array([100, 7, 200, 7, 300, 350, 5, 100]), 1 if name == "min_plus" else -1
-    zero = semiring.dtypes.zero(semiring.get(name), np.dtype(dtype))
+    zero = semiring.algebra.dtypes.zero(semiring.get(name), np.dtype(dtype))
     each = {"float32": 4, "int16": 1, "int64": 1}[dtype]  # kernels that other tests compile
     with emulated.installed(emulated_kernels, dense=False):
-        from semiring.cuda.sparse import sweep
+        from semiring.kernels.cuda.sparse import sweep
 
         sizes = {"each": each, "warps": 2, "stack": 8, "program": 1 << 10, "run": 2, "level_warps": 2}
         small = replace(sweep.Shape.of(4, "sm_90"), **sizes)
@@ -289,7 +289,7 @@ def test_a_front_is_gathered_by_several_blocks(emulated_kernels):
     """Each has its rows of it: zeros, arcs, some of one place, and the update of a child. Blocks do not divide m."""
     rng, m, rows, inf = np.random.default_rng(0), 11, [1, 4, 10], np.float32(np.inf)
     with emulated.installed(emulated_kernels, dense=False):
-        from semiring.cuda.sparse import fronts, sweep
+        from semiring.kernels.cuda.sparse import fronts, sweep
 
         fields = {"width": [2, m], "rows": [len(rows), 0]}
         update = rng.integers(1, 9, (len(rows), len(rows))).astype(np.float32)
@@ -323,7 +323,7 @@ class TestSizesBeyond32Bits:
     w, r = np.array([3, 5, 90_001, 100_000]), np.array([8, 0, 100_000, 0])
 
     def test_places_of_panels(self):
-        from semiring.cuda.sparse import sweep
+        from semiring.kernels.cuda.sparse import sweep
 
         at = [0]
         for w, r in zip(self.w.tolist(), self.r.tolist(), strict=True):
@@ -338,7 +338,7 @@ class TestSizesBeyond32Bits:
 
     @pytest.mark.parametrize("name", ["first", "begin", "rows", "own"])
     def test_a_number_that_has_no_place_is_refused(self, name):
-        from semiring.cuda.sparse import sweep
+        from semiring.kernels.cuda.sparse import sweep
 
         zeros = {field: np.zeros(2, np.int64) for field in sweep.NODE.names}
         most = np.iinfo(sweep.NODE[name]).max
@@ -350,7 +350,7 @@ class TestSizesBeyond32Bits:
     def test_hub_labels_of_more_than_4_gib(self, emulated_kernels):
         """Those of the second vertex begin beyond 2³² entries, two lines before the end."""
         with emulated.installed(emulated_kernels, dense=False):
-            from semiring.cuda.sparse import hubs
+            from semiring.kernels.cuda.sparse import hubs
 
             size = (1 << 32) + 256
             out, into = emulated.reserved(size), emulated.reserved(size)
@@ -370,7 +370,7 @@ class TestSizesBeyond32Bits:
             assert found.tolist() == [False, False, True]
 
     def test_warps_of_a_climb(self):
-        from semiring.cuda.sparse import sweep
+        from semiring.kernels.cuda.sparse import sweep
 
         total = np.cumsum([0, 2**31 - 8, 4, 2**30])
         found = sweep.warps_before(total, 1, 3)
@@ -391,7 +391,7 @@ class TestSizesBeyond32Bits:
         """The last of a million blocks of a root of 100,003 columns: only memory that it touches is there."""
         w, block, threads = 100_003, 1 << 20, 32
         with emulated.installed(emulated_kernels, dense=False):
-            from semiring.cuda.sparse import fronts, sweep
+            from semiring.kernels.cuda.sparse import fronts, sweep
 
             pitch, strips = -(-w // 16) * 16, -(-w // 4)
             front, lower, upper = (emulated.reserved(size) for size in (w * pitch, 4 * w * strips, 4 * w * strips))
@@ -421,7 +421,7 @@ class TestSizesBeyond32Bits:
 
 def test_rows_of_4_gib_are_refused():
     """The kernels count the bytes of a row in 32 bits."""
-    from semiring.cuda.sparse import sweep
+    from semiring.kernels.cuda.sparse import sweep
 
     assert sweep._pitch(SimpleNamespace(strides=((1 << 32) - 128, 4), itemsize=4)) == (1 << 30) - 32
     with pytest.raises(semiring.ShapeError, match="less than 4 GiB"):
@@ -456,7 +456,7 @@ def of_kind(kind, rng):
 
 def on_gpu(E, tails, heads, weights, shape=None):
     """Sums over best paths, by kernels of some shape."""
-    from semiring.cuda.sparse import flows
+    from semiring.kernels.cuda.sparse import flows
 
     lengths, slack = swept.lengths_of(E.semiring, weights, E.n)
     arcs = structure.arcs(E.analysis.structure, tails.astype(np.int32), heads.astype(np.int32))
@@ -490,7 +490,7 @@ def test_the_sweep_run_backwards_is_the_processors(kind, each, stack, program, c
     tails, heads, weights, n = of_kind(kind, rng)
     E = semiring.Elimination.from_arrays(tails, heads, weights, n, "min_plus")
     with emulated.installed(emulated_kernels, dense=False):
-        from semiring.cuda.sparse import flows
+        from semiring.kernels.cuda.sparse import flows
 
         shape = flows.Shape(each=each, warps=2, stack=stack, program=program, cuts=cuts)
         for sources, asked in ((np.arange(n), np.ones(n)), (rng.permutation(n)[: n // 2 + 1], rng.random(n))):
@@ -525,7 +525,7 @@ def swept_backwards(kind, shape, monkeypatch, *, half=True):
     E = semiring.Elimination.from_arrays(tails, heads, weights, n, "min_plus")
     monkeypatch.setattr(swept, "mutual", lambda *_: False)
     if not half:
-        from semiring.cuda.sparse import flows
+        from semiring.kernels.cuda.sparse import flows
 
         monkeypatch.setattr(flows, "mutual", lambda *_: False)
     want, got = swept.Flows(E, tails, heads, weights, 1), on_gpu(E, tails, heads, weights, shape)
@@ -538,8 +538,8 @@ def swept_backwards(kind, shape, monkeypatch, *, half=True):
 def test_sources_that_a_subtree_cannot_tell_apart_are_one_lane(kind, emulated_kernels, monkeypatch):
     """As many lanes as there are different borders, seen from outside: distances and numbers of best paths by SciPy."""
     with emulated.installed(emulated_kernels, dense=False):
-        from semiring.cuda.sparse import classes
-        from semiring.cuda.sparse.parts import Shape
+        from semiring.kernels.cuda.sparse import classes
+        from semiring.kernels.cuda.sparse.parts import Shape
 
         reached, reach = [], classes.PartLanes.reach
 
@@ -590,7 +590,7 @@ def test_sources_that_count_several_times_share_what_their_class_owes(kind, emul
     for least in (1, 2, 3):
         assert want.add(np.flatnonzero(times >= least), asked, lambda _: None)
     with emulated.installed(emulated_kernels, dense=False):
-        from semiring.cuda.sparse.parts import Shape
+        from semiring.kernels.cuda.sparse.parts import Shape
 
         got = on_gpu(E, tails, heads, weights, Shape(stack=8, program=1 << 10, cuts=(40, 10)))
         assert got.add(np.arange(n), asked, lambda _: None, times.astype(float))
@@ -599,7 +599,7 @@ def test_sources_that_count_several_times_share_what_their_class_owes(kind, emul
 
 def test_equal_keys_of_different_borders_make_no_class(emulated_kernels, monkeypatch):
     with emulated.installed(emulated_kernels, dense=False):
-        from semiring.cuda.sparse import flows
+        from semiring.kernels.cuda.sparse import flows
 
         text, given = flows.text, "key = out ? key | 1 : 0;"
         assert given in text(flows.Shape(), "float", 0.0)
@@ -642,8 +642,8 @@ def test_sums_of_many_paths_are_of_doubles(emulated_kernels):
 @pytest.mark.parametrize("kind", ["rooms", "lattice"])
 def test_blocks_that_have_a_front_together(kind, emulated_kernels, monkeypatch):
     with emulated.installed(emulated_kernels, dense=False):
-        from semiring.cuda.sparse import layout
-        from semiring.cuda.sparse.parts import Shape
+        from semiring.kernels.cuda.sparse import layout
+        from semiring.kernels.cuda.sparse.parts import Shape
 
         monkeypatch.setattr(layout, "THREADS", (32, 32, 64))
         monkeypatch.setattr(layout, "FRONTS", (2, 4))
@@ -656,8 +656,8 @@ def test_blocks_that_have_a_front_together(kind, emulated_kernels, monkeypatch):
 
 def test_batches_of_which_less_fits_than_was_thought(emulated_kernels, monkeypatch):
     with emulated.installed(emulated_kernels, dense=False):
-        from semiring.cuda.sparse import classes
-        from semiring.cuda.sparse.parts import Shape
+        from semiring.kernels.cuda.sparse import classes
+        from semiring.kernels.cuda.sparse.parts import Shape
 
         reach, refused = classes.PartLanes.reach, []
 

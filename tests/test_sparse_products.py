@@ -14,8 +14,8 @@ import scipy.sparse as sp
 
 import semiring
 from semiring import DomainError, DTypeError, MemoryNeeded, Op, Semiring, ShapeError
-from semiring.cpu.csr import backend
-from semiring.csr.matrix import take_in
+from semiring.kernels.cpu.csr import backend
+from semiring.sparse.csr.matrix import take_in
 
 #: 2 × 2 matrices of truth values as four bits: ⊗ is their product, which does not commute.
 RELATIONS = Semiring(
@@ -269,7 +269,7 @@ def test_more_products_than_32_bits_number_are_counted_without_their_memory():
 
 def test_what_does_not_fit_is_refused_before_the_work(monkeypatch):
     A = sp.random_array((2000, 2000), density=0.02, format="csr", rng=np.random.default_rng(0))
-    monkeypatch.setattr("semiring.memory.available", lambda device="cpu": 1 << 20)
+    monkeypatch.setattr("semiring.host.memory.available", lambda device="cpu": 1 << 20)
     with pytest.raises(MemoryNeeded, match="mask"):
         semiring.matmul(A, A, "plus_times")
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from test_sparse_products import RELATED, csr, entries, multiplied, table
 
 import semiring
-from semiring.csr.matrix import CSR, stacked, take_in
+from semiring.sparse.csr.matrix import CSR, stacked, take_in
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux"
@@ -34,7 +34,7 @@ def on_gpu(emulated_kernels):
             setattr(cupy, name, partial(emulated._numpys, getattr(np, name)))
         cupy.cumsum = np.cumsum
         cupy.full = lambda shape, value, dtype: emulated.asarray(np.full(shape, value, dtype))
-        from semiring import memory
+        from semiring.host import memory
 
         patch = pytest.MonkeyPatch()
         patch.setattr(memory, "available", lambda device="cpu": 1 << 32)
@@ -71,7 +71,7 @@ def with_hub(case, shape, seed, density):
 @pytest.mark.parametrize("name", FEW)
 def test_sparse_products_and_masks(name, on_gpu, monkeypatch):
     """By tables of all sizes, by strips of columns in shared memory, and with all columns in the device's."""
-    from semiring.cuda.csr import backend
+    from semiring.kernels.cuda.csr import backend
 
     case = CASES[name]
     A, B = with_hub(case, (40, 50), 1, 0.2), with_hub(case, (50, 300), 2, 0.1)
@@ -94,7 +94,7 @@ def test_sparse_products_and_masks(name, on_gpu, monkeypatch):
 @pytest.mark.parametrize("name", FEW)
 def test_products_with_dense_operands(name, on_gpu, monkeypatch):
     """Hub rows of several tiles, empty ones, and columns that are no multiple of a vector's."""
-    from semiring.cuda.csr import backend
+    from semiring.kernels.cuda.csr import backend
 
     case = CASES[name]
     monkeypatch.setattr(backend, "MANY", (2, 2))
@@ -119,7 +119,7 @@ def test_products_with_dense_operands(name, on_gpu, monkeypatch):
 
 def test_two_entries_of_a_position_are_summed_beside_a_matrix_that_has_none(on_gpu, monkeypatch):
     """Where sums are in turn, lanes take several entries of a row at once: of one position none may be two."""
-    from semiring.cuda.csr import backend
+    from semiring.kernels.cuda.csr import backend
 
     A = sp.csr_array(np.eye(3))
     B = sp.csr_array((np.array([1.0, 2.0, 4.0]), [1, 1, 0], [0, 2, 2, 3]), shape=(3, 3))
@@ -137,8 +137,8 @@ def test_two_entries_of_a_position_are_summed_beside_a_matrix_that_has_none(on_g
 @pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
 def test_indices_are_looked_at_once(dtype, on_gpu):
     """Like the host's look, of indices of any width; a negative one is larger than all others."""
-    from semiring.csr.matrix import _inspected
-    from semiring.cuda.csr import backend
+    from semiring.kernels.cuda.csr import backend
+    from semiring.sparse.csr.matrix import _inspected
 
     rng = np.random.default_rng(0)
     starts, indices = np.r_[0, np.cumsum(rng.integers(0, 9, 700))], rng.integers(0, 1000, 9000).astype(dtype)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import apsp
-from apsp import schedules
 from apsp.comparison.steps import Steps
+from apsp.road import schedules
 from semiring import get
-from semiring.errors import ShapeError
+from semiring.host.errors import ShapeError
 
 A = np.array(
     [[0, 4, np.inf, 9, 1], [np.inf, 0, 1, 3, np.inf], [2, np.inf, 0, 5, 7], [np.inf] * 3 + [0, 2], [1, 8, 1, 1, 0]]

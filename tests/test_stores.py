@@ -15,13 +15,13 @@ from click.testing import CliRunner
 
 import semiring
 from apsp import Reachability, Result, shortest_paths, transitive_closure
-from apsp.cli import main
+from apsp.doors.cli import main
 from apsp.generate import road_like
-from apsp.inputs import as_graph
-from apsp.saving import tiles
-from apsp.saving.base import gathered
-from semiring.errors import AlgebraError, FormatError, ShapeError, TileError
-from semiring.tiles import TileStore
+from apsp.io.inputs import as_graph
+from apsp.io.saving import tiles
+from apsp.io.saving.base import gathered
+from semiring.host.errors import AlgebraError, FormatError, ShapeError, TileError
+from semiring.stores.tiles import TileStore
 
 ROAD = road_like(90, seed=2)
 
@@ -39,7 +39,7 @@ def test_a_store_answers_what_memory_answers(tmp_path, monkeypatch, name, algebr
     if "zarr" in name:
         pytest.importorskip("zarr")
     place = os.path.join(tmp_path, name)
-    monkeypatch.setattr(f"apsp.saving.{'zarr' if 'zarr' in name else 'tiles'}.TILE", 32)
+    monkeypatch.setattr(f"apsp.io.saving.{'zarr' if 'zarr' in name else 'tiles'}.TILE", 32)
     r = shortest_paths(ROAD, algebra, dtype=dtype, engine="dense")
     r.save(place)
     again = Result.load(place)
@@ -65,7 +65,7 @@ def test_a_store_answers_what_memory_answers(tmp_path, monkeypatch, name, algebr
 
 def test_a_path_reads_the_tiles_of_a_row_alone(tmp_path, monkeypatch):
     """The rest may even be gone: nothing else is loaded."""
-    monkeypatch.setattr("apsp.saving.tiles.TILE", 32)
+    monkeypatch.setattr("apsp.io.saving.tiles.TILE", 32)
     r = shortest_paths(ROAD)
     r.save(f"{tmp_path}/t/")
     for i, j in ((1, 0), (2, 2), (1, 1)):
@@ -173,7 +173,7 @@ def test_reachability_that_is_cut_short_leaves_what_was_there(tmp_path, monkeypa
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("semiring.tiles.StoredBits.put", stop)
+    monkeypatch.setattr("semiring.stores.tiles.StoredBits.put", stop)
     for within in ({}, {"memory": "12kB"}):
         with pytest.raises(KeyboardInterrupt):
             transitive_closure([(i + 1, i) for i in range(n)], output=tmp_path / "r", **within)
@@ -186,7 +186,7 @@ def test_reachability_that_is_cut_short_leaves_what_was_there(tmp_path, monkeypa
 def test_a_full_disk_leaves_nothing_of_zarr(tmp_path, monkeypatch, there):
     """Zarr writes tiles side by side, and goes on with others after one has failed."""
     stores = pytest.importorskip("zarr.storage")
-    monkeypatch.setattr("apsp.saving.zarr.TILE", 16)
+    monkeypatch.setattr("apsp.io.saving.zarr.TILE", 16)
     r, place, whole = shortest_paths(ROAD), tmp_path / "d.zarr", stores.LocalStore.set
     if there:
         r.save(place)
@@ -212,7 +212,7 @@ def test_a_full_disk_leaves_nothing_of_zarr(tmp_path, monkeypatch, there):
 
 def test_a_tile_that_zarr_would_read_as_its_fill_value_is_missed(tmp_path, monkeypatch):
     pytest.importorskip("zarr")
-    monkeypatch.setattr("apsp.saving.zarr.TILE", 32)
+    monkeypatch.setattr("apsp.io.saving.zarr.TILE", 32)
     shortest_paths(ROAD).save(tmp_path / "d.zarr")
     (tmp_path / "d.zarr" / "distances" / "c" / "1" / "2").unlink()
     with pytest.raises(FormatError, match="all 9 tiles"):

@@ -11,17 +11,17 @@ import pytest
 from reference import Reference
 
 import semiring
-from apsp.large import streaming
-from apsp.large.streaming import Cut
-from apsp.schedules import distributed
-from apsp.schedules.blocks import pivots
-from semiring.backend import bind
-from semiring.cpu.dense import backend
+from apsp.big.large import streaming
+from apsp.big.large.streaming import Cut
+from apsp.road.schedules import distributed
+from apsp.road.schedules.blocks import pivots
 from semiring.distributed import Grid, Layout
 from semiring.distributed.threads import run
-from semiring.tiles import TileStore
-from semiring.tiles.streamed import Streamed
-from semiring.tiles.windows import InArray, InStore
+from semiring.kernels.backend import bind
+from semiring.kernels.cpu.dense import backend
+from semiring.stores.tiles import TileStore
+from semiring.stores.tiles.streamed import Streamed
+from semiring.stores.tiles.windows import InArray, InStore
 
 ALL = [*cases.CASES, *cases.USER_CASES]
 

@@ -14,7 +14,7 @@ from processes import finish, start, wait_for
 
 from apsp import Result, shortest_paths
 from apsp.generate import road_like
-from semiring.files import writing_folder
+from semiring.stores.files import writing_folder
 
 ROAD = road_like(70, seed=1)
 

@@ -140,8 +140,8 @@ def cp(emulated_kernels):
 @pytest.fixture
 def cores(cp, monkeypatch):
     """The model of tensor cores, one for sums and one for logarithms; products of every size are by them."""
-    from semiring.cuda import tensor_maps
-    from semiring.cuda.dense import registry, sums
+    from semiring.kernels.cuda import tensor_maps
+    from semiring.kernels.cuda.dense import registry, sums
 
     models, compiled = {False: tensor_cores(False), True: tensor_cores(True)}, registry.Kernels.function
 
@@ -158,7 +158,7 @@ def cores(cp, monkeypatch):
 
 
 def verbs(name, dtype):
-    from semiring.cuda.dense.backend import CudaBackend
+    from semiring.kernels.cuda.dense.backend import CudaBackend
 
     return CudaBackend(get(name), np.dtype(dtype), False)
 
@@ -206,7 +206,7 @@ class TestLogarithms:
             close(C, logsumexp(A, B, expected), k)
 
     def test_operands_in_strips(self, cp, cores, monkeypatch):
-        from semiring.cuda.dense import sums
+        from semiring.kernels.cuda.dense import sums
 
         monkeypatch.setattr(sums, "PARTS", 128 * 4 * 64)
         monkeypatch.setattr(sums, "DEPTH", 64)
@@ -253,7 +253,7 @@ class TestLogarithms:
 
     @pytest.mark.parametrize("kind", ["wide", "infinite", "far"])
     def test_in_float64(self, cp, monkeypatch, kind):
-        from semiring.cuda.dense import sums
+        from semiring.kernels.cuda.dense import sums
 
         monkeypatch.setattr(sums, "LEAST", (0, 0))
         A, B = ranges(kind, 130, 70, 140, np.random.default_rng(5))
@@ -270,7 +270,7 @@ class TestLogarithms:
 class TestSums:
     def test_the_error_is_that_of_a_loop(self, cp, cores):
         """Three parts hold all bits: of products that cancel, too, the error is as that of float32."""
-        from semiring.cuda.dense import matrix
+        from semiring.kernels.cuda.dense import matrix
 
         rng, ops = np.random.default_rng(6), verbs("plus_times", "float32")
         A, B = (
@@ -301,7 +301,7 @@ class TestSums:
 @pytest.mark.parametrize("name", ["log_plus", "plus_times"])
 def test_in_place(cp, cores, monkeypatch, name):
     """A tile that is computed again reads operands that others have not written to."""
-    from semiring.cuda.dense import backend
+    from semiring.kernels.cuda.dense import backend
 
     monkeypatch.setattr(backend, "COPIED", 100)
     rng, ops = np.random.default_rng(7), verbs(name, "float32")

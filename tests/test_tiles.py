@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from semiring.errors import FormatError, ShapeError, TileError
-from semiring.tiles import TileStore
+from semiring.host.errors import FormatError, ShapeError, TileError
+from semiring.stores.tiles import TileStore
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from torch.autograd import gradcheck, gradgradcheck  # noqa: E402 (skipped above
 import semiring  # noqa: E402
 from semiring import DomainError, DTypeError, ShapeError  # noqa: E402
 from semiring import torch as chains  # noqa: E402
-from semiring.gradients.tensors import chain, step_by_step  # noqa: E402
+from semiring.tensors.gradients.tensors import chain, step_by_step  # noqa: E402
 
 INF = math.inf
 

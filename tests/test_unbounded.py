@@ -10,7 +10,7 @@ from scipy import sparse
 
 import apsp
 from apsp import closure, shortest_paths
-from semiring.errors import AlgebraError, DivergenceError, DTypeError, NegativeCycleError, NoPathError, VertexError
+from semiring.host.errors import AlgebraError, DivergenceError, DTypeError, NegativeCycleError, NoPathError, VertexError
 
 INF = np.inf
 ENGINES = ["dense", "elimination", "searches", "scipy"]

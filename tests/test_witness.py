@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from semiring import AlgebraError, DTypeError, Op, Semiring, ShapeError, get, matmul
-from semiring.backend import bind
+from semiring.kernels.backend import bind
 
 #: A kind of step each: floats, sums that saturate, two bytes, eight bytes, ordered values, factors, truth values.
 CHOSEN = ("min_plus-float32", "max_plus-int32", "min_plus-int16", "min_max-int64", "max_times-float64", "lor_land-bool")
@@ -138,7 +138,7 @@ class TestOnAGpu:
         case, rng = cases.Case(get(name), np.dtype(dtype)), np.random.default_rng()
         with emulated.installed(emulated_kernels):
             cp = sys.modules["cupy"]
-            from semiring.cuda.dense.backend import CudaBackend
+            from semiring.kernels.cuda.dense.backend import CudaBackend
 
             ops = CudaBackend(case.semiring, case.dtype, nonnegative)
             some = [tuple(map(int, rng.integers(1, 80, 3))) for _ in range(3)]
@@ -155,7 +155,8 @@ class TestOnAGpu:
     @pytest.mark.parametrize("name", ["min_plus", "max_plus"])
     def test_integers_by_keys(self, emulated_kernels, name):
         """Sums and k together in an integer, as long as they fit; at the ends of the dtype they do not."""
-        from semiring import survey, witness
+        from semiring.algebra import survey
+        from semiring.dense import witness
 
         rng = np.random.default_rng()
         with emulated.installed(emulated_kernels):

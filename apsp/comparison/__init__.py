@@ -11,22 +11,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from semiring import dtypes
-from semiring.algebra import Semiring
-from semiring.catalog import get
-from semiring.random import random_matrix
-from semiring.spelling import came
-from semiring.types import Array, DType
+from semiring.algebra import dtypes
+from semiring.algebra.catalog import get
+from semiring.algebra.records import Semiring
+from semiring.dense.random import random_matrix
+from semiring.host.spelling import came
+from semiring.host.types import Array, DType
 
-from ..convergence import saturation
+from ..big.large.sources import matrix_or_graph
 from ..generate import cycle, random_graph
-from ..large.sources import matrix_or_graph
-from ..log import Parts
-from ..problem import Memory, on_device_of
-from ..question import Question
-from ..reading.options import BY_RULE, NullValue, nulls_of
-from ..solve import solve
-from ..wants import Request, Wants
+from ..io.reading.options import BY_RULE, NullValue, nulls_of
+from ..road.convergence import saturation
+from ..road.log import Parts
+from ..road.problem import Memory, on_device_of
+from ..road.question import Question
+from ..road.solve import solve
+from ..road.wants import Request, Wants
 from . import measure
 from .measure import traffic
 from .records import Comparison, Contender, Fit, Row

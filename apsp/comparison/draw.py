@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from semiring.spelling import came
+from semiring.host.spelling import came
 
-from ..display.terminal import aligned
-from ..result.drawing import canvas
+from ..answers.result.drawing import canvas
+from ..io.display.terminal import aligned
 
 if TYPE_CHECKING:
     from .records import Comparison, Row

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from semiring.algebra import Semiring
-from semiring.backend import Backend, bind, cuda_available, device_of
-from semiring.catalog import get
-from semiring.observed import Clock, Observed, Traffic
-from semiring.spelling import came
-from semiring.survey import fast, survey
-from semiring.types import Array, DType
-from semiring.verbs import VERBS
+from semiring.algebra.catalog import get
+from semiring.algebra.records import Semiring
+from semiring.algebra.survey import fast, survey
+from semiring.host.spelling import came
+from semiring.host.types import Array, DType
+from semiring.kernels.backend import Backend, bind, cuda_available, device_of
+from semiring.kernels.observed import Clock, Observed, Traffic
+from semiring.kernels.verbs import VERBS
 
-from .. import schedules as _schedules
-from ..plans import make_plan
+from ..road import schedules as _schedules
+from ..road.plans import make_plan
 from .records import Contender, Row
 
 #: Seconds of timed runs: the best counts on the CPU, the median on a GPU (long enough to measure energy).
@@ -186,7 +186,7 @@ def run(array: Array, s: Semiring, contender: Contender) -> tuple[Row, np.ndarra
 
 
 def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: DType) -> float:
-    """Bytes of a schedule's verbs, each operand touched once (`semiring.verbs`); repeated reads mostly hit caches."""
+    """Bytes of a schedule's verbs, each operand touched once; repeated reads mostly hit caches."""
     ops = bind(get(semiring), dtype, device=contender.device, **dict(contender.options))
     counted = Traffic()
     block = -(-(contender.block or ops.pivot) // ops.grain) * ops.grain

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..display import notebook
+from ..io.display import notebook
 from . import draw
 
-#: Access patterns of stepwise kernels, in words; see `semiring.cuda.binding.bind`.
+#: Access patterns of stepwise kernels, in words; see `semiring.kernels.cuda.binding.bind`.
 ACCESS = {"rows": "by rows", "columns": "by columns", "shared": "i, k in shared memory", "pitched": "pitched rows"}
 
 

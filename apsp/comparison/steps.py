@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from semiring import dtypes
-from semiring.backend import bind
-from semiring.catalog import get
-from semiring.errors import ShapeError
-from semiring.observed import Observed
-from semiring.saturation import widened, wider
-from semiring.survey import fast
-from semiring.verbs import Verb
+from semiring.algebra import dtypes
+from semiring.algebra.catalog import get
+from semiring.algebra.saturation import widened, wider
+from semiring.algebra.survey import fast
+from semiring.host.errors import ShapeError
+from semiring.kernels.backend import bind
+from semiring.kernels.observed import Observed
+from semiring.kernels.verbs import Verb
 
-from .. import schedules
-from ..display import notebook, output
-from ..display.terminal import aligned
-from ..plans import make_plan
-from ..result import drawing
-from ..road import answer
+from ..answers.result import drawing
+from ..io.display import notebook, output
+from ..io.display.terminal import aligned
+from ..road import schedules
+from ..road.plans import make_plan
+from ..road.road import answer
 
 if TYPE_CHECKING:
-    from semiring.algebra import Semiring
-    from semiring.types import Array, Label
+    from semiring.algebra.records import Semiring
+    from semiring.host.types import Array, Label
 
-    from ..question import Question
+    from ..road.question import Question
 
 #: Largest matrix recorded; n copies of more would be unreadable.
 MOST = 32

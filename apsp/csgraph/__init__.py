@@ -19,9 +19,9 @@ import numpy as np
 import scipy.sparse.csgraph as _scipys
 from scipy.sparse.csgraph import NegativeCycleError
 
-from semiring.observed import Callback
-from semiring.spelling import came
-from semiring.types import Array, DType
+from semiring.host.spelling import came
+from semiring.host.types import Array, DType
+from semiring.kernels.observed import Callback
 
 from .graphs import csgraph_from_dense, csgraph_from_masked, csgraph_to_dense
 from .routes import construct_dist_matrix, reconstruct_path

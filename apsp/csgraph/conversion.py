@@ -14,21 +14,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from semiring import dtypes
-from semiring.arrays import checked_sparse, refuse_padding
-from semiring.catalog import min_plus
-from semiring.conversion import conform, from_sequence
-from semiring.errors import DomainError, DTypeError, ShapeError
-from semiring.memory import require
-from semiring.types import Array, DType, Scalar
+from semiring.algebra import dtypes
+from semiring.algebra.catalog import min_plus
+from semiring.algebra.conversion import conform, from_sequence
+from semiring.host.arrays import checked_sparse, refuse_padding
+from semiring.host.errors import DomainError, DTypeError, ShapeError
+from semiring.host.memory import require
+from semiring.host.types import Array, DType, Scalar
 
-from .. import estimates
-from ..engines.condensation import reached
-from ..engines.scipy import canonical, csr
-from ..graph import Graph
-from ..graph.compressed import Compressed
-from ..labels import Labels
-from ..question import MANY_ARCS
+from ..io.graph import Graph
+from ..io.graph.compressed import Compressed
+from ..io.labels import Labels
+from ..road import estimates
+from ..road.engines.condensation import reached
+from ..road.engines.scipy import canonical, csr
+from ..road.question import MANY_ARCS
 
 #: SciPy's computing dtype.
 FLOAT = np.dtype(np.float64)

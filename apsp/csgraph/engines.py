@@ -1,4 +1,4 @@
-"""Rows of distances by the fastest engine (apsp/road.py), in SciPy's shapes."""
+"""Rows of distances by the fastest engine (apsp/road/road.py), in SciPy's shapes."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse.csgraph as scipys
 
-from semiring import dtypes
-from semiring.backend import bind
-from semiring.catalog import min_plus
-from semiring.compiling import clock
-from semiring.devices import host
-from semiring.memory import require
-from semiring.observed import Callback
+from semiring.algebra import dtypes
+from semiring.algebra.catalog import min_plus
+from semiring.host.compiling import clock
+from semiring.host.devices import host
+from semiring.host.memory import require
+from semiring.kernels.backend import bind
+from semiring.kernels.observed import Callback
 
-from ..convergence.saturation import possible
-from ..engines.base import Engine, placed
-from ..engines.elimination import spent
-from ..engines.structures import STRUCTURES
-from ..question import FEW, Question
-from ..road import answer
-from ..wants import Wants
+from ..road.convergence.saturation import possible
+from ..road.engines.base import Engine, placed
+from ..road.engines.elimination import spent
+from ..road.engines.structures import STRUCTURES
+from ..road.question import FEW, Question
+from ..road.road import answer
+from ..road.wants import Wants
 from .conversion import Network
 
 #: Seconds of a call into SciPy; Ctrl-C is handled between calls.

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from semiring.conversion import from_sequence
-from semiring.errors import DTypeError
-from semiring.memory import require
-from semiring.types import Array
+from semiring.algebra.conversion import from_sequence
+from semiring.host.errors import DTypeError
+from semiring.host.memory import require
+from semiring.host.types import Array
 
-from ..engines.scipy import csr
+from ..road.engines.scipy import csr
 from .conversion import FLOAT, _numbers, _require_square, stored
 
 

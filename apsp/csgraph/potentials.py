@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from semiring.catalog import min_plus
+from semiring.algebra.catalog import min_plus
 from semiring.sparse.cycles import Weighted
 
 from .conversion import Network

@@ -6,16 +6,16 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph as scipys
 
-from semiring.backend import bind
-from semiring.catalog import min_plus
-from semiring.errors import DomainError, DTypeError, ShapeError
-from semiring.memory import require
-from semiring.routes import of_rows
-from semiring.types import Array
+from semiring.algebra.catalog import min_plus
+from semiring.dense.routes import of_rows
+from semiring.host.errors import DomainError, DTypeError, ShapeError
+from semiring.host.memory import require
+from semiring.host.types import Array
+from semiring.kernels.backend import bind
 
-from .. import estimates
-from ..plans import make_plan
-from ..routes import of_closure
+from ..answers.routes import of_closure
+from ..road import estimates
+from ..road.plans import make_plan
 from .conversion import FLOAT, Network, network
 from .engines import Options, batch_rows, distances, in_batches
 from .potentials import on_potentials, restored

@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse.csgraph as scipys
 
-from semiring import errors
-from semiring.arrays import checked_sparse, consistent
-from semiring.catalog import min_plus
-from semiring.devices import host
-from semiring.errors import DTypeError
-from semiring.memory import require
-from semiring.observed import Callback
-from semiring.spelling import came
-from semiring.types import Array, DType
+from semiring.algebra.catalog import min_plus
+from semiring.host import errors
+from semiring.host.arrays import checked_sparse, consistent
+from semiring.host.devices import host
+from semiring.host.errors import DTypeError
+from semiring.host.memory import require
+from semiring.host.spelling import came
+from semiring.host.types import Array, DType
+from semiring.kernels.observed import Callback
 
-from .. import estimates, road
-from ..graph.compressed import Compressed
-from ..neighbourhoods import Neighbourhoods, around
-from ..question import SINGLE, SMALL, Question
-from ..reading.from_sparse import compressed
-from ..wants import Wants
+from ..answers.neighbourhoods import Neighbourhoods, around
+from ..io.graph.compressed import Compressed
+from ..io.reading.from_sparse import compressed
+from ..road import estimates, road
+from ..road.question import SINGLE, SMALL, Question
+from ..road.wants import Wants
 from .conversion import FLOAT, Network, network, overwritable
 from .engines import Options, distances, remembered
 from .routes import NONE, with_predecessors

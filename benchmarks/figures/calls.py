@@ -13,8 +13,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import floyd_warshall
 
 import semiring
-from apsp import closure, csgraph, schedules
-from semiring.backend import bind
+from apsp import closure, csgraph
+from apsp.road import schedules
+from semiring.kernels.backend import bind
 
 from . import Figure, Task, beside
 

@@ -15,8 +15,8 @@ from device import cp, milliseconds
 
 import semiring
 from apsp import closure
-from semiring.backend import bind
-from semiring.catalog import CATALOG
+from semiring.algebra.catalog import CATALOG
+from semiring.kernels.backend import bind
 
 from . import Figure, Task
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..backend import cuda_available, device_of
-from ..errors import DeviceError
-from ..spelling import came
+from ..host.errors import DeviceError
+from ..host.spelling import came
+from ..kernels.backend import cuda_available, device_of
 from .grid import Grid
 from .world import Threads, World
 
@@ -58,7 +58,7 @@ def world(
     if shape.size != count:
         raise ValueError(f"world: a grid of {count} ranks is required, got {shape}.")
     if devices is None and threads is None:
-        from ..cpu.processors import default_threads
+        from ..kernels.cpu.processors import default_threads
 
         threads = max(1, default_threads() // count)
     return Threads(shape, devices, threads)
@@ -66,7 +66,7 @@ def world(
 
 def _devices(gpus: int | Sequence[int]) -> tuple[int, ...]:
     device_of(None, "cuda")  # raises an error that says what is missing
-    from ..cuda import gpu
+    from ..kernels.cuda import gpu
 
     available = gpu.count()
     wanted = tuple(range(gpus)) if isinstance(gpus, int) else tuple(int(d) for d in gpus)

@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeVar
 
-from ..contract import Backend
-from ..errors import SemiringError
-from ..types import Array
+from ..host.errors import SemiringError
+from ..host.types import Array
+from ..kernels.contract import Backend
 from .grid import Grid
 
 Found = TypeVar("Found")

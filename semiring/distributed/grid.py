@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from ..errors import ShapeError
-from ..spelling import came
+from ..host.errors import ShapeError
+from ..host.spelling import came
 
 
 @dataclass(frozen=True)

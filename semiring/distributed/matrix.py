@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
-from ..contract import Backend
-from ..ranges import local
-from ..types import Array
+from ..algebra.ranges import local
+from ..host.types import Array
+from ..kernels.contract import Backend
 from .comm import Comm, SingleProcess
 from .grid import Grid, Layout
 

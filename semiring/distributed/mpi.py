@@ -13,9 +13,9 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from ..errors import DeviceError
-from ..escaping import one_line
-from ..types import Array
+from ..host.errors import DeviceError
+from ..host.escaping import one_line
+from ..host.types import Array
 from .comm import Comm, Found
 from .grid import Grid
 

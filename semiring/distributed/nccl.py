@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DeviceError
-from ..types import Array
+from ..host.errors import DeviceError
+from ..host.types import Array
 from .grid import Grid
 from .mpi import MpiComm, abort
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ..errors import DeviceError
+from ..host.errors import DeviceError
 from .comm import Comm, Found, on_every_rank
 from .grid import Grid
 from .mpi import MpiComm, abort, mpi
@@ -63,7 +63,7 @@ class Processes(World):
         self._stream: Any = None
         self._failures = MPI.COMM_WORLD.Dup()
         if device == "cpu":
-            from ..cpu.processors import default_threads
+            from ..kernels.cpu.processors import default_threads
 
             self.options = {"threads": threads or max(1, default_threads() // self.ranks_on_node)}
             self._comm: Comm = MpiComm(communicator, self.grid)
@@ -110,7 +110,7 @@ class Processes(World):
         return True
 
     def _device_context(self) -> AbstractContextManager[None]:
-        from ..cuda import gpu
+        from ..kernels.cuda import gpu
 
         count = gpu.count()
         if not count:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..types import Array
+from ..host.types import Array
 from .comm import Comm, Found
 from .grid import Grid
 
@@ -100,7 +100,7 @@ class _HostMemory:
 def _transport(memory: Array) -> Any:
     if isinstance(memory, np.ndarray):
         return _HostMemory
-    from ..cuda import peers
+    from ..kernels.cuda import peers
 
     return peers
 

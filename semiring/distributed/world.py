@@ -65,7 +65,7 @@ class Threads(World):
         return values
 
     def _device_context(self, rank: int) -> AbstractContextManager[None]:
-        from ..cuda import gpu
+        from ..kernels.cuda import gpu
 
         assert self.devices is not None
         device = self.devices[rank]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..cpu.processors import threads_of
-from ..types import Array
+from ..host.types import Array
+from ..kernels.cpu.processors import threads_of
 from . import structure
 from .buffers import Buffers
 from .order import FOUND, candidates, inverse

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import check_out
-from ..cpu.pool import run
-from ..memory import require
+from ..host.arrays import check_out
+from ..host.memory import require
+from ..kernels.cpu.pool import run
 from .buffers import LINE, Buffers
 
 #: (sources, destination of their rows: an array or a list of rows).

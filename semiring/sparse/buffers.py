@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from ..memory import require
+from ..host.memory import require
 
 T = TypeVar("T")
 

@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ..cpu.dense.backend import CpuBackend
-from ..cpu.kinds import Kind
-from ..cpu.sparse import sweep
-from ..ranges import positions
+from ..algebra.ranges import positions
+from ..kernels.cpu.dense.backend import CpuBackend
+from ..kernels.cpu.kinds import Kind
+from ..kernels.cpu.sparse import sweep
 from .analysis import Analysis
 from .buffers import STAMPS, Pool
 from .fronts import Fronts, Panels, bring, renew

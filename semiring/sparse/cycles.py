@@ -1,6 +1,6 @@
 """Cycles that beat `one` in an arc list, or potentials that exclude them: vectorised Bellman–Ford rounds.
 
-Sparse counterpart of `semiring.cycles`; called where an elimination may diverge.
+Sparse counterpart of `semiring.dense.cycles`; called where an elimination may diverge.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import dtypes
-from ..algebra import Semiring
-from ..cycles import Lengths, Tolerance, cycle_error
+from ..algebra import dtypes
+from ..algebra.records import Semiring
+from ..dense.cycles import Lengths, Tolerance, cycle_error
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..algebra import Semiring
-from ..arrays import asarray
-from ..backend import device_of
-from ..catalog import get
-from ..conversion import conform
-from ..cpu.dense.backend import CpuBackend
-from ..cpu.kinds import choose
-from ..cpu.processors import threads_of
-from ..cycles import Lengths
-from ..errors import MemoryNeeded, ShapeError
-from ..memory import require
-from ..survey import fast, survey
-from ..types import Array, DType
+from ..algebra import dtypes
+from ..algebra.catalog import get
+from ..algebra.conversion import conform
+from ..algebra.records import Semiring
+from ..algebra.survey import fast, survey
+from ..dense.cycles import Lengths
+from ..host.arrays import asarray
+from ..host.errors import MemoryNeeded, ShapeError
+from ..host.memory import require
+from ..host.types import Array, DType
+from ..kernels.backend import device_of
+from ..kernels.cpu.dense.backend import CpuBackend
+from ..kernels.cpu.kinds import choose
+from ..kernels.cpu.processors import threads_of
 from . import fronts, limits
 from .analysis import Analysis
 from .changes import Changes, Kept, diagonals
@@ -184,7 +184,7 @@ class Elimination(Queries):
         self._kept: Kept | None = None
         self.on_device = None
         if self.device == "cuda":
-            from ..cuda.sparse.elimination import OnDevice
+            from ..kernels.cuda.sparse.elimination import OnDevice
 
             self.on_device = OnDevice(analysis, numbers, semiring, nonnegative)
         ops = CpuBackend(self._kind, self._threads)

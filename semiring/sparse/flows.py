@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
-from ..catalog import get
-from ..cpu.code import CALL, Entry, gain, machine_code
-from ..cpu.kinds import Kind, choose
-from ..cpu.pool import run
-from ..cpu.processors import default_threads
-from ..cpu.routes.equality import SLACK
-from ..cpu.sparse import alike, backward, counted, sweep
-from ..cpu.sparse.counted import HINT, MANY
-from ..cpu.sparse.mutual import mutual, unreached
-from ..cpu.sparse.strips import STRIP
-from ..cycles import Lengths
-from ..memory import require
-from ..ranges import cut
-from ..units import exact
+from ..algebra import dtypes
+from ..algebra.catalog import get
+from ..algebra.ranges import cut
+from ..algebra.units import exact
+from ..dense.cycles import Lengths
+from ..host.memory import require
+from ..kernels.cpu.code import CALL, Entry, gain, machine_code
+from ..kernels.cpu.kinds import Kind, choose
+from ..kernels.cpu.pool import run
+from ..kernels.cpu.processors import default_threads
+from ..kernels.cpu.routes.equality import SLACK
+from ..kernels.cpu.sparse import alike, backward, counted, sweep
+from ..kernels.cpu.sparse.counted import HINT, MANY
+from ..kernels.cpu.sparse.mutual import mutual, unreached
+from ..kernels.cpu.sparse.strips import STRIP
 from . import pendant, structure
 from .buffers import addresses, aligned
 
 if TYPE_CHECKING:
-    from ..algebra import Semiring
+    from ..algebra.records import Semiring
     from .elimination import Elimination
 
 #: Most lanes of a batch; and where lanes with equal entries in a subtree are merged there.

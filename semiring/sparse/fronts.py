@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..cpu.code import CALL, Entry, gain, machine_code
-from ..cpu.dense.backend import CpuBackend
-from ..cpu.kinds import Kind, raw
-from ..cpu.pool import run
-from ..cpu.routes import pairs
-from ..cpu.sparse import abreast, fronts, movers, strips
-from ..cpu.sparse.abreast import ABREAST, BLOCK
+from ..kernels.cpu.code import CALL, Entry, gain, machine_code
+from ..kernels.cpu.dense.backend import CpuBackend
+from ..kernels.cpu.kinds import Kind, raw
+from ..kernels.cpu.pool import run
+from ..kernels.cpu.routes import pairs
+from ..kernels.cpu.sparse import abreast, fronts, movers, strips
+from ..kernels.cpu.sparse.abreast import ABREAST, BLOCK
 from .buffers import Buffers
 from .sharing import costs, shares
 from .structure import Arcs, Ranges, Structure, outside

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..backend import device_of
-from ..catalog import get
-from ..cpu.code import machine_code
-from ..cpu.kinds import raw
-from ..cpu.processors import threads_of
-from ..cpu.sparse import movers, search
-from ..cpu.sparse.search import BITS, Width
-from ..errors import DomainError, DTypeError
-from ..memory import require
+from ..algebra import dtypes
+from ..algebra.catalog import get
+from ..host.errors import DomainError, DTypeError
+from ..host.memory import require
+from ..kernels.backend import device_of
+from ..kernels.cpu.code import machine_code
+from ..kernels.cpu.kinds import raw
+from ..kernels.cpu.processors import threads_of
+from ..kernels.cpu.sparse import movers, search
+from ..kernels.cpu.sparse.search import BITS, Width
 from .batches import batches, table
 from .buffers import aligned
 from .pattern import rows_wanted, stored
@@ -91,7 +91,7 @@ class Hops:
         self._in = _adjacent(cols, rows, self.n)
         self._gpu: Any = None
         if self.device == "cuda":
-            from ..cuda.sparse.hops import Searches
+            from ..kernels.cuda.sparse.hops import Searches
 
             self._gpu = Searches(*self._in, self.dtype)
         else:

@@ -22,23 +22,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algebra import Semiring
-from ..cpu.code import CALL, gain, machine_code
-from ..cpu.kinds import Kind, choose, raw
-from ..cpu.pool import run
-from ..cpu.processors import default_threads
-from ..cpu.sparse import hubs as kernels
-from ..devices import host
-from ..errors import AlgebraError, VertexError
-from ..memory import require
-from ..ranges import cut
+from ..algebra.ranges import cut
+from ..algebra.records import Semiring
+from ..host.devices import host
+from ..host.errors import AlgebraError, VertexError
+from ..host.memory import require
+from ..kernels.cpu.code import CALL, gain, machine_code
+from ..kernels.cpu.kinds import Kind, choose, raw
+from ..kernels.cpu.pool import run
+from ..kernels.cpu.processors import default_threads
+from ..kernels.cpu.sparse import hubs as kernels
 from . import sharing
 from .buffers import LINE, Pages, addresses, aligned
 from .pattern import indices, paired, together
 from .structure import Ranges, Structure
 
 if TYPE_CHECKING:
-    from ..cuda.sparse.hubs import Labels
+    from ..kernels.cuda.sparse.hubs import Labels
     from .elimination import Elimination
     from .fronts import Panels
 
@@ -349,7 +349,7 @@ class HubLabels:
 
 
 class LabelsOnDevice(HubLabels):
-    """Hub labels on a GPU, as `labels` of `semiring.cuda.sparse.hubs`; pickled as labels on the CPU."""
+    """Hub labels on a GPU, as `labels` of `semiring.kernels.cuda.sparse.hubs`; pickled as labels on the CPU."""
 
     def __init__(self, semiring: Semiring, labels: Labels) -> None:
         layout = labels.layout

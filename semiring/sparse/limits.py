@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..algebra import Semiring
-from ..errors import DivergenceError, NegativeCycleError, SemiringError
+from ..algebra import dtypes
+from ..algebra.records import Semiring
+from ..host.errors import DivergenceError, NegativeCycleError, SemiringError
 
 #: Largest component checked by a dense matrix.
 LARGEST = 2000

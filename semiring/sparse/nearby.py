@@ -6,11 +6,11 @@ from functools import cache, partial
 
 import numpy as np
 
-from ..cpu.code import machine_code
-from ..cpu.kinds import choose, semiring_of
-from ..cpu.routes import pairs
-from ..cpu.routes.equality import rounds
-from ..cpu.routes.predecessors import ALLOWED
+from ..kernels.cpu.code import machine_code
+from ..kernels.cpu.kinds import choose, semiring_of
+from ..kernels.cpu.routes import pairs
+from ..kernels.cpu.routes.equality import rounds
+from ..kernels.cpu.routes.predecessors import ALLOWED
 from .buffers import aligned
 from .fronts import code_of
 from .sweep import ALIGNED, Sweeper

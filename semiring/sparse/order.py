@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cpu.pool import run
-from ..errors import AlgebraError, DeviceError, ShapeError
-from ..memory import require
-from ..spelling import did_you_mean
+from ..host.errors import AlgebraError, DeviceError, ShapeError
+from ..host.memory import require
+from ..host.spelling import did_you_mean
+from ..kernels.cpu.pool import run
 from . import quotient
 
 #: Size at which dissection stops.
@@ -42,7 +42,7 @@ def minimum_degree(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Or
     graphs are cut into parts for threads (quotient.py); the order does not depend on their number. (start, heads):
     symmetric CSR without loops and duplicates.
     """
-    from ..cpu.sparse import degree, peeling
+    from ..kernels.cpu.sparse import degree, peeling
 
     parts, frozen, place = quotient.parts(start, heads, threads)
     graphs = [part.graph for part in parts]
@@ -89,7 +89,7 @@ def inverse(permutation: np.ndarray) -> np.ndarray:
 
 def columns(start: np.ndarray, heads: np.ndarray, order: np.ndarray, dense: int) -> tuple[np.ndarray, np.ndarray]:
     """Elimination tree parent and column count (diagonal included) of each column; see `Order`."""
-    from ..cpu.sparse import symbolic
+    from ..kernels.cpu.sparse import symbolic
 
     pattern, n = (start, heads, order, inverse(order)), len(order)
     parent, counts = np.full(n, -1, np.int32), np.zeros(n, np.int32)
@@ -102,7 +102,7 @@ def columns(start: np.ndarray, heads: np.ndarray, order: np.ndarray, dense: int)
 
 def postorder(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(size, place): subtree size and postorder number of each vertex; item n is the virtual root."""
-    from ..cpu.sparse import symbolic
+    from ..kernels.cpu.sparse import symbolic
 
     n = len(parent)
     size, (place, end) = np.ones(n + 1, np.uint32), np.empty((2, n + 1), np.uint32)
@@ -112,7 +112,7 @@ def postorder(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def levels(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
     """Nested dissection by breadth-first levels, for lattices."""
-    from ..cpu.sparse.levels import levels as run
+    from ..kernels.cpu.sparse.levels import levels as run
 
     n = len(start) - 1
     order, part, seen = np.arange(n, dtype=np.int32), np.zeros(n, np.int32), np.full(n, -1, np.int32)

@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..cpu.code import CALL
-from ..cpu.kinds import choose
-from ..cpu.pool import run
-from ..cpu.routes import voronoi
-from ..cpu.routes.code import compiled
-from ..cpu.routes.predecessors import beats_one
+from ..kernels.cpu.code import CALL
+from ..kernels.cpu.kinds import choose
+from ..kernels.cpu.pool import run
+from ..kernels.cpu.routes import voronoi
+from ..kernels.cpu.routes.code import compiled
+from ..kernels.cpu.routes.predecessors import beats_one
 from .nearby import Edges, Nearby
 from .queries import Queries
 
@@ -22,7 +22,7 @@ _CLIMB, _SWEEP = "iip" + "plpl" + "aap", "ii" + "plpl" + "aap" + "pap"
 def best_path(E: Queries, u: int, v: int, edges: Edges) -> list[int] | None:
     """Vertices of the path from u to v whose edges lose least, fewest vertices among equals; None if there is none.
 
-    Edge (x, y) of weight w loses |D[x, v] − w ⊗ D[y, v]|, as in `apsp.result.paths`. E is on the CPU, and its ⊕
+    Edge (x, y) of weight w loses |D[x, v] − w ⊗ D[y, v]|, as in `apsp.answers.result.paths`. E is on the CPU, and its ⊕
     selects. edges: CSR by tail (starts int64, heads int32, weights in E's dtype).
     """
     with E._sweepers(1) as (sweeper,):

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import checked_sparse
-from ..cpu.pool import run
-from ..cpu.sparse import symbolic
-from ..errors import DTypeError, ShapeError, VertexError
-from ..types import Array
+from ..host.arrays import checked_sparse
+from ..host.errors import DTypeError, ShapeError, VertexError
+from ..host.types import Array
+from ..kernels.cpu.pool import run
+from ..kernels.cpu.sparse import symbolic
 from .quotient import cuts, spans
 
 #: Vertices below which neither renumbering nor threads pay; and the mean distance of neighbours' numbers, as a share of

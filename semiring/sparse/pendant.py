@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
-from ..cpu.sparse import pendant
+from ..algebra import dtypes
+from ..kernels.cpu.sparse import pendant
 from . import structure
 from .analysis import Analysis
 

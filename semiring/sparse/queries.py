@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..algebra import Semiring
-from ..arrays import asarray, check_out
-from ..conversion import conform
-from ..cpu.kinds import Kind, choose
-from ..cpu.pool import run
-from ..cpu.sparse.strips import wide
-from ..errors import DeviceError, ShapeError, VertexError
-from ..memory import require
-from ..survey import fast, survey
+from ..algebra import dtypes
+from ..algebra.conversion import conform
+from ..algebra.records import Semiring
+from ..algebra.survey import fast, survey
+from ..host.arrays import asarray, check_out
+from ..host.errors import DeviceError, ShapeError, VertexError
+from ..host.memory import require
+from ..kernels.cpu.kinds import Kind, choose
+from ..kernels.cpu.pool import run
+from ..kernels.cpu.sparse.strips import wide
 from . import fronts
 from .analysis import Analysis
 from .batches import Worker, batches, calls, find

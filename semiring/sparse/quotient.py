@@ -14,8 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..cpu.pool import run
-from ..ranges import positions
+from ..algebra.ranges import positions
+from ..kernels.cpu.pool import run
 
 #: Graphs of CUT vertices are cut into at most MOST parts of at least LEAST, unless a larger share than FROZEN is
 #: frozen. The order does not depend on threads.
@@ -58,7 +58,7 @@ class Quotient:
         self, V: np.ndarray, lists: np.ndarray, inner: int, total: int, most: int,
         start: np.ndarray = _NOTHING, limit: float = math.inf,
     ) -> None:  # fmt: skip
-        from ..cpu.sparse import degree
+        from ..kernels.cpu.sparse import degree
 
         n, size = len(V) - 1, len(lists)
         self.V, self.inner = V, inner
@@ -91,7 +91,7 @@ class Part:
     def __init__(
         self, start: np.ndarray, heads: np.ndarray, inner: int, names: np.ndarray | None, halo: np.ndarray
     ) -> None:
-        from ..cpu.sparse import degree, peeling
+        from ..kernels.cpu.sparse import degree, peeling
 
         self.names, self.halo, n = names, halo, len(start) - 1
         low = LOW if n < NUMBERED else 0
@@ -116,7 +116,7 @@ class Part:
 
 def parts(start: np.ndarray, heads: np.ndarray, threads: int) -> tuple[list[Part], np.ndarray, np.ndarray]:
     """Parts of a graph after their eliminations; frozen vertices; n + index of each frozen vertex, by vertex."""
-    from ..cpu.sparse import peeling
+    from ..kernels.cpu.sparse import peeling
 
     n = len(start) - 1
     ranges, place, frozen, none = spans(n), np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(0, np.uint32)
@@ -150,7 +150,7 @@ def united(
     parts: list[Part], start: np.ndarray, heads: np.ndarray, frozen: np.ndarray, place: np.ndarray
 ) -> tuple[Quotient, list[np.ndarray]]:
     """Final quotient graph of all remainders, frozen vertices first, eliminated; and the nodes left of each part."""
-    from ..cpu.sparse import degree
+    from ..kernels.cpu.sparse import degree
 
     n, count = len(start) - 1, len(frozen)
     left = [part.graph.left() for part in parts]

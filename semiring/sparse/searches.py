@@ -9,22 +9,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import dtypes
-from ..algebra import Semiring
-from ..arrays import consistent, refuse_masked
-from ..backend import device_of
-from ..catalog import get
-from ..conversion import conform
-from ..cpu.code import machine_code
-from ..cpu.kinds import choose, raw
-from ..cpu.processors import threads_of
-from ..cpu.sparse import growth, movers, relaxation
-from ..cpu.sparse.relaxation import AHEAD, LAST, Lanes
-from ..cycles import Lengths, searchable
-from ..errors import AlgebraError, DomainError, DTypeError, ShapeError
-from ..memory import require
-from ..observed import Callback
-from ..survey import survey
+from ..algebra import dtypes
+from ..algebra.catalog import get
+from ..algebra.conversion import conform
+from ..algebra.records import Semiring
+from ..algebra.survey import survey
+from ..dense.cycles import Lengths, searchable
+from ..host.arrays import consistent, refuse_masked
+from ..host.errors import AlgebraError, DomainError, DTypeError, ShapeError
+from ..host.memory import require
+from ..kernels.backend import device_of
+from ..kernels.cpu.code import machine_code
+from ..kernels.cpu.kinds import choose, raw
+from ..kernels.cpu.processors import threads_of
+from ..kernels.cpu.sparse import growth, movers, relaxation
+from ..kernels.cpu.sparse.relaxation import AHEAD, LAST, Lanes
+from ..kernels.observed import Callback
 from .batches import Worker, batches, calls, find, table, together
 from .buffers import aligned
 from .cycles import Weighted
@@ -228,7 +228,7 @@ class Searches:
     @cached_property
     def _gpu(self) -> Any:
         """Searches on the device: weights become lengths, factors, or 1-based indices into `known`."""
-        from ..cuda.sparse.searches import Form, Searches
+        from ..kernels.cuda.sparse.searches import Form, Searches
 
         found, graph = self._form, self._forward
         lengths, weights = Lengths.of(found.semiring), graph.weights
@@ -464,7 +464,7 @@ class Searches:
         return np.arange(self.n) if rank is None else np.argsort(rank, kind="stable")
 
     def _guide(self, count: int, limit: float | None) -> Any:
-        from ..cuda.sparse.searches import Guide
+        from ..kernels.cuda.sparse.searches import Guide
 
         if limit is None:
             return Guide(*self._together(count))

@@ -13,9 +13,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..cpu.pool import run
-from ..cpu.sparse import symbolic
-from ..cpu.sparse.strips import STRIP
+from ..kernels.cpu.pool import run
+from ..kernels.cpu.sparse import symbolic
+from ..kernels.cpu.sparse.strips import STRIP
 from .order import Order, columns, inverse, postorder
 from .pattern import shares
 

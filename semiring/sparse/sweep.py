@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cpu.code import CALL, gain, machine_code
-from ..cpu.kinds import Kind
-from ..cpu.sparse import sweep
-from ..ranges import cut
+from ..algebra.ranges import cut
+from ..kernels.cpu.code import CALL, gain, machine_code
+from ..kernels.cpu.kinds import Kind
+from ..kernels.cpu.sparse import sweep
 from .buffers import aligned
 from .fronts import Panels, code_of
 from .structure import Structure

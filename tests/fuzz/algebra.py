@@ -18,10 +18,11 @@ import cases
 import numpy as np
 
 import semiring
-from apsp import closure, schedules
+from apsp import closure
+from apsp.road import schedules
 from semiring import BitMatrix
-from semiring.devices import module
-from semiring.errors import AlgebraError, DivergenceError, DomainError, DTypeError, SemiringError
+from semiring.host.devices import module
+from semiring.host.errors import AlgebraError, DivergenceError, DomainError, DTypeError, SemiringError
 
 from . import oracle, problems, semirings
 from .draw import Draw

@@ -18,10 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from apsp import Reachability, Result, closure, shortest_paths, transitive_closure, write
-from apsp.formats import read
-from apsp.graph import Graph
+from apsp.io.formats import read
+from apsp.io.graph import Graph
 from semiring import BitMatrix
-from semiring.errors import NoPathError, SemiringError
+from semiring.host.errors import NoPathError, SemiringError
 
 from . import inputs
 from .draw import Draw

@@ -14,7 +14,7 @@ import networkx as nx
 import numpy as np
 
 from apsp import shortest_paths
-from semiring.errors import SemiringError
+from semiring.host.errors import SemiringError
 
 from .draw import Draw
 

@@ -15,8 +15,8 @@ import numpy as np
 
 import semiring
 from apsp import Graph, Result, shortest_paths
-from semiring import dtypes
-from semiring.errors import DivergenceError
+from semiring.algebra import dtypes
+from semiring.host.errors import DivergenceError
 from semiring.sparse import HubLabels, changes, hubs
 
 from .draw import Draw

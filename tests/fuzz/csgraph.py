@@ -22,7 +22,7 @@ import scipy.sparse.csgraph as scipys
 
 from apsp import csgraph
 from apsp.csgraph import engines, shortest
-from semiring.errors import SemiringError
+from semiring.host.errors import SemiringError
 
 from . import oracle
 from .draw import Draw

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from apsp import write
-from apsp.formats import formats, read, written
-from apsp.graph import Graph
-from semiring.errors import FormatError, SemiringError
+from apsp.io.formats import formats, read, written
+from apsp.io.graph import Graph
+from semiring.host.errors import FormatError, SemiringError
 
 from . import inputs
 from .draw import Draw
@@ -259,9 +259,9 @@ def _through_a_pipe(data: bytes, format: str) -> Graph:
 
 
 def _format_seen(path: Path) -> str | None:
-    from apsp import formats as package
-    from apsp.reading.files import Source
-    from apsp.reading.options import ANYHOW
+    from apsp.io import formats as package
+    from apsp.io.reading.files import Source
+    from apsp.io.reading.options import ANYHOW
 
     with contextlib.suppress(AttributeError, TypeError):
         return package._seen(Source(path), ANYHOW).name
@@ -333,7 +333,7 @@ def _lines_of(format: str, data: bytes) -> Iterator[tuple[str, str, str]]:
         text = re.sub(r"^[ \t]*%[^\n]*", "", text, flags=re.MULTILINE)
     lines = [line.split() for line in text.split("\n") if line.split()]
     if format == "edgelist" and lines:
-        from apsp.reading.options import SOURCES, TARGETS
+        from apsp.io.reading.options import SOURCES, TARGETS
 
         head = {name.lower() for name in lines[0]}
         if head & set(SOURCES) and head & set(TARGETS):
@@ -355,7 +355,7 @@ def _csv_lines(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _by_header(rows: list[list[str]]) -> Iterator[tuple[str, str, str]]:
-    from apsp.reading.options import SOURCES, TARGETS, WEIGHTS
+    from apsp.io.reading.options import SOURCES, TARGETS, WEIGHTS
 
     names = [name.strip().lower() for name in rows[0]]
     ends = [[at for at, name in enumerate(names) if name in known] for known in (SOURCES, TARGETS)]

@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from apsp import Reachability, Result, as_graph, shortest_paths, transitive_closure
-from apsp.formats import read
-from apsp.graph import Graph
-from semiring.catalog import get
-from semiring.errors import DivergenceError, NoPathError, SemiringError, VertexError
+from apsp.io.formats import read
+from apsp.io.graph import Graph
+from semiring.algebra.catalog import get
+from semiring.host.errors import DivergenceError, NoPathError, SemiringError, VertexError
 
 from . import inputs, oracle
 from .draw import Draw

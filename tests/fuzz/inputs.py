@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apsp.graph import Graph
+from apsp.io.graph import Graph
 
 from .draw import Draw
 

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 from apsp import Reachability, Result, closure, shortest_paths, transitive_closure, write
-from apsp.formats import read
-from apsp.graph import Graph
-from apsp.saving import tiles
-from semiring.errors import SemiringError
-from semiring.tiles import TileStore
+from apsp.io.formats import read
+from apsp.io.graph import Graph
+from apsp.io.saving import tiles
+from semiring.host.errors import SemiringError
+from semiring.stores.tiles import TileStore
 
 from .draw import Draw
 

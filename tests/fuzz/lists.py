@@ -17,7 +17,7 @@ import numpy as np
 import apsp
 import semiring
 from apsp import closure, shortest_paths, transitive_closure
-from semiring.errors import SemiringError, ShapeError
+from semiring.host.errors import SemiringError, ShapeError
 
 from .draw import Draw
 

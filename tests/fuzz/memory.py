@@ -21,10 +21,10 @@ import scipy.sparse as sp
 
 import apsp
 import semiring
+from apsp.answers.reach.regular import RegularPaths
 from apsp.generate import grid, road_like
-from apsp.reach.regular import RegularPaths
-from semiring import memory
-from semiring.errors import SemiringError
+from semiring.host import memory
+from semiring.host.errors import SemiringError
 
 from .draw import Draw
 from .limits import MIB

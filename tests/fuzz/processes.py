@@ -17,7 +17,8 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from apsp import Result, cli, shortest_paths, write
+from apsp import Result, shortest_paths, write
+from apsp.doors import cli
 from apsp.generate import random_graph
 
 from .draw import Draw
@@ -254,7 +255,7 @@ def _whole(path: Path) -> None:
     elif path.suffix == ".json":
         json.loads(path.read_text())
     else:
-        from apsp.formats import read
+        from apsp.io.formats import read
 
         if path.suffix == ".gz":
             gzip.decompress(path.read_bytes())

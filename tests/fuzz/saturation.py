@@ -20,12 +20,13 @@ import numpy as np
 import scipy.sparse as sp
 
 import semiring
-from apsp import closure, schedules, shortest_paths
-from apsp import question as asked
-from apsp.graph import Graph
-from apsp.result import Result
+from apsp import closure, shortest_paths
+from apsp.answers.result import Result
+from apsp.io.graph import Graph
+from apsp.road import question as asked
+from apsp.road import schedules
 from semiring.distributed import world
-from semiring.errors import DivergenceError, DomainError, DTypeError
+from semiring.host.errors import DivergenceError, DomainError, DTypeError
 
 from . import oracle
 from .draw import Draw

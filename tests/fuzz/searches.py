@@ -15,8 +15,8 @@ from scipy.sparse import csgraph
 
 import semiring
 from apsp import as_graph, closure, shortest_paths
-from semiring import dtypes
-from semiring.errors import AlgebraError
+from semiring.algebra import dtypes
+from semiring.host.errors import AlgebraError
 from semiring.sparse import Searches
 
 from .draw import Draw

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from semiring import Elimination, eliminate
-from semiring.errors import DivergenceError
+from semiring.host.errors import DivergenceError
 
 from . import problems
 from .algebra import holds

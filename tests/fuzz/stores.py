@@ -20,9 +20,9 @@ from unittest.mock import patch
 import numpy as np
 
 from apsp import Reachability, Result, closure, shortest_paths, transitive_closure
-from apsp.graph import Graph
-from semiring.errors import NoPathError, SemiringError
-from semiring.tiles import file, folder
+from apsp.io.graph import Graph
+from semiring.host.errors import NoPathError, SemiringError
+from semiring.stores.tiles import file, folder
 
 from .archives import VALUES, craft, flipped, reordered
 from .draw import Draw
@@ -89,7 +89,7 @@ def case(draw: Draw) -> None:
 
 
 def _small() -> Any:
-    return patch.multiple("apsp.saving.tiles", TILE=TILE)
+    return patch.multiple("apsp.io.saving.tiles", TILE=TILE)
 
 
 def _same(found: Any, told: Any) -> bool:

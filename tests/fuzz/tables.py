@@ -20,8 +20,9 @@ import pandas as pd
 from click.testing import CliRunner
 
 import apsp
-from apsp import Graph, as_graph, cli, shortest_paths
-from semiring.errors import FormatError
+from apsp import Graph, as_graph, shortest_paths
+from apsp.doors import cli
+from semiring.host.errors import FormatError
 
 from .draw import Draw
 

@@ -14,8 +14,9 @@ from click.testing import CliRunner
 from scipy import sparse
 
 import semiring
-from apsp import Graph, as_graph, cli, closure, predecessors, shortest_paths
-from semiring.errors import DivergenceError, DomainError
+from apsp import Graph, as_graph, closure, predecessors, shortest_paths
+from apsp.doors import cli
+from semiring.host.errors import DivergenceError, DomainError
 
 from . import oracle
 from .draw import Draw

@@ -8,7 +8,7 @@ from time import monotonic
 
 import click
 
-from semiring.cpu.processors import default_threads
+from semiring.kernels.cpu.processors import default_threads
 
 from . import LEAST, campaign, table
 

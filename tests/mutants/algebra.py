@@ -5,7 +5,7 @@ from . import Mutant
 MUTANTS = [
     Mutant(
         "entries-without-axes-are-scalars",
-        "semiring/elementwise.py",
+        "semiring/tensors/elementwise.py",
         "return module(X).asarray(getattr(module(X), mul.ufunc.__name__)(X, Y))",
         "return getattr(module(X), mul.ufunc.__name__)(X, Y)",
         "tests/test_einsum.py::test_a_result_without_axes_is_an_array_of_none",
@@ -13,7 +13,7 @@ MUTANTS = [
     ),
     Mutant(
         "max-plus-one",
-        "semiring/catalog.py",
+        "semiring/algebra/catalog.py",
         '    zero=-INF,\n    one=0,\n    aliases=("critical_path"',
         '    zero=-INF,\n    one=1,\n    aliases=("critical_path"',
         "tests/test_algebra.py::test_every_semiring_keeps_its_laws_on_its_samples",
@@ -21,7 +21,7 @@ MUTANTS = [
     ),
     Mutant(
         "plus-does-not-saturate",
-        "semiring/catalog.py",
+        "semiring/algebra/catalog.py",
         'cuda="a + b", simd="add", saturating=True)',
         'cuda="a + b", simd="add", saturating=False)',
         "tests/test_cpu.py::test_integers_saturate",
@@ -29,7 +29,7 @@ MUTANTS = [
     ),
     Mutant(
         "real-star",
-        "semiring/catalog.py",
+        "semiring/algebra/catalog.py",
         "python=lambda a: 1 / (1 - a) if a < 1 else INF",
         "python=lambda a: 1 / (1 + a) if a < 1 else INF",
         "tests/test_algebra.py::test_every_semiring_keeps_its_laws_on_its_samples",
@@ -37,7 +37,7 @@ MUTANTS = [
     ),
     Mutant(
         "log-star-at-zero",
-        "semiring/catalog.py",
+        "semiring/algebra/catalog.py",
         "python=lambda a: -math.log1p(-math.exp(a)) if a < 0 else INF",
         "python=lambda a: -math.log1p(-math.exp(a)) if a < -0.5 else INF",
         "tests/test_algebra.py::test_stars_are_sums_of_powers",
@@ -45,7 +45,7 @@ MUTANTS = [
     ),
     Mutant(
         "logaddexp-of-zero",
-        "semiring/catalog.py",
+        "semiring/algebra/catalog.py",
         "    if a == -INF:\n        return b\n",
         "    if a == -INF:\n        return a\n",
         "tests/test_algebra.py::test_every_semiring_keeps_its_laws_on_its_samples",
@@ -53,7 +53,7 @@ MUTANTS = [
     ),
     Mutant(
         "recorded-as-another",
-        "semiring/catalog.py",
+        "semiring/algebra/catalog.py",
         'if known is None or known == semiring else f"{semiring.name} (another)"',
         'if known is None or known != semiring else f"{semiring.name} (another)"',
         "tests/test_output.py::test_over_a_semiring_of_ones_own_it_is_given_again",
@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         "survey-open-low",
-        "semiring/survey.py",
+        "semiring/algebra/survey.py",
         "least < low or (semiring.open_low and least == low and not closed)",
         "least < low",
         "tests/test_algebra.py::test_survey_names_the_entry_outside_the_domain",
@@ -69,7 +69,7 @@ MUTANTS = [
     ),
     Mutant(
         "survey-open-high",
-        "semiring/survey.py",
+        "semiring/algebra/survey.py",
         "greatest > high or (semiring.open_high and greatest == high and not closed)",
         "greatest > high",
         "tests/test_algebra.py::test_survey_names_the_entry_outside_the_domain",
@@ -77,7 +77,7 @@ MUTANTS = [
     ),
     Mutant(
         "survey-nan-in-one-extreme",
-        "semiring/survey.py",
+        "semiring/algebra/survey.py",
         "if below or above or math.isnan(least) or math.isnan(greatest):",
         "if below or above:",
         "tests/test_algebra.py::test_survey_names_the_entry_outside_the_domain",
@@ -85,7 +85,7 @@ MUTANTS = [
     ),
     Mutant(
         "survey-minus-zero",
-        "semiring/survey.py",
+        "semiring/algebra/survey.py",
         "(np.signbit(part) & (part == 0)).any()",
         "(np.signbit(part) & (part > 0)).any()",
         "tests/test_algebra.py::test_survey_tells_whether_weights_are_nonnegative",
@@ -93,7 +93,7 @@ MUTANTS = [
     ),
     Mutant(
         "survey-fast-headroom",
-        "semiring/survey.py",
+        "semiring/algebra/survey.py",
         "np.iinfo(dtype).max // 2",
         "np.iinfo(dtype).max",
         "tests/test_algebra.py::test_fast_steps_want_room_where_minus_infinity_is_an_integer",
@@ -101,7 +101,7 @@ MUTANTS = [
     ),
     Mutant(
         "survey-index-in-its-matrix",
-        "semiring/survey.py",
+        "semiring/algebra/survey.py",
         "index = tuple(map(sum, zip_longest(found, begins, first, fillvalue=0)))",
         "index = tuple(map(sum, zip_longest(found, begins, fillvalue=0)))",
         "tests/test_large.py::test_windows_that_are_not_what_they_should_be_are_refused",
@@ -109,7 +109,7 @@ MUTANTS = [
     ),
     Mutant(
         "encode-sign",
-        "semiring/dtypes.py",
+        "semiring/algebra/dtypes.py",
         "info.max if value > 0 else info.min",
         "info.max if value >= 0 else info.max",
         "tests/test_algebra.py::test_encode_gives_the_dtype_its_infinity",
@@ -117,7 +117,7 @@ MUTANTS = [
     ),
     Mutant(
         "resolve-unsafe",
-        "semiring/dtypes.py",
+        "semiring/algebra/dtypes.py",
         'np.can_cast(native, candidate, "safe")',
         'np.can_cast(native, candidate, "same_kind")',
         "tests/test_algebra.py::test_resolve_takes_the_smallest_safe_dtype",
@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "largest-finite-of-negatives",
-        "semiring/dtypes.py",
+        "semiring/algebra/dtypes.py",
         "largest = max(largest, abs(float(low)), abs(float(high)))",
         "largest = max(largest, abs(float(high)))",
         "tests/test_algebra.py::test_largest_finite_looks_past_infinities",
@@ -133,7 +133,7 @@ MUTANTS = [
     ),
     Mutant(
         "chunks-of-an-axis",
-        "semiring/dtypes.py",
+        "semiring/algebra/dtypes.py",
         "rows = max(1, entries // max(1, item))",
         "rows = max(1, entries)",
         "tests/test_memory.py::test_what_does_not_fit_is_refused_before_it_is_built",
@@ -142,7 +142,7 @@ MUTANTS = [
     ),
     Mutant(
         "conform-largest-integer",
-        "semiring/conversion.py",
+        "semiring/algebra/conversion.py",
         "(array != xp.floor(array)) | (array >= info.max) | (array <= info.min)",
         "(array != xp.floor(array)) | (array > info.max) | (array <= info.min)",
         "tests/test_closure.py::test_a_finite_weight_never_becomes_infinity_by_conversion",
@@ -150,7 +150,7 @@ MUTANTS = [
     ),
     Mutant(
         "conform-fraction",
-        "semiring/conversion.py",
+        "semiring/algebra/conversion.py",
         "(array != xp.floor(array)) | (array >= info.max)",
         "(array >= info.max)",
         "tests/test_memory.py::test_conversions_in_parts_name_the_entry",
@@ -158,7 +158,7 @@ MUTANTS = [
     ),
     Mutant(
         "conform-integer-ends",
-        "semiring/conversion.py",
+        "semiring/algebra/conversion.py",
         "wrong = ~top & ~bottom & ((array >= info.max) | (array <= info.min))",
         "wrong = ~top & ~bottom & ((array > info.max) | (array < info.min))",
         "tests/test_closure.py::test_a_finite_weight_never_becomes_infinity_by_conversion",
@@ -166,7 +166,7 @@ MUTANTS = [
     ),
     Mutant(
         "conform-float-overflow",
-        "semiring/conversion.py",
+        "semiring/algebra/conversion.py",
         "xp.isinf(out) & ~xp.isinf(array)",
         "xp.isinf(out) & xp.isinf(array)",
         "tests/test_closure.py::test_a_finite_weight_never_becomes_infinity_by_conversion",
@@ -174,7 +174,7 @@ MUTANTS = [
     ),
     Mutant(
         "conform-infinity-of-integers",
-        "semiring/conversion.py",
+        "semiring/algebra/conversion.py",
         "out[top], out[bottom] = math.inf, -math.inf",
         "out[top], out[bottom] = -math.inf, math.inf",
         "tests/test_closure.py::test_infinity_keeps_its_meaning_across_dtypes",
@@ -182,7 +182,7 @@ MUTANTS = [
     ),
     Mutant(
         "conform-bool-of-numbers",
-        "semiring/conversion.py",
+        "semiring/algebra/conversion.py",
         "(array[part] != 0) & (array[part] != 1)",
         "(array[part] != 0) | (array[part] != 1)",
         "tests/test_graph.py::TestMatrices::test_boolean_reading_of_lengths",
@@ -190,7 +190,7 @@ MUTANTS = [
     ),
     Mutant(
         "rounded-below-exact",
-        "semiring/conversion.py",
+        "semiring/algebra/conversion.py",
         "rounded = finite & ((floats >= _EXACT) | (floats <= -_EXACT))",
         "rounded = finite & (floats >= _EXACT)",
         "tests/test_graph.py::TestExactness::test_a_matrix_that_floats_would_round_is_refused",
@@ -198,7 +198,7 @@ MUTANTS = [
     ),
     Mutant(
         "search-transposed",
-        "semiring/cycles.py",
+        "semiring/dense/cycles.py",
         "return cycle[:1] + cycle[:0:-1], -potential",
         "return cycle, -potential",
         "tests/test_divergence.py::test_the_search_itself_finds_a_cycle_or_potentials_in_any_layout",
@@ -206,7 +206,7 @@ MUTANTS = [
     ),
     Mutant(
         "potential-transposed",
-        "semiring/cycles.py",
+        "semiring/dense/cycles.py",
         "return cycle[:1] + cycle[:0:-1], -potential",
         "return cycle[:1] + cycle[:0:-1], potential",
         "tests/test_divergence.py::test_the_search_itself_finds_a_cycle_or_potentials_in_any_layout",
@@ -214,7 +214,7 @@ MUTANTS = [
     ),
     Mutant(
         "rounding-of-sums",
-        "semiring/cycles.py",
+        "semiring/dense/cycles.py",
         "return length, length >= -(0.0 if exact else twice * rate * part)",
         "return length, length >= 0.0",
         "tests/test_exactness.py::test_a_cycle_that_only_rounding_makes_negative_never_raises",
@@ -222,7 +222,7 @@ MUTANTS = [
     ),
     Mutant(
         "rounding-of-exact-sums",
-        "semiring/cycles.py",
+        "semiring/dense/cycles.py",
         "exact = part * rate < _quantum(x)",
         "exact = False",
         "tests/test_divergence.py::test_sums_of_small_whole_numbers_are_exact_however_long",
@@ -230,7 +230,7 @@ MUTANTS = [
     ),
     Mutant(
         "reweight-below-zero",
-        "semiring/cycles.py",
+        "semiring/dense/cycles.py",
         "new = (old + shift).clip(0.0, top) + 0.0",
         "new = (old + shift) + 0.0",
         "tests/test_divergence.py::test_differences_of_a_potential_are_no_cycles",
@@ -238,7 +238,7 @@ MUTANTS = [
     ),
     Mutant(
         "restore-window",
-        "semiring/cycles.py",
+        "semiring/dense/cycles.py",
         "_parts(D, potential[:, rows], potential[:, columns])",
         "_parts(D, potential[:, columns], potential[:, rows])",
         "tests/test_large.py::test_checkpoints_beside_cycles_of_length_zero_hold_lengths_of_the_matrix_itself",
@@ -246,7 +246,7 @@ MUTANTS = [
     ),
     Mutant(
         "relax-second-float",
-        "semiring/cpu/routes/cycles.py",
+        "semiring/kernels/cpu/routes/cycles.py",
         "shorter = x < high[v] or (x == high[v] and y < low[v])",
         "shorter = x < high[v]",
         "tests/test_divergence.py::test_a_small_cycle_behind_a_huge_edge_is_found_by_the_last_digits_of_labels",
@@ -254,7 +254,7 @@ MUTANTS = [
     ),
     Mutant(
         "relax-children",
-        "semiring/cpu/routes/cycles.py",
+        "semiring/kernels/cpu/routes/cycles.py",
         "        children[parent_was] -= 1\n",
         "",
         "tests/test_divergence.py::test_random_matrices_agree_with_networkx",
@@ -262,7 +262,7 @@ MUTANTS = [
     ),
     Mutant(
         "power-odd",
-        "semiring/linalg.py",
+        "semiring/dense/linalg.py",
         "        k >>= 1\n        if k:\n            A = multiplied(A, A,",
         "        k >>= 1\n        if k:\n            A = multiplied(A, A if result is None else result,",
         "tests/test_linalg.py::test_power_is_repeated_product",
@@ -270,7 +270,7 @@ MUTANTS = [
     ),
     Mutant(
         "matvec-check",
-        "semiring/linalg.py",
+        "semiring/dense/linalg.py",
         "a.array.shape[-1] != b.array.shape[-1]",
         "a.array.shape[-2] != b.array.shape[-1]",
         "tests/test_linalg.py::test_many_vectors_each_meet_their_matrix",
@@ -278,7 +278,7 @@ MUTANTS = [
     ),
     Mutant(
         "out-is-an-operand",
-        "semiring/product.py",
+        "semiring/dense/product.py",
         "    out[...] = C\n    return out\n",
         "    return C\n",
         "tests/test_linalg.py::test_out_in_every_layout_and_over_an_operand",
@@ -286,7 +286,7 @@ MUTANTS = [
     ),
     Mutant(
         "accumulate-drops",
-        "semiring/product.py",
+        "semiring/dense/product.py",
         "            product[...] = added.reshape(product.shape)\n",
         "            product[...] = dtypes.zero(s, A.dtype)\n",
         "tests/test_linalg.py::test_products_agree_with_the_oracle",
@@ -294,7 +294,7 @@ MUTANTS = [
     ),
     Mutant(
         "overlapping-entries",
-        "semiring/arrays.py",
+        "semiring/host/arrays.py",
         "if size > 1 and stride < reach and array.size:",
         "if size > 1 and stride <= 0 and array.size:",
         "tests/test_inputs.py::test_entries_that_share_memory_are_not_written_to",
@@ -302,7 +302,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-tail-of-not",
-        "semiring/bits.py",
+        "semiring/dense/bits.py",
         "            words[:, -1] &= np.uint64((1 << tail) - 1)\n",
         "            words[:, -1] &= np.uint64((1 << tail + 1) - 1)\n",
         "tests/test_bits.py::test_bitwise_operators",
@@ -310,7 +310,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-last-counts",
-        "semiring/bits.py",
+        "semiring/dense/bits.py",
         "last = len(on) - 1 - np.unique((i * self.shape[1] + j)[::-1], return_index=True)[1]",
         "last = np.unique(i * self.shape[1] + j, return_index=True)[1]",
         "tests/test_bits.py::test_of_a_bit_that_is_set_several_times_the_last_value_counts",
@@ -318,7 +318,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-column",
-        "semiring/bits.py",
+        "semiring/dense/bits.py",
         "return (self.words[:, j >> 6] >> np.uint64(j & 63))",
         "return (self.words[:, j >> 6] >> np.uint64(j & 31))",
         "tests/test_bits.py::test_bits_rows_columns_and_pairs_are_read",
@@ -326,7 +326,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-one-goes-with-any",
-        "semiring/contraction.py",
+        "semiring/tensors/contraction.py",
         "if n == sizes[x]))",
         "if n >= 0))",
         "tests/test_einsum.py::test_ellipses_and_axes_of_size_one",
@@ -334,7 +334,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-a-shorter-later-operand",
-        "semiring/contraction.py",
+        "semiring/tensors/contraction.py",
         "elif n not in (1, sizes[x]):",
         "elif n > sizes[x]:",
         "tests/test_einsum.py::test_subscripts_that_do_not_fit_are_refused",
@@ -342,7 +342,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-alone-on-the-right",
-        "semiring/contraction.py",
+        "semiring/tensors/contraction.py",
         "for a, b in ((x, y), (y, x)))",
         "for a, b in ((y, x), (x, y)))",
         "tests/test_einsum.py::test_one_operand_or_two_agree_with_loops[min_plus-float32]",
@@ -350,7 +350,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-out-over-a-view",
-        "semiring/contraction.py",
+        "semiring/tensors/contraction.py",
         "if len(operands) == 1 or (out is None",
         "if len(operands) == 0 or (out is None",
         "tests/test_einsum.py::test_one_operand_or_two_agree_with_loops[min_plus-float32]",
@@ -358,7 +358,7 @@ MUTANTS = [
     ),
     Mutant(
         "cycles-of-logarithms",
-        "semiring/cycles.py",
+        "semiring/dense/cycles.py",
         "np.minimum(eps, math.sqrt(eps) * size)",
         "np.minimum(0.0, math.sqrt(eps) * size)",
         "tests/test_routed.py::TestNegativeCycle::test_logarithms_of_consistent_rates_have_none",
@@ -366,7 +366,7 @@ MUTANTS = [
     ),
     Mutant(
         "cycles-of-small-units",
-        "semiring/cycles.py",
+        "semiring/dense/cycles.py",
         "np.minimum(eps, math.sqrt(eps) * size)",
         "eps",
         "tests/test_routed.py::TestNegativeCycle::test_a_tolerance_is_a_length",
@@ -374,7 +374,7 @@ MUTANTS = [
     ),
     Mutant(
         "reciprocals-of-negative-distances",
-        "apsp/result/sweeps.py",
+        "apsp/answers/result/sweeps.py",
         "if bool((rows[finite] < 0).any()):",
         "if bool((rows[finite] > 0).any()) and False:",
         "tests/test_routed.py::TestMeasures::test_reciprocals_of_negative_distances_are_refused",
@@ -382,7 +382,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-out-keeps-its-flags",
-        "semiring/csr/products.py",
+        "semiring/sparse/csr/products.py",
         'for flag in ("has_sorted_indices", "has_canonical_format"):',
         'for flag in ("has_canonical_format",):',
         "tests/test_sparse_products.py::test_out_forgets_what_was_known_of_its_rows",
@@ -390,7 +390,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-out-keeps-positions",
-        "semiring/csr/products.py",
+        "semiring/sparse/csr/products.py",
         'for flag in ("has_sorted_indices", "has_canonical_format"):',
         'for flag in ("has_sorted_indices",):',
         "tests/test_sparse_products.py::test_out_forgets_what_was_known_of_its_rows",
@@ -398,7 +398,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-saturates-on-the-way",
-        "semiring/saturation.py",
+        "semiring/algebra/saturation.py",
         "if most < np.iinfo(dtype).max:",
         "if most >= np.iinfo(dtype).max:",
         "tests/test_einsum.py::test_integers_of_both_signs_that_saturate_on_the_way_are_exact",
@@ -406,7 +406,7 @@ MUTANTS = [
     ),
     Mutant(
         "powers-saturate-on-the-way",
-        "semiring/saturation.py",
+        "semiring/algebra/saturation.py",
         "sum(sizes) * times if",
         "sum(sizes) if",
         "tests/test_einsum.py::test_integers_of_both_signs_that_saturate_on_the_way_are_exact",
@@ -414,7 +414,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-of-sparse-nan",
-        "semiring/csr/contraction.py",
+        "semiring/sparse/csr/contraction.py",
         "    for X, data in zip(taken, entries, strict=True):\n",
         "    for X, data in ():\n",
         "tests/test_sparse_products.py::test_einsum_looks_at_operands_that_no_product_takes",
@@ -422,7 +422,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-zero-absorbs",
-        "semiring/elementwise.py",
+        "semiring/tensors/elementwise.py",
         "xp.where((X == zero) | (Y == zero), zero, found)",
         "xp.where(X == zero, zero, found)",
         "tests/test_einsum.py::test_integers_saturate_and_zero_absorbs",
@@ -430,7 +430,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-wrapped-sums",
-        "semiring/elementwise.py",
+        "semiring/tensors/elementwise.py",
         "(X >= 0) & (Y >= 0) & (wide < 0)",
         "(X >= 0) & (Y >= 0) & (wide < -1)",
         "tests/test_einsum.py::test_integers_saturate_and_zero_absorbs",
@@ -439,7 +439,7 @@ MUTANTS = [
     ),
     Mutant(
         "logsumexp-of-nothing",
-        "semiring/elementwise.py",
+        "semiring/tensors/elementwise.py",
         "shift = xp.where(greatest == -math.inf, xp.zeros_like(greatest), greatest)",
         "shift = greatest",
         "tests/test_einsum.py::test_one_operand_or_two_agree_with_loops[log_plus-float32]",
@@ -447,7 +447,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-plan-forgets-operands",
-        "semiring/contraction.py",
+        "semiring/tensors/contraction.py",
         "entries -= sum(sizes.pop(operand, 0) for operand in step.operands)",
         "entries -= 0",
         "tests/test_einsum.py::test_a_plan_counts_results_until_they_are_used",
@@ -455,7 +455,7 @@ MUTANTS = [
     ),
     Mutant(
         "shift-without-headroom",
-        "semiring/shifting.py",
+        "semiring/algebra/shifting.py",
         "high_a + high_b >= info.max",
         "high_a + high_b > info.max",
         "tests/test_shifting.py::test_headroom_decides",
@@ -463,7 +463,7 @@ MUTANTS = [
     ),
     Mutant(
         "shift-of-what-is-absent",
-        "semiring/shifting.py",
+        "semiring/algebra/shifting.py",
         "new[part] = np.minimum(x, unsigned.type(infinity))",
         "new[part] = x",
         "tests/test_shifting.py::test_products_are_the_same_bits[min_plus-int16]",
@@ -471,7 +471,7 @@ MUTANTS = [
     ),
     Mutant(
         "potentials-always-fit",
-        "semiring/potentials.py",
+        "semiring/dense/potentials.py",
         "return self.certain or greatest + self.longest < infinity",
         "return True",
         "tests/test_potentials.py::test_one_that_may_not_fit_is_closed_as_before",
@@ -479,7 +479,7 @@ MUTANTS = [
     ),
     Mutant(
         "potentials-below-the-floor",
-        "semiring/potentials.py",
+        "semiring/dense/potentials.py",
         "floor = max(0, high, -low) - most + 1",
         "floor = 1 - most",
         "tests/test_potentials.py::test_one_that_may_not_fit_is_closed_as_before",
@@ -487,7 +487,7 @@ MUTANTS = [
     ),
     Mutant(
         "potentials-backwards",
-        "semiring/potentials.py",
+        "semiring/dense/potentials.py",
         "-values if backwards else values",
         "values",
         "tests/test_potentials.py::test_closures_are_exact[min_plus-int16]",
@@ -495,7 +495,7 @@ MUTANTS = [
     ),
     Mutant(
         "potentials-in-place",
-        "apsp/solve.py",
+        "apsp/road/solve.py",
         "potentials is None or (problem.in_place and not potentials.certain)",
         "potentials is None",
         "tests/test_potentials.py::test_one_that_may_not_fit_is_closed_as_before",

@@ -24,7 +24,7 @@ from . import ROOT, Mutant
 PARTS = (".ci", "semiring", "apsp", "tests", "examples", "docs", "_apsp_networkx.py", "pyproject.toml", "README.md")
 LEFT_OUT = shutil.ignore_patterns("*.pyc")
 #: What compiled kernels are made from: mutants of these compile their own.
-COMPILED = ("semiring/cpu/", "semiring/catalog.py")
+COMPILED = ("semiring/kernels/cpu/", "semiring/algebra/catalog.py")
 #: Where kernels would be kept but for the copy itself.
 CACHES = ("NUMBA_CACHE_DIR", "SEMIRING_CACHE_DIR")
 #: How pytest ends where all tests passed.
@@ -70,7 +70,7 @@ def run(mutants: Iterable[Mutant], *, jobs: int = 1, patience: float = 300.0, ro
         for tree in trees[1:]:  # all share compiled kernels
             for kept in (tree / "semiring").glob("cpu/__pycache__"):
                 shutil.rmtree(kept)
-                kept.symlink_to(trees[0] / "semiring/cpu/__pycache__")
+                kept.symlink_to(trees[0] / "semiring/kernels/cpu/__pycache__")
         _require_green(trees[0], mutants, jobs, max(3600.0, patience))
         free: SimpleQueue[Path] = SimpleQueue()
         for tree in trees:

@@ -16,7 +16,7 @@ LU = "tests/test_emulated.py::TestFactors::test_lu[float32]"
 MUTANTS = [
     Mutant(
         "cuda-exponentials-lost",
-        "semiring/cuda/dense/exponentials.cu",
+        "semiring/kernels/cuda/dense/exponentials.cu",
         "lost |= X[j] == 0 && P[j] > 0;",
         "lost |= X[j] == 0 && P[j] < 0;",
         EXPONENTIALS,
@@ -24,7 +24,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-exponentials-loops",
-        "semiring/cuda/dense/exponentials.cu",
+        "semiring/kernels/cuda/dense/exponentials.cu",
         "A[i * lda + i] > T(nearest_loop)",
         "A[i * lda + i] > T(0)",
         EXPONENTIALS,
@@ -32,7 +32,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-margins-labels",
-        "semiring/cuda/margins.cu",
+        "semiring/kernels/cuda/margins.cu",
         "labels ? labels + matrix * n : nullptr",
         "labels",
         MARGINS,
@@ -40,7 +40,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-margins-last-row",
-        "semiring/cuda/margins.cu",
+        "semiring/kernels/cuda/margins.cu",
         "min(n, (blockIdx.y + 1) * depth)",
         "(blockIdx.y + 1) * depth",
         MARGINS,
@@ -48,7 +48,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-lu-first-failure",
-        "semiring/cuda/dense/lu.cu",
+        "semiring/kernels/cuda/dense/lu.cu",
         "if (threadIdx.x == 0 && !(abs(pivot) >= tiny && abs(pivot) < T(INFINITY)) && failure->row < 0)",
         "if (threadIdx.x == 0 && !(abs(pivot) >= tiny && abs(pivot) < T(INFINITY)))",
         LU,
@@ -56,7 +56,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-lu-columns",
-        "semiring/cuda/dense/lu.cu",
+        "semiring/kernels/cuda/dense/lu.cu",
         "if (!unit) x[k] /= M[k][k];",
         "",
         LU,
@@ -64,7 +64,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-front-transposed",
-        "semiring/cuda/sparse/fronts.cu",
+        "semiring/kernels/cuda/sparse/fronts.cu",
         "up.item[c] = inside ? front[(j + c) * (long long)pitch + k]",
         "up.item[c] = inside ? front[(j + c + 1) * (long long)pitch + k]",
         NETWORK,
@@ -72,7 +72,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-front-update",
-        "semiring/cuda/sparse/fronts.cu",
+        "semiring/kernels/cuda/sparse/fronts.cu",
         "front[(w + e.row) * (long long)pitch + w + e.column];",
         "front[(w + e.column) * (long long)pitch + w + e.row];",
         NETWORK,
@@ -80,7 +80,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-front-skips-arcs",
-        "semiring/cuda/sparse/fronts.cu",
+        "semiring/kernels/cuda/sparse/fronts.cu",
         "for (int a = t.arcs[s]; a < t.arcs[s + 1]; ++a) {",
         "for (int a = t.arcs[s] + 1; a < t.arcs[s + 1]; ++a) {",
         NETWORK,
@@ -88,7 +88,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-front-parts",
-        "semiring/cuda/sparse/fronts.cu",
+        "semiring/kernels/cuda/sparse/fronts.cu",
         "const int own = (m - part + parts - 1) / parts;",
         "const int own = (m - part) / parts;",
         "tests/test_sparse_emulated.py::test_a_front_is_gathered_by_several_blocks",
@@ -96,7 +96,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-hubs-above",
-        "semiring/cuda/sparse/hubs.cu",
+        "semiring/kernels/cuda/sparse/hubs.cu",
         "const bool above = p >= int(a.length);",
         "const bool above = p > int(a.length);",
         LABELS,
@@ -104,7 +104,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-hubs-order",
-        "semiring/cuda/sparse/hubs.cu",
+        "semiring/kernels/cuda/sparse/hubs.cu",
         "S::step(from[c], y[0], S::spread(l[0].item[c]), y[1], S::spread(l[1].item[c]));",
         "S::step(from[c], S::spread(l[0].item[c]), y[0], S::spread(l[1].item[c]), y[1]);",
         "tests/test_sparse_emulated.py::test_pairs_by_hub_labels_on_the_device",
@@ -112,7 +112,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-hubs-side",
-        "semiring/cuda/sparse/hubs.cu",
+        "semiring/kernels/cuda/sparse/hubs.cu",
         "return x.end < y.end ||",
         "return x.end > y.end ||",
         LABELS,
@@ -120,7 +120,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-hubs-last-row",
-        "semiring/cuda/sparse/hubs.py",
+        "semiring/kernels/cuda/sparse/hubs.py",
         "places[begin[:-1][nonempty]], places[begin[1:][nonempty] - 1] + 1",
         "places[begin[:-1][nonempty]], places[begin[1:][nonempty] - 1]",
         LABELS,
@@ -128,7 +128,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-hubs-gap",
-        "semiring/cuda/sparse/hubs.cu",
+        "semiring/kernels/cuda/sparse/hubs.cu",
         "const int i = t + (t < first ? begins : gap);",
         "const int i = t + begins;",
         LABELS,
@@ -136,7 +136,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-hubs-outside",
-        "semiring/cuda/sparse/hubs.cu",
+        "semiring/kernels/cuda/sparse/hubs.cu",
         "if (u < 0 || u >= n || v < 0 || v >= n) *outside = 1, u = v = 0;",
         "if (u < 0 || u >= n || v < 0 || v >= n) u = v = 0;",
         "tests/test_sparse_emulated.py::test_pairs_by_hub_labels_on_the_device",
@@ -144,7 +144,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-voronoi-ties",
-        "semiring/cuda/sparse/voronoi.cu",
+        "semiring/kernels/cuda/sparse/voronoi.cu",
         "(length == best.length && source < best.source)",
         "(length == best.length && source > best.source)",
         "tests/test_sparse_emulated.py::test_the_nearest_of_several[min_plus-float32]",
@@ -152,7 +152,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-climb-level-rest",
-        "semiring/cuda/sparse/climb.inl",
+        "semiring/kernels/cuda/sparse/climb.inl",
         "for (int e = 0; e < each; ++e) x[c].item[e] = T(S::zero());",
         "for (int e = 0; e < each; ++e) x[c].item[e] = T(S::one());",
         NETWORK,
@@ -161,7 +161,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-climb-search",
-        "semiring/cuda/sparse/climb.inl",
+        "semiring/kernels/cuda/sparse/climb.inl",
         "(before[middle] <= work ? low : high) = middle;",
         "(before[middle] < work ? low : high) = middle;",
         NETWORK,
@@ -169,7 +169,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-climb-edge",
-        "semiring/cuda/sparse/climb.inl",
+        "semiring/kernels/cuda/sparse/climb.inl",
         "if (lane >= range.high || lane + each <= range.low) return;",
         "if (lane >= range.high || lane + each < range.low) return;",
         NETWORK,
@@ -178,7 +178,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-level-stage",
-        "semiring/cuda/sparse/level.inl",
+        "semiring/kernels/cuda/sparse/level.inl",
         "wait_for_all_but<stages - 2>();",
         "wait_for_all_but<stages - 1>();",
         NETWORK,
@@ -186,7 +186,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-level-rest",
-        "semiring/cuda/sparse/level.inl",
+        "semiring/kernels/cuda/sparse/level.inl",
         "for (int k = 0; k < rest; k += 2) both<columns>",
         "for (int k = 0; k + 2 < rest; k += 2) both<columns>",
         NETWORK,
@@ -194,7 +194,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-level-columns",
-        "semiring/cuda/sparse/level.inl",
+        "semiring/kernels/cuda/sparse/level.inl",
         "if (c < wanted && inside) *y_of[labels[node.first + j + c]] = stored(y[c]);",
         "if (c <= wanted && inside) *y_of[labels[node.first + j + c]] = stored(y[c]);",
         NETWORK,
@@ -202,7 +202,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-level-warps",
-        "semiring/cuda/sparse/level.inl",
+        "semiring/kernels/cuda/sparse/level.inl",
         "unsigned char* mine = shared + warp * (stages * sizeof(Ring<most_strips>));",
         "unsigned char* mine = shared + warp * (stages * sizeof(Ring<1>));",
         NETWORK,
@@ -210,7 +210,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-depth",
-        "semiring/cuda/dense/gemm_tiles.inl",
+        "semiring/kernels/cuda/dense/gemm_tiles.inl",
         "const bool inside = !first || b_k(i) < depth;",
         "const bool inside = !first || b_k(i) <= depth;",
         f"{TILE}[aligned-min_plus-float32-nonnegative]",
@@ -219,7 +219,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-last-row",
-        "semiring/cuda/dense/gemm_tiles.inl",
+        "semiring/kernels/cuda/dense/gemm_tiles.inl",
         "a_last = (min(m - 1 - row0, bm - 1)",
         "a_last = (min(m - row0, bm - 1)",
         f"{TILE}[aligned-min_plus-float32-nonnegative]",
@@ -227,7 +227,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-transposed-store",
-        "semiring/cuda/dense/gemm_tiles.inl",
+        "semiring/kernels/cuda/dense/gemm_tiles.inl",
         "if constexpr (a_async) {\n                    if (inside) copy_async<sizeof(T)>(&to.a[k][a_row(i)], row + 8 * p);",
         "if constexpr (a_async) {\n                    if (inside) copy_async<sizeof(T)>(&to.a[k][a_row(i) + 1], row + 8 * p);",
         f"{TILE}[aligned-min_plus-float32-nonnegative]",
@@ -235,7 +235,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-other-stage",
-        "semiring/cuda/dense/gemm.cuh",
+        "semiring/kernels/cuda/dense/gemm.cuh",
         "multiply(c, stage[t & 1], x, y, one);",
         "multiply(c, stage[(t + 1) & 1], x, y, one);",
         f"{TILE}[aligned-min_plus-float32-nonnegative]",
@@ -243,7 +243,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-barrier",
-        "semiring/cuda/dense/gemm.cuh",
+        "semiring/kernels/cuda/dense/gemm.cuh",
         "            fix(stage[t & 1]);\n            __syncthreads();\n",
         "            fix(stage[t & 1]);\n",
         f"{TILE}[aligned-min_plus-float32-nonnegative]",
@@ -251,7 +251,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-second-lane",
-        "semiring/cuda/dense/gemm_tiles.inl",
+        "semiring/kernels/cuda/dense/gemm_tiles.inl",
         "b_second = col + 1 < n ? 1 : 0;",
         "b_second = col + 1 <= n ? 1 : 0;",
         f"{TILE}[as it lies-min_plus-int16-nonnegative]",
@@ -260,7 +260,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-ragged-store",
-        "semiring/cuda/dense/gemm_store.inl",
+        "semiring/kernels/cuda/dense/gemm_store.inl",
         "if (j < inside) C[j] = T(accumulate",
         "if (j <= inside) C[j] = T(accumulate",
         f"{TILE}[as it lies-min_plus-float32-nonnegative]",
@@ -268,7 +268,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-split-first",
-        "semiring/cuda/dense/gemm.cuh",
+        "semiring/kernels/cuda/dense/gemm.cuh",
         "const long long k0 = from ? depth + (from - 1) * bk : 0;",
         "const long long k0 = from * bk;",
         "tests/test_emulated.py::TestProducts::test_in_parts_of_k",
@@ -276,7 +276,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-split-order",
-        "semiring/cuda/dense/gemm.cuh",
+        "semiring/kernels/cuda/dense/gemm.cuh",
         "accumulate = 1;\n        put(",
         "accumulate = accumulate;\n        put(",
         "tests/test_emulated.py::TestProducts::test_in_parts_of_k",
@@ -284,7 +284,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-pivot-second",
-        "semiring/cuda/dense/pivot.cuh",
+        "semiring/kernels/cuda/dense/pivot.cuh",
         "for (int j = 0; j < tn; ++j) r1[j] = S::add(r1[j], S::mul(l.p[1][0], r0[j]));",
         "for (int j = 0; j < tn; ++j) r1[j] = S::add(r1[j], S::mul(l.p[0][1], r0[j]));",
         PIVOT,
@@ -292,7 +292,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-pivot-corner",
-        "semiring/cuda/dense/pivot.cuh",
+        "semiring/kernels/cuda/dense/pivot.cuh",
         "s1 = S::star(S::add(l.p[1][1], S::mul(l.p[1][0], right)))",
         "s1 = S::star(l.p[1][1])",
         f"{PIVOT}[plus_times-float64]",
@@ -300,7 +300,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-pivot-beyond",
-        "semiring/cuda/dense/pivot.cuh",
+        "semiring/kernels/cuda/dense/pivot.cuh",
         "r < n && c + e < n ? W(D[r * ld + c + e]) : S::zero();",
         "r < n && c + e < n ? W(D[r * ld + c + e]) : S::one();",
         f"{PIVOT}[plus_times-float64]",
@@ -308,7 +308,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-pivot-ahead",
-        "semiring/cuda/dense/pivot.cuh",
+        "semiring/kernels/cuda/dense/pivot.cuh",
         "const int next = (q + 2) % tm, across = next % 4;",
         "const int next = (q + 2) % tm, across = q % 4;",
         f"{PIVOT}[min_plus-float32-nonnegative]",
@@ -316,7 +316,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-step-column",
-        "semiring/cuda/dense/step.cu",
+        "semiring/kernels/cuda/dense/step.cu",
         "else value = j == k ? Step::mul(left, s) :",
         "else value = j == k ? left :",
         "tests/test_emulated.py::TestClosures::test_step_by_step",
@@ -324,7 +324,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-bits-pack-high",
-        "semiring/cuda/bits/bits.cu",
+        "semiring/kernels/cuda/bits/bits.cu",
         "high = j + 32 < n && row[(j + 32) * across];",
         "high = j + 32 <= n && row[(j + 32) * across];",
         "tests/test_emulated.py::TestBits::test_transposed_counted_listed_and_unpacked",
@@ -332,7 +332,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-bits-transpose",
-        "semiring/cuda/bits/bits.cu",
+        "semiring/kernels/cuda/bits/bits.cu",
         "x[i] = (a & low) | (b << h & ~low), x[i + h] = (a >> h & low) | (b & ~low);",
         "x[i] = (a & low) | (b << h & ~low), x[i + h] = (a >> h & low) | (b & low);",
         "tests/test_emulated.py::TestBits::test_transposed_counted_listed_and_unpacked",
@@ -340,7 +340,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-bits-list",
-        "semiring/cuda/bits/bits.cu",
+        "semiring/kernels/cuda/bits/bits.cu",
         "columns[mine++] = 64ll * (w0 + lane) + __ffsll(bits) - 1;",
         "columns[mine++] = 64ll * (w0 + lane) + __ffsll(bits);",
         "tests/test_emulated.py::TestBits::test_transposed_counted_listed_and_unpacked",
@@ -348,7 +348,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-bits-next-block",
-        "semiring/cuda/bits/bits.cu",
+        "semiring/kernels/cuda/bits/bits.cu",
         "if (warp != q) take(x, rows[q % 2], x[q]);",
         "if (warp > q) take(x, rows[q % 2], x[q]);",
         "tests/test_emulated.py::TestBits::test_closures",
@@ -356,7 +356,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-hops-unseen",
-        "semiring/cuda/sparse/hops.cu",
+        "semiring/kernels/cuda/sparse/hops.cu",
         "    found &= ~seen;\n",
         "",
         "tests/test_emulated.py::TestHops::test_rows_are_scipys",
@@ -364,7 +364,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-hops-high-bits",
-        "semiring/cuda/sparse/hops.cu",
+        "semiring/kernels/cuda/sparse/hops.cu",
         "for (int b = few; b < bits; ++b) level |= int(planes[b * all + i] >> k & 1) << b;",
         "for (int b = few + 1; b < bits; ++b) level |= int(planes[b * all + i] >> k & 1) << b;",
         "tests/test_emulated.py::TestHops::test_rows_are_scipys",
@@ -372,7 +372,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-searches-rows",
-        "semiring/cuda/sparse/searches.cu",
+        "semiring/kernels/cuda/sparse/searches.cu",
         "out + rows[first + k] * pitch;",
         "out + (first + k) * pitch;",
         f"{SEARCHES}::test_rows_come_in_the_order_wanted",
@@ -380,7 +380,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-searches-segments",
-        "semiring/cuda/sparse/searches.cu",
+        "semiring/kernels/cuda/sparse/searches.cu",
         "atomicAdd(s.listed, unsigned((degree + 31) / 32));",
         "atomicAdd(s.listed, unsigned(degree / 32));",
         f"{SEARCHES}::test_vertices_of_as_many_arcs_as_a_segment_and_one_more_or_less[96]",
@@ -388,7 +388,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-searches-limit",
-        "semiring/cuda/sparse/searches.cu",
+        "semiring/kernels/cuda/sparse/searches.cu",
         "__float_as_uint(furthest + latest);",
         "__float_as_uint(furthest);",
         f"{SEARCHES}::test_a_limit_ends_searches",
@@ -396,7 +396,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-walks-reach",
-        "semiring/cuda/routes/walks.cu",
+        "semiring/kernels/cuda/routes/walks.cu",
         "here = {before.from, before.from < 0 ?",
         "here = {here.from, before.from < 0 ?",
         "tests/test_emulated.py::TestWalks::test_edges_are_counted_and_weighed[min_plus-float32]",
@@ -404,7 +404,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-walks-last-wrong",
-        "semiring/cuda/routes/walks.cu",
+        "semiring/kernels/cuda/routes/walks.cu",
         "atomicMax(wrong, (unsigned long long)row + 1);",
         "atomicMax(wrong, (unsigned long long)row);",
         "tests/test_emulated.py::TestWalks::test_the_last_row_that_is_no_tree_is_told",
@@ -412,7 +412,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-paths-goal",
-        "semiring/cuda/routes/rule.inl",
+        "semiring/kernels/cuda/routes/rule.inl",
         "if (!improving && better(goal, d)) return false;",
         "if (!improving && better(d, goal)) return false;",
         PATHS,
@@ -421,7 +421,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-paths-gather",
-        "semiring/cuda/routes/edges_in.inl",
+        "semiring/kernels/cuda/routes/edges_in.inl",
         "counts[row] = total > most ? most + 1 : total;",
         "counts[row] = total > most ? most : total;",
         PATHS,
@@ -429,7 +429,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-paths-tile",
-        "semiring/cuda/routes/tight.inl",
+        "semiring/kernels/cuda/routes/tight.inl",
         "Dt[(first + j) * n + k] = tile[x][r];",
         "Dt[(first + j) * n + k] = tile[r][x];",
         "tests/test_emulated.py::TestPredecessors::test_beyond_a_group_of_sources",
@@ -437,7 +437,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-front-star",
-        "semiring/cuda/sparse/fronts.cu",
+        "semiring/kernels/cuda/sparse/fronts.cu",
         "else if (j == k) to = T(S::mul(W(column[i]), star));",
         "else if (j == k) to = column[i];",
         "tests/test_sparse_emulated.py::test_every_entry_of_a_network_is_scipys_or_numpys[plus_times-float64-2]",
@@ -445,7 +445,7 @@ MUTANTS = [
     ),
     Mutant(
         "gradient-overflow",
-        "semiring/cuda/routes/fixed.inl",
+        "semiring/kernels/cuda/routes/fixed.inl",
         "min(62 - exponent, 1000)",
         "min(66 - exponent, 1000)",
         "tests/test_emulated.py::TestGradients::test_numbers_of_any_size",
@@ -453,7 +453,7 @@ MUTANTS = [
     ),
     Mutant(
         "sums-without-carry",
-        "semiring/cuda/routes/adjoint.cu",
+        "semiring/kernels/cuda/routes/adjoint.cu",
         "unsigned(amount >> 32) + (before + low < low)",
         "unsigned(amount >> 32)",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_they_are_those_of_a_loop",
@@ -461,7 +461,7 @@ MUTANTS = [
     ),
     Mutant(
         "sums-wait-for-one",
-        "semiring/cuda/routes/adjoint.cu",
+        "semiring/kernels/cuda/routes/adjoint.cu",
         "open = there[c] != NOBODY;",
         "open = mine[c];",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_they_are_those_of_a_loop",
@@ -469,7 +469,7 @@ MUTANTS = [
     ),
     Mutant(
         "sums-not-rescaled",
-        "semiring/cuda/routes/adjoint.cu",
+        "semiring/kernels/cuda/routes/adjoint.cu",
         "atomicAdd(&along[only[j]], rescaled(amount, by));",
         "atomicAdd(&along[only[j]], amount);",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_they_are_those_of_a_loop",
@@ -477,7 +477,7 @@ MUTANTS = [
     ),
     Mutant(
         "sums-of-two-levels",
-        "semiring/cuda/routes/levelled.py",
+        "semiring/kernels/cuda/routes/levelled.py",
         "for h in range(levels, 1, -1):",
         "for h in range(min(levels, 2), 1, -1):",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_they_are_those_of_a_loop",
@@ -485,7 +485,7 @@ MUTANTS = [
     ),
     Mutant(
         "sums-of-pieces-too-large",
-        "semiring/cuda/routes/levelled.py",
+        "semiring/kernels/cuda/routes/levelled.py",
         "min(11, 24 - (inner - 1).bit_length())",
         "min(11, 25 - (inner - 1).bit_length())",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_pieces_are_small_and_add_up",
@@ -493,7 +493,7 @@ MUTANTS = [
     ),
     Mutant(
         "arcs-tried-at-another-place",
-        "semiring/cuda/routes/adjoint.cu",
+        "semiring/kernels/cuda/routes/adjoint.cu",
         "mine |= unsigned(!better(worst, y[c])) << (begin + c);",
         "mine |= unsigned(!better(worst, y[c])) << c;",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_they_are_those_of_a_loop",
@@ -501,7 +501,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs-listed-once",
-        "semiring/cuda/routes/pairs.cu",
+        "semiring/kernels/cuda/routes/pairs.cu",
         "for (; hits; hits &= hits - 1) {",
         "for (; hits; hits = 0) {",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_they_are_those_of_a_loop",
@@ -509,7 +509,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs-near-unseen",
-        "semiring/cuda/routes/adjoint.cu",
+        "semiring/kernels/cuda/routes/adjoint.cu",
         "stuck = __syncthreads_or(off);",
         "stuck = false;",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_they_are_those_of_a_loop",
@@ -517,7 +517,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs-left-out",
-        "semiring/cuda/routes/pairs.cu",
+        "semiring/kernels/cuda/routes/pairs.cu",
         "if (better(greatest, goal)) greatest = goal;",
         "if (better(goal, greatest)) greatest = goal;",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_all_pairs_in_an_order_of_near_ones",
@@ -525,7 +525,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs-one-way-of-both",
-        "semiring/cuda/routes/pairs.cu",
+        "semiring/kernels/cuda/routes/pairs.cu",
         "if (!better(goal, Algebra::mul(from_column, to_row))) list(column, row, tail);",
         "",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_all_pairs_in_an_order_of_near_ones",
@@ -533,7 +533,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs-both-ways-of-any",
-        "semiring/cuda/routes/adjoint.py",
+        "semiring/kernels/cuda/routes/adjoint.py",
         "self.count * 10 >= 9 * n * n and mirror.symmetric(Matrix(D.data.ptr, pitch, n, n), size)",
         "self.count * 10 >= 9 * n * n",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_all_pairs_in_an_order_of_near_ones",
@@ -541,7 +541,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs-without-circles",
-        "semiring/cuda/routes/pairs.cu",
+        "semiring/kernels/cuda/routes/pairs.cu",
         "order && r == j ? Algebra::one() : W(D[r * pitch + j])",
         "W(D[r * pitch + j])",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_two_that_are_one",
@@ -549,7 +549,7 @@ MUTANTS = [
     ),
     Mutant(
         "near-of-other-columns",
-        "semiring/cuda/routes/pairs.cu",
+        "semiring/kernels/cuda/routes/pairs.cu",
         "near_columns + col0 / P::bn * (long long)n",
         "near_columns",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_all_pairs_in_an_order_of_near_ones",
@@ -557,7 +557,7 @@ MUTANTS = [
     ),
     Mutant(
         "sums-single-too-soon",
-        "semiring/cuda/routes/adjoint.cu",
+        "semiring/kernels/cuda/routes/adjoint.cu",
         "best = y, found = 0, above = one = 0;",
         "best = y, found = 0, above = 0;",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_all_pairs_in_an_order_of_near_ones",
@@ -565,7 +565,7 @@ MUTANTS = [
     ),
     Mutant(
         "sums-of-vertices-with-their-own",
-        "semiring/cuda/routes/adjoint.cu",
+        "semiring/kernels/cuda/routes/adjoint.cu",
         "atomicAdd(&along[n + j], amount - rescaled(own, by));",
         "atomicAdd(&along[n + j], amount);",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_they_are_those_of_a_loop",
@@ -573,7 +573,7 @@ MUTANTS = [
     ),
     Mutant(
         "mirror-below",
-        "semiring/cuda/dense/mirror.cu",
+        "semiring/kernels/cuda/dense/mirror.cu",
         "(!upper || i0 + y < j0 + x)",
         "(!upper || i0 + y > j0 + x)",
         "tests/test_emulated.py::TestClosures::test_of_symmetric_matrices",
@@ -581,7 +581,7 @@ MUTANTS = [
     ),
     Mutant(
         "mirror-not-at-the-end",
-        "apsp/schedules/recursive.py",
+        "apsp/road/schedules/recursive.py",
         "        ops.mirror(A)",
         "        pass",
         "tests/test_emulated.py::TestClosures::test_of_symmetric_matrices",
@@ -589,7 +589,7 @@ MUTANTS = [
     ),
     Mutant(
         "mirror-of-any",
-        "semiring/cuda/dense/mirror.cu",
+        "semiring/kernels/cuda/dense/mirror.cu",
         "differ |= X[(i0 + y) * pitch + j0 + x] != tile[x][y];",
         "",
         "tests/test_emulated.py::TestClosures::test_of_symmetric_matrices",
@@ -597,7 +597,7 @@ MUTANTS = [
     ),
     Mutant(
         "mirror-as-far-as-the-strip",
-        "semiring/cuda/dense/panels.py",
+        "semiring/kernels/cuda/dense/panels.py",
         "part = matrix.columns(part, 0, stop, size)",
         "part = matrix.columns(part, 0, start, size)",
         "tests/test_emulated.py::TestClosures::test_of_symmetric_matrices",
@@ -605,7 +605,7 @@ MUTANTS = [
     ),
     Mutant(
         "sums-by-distance-of-other-weights",
-        "semiring/cuda/routes/by_distance.cu",
+        "semiring/kernels/cuda/routes/by_distance.cu",
         "(level + way * int(weight(arc))) * every",
         "(level + way) * every",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_where_distances_are_few",
@@ -613,7 +613,7 @@ MUTANTS = [
     ),
     Mutant(
         "sums-by-distance-of-any-arc",
-        "semiring/cuda/routes/by_distance.cu",
+        "semiring/kernels/cuda/routes/by_distance.cu",
         "if (levels[at] == weight(arcs[e])) paths[at] = 1;",
         "paths[at] = 1;",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_where_distances_are_few",
@@ -621,7 +621,7 @@ MUTANTS = [
     ),
     Mutant(
         "units-of-powers-of-two",
-        "semiring/cuda/routes/by_distance.py",
+        "semiring/kernels/cuda/routes/by_distance.py",
         "power * int(np.gcd.reduce(multiples))",
         "power",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_units_of_weights",
@@ -629,7 +629,7 @@ MUTANTS = [
     ),
     Mutant(
         "essential-on-the-diagonal",
-        "semiring/cuda/routes/adjoint.cu",
+        "semiring/kernels/cuda/routes/adjoint.cu",
         "j < n && j != i && as_good(W(a)",
         "j < n && as_good(W(a)",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_edges_that_are_as_good_as_their_closure",
@@ -637,7 +637,7 @@ MUTANTS = [
     ),
     Mutant(
         "logarithms-tiny-unseen",
-        "semiring/cuda/dense/sums_split.cu",
+        "semiring/kernels/cuda/dense/sums_split.cu",
         "tiny |= x != -T(INFINITY) && e < Choice<T>::least;",
         "tiny |= e > T(0) && e < Choice<T>::least;",
         f"{LOGARITHMS}::test_by_tensor_cores",
@@ -645,7 +645,7 @@ MUTANTS = [
     ),
     Mutant(
         "logarithms-second-part",
-        "semiring/cuda/dense/sums_split.cu",
+        "semiring/kernels/cuda/dense/sums_split.cu",
         "x = (x - kept) * 0x1p11f;",
         "x = x * 0x1p11f - kept;",
         f"{LOGARITHMS}::test_by_tensor_cores",
@@ -653,7 +653,7 @@ MUTANTS = [
     ),
     Mutant(
         "logarithms-of-infinity",
-        "semiring/cuda/dense/sums_exact.cu",
+        "semiring/kernels/cuda/dense/sums_exact.cu",
         "high[i][j] = min(high[i][j], -lowest(T()));",
         "high[i][j] = high[i][j];",
         f"{LOGARITHMS}::test_term_by_term",
@@ -661,7 +661,7 @@ MUTANTS = [
     ),
     Mutant(
         "logarithms-not-rescaled",
-        "semiring/cuda/dense/sums_exact.cu",
+        "semiring/kernels/cuda/dense/sums_exact.cu",
         "sum[i][j] *= power(most[i][j] - high[i][j]);",
         "sum[i][j] *= 1;",
         f"{LOGARITHMS}::test_term_by_term",
@@ -669,7 +669,7 @@ MUTANTS = [
     ),
     Mutant(
         "logarithms-flag-of-a-neighbour",
-        "semiring/cuda/dense/sums_finish.cu",
+        "semiring/kernels/cuda/dense/sums_finish.cu",
         "if (threadIdx.x == 0) flags[blockIdx.x] = bad;",
         "if (threadIdx.x == 0) flags[blockIdx.x] = 0;",
         f"{LOGARITHMS}::test_in_float64",
@@ -677,7 +677,7 @@ MUTANTS = [
     ),
     Mutant(
         "sums-of-strips",
-        "semiring/cuda/dense/sums.py",
+        "semiring/kernels/cuda/dense/sums.py",
         "self._strips(C, left, right, accumulate or start > 0)",
         "self._strips(C, left, right, accumulate)",
         f"{LOGARITHMS}::test_operands_in_strips",
@@ -685,7 +685,7 @@ MUTANTS = [
     ),
     Mutant(
         "sums-in-place",
-        "semiring/cuda/dense/backend.py",
+        "semiring/kernels/cuda/dense/backend.py",
         "self.product(part, *((A, copy) if",
         "self.product(part, *((A, part) if",
         "tests/test_sums.py::test_in_place",
@@ -693,7 +693,7 @@ MUTANTS = [
     ),
     Mutant(
         "relax-rows-that-changed",
-        "semiring/cuda/dense/lengths.cu",
+        "semiring/kernels/cuda/dense/lengths.cu",
         "changed[own] >= pass - 1",
         "changed[own] >= pass",
         "tests/test_potentials.py::test_potentials_on_a_gpu[min_plus-int16]",
@@ -701,7 +701,7 @@ MUTANTS = [
     ),
     Mutant(
         "greatest-length-without-infinity",
-        "semiring/cuda/dense/lengths.cu",
+        "semiring/kernels/cuda/dense/lengths.cu",
         "if (y < infinite && y > mine) mine = y;",
         "if (y > mine) mine = y;",
         "tests/test_potentials.py::test_potentials_on_a_gpu[min_plus-int16]",
@@ -709,7 +709,7 @@ MUTANTS = [
     ),
     Mutant(
         "lengths-of-the-next-row",
-        "semiring/cuda/dense/lengths.cu",
+        "semiring/kernels/cuda/dense/lengths.cu",
         "j = 0, left = U(h[++i]);",
         "j = 0;",
         "tests/test_potentials.py::test_potentials_on_a_gpu[min_plus-int16]",
@@ -717,7 +717,7 @@ MUTANTS = [
     ),
     Mutant(
         "half-asks-before-its-own",
-        "semiring/cuda/sparse/flows.cu",
+        "semiring/kernels/cuda/sparse/flows.cu",
         "if (mine.source[e] >= column + c) g[c].item[e] = 0;",
         "if (mine.source[e] > column + c + 1) g[c].item[e] = 0;",
         "tests/test_sparse_emulated.py::test_the_sweep_run_backwards_is_the_processors[both ways-2-8-1024-cuts4]",
@@ -725,7 +725,7 @@ MUTANTS = [
     ),
     Mutant(
         "half-of-the-last-supernode",
-        "semiring/cuda/sparse/flows.cu",
+        "semiring/kernels/cuda/sparse/flows.cu",
         "(half && !node.border && part.starts[index * group] >= node.first + node.width)) return;",
         "(half && !node.border && part.starts[index * group] >= node.first)) return;",
         "tests/test_sparse_emulated.py::test_the_sweep_run_backwards_is_the_processors",
@@ -733,7 +733,7 @@ MUTANTS = [
     ),
     Mutant(
         "half-one-way",
-        "semiring/cuda/sparse/flows.py",
+        "semiring/kernels/cuda/sparse/flows.py",
         "either = self.below + self.beyond",
         "either = self.below",
         "tests/test_sparse_emulated.py::test_the_sweep_run_backwards_is_the_processors[both ways-2-8-1024-cuts4]",
@@ -741,7 +741,7 @@ MUTANTS = [
     ),
     Mutant(
         "half-and-who-reaches-on-gpu",
-        "semiring/cuda/sparse/flows.py",
+        "semiring/kernels/cuda/sparse/flows.py",
         "if (self.missing != missing).any():",
         "if False:",
         "tests/test_sparse_emulated.py::test_the_sweep_run_backwards_is_the_processors[islands-1-8-1024-cuts5]",
@@ -749,7 +749,7 @@ MUTANTS = [
     ),
     Mutant(
         "classes-without-numbers",
-        "semiring/cuda/sparse/classes.inl",
+        "semiring/kernels/cuda/sparse/classes.inl",
         "key = mixed(mixed(key, border.further(x)), border.share(x));",
         "key = mixed(key, border.further(x));",
         "tests/test_sparse_emulated.py::test_sources_that_a_subtree_cannot_tell_apart_are_one_lane[lattice]",
@@ -757,7 +757,7 @@ MUTANTS = [
     ),
     Mutant(
         "classes-by-key-alone",
-        "semiring/cuda/sparse/classes.inl",
+        "semiring/kernels/cuda/sparse/classes.inl",
         "if (differ) first = lane;",
         "",
         "tests/test_sparse_emulated.py::test_equal_keys_of_different_borders_make_no_class",
@@ -765,7 +765,7 @@ MUTANTS = [
     ),
     Mutant(
         "classes-share-alike",
-        "semiring/cuda/sparse/classes.inl",
+        "semiring/kernels/cuda/sparse/classes.inl",
         "share[e] = double(above.times[lane + e]) / below.times[to[e]] *",
         "share[e] = 1.0 / below.members[to[e]] *",
         "tests/test_sparse_emulated.py::test_sources_that_count_several_times_share_what_their_class_owes",
@@ -773,7 +773,7 @@ MUTANTS = [
     ),
     Mutant(
         "classes-without-their-ways",
-        "semiring/cuda/sparse/classes.inl",
+        "semiring/kernels/cuda/sparse/classes.inl",
         "(double(number_told(cut.most[to[e]])) / ways);",
         "1.0;",
         "tests/test_sparse_emulated.py::test_the_sweep_run_backwards_is_the_processors",
@@ -781,7 +781,7 @@ MUTANTS = [
     ),
     Mutant(
         "classes-of-the-nearest",
-        "semiring/cuda/sparse/classes.inl",
+        "semiring/kernels/cuda/sparse/classes.inl",
         "if (far) atomicMax(&cut.nearest[which], far);",
         "if (far) atomicMin(&cut.nearest[which], far);",
         "tests/test_sparse_emulated.py::test_the_sweep_run_backwards_is_the_processors",
@@ -789,7 +789,7 @@ MUTANTS = [
     ),
     Mutant(
         "classes-half-asks-all",
-        "semiring/cuda/sparse/classes.inl",
+        "semiring/kernels/cuda/sparse/classes.inl",
         "(half && source > cut.high)",
         "(half && source > cut.high + 1)",
         "tests/test_sparse_emulated.py::test_the_sweep_run_backwards_is_the_processors[both ways-2-8-1024-cuts4]",
@@ -797,7 +797,7 @@ MUTANTS = [
     ),
     Mutant(
         "spans-without-ties",
-        "semiring/cuda/sparse/flows.cu",
+        "semiring/kernels/cuda/sparse/flows.cu",
         "|| best[c].s[e] != before[c].s[e];",
         ";",
         "tests/test_sparse_emulated.py::test_the_sweep_run_backwards_is_the_processors",
@@ -805,7 +805,7 @@ MUTANTS = [
     ),
     Mutant(
         "one-way-counts-as-both",
-        "semiring/cuda/sparse/counted.cu",
+        "semiring/kernels/cuda/sparse/counted.cu",
         "    if (differ) t.told[3] = 1;\n",
         "",
         "tests/test_sparse_emulated.py::test_the_sweep_run_backwards_is_the_processors",
@@ -813,7 +813,7 @@ MUTANTS = [
     ),
     Mutant(
         "walks-are-never-many",
-        "semiring/cuda/sparse/counted.cu",
+        "semiring/kernels/cuda/sparse/counted.cu",
         "    keep_greatest(t.told + 2, most);\n",
         "",
         "tests/test_sparse_emulated.py::test_sums_of_many_paths_are_of_doubles",
@@ -821,7 +821,7 @@ MUTANTS = [
     ),
     Mutant(
         "teams-do-not-wait",
-        "semiring/cuda/sparse/counted.cu",
+        "semiring/kernels/cuda/sparse/counted.cu",
         "while (now < round * size)",
         "while (now < round)",
         "tests/test_sparse_emulated.py::test_blocks_that_have_a_front_together",
@@ -829,7 +829,7 @@ MUTANTS = [
     ),
     Mutant(
         "borders-of-padding",
-        "semiring/cuda/sparse/classes.inl",
+        "semiring/kernels/cuda/sparse/classes.inl",
         "for (int to = cut.used + threadIdx.x; to < below.lanes; to += 128)",
         "for (int to = cut.used + threadIdx.x; to < below.lanes - 1; to += 128)",
         "tests/test_sparse_emulated.py::test_the_sweep_run_backwards_is_the_processors",

@@ -5,7 +5,7 @@ from . import Mutant
 MUTANTS = [
     Mutant(
         "essential-trusts-the-best",
-        "apsp/engines/essential.py",
+        "apsp/road/engines/essential.py",
         "    more = better(A, D, s)\n",
         "    more = better(D, D, s)\n",
         "tests/test_essential.py::test_arcs_that_matter_though_they_are_the_heaviest",
@@ -13,7 +13,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-count-two",
-        "semiring/levels.py",
+        "semiring/dense/levels.py",
         "self.semiring.mul.vectorized(length, self.unit)",
         "self.semiring.mul.vectorized(self.unit, self.unit)",
         "tests/test_levels.py::test_all_pairs_are_scipys",
@@ -21,7 +21,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-by-the-last-weight",
-        "semiring/levels.py",
+        "semiring/dense/levels.py",
         "            for w in ways:\n",
         "            for w in ways[-1:]:\n",
         "tests/test_levels.py::test_weights_of_few_units_are_scipys",
@@ -29,7 +29,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-arcs-left-out",
-        "semiring/levels.py",
+        "semiring/dense/levels.py",
         "if level <= self.widest else (ops.empty",
         "if level < self.widest else (ops.empty",
         "tests/test_levels.py::test_weights_of_few_units_are_scipys",
@@ -37,7 +37,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-end-early",
-        "semiring/levels.py",
+        "semiring/dense/levels.py",
         "level - last >= self.widest",
         "level - last >= 1",
         "tests/test_levels.py::test_small_matrices_are_scipys",
@@ -45,7 +45,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-forgotten",
-        "semiring/levels.py",
+        "semiring/dense/levels.py",
         "if k > level - self.widest or k in weights",
         "if k > level - self.widest + 1 or k in weights",
         "tests/test_levels.py::test_small_matrices_are_scipys",
@@ -53,7 +53,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-rounded",
-        "semiring/levels.py",
+        "semiring/dense/levels.py",
         "return unit if self.widest == 1 or (self.widest > 1 and _exact(unit)) else None",
         "return unit if self.widest >= 1 else None",
         "tests/test_levels.py::test_what_has_no_few_units_is_refused",
@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-near-the-end",
-        "semiring/levels.py",
+        "semiring/dense/levels.py",
         "if farthest == math.inf and self.widest < math.inf:",
         "if farthest == math.inf:",
         "tests/test_levels.py::test_parts_where_no_level_would_be_the_last_are_refused",
@@ -69,7 +69,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-from-the-first",
-        "semiring/cpu/bits/levels.py",
+        "semiring/kernels/cpu/bits/levels.py",
         "self.start = int(few[arcs.sum(axis=1).argmax()])",
         "self.start = 0",
         "tests/test_levels.py::test_levels_are_counted_from_a_vertex_that_many_arcs_leave",
@@ -77,7 +77,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-held-too-few",
-        "semiring/levels.py",
+        "semiring/dense/levels.py",
         "(min(levels + 1, 2 * self.widest + 1) + 1)",
         "(min(levels - 1, 2 * self.widest + 1) + 1)",
         "tests/test_cuda_calls.py::test_a_plan_counts_what_levels_hold_there",
@@ -85,7 +85,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-zero",
-        "semiring/cpu/bits/levels.py",
+        "semiring/kernels/cpu/bits/levels.py",
         "if units.min() < 1 or not fine.all():",
         "if not fine.all():",
         "tests/test_levels.py::test_what_has_no_few_units_is_refused",
@@ -93,7 +93,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-all-multiples",
-        "semiring/cpu/bits/levels.py",
+        "semiring/kernels/cpu/bits/levels.py",
         "fine = (multiples == part) | farther",
         "fine = (units >= 1) | farther",
         "tests/test_levels.py::test_what_has_no_few_units_is_refused",
@@ -101,7 +101,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-beyond",
-        "semiring/cpu/bits/levels.py",
+        "semiring/kernels/cpu/bits/levels.py",
         "widest = math.inf if (farther & (part != self.absent)).any() else widest",
         "widest = MOST",
         "tests/test_levels.py::test_parts_where_no_level_would_be_the_last_are_refused",
@@ -109,7 +109,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-multiples-on-a-gpu",
-        "semiring/cuda/bits/levels.cu",
+        "semiring/kernels/cuda/bits/levels.cu",
         "return fma(rint(x * inverse), unit, -x) == 0;",
         "return rint(x * inverse) >= 1;",
         "tests/test_emulated.py::TestDense::test_levels_by_bits",
@@ -117,7 +117,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-longer-arcs-lost",
-        "semiring/cuda/bits/levels.cu",
+        "semiring/kernels/cuda/bits/levels.cu",
         "is_known || !has_longer ? absent : A[i * lda + j]",
         "absent",
         "tests/test_emulated.py::TestDense::test_levels_by_bits",
@@ -133,7 +133,7 @@ MUTANTS = [
     ),
     Mutant(
         "searches-from-one-lane",
-        "semiring/cpu/sparse/relaxation.py",
+        "semiring/kernels/cpu/sparse/relaxation.py",
         "            store(width, panel + v * row + k * size, one(width))",
         "            store(width, panel + v * row, one(width))",
         "tests/test_searches.py::test_rows_come_in_the_order_wanted",
@@ -149,7 +149,7 @@ MUTANTS = [
     ),
     Mutant(
         "recursive-second-half",
-        "apsp/schedules/recursive.py",
+        "apsp/road/schedules/recursive.py",
         "eliminate(A22, A21, A12, A11)",
         "ops.eliminate(A22, A12, A21, A11)",
         "tests/test_schedules.py::test_a_schedule_computes_the_closure",
@@ -157,7 +157,7 @@ MUTANTS = [
     ),
     Mutant(
         "blocked-order",
-        "apsp/schedules/blocked.py",
+        "apsp/road/schedules/blocked.py",
         "        for i in others:\n            ops.right_mul(A[i, k], D)  # C ← C D\n",
         "",
         "tests/test_schedules.py::test_a_schedule_computes_the_closure",
@@ -165,7 +165,7 @@ MUTANTS = [
     ),
     Mutant(
         "half-of-a-block",
-        "apsp/schedules/blocks.py",
+        "apsp/road/schedules/blocks.py",
         "return -(-n // (2 * block)) * block",
         "return n // 2",
         "tests/test_schedules.py::test_halving_leaves_whole_blocks_first_and_nothing_empty",
@@ -173,7 +173,7 @@ MUTANTS = [
     ),
     Mutant(
         "around-empty",
-        "apsp/schedules/blocks.py",
+        "apsp/road/schedules/blocks.py",
         "if side.start < side.stop]",
         "if side.start <= side.stop]",
         "tests/test_schedules.py::test_pivots_and_what_lies_around_them_cover_the_diagonal",
@@ -181,7 +181,7 @@ MUTANTS = [
     ),
     Mutant(
         "may-diverge-of-one-extreme",
-        "apsp/convergence/divergence.py",
+        "apsp/road/convergence/divergence.py",
         "add(add(one, survey.least), survey.greatest) != one",
         "add(one, survey.greatest) != one",
         "tests/test_closure.py::test_every_planted_negative_cycle_is_found_and_named",
@@ -189,7 +189,7 @@ MUTANTS = [
     ),
     Mutant(
         "beaten-nan",
-        "apsp/convergence/divergence.py",
+        "apsp/road/convergence/divergence.py",
         "    gap = np.where(np.isnan(gap), math.inf, gap)\n",
         "",
         "tests/test_divergence.py::test_the_vertex_furthest_from_one_is_named",
@@ -197,7 +197,7 @@ MUTANTS = [
     ),
     Mutant(
         "beyond-rounding-members",
-        "apsp/convergence/divergence.py",
+        "apsp/road/convergence/divergence.py",
         "members = ((D[vertex] != zero) & (D[:, vertex] != zero)).nonzero()[0]",
         "members = (D[vertex] != zero).nonzero()[0]",
         "tests/test_divergence.py::test_an_unknown_operation_is_judged_within_its_component",
@@ -205,7 +205,7 @@ MUTANTS = [
     ),
     Mutant(
         "settle-reflexive",
-        "apsp/convergence/settle.py",
+        "apsp/road/convergence/settle.py",
         "    reflexive(D, semiring)\n    return None\n",
         "    return None\n",
         "tests/test_divergence.py::test_an_unknown_operation_is_judged_within_its_component",
@@ -213,7 +213,7 @@ MUTANTS = [
     ),
     Mutant(
         "potentials-widen",
-        "apsp/convergence/divergence.py",
+        "apsp/road/convergence/divergence.py",
         "allowed = 0.0 if allowed < 0 else max(1.0, 2 * allowed)",
         "allowed = 0.0",
         "tests/test_exactness.py::test_a_cycle_that_only_rounding_makes_negative_never_raises",
@@ -221,7 +221,7 @@ MUTANTS = [
     ),
     Mutant(
         "in-place-of-what-is-kept",
-        "apsp/problem.py",
+        "apsp/road/problem.py",
         "return self.semiring.idempotent and self.may_diverge and self.memory is not Memory.OVERWRITE",
         "return self.semiring.idempotent and self.memory is not Memory.OVERWRITE",
         "tests/test_memory.py::test_a_plan_says_what_is_held_beside_what_came",
@@ -229,7 +229,7 @@ MUTANTS = [
     ),
     Mutant(
         "theirs-is-ours",
-        "apsp/problem.py",
+        "apsp/road/problem.py",
         "return taken, Memory.OWNED if taken.made else Memory.READ_ONLY",
         "return taken, Memory.OWNED",
         "tests/test_closure.py::test_every_layout_of_memory",
@@ -237,7 +237,7 @@ MUTANTS = [
     ),
     Mutant(
         "finite-is-an-edge",
-        "apsp/graph/entries.py",
+        "apsp/io/graph/entries.py",
         "return (A != ends[0]) & (A != ends[1]) if ends",
         "return (A != ends[0]) if ends",
         "tests/test_graph.py::TestMatrices::test_the_ends_of_integers_are_no_edges",
@@ -245,7 +245,7 @@ MUTANTS = [
     ),
     Mutant(
         "duplicates-overwrite",
-        "apsp/graph/entries.py",
+        "apsp/io/graph/entries.py",
         "    again[1:] |= offsets[1:] == offsets[:-1]\n",
         "",
         "tests/test_graph.py::TestEdges::test_duplicates_of_an_operation_without_ufunc",
@@ -253,7 +253,7 @@ MUTANTS = [
     ),
     Mutant(
         "listed-chunk",
-        "apsp/graph/entries.py",
+        "apsp/io/graph/entries.py",
         "rows[here], cols[here], weights[here] = i + part[0].start, j, w",
         "rows[here], cols[here], weights[here] = i, j, w",
         "tests/test_graph.py::TestMatrices::test_edges_of_a_large_matrix",
@@ -269,7 +269,7 @@ MUTANTS = [
     ),
     Mutant(
         "johnson-doubles",
-        "apsp/engines/hops.py",
+        "apsp/road/engines/hops.py",
         "(2 if seen.least < 0 else 1) >= 2.0**53",
         "1 >= 2.0**53",
         "tests/test_engines.py::test_searches_take_integers_that_floats_hold",
@@ -277,7 +277,7 @@ MUTANTS = [
     ),
     Mutant(
         "hops-of-zeros",
-        "apsp/engines/hops.py",
+        "apsp/road/engines/hops.py",
         "and 0 < seen.least < np.inf)",
         "and 0 <= seen.least < np.inf)",
         "tests/test_engines.py::test_hops_are_chosen_where_they_take_least_and_refused_where_they_are_none",
@@ -286,7 +286,7 @@ MUTANTS = [
     ),
     Mutant(
         "hops-beyond-the-dtype",
-        "apsp/engines/hops.py",
+        "apsp/road/engines/hops.py",
         "if counted or max(question.longest, question.n) <= most:",
         "if counted or question.longest <= most:",
         "tests/test_engines.py::test_few_edges_among_more_vertices_than_a_dtype_counts",
@@ -294,7 +294,7 @@ MUTANTS = [
     ),
     Mutant(
         "fitting-least",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "sorted(found, key=lambda e: _cost(e, question))",
         "sorted(found, key=lambda e: -_cost(e, question))",
         "tests/test_engines.py::test_the_plan_takes_what_counts_least",
@@ -302,7 +302,7 @@ MUTANTS = [
     ),
     Mutant(
         "bounded-from-below",
-        "apsp/convergence/saturation.py",
+        "apsp/road/convergence/saturation.py",
         "(found == info.min) | (found == info.max)",
         "(found == info.max)",
         "tests/test_engines.py::test_a_distance_beyond_the_integers_is_refused_by_elimination_too",
@@ -310,7 +310,7 @@ MUTANTS = [
     ),
     Mutant(
         "hops-weigh",
-        "apsp/engines/hops.py",
+        "apsp/road/engines/hops.py",
         "return np.multiply(D, self._unit, out=D, where=D != self._zero)",
         "return np.multiply(D, self._unit, out=D)",
         "tests/test_engines.py::test_where_edges_weigh_the_same_hops_are_counted",
@@ -318,7 +318,7 @@ MUTANTS = [
     ),
     Mutant(
         "hops-backwards",
-        "apsp/engines/hops.py",
+        "apsp/road/engines/hops.py",
         "return self._hops(*self.arcs[1::-1])",
         "return self._hops(*self.arcs[:2])",
         "tests/test_engines.py::test_where_edges_weigh_the_same_hops_are_counted",
@@ -326,7 +326,7 @@ MUTANTS = [
     ),
     Mutant(
         "dense-scattered-rows",
-        "apsp/engines/dense.py",
+        "apsp/road/engines/dense.py",
         "together = last - first + 1 == len(part) and bool((np.diff(part) == 1).all())",
         "together = last - first + 1 == len(part)",
         "tests/test_engines.py::test_rows_are_the_distances",
@@ -334,7 +334,7 @@ MUTANTS = [
     ),
     Mutant(
         "nearest-first",
-        "apsp/result/nearest.py",
+        "apsp/answers/result/nearest.py",
         "which[improves] = value[improves], offset + chosen[improves]",
         "which[improves] = value[improves], chosen[improves]",
         "tests/test_engines.py::test_the_nearest_of_several_sources",
@@ -342,7 +342,7 @@ MUTANTS = [
     ),
     Mutant(
         "nearest-ties",
-        "apsp/result/nearest.py",
+        "apsp/answers/result/nearest.py",
         'better = np.less if s.add.selects == "least" else np.greater',
         'better = np.less_equal if s.add.selects == "least" else np.greater_equal',
         "tests/test_engines.py::test_the_nearest_of_several_sources",
@@ -350,7 +350,7 @@ MUTANTS = [
     ),
     Mutant(
         "closeness-others",
-        "apsp/result/sweeps.py",
+        "apsp/answers/result/sweeps.py",
         "close = others / total * (others / max(len(panel) - 1, 1))",
         "close = others / total * (others / max(len(panel), 1))",
         "tests/test_engines.py::test_reductions_are_numpys_and_networkxs",
@@ -358,7 +358,7 @@ MUTANTS = [
     ),
     Mutant(
         "fold-rest",
-        "apsp/result/sweeps.py",
+        "apsp/answers/result/sweeps.py",
         "return worse.reduce(np.concatenate((folded, panel[folds:])), axis=0)",
         "return worse.reduce(folded, axis=0)",
         "tests/test_engines.py::test_the_worst_distance_is_found_wherever_it_stands",
@@ -366,7 +366,7 @@ MUTANTS = [
     ),
     Mutant(
         "counted-in-a-byte",
-        "apsp/result/sweeps.py",
+        "apsp/answers/result/sweeps.py",
         "_NEAR = 255",
         "_NEAR = 256",
         "tests/test_engines.py::test_counts_of_many_vertices_do_not_wrap",
@@ -374,7 +374,7 @@ MUTANTS = [
     ),
     Mutant(
         "path-saturates",
-        "apsp/result/paths.py",
+        "apsp/answers/result/paths.py",
         "wrapped = np.abs(real - fitted) > 2.0**62",
         "wrapped = np.abs(real - fitted) > 2.0**65",
         "tests/test_result.py::test_a_sum_that_wraps_around_is_on_no_best_path",
@@ -382,7 +382,7 @@ MUTANTS = [
     ),
     Mutant(
         "path-unreached",
-        "apsp/result/paths.py",
+        "apsp/answers/result/paths.py",
         "useful = np.flatnonzero((to_v[heads] != zero) & ~np.isnan(loss))",
         "useful = np.flatnonzero(~np.isnan(loss))",
         "tests/test_result.py::test_every_path_is_simple_and_as_long_as_its_distance",
@@ -391,7 +391,7 @@ MUTANTS = [
     ),
     Mutant(
         "average-of-pairs",
-        "apsp/measures.py",
+        "apsp/answers/measures.py",
         "getattr(self, which) / max(self.n * (self.n - 1), 1)",
         "getattr(self, which) / max(self.n * self.n, 1)",
         "tests/test_routed.py::TestMeasures::test_they_are_networkx_s",
@@ -399,7 +399,7 @@ MUTANTS = [
     ),
     Mutant(
         "apart-names",
-        "apsp/measures.py",
+        "apsp/answers/measures.py",
         "apart = int(rows[i]), j",
         "apart = i, j",
         "tests/test_routed.py::TestMeasures::test_others_raise_where_networkx_does_and_name_the_pair",
@@ -407,7 +407,7 @@ MUTANTS = [
     ),
     Mutant(
         "flows-parallel-edges-carry-all",
-        "apsp/flows.py",
+        "apsp/answers/flows.py",
         "share = 1.0 / np.maximum(np.bincount(arc[chosen], minlength=len(pairs)), 1)",
         "share = np.ones(len(pairs))",
         "tests/test_flows.py::test_parallel_edges_share_and_loops_carry_nothing[directed]",
@@ -415,7 +415,7 @@ MUTANTS = [
     ),
     Mutant(
         "flows-sampled-sources-as-others",
-        "apsp/flows.py",
+        "apsp/answers/flows.py",
         "scale(sampled - 1), other)",
         "scale(sampled), other)",
         "tests/test_flows.py::test_a_sample_is_scaled_as_networkx_does[7-directed]",
@@ -423,7 +423,7 @@ MUTANTS = [
     ),
     Mutant(
         "flows-limit-ignored",
-        "apsp/result/flowing.py",
+        "apsp/answers/result/flowing.py",
         "lambda _, D: unit * self._reached(D) if limited else unit",
         "lambda _, D: unit",
         "tests/test_flows.py::test_beyond_a_limit_there_is_no_path",
@@ -431,7 +431,7 @@ MUTANTS = [
     ),
     Mutant(
         "networkx-subset-shares-by-paths",
-        "apsp/networkx_backend/betweenness.py",
+        "apsp/doors/networkx_backend/betweenness.py",
         "_among(G, targets), evenly=True)",
         "_among(G, targets))",
         "tests/test_networkx_backend.py::test_betweenness_of_subsets[None-False-edge_betweenness_centrality_subset]",
@@ -439,7 +439,7 @@ MUTANTS = [
     ),
     Mutant(
         "networkx-sums-in-float32",
-        "apsp/networkx_backend/graphs.py",
+        "apsp/doors/networkx_backend/graphs.py",
         "_EXACT, _SHORT = 2**53, 2**24",
         "_EXACT, _SHORT = 2**53, 2**26",
         "tests/test_networkx_backend.py::test_integers_are_exact_whatever_they_are_added_in",
@@ -447,7 +447,7 @@ MUTANTS = [
     ),
     Mutant(
         "networkx-zeros-are-counted",
-        "apsp/networkx_backend/betweenness.py",
+        "apsp/doors/networkx_backend/betweenness.py",
         "arcs.weights.min() <= 0",
         "arcs.weights.min() < 0",
         "tests/test_networkx_backend.py::test_betweenness[betweenness_centrality-options1]",
@@ -455,7 +455,7 @@ MUTANTS = [
     ),
     Mutant(
         "hub-labels-follow",
-        "apsp/result/__init__.py",
+        "apsp/answers/result/__init__.py",
         'hub_labels=getattr(like, "hubs", None) is not None',
         "hub_labels=False",
         "tests/test_hubs.py::test_new_weights_bring_new_labels",
@@ -471,7 +471,7 @@ MUTANTS = [
     ),
     Mutant(
         "half-of-some",
-        "semiring/cpu/sparse/mutual.py",
+        "semiring/kernels/cpu/sparse/mutual.py",
         "if not n or len(sources) != n:",
         "if not n:",
         "tests/test_flows.py::test_half_of_all_pairs_tell_what_edges_carry_both_ways",
@@ -495,7 +495,7 @@ MUTANTS = [
     ),
     Mutant(
         "pruned-beyond-its-rows",
-        "apsp/engines/pruned.py",
+        "apsp/road/engines/pruned.py",
         "        if len(unknown):\n",
         "        if False:\n",
         "tests/test_unbounded.py::test_a_negative_cycle_that_no_source_reaches_matters_to_none",
@@ -503,7 +503,7 @@ MUTANTS = [
     ),
     Mutant(
         "unbounded-backwards",
-        "apsp/engines/pruned.py",
+        "apsp/road/engines/pruned.py",
         "np.where(self._through(i, j), self.best",
         "np.where(self._through(j, i), self.best",
         "tests/test_unbounded.py::test_shortest_paths_has_minus_infinity_by_each_engine",
@@ -511,7 +511,7 @@ MUTANTS = [
     ),
     Mutant(
         "unbounded-routes-told",
-        "apsp/result/routed.py",
+        "apsp/answers/result/routed.py",
         '        self.engine.refuse_unbounded("predecessors", self.graph.labels)\n',
         "",
         "tests/test_unbounded.py::test_what_paths_with_no_best_have_is_refused",
@@ -519,7 +519,7 @@ MUTANTS = [
     ),
     Mutant(
         "spanning-best-of-the-first",
-        "semiring/cpu/dense/spanning.py",
+        "semiring/kernels/cpu/dense/spanning.py",
         "for j in range(1, left):",
         "for j in range(1, left - 1):",
         "tests/test_spanning.py::test_all_bottlenecks_are_those_of_a_loop",
@@ -527,7 +527,7 @@ MUTANTS = [
     ),
     Mutant(
         "spanning-edge-of-the-last",
-        "semiring/cpu/dense/spanning.py",
+        "semiring/kernels/cpu/dense/spanning.py",
         "outside[chosen], best[chosen] = outside[left - 1], best[left - 1]",
         "outside[chosen], best[chosen] = outside[left - 1], best[chosen]",
         "tests/test_spanning.py::test_all_bottlenecks_are_those_of_a_loop",
@@ -535,7 +535,7 @@ MUTANTS = [
     ),
     Mutant(
         "spanning-back-from-the-next",
-        "semiring/cpu/dense/spanning.py",
+        "semiring/kernels/cpu/dense/spanning.py",
         "for j in range(k, 0, -1):",
         "for j in range(k, 1, -1):",
         "tests/test_spanning.py::test_all_bottlenecks_are_those_of_a_loop",
@@ -543,7 +543,7 @@ MUTANTS = [
     ),
     Mutant(
         "spanning-any-matrix",
-        "apsp/engines/spanning.py",
+        "apsp/road/engines/spanning.py",
         "return ops.symmetric(question.problem.matrix)",
         "return True",
         "tests/test_spanning.py::test_it_is_chosen_where_it_may_be",
@@ -551,7 +551,7 @@ MUTANTS = [
     ),
     Mutant(
         "spanning-any-semiring",
-        "semiring/saturation.py",
+        "semiring/algebra/saturation.py",
         "return {s.add.ufunc, s.mul.ufunc} == {np.minimum, np.maximum}",
         "return s.add.ufunc in (np.minimum, np.maximum)",
         "tests/test_spanning.py::test_it_is_chosen_where_it_may_be",
@@ -559,7 +559,7 @@ MUTANTS = [
     ),
     Mutant(
         "bounds-nobody-is-apart",
-        "apsp/engines/bounds.py",
+        "apsp/road/engines/bounds.py",
         "near, far = (tails, heads) if k == 0 else (heads, tails)",
         "near, far = (tails, heads)",
         "tests/test_saturation.py::test_an_elimination_proves_nothing_by_entries_that_have_saturated",
@@ -567,7 +567,7 @@ MUTANTS = [
     ),
     Mutant(
         "bounds-saturated-are-apart",
-        "apsp/engines/bounds.py",
+        "apsp/road/engines/bounds.py",
         "return cls(math.inf, dtypes.largest_finite(weights), centre, sign)",
         "return cls(0, dtypes.largest_finite(weights), centre, sign)",
         "tests/test_saturation.py::test_an_elimination_proves_nothing_by_entries_that_have_saturated",

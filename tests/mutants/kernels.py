@@ -5,7 +5,7 @@ from . import Mutant
 MUTANTS = [
     Mutant(
         "code-of-another-star",
-        "semiring/cpu/kinds.py",
+        "semiring/kernels/cpu/kinds.py",
         "s.star and (s.name, s.star), functions",
         "None, functions",
         "tests/test_cpu.py::test_semirings_that_are_computed_alike_share_machine_code",
@@ -13,7 +13,7 @@ MUTANTS = [
     ),
     Mutant(
         "code-of-other-functions",
-        "semiring/cpu/kinds.py",
+        "semiring/kernels/cpu/kinds.py",
         "() if kind.vector else tuple((op.python, op.saturating) for op in (s.add, s.mul))",
         "()",
         "tests/test_cpu.py::test_semirings_that_are_computed_alike_share_machine_code",
@@ -21,7 +21,7 @@ MUTANTS = [
     ),
     Mutant(
         "gemm-slab",
-        "semiring/cpu/dense/gemm.py",
+        "semiring/kernels/cpu/dense/gemm.py",
         "kc, again = min(DEPTH, depth - k0), fresh and k0 == 0",
         "kc, again = min(DEPTH, depth - k0), fresh",
         "tests/test_cpu.py::test_products[min_plus-int32]",
@@ -29,7 +29,7 @@ MUTANTS = [
     ),
     Mutant(
         "gemm-ragged-rows",
-        "semiring/cpu/dense/gemm.py",
+        "semiring/kernels/cpu/dense/gemm.py",
         "move_left(kind, 1, kc, source + (m - 1) * row, row, col, target + i * DEPTH * size, 0, size)",
         "move_left(kind, 1, kc, source + m * row, row, col, target + i * DEPTH * size, 0, size)",
         "tests/test_cpu.py::test_nothing_is_read_beyond_an_operand",
@@ -37,7 +37,7 @@ MUTANTS = [
     ),
     Mutant(
         "gemm-edge",
-        "semiring/cpu/dense/gemm.py",
+        "semiring/kernels/cpu/dense/gemm.py",
         "full = i + rows <= m and n == columns and c_col == size",
         "full = i + rows <= m and c_col == size",
         "tests/test_cpu.py::test_products[min_plus-int32]",
@@ -45,7 +45,7 @@ MUTANTS = [
     ),
     Mutant(
         "gemm-transposed-pack",
-        "semiring/cpu/dense/gemm.py",
+        "semiring/kernels/cpu/dense/gemm.py",
         "first + k * row, col, row, target + k * wide, size, wide)",
         "first + k * row, row, col, target + k * wide, size, wide)",
         "tests/test_cpu.py::test_every_layout",
@@ -53,7 +53,7 @@ MUTANTS = [
     ),
     Mutant(
         "gemm-fresh-edge",
-        "semiring/cpu/dense/gemm.py",
+        "semiring/kernels/cpu/dense/gemm.py",
         "store(kind, target, value if fresh else plus(kind, load(kind, target), value))",
         "store(kind, target, plus(kind, load(kind, target), value))",
         "tests/test_cpu.py::test_products[min_plus-int32]",
@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         "pivot-skips-column",
-        "semiring/cpu/dense/pivot.py",
+        "semiring/kernels/cpu/dense/pivot.py",
         "            store(kind, here + k * a_col, times(kind, c, s))\n",
         "",
         "tests/test_cpu.py::test_closure_and_steps[plus_times-float64]",
@@ -69,7 +69,7 @@ MUTANTS = [
     ),
     Mutant(
         "pivot-phase",
-        "semiring/cpu/dense/pivot.py",
+        "semiring/kernels/cpu/dense/pivot.py",
         "d + i * row + j * col, row, col, phase != 1, own,",
         "d + i * row + j * col, row, col, phase == 0, own,",
         "tests/test_cpu.py::test_closure_and_steps[plus_times-float64]",
@@ -77,7 +77,7 @@ MUTANTS = [
     ),
     Mutant(
         "pivot-panel-room",
-        "semiring/cpu/dense/pivot.py",
+        "semiring/kernels/cpu/dense/pivot.py",
         "own = work + padded * (DEPTH * left_itemsize(size) if left else b * size)",
         "own = work + padded * (b if left else DEPTH) * size",
         "tests/test_cpu.py::test_closure_and_steps[plus_times-float64]",
@@ -85,7 +85,7 @@ MUTANTS = [
     ),
     Mutant(
         "small-closures-column",
-        "semiring/cpu/intrinsics.py",
+        "semiring/kernels/cpu/intrinsics.py",
         'idempotent = kind.add not in ("fadd", "logaddexp")',
         "idempotent = True",
         "tests/test_cpu.py::test_batches_of_small_matrices[plus_times-float64-False]",
@@ -93,7 +93,7 @@ MUTANTS = [
     ),
     Mutant(
         "small-closures-odd",
-        "semiring/cpu/dense/pivot.py",
+        "semiring/kernels/cpu/dense/pivot.py",
         "d + min(i + 1, batch - 1) * stride",
         "d + (i + 1) * stride",
         "tests/test_cpu.py::test_batches_of_small_matrices[min_plus-float32-False]",
@@ -101,7 +101,7 @@ MUTANTS = [
     ),
     Mutant(
         "upright-swaps",
-        "semiring/cpu/dense/backend.py",
+        "semiring/kernels/cpu/dense/backend.py",
         "return self._multiply(c.T, b.T, a.T, fresh=fresh, left=not left)",
         "return self._multiply(c.T, a.T, b.T, fresh=fresh, left=not left)",
         "tests/test_cpu.py::test_every_layout",
@@ -109,7 +109,7 @@ MUTANTS = [
     ),
     Mutant(
         "deep-product-begins-anew",
-        "semiring/cpu/dense/backend.py",
+        "semiring/kernels/cpu/dense/backend.py",
         "fresh=fresh and k == 0, left=False)",
         "fresh=fresh, left=False)",
         "tests/test_cpu.py::test_deep_products_are_cut_along_their_depth",
@@ -117,7 +117,7 @@ MUTANTS = [
     ),
     Mutant(
         "empty-matmul",
-        "semiring/cpu/dense/backend.py",
+        "semiring/kernels/cpu/dense/backend.py",
         "            C[...] = self.kind.zero\n\n    def _product",
         "            pass\n\n    def _product",
         "tests/test_linalg.py::test_products_agree_with_the_oracle",
@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "batch-strides",
-        "semiring/cpu/dense/backend.py",
+        "semiring/kernels/cpu/dense/backend.py",
         "close(STEP, n, n, start + i * batch_stride, d.row, d.col, workspace)",
         "close(STEP, n, n, start + i * n * d.row, d.row, d.col, workspace)",
         "tests/test_closure.py::test_batches_of_small_matrices_are_scipy_s",
@@ -133,7 +133,7 @@ MUTANTS = [
     ),
     Mutant(
         "last-strip-narrower",
-        "semiring/cpu/dense/backend.py",
+        "semiring/kernels/cpu/dense/backend.py",
         "count = min(count, width - first)  # the last strip may be narrower",
         "count = min(count, width)",
         "tests/test_cpu.py::test_nothing_is_read_beyond_an_operand",
@@ -141,7 +141,7 @@ MUTANTS = [
     ),
     Mutant(
         "strip-blocks",
-        "semiring/cpu/dense/backend.py",
+        "semiring/kernels/cpu/dense/backend.py",
         "m, n = (min(m, width - i), n) if left else (m, min(n, width - j))",
         "m, n = (m, min(n, width - j)) if left else (min(m, width - i), n)",
         "tests/test_cpu.py::test_many_strips",
@@ -149,7 +149,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-close-word",
-        "semiring/cpu/bits/closure.py",
+        "semiring/kernels/cpu/bits/closure.py",
         "            d[i] |= -((d[i] >> k) & 1) & pivot",
         "            d[i] |= -((d[i] >> i) & 1) & pivot",
         "tests/test_bits.py::test_the_pivot_closure_is_reflexive_and_right",
@@ -157,7 +157,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-pivot-word",
-        "semiring/cpu/bits/closure.py",
+        "semiring/kernels/cpu/bits/closure.py",
         "            if j != w:\n",
         "            if j > w:\n",
         "tests/test_bits.py::test_the_pivot_closure_is_reflexive_and_right",
@@ -165,7 +165,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-nibbles-last-word",
-        "semiring/cpu/bits/nibbles.py",
+        "semiring/kernels/cpu/bits/nibbles.py",
         "depth = min(DEPTH, (k - k0 + 63) // 64)",
         "depth = min(DEPTH, max((k - k0) // 64, 1))",
         "tests/test_bits.py::test_products_by_tables_in_the_cache",
@@ -173,7 +173,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-strip-mask",
-        "semiring/cpu/bits/gemm.py",
+        "semiring/kernels/cpu/bits/gemm.py",
         "mask = (strip_masks[s] >> w) & names",
         "mask = strip_masks[s] & names",
         "tests/test_bits.py::test_zero_blocks_are_skipped_and_nothing_else",
@@ -181,7 +181,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-skip-of-zeros",
-        "semiring/cpu/bits/gemm.py",
+        "semiring/kernels/cpu/bits/gemm.py",
         "                if not names:\n                    continue\n",
         "",
         "tests/test_bits.py::test_products_agree_with_scipy",
@@ -190,7 +190,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-step",
-        "semiring/cpu/bits/closure.py",
+        "semiring/kernels/cpu/bits/closure.py",
         "if (x[k >> 6] >> (k & 63)) & 1:",
         "if (x[k >> 6] >> (k & 31)) & 1:",
         "tests/test_bits.py::test_a_step_is_one_round_of_warshall",
@@ -198,7 +198,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-tail",
-        "semiring/cpu/bits/rows.py",
+        "semiring/kernels/cpu/bits/rows.py",
         "        if columns % 64:\n            last, tail = byte_at(x + columns // 64 * 64), 0\n",
         "        if columns % 64 > 1:\n            last, tail = byte_at(x + columns // 64 * 64), 0\n",
         "tests/test_bits.py::test_bools_go_in_and_come_out_in_every_layout",
@@ -206,7 +206,7 @@ MUTANTS = [
     ),
     Mutant(
         "degree-tree-parent",
-        "semiring/cpu/sparse/symbolic.py",
+        "semiring/kernels/cpu/sparse/symbolic.py",
         "                if above < 0:\n                    parent[i] = k\n",
         "                if above <= 0:\n                    parent[i] = k\n",
         "tests/test_sparse.py::test_counts_are_those_of_the_filled_graph",
@@ -215,7 +215,7 @@ MUTANTS = [
     ),
     Mutant(
         "column-counts",
-        "semiring/cpu/sparse/symbolic.py",
+        "semiring/kernels/cpu/sparse/symbolic.py",
         "                    delta[top] -= 1\n",
         "",
         "tests/test_sparse.py::test_counts_are_those_of_the_filled_graph",
@@ -223,7 +223,7 @@ MUTANTS = [
     ),
     Mutant(
         "join-too-many-zeros",
-        "semiring/cpu/sparse/symbolic.py",
+        "semiring/kernels/cpu/sparse/symbolic.py",
         "if post[c] < last and added != 0 and w > narrow and added > zeros * size:",
         "if post[c] < last and added != 0 and w > narrow and added < zeros * size:",
         "tests/test_sparse.py::test_wide_supernodes_hold_few_zeros",
@@ -231,7 +231,7 @@ MUTANTS = [
     ),
     Mutant(
         "places-in-parent",
-        "semiring/cpu/sparse/symbolic.py",
+        "semiring/kernels/cpu/sparse/symbolic.py",
         "                slot[k] = base[p] + i - start\n",
         "                slot[k] = base[s] + i - start\n",
         "tests/test_sparse.py::test_fronts_of_every_size_by_every_way",
@@ -239,7 +239,7 @@ MUTANTS = [
     ),
     Mutant(
         "halo-goes-with-a-pivot",
-        "semiring/cpu/sparse/degree.py",
+        "semiring/kernels/cpu/sparse/degree.py",
         "        if sum_degree == 0 and v < inner:",
         "        if sum_degree == 0:",
         "tests/test_sparse.py::test_an_order_by_parts_is_one_with_its_tree_and_its_counts",
@@ -247,7 +247,7 @@ MUTANTS = [
     ),
     Mutant(
         "frozen-of-two-parts",
-        "semiring/cpu/sparse/peeling.py",
+        "semiring/kernels/cpu/sparse/peeling.py",
         "            if d <= most and u < inner:\n",
         "            if d <= most:\n",
         "tests/test_sparse.py::test_an_order_by_parts_is_one_with_its_tree_and_its_counts",
@@ -255,7 +255,7 @@ MUTANTS = [
     ),
     Mutant(
         "diagonal-ragged-strip",
-        "semiring/cpu/sparse/symbolic.py",
+        "semiring/kernels/cpu/sparse/symbolic.py",
         "wide = strip if padded else min(strip, w - left)",
         "wide = strip",
         "tests/test_sparse.py::test_the_diagonals_of_pivot_blocks_are_where_no_way_is_any_length",
@@ -263,7 +263,7 @@ MUTANTS = [
     ),
     Mutant(
         "updates-overlap",
-        "semiring/cpu/sparse/symbolic.py",
+        "semiring/kernels/cpu/sparse/symbolic.py",
         "            update[s], leaf[s] = update[child[s]], leaf[child[s]]\n",
         "            update[s], leaf[s] = top, leaf[child[s]]\n",
         "tests/test_sparse.py::test_updates_lie_on_a_stack_that_is_as_high_as_was_counted",
@@ -271,7 +271,7 @@ MUTANTS = [
     ),
     Mutant(
         "front-adjacent-columns",
-        "semiring/cpu/sparse/fronts.py",
+        "semiring/kernels/cpu/sparse/fronts.py",
         "while k < r and short(local, k) == first + k - j:",
         "while k < r and short(local, k) >= first + k - j:",
         "tests/test_sparse.py::test_every_semiring_on_every_shape",
@@ -279,7 +279,7 @@ MUTANTS = [
     ),
     Mutant(
         "front-window",
-        "semiring/cpu/sparse/fronts.py",
+        "semiring/kernels/cpu/sparse/fronts.py",
         "while k < r and short(local, k) < first + window:",
         "while k < r and short(local, k) <= first + window:",
         "tests/test_sparse.py::test_every_semiring_on_every_shape",
@@ -287,7 +287,7 @@ MUTANTS = [
     ),
     Mutant(
         "front-duplicate-arcs",
-        "semiring/cpu/sparse/fronts.py",
+        "semiring/kernels/cpu/sparse/fronts.py",
         "store(kind, to, plus(kind, load(kind, to), load(kind, weights + a * size)))",
         "store(kind, to, load(kind, weights + a * size))",
         "tests/test_sparse.py::test_a_stored_zero_is_an_arc_and_duplicates_meet",
@@ -295,7 +295,7 @@ MUTANTS = [
     ),
     Mutant(
         "front-block-before",
-        "semiring/cpu/sparse/fronts.py",
+        "semiring/kernels/cpu/sparse/fronts.py",
         "        if k:\n            jump(steps[OTHERS], (k, depth, 0, k, pitch, front, work))\n",
         "",
         "tests/test_sparse.py::test_a_front_of_several_blocks_of_pivots",
@@ -303,7 +303,7 @@ MUTANTS = [
     ),
     Mutant(
         "changed-update",
-        "semiring/cpu/sparse/fronts.py",
+        "semiring/kernels/cpu/sparse/fronts.py",
         "changed |= updates[old + k] != fresh[k]",
         "changed = updates[old + k] != fresh[k]",
         "tests/test_changes.py::test_any_sequence_leaves_the_panels_of_a_fresh_elimination[False-int32]",
@@ -343,7 +343,7 @@ MUTANTS = [
     ),
     Mutant(
         "sweep-leaf",
-        "semiring/cpu/sparse/sweep.py",
+        "semiring/kernels/cpu/sparse/sweep.py",
         "y = stack + (base[s] + j) * row if child[s] >= 0 else 0",
         "y = stack + (base[s] + j) * row if child[s] > 0 else 0",
         "tests/test_sparse.py::test_fronts_of_every_size_by_every_way",
@@ -351,7 +351,7 @@ MUTANTS = [
     ),
     Mutant(
         "sweep-on-path",
-        "semiring/cpu/sparse/sweep.py",
+        "semiring/kernels/cpu/sparse/sweep.py",
         "on_path = w if offset[s] >= 0 else 0",
         "on_path = w if offset[s] > 0 else 0",
         "tests/test_sparse.py::test_fronts_of_every_size_by_every_way",
@@ -359,7 +359,7 @@ MUTANTS = [
     ),
     Mutant(
         "climb-last-strip",
-        "semiring/cpu/sparse/sweep.py",
+        "semiring/kernels/cpu/sparse/sweep.py",
         "            columns = min(STRIP, w - j)\n            u = up + (panel[s] + j * (w + r) + w * columns) * size\n",
         "            columns = min(STRIP, w - j)\n            u = up + (panel[s] + j * (w + r) + w * STRIP) * size\n",
         "tests/test_sparse.py::test_fronts_of_every_size_by_every_way",
@@ -367,7 +367,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs-common-ancestor",
-        "semiring/cpu/sparse/sweep.py",
+        "semiring/kernels/cpu/sparse/sweep.py",
         "            if s < t:\n                s = parent[s]\n            else:\n                t = parent[t]\n",
         "            if s > t:\n                s = parent[s]\n            else:\n                t = parent[t]\n",
         "tests/test_sparse.py::test_all_queries_agree_with_dijkstra",
@@ -375,7 +375,7 @@ MUTANTS = [
     ),
     Mutant(
         "sweep-mirrored",
-        "semiring/cpu/sparse/strips.py",
+        "semiring/kernels/cpu/sparse/strips.py",
         "return times(kind, load(kind, panel), load(kind, x)) if mirrored else times(kind, load(kind, x), load(kind, panel))",
         "return times(kind, load(kind, x), load(kind, panel))",
         "tests/test_sparse.py::test_a_multiplication_that_does_not_commute_keeps_its_order",
@@ -383,7 +383,7 @@ MUTANTS = [
     ),
     Mutant(
         "hubs-common-path",
-        "semiring/cpu/sparse/hubs.py",
+        "semiring/kernels/cpu/sparse/hubs.py",
         "shared = above & other & -i",
         "shared = above & other",
         "tests/test_hubs.py::test_subtrees_on_threads_in_calls_of_any_length_make_the_same_labels",
@@ -391,7 +391,7 @@ MUTANTS = [
     ),
     Mutant(
         "hubs-last-vector",
-        "semiring/cpu/sparse/hubs.py",
+        "semiring/kernels/cpu/sparse/hubs.py",
         "left = builder.select(within, loaded(x, full), v.zero())",
         "left = loaded(x, full)",
         "tests/test_hubs.py::test_all_pairs_of_every_shape",
@@ -399,7 +399,7 @@ MUTANTS = [
     ),
     Mutant(
         "hubs-follow-siblings",
-        "semiring/cpu/sparse/hubs.py",
+        "semiring/kernels/cpu/sparse/hubs.py",
         "s = max(below, leaf[p] - 1) if p >= 0 else below",
         "s = below",
         "tests/test_changes.py::test_hub_labels_of_old_results_stay_whatever_follows",
@@ -407,7 +407,7 @@ MUTANTS = [
     ),
     Mutant(
         "hubs-follow-above",
-        "semiring/cpu/sparse/hubs.py",
+        "semiring/kernels/cpu/sparse/hubs.py",
         "                            touched[k] = s\n",
         "                            pass\n",
         "tests/test_changes.py::test_hub_labels_of_old_results_stay_whatever_follows",
@@ -439,7 +439,7 @@ MUTANTS = [
     ),
     Mutant(
         "hubs-another-path",
-        "semiring/cpu/sparse/hubs.py",
+        "semiring/kernels/cpu/sparse/hubs.py",
         "known = known and present[base[p]] == p",
         "known = True",
         "tests/test_hubs.py::test_subtrees_on_threads_in_calls_of_any_length_make_the_same_labels",
@@ -447,7 +447,7 @@ MUTANTS = [
     ),
     Mutant(
         "hubs-mirrored",
-        "semiring/cpu/sparse/hubs.py",
+        "semiring/kernels/cpu/sparse/hubs.py",
         "value = plus(kind, value, times(kind, p, x) if mirrored else times(kind, x, p))",
         "value = plus(kind, value, times(kind, x, p))",
         "tests/test_hubs.py::test_a_multiplication_that_does_not_commute_keeps_its_order",
@@ -455,7 +455,7 @@ MUTANTS = [
     ),
     Mutant(
         "hubs-padding",
-        "semiring/cpu/sparse/hubs.py",
+        "semiring/kernels/cpu/sparse/hubs.py",
         "            store(kind, row + k * size, zero(kind))\n",
         "            pass\n",
         "tests/test_hubs.py::test_labels_are_the_distances_to_and_from_the_columns_of_the_path",
@@ -463,7 +463,7 @@ MUTANTS = [
     ),
     Mutant(
         "search-settles-twice",
-        "semiring/cpu/sparse/search.py",
+        "semiring/kernels/cpu/sparse/search.py",
         "rows.store(builder.or_(rows.load(seen, u), fresh), seen, u)",
         "rows.store(fresh, seen, u)",
         "tests/test_hops.py::test_hops_of_directed_graphs",
@@ -471,7 +471,7 @@ MUTANTS = [
     ),
     Mutant(
         "search-half",
-        "semiring/cpu/sparse/search.py",
+        "semiring/kernels/cpu/sparse/search.py",
         "            _wipe(width, source, vertices[old + q])\n",
         "            _wipe(width, target, vertices[old + q])\n",
         "tests/test_hops.py::test_hops_of_directed_graphs",
@@ -479,7 +479,7 @@ MUTANTS = [
     ),
     Mutant(
         "search-limit",
-        "semiring/cpu/sparse/search.py",
+        "semiring/kernels/cpu/sparse/search.py",
         "while count and done < len(codes) and met < budget:",
         "while count and done <= len(codes) and met < budget:",
         "tests/test_hops.py::test_nothing_is_reached_beyond_the_limit",
@@ -487,7 +487,7 @@ MUTANTS = [
     ),
     Mutant(
         "routes-loop",
-        "semiring/cpu/routes/plateaus.py",
+        "semiring/kernels/cpu/routes/plateaus.py",
         "            found += tight(kind, A[k, j], D[k, j], slack, floor) & (j != k)\n        starts",
         "            found += tight(kind, A[k, j], D[k, j], slack, floor)\n        starts",
         "tests/test_routes.py::TestEveryPath::test_of_small_graphs_full_of_ties",
@@ -495,7 +495,7 @@ MUTANTS = [
     ),
     Mutant(
         "routes-least-k",
-        "semiring/cpu/routes/plateaus.py",
+        "semiring/kernels/cpu/routes/plateaus.py",
         "if settled[j] or not (p[j] == OPEN or p[j] > k):",
         "if settled[j] or not (p[j] == OPEN or p[j] < k):",
         "tests/test_routes.py::TestTheRule::test_is_what_the_documentation_says",
@@ -503,7 +503,7 @@ MUTANTS = [
     ),
     Mutant(
         "routes-better-than",
-        "semiring/cpu/routes/plateaus.py",
+        "semiring/kernels/cpu/routes/plateaus.py",
         "if w == one(kind) or not better(kind, near, goal):",
         "if not better(kind, near, goal):",
         "tests/test_routes.py::TestEveryPath::test_through_rounding_that_hides_edges",
@@ -513,7 +513,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs-on-path",
-        "semiring/cpu/routes/pairs.py",
+        "semiring/kernels/cpu/routes/pairs.py",
         "on_path = w if leaf[s] <= top <= s else 0",
         "on_path = w if leaf[s] <= top < s else 0",
         "tests/test_single_pairs.py::test_paths_of_floats_are_those_of_the_search_along_a_column",
@@ -521,7 +521,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs-fewest-edges",
-        "semiring/cpu/routes/pairs.py",
+        "semiring/kernels/cpu/routes/pairs.py",
         "return steps[a] < steps[b]",
         "return steps[a] > steps[b]",
         "tests/test_single_pairs.py::test_a_path_is_that_of_the_search_along_an_entire_column",
@@ -529,7 +529,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs-exact-losses",
-        "semiring/cpu/routes/pairs.py",
+        "semiring/kernels/cpu/routes/pairs.py",
         "            elif not exact:\n",
         "            else:\n",
         "tests/test_single_pairs.py::test_a_path_is_exact_where_floats_would_not_tell",
@@ -537,7 +537,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs-plateau-level",
-        "semiring/cpu/routes/pairs.py",
+        "semiring/kernels/cpu/routes/pairs.py",
         "if level > 0 and attain[e - ends[j]]:",
         "if level > 0:",
         "tests/test_single_pairs.py::test_paths_among_ties_and_plateaus",
@@ -545,7 +545,7 @@ MUTANTS = [
     ),
     Mutant(
         "voronoi-ties",
-        "semiring/cpu/routes/voronoi.py",
+        "semiring/kernels/cpu/routes/voronoi.py",
         'builder.icmp_signed("<", name, of)',
         'builder.icmp_signed(">", name, of)',
         "tests/test_single_pairs.py::test_the_nearest_of_several_is_that_of_their_rows",
@@ -553,7 +553,7 @@ MUTANTS = [
     ),
     Mutant(
         "block-first-wanted",
-        "semiring/cpu/sparse/strips.py",
+        "semiring/kernels/cpu/sparse/strips.py",
         'with builder.if_then(builder.icmp_signed(">=", label, I64(0))):',
         'with builder.if_then(builder.icmp_signed(">", label, I64(0))):',
         "tests/test_single_pairs.py::test_blocks_of_many_lanes_on_threads",
@@ -569,7 +569,7 @@ MUTANTS = [
     ),
     Mutant(
         "routes-mirrored",
-        "semiring/cpu/routes/plateaus.py",
+        "semiring/kernels/cpu/routes/plateaus.py",
         "return not better(kind, worst, times(kind, w, d) if mirrored else times(kind, d, w))",
         "return not better(kind, worst, times(kind, d, w))",
         "tests/test_routes.py::TestEveryPath::test_over_sums_of_ordinals_which_do_not_commute",
@@ -577,7 +577,7 @@ MUTANTS = [
     ),
     Mutant(
         "walks-longest",
-        "semiring/cpu/routes/walks.py",
+        "semiring/kernels/cpu/routes/walks.py",
         "            if steps > n + 1 or v >= n:\n                return x\n",
         "            if steps > n - 1 or v >= n:\n                return x\n",
         "tests/test_routed.py::TestPaths::test_through_all_vertices[dense]",
@@ -585,7 +585,7 @@ MUTANTS = [
     ),
     Mutant(
         "hops-from-source",
-        "semiring/cpu/routes/walks.py",
+        "semiring/kernels/cpu/routes/walks.py",
         "h[climbed[s]] = h[v] + steps - s",
         "h[climbed[s]] = h[v] + steps - s - 1",
         "tests/test_routes.py::TestHops::test_are_the_edges_of_each_path",
@@ -593,7 +593,7 @@ MUTANTS = [
     ),
     Mutant(
         "verify-edge",
-        "semiring/cpu/routes/checks.py",
+        "semiring/kernels/cpu/routes/checks.py",
         "        w = entering[low] if better(kind, entering[low], w) else w\n",
         "        w = entering[low]\n",
         "tests/test_routed.py::TestVerify::test_what_is_right_is_said_to_be",
@@ -601,7 +601,7 @@ MUTANTS = [
     ),
     Mutant(
         "tight-both",
-        "semiring/cpu/routes/equality.py",
+        "semiring/kernels/cpu/routes/equality.py",
         "present = (a != zero(kind)) & (d != zero(kind))",
         "present = a != zero(kind)",
         "tests/test_routes.py::TestEveryPath::test_of_shortest_paths",
@@ -610,7 +610,7 @@ MUTANTS = [
     ),
     Mutant(
         "expand-beside",
-        "semiring/cpu/bits/expansion.py",
+        "semiring/kernels/cpu/bits/expansion.py",
         "left = closed[v, w] & ~reached[k, w]",
         "left = closed[v, w] & reached[k, w]",
         "tests/test_condensation.py::test_rows_beside_those_of_large_components",
@@ -618,7 +618,7 @@ MUTANTS = [
     ),
     Mutant(
         "level-missing-feature",
-        "semiring/cpu/features.py",
+        "semiring/kernels/cpu/features.py",
         "        if LEVELS[name] <= features():\n",
         "        if LEVELS[name] & DECISIVE <= features():\n",
         "tests/test_shipped.py::test_no_level_asks_for_what_a_processor_lacks",
@@ -626,7 +626,7 @@ MUTANTS = [
     ),
     Mutant(
         "level-other-decisions",
-        "semiring/cpu/features.py",
+        "semiring/kernels/cpu/features.py",
         "return name if LEVELS[name] & DECISIVE == features() & DECISIVE else None",
         "return name",
         "tests/test_shipped.py::test_no_level_asks_for_what_a_processor_lacks",
@@ -634,7 +634,7 @@ MUTANTS = [
     ),
     Mutant(
         "lock-kernel",
-        "semiring/cpu/compile.py",
+        "semiring/kernels/cpu/compile.py",
         "                wait = time.monotonic() < patience\n",
         "                wait = False\n",
         "tests/test_compile.py::test_processes_at_once_compile_each_kernel_once[2]",
@@ -642,7 +642,7 @@ MUTANTS = [
     ),
     Mutant(
         "gradient-subtree",
-        "semiring/cpu/routes/gradients.py",
+        "semiring/kernels/cpu/routes/gradients.py",
         "            total[k] += total[v]\n",
         "            total[k] += q[v]\n",
         "tests/test_gradients.py::TestSums::test_what_paths_carry_is_what_goes_over_edges[31]",
@@ -650,7 +650,7 @@ MUTANTS = [
     ),
     Mutant(
         "gradient-last-of-ties",
-        "semiring/cpu/routes/gradients.py",
+        "semiring/kernels/cpu/routes/gradients.py",
         "better = c < best[j]",
         "better = c <= best[j]",
         "tests/test_gradients.py::TestSums::test_the_first_of_the_best_products_is_chosen[shape1-min_plus]",
@@ -658,7 +658,7 @@ MUTANTS = [
     ),
     Mutant(
         "gradient-shares",
-        "semiring/cpu/routes/gradients.py",
+        "semiring/kernels/cpu/routes/gradients.py",
         "owed[heads[e]] * (paths[k] / paths[heads[e]])",
         "owed[heads[e]] / paths[heads[e]]",
         "tests/test_gradients.py::TestSums::test_shares_among_ties_are_networkx_betweenness[0]",
@@ -666,7 +666,7 @@ MUTANTS = [
     ),
     Mutant(
         "gradient-one-sign",
-        "semiring/gradients/__init__.py",
+        "semiring/tensors/gradients/__init__.py",
         "for sign in (1, -1):",
         "for sign in (1,):",
         "tests/test_gradients.py::TestSums::test_sums_of_exponentials_whatever_their_size[400]",
@@ -674,7 +674,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-ties-not-counted",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "paths += V[k].paths",
         "paths = V[k].paths",
         "tests/test_flows.py::test_ties_of_floats_share_by_paths[0.25]",
@@ -682,7 +682,7 @@ MUTANTS = [
     ),
     Mutant(
         "backwards-ties-not-counted",
-        "semiring/cpu/sparse/counted.py",
+        "semiring/kernels/cpu/sparse/counted.py",
         "+ (q if b <= a * scale else 0.0)",
         "+ (q if b < a * scale else 0.0)",
         "tests/test_flows.py::test_the_sweep_run_backwards[2-1-int32-grid]",
@@ -690,7 +690,7 @@ MUTANTS = [
     ),
     Mutant(
         "backwards-leaves-out-ties",
-        "semiring/cpu/sparse/counted.py",
+        "semiring/kernels/cpu/sparse/counted.py",
         "<= d * (1.0 + slack)",
         "< d * (1.0 + slack)",
         "tests/test_flows.py::test_the_sweep_run_backwards[5-1-int64-sparse]",
@@ -714,7 +714,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-one-lane",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "near[j, r] = D[begin + min(r, rows - 1), j]",
         "near[j, r] = D[begin + min(r, rows - 2), j]",
         "tests/test_flows.py::test_counts_and_flows_of_graphs_of_many_edges[min_plus-int32]",
@@ -722,7 +722,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-lanes-of-others",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         'emit(builder, "smin", I64(r), last)',
         'emit(builder, "smin", I64(r // 2), last)',
         "tests/test_flows.py::test_counts_and_flows_of_graphs_of_many_edges[min_plus-int32]",
@@ -730,7 +730,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-never-searches",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "range(3 if inexact(kind) and slack != 0 else 1)",
         "range(1)",
         "tests/test_flows.py::test_edges_that_weigh_less_than_the_doubt_of_a_distance",
@@ -738,7 +738,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-refines-once",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "                level[e], dropped = 0, True\n",
         "                level[e] = 0\n",
         "tests/test_flows.py::test_edges_too_short_to_change_a_distance[min_plus-shorter still]",
@@ -746,7 +746,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-searches-beyond-the-limit",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "origins[e] = (not cut) | (d[heads[e]] != zero(kind))",
         "origins[e] = True",
         "tests/test_flows.py::test_sums_within_a_limit_near_weights_that_are_lost_in_rounding",
@@ -754,7 +754,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-keeps-worse-arcs",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "            if y == x:\n",
         "            if True:\n",
         "tests/test_flows.py::test_ties_of_floats_are_those_of_sums_from_the_source_on",
@@ -762,7 +762,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-all-floats-are-whole",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "and bool((w == np.floor(w)).all())",
         "",
         "tests/test_flows.py::test_edges_that_weigh_less_than_the_doubt_of_a_distance",
@@ -770,7 +770,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-whole-however-large",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "most < 2.0 ** (np.finfo(w.dtype).nmant + 1)",
         "most < np.inf",
         "tests/test_flows.py::test_whole_numbers_whose_sums_are_rounded",
@@ -778,7 +778,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-ties-of-whole-numbers-not-counted",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "paths += V[origins[c]].paths",
         "paths = V[origins[c]].paths",
         "tests/test_flows.py::test_counts_and_flows_of_graphs_of_many_edges[min_plus-int32]",
@@ -786,7 +786,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-arcs-to-what-is-not-reached",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "    return -1 if arcs else known  #",
         "    return known  #",
         "tests/test_flows.py::test_rows_that_are_no_closure_are_refused",
@@ -794,7 +794,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-nearest-first",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "            x = far - abs(np.intp(d[j]))\n",
         "            x = abs(np.intp(d[j]))\n",
         "tests/test_flows.py::test_counts_and_flows_of_graphs_of_many_edges[min_plus-int32]",
@@ -802,7 +802,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-wraps",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "            if counts[j] < 0:\n",
         "            if False:\n",
         "tests/test_flows.py::test_counts_that_int64_does_not_hold_are_refused",
@@ -810,7 +810,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-chunks-by-calls",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "            if number < len(parts) - 1 or self._rows % CHUNK == 0:\n",
         "            if True:\n",
         "tests/test_flows.py::test_sums_are_the_same_bits_whatever_the_threads_and_blocks",
@@ -818,7 +818,7 @@ MUTANTS = [
     ),
     Mutant(
         "halves-of-a-corner",
-        "semiring/cpu/dense/backend.py",
+        "semiring/kernels/cpu/dense/backend.py",
         "where=~np.tri(size, dtype=np.bool_)",
         "where=np.tri(size, dtype=np.bool_) < 0",
         "tests/test_schedules.py::test_half_of_the_products_of_a_symmetric_matrix_on_a_cpu",
@@ -826,7 +826,7 @@ MUTANTS = [
     ),
     Mutant(
         "halves-of-any",
-        "semiring/cpu/dense/backend.py",
+        "semiring/kernels/cpu/dense/backend.py",
         "if differs or not np.array_equal(A[i : i + rows, j : j + step], A[j : j + step, i : i + rows].T):",
         "if differs:",
         "tests/test_schedules.py::test_half_of_the_products_of_a_symmetric_matrix_on_a_cpu",
@@ -834,7 +834,7 @@ MUTANTS = [
     ),
     Mutant(
         "halves-of-half",
-        "semiring/cpu/dense/backend.py",
+        "semiring/kernels/cpu/dense/backend.py",
         "self._gemm_below(C[h:, h:], A[h:], B[:, h:])",
         "self._gemm_below(C[h:, h:], A[h:], B[:, :h])",
         "tests/test_schedules.py::test_half_of_the_products_of_a_symmetric_matrix_on_a_cpu",
@@ -842,7 +842,7 @@ MUTANTS = [
     ),
     Mutant(
         "tree-with-ties",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "(above[j] == NONE) & (d[j] != zero(kind))",
         "(d[j] != zero(kind))",
         "tests/test_flows.py::test_as_many_arcs_as_a_tree_has_are_none",
@@ -850,7 +850,7 @@ MUTANTS = [
     ),
     Mutant(
         "tree-of-what-is-not-reached",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "(above[j] == NONE) & (d[j] != zero(kind))",
         "(above[j] == NONE)",
         "tests/test_flows.py::test_rows_that_are_no_closure_are_refused",
@@ -858,7 +858,7 @@ MUTANTS = [
     ),
     Mutant(
         "tree-with-a-circle",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         " & better(kind, d[k], d[j])",
         "",
         "tests/test_flows.py::test_as_many_arcs_as_a_tree_has_are_none",
@@ -866,7 +866,7 @@ MUTANTS = [
     ),
     Mutant(
         "tree-with-an-arc-too-few",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "one_each = arcs + 1 == reached and not len(C)",
         "one_each = not len(C)",
         "tests/test_flows.py::test_rows_that_are_no_closure_are_refused",
@@ -874,7 +874,7 @@ MUTANTS = [
     ),
     Mutant(
         "tree-of-nine-arcs",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "        while here < arcs:\n",
         "        if here < arcs:\n",
         "tests/test_flows.py",
@@ -882,7 +882,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-blocked-of-the-row-before",
-        "semiring/cpu/csr/entries.py",
+        "semiring/kernels/cpu/csr/entries.py",
         "        blocked = -2 - i\n",
         "        blocked = -2\n",
         "tests/test_sparse_products.py::test_sparse_products_sums_and_masks[min_plus-int16]",
@@ -890,7 +890,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-parts-do-not-move-up",
-        "semiring/cpu/csr/backend.py",
+        "semiring/kernels/cpu/csr/backend.py",
         "memmove(array.ctypes.data + to, array.ctypes.data + source, end - to)",
         "memmove(array.ctypes.data + to, array.ctypes.data + to, end - to)",
         "tests/test_sparse_products.py::test_scipy_agrees_over_plus_times[1000]",
@@ -898,7 +898,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-operands-in-the-other-order",
-        "semiring/csr/products.py",
+        "semiring/sparse/csr/products.py",
         "        Y = _masked(A, X, s, True, allowed, threads, where)\n",
         "        Y = _masked(A, X, s, False, allowed, threads, where)\n",
         "tests/test_sparse_products.py::test_products_with_dense_operands_and_reductions[relations-int32]",
@@ -906,7 +906,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-stored-false-in-a-mask",
-        "semiring/csr/products.py",
+        "semiring/sparse/csr/products.py",
         '        return take_in(mask, where=f"{where}: mask").pattern()\n    array',
         '        return take_in(mask, where=f"{where}: mask")\n    array',
         "tests/test_sparse_products.py::test_masks_of_every_kind",
@@ -914,7 +914,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-unchecked-indices",
-        "semiring/csr/matrix.py",
+        "semiring/sparse/csr/matrix.py",
         " or (used > 0 and largest >= columns)\n",
         " or (used > 0 and largest > columns)\n",
         "tests/test_sparse_products.py::test_what_is_no_matrix_over_the_semiring_is_refused",
@@ -922,7 +922,7 @@ MUTANTS = [
     ),
     Mutant(
         "regular-paths-from-the-start-alone",
-        "apsp/reach/patterns.py",
+        "apsp/answers/reach/patterns.py",
         "found.first | after.first * found.empty",
         "found.first",
         "tests/test_regular_paths.py::test_automata_accept_what_pythons_expressions_match",
@@ -930,7 +930,7 @@ MUTANTS = [
     ),
     Mutant(
         "exponentials-of-a-loop",
-        "semiring/cpu/dense/exponentials.py",
+        "semiring/kernels/cpu/dense/exponentials.py",
         "_LOOP = -0.125",
         "_LOOP = 0.125",
         "tests/test_logarithmic.py::test_pivot_blocks_are_exact_by_exponentials_or_pair_by_pair[float64]",
@@ -938,7 +938,7 @@ MUTANTS = [
     ),
     Mutant(
         "exponentials-flag-of-a-neighbour",
-        "semiring/cpu/dense/exponentials.py",
+        "semiring/kernels/cpu/dense/exponentials.py",
         "failed + 4 * i, 0",
         "failed, 0",
         "tests/test_logarithmic.py::test_batches_of_which_few_are_exact_are_closed_pair_by_pair",
@@ -946,7 +946,7 @@ MUTANTS = [
     ),
     Mutant(
         "exponentials-bounds",
-        "semiring/cpu/dense/exponentials.py",
+        "semiring/kernels/cpu/dense/exponentials.py",
         "2 * high + f.form.mantissa + 2 - f.form.bias",
         "high - f.form.bias",
         "tests/test_logarithmic.py::test_bounds_of_exponentials",
@@ -954,7 +954,7 @@ MUTANTS = [
     ),
     Mutant(
         "logarithmic-batch-left-open",
-        "semiring/cpu/dense/logarithmic.py",
+        "semiring/kernels/cpu/dense/logarithmic.py",
         "            part[pairwise] = failed\n",
         "",
         "tests/test_logarithmic.py::test_batches_of_which_few_are_exact_are_closed_pair_by_pair",
@@ -962,7 +962,7 @@ MUTANTS = [
     ),
     Mutant(
         "logarithmic-halves",
-        "semiring/contract.py",
+        "semiring/kernels/contract.py",
         "    ops.eliminate(A22, A21, A12, A11)\n",
         "",
         "tests/test_logarithmic.py::test_closures_are_inverses[float32]",
@@ -970,7 +970,7 @@ MUTANTS = [
     ),
     Mutant(
         "logarithmic-transposed",
-        "semiring/cpu/dense/logarithmic.py",
+        "semiring/kernels/cpu/dense/logarithmic.py",
         "return self._product(C.T, B.T, A.T, fresh=fresh)",
         "return self._product(C.T, A.T, B.T, fresh=fresh)",
         "tests/test_logarithmic.py::test_layouts_accumulation_threads_and_products_in_place",
@@ -978,7 +978,7 @@ MUTANTS = [
     ),
     Mutant(
         "logarithmic-slab",
-        "semiring/cpu/dense/logarithmic.py",
+        "semiring/kernels/cpu/dense/logarithmic.py",
         "row, column, fresh and k == 0",
         "row, column, fresh",
         "tests/test_logarithmic.py::test_layouts_accumulation_threads_and_products_in_place",
@@ -986,7 +986,7 @@ MUTANTS = [
     ),
     Mutant(
         "logarithmic-lost",
-        "semiring/cpu/dense/logarithmic.py",
+        "semiring/kernels/cpu/dense/logarithmic.py",
         "_again(v, f, depth, row, a_col, builder.add(b, offset), b_row)",
         "_again(v, f, depth, row, a_col, b, b_row)",
         "tests/test_logarithmic.py::test_errors_stay_small_on_hostile_ranges[float32]",
@@ -994,7 +994,7 @@ MUTANTS = [
     ),
     Mutant(
         "witness-first-of-a-group",
-        "semiring/cpu/dense/witness.py",
+        "semiring/kernels/cpu/dense/witness.py",
         "store_index(target, start + found)",
         "store_index(target, start)",
         "tests/test_witness.py::test_smallest_k_that_attains_each_entry",
@@ -1002,7 +1002,7 @@ MUTANTS = [
     ),
     Mutant(
         "witness-edge",
-        "semiring/cpu/dense/witness.py",
+        "semiring/kernels/cpu/dense/witness.py",
         "            _copy(kind, high, n, work, row, wbuffer, 4 * columns, target, c_row, wtarget, w_row)\n",
         "",
         "tests/test_witness.py::test_smallest_k_that_attains_each_entry",
@@ -1010,7 +1010,7 @@ MUTANTS = [
     ),
     Mutant(
         "witness-slab",
-        "semiring/cpu/dense/witness.py",
+        "semiring/kernels/cpu/dense/witness.py",
         "wide, first + k0, kc, slab",
         "wide, first, kc, slab",
         "tests/test_witness.py::test_smallest_k_that_attains_each_entry",
@@ -1018,7 +1018,7 @@ MUTANTS = [
     ),
     Mutant(
         "alike-by-distances-alone",
-        "semiring/cpu/sparse/alike.py",
+        "semiring/kernels/cpu/sparse/alike.py",
         "same = a - least[lane] == b - least[f] and (alike or p / ways[lane] == q / ways[f])",
         "same = a - least[lane] == b - least[f]",
         "tests/test_flows.py::test_sources_that_are_alike_in_a_subtree_are_swept_together",
@@ -1026,7 +1026,7 @@ MUTANTS = [
     ),
     Mutant(
         "alike-owe-as-one",
-        "semiring/cpu/sparse/alike.py",
+        "semiring/kernels/cpu/sparse/alike.py",
         " * (walks[1, c] / walks[0, lane])",
         "",
         "tests/test_flows.py::test_sources_that_are_alike_in_a_subtree_are_swept_together",

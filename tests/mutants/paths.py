@@ -5,7 +5,7 @@ from . import Mutant
 MUTANTS = [
     Mutant(
         "levels-integers-beyond-floats",
-        "semiring/levels.py",
+        "semiring/dense/levels.py",
         "min(np.iinfo(unit.dtype).max, 2**53)",
         "np.iinfo(unit.dtype).max",
         "tests/test_levels.py::test_what_has_no_few_units_is_refused",
@@ -13,7 +13,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-more-than-are-told",
-        "semiring/levels.py",
+        "semiring/dense/levels.py",
         "if done > min(most, MOST):",
         "if done > most:",
         "tests/test_levels.py::test_no_more_products_than_are_told",
@@ -21,7 +21,7 @@ MUTANTS = [
     ),
     Mutant(
         "levels-a-unit-of-many",
-        "semiring/levels.py",
+        "semiring/dense/levels.py",
         "if units is None or units.min() > MOST:",
         "if units is None:",
         "tests/test_levels.py::test_a_unit_is_one_of_few_in_the_least_length",
@@ -29,7 +29,7 @@ MUTANTS = [
     ),
     Mutant(
         "essential-best-are-the-worst",
-        "apsp/engines/essential.py",
+        "apsp/road/engines/essential.py",
         "place = min(count, n - 1) if least else n - 1 - min(count, n - 1)",
         "place = min(count, n - 1)",
         "tests/test_essential.py::test_negated_lengths",
@@ -37,7 +37,7 @@ MUTANTS = [
     ),
     Mutant(
         "essential-rows-that-are-worse",
-        "apsp/engines/essential.py",
+        "apsp/road/engines/essential.py",
         "worse |= _beats(s, s.mul.vectorized(D[:, k], w), D[:, j])",
         "worse |= _beats(s, D[:, j], s.mul.vectorized(D[:, k], w))",
         "tests/test_essential.py::test_one_arc_leads_to_a_vertex_and_is_none_of_the_best",
@@ -45,7 +45,7 @@ MUTANTS = [
     ),
     Mutant(
         "essential-only-more",
-        "apsp/engines/essential.py",
+        "apsp/road/engines/essential.py",
         "np.concatenate(x) for x in zip(found.searches.arcs, more, strict=True)",
         "np.concatenate(x) for x in zip(more, more, strict=True)",
         "tests/test_essential.py::test_arcs_that_matter_though_they_are_the_heaviest",
@@ -53,7 +53,7 @@ MUTANTS = [
     ),
     Mutant(
         "essential-absent-arcs-are-left",
-        "apsp/engines/essential.py",
+        "apsp/road/engines/essential.py",
         "int((~beaten & (A[k] != dtypes.zero(s, A.dtype))).sum())",
         "int((~beaten).sum())",
         "tests/test_essential.py::test_arcs_that_matter_though_they_are_the_heaviest",
@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-chunks-added-twice",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "            added[:] = 0.0\n",
         "",
         "tests/test_flows.py::test_sums_are_the_same_bits_whatever_the_threads_and_blocks",
@@ -69,7 +69,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-whole-by-an-arc",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "most = float(np.abs(w).max(initial=0)) * self.n",
         "most = float(np.abs(w).max(initial=0))",
         "tests/test_flows.py::test_whole_numbers_whose_sums_are_rounded",
@@ -77,7 +77,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-away-at-no-cost",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "(weights.min() > 0 if semiring.add",
         "(weights.min() >= 0 if semiring.add",
         "tests/test_flows.py::test_an_arc_that_costs_nothing_leads_no_further",
@@ -85,7 +85,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-row-without-its-source",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "np.setxor1d(reached, np.append(heads, source))",
         "np.setxor1d(reached, heads)",
         "tests/test_flows.py::test_a_cycle_that_costs_nothing_is_named",
@@ -93,7 +93,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-nothing-begins",
-        "semiring/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/adjoint.py",
         "    if of_vertices:\n        ending[s] += owed[s]\n",
         "",
         "tests/test_flows.py::test_betweenness_is_networkxs",
@@ -101,7 +101,7 @@ MUTANTS = [
     ),
     Mutant(
         "regular-source-to-nowhere",
-        "apsp/reach/regular.py",
+        "apsp/answers/reach/regular.py",
         "    kept[sources] = True\n",
         "",
         "tests/test_regular_paths.py::test_pairs_and_witnesses_are_networkx",
@@ -109,7 +109,7 @@ MUTANTS = [
     ),
     Mutant(
         "regular-backwards-is-forwards",
-        "apsp/reach/regular.py",
+        "apsp/answers/reach/regular.py",
         "left, right = arcs[name][::-1] if step.backwards else arcs[name]",
         "left, right = arcs[name]",
         "tests/test_regular_paths.py::test_pairs_and_witnesses_are_networkx",
@@ -117,7 +117,7 @@ MUTANTS = [
     ),
     Mutant(
         "regular-no-source-is-the-last",
-        "apsp/reach/regular.py",
+        "apsp/answers/reach/regular.py",
         "np.minimum(np.searchsorted(self.sources[order], positions), len(order) - 1)",
         "np.searchsorted(self.sources[order], positions)",
         "tests/test_regular_paths.py::test_graphs_of_every_kind",
@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "regular-either-end",
-        "apsp/reach/regular.py",
+        "apsp/answers/reach/regular.py",
         "if ((tails == x) & (heads == y)).any():",
         "if ((tails == x) | (heads == y)).any():",
         "tests/test_regular_paths.py::test_pairs_and_witnesses_are_networkx",
@@ -133,7 +133,7 @@ MUTANTS = [
     ),
     Mutant(
         "regular-undirected-one-way",
-        "apsp/reach/regular.py",
+        "apsp/answers/reach/regular.py",
         "        if not directed:\n            pairs.append((position[v], position[u]))\n",
         "",
         "tests/test_regular_paths.py::test_graphs_of_every_kind",
@@ -141,7 +141,7 @@ MUTANTS = [
     ),
     Mutant(
         "regular-stored-false",
-        "apsp/reach/regular.py",
+        "apsp/answers/reach/regular.py",
         'kept = host(coo.data) if coo.data.dtype.kind == "b" else slice(None)',
         "kept = slice(None)",
         "tests/test_regular_paths.py::test_graphs_of_every_kind",
@@ -149,7 +149,7 @@ MUTANTS = [
     ),
     Mutant(
         "regular-empty-parts-first",
-        "apsp/reach/patterns.py",
+        "apsp/answers/reach/patterns.py",
         "found.first | after.first * found.empty",
         "found.first | after.first",
         "tests/test_regular_paths.py::test_automata_accept_what_pythons_expressions_match",
@@ -157,7 +157,7 @@ MUTANTS = [
     ),
     Mutant(
         "regular-plus-is-star",
-        "apsp/reach/patterns.py",
+        "apsp/answers/reach/patterns.py",
         'empty=found.empty or sign != "+"',
         'empty=found.empty or sign != "?"',
         "tests/test_regular_paths.py::test_automata_accept_what_pythons_expressions_match",
@@ -165,7 +165,7 @@ MUTANTS = [
     ),
     Mutant(
         "plans-copies-forgotten",
-        "apsp/plans.py",
+        "apsp/road/plans.py",
         "max((0 if in_place else matrix) + copies, after)",
         "max(0 if in_place else matrix, after)",
         "tests/test_closure.py::test_a_plan_says_what_it_would_do_and_why",
@@ -173,7 +173,7 @@ MUTANTS = [
     ),
     Mutant(
         "plans-block-rounded-down",
-        "apsp/plans.py",
+        "apsp/road/plans.py",
         "chosen = -(-chosen // ops.grain) * ops.grain",
         "chosen = chosen // ops.grain * ops.grain",
         "tests/test_closure.py::test_a_plan_says_what_it_would_do_and_why",
@@ -181,7 +181,7 @@ MUTANTS = [
     ),
     Mutant(
         "plans-pairs-of-all",
-        "apsp/plans.py",
+        "apsp/road/plans.py",
         '            object.__setattr__(self, "pairs", self.n**3)',
         '            object.__setattr__(self, "pairs", self.n**2)',
         "tests/test_closure.py::test_a_plan_says_what_it_would_do_and_why",
@@ -189,7 +189,7 @@ MUTANTS = [
     ),
     Mutant(
         "ragged-first-without-edges",
-        "apsp/ragged.py",
+        "apsp/answers/ragged.py",
         "starts[counts > 0]) + 1",
         "starts[: (counts > 0).sum()]) + 1",
         "tests/test_ragged.py::test_lists_are_padded",
@@ -197,7 +197,7 @@ MUTANTS = [
     ),
     Mutant(
         "ragged-head-of-another-graph",
-        "apsp/ragged.py",
+        "apsp/answers/ragged.py",
         " | (cols >= room)",
         "",
         "tests/test_ragged.py::test_an_edge_into_another_graph_of_a_batch_is_refused",
@@ -205,7 +205,7 @@ MUTANTS = [
     ),
     Mutant(
         "ragged-padding-is-a-vertex",
-        "apsp/ragged.py",
+        "apsp/answers/ragged.py",
         "xp.arange(n) >= xp.asarray(sizes)[:, None]",
         "xp.arange(n) > xp.asarray(sizes)[:, None]",
         "tests/test_ragged.py::test_lists_are_padded",
@@ -213,7 +213,7 @@ MUTANTS = [
     ),
     Mutant(
         "ragged-limit-not-for-paths",
-        "apsp/ragged.py",
+        "apsp/answers/ragged.py",
         "going = (far > edge) & (far <= most)",
         "going = far > edge",
         "tests/test_ragged.py::test_paths_are_shortest_and_lead_from_edge_to_edge",
@@ -221,7 +221,7 @@ MUTANTS = [
     ),
     Mutant(
         "ragged-most-is-none",
-        "apsp/ragged.py",
+        "apsp/answers/ragged.py",
         "min(limit, NONE - 1)",
         "limit",
         "tests/test_ragged.py::test_a_batch_is_scipys_one_by_one",
@@ -229,7 +229,7 @@ MUTANTS = [
     ),
     Mutant(
         "trust-others-alone",
-        "semiring/trust.py",
+        "semiring/stores/trust.py",
         "elif mode & stat.S_IWOTH or (mode",
         "elif (mode",
         "tests/test_compile.py::test_what_others_could_have_written_is_not_read",

@@ -5,7 +5,7 @@ from . import Mutant
 MUTANTS = [
     Mutant(
         "greater-of-max-and-high",
-        "semiring/memory.py",
+        "semiring/host/memory.py",
         "yield min(bounds) - max(0,",
         "yield max(bounds) - max(0,",
         "tests/test_memory.py::test_limits_of_control_groups_version_2",
@@ -13,7 +13,7 @@ MUTANTS = [
     ),
     Mutant(
         "cached-pages",
-        "semiring/memory.py",
+        "semiring/host/memory.py",
         "max(0, int(used) - sum([stat.get(name, 0) for name in cached]))",
         "max(0, int(used))",
         "tests/test_memory.py::test_limits_of_control_groups_version_2",
@@ -21,7 +21,7 @@ MUTANTS = [
     ),
     Mutant(
         "parents-limit",
-        "semiring/cgroups.py",
+        "semiring/host/cgroups.py",
         "[str(folder), *(str(p) for p in folder.parents if p.is_relative_to(top))]",
         "[str(folder)]",
         "tests/test_memory.py::test_limits_of_control_groups_version_2",
@@ -29,7 +29,7 @@ MUTANTS = [
     ),
     Mutant(
         "kibibytes-of-proc",
-        "semiring/memory.py",
+        "semiring/host/memory.py",
         'yield 1024 * known["MemAvailable"]',
         'yield 1000 * known["MemAvailable"]',
         "tests/test_memory.py::test_what_a_machine_has_free",
@@ -37,7 +37,7 @@ MUTANTS = [
     ),
     Mutant(
         "overcommit",
-        "semiring/memory.py",
+        "semiring/host/memory.py",
         'proc/sys/vm/overcommit_memory").strip() == "2":',
         'proc/sys/vm/overcommit_memory").strip() != "2":',
         "tests/test_memory.py::test_what_a_machine_has_free",
@@ -45,7 +45,7 @@ MUTANTS = [
     ),
     Mutant(
         "own-limit",
-        "semiring/memory.py",
+        "semiring/host/memory.py",
         'yield limit - UNASKED - 1024 * _table(f"{root}/proc/self/status").get(counted, 0)',
         "yield limit",
         "tests/test_memory.py::test_limits_of_the_process_are_heeded[RLIMIT_AS]",
@@ -53,7 +53,7 @@ MUTANTS = [
     ),
     Mutant(
         "refusal-at-the-limit",
-        "semiring/memory.py",
+        "semiring/host/memory.py",
         "if free is not None and needed > free:",
         "if free is not None and needed > 2 * free:",
         "tests/test_memory.py::test_what_is_free_may_be_taken_to_the_last_byte",
@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         "units-shown",
-        "semiring/memory.py",
+        "semiring/host/memory.py",
         "        count /= 1024\n",
         "        count /= 1000\n",
         "tests/test_large.py::test_a_place_on_disk_is_asked_for",
@@ -69,7 +69,7 @@ MUTANTS = [
     ),
     Mutant(
         "units-parsed",
-        "semiring/memory.py",
+        "semiring/host/memory.py",
         "(1024 if binary else 1000)",
         "(1000 if binary else 1024)",
         "tests/test_large.py::test_sizes_of_memory",
@@ -77,7 +77,7 @@ MUTANTS = [
     ),
     Mutant(
         "plan-beside-in-place",
-        "apsp/plans.py",
+        "apsp/road/plans.py",
         "beside_bytes=max((0 if in_place else matrix) + copies, after) + workspace,",
         "beside_bytes=max(matrix + copies, after) + workspace,",
         "tests/test_memory.py::test_a_plan_says_what_is_held_beside_what_came",
@@ -85,7 +85,7 @@ MUTANTS = [
     ),
     Mutant(
         "plan-copies",
-        "apsp/plans.py",
+        "apsp/road/plans.py",
         "beside_bytes=max((0 if in_place else matrix) + copies, after) + workspace,",
         "beside_bytes=max(0 if in_place else matrix, after) + workspace,",
         "tests/test_memory.py::test_a_plan_says_what_is_held_beside_what_came",
@@ -93,7 +93,7 @@ MUTANTS = [
     ),
     Mutant(
         "plan-block-rounded",
-        "apsp/plans.py",
+        "apsp/road/plans.py",
         "chosen = -(-chosen // ops.grain) * ops.grain",
         "chosen = chosen // ops.grain * ops.grain",
         "tests/test_closure.py::test_a_plan_says_what_it_would_do_and_why",
@@ -101,7 +101,7 @@ MUTANTS = [
     ),
     Mutant(
         "plan-block-said",
-        "apsp/plans.py",
+        "apsp/road/plans.py",
         'reason += f"; block rounded up from {block} to whole words of {ops.grain} bits"',
         'reason += f"; block rounded up from {chosen} to whole words of {ops.grain} bits"',
         "tests/test_closure.py::test_a_plan_says_what_it_would_do_and_why",
@@ -109,7 +109,7 @@ MUTANTS = [
     ),
     Mutant(
         "plan-largest",
-        "apsp/plans.py",
+        "apsp/road/plans.py",
         "if not 0 <= n <= _LARGEST:",
         "if not 0 <= n < _LARGEST:",
         "tests/test_closure.py::test_a_plan_says_what_it_would_do_and_why",
@@ -117,7 +117,7 @@ MUTANTS = [
     ),
     Mutant(
         "plan-pairs",
-        "apsp/plans.py",
+        "apsp/road/plans.py",
         'object.__setattr__(self, "pairs", self.n**3)',
         'object.__setattr__(self, "pairs", self.n**2)',
         "tests/test_distributed.py::test_a_plan_says_the_grid_and_what_travels",
@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "packed-workspace-of-a-closure",
-        "semiring/cpu/dense/backend.py",
+        "semiring/kernels/cpu/dense/backend.py",
         "DEPTH * (size + self.kind.left_size)",
         "DEPTH * self.kind.left_size",
         "tests/test_cpu.py::test_a_pivot_block_writes_to_its_workspace_alone",
@@ -135,7 +135,7 @@ MUTANTS = [
     ),
     Mutant(
         "recursive-held",
-        "apsp/schedules/recursive.py",
+        "apsp/road/schedules/recursive.py",
         "most = max(most, ops.elimination_workspace(h, rest), ops.elimination_workspace(rest, h))",
         "most = max(most, ops.elimination_workspace(h, rest))",
         "tests/test_schedules.py::test_what_a_schedule_holds_is_what_its_verbs_hold",
@@ -143,7 +143,7 @@ MUTANTS = [
     ),
     Mutant(
         "blocked-held",
-        "apsp/schedules/blocked.py",
+        "apsp/road/schedules/blocked.py",
         "for side in {k.start, n - k.stop} - {0}:",
         "for side in {n - k.stop} - {0}:",
         "tests/test_schedules.py::test_what_a_schedule_holds_is_what_its_verbs_hold",
@@ -151,7 +151,7 @@ MUTANTS = [
     ),
     Mutant(
         "distributed-panels",
-        "apsp/distributed/plans.py",
+        "apsp/big/distributed/plans.py",
         "sets * (ops.matrix_bytes(m, b) + ops.matrix_bytes(b, n)) + ops.matrix_bytes(b, n) + ops.matrix_bytes(b, b)",
         "sets * (ops.matrix_bytes(m, b) + ops.matrix_bytes(b, n)) + ops.matrix_bytes(b, b)",
         "tests/test_distributed.py::test_what_a_rank_is_said_to_hold_is_what_it_makes",
@@ -159,7 +159,7 @@ MUTANTS = [
     ),
     Mutant(
         "distributed-neighbours",
-        "apsp/distributed/plans.py",
+        "apsp/big/distributed/plans.py",
         "shapes = shapes[: world.ranks_on_node]",
         "shapes = shapes[:1]",
         "tests/test_distributed.py::test_ranks_of_one_host_share_its_memory",
@@ -167,7 +167,7 @@ MUTANTS = [
     ),
     Mutant(
         "distributed-largest",
-        "apsp/distributed/plans.py",
+        "apsp/big/distributed/plans.py",
         "sorted((layout.shape(rank) for rank",
         "sorted((layout.largest for rank",
         "tests/test_distributed.py::test_what_is_held_on_a_machine_and_on_a_card",
@@ -175,7 +175,7 @@ MUTANTS = [
     ),
     Mutant(
         "distributed-table",
-        "apsp/distributed/plans.py",
+        "apsp/big/distributed/plans.py",
         "max(strips + before, sum(panels), after), 0",
         "max(strips + before, sum(panels)), 0",
         "tests/test_memory.py::test_what_ranks_hold_together_is_refused_before_their_parts_are_made",
@@ -183,7 +183,7 @@ MUTANTS = [
     ),
     Mutant(
         "shared-elimination",
-        "apsp/engines/shared.py",
+        "apsp/road/engines/shared.py",
         "[eliminated(one)] * ranks.grid.size",
         "ranks.run(lambda comm: eliminated(one))",
         "tests/test_distributed.py::test_ranks_of_one_process_share_an_elimination",
@@ -199,7 +199,7 @@ MUTANTS = [
     ),
     Mutant(
         "distributed-moved",
-        "apsp/distributed/plans.py",
+        "apsp/big/distributed/plans.py",
         "return rounds * (strips + panels) + -(-rounds // grid.rows) * pivots",
         "return rounds * (strips + panels)",
         "tests/test_distributed.py::test_a_plan_says_the_grid_and_what_travels",
@@ -207,7 +207,7 @@ MUTANTS = [
     ),
     Mutant(
         "streamed-rounds",
-        "apsp/large/closing.py",
+        "apsp/big/large/closing.py",
         "        rounds = -(-n // cut.block)\n",
         "        rounds = n // cut.block\n",
         "tests/test_large.py::test_a_plan_of_a_stream_tells_its_numbers",
@@ -215,7 +215,7 @@ MUTANTS = [
     ),
     Mutant(
         "streamed-moved",
-        "apsp/large/closing.py",
+        "apsp/big/large/closing.py",
         "moved = rounds * self.source.nbytes * 2 + n * n",
         "moved = rounds * self.source.nbytes + n * n",
         "tests/test_large.py::test_a_plan_of_a_stream_tells_its_numbers",
@@ -223,7 +223,7 @@ MUTANTS = [
     ),
     Mutant(
         "in-core-bound",
-        "apsp/large/closing.py",
+        "apsp/big/large/closing.py",
         "if found.matrix_bytes + found.workspace_bytes <= self.memory:",
         "if found.matrix_bytes <= self.memory:",
         "tests/test_large.py::test_a_place_on_disk_is_asked_for",
@@ -247,7 +247,7 @@ MUTANTS = [
     ),
     Mutant(
         "estimate-threads",
-        "apsp/estimates.py",
+        "apsp/road/estimates.py",
         "threads=threads if n > _SHARED else 1",
         "threads=threads",
         "tests/test_closure.py::test_a_plan_counts_threads_where_they_share_the_work",
@@ -255,7 +255,7 @@ MUTANTS = [
     ),
     Mutant(
         "estimate-hops-held",
-        "apsp/estimates.py",
+        "apsp/road/estimates.py",
         "searching = min(threads, batches) * n * (",
         "searching = n * (",
         "tests/test_engines.py::test_estimates_count_threads_and_batches",
@@ -263,7 +263,7 @@ MUTANTS = [
     ),
     Mutant(
         "estimate-least-of-two",
-        "apsp/estimates.py",
+        "apsp/road/estimates.py",
         "start + min(lines * alone, batched),",
         "start + max(lines * alone, batched),",
         "tests/test_engines.py::test_estimates_count_threads_and_batches",
@@ -271,7 +271,7 @@ MUTANTS = [
     ),
     Mutant(
         "time-in-minutes",
-        "apsp/estimates.py",
+        "apsp/road/estimates.py",
         "minutes = seconds / 60",
         "minutes = seconds / 100",
         "tests/test_log.py::test_times_are_said_in_units_that_suit_them",
@@ -279,7 +279,7 @@ MUTANTS = [
     ),
     Mutant(
         "message-first-entry",
-        "semiring/conversion.py",
+        "semiring/algebra/conversion.py",
         "shown = tuple(i + (origin[axis] if axis < len(origin) else 0) for axis, i in enumerate(index))",
         "shown = tuple(i + (origin[axis] if axis < len(origin) else 1) for axis, i in enumerate(index))",
         "tests/test_memory.py::test_conversions_in_parts_name_the_entry",
@@ -287,7 +287,7 @@ MUTANTS = [
     ),
     Mutant(
         "message-product-shapes",
-        "semiring/linalg.py",
+        "semiring/dense/linalg.py",
         "got A {a.array.shape} and x {b.array.shape}.",
         "got A {b.array.shape} and x {a.array.shape}.",
         "tests/test_linalg.py::test_shapes_of_a_product_with_vectors_are_told",
@@ -295,7 +295,7 @@ MUTANTS = [
     ),
     Mutant(
         "message-edge",
-        "apsp/graph/__init__.py",
+        "apsp/io/graph/__init__.py",
         "got {ends[k]} on edge {k % len(tails)}. ",
         "got {ends[k]} on edge {k}. ",
         "tests/test_graph.py::TestEdges::test_malformed_arrays",
@@ -303,7 +303,7 @@ MUTANTS = [
     ),
     Mutant(
         "message-negative-cycle",
-        "semiring/cycles.py",
+        "semiring/dense/cycles.py",
         "got {shown} of weight {weight:g}. {walks}",
         "got {shown} of weight {-weight:g}. {walks}",
         "tests/test_closure.py::test_the_weight_of_a_negative_cycle_is_told",
@@ -311,7 +311,7 @@ MUTANTS = [
     ),
     Mutant(
         "message-saturated",
-        "apsp/convergence/saturation.py",
+        "apsp/road/convergence/saturation.py",
         "u, v = labels[int(sources[bad[k]])], labels[int(j)]",
         "u, v = labels[int(j)], labels[int(sources[bad[k]])]",
         "tests/test_engines.py::test_a_distance_beyond_the_integers_is_refused_by_elimination_too",
@@ -319,7 +319,7 @@ MUTANTS = [
     ),
     Mutant(
         "message-damaged-rows",
-        "semiring/tiles/file.py",
+        "semiring/stores/tiles/file.py",
         'damaged = f"rows {band * step} … {min(band * step + step, m) - 1} of it"',
         'damaged = f"rows {band * step} … {min(band * step + step, m)} of it"',
         "tests/test_tiles.py::test_bands_within_a_tile_are_read_and_checked_by_themselves",

@@ -5,7 +5,7 @@ from . import Mutant
 MUTANTS = [
     Mutant(
         "npy-promises",
-        "apsp/formats/npy.py",
+        "apsp/io/formats/npy.py",
         "if needed > size - file.tell() or",
         "if needed > size or",
         "tests/test_ondisk.py::test_a_file_of_numpy_that_does_not_fit_stays_where_it_is",
@@ -13,7 +13,7 @@ MUTANTS = [
     ),
     Mutant(
         "npy-header",
-        "apsp/formats/npy.py",
+        "apsp/io/formats/npy.py",
         "    if length > _HEADER:  # NumPy would allocate it first\n        raise",
         "    if length < 0:\n        raise",
         "tests/test_formats.py::test_a_header_that_promises_gigabytes_is_not_read",
@@ -21,7 +21,7 @@ MUTANTS = [
     ),
     Mutant(
         "npy-nan-row",
-        "apsp/formats/npy.py",
+        "apsp/io/formats/npy.py",
         "got NaN at ({start + wrong[0, 0]}, {wrong[0, 1]}).",
         "got NaN at ({wrong[0, 0]}, {wrong[0, 1]}).",
         "tests/test_formats.py::test_nan_is_named_by_its_place_in_a_large_matrix",
@@ -29,7 +29,7 @@ MUTANTS = [
     ),
     Mutant(
         "mtx-skew",
-        "apsp/formats/matrixmarket.py",
+        "apsp/io/formats/matrixmarket.py",
         "np.concatenate((weights, -weights))",
         "np.concatenate((weights, weights))",
         "tests/test_formats.py::TestReading::test_matrixmarket_against_scipy",
@@ -37,7 +37,7 @@ MUTANTS = [
     ),
     Mutant(
         "mtx-array-by-rows",
-        "apsp/formats/matrixmarket.py",
+        "apsp/io/formats/matrixmarket.py",
         "return found.reshape(n, n).T",
         "return found.reshape(n, n)",
         "tests/test_formats.py::TestReading::test_matrixmarket_against_scipy",
@@ -45,7 +45,7 @@ MUTANTS = [
     ),
     Mutant(
         "mtx-triangle",
-        "apsp/formats/matrixmarket.py",
+        "apsp/io/formats/matrixmarket.py",
         'above = rows < cols if symmetry == "symmetric" else rows <= cols',
         "above = rows < cols",
         "tests/test_formats.py::test_malformed",
@@ -53,7 +53,7 @@ MUTANTS = [
     ),
     Mutant(
         "numbered-from-zero",
-        "apsp/formats/columns.py",
+        "apsp/io/formats/columns.py",
         "outside = (found.rows < base)",
         "outside = (found.rows < 0)",
         "tests/test_formats.py::test_malformed",
@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         "numbered-count",
-        "apsp/formats/columns.py",
+        "apsp/io/formats/columns.py",
         "    if len(found.rows) != promised:\n",
         "    if len(found.rows) > promised:\n",
         "tests/test_formats.py::test_malformed",
@@ -69,7 +69,7 @@ MUTANTS = [
     ),
     Mutant(
         "metis-returns",
-        "apsp/formats/metis.py",
+        "apsp/io/formats/metis.py",
         "    if alone is not None:\n",
         "    if alone is not None and header.weighted:\n",
         "tests/test_formats.py::test_malformed",
@@ -77,7 +77,7 @@ MUTANTS = [
     ),
     Mutant(
         "metis-comment-lines",
-        "apsp/formats/metis.py",
+        "apsp/io/formats/metis.py",
         "return _Numbers(values, (np.cumsum(rows) - 1)[line], np.flatnonzero(rows) + 1)",
         "return _Numbers(values, (np.cumsum(rows) - 1)[line], np.flatnonzero(rows))",
         "tests/test_formats.py::test_malformed",
@@ -85,7 +85,7 @@ MUTANTS = [
     ),
     Mutant(
         "metis-vertex-weights",
-        "apsp/formats/metis.py",
+        "apsp/io/formats/metis.py",
         "return _Header(n, m, size + (ncon or 1) * weights, weighted)",
         "return _Header(n, m, size + weights, weighted)",
         "tests/test_formats.py::TestMetis::test_sizes_and_weights_of_vertices_are_no_edges",
@@ -93,7 +93,7 @@ MUTANTS = [
     ),
     Mutant(
         "csv-quoted-integer",
-        "apsp/formats/csv.py",
+        "apsp/io/formats/csv.py",
         "any(sign in name for sign in '\",\\n') or integral([name])",
         "any(sign in name for sign in '\",\\n')",
         "tests/test_formats.py::TestWriting::test_csv_of_texts_that_look_like_numbers",
@@ -101,7 +101,7 @@ MUTANTS = [
     ),
     Mutant(
         "csv-blank-lines",
-        "apsp/formats/csv.py",
+        "apsp/io/formats/csv.py",
         "rows = list(csv_rows(source, _marked(text, delimiter), delimiter))",
         "rows = list(enumerate((row for _, row in csv_rows(source, _marked(text, delimiter), delimiter)), 1))",
         "tests/test_formats.py::test_malformed",
@@ -109,7 +109,7 @@ MUTANTS = [
     ),
     Mutant(
         "tokens-exact",
-        "apsp/formats/tokens.py",
+        "apsp/io/formats/tokens.py",
         "if type(value) is int and value != int(rounded):",
         "if type(value) is int and value > int(rounded):",
         "tests/test_formats.py::test_what_numpy_would_read_otherwise_is_refused",
@@ -117,7 +117,7 @@ MUTANTS = [
     ),
     Mutant(
         "tokens-ends",
-        "apsp/formats/tokens.py",
+        "apsp/io/formats/tokens.py",
         "return np.flatnonzero((found == _ENDS.min) | (found == _ENDS.max))",
         "return np.flatnonzero(found == _ENDS.max)",
         "tests/test_formats.py::test_malformed",
@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "tokens-underscore",
-        "apsp/formats/tokens.py",
+        "apsp/io/formats/tokens.py",
         '    if "_" in token or not token.isascii():\n        return None\n    try:\n        return int(token)\n',
         "    try:\n        return int(token)\n",
         "tests/test_formats.py::test_malformed",
@@ -133,7 +133,7 @@ MUTANTS = [
     ),
     Mutant(
         "columns-foreign",
-        "apsp/formats/columns.py",
+        "apsp/io/formats/columns.py",
         "    if foreign:\n",
         "    if foreign and foreign.start() == 0:\n",
         "tests/test_formats.py::test_what_numpy_would_read_otherwise_is_refused",
@@ -141,7 +141,7 @@ MUTANTS = [
     ),
     Mutant(
         "range-of-heads",
-        "apsp/formats/columns.py",
+        "apsp/io/formats/columns.py",
         "| (found.cols < base) | (found.cols > last)",
         "| (found.cols < base)",
         "tests/test_formats.py::test_malformed",
@@ -149,7 +149,7 @@ MUTANTS = [
     ),
     Mutant(
         "labels-in-a-row",
-        "apsp/labels.py",
+        "apsp/io/labels.py",
         "if all(type(name) is int and name == number for name, number in zip(names, row, strict=True)):",
         "if all(type(name) is int for name in names):",
         "tests/test_graph.py::TestLabels::test_positions",
@@ -157,7 +157,7 @@ MUTANTS = [
     ),
     Mutant(
         "labels-unsigned",
-        "apsp/labels.py",
+        "apsp/io/labels.py",
         "        missing |= wanted > np.iinfo(np.int64).max\n",
         "",
         "tests/test_graph.py::TestLabels::test_positions_of_unsigned_numbers_are_exact",
@@ -165,7 +165,7 @@ MUTANTS = [
     ),
     Mutant(
         "labels-written",
-        "apsp/labels.py",
+        "apsp/io/labels.py",
         "return self._find(number) if str(number) == text else None",
         "return self._find(number)",
         "tests/test_graph.py::TestLabels::test_what_a_person_writes",
@@ -173,7 +173,7 @@ MUTANTS = [
     ),
     Mutant(
         "labels-twice",
-        "apsp/labels.py",
+        "apsp/io/labels.py",
         "found[str(name)] = -1 if str(name) in found else index",
         "found[str(name)] = index",
         "tests/test_formats.py::test_a_position_of_a_text_that_two_vertices_are_written_as_is_refused",
@@ -181,7 +181,7 @@ MUTANTS = [
     ),
     Mutant(
         "csgraph-least",
-        "apsp/engines/scipy.py",
+        "apsp/road/engines/scipy.py",
         "weights = np.minimum.reduceat(weights, first)",
         "weights = weights[first]",
         "tests/test_csgraph.py::test_what_is_an_edge",
@@ -214,7 +214,7 @@ MUTANTS = [
     ),
     Mutant(
         "frame-missing",
-        "apsp/inputs/frames.py",
+        "apsp/io/inputs/frames.py",
         'self._require_complete(chosen.weight, "a weight must be a number")',
         "pass",
         "tests/test_inputs.py::TestTables::test_missing_cells_of_a_table",
@@ -222,7 +222,7 @@ MUTANTS = [
     ),
     Mutant(
         "frame-order",
-        "apsp/inputs/frames.py",
+        "apsp/io/inputs/frames.py",
         "if sorted(map(str, rows)) == sorted(map(str, names)):",
         "if sorted(map(str, rows)) != sorted(map(str, names)):",
         "tests/test_inputs.py::TestTables::test_wide_table",
@@ -230,7 +230,7 @@ MUTANTS = [
     ),
     Mutant(
         "project-negative",
-        "apsp/projects/tasks.py",
+        "apsp/answers/projects/tasks.py",
         "if not 0 <= time < math.inf:",
         "if not 0 <= time:",
         "tests/test_projects.py::test_wrong_tasks_are_refused_in_words",
@@ -238,7 +238,7 @@ MUTANTS = [
     ),
     Mutant(
         "project-ring",
-        "apsp/projects/__init__.py",
+        "apsp/answers/projects/__init__.py",
         "v = next(u for u in before[v] if waits[u])",
         "v = next(iter(before[v]))",
         "tests/test_projects.py::test_a_cycle_is_named_by_its_tasks",
@@ -246,7 +246,7 @@ MUTANTS = [
     ),
     Mutant(
         "source-first-row",
-        "apsp/large/sources.py",
+        "apsp/big/large/sources.py",
         "first = (rows.start,)",
         "first = ()",
         "tests/test_large.py::test_windows_that_are_not_what_they_should_be_are_refused",
@@ -254,7 +254,7 @@ MUTANTS = [
     ),
     Mutant(
         "source-window-of-arcs",
-        "apsp/large/sources.py",
+        "apsp/big/large/sources.py",
         "inside = (j[here] >= columns.start) & (j[here] < columns.stop)",
         "inside = (j[here] >= columns.start) & (j[here] <= columns.stop)",
         "tests/test_large.py::test_windows_of_edges_are_those_of_the_matrix",
@@ -262,7 +262,7 @@ MUTANTS = [
     ),
     Mutant(
         "script-in-page",
-        "apsp/places/page.py",
+        "apsp/io/places/page.py",
         '.replace("<", "\\\\u003c")',
         "",
         "tests/test_places.py::TestExplore::test_labels_do_not_run",
@@ -270,7 +270,7 @@ MUTANTS = [
     ),
     Mutant(
         "degrees-on-a-plane",
-        "apsp/places/snapping.py",
+        "apsp/io/places/snapping.py",
         "        if self.planar:\n            return xy\n",
         "        return xy\n",
         "tests/test_places.py::TestNearest::test_degrees_are_on_a_sphere",
@@ -278,7 +278,7 @@ MUTANTS = [
     ),
     Mutant(
         "route-around-the-earth",
-        "apsp/places/geojson.py",
+        "apsp/io/places/geojson.py",
         "if abs(u - x) > 180:",
         "if abs(u - x) > 360:",
         "tests/test_places.py::TestGeoJSON::test_a_route_across_the_antimeridian_is_cut_there",
@@ -286,7 +286,7 @@ MUTANTS = [
     ),
     Mutant(
         "lines-of-two-places",
-        "apsp/reading/lines.py",
+        "apsp/io/reading/lines.py",
         "if apart.any():",
         "if apart.all():",
         "tests/test_places.py::TestGeoJSON::test_what_is_no_network_is_refused",
@@ -294,7 +294,7 @@ MUTANTS = [
     ),
     Mutant(
         "digits-of-any-sign",
-        "apsp/formats/tokens.py",
+        "apsp/io/formats/tokens.py",
         "if digit.max() > 9:",
         "if digit.max() > 200:",
         "tests/test_formats.py",
@@ -302,7 +302,7 @@ MUTANTS = [
     ),
     Mutant(
         "digits-with-zeros-before",
-        "apsp/formats/tokens.py",
+        "apsp/io/formats/tokens.py",
         "or ((data[begins] == 48) & (lengths > 1)).any()",
         "or ((data[begins] == 48) & (lengths > 2)).any()",
         "tests/test_formats.py",
@@ -310,7 +310,7 @@ MUTANTS = [
     ),
     Mutant(
         "dimacs-arcs-among-remarks",
-        "apsp/formats/dimacs.py",
+        "apsp/io/formats/dimacs.py",
         "if plain is None or _STRAY.search(head) or _ANY_ARC.search(head):",
         "if plain is None or _STRAY.search(head):",
         "tests/test_formats.py",
@@ -318,7 +318,7 @@ MUTANTS = [
     ),
     Mutant(
         "names-of-fractions",
-        "apsp/formats/base.py",
+        "apsp/io/formats/base.py",
         "if not is_vertex(name, fractions=quotes):",
         "if not is_vertex(name, fractions=True):",
         "tests/test_formats.py::TestReading::test_names_that_are_numbers_are_read_back_or_not_written",
@@ -326,7 +326,7 @@ MUTANTS = [
     ),
     Mutant(
         "labels-ascending-or-alike",
-        "apsp/labels.py",
+        "apsp/io/labels.py",
         "bool((names[1:] > names[:-1]).all())",
         "bool((names[1:] >= names[:-1]).all())",
         "tests/test_graph.py::test_an_array_of_names_that_repeat_is_refused",
@@ -334,7 +334,7 @@ MUTANTS = [
     ),
     Mutant(
         "labels-a-range-too-soon",
-        "apsp/labels.py",
+        "apsp/io/labels.py",
         "return range(first, last + 1) if last - first == len(names) - 1 else tuple(names.tolist())",
         "return range(first, last + 1) if last - first >= len(names) - 1 else tuple(names.tolist())",
         "tests/test_graph.py::test_arrays_of_integers_are_numbered_as_their_numbers",

@@ -13,7 +13,7 @@ SHARED = "tests/test_distributed.py::test_an_elimination_over_several_ranks_is_a
 MUTANTS = [
     Mutant(
         "road-compiles-for-nothing",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "    return max(0.0, missing.seconds - _uncompiled[subject])\n",
         "    return 0.0\n",
         "tests/test_road.py::test_compiling_counts_where_engines_are_compared[edges]",
@@ -21,7 +21,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-never-compiles",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "            _uncompiled[_expected(kind, question)[0]] += plan.seconds\n",
         "            pass\n",
         "tests/test_road.py::test_compiling_is_put_off_for_as_long_as_it_takes_itself",
@@ -29,7 +29,7 @@ MUTANTS = [
     ),
     Mutant(
         "compiling-is-work",
-        "semiring/compiling.py",
+        "semiring/host/compiling.py",
         "            self.seconds += perf_counter() - self._start\n",
         "            pass\n",
         "tests/test_log.py::test_seconds_are_those_of_the_work_and_not_of_compiling",
@@ -37,7 +37,7 @@ MUTANTS = [
     ),
     Mutant(
         "code-is-loaded-with-a-compiler",
-        "semiring/cpu/compile.py",
+        "semiring/kernels/cpu/compile.py",
         "        rtsys.initialize(target_context)",
         "        target_context.refresh()",
         "tests/test_compile.py::test_what_only_compiling_needs_is_not_loaded_with_machine_code",
@@ -45,7 +45,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-lends-a-graph",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "    if wants.overwrite and question.listed:\n",
         "    if wants.overwrite and not question.is_graph:\n",
         "tests/test_road.py::test_overwriting_a_graph_is_refused_by_the_plan_as_by_the_closure",
@@ -53,7 +53,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-fits",
-        "apsp/road.py",
+        "apsp/road/road.py",
         " if _within(question, e))\n        least",
         ")\n        least",
         "tests/test_engines.py::test_what_fits_nowhere_is_refused_from_the_counts",
@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-asked-fits",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "made = wants.paths or question.columns or wants.hub_labels",
         "made = wants.paths or wants.hub_labels",
         "tests/test_memory.py::test_what_does_not_fit_is_refused_before_it_is_built[a plan of searches, some sources]",
@@ -69,7 +69,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-hub-labels-fit",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "made = wants.paths or question.columns or wants.hub_labels",
         "made = wants.paths or question.columns",
         "tests/test_hubs.py::test_the_plan_has_what_labels_take",
@@ -77,7 +77,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-scheduled",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "return (wants.scheduled and not kind.schedules) or (",
         "return (",
         LEAST,
@@ -85,7 +85,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-asked-only",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "if not kind.on_request_only and not _unfit(kind, question))",
         "if not _unfit(kind, question))",
         SHARED,
@@ -93,7 +93,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-refuses",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "    if why := kind.refuses(question):\n",
         "    if why := kind.refuses(question) and '':\n",
         UNABLE,
@@ -101,7 +101,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-offers-what-it-refuses",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "        if kind.refuses(question):\n            continue\n",
         "",
         ROAD,
@@ -109,7 +109,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-worth-of-what-fits",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "s <= looks and _within(question, e) for",
         "s <= looks for",
         "tests/test_engines.py::test_what_does_not_fit_keeps_no_other_engine_from_being_looked_at",
@@ -117,7 +117,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-look-that-does-not-fit",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "            refusal = error\n            continue\n",
         "            raise error from None\n",
         "tests/test_engines.py::test_what_cannot_even_be_looked_at_keeps_no_other_engine_from_answering",
@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-told-though-refused",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "        if not late:\n",
         "        if late:\n",
         "tests/test_road.py::test_what_is_refused_is_not_told_to_take_long",
@@ -133,7 +133,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-searched-again",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "Found(part) if engine.repeats and wants.partial",
         "Found(part) if not engine.repeats and wants.partial",
         "tests/test_engines.py::test_rows_of_searches_are_found_once",
@@ -141,7 +141,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-cycle-closed",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "[*names, names[0]]",
         "names",
         "tests/test_engines.py::test_a_negative_cycle_is_named_by_label",
@@ -149,7 +149,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-vertex-by-number",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "    vertex = source.labels[error.vertex]\n",
         "    vertex = error.vertex\n",
         "tests/test_engines.py::test_a_negative_cycle_is_named_by_label",
@@ -157,7 +157,7 @@ MUTANTS = [
     ),
     Mutant(
         "question-lines",
-        "apsp/question.py",
+        "apsp/road/question.py",
         "return min(self.n if x is None else len(x) for x in (self.wants.sources, self.wants.targets))",
         "return max(self.n if x is None else len(x) for x in (self.wants.sources, self.wants.targets))",
         LEAST,
@@ -165,7 +165,7 @@ MUTANTS = [
     ),
     Mutant(
         "question-dtype",
-        "apsp/graph/__init__.py",
+        "apsp/io/graph/__init__.py",
         "elif self.unit or (self.dense is None and self.weights is None):",
         "elif self.dense is None and self.weights is None:",
         "tests/test_engines.py::test_edges_of_a_matrix_that_count_are_counted_in_integers",
@@ -181,7 +181,7 @@ MUTANTS = [
     ),
     Mutant(
         "question-saturates",
-        "apsp/question.py",
+        "apsp/road/question.py",
         "return self.longest >= np.iinfo(dtype).max",
         "return self.longest > np.iinfo(dtype).max",
         "tests/test_engines.py::test_the_closure_of_a_list_of_edges_saturates_as_that_of_its_matrix",
@@ -189,7 +189,7 @@ MUTANTS = [
     ),
     Mutant(
         "null-declared-on-the-diagonal",
-        "semiring/survey.py",
+        "semiring/algebra/survey.py",
         "found and found > _count(A.diagonal(row - column, -2, -1), value))",
         "found)",
         "tests/test_nulls.py::test_what_is_ambiguous",
@@ -197,7 +197,7 @@ MUTANTS = [
     ),
     Mutant(
         "null-declared-by-a-sign",
-        "semiring/survey.py",
+        "semiring/algebra/survey.py",
         "return not declared and least <= 0 <= greatest and",
         "return not declared and least == 0 and",
         "tests/test_nulls.py::test_what_is_ambiguous",
@@ -205,7 +205,7 @@ MUTANTS = [
     ),
     Mutant(
         "null-of-arcs-without-loops",
-        "apsp/question.py",
+        "apsp/road/question.py",
         "len(weights) >= pairs and",
         "len(weights) > pairs and",
         "tests/test_nulls.py::test_the_diagonal_and_signs_decide_nothing",
@@ -213,7 +213,7 @@ MUTANTS = [
     ),
     Mutant(
         "null-of-a-list-ignored",
-        "apsp/graph/__init__.py",
+        "apsp/io/graph/__init__.py",
         "kept = self.weights != nulls[0] if",
         "kept = self.weights != np.inf if",
         "tests/test_nulls.py::test_edges_of_that_weight_are_none_where_it_is_said",
@@ -221,7 +221,7 @@ MUTANTS = [
     ),
     Mutant(
         "infinite-integers-of-a-sparse-matrix",
-        "apsp/reading/from_sparse.py",
+        "apsp/io/reading/from_sparse.py",
         'elif values.dtype.kind == "i":',
         'elif values.dtype.kind == "c":',
         "tests/test_inputs.py::test_the_ends_of_integers_are_infinite_in_sparse_matrices_too",
@@ -229,7 +229,7 @@ MUTANTS = [
     ),
     Mutant(
         "question-told-of-zeros",
-        "apsp/question.py",
+        "apsp/road/question.py",
         "report = warn_of_ambiguous if self.wants.table else refuse_ambiguous",
         "report = warn_of_ambiguous",
         "tests/test_nulls.py::test_what_reads_a_graph_refuses_until_it_is_told",
@@ -237,7 +237,7 @@ MUTANTS = [
     ),
     Mutant(
         "hops-at-the-end",
-        "apsp/engines/hops.py",
+        "apsp/road/engines/hops.py",
         "np.iinfo(dtype).max - 1 if dtype",
         "np.iinfo(dtype).max if dtype",
         "tests/test_engines.py::test_hops_that_reach_the_end_of_a_dtype_are_refused",
@@ -245,7 +245,7 @@ MUTANTS = [
     ),
     Mutant(
         "hops-of-greatest",
-        "apsp/engines/hops.py",
+        "apsp/road/engines/hops.py",
         "if lengths is None or lengths.logarithmic or lengths.sign < 0 or not s.lengths:",
         "if lengths is None or lengths.logarithmic or not s.lengths:",
         UNABLE,
@@ -253,7 +253,7 @@ MUTANTS = [
     ),
     Mutant(
         "elimination-of-what-cancels",
-        "apsp/engines/elimination.py",
+        "apsp/road/engines/elimination.py",
         "(s.series is not None and question.seen.nonnegative)",
         "s.series is not None",
         "tests/test_engines.py::test_sums_of_both_signs_are_the_matrixs",
@@ -261,7 +261,7 @@ MUTANTS = [
     ),
     Mutant(
         "compressed-shared",
-        "apsp/graph/compressed.py",
+        "apsp/io/graph/compressed.py",
         "own.data, own.indices, own.indptr = weights,",
         "own.data, own.indices, own.indptr = data,",
         "tests/test_graph.py::test_the_graph_of_a_csr_matrix_is_that_of_its_entries",
@@ -269,7 +269,7 @@ MUTANTS = [
     ),
     Mutant(
         "structure-one-source",
-        "apsp/engines/elimination.py",
+        "apsp/road/engines/elimination.py",
         "return max(0.0, counting / worth - question.once(spent))",
         "return 0.0",
         "tests/test_road.py::test_one_source_never_counts_an_elimination_order[road]",
@@ -277,7 +277,7 @@ MUTANTS = [
     ),
     Mutant(
         "neighbourhood-ends",
-        "apsp/neighbourhoods.py",
+        "apsp/answers/neighbourhoods.py",
         "            few += len(seen)\n",
         "            few += 1\n",
         "tests/test_neighbourhoods.py::test_a_search_that_ends_soon_is_followed_to_its_end",
@@ -285,7 +285,7 @@ MUTANTS = [
     ),
     Mutant(
         "neighbourhood-reach",
-        "apsp/question.py",
+        "apsp/road/question.py",
         "return far + near.few / max(1, self.n)",
         "return max(far, 0.5)",
         "tests/test_neighbourhoods.py::test_few_vertices_that_are_reached_are_left_to_scipy",
@@ -293,7 +293,7 @@ MUTANTS = [
     ),
     Mutant(
         "neighbourhood-plane",
-        "apsp/neighbourhoods.py",
+        "apsp/answers/neighbourhoods.py",
         "self.levels >= PLANAR and",
         "self.levels >= 0 and",
         "tests/test_neighbourhoods.py::test_the_plane_is_told_from_graphs_that_grow",
@@ -301,7 +301,7 @@ MUTANTS = [
     ),
     Mutant(
         "elimination-spent",
-        "apsp/engines/elimination.py",
+        "apsp/road/engines/elimination.py",
         "return max(0.0, counting / worth - question.once(spent))",
         "return max(0.0, counting / worth)",
         "tests/test_csgraph.py::test_a_structure_is_looked_for_where_questions_have_taken_longer",
@@ -309,7 +309,7 @@ MUTANTS = [
     ),
     Mutant(
         "bounds-way-around",
-        "apsp/engines/bounds.py",
+        "apsp/road/engines/bounds.py",
         "farthest += max(0, around - was) if was < math.inf else 0",
         "farthest += 0",
         "tests/test_changes.py::test_integers_widen_when_distances_grow_beyond_them",
@@ -317,7 +317,7 @@ MUTANTS = [
     ),
     Mutant(
         "bounds-growth",
-        "apsp/engines/bounds.py",
+        "apsp/road/engines/bounds.py",
         "factor * self.farthest",
         "self.farthest",
         "tests/test_changes.py::test_integers_widen_when_all_roads_grow",
@@ -325,7 +325,7 @@ MUTANTS = [
     ),
     Mutant(
         "elimination-held-below",
-        "apsp/engines/elimination.py",
+        "apsp/road/engines/elimination.py",
         "if max(most + int(out.max()), most - least) >= np.iinfo(E.dtype).max:",
         "if most + int(out.max()) >= np.iinfo(E.dtype).max:",
         ENDS,
@@ -335,7 +335,7 @@ MUTANTS = [
     ),
     Mutant(
         "elimination-held-undercut",
-        "apsp/engines/elimination.py",
+        "apsp/road/engines/elimination.py",
         "return bool((into[tails[walked]] - into[heads[walked]] <= length).all())",
         "return True",
         ENDS,
@@ -345,7 +345,7 @@ MUTANTS = [
     ),
     Mutant(
         "elimination-held-unreached",
-        "apsp/engines/elimination.py",
+        "apsp/road/engines/elimination.py",
         "        if (into == zero).any() or (out == zero).any():\n            return False\n",
         "",
         ENDS,
@@ -355,7 +355,7 @@ MUTANTS = [
     ),
     Mutant(
         "elimination-of-rounding",
-        "apsp/engines/elimination.py",
+        "apsp/road/engines/elimination.py",
         "return _engine(question, potential=potentials(question))",
         "return _engine(question, check=False)",
         "tests/test_engines.py::test_cycles_that_rounding_makes_negative_are_none",
@@ -363,7 +363,7 @@ MUTANTS = [
     ),
     Mutant(
         "offer-panels",
-        "apsp/engines/base.py",
+        "apsp/road/engines/base.py",
         "made += question.entries * size + panels",
         "made += question.entries * size",
         TABLE,
@@ -371,7 +371,7 @@ MUTANTS = [
     ),
     Mutant(
         "offer-table",
-        "apsp/engines/base.py",
+        "apsp/road/engines/base.py",
         "    elif wants.table and not (question.columns or wants.stored):\n",
         "    elif question.columns and not wants.table:\n",
         TABLE,
@@ -379,7 +379,7 @@ MUTANTS = [
     ),
     Mutant(
         "offer-table-beside",
-        "apsp/engines/base.py",
+        "apsp/road/engines/base.py",
         "        made += 0 if in_place else table\n",
         "        made += 0\n",
         "tests/test_memory.py::test_what_is_promised_is_what_is_held",
@@ -387,7 +387,7 @@ MUTANTS = [
     ),
     Mutant(
         "entries-by-line",
-        "apsp/engines/base.py",
+        "apsp/road/engines/base.py",
         "start = np.searchsorted(which[order], np.arange(len(known) + 1))",
         'start = np.searchsorted(which[order], np.arange(len(known) + 1), side="right")',
         "tests/test_engines.py::test_every_question_has_scipys_answer",
@@ -395,7 +395,7 @@ MUTANTS = [
     ),
     Mutant(
         "shared-first",
-        "apsp/engines/shared.py",
+        "apsp/road/engines/shared.py",
         "share=(comm.rank, ranks.grid.size)",
         "share=(0, ranks.grid.size)",
         SHARED,
@@ -403,7 +403,7 @@ MUTANTS = [
     ),
     Mutant(
         "streamed-saturates",
-        "apsp/engines/streamed.py",
+        "apsp/road/engines/streamed.py",
         "    if not large.ordinary:\n",
         "    if large.ordinary:\n",
         "tests/test_ondisk.py::test_integers_that_have_saturated_are_refused",
@@ -411,7 +411,7 @@ MUTANTS = [
     ),
     Mutant(
         "ranks-saturate",
-        "apsp/engines/ranks.py",
+        "apsp/road/engines/ranks.py",
         "    refuse_after(question, engine, question.once(_windows))\n",
         "",
         "tests/test_ondisk.py::test_integers_that_have_saturated_are_refused",
@@ -419,7 +419,7 @@ MUTANTS = [
     ),
     Mutant(
         "tables-lose",
-        "apsp/convergence/saturation.py",
+        "apsp/road/convergence/saturation.py",
         "(low < 0 < high or not mixed) and",
         "(high < 0 < low or not mixed) and",
         "tests/test_saturation.py::test_batches_steps_and_lists_of_matrices",
@@ -427,7 +427,7 @@ MUTANTS = [
     ),
     Mutant(
         "missing-edges-have-a-sign",
-        "apsp/convergence/saturation.py",
+        "apsp/road/convergence/saturation.py",
         "(low < 0 < high or not mixed) and",
         "True and",
         "tests/test_saturation.py::test_missing_edges_have_no_sign",
@@ -435,7 +435,7 @@ MUTANTS = [
     ),
     Mutant(
         "tables-of-ranks-lose",
-        "apsp/distributed/closing.py",
+        "apsp/big/distributed/closing.py",
         "            if loses:\n",
         "            if not loses:\n",
         "tests/test_saturation.py::test_what_is_refused_says_so_and_its_way_out_works",
@@ -443,7 +443,7 @@ MUTANTS = [
     ),
     Mutant(
         "tables-within-limits-lose",
-        "apsp/engines/saturation.py",
+        "apsp/road/engines/saturation.py",
         "if source is not None and loses(",
         "if source is not None and not loses(",
         "tests/test_saturation.py::test_what_is_refused_says_so_and_its_way_out_works",
@@ -451,7 +451,7 @@ MUTANTS = [
     ),
     Mutant(
         "the-other-end-is-no-number",
-        "semiring/saturation.py",
+        "semiring/algebra/saturation.py",
         "            rest = part[part != zero]\n",
         "            rest = part[(part != zero) & (part != np.iinfo(part.dtype).min)]\n",
         "tests/test_saturation.py::test_a_number_at_the_other_end_is_a_number",
@@ -459,7 +459,7 @@ MUTANTS = [
     ),
     Mutant(
         "saturation-possible",
-        "apsp/convergence/saturation.py",
+        "apsp/road/convergence/saturation.py",
         " n * max(-low, high) >= ",
         " max(-low, high) >= ",
         ENDS,
@@ -467,7 +467,7 @@ MUTANTS = [
     ),
     Mutant(
         "saturation-of-no-walk",
-        "apsp/convergence/saturation.py",
+        "apsp/road/convergence/saturation.py",
         "BitMatrix.from_bool(part != zero)",
         "BitMatrix.from_bool(part == part)",
         "tests/test_engines.py::test_an_edge_of_infinite_weight_is_no_walk_that_saturates",
@@ -475,7 +475,7 @@ MUTANTS = [
     ),
     Mutant(
         "elimination-of-no-walk",
-        "apsp/engines/elimination.py",
+        "apsp/road/engines/elimination.py",
         "walked = weights != dtypes.zero(question.semiring, weights.dtype)",
         "walked = weights == weights",
         "tests/test_engines.py::test_an_edge_of_infinite_weight_is_no_walk_that_saturates",
@@ -483,7 +483,7 @@ MUTANTS = [
     ),
     Mutant(
         "structure-of-fewer",
-        "apsp/engines/structures.py",
+        "apsp/road/engines/structures.py",
         "return cached.n == n and np.array_equal(cached.tails, tails)",
         "return np.array_equal(cached.tails, tails)",
         KEPT,
@@ -491,7 +491,7 @@ MUTANTS = [
     ),
     Mutant(
         "structure-of-its-name",
-        "apsp/engines/structures.py",
+        "apsp/road/engines/structures.py",
         "if cached is not None and _same(cached, tails, heads, n):",
         "if cached is not None:",
         KEPT,
@@ -499,7 +499,7 @@ MUTANTS = [
     ),
     Mutant(
         "structures-forgotten",
-        "apsp/engines/structures.py",
+        "apsp/road/engines/structures.py",
         "self._cached.popitem(last=False)",
         "self._cached.popitem()",
         KEPT,
@@ -507,7 +507,7 @@ MUTANTS = [
     ),
     Mutant(
         "limits-of-parts",
-        "apsp/large/limits.py",
+        "apsp/big/large/limits.py",
         "if wants.partial or wants.limit is not None:",
         "if wants.limit is not None:",
         "tests/test_large.py::test_a_result_within_limits_answers_from_its_store",
@@ -515,7 +515,7 @@ MUTANTS = [
     ),
     Mutant(
         "rows-within-the-limit",
-        "apsp/road.py",
+        "apsp/road/road.py",
         "if limit is not None and estimate.bytes > limit and",
         "if limit is not None and estimate.bytes > 2 * limit and",
         "tests/test_road.py::test_rows_are_written_as_many_at_a_time_as_a_limit_leaves",
@@ -523,7 +523,7 @@ MUTANTS = [
     ),
     Mutant(
         "compressed-least",
-        "apsp/graph/compressed.py",
+        "apsp/io/graph/compressed.py",
         "np.minimum.reduce(least)",
         "least[0]",
         "tests/test_graph.py::test_a_csr_matrix_is_looked_at_to_its_end",
@@ -531,7 +531,7 @@ MUTANTS = [
     ),
     Mutant(
         "compressed-range",
-        "apsp/graph/compressed.py",
+        "apsp/io/graph/compressed.py",
         "np.maximum.reduce(ends.view(unsigned)) >= n",
         "np.maximum.reduce(ends.view(unsigned)) > n",
         "tests/test_graph.py::test_a_csr_matrix_is_looked_at_to_its_end",
@@ -539,7 +539,7 @@ MUTANTS = [
     ),
     Mutant(
         "deep-levels-by-breadth",
-        "apsp/engines/scipy.py",
+        "apsp/road/engines/scipy.py",
         'if method != "breadth-first" or levels < DEEP:',
         'if method != "breadth-first" or levels >= 0:',
         "tests/test_engines.py::test_deep_graphs_of_equal_weights_are_searched_by_weight",
@@ -547,7 +547,7 @@ MUTANTS = [
     ),
     Mutant(
         "little-of-paths",
-        "apsp/engines/scipy.py",
+        "apsp/road/engines/scipy.py",
         "or not wants.partial or wants.paths or",
         "or not wants.partial or",
         "tests/test_road.py::test_little_is_searched_by_scipy_without_a_look_at_others",
@@ -555,7 +555,7 @@ MUTANTS = [
     ),
     Mutant(
         "little-of-what-is-alike",
-        "apsp/engines/scipy.py",
+        "apsp/road/engines/scipy.py",
         'or question.once(search) != "dijkstra"',
         'or question.once(search) == ""',
         "tests/test_road.py::test_little_is_searched_by_scipy_without_a_look_at_others",
@@ -563,7 +563,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-of-which-more-is-known",
-        "apsp/graph/compressed.py",
+        "apsp/io/graph/compressed.py",
         "make, edges = self.__reduce__()",
         "make, edges = Compressed, self.__reduce__()[1]",
         "tests/test_road.py::test_a_csr_matrix_of_which_more_is_known_is_a_graph",
@@ -571,7 +571,7 @@ MUTANTS = [
     ),
     Mutant(
         "limits-claim-the-checkpoint",
-        "apsp/large/limits.py",
+        "apsp/big/large/limits.py",
         "stack.enter_context(claimed(self.checkpoint))",
         "claimed(self.checkpoint)",
         "tests/test_large.py::test_a_checkpoint_is_one_closures",
@@ -579,7 +579,7 @@ MUTANTS = [
     ),
     Mutant(
         "limits-output-in-the-checkpoint",
-        "apsp/large/limits.py",
+        "apsp/big/large/limits.py",
         "return None not in places and len(",
         "return len(",
         "tests/test_large.py::test_integers_that_have_saturated_within_limits_are_refused",
@@ -587,7 +587,7 @@ MUTANTS = [
     ),
     Mutant(
         "repeated-whatever-is-seen",
-        "apsp/repeated.py",
+        "apsp/road/repeated.py",
         "if decision is None or seen.ambiguous or (examined and semiring.idempotent):",
         "if decision is None or seen.ambiguous:",
         "tests/test_closure.py::test_each_small_matrix_is_looked_at",
@@ -595,7 +595,7 @@ MUTANTS = [
     ),
     Mutant(
         "series-rows-or-columns",
-        "apsp/convergence/series.py",
+        "apsp/road/convergence/series.py",
         "        found |= way * greatest(A, semiring, columns=True) < way * near\n",
         "        found |= True\n",
         "tests/test_divergence.py::test_batches_of_sums_are_judged_matrix_by_matrix[plus_times-float64]",
@@ -603,7 +603,7 @@ MUTANTS = [
     ),
     Mutant(
         "series-components",
-        "apsp/convergence/series.py",
+        "apsp/road/convergence/series.py",
         "both = (reach > 0) & (reach.transpose(0, 2, 1) > 0)",
         "both = reach > 0",
         "tests/test_divergence.py::test_batches_of_sums_are_judged_matrix_by_matrix[plus_times-float64]",
@@ -611,7 +611,7 @@ MUTANTS = [
     ),
     Mutant(
         "series-which-matrix",
-        "apsp/convergence/series.py",
+        "apsp/road/convergence/series.py",
         "None if index is None else int(index[at]),",
         "None if index is None else at,",
         "tests/test_divergence.py::test_batches_of_sums_are_judged_matrix_by_matrix[plus_times-float64]",
@@ -619,7 +619,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-hops-padding",
-        "apsp/ragged.py",
+        "apsp/answers/ragged.py",
         "xp.arange(n) >= xp.asarray(sizes)[:, None]",
         "xp.arange(n) > xp.asarray(sizes)[:, None]",
         "tests/test_ragged.py::test_lists_are_padded",
@@ -627,7 +627,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-hops-limit",
-        "apsp/ragged.py",
+        "apsp/answers/ragged.py",
         "most = NONE - 1 if limit is None else min(limit, NONE - 1)",
         "most = NONE - 1 if limit is None else min(limit - 1, NONE - 1)",
         "tests/test_ragged.py::test_a_batch_is_scipys_one_by_one[5]",
@@ -635,7 +635,7 @@ MUTANTS = [
     ),
     Mutant(
         "road-lists-warn",
-        "apsp/padding.py",
+        "apsp/road/padding.py",
         "if not unweighted and nulls is None:\n            _warn",
         "if unweighted and nulls is None:\n            _warn",
         "tests/test_ragged.py::test_a_list_says_which_entries_are_edges_as_a_matrix_does",

@@ -13,7 +13,7 @@ MUTANTS = [
     ),
     Mutant(
         "hubs-disk-space",
-        "apsp/saving/hubs.py",
+        "apsp/io/saving/hubs.py",
         "    folder.require_disk_space(Path(path), sum(array.nbytes for array in more.values()))\n",
         "",
         "tests/test_hubs.py::test_labels_that_do_not_fit_on_their_disk_are_refused_before_any_is_written",
@@ -198,7 +198,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-more-indices-than-entries",
-        "semiring/csr/matrix.py",
+        "semiring/sparse/csr/matrix.py",
         "used > min(len(indices), entries)",
         "used > len(indices)",
         "tests/test_sparse_products.py::test_what_is_no_matrix_over_the_semiring_is_refused",
@@ -206,7 +206,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-index-one-too-large",
-        "semiring/csr/matrix.py",
+        "semiring/sparse/csr/matrix.py",
         "if len(indices) and _largest(indices) >= size:",
         "if len(indices) and _largest(indices) > size:",
         "tests/test_sparse_products.py::test_what_is_no_matrix_over_the_semiring_is_refused",
@@ -214,7 +214,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-mask-of-some",
-        "semiring/csr/matrix.py",
+        "semiring/sparse/csr/matrix.py",
         'if self.data.dtype.kind != "b" or bool(self.data.all()):',
         'if self.data.dtype.kind != "b" or bool(self.data.any()):',
         "tests/test_sparse_products.py::test_masks_of_every_kind",
@@ -222,7 +222,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-take-from-the-ends",
-        "semiring/csr/matrix.py",
+        "semiring/sparse/csr/matrix.py",
         "(self.starts[:-1][rows] - starts[:-1])[chosen.rows()]",
         "(self.starts[1:][rows] - starts[:-1])[chosen.rows()]",
         "tests/test_sparse_products.py::test_masks_of_every_kind",
@@ -230,7 +230,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-stack-without-offset",
-        "semiring/csr/matrix.py",
+        "semiring/sparse/csr/matrix.py",
         "A.starts[-1] + B.starts[1:]",
         "B.starts[1:]",
         "tests/test_sparse_products.py::test_sparse_products_sums_and_masks",
@@ -238,7 +238,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-reduce-the-other-axis",
-        "semiring/csr/parts.py",
+        "semiring/sparse/csr/parts.py",
         "x.transposed() if axis == 0 else x",
         "x.transposed() if axis == 1 else x",
         "tests/test_sparse_products.py::test_products_with_dense_operands_and_reductions",
@@ -246,7 +246,7 @@ MUTANTS = [
     ),
     Mutant(
         "csr-mask-of-the-transpose",
-        "semiring/csr/products.py",
+        "semiring/sparse/csr/products.py",
         "allowed.reshape(X.shape[0], B.shape[1]).T",
         "allowed.reshape(B.shape[1], X.shape[0])",
         "tests/test_sparse_products.py::test_masks_of_every_kind",

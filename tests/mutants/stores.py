@@ -5,7 +5,7 @@ from . import Mutant
 MUTANTS = [
     Mutant(
         "zarr-leaves-writers",
-        "apsp/saving/zarr.py",
+        "apsp/io/saving/zarr.py",
         "        sync(wait())\n",
         "        pass\n",
         "tests/test_stores.py::test_a_full_disk_leaves_nothing_of_zarr",
@@ -13,7 +13,7 @@ MUTANTS = [
     ),
     Mutant(
         "ranks-last-round",
-        "apsp/distributed/checkpoints.py",
+        "apsp/big/distributed/checkpoints.py",
         "if (due or done == self._n) and rows.start",
         "if due and rows.start",
         "tests/test_distributed.py::test_the_last_round_is_kept_whatever_the_time",
@@ -21,7 +21,7 @@ MUTANTS = [
     ),
     Mutant(
         "rounds-done-rounded-up",
-        "apsp/large/checkpoints.py",
+        "apsp/big/large/checkpoints.py",
         "return -(-n // block) if begun >= n else begun // block",
         "return -(-n // block) if begun >= n else -(-begun // block)",
         "tests/test_distributed.py::test_a_checkpoint_goes_on_with_a_block_that_does_not_divide_it",
@@ -29,7 +29,7 @@ MUTANTS = [
     ),
     Mutant(
         "rounds-done-of-a-whole",
-        "apsp/large/checkpoints.py",
+        "apsp/big/large/checkpoints.py",
         "return -(-n // block) if begun >= n else begun // block",
         "return begun // block",
         "tests/test_large.py::test_ranks_go_on_where_other_ranks_were_interrupted",
@@ -38,7 +38,7 @@ MUTANTS = [
     ),
     Mutant(
         "disk-begins-rounded-up",
-        "apsp/large/on_disk.py",
+        "apsp/big/large/on_disk.py",
         "state.begun // cut.tile * cut.tile",
         "-(-state.begun // cut.tile) * cut.tile",
         "tests/test_large.py::test_a_closure_in_memory_goes_on_from_disk_amid_a_tile",
@@ -46,7 +46,7 @@ MUTANTS = [
     ),
     Mutant(
         "memory-last-round",
-        "apsp/large/in_memory.py",
+        "apsp/big/large/in_memory.py",
         "(self.due(index) or pivot.stop == self._n)",
         "self.due(index)",
         "tests/test_large.py::test_the_last_round_is_kept_whatever_the_time",
@@ -54,7 +54,7 @@ MUTANTS = [
     ),
     Mutant(
         "checkpoint-of-another",
-        "apsp/large/checkpoints.py",
+        "apsp/big/large/checkpoints.py",
         " and attributes.items() <= store.attributes.items()",
         "",
         "tests/test_large.py::test_a_checkpoint_of_another_closure_is_refused",
@@ -62,7 +62,7 @@ MUTANTS = [
     ),
     Mutant(
         "mended-alone",
-        "apsp/large/checkpoints.py",
+        "apsp/big/large/checkpoints.py",
         "alone = len(lost) == 1 and v > 0",
         "alone = v > 0",
         "tests/test_large.py::test_lost_tiles_are_computed_again[two]",
@@ -70,7 +70,7 @@ MUTANTS = [
     ),
     Mutant(
         "again-pivots-of-its-columns",
-        "apsp/large/checkpoints.py",
+        "apsp/big/large/checkpoints.py",
         "if u in (i, j) or pivots.start >= pivots.stop:",
         "if u == i or pivots.start >= pivots.stop:",
         "tests/test_large.py::test_any_tile_follows_from_the_others_by_one_product",
@@ -78,7 +78,7 @@ MUTANTS = [
     ),
     Mutant(
         "again-pivots-done",
-        "apsp/large/checkpoints.py",
+        "apsp/big/large/checkpoints.py",
         "pivots = slice(pivots.start, min(pivots.stop, v))",
         "pivots = slice(pivots.start, pivots.stop)",
         "tests/test_large.py::test_any_tile_follows_from_the_others_by_one_product",
@@ -86,7 +86,7 @@ MUTANTS = [
     ),
     Mutant(
         "keeper-share",
-        "apsp/large/checkpoints.py",
+        "apsp/big/large/checkpoints.py",
         "self._took * (1 - SHARE) / SHARE",
         "self._took * SHARE / (1 - SHARE)",
         "tests/test_large.py::test_checkpoints_take_a_tenth_of_the_time_at_most",
@@ -94,7 +94,7 @@ MUTANTS = [
     ),
     Mutant(
         "fill-over-what-is-there",
-        "apsp/large/checkpoints.py",
+        "apsp/big/large/checkpoints.py",
         "            with store.opened(i, j):\n                continue\n",
         "            with store.opened(i, j):\n                pass\n            raise TileError(store.path, (i, j), '')\n",
         "tests/test_large.py::test_an_interrupted_closure_on_disk_goes_on[0.8]",
@@ -102,7 +102,7 @@ MUTANTS = [
     ),
     Mutant(
         "streamed-pivot-block",
-        "apsp/large/streaming.py",
+        "apsp/big/large/streaming.py",
         "return size(t, t) + buffers + max(",
         "return buffers + max(",
         "tests/test_streamed.py::test_what_a_cut_says_is_what_is_held",
@@ -110,7 +110,7 @@ MUTANTS = [
     ),
     Mutant(
         "streamed-workspace",
-        "apsp/large/streaming.py",
+        "apsp/big/large/streaming.py",
         "max(ops.workspace(t), size(t, w))",
         "min(ops.workspace(t), size(t, w))",
         "tests/test_streamed.py::test_what_a_cut_says_is_what_is_held",
@@ -118,7 +118,7 @@ MUTANTS = [
     ),
     Mutant(
         "stream-waits-for-results",
-        "apsp/large/streaming.py",
+        "apsp/big/large/streaming.py",
         "window.buffer in buffers or window.meets(before.result)",
         "window.buffer in buffers",
         "tests/test_streamed.py::test_a_window_is_read_when_it_has_been_written",
@@ -126,7 +126,7 @@ MUTANTS = [
     ),
     Mutant(
         "stream-forgets",
-        "apsp/large/streaming.py",
+        "apsp/big/large/streaming.py",
         "            ring.forget()\n",
         "            pass\n",
         "tests/test_streamed.py::test_super_blocks_stream_through_little_memory",
@@ -136,7 +136,7 @@ MUTANTS = [
     ),
     Mutant(
         "stream-parts-overlap",
-        "apsp/large/streaming.py",
+        "apsp/big/large/streaming.py",
         "slice(start, min(start + size, p.stop)) for p in spans",
         "slice(start, start + size) for p in spans",
         "tests/test_streamed.py::test_super_blocks_stream_through_little_memory",
@@ -144,7 +144,7 @@ MUTANTS = [
     ),
     Mutant(
         "stream-left",
-        "apsp/large/streaming.py",
+        "apsp/big/large/streaming.py",
         "return not first or io.slow.round(rows, columns) < round",
         "return io.slow.round(rows, columns) <= round",
         "tests/test_streamed.py::test_super_blocks_stream_from_a_store",
@@ -153,7 +153,7 @@ MUTANTS = [
     ),
     Mutant(
         "stream-column-of-pivot",
-        "apsp/large/streaming.py",
+        "apsp/big/large/streaming.py",
         "right = Window(T.buffer, T.X[:, local(j, k)], k, j)",
         "right = Window(T.buffer, T.X[local(j, k), :].T, k, j)",
         "tests/test_streamed.py::test_super_blocks_stream_through_little_memory",
@@ -161,7 +161,7 @@ MUTANTS = [
     ),
     Mutant(
         "tile-round-before-entries",
-        "semiring/tiles/file.py",
+        "semiring/stores/tiles/file.py",
         "if zlib.crc32(_raw(part)) != self._crcs[band]:",
         "if first == band and zlib.crc32(_raw(part)) != self._crcs[band]:",
         "tests/test_tiles.py::test_bands_within_a_tile_are_read_and_checked_by_themselves",
@@ -169,7 +169,7 @@ MUTANTS = [
     ),
     Mutant(
         "tile-footer-checked",
-        "semiring/tiles/file.py",
+        "semiring/stores/tiles/file.py",
         "if end != END or crc != zlib.crc32(footer[: bands * _CRC.size + 8]):",
         "if end != END or crc != zlib.crc32(footer[: bands * _CRC.size + 8]) and not round:",
         "tests/test_tiles.py::test_every_byte_and_every_length_counts",
@@ -177,7 +177,7 @@ MUTANTS = [
     ),
     Mutant(
         "tile-of-another-store",
-        "semiring/tiles/file.py",
+        "semiring/stores/tiles/file.py",
         "        if found != expected:\n            raise self._error(_difference(found, expected))\n",
         "        if found[:8] != expected[:8]:\n            raise self._error(_difference(found, expected))\n",
         "tests/test_tiles.py::test_a_tile_that_is_wrong_is_named",
@@ -185,7 +185,7 @@ MUTANTS = [
     ),
     Mutant(
         "tile-band-rows",
-        "semiring/tiles/file.py",
+        "semiring/stores/tiles/file.py",
         "low, high = max(start, rows.start), min(stop, rows.stop)",
         "low, high = max(start, rows.start), stop",
         "tests/test_tiles.py::test_bands_within_a_tile_are_read_and_checked_by_themselves",
@@ -193,7 +193,7 @@ MUTANTS = [
     ),
     Mutant(
         "tile-room-on-disk",
-        "semiring/tiles/store.py",
+        "semiring/stores/tiles/store.py",
         "layout.nbytes() + _temporary_bytes(layout) - freed",
         "layout.nbytes() + _temporary_bytes(layout) + freed",
         "tests/test_tiles.py::test_a_store_in_the_same_place_makes_room_on_the_disk",
@@ -201,7 +201,7 @@ MUTANTS = [
     ),
     Mutant(
         "store-window-local",
-        "semiring/tiles/store.py",
+        "semiring/stores/tiles/store.py",
         "tile.read(local(r, its_rows), local(c, its_columns), buffer[local(r, rows), local(c, columns)])",
         "tile.read(local(r, its_rows), local(c, its_columns), buffer[local(r, rows), local(c, its_columns)])",
         "tests/test_tiles.py::test_what_is_written_comes_back",
@@ -209,7 +209,7 @@ MUTANTS = [
     ),
     Mutant(
         "store-oldest",
-        "semiring/tiles/store.py",
+        "semiring/stores/tiles/store.py",
         "return int(sound.min()) if sound.size else 0",
         "return int(sound.max()) if sound.size else 0",
         "tests/test_large.py::test_an_interrupted_closure_on_disk_goes_on[0.8]",
@@ -217,7 +217,7 @@ MUTANTS = [
     ),
     Mutant(
         "store-put-whole-tiles",
-        "semiring/tiles/store.py",
+        "semiring/stores/tiles/store.py",
         "if start % step or ((start + size) % step and start + size != most) or start + size > most:",
         "if start % step or start + size > most:",
         "tests/test_tiles.py::test_windows_must_be_whole_tiles_to_be_written",
@@ -225,7 +225,7 @@ MUTANTS = [
     ),
     Mutant(
         "store-description",
-        "semiring/tiles/folder.py",
+        "semiring/stores/tiles/folder.py",
         "if rest or int(crc, 16) != zlib.crc32(text.encode()):",
         "if rest:",
         "tests/test_tiles.py::test_a_description_that_is_damaged_is_refused",
@@ -233,7 +233,7 @@ MUTANTS = [
     ),
     Mutant(
         "store-over-a-directory",
-        "semiring/tiles/folder.py",
+        "semiring/stores/tiles/folder.py",
         "if not all(_FILE.fullmatch(left.name) for left in place.iterdir()):",
         "if not any(_FILE.fullmatch(left.name) for left in place.iterdir()):",
         "tests/test_tiles.py::test_a_store_takes_the_place_of_nothing_but_a_store",
@@ -241,7 +241,7 @@ MUTANTS = [
     ),
     Mutant(
         "archive-of-another-store",
-        "apsp/saving/tiles.py",
+        "apsp/io/saving/tiles.py",
         "if identity is not None and identity.tobytes() != store.layout.identity:",
         "if identity is None:",
         "tests/test_stores.py::test_tiles_of_one_graph_are_no_result_of_another",
@@ -249,7 +249,7 @@ MUTANTS = [
     ),
     Mutant(
         "zarr-missing-tiles",
-        "apsp/saving/zarr.py",
+        "apsp/io/saving/zarr.py",
         "if initialized != needed:",
         "if initialized > needed:",
         "tests/test_stores.py::test_a_tile_that_zarr_would_read_as_its_fill_value_is_missed",
@@ -257,7 +257,7 @@ MUTANTS = [
     ),
     Mutant(
         "gathered-copies",
-        "apsp/saving/base.py",
+        "apsp/io/saving/base.py",
         "pending.append(block.copy())",
         "pending.append(block)",
         "tests/test_stores.py::test_gathered_rows_are_those_that_came",
@@ -265,7 +265,7 @@ MUTANTS = [
     ),
     Mutant(
         "gathered-rest",
-        "apsp/saving/base.py",
+        "apsp/io/saving/base.py",
         "rest = joined[len(joined) - len(joined) % size :]",
         "rest = joined[len(joined) // size :]",
         "tests/test_stores.py::test_gathered_rows_are_those_that_came",
@@ -273,7 +273,7 @@ MUTANTS = [
     ),
     Mutant(
         "file-durable",
-        "semiring/files.py",
+        "semiring/stores/files.py",
         "                if durable:\n",
         "                if not durable:\n",
         "tests/test_files.py::test_it_is_on_the_disk_before_it_has_its_name",
@@ -281,7 +281,7 @@ MUTANTS = [
     ),
     Mutant(
         "file-left-behind",
-        "semiring/files.py",
+        "semiring/stores/files.py",
         "        if temporary is not None:\n            temporary.unlink(missing_ok=True)\n",
         "",
         "tests/test_files.py::test_old_content_stays_until_the_new_is_complete",
@@ -289,7 +289,7 @@ MUTANTS = [
     ),
     Mutant(
         "file-private",
-        "semiring/files.py",
+        "semiring/stores/files.py",
         "mode = 0o666 if target.found is None else",
         "mode = 0o666 if target.found is not None else",
         "tests/test_files.py::test_permissions_are_kept_and_new_files_have_the_usual_ones",
@@ -322,7 +322,7 @@ MUTANTS = [
     ),
     Mutant(
         "ranks-clear-columns",
-        "apsp/schedules/distributed.py",
+        "apsp/road/schedules/distributed.py",
         "            ops.clear(X[:, local(across, columns)])\n",
         "            pass\n",
         "tests/test_distributed.py::test_parts_close_to_what_the_whole_does",
@@ -330,7 +330,7 @@ MUTANTS = [
     ),
     Mutant(
         "ranks-ahead",
-        "apsp/schedules/distributed.py",
+        "apsp/road/schedules/distributed.py",
         "for j in without(columns, self.pivot):  # T is closed from C",
         "for j in without(columns, before.pivot):",
         "tests/test_distributed.py::test_floats_have_the_same_bits_on_every_grid",

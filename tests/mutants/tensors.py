@@ -5,7 +5,7 @@ from . import Mutant
 MUTANTS = [
     Mutant(
         "einsum-nothing-is-freed",
-        "semiring/contraction.py",
+        "semiring/tensors/contraction.py",
         "            entries -= sum(sizes.pop(operand, 0) for operand in step.operands)\n",
         "",
         "tests/test_einsum.py::test_a_plan_counts_results_until_they_are_used",
@@ -13,7 +13,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-order-beyond-the-end",
-        "semiring/contraction.py",
+        "semiring/tensors/contraction.py",
         "distinct and 0 <= pair[0] and pair[-1] < left else 0",
         "distinct and 0 <= pair[0] and pair[-1] <= left else 0",
         "tests/test_einsum.py::test_an_order_is_numpys_own_or_refused",
@@ -21,7 +21,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-ones-of-a-diagonal",
-        "semiring/contraction.py",
+        "semiring/tensors/contraction.py",
         "(letters[axis] not in kept or letters.count(letters[axis]) > 1)",
         "letters[axis] not in kept",
         "tests/test_einsum.py::test_ellipses_and_axes_of_size_one",
@@ -29,7 +29,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-letters-of-dots",
-        "semiring/contraction.py",
+        "semiring/tensors/contraction.py",
         "for _ in range(hidden - len(broadcast))]",
         "for _ in range(hidden)]",
         "tests/test_einsum.py::test_ellipses_and_axes_of_size_one",
@@ -37,7 +37,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-nobody-looks",
-        "semiring/contraction.py",
+        "semiring/tensors/contraction.py",
         '    for X in arrays:\n        survey(X, s, where="einsum")\n',
         "",
         "tests/test_einsum.py::test_scalars_of_several_dtypes_and_outside_the_semiring",
@@ -45,7 +45,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-a-view-comes-back",
-        "semiring/contraction.py",
+        "semiring/tensors/contraction.py",
         "if len(operands) == 1 or (out is None",
         "if (out is None",
         "tests/test_einsum.py::test_one_operand_or_two_agree_with_loops",
@@ -53,7 +53,7 @@ MUTANTS = [
     ),
     Mutant(
         "einsum-longer-axis-forgotten",
-        "semiring/contraction.py",
+        "semiring/tensors/contraction.py",
         "            if sizes.setdefault(x, n) == 1:\n                sizes[x] = n",
         "            if sizes.setdefault(x, n) == 1:\n                sizes[x] = 1",
         "tests/test_einsum.py::test_ellipses_and_axes_of_size_one",
@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         "witness-keys-overflow",
-        "semiring/witness.py",
+        "semiring/dense/witness.py",
         "factor = 1 << max(0, len(B) - 1).bit_length()",
         "factor = 1 << max(0, len(B) - 2).bit_length()",
         "tests/test_witness.py::TestOnAGpu::test_integers_by_keys",
@@ -69,7 +69,7 @@ MUTANTS = [
     ),
     Mutant(
         "witness-longest-is-none",
-        "semiring/witness.py",
+        "semiring/dense/witness.py",
         "if shift is None or shift.longest >= infinity:",
         "if shift is None or shift.longest > infinity:",
         "tests/test_witness.py::TestOnAGpu::test_integers_by_keys",
@@ -77,7 +77,7 @@ MUTANTS = [
     ),
     Mutant(
         "witness-k-of-nothing",
-        "semiring/witness.py",
+        "semiring/dense/witness.py",
         "np.where(lengths >= infinity, KEY.type(-1), keys & KEY.type(factor - 1))",
         "keys & KEY.type(factor - 1)",
         "tests/test_witness.py::TestOnAGpu::test_integers_by_keys",
@@ -85,7 +85,7 @@ MUTANTS = [
     ),
     Mutant(
         "shifting-least-sum",
-        "semiring/shifting.py",
+        "semiring/algebra/shifting.py",
         "low_a + low_b <= info.min",
         "low_a + low_b < info.min",
         "tests/test_shifting.py::test_headroom_decides",
@@ -93,7 +93,7 @@ MUTANTS = [
     ),
     Mutant(
         "shifting-greatest-sum",
-        "semiring/shifting.py",
+        "semiring/algebra/shifting.py",
         "high_a + high_b >= info.max",
         "high_a + high_b > info.max",
         "tests/test_shifting.py::test_headroom_decides",
@@ -101,7 +101,7 @@ MUTANTS = [
     ),
     Mutant(
         "shifting-no-path-is-a-number",
-        "semiring/shifting.py",
+        "semiring/algebra/shifting.py",
         "            to[missing] = end\n",
         "",
         "tests/test_shifting.py::test_products_are_the_same_bits",
@@ -109,7 +109,7 @@ MUTANTS = [
     ),
     Mutant(
         "shifting-greatest-but-one",
-        "semiring/shifting.py",
+        "semiring/algebra/shifting.py",
         "max(int((X[part] + X.dtype.type(1)).max()) for part in _parts(X)) - 1",
         "max(int((X[part] + X.dtype.type(1)).max()) for part in _parts(X))",
         "tests/test_shifting.py::test_headroom_decides",
@@ -117,7 +117,7 @@ MUTANTS = [
     ),
     Mutant(
         "shifting-offset-above-zero",
-        "semiring/shifting.py",
+        "semiring/algebra/shifting.py",
         "left, right = min(low_a, 0), min(low_b, 0)",
         "left, right = max(low_a, 0), max(low_b, 0)",
         "tests/test_shifting.py::test_products_are_the_same_bits",
@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "shifting-longest-of-one",
-        "semiring/shifting.py",
+        "semiring/algebra/shifting.py",
         "return Shift(sign, left, right, high_a - left + high_b - right)",
         "return Shift(sign, left, right, high_a - left)",
         "tests/test_shifting.py::test_headroom_decides",
@@ -133,7 +133,7 @@ MUTANTS = [
     ),
     Mutant(
         "potentials-certain-of-all",
-        "semiring/potentials.py",
+        "semiring/dense/potentials.py",
         "bool(complete or (n + 1) * longest < most)",
         "bool(complete or longest < most)",
         "tests/test_potentials.py::test_one_that_may_not_fit_is_closed_as_before",
@@ -141,7 +141,7 @@ MUTANTS = [
     ),
     Mutant(
         "potentials-an-edge-more",
-        "semiring/potentials.py",
+        "semiring/dense/potentials.py",
         "return self.certain or greatest + self.longest < infinity",
         "return self.certain or greatest < infinity",
         "tests/test_potentials.py::test_one_that_may_not_fit_is_closed_as_before",
@@ -149,7 +149,7 @@ MUTANTS = [
     ),
     Mutant(
         "potentials-of-the-transpose",
-        "semiring/potentials.py",
+        "semiring/dense/potentials.py",
         "-values if backwards else values",
         "values",
         "tests/test_potentials.py::test_closures_are_exact",
@@ -157,7 +157,7 @@ MUTANTS = [
     ),
     Mutant(
         "potentials-negated-once",
-        "semiring/potentials.py",
+        "semiring/dense/potentials.py",
         "            if self.sign < 0:\n                np.negative(part, out=part)\n            np.copyto(part, zero",
         "            np.copyto(part, zero",
         "tests/test_potentials.py::test_closures_are_exact",

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring import dtypes
-from semiring.conversion import conform
-from semiring.cycles import Lengths
+from semiring.algebra import dtypes
+from semiring.algebra.conversion import conform
+from semiring.dense.cycles import Lengths
 from semiring.sparse.cycles import Weighted
 
 from ..estimates import Estimate

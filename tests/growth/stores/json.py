@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from semiring.errors import FormatError
-from semiring.files import writing
+from semiring.host.errors import FormatError
+from semiring.stores.files import writing
 
 from .base import Arrays, Store, StrPath, Table
 from .encoding import encode

@@ -1,0 +1,1 @@
+"""What is asked of a closure: results, routes, flows, measures, reachability, projects."""

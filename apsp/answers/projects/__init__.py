@@ -1,0 +1,316 @@
+"""`critical_path`: earliest and latest starts of a project's tasks, their slack, and the critical path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from operator import add, sub
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semiring.host.errors import DivergenceError, DomainError
+from semiring.host.types import Label, Scalar
+
+from ...io.display import frames, notebook, output
+from ...io.labels import Labels
+from ..result import drawing
+from .tasks import Duration, identity, project_of
+
+#: Maximum number of tasks printed.
+_SHOWN = 60
+#: Units of the time axis, in seconds.
+_UNITS = {"days": 86_400, "hours": 3600, "minutes": 60}
+_HEADINGS = ("task", "earliest", "latest", "slack")
+
+
+@dataclass(frozen=True, repr=False)
+class CriticalPath:
+    """The schedule of a project, by task, in the type of the durations; prints as a table.
+
+    Attributes
+    ----------
+    length : number or duration
+        Total duration.
+    path : list
+        Critical tasks, each dependent on the previous one.
+    earliest, latest : dict
+        Earliest start, and latest start that does not delay the project, from its start.
+    slack : dict
+        latest − earliest.
+    durations : dict
+    frames : {"pandas", "polars"}, optional
+        Library of `to_frame`; by default the installed one.
+
+    See Also
+    --------
+    critical_path : Computes it.
+
+    Examples
+    --------
+    >>> from apsp import critical_path
+    >>> c = critical_path({"walls": 5, "roof": 2, "garden": 3}, {"roof": ["walls"]})
+    >>> c.length, c.path, c.slack["garden"]
+    (7, ['walls', 'roof'], 4)
+    """
+
+    length: Duration
+    path: list[Label]
+    earliest: dict[Label, Duration]
+    latest: dict[Label, Duration]
+    slack: dict[Label, Duration]
+    durations: dict[Label, Duration]
+    frames: str | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        path = f": {output.walk(self.path)}" if self.path else ""
+        return f"<CriticalPath: {len(self.earliest)} tasks, {self.length} in all{path}>"
+
+    def __str__(self) -> str:
+        lines = [list(map(str, line)) for line in (_HEADINGS, *self._rows(_SHOWN))]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        shown = [
+            "  ".join(x.rjust(w) if k else x.ljust(w) for k, (x, w) in enumerate(zip(x, widths, strict=True)))
+            for x in lines
+        ]
+        left = len(self.earliest) - _SHOWN
+        more = [f"(and {left} tasks more: to_frame has all)"] if left > 0 else []
+        return "\n".join([*shown, *more, self._summary()])
+
+    def _repr_html_(self) -> str:
+        rows = self._rows(_SHOWN)
+        note = f"The first {len(rows)} of {len(self.earliest)} tasks." if len(rows) < len(self.earliest) else ""
+        return notebook.table(self._summary(), _HEADINGS, rows, note)
+
+    def _summary(self) -> str:
+        return f"{self.length} in all: {output.walk(self.path)}"
+
+    def _rows(self, count: int) -> list[tuple[Any, ...]]:
+        first = list(self.earliest)[:count]
+        return [(task, self.earliest[task], self.latest[task], self.slack[task]) for task in first]
+
+    def to_frame(self) -> Any:
+        """The plan as a pandas or Polars table: `task`, `duration`, `earliest`, `latest` and `slack`.
+
+        Returns
+        -------
+        DataFrame
+
+        Raises
+        ------
+        ImportError
+            If neither library is installed.
+
+        See Also
+        --------
+        plot, critical_path : A Gantt chart; the computation.
+
+        Notes
+        -----
+        O(n) for n tasks. The table is of the library of the durations, else of the installed one.
+
+        Examples
+        --------
+        >>> from apsp import critical_path
+        >>> critical_path([("walls", 5, []), ("roof", 2, ["walls"])]).to_frame()  # doctest: +SKIP
+            task  duration  earliest  latest  slack
+        0  walls         5         0       0      0
+        1   roof         2         5       5      0
+        """
+        named = {"duration": self.durations, "earliest": self.earliest, "latest": self.latest, "slack": self.slack}
+        values: dict[str, Any] = {name: [by_task[task] for task in self.earliest] for name, by_task in named.items()}
+        if isinstance(self.length, np.timedelta64):
+            values = {name: np.array(column, "m8[ns]") for name, column in values.items()}
+        return frames.columns({"task": list(self.earliest), **values}, self.frames)
+
+    def plot(self, *, ax: Any = None, save: str | Path | None = None) -> Any:
+        """Draw a Gantt chart: bars from the earliest starts, critical ones orange, slack grey, milestones as diamonds.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure by default.
+        save : path, optional
+            A `.png`, `.svg` or `.pdf` file to write.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        ValueError, OSError
+            If the file's suffix is unknown; if the file cannot be written.
+        ImportError
+            If matplotlib is missing.
+
+        See Also
+        --------
+        to_frame, critical_path : A table; the computation.
+
+        Notes
+        -----
+        O(n) for n tasks; the first picture loads matplotlib. The axis is in the unit of the durations; for time types
+        in days, hours, minutes or seconds, by length.
+
+        Examples
+        --------
+        >>> from apsp import critical_path
+        >>> critical_path([("walls", 5, []), ("roof", 2, ["walls"])]).plot(save="plan.png")  # doctest: +SKIP
+        """
+        tasks = sorted(self.earliest, key=self.earliest.__getitem__)
+        unit, in_unit = _unit(self.length)
+        start, last, long = (
+            [in_unit(by_task[task]) for task in tasks] for by_task in (self.earliest, self.latest, self.durations)
+        )
+        size = (7.5, min(1.2 + 0.3 * len(tasks), 30.0))
+        with drawing.canvas(ax, save, size=size) as axes:
+            critical = drawing.gantt(axes, tasks, np.array(start), np.array(last), np.array(long), unit)
+            took = f"{in_unit(self.length):.4g} {unit}".strip()
+            axes.set_title(f"{took} from start to end, {critical} of {len(tasks)} tasks critical")
+        return axes
+
+
+def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
+    """The critical path of a project: longest paths to and from each task, in topological order.
+
+    Start s(v) = max over u before v of s(u) + d(u); remaining time r(v) = d(v) + max over w after v of r(w) (Kelley and
+    Walker 1959, "Critical-path planning and scheduling").
+
+    Parameters
+    ----------
+    durations : mapping, pandas Series, table, or list of tuples
+        Durations ≥ 0 by task: numbers, `pandas.Timedelta`, `numpy.timedelta64` or `datetime.timedelta` (one type, that
+        of the answer). `{"walls": 5}`; a Series indexed by task; or a two-column table (pandas, Polars, PyArrow).
+
+        Or with dependencies: tuples (task, duration, predecessors), a mapping {task: (duration, predecessors)}, or a
+        table with columns task, duration and predecessors, or similar (an error lists the names). Predecessors are a
+        list of tasks, one task, none (None, NaN or ""), or a text, "walls, roof".
+    dependencies : mapping, iterable of pairs, or table of two columns, optional
+        Predecessors by task, `{"roof": ["walls"]}`; or pairs (before, after), `[("walls", "roof")]`, or their table.
+
+    Returns
+    -------
+    CriticalPath
+
+    Raises
+    ------
+    DivergenceError, VertexError
+        If dependencies have a cycle (naming it); if a dependency is no task, or a task has two durations.
+    DomainError, DTypeError
+        If a duration is negative, infinite or no number, or the total exceeds int64 or float64 (2⁶³ nanoseconds, 292
+        years); if arguments have another form.
+
+    See Also
+    --------
+    CriticalPath.to_frame, CriticalPath.plot : Table and chart.
+    shortest_paths : Over "critical_path" (max-plus), for any graph.
+
+    Notes
+    -----
+    O(n + m) for n tasks and m dependencies.
+
+    Examples
+    --------
+    >>> from apsp import critical_path
+    >>> plan = critical_path({"walls": 5, "roof": 2, "garden": 3}, {"roof": ["walls"]})
+    >>> plan.length, plan.path, plan.slack
+    (7, ['walls', 'roof'], {'walls': 0, 'roof': 0, 'garden': 4})
+    >>> from datetime import timedelta
+    >>> day = timedelta(days=1)
+    >>> print(critical_path([("walls", 5 * day, None), ("roof", 2 * day, "walls")]))
+    task          earliest           latest    slack
+    walls          0:00:00          0:00:00  0:00:00
+    roof   5 days, 0:00:00  5 days, 0:00:00  0:00:00
+    7 days, 0:00:00 in all: walls → roof
+    """
+    project = project_of(durations, dependencies)
+    tasks = project.names
+    time = np.asarray(project.times if len(tasks) else np.zeros(0)).tolist()  # integers, or else floats
+    before: list[list[int]] = [[] for _ in time]
+    after: list[list[int]] = [[] for _ in time]
+    for u, v in project.pairs:
+        before[v].append(u)
+        after[u].append(v)
+    order = _topological(before, after, tasks)
+    earliest, rest = [0 * d for d in time], list(time)
+    for v in order:
+        if before[v]:
+            earliest[v] = max([earliest[u] + time[u] for u in before[v]])
+    for v in reversed(order):
+        if after[v]:
+            rest[v] += max([rest[w] for w in after[v]])
+    length = max(rest, default=0)
+    _require_fit(length)
+    path: list[int] = []
+    finish = list(map(add, earliest, time))
+    last = max(finish, default=0)
+    ends = [v for v in reversed(order) if finish[v] == last][:1]
+    while ends:
+        path.append(ends[0])
+        v = ends[0]
+        ends = [u for u in before[v] if finish[u] == earliest[v]]
+    latest, plain = [length - r for r in rest], project.kind is identity
+
+    def by_task(times: Iterable[Scalar]) -> dict[Label, Duration]:
+        return dict(zip(tasks, times if plain else map(project.kind, times), strict=True))
+
+    return CriticalPath(
+        length=project.kind(length), path=[tasks[v] for v in reversed(path)], earliest=by_task(earliest),
+        latest=by_task(latest), slack=by_task(map(sub, latest, earliest)), durations=by_task(time),
+        frames=frames.library_of(durations),
+    )  # fmt: skip
+
+
+def _topological(before: list[list[int]], after: list[list[int]], tasks: Labels) -> list[int]:
+    """A topological order of the tasks (Kahn 1962); raises DivergenceError naming a cycle."""
+    waits = list(map(len, before))
+    order = [v for v, count in enumerate(waits) if not count]
+    for v in order:
+        for w in after[v]:
+            waits[w] -= 1
+            if not waits[w]:
+                order.append(w)
+    if len(order) < len(before):  # each remaining task waits for another one
+        v, seen = next(v for v, count in enumerate(waits) if count), dict[int, int]()
+        while v not in seen:
+            seen[v] = len(seen)
+            v = next(u for u in before[v] if waits[u])
+        raise _cycle_error([tasks[u] for u in reversed(list(seen)[seen[v] :])])
+    return order
+
+
+def _require_fit(length: Scalar) -> None:
+    """Raise DomainError if the total exceeds the numeric type."""
+    integral = isinstance(length, int)
+    most = np.iinfo(np.int64).max if integral else np.finfo(np.float64).max
+    if length > most:
+        raise DomainError(
+            f"critical_path: the whole project must fit {'int64' if integral else 'float64'}, got one that lasts "
+            f"beyond {most}. Choose a larger unit{', or pass durations as float, which rounds' if integral else ''}."
+        )
+
+
+def _unit(length: Duration) -> tuple[str, Callable[[Duration], float]]:
+    """The unit of the time axis, and the conversion to it."""
+    if isinstance(length, np.timedelta64):
+        one: Any = np.timedelta64(1, "s")
+        seconds: Callable[[Duration], float] = lambda time: float(time / one)  # noqa: E731
+    elif isinstance(length, timedelta):
+        seconds = timedelta.total_seconds
+    else:
+        return "", float
+    long = seconds(length)
+    name, size = next(((name, size) for name, size in _UNITS.items() if long >= 2 * size), ("seconds", 1))
+    return name, lambda time: seconds(time) / size
+
+
+def _cycle_error(names: list[Label]) -> DivergenceError:
+    cycle = output.walk([*names, *names[:1]])
+    return DivergenceError(
+        f"critical_path: no task may wait for itself, got the cycle {cycle}. Leave one of these dependencies out.",
+        names[0] if names else None,
+        names,
+    )

@@ -1,0 +1,670 @@
+"""`Reachability`: transitive closure queries on a BitMatrix of strongly connected components."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from semiring.algebra.pickling import uncached
+from semiring.dense.bits import BitMatrix
+from semiring.host.devices import read_only
+from semiring.host.errors import FormatError, NoPathError
+from semiring.host.memory import require
+from semiring.host.spelling import came
+from semiring.host.types import Label
+from semiring.stores.archives import load_arrays
+from semiring.stores.files import writing
+from semiring.stores.tiles import StoredBits, TileStore
+from semiring.stores.tiles.folder import is_store
+
+from ...io.display import notebook
+from ...io.graph import Graph
+from ...io.graph.ondisk import refuse_overwriting
+from ...io.labels import Labels, look_up
+from ...io.saving import check_output, suffix_of, tiles
+from ...io.saving.encoding import decode, encode
+from ...io.saving.plans import plan_from_array, plan_to_array
+from ...io.saving.tiles import building, save_archive
+from ...road.engines.condensation import Condensation, expanded, expansion_bytes
+from ...road.estimates import in_units
+from ...road.plans import Plan
+from .walks import Walks, walks_of
+
+#: The arrays of a condensation, in its order.
+_OF_CONDENSATION = ("component", "sizes", "cyclic", "tails", "heads")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reachability:
+    """Reachability by walks of at least one edge (A⁺), or of any length if `reflexive` (A*).
+
+    Attributes
+    ----------
+    labels : Labels
+        Vertex names, in the order of the matrix.
+    condensation : Condensation
+        Strongly connected components; every vertex its own where condensing did not pay.
+    closed : BitMatrix or StoredBits, shape (count, count)
+        The reflexive closure of the condensation, in memory or on disk.
+    reflexive : bool
+    plan : Plan
+        The method and its reasons.
+    seconds : float
+        Time taken.
+    graph : Graph, optional
+        The edges for `path`; None if loaded from a file.
+
+    Examples
+    --------
+    >>> from apsp import transitive_closure
+    >>> t = transitive_closure([("a", "b"), ("b", "c"), ("c", "b"), ("a", "c")])
+    >>> t.reaches("a", "c"), t.reaches(["b", "c"], "a")
+    (True, array([False, False]))
+    >>> t.descendants("b"), t.ancestors("b")
+    (['b', 'c'], ['a', 'b', 'c'])
+    >>> t.counts(), t.components()
+    (array([2, 2, 2]), [['b', 'c'], ['a']])
+    """
+
+    labels: Labels
+    condensation: Condensation
+    closed: BitMatrix | StoredBits
+    reflexive: bool
+    plan: Plan
+    seconds: float
+    graph: Graph | None = None
+
+    def __repr__(self) -> str:
+        how = f"{self.plan.schedule}, {in_units(self.seconds)}"
+        kind = "reflexive, " if self.reflexive else ""
+        return f"<Reachability: {self.n} vertices in {self.condensation.count} components, {kind}{how}>"
+
+    def _repr_html_(self) -> str:
+        counts = self.counts()[: notebook.SHOWN].tolist()
+        rows = list(zip(self.labels[: notebook.SHOWN], counts, strict=True))
+        note = f"The first {len(rows)} of {self.n} vertices." if len(rows) < self.n else ""
+        return notebook.table(repr(self), ["vertex", "reaches"], rows, note)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State without cached properties."""
+        return uncached(self)
+
+    @property
+    def n(self) -> int:
+        """The number of vertices."""
+        return len(self.labels)
+
+    @cached_property
+    def matrix(self) -> BitMatrix:
+        """All pairs as a read-only n × n BitMatrix on the host, expanded from the components; raises MemoryNeeded."""
+        c, words = self.condensation, -(-self.n // 64)
+        uncondensed = c.count == self.n and (c.component == np.arange(self.n)).all()
+        needed = 8 * words * self.n + (0 if uncondensed else expansion_bytes(self.n, c.count))
+        require(needed, where="Reachability.matrix", hint="Ask reaches, or counts, instead.")
+        if uncondensed:
+            full = self._bits.copy() if isinstance(self.closed, BitMatrix) else self._bits
+        else:
+            full = expanded(self._bits, c)
+        if not self.reflexive:
+            full.set_diagonal(c.cyclic[c.component])
+        full.words = read_only(full.words)
+        return full
+
+    @overload
+    def reaches(self, u: list[Any] | np.ndarray, v: Any) -> np.ndarray: ...
+    @overload
+    def reaches(self, u: Any, v: list[Any] | np.ndarray) -> np.ndarray: ...
+    @overload
+    def reaches(self, u: Hashable, v: Hashable) -> bool: ...
+    def reaches(self, u: Any, v: Any) -> Any:
+        """Whether a walk leads from u to v.
+
+        Parameters
+        ----------
+        u, v : label, or list or array of labels
+
+        Returns
+        -------
+        bool, or bool array
+
+        Raises
+        ------
+        VertexError, ShapeError
+            If a label is not in the graph; if the shapes of u and v do not broadcast.
+
+        See Also
+        --------
+        path : A walk as proof.
+        descendants, ancestors : All such v, all such u.
+
+        Notes
+        -----
+        O(1) a pair: one bit. Lists or arrays broadcast: `reaches(us[:, None], vs)` is a table. A tuple is one label.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c")])
+        >>> t.reaches("a", "c"), t.reaches("a", ["a", "b"])
+        (True, array([False,  True]))
+        """
+        return look_up(self.labels, u, v, self._between, where="reaches")
+
+    def path(self, u: Label, v: Label) -> list[Any]:
+        """The labels u, …, v along a walk of the fewest edges.
+
+        Parameters
+        ----------
+        u, v : labels
+
+        Returns
+        -------
+        list of labels
+
+        Raises
+        ------
+        VertexError, NoPathError
+            If a label is not in the graph; if u does not reach v.
+        ValueError, MemoryNeeded
+            If the answer was loaded from a file, which has no edges; if a copy of the edges does not fit.
+
+        See Also
+        --------
+        reaches, apsp.shortest_paths : The decision alone; walks of the least weight.
+
+        Notes
+        -----
+        Breadth-first search, O(n + m). For u = v the shortest cycle [u, …, u], or [u] in a reflexive closure.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")])
+        >>> t.path("a", "d"), t.path("b", "b")
+        (['a', 'b', 'c', 'd'], ['b', 'c', 'b'])
+        """
+        i, j = self.labels.position(u), self.labels.position(v)
+        if not self.reaches(u, v):
+            raise NoPathError(f"path: {came(v)} must be reachable from {came(u)}, got no walk between them.")
+        if self._walks is None:
+            raise ValueError(
+                "path: the edges of the graph are needed, got an answer that was loaded, which has none. Ask "
+                "transitive_closure(graph).path(u, v), or shortest_paths(graph, unweighted=True).path(u, v)."
+            )
+        walk = [i] if self.reflexive and i == j else self._walks(i, j)
+        return [self.labels[k] for k in walk]
+
+    def descendants(self, u: Label) -> list[Any]:
+        """The labels of all vertices that u reaches, in matrix order.
+
+        Parameters
+        ----------
+        u : label
+
+        Returns
+        -------
+        list of labels
+
+        Raises
+        ------
+        VertexError
+            If the label is not in the graph.
+
+        See Also
+        --------
+        ancestors, counts : The reverse; their numbers.
+
+        Notes
+        -----
+        One row, n bits.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c")])
+        >>> t.descendants("a")
+        ['b', 'c']
+        """
+        i, c = self.labels.position(u), self.condensation
+        return self._names(self.closed.rows(int(c.component[i]))[c.component], i)
+
+    def ancestors(self, v: Label) -> list[Any]:
+        """The labels of all vertices that reach v, in matrix order.
+
+        Parameters
+        ----------
+        v : label
+
+        Returns
+        -------
+        list of labels
+
+        Raises
+        ------
+        VertexError
+            If the label is not in the graph.
+
+        See Also
+        --------
+        descendants, counts : The reverse; their numbers.
+
+        Notes
+        -----
+        One column, n bits.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c")])
+        >>> t.ancestors("c")
+        ['a', 'b']
+        """
+        j, c = self.labels.position(v), self.condensation
+        return self._names(self.closed.column(int(c.component[j]))[c.component], j)
+
+    def counts(self, axis: int = 1) -> np.ndarray:
+        """The number of vertices that each reaches (axis 1: row sums), or is reached from (axis 0).
+
+        Parameters
+        ----------
+        axis : {0, 1}
+
+        Returns
+        -------
+        int64 array, shape (n,)
+
+        Raises
+        ------
+        ValueError
+            If the axis is neither 0 nor 1.
+
+        See Also
+        --------
+        descendants, ancestors : The vertices themselves.
+
+        Notes
+        -----
+        Reads the c² / 8 bytes of c components once.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c")])
+        >>> t.counts(), t.counts(axis=0)
+        (array([2, 1, 0]), array([0, 1, 2]))
+        """
+        if axis not in (0, 1):
+            raise ValueError(
+                f"counts: axis must be 1 (how many each reaches) or 0 (how many reach it), got {came(axis)}."
+            )
+        c = self.condensation
+        reached = self.closed.counts(axis=axis)
+        large = np.flatnonzero(c.sizes > 1)
+        if large.size:
+            others = c.sizes[large] - 1  # a component was counted as one vertex
+            if axis == 1:
+                reached = reached + np.concatenate([dense[:, large] @ others for dense in _dense_rows(self.closed)])
+            else:
+                reached = reached + sum(
+                    self.closed.rows(int(k)).astype(np.int64) * more for k, more in zip(large, others, strict=True)
+                )
+        if not self.reflexive:
+            reached = reached - ~c.cyclic
+        counts: np.ndarray = reached[c.component]
+        return counts
+
+    def components(self) -> list[list[Any]]:
+        """Strongly connected components as lists of labels; the largest first, then by first member.
+
+        Returns
+        -------
+        list of lists of labels
+
+        See Also
+        --------
+        reduction : A ring for each.
+
+        Notes
+        -----
+        O(n log n), to sort the members.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> transitive_closure([("a", "b"), ("b", "a"), ("b", "c")]).components()
+        [['a', 'b'], ['c']]
+        """
+        classes = [part.tolist() for part in self._members]
+        classes.sort(key=lambda part: (-len(part), part[0]))
+        return [[self.labels[i] for i in part] for part in classes]
+
+    def reduction(self) -> Graph:
+        """The transitive reduction: a graph of the fewest edges with the same reachability.
+
+        Unique, and a subgraph, for an acyclic graph. Otherwise each nontrivial component becomes a ring, and edges
+        between components join their first vertices (Aho, Garey, Ullman 1972).
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        MemoryNeeded
+            If a stored closure does not fit in memory.
+
+        See Also
+        --------
+        components, networkx.transitive_reduction : The vertices of the rings; for acyclic graphs.
+
+        Notes
+        -----
+        At most one Boolean product of c components, c³ bit operations; then O(n + edges).
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> transitive_closure([("a", "b"), ("b", "c"), ("a", "c")]).reduction().edge_count
+        2
+        """
+        component = self._classes
+        count = int(component.max()) + 1 if self.n else 0
+        first = np.full(count, self.n)
+        np.minimum.at(first, component, np.arange(self.n))
+        strict = self._strict(first, component)
+        tails, heads = (strict & ~(strict @ strict)).to_edges()  # R − R ⊗ R
+        rows, cols = [first[tails]], [first[heads]]
+        for ring in self._members:
+            if len(ring) > 1:
+                rows.append(ring)
+                cols.append(np.roll(ring, -1))
+            elif not self.reflexive and self.condensation.cyclic[self.condensation.component[ring[0]]]:
+                rows.append(ring)
+                cols.append(ring)
+        return Graph.from_arrays(np.concatenate(rows), np.concatenate(cols), n=self.n, labels=self.labels)
+
+    def to_bool(self) -> np.ndarray:
+        """All pairs as an n × n NumPy bool array.
+
+        Returns
+        -------
+        bool array, shape (n, n)
+
+        Raises
+        ------
+        MemoryNeeded
+            If the packed or the bool matrix does not fit.
+
+        See Also
+        --------
+        to_sparse, to_edges : Sparse forms.
+
+        Notes
+        -----
+        n² bytes, eight times the packed bits.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c")])
+        >>> t.to_bool().astype(int)
+        array([[0, 1, 1],
+               [0, 0, 1],
+               [0, 0, 0]])
+        """
+        dense: np.ndarray = self.matrix.to_bool()
+        return dense
+
+    def to_sparse(self) -> Any:
+        """All pairs as a SciPy `csr_array` of bool.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of bool, shape (n, n)
+
+        Raises
+        ------
+        MemoryNeeded
+            If the packed or the sparse matrix does not fit.
+
+        See Also
+        --------
+        to_bool, to_edges : Other forms.
+
+        Notes
+        -----
+        A bool and an index a pair, and n + 1 row bounds.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c")])
+        >>> t.to_sparse().nnz
+        3
+        """
+        return self.matrix.to_sparse()
+
+    def to_edges(self) -> list[tuple[Any, Any]]:
+        """All pairs (u, v) of labels such that u reaches v.
+
+        Returns
+        -------
+        list of (label, label)
+
+        Raises
+        ------
+        MemoryNeeded
+            If the packed bits or the list do not fit.
+
+        See Also
+        --------
+        to_bool, to_sparse : Other forms.
+        reduction : The fewest edges of the same reachability.
+
+        Notes
+        -----
+        16 bytes a pair, plus the list of labels.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c")])
+        >>> t.to_edges()
+        [('a', 'b'), ('a', 'c'), ('b', 'c')]
+        """
+        rows, cols = self.matrix.to_edges()
+        return [(self.labels[i], self.labels[j]) for i, j in zip(rows.tolist(), cols.tolist(), strict=True)]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the answer atomically to an `.npz` file, or to a store of tiles if the path ends with "/".
+
+        Parameters
+        ----------
+        path : path
+
+        Raises
+        ------
+        ValueError
+            If the suffix is unknown, or the path is the store answered from.
+        FormatError, OSError
+            If a label cannot be saved (see `apsp.io.saving.encoding`); if the file cannot be written.
+
+        See Also
+        --------
+        load : The inverse.
+
+        Notes
+        -----
+        c² / 8 bytes for c components, and the labels. `load` answers from a store without reading all of it
+        (docs/stores.md).
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from apsp import Reachability, transitive_closure
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     transitive_closure([("a", "b")]).save(f"{folder}/reach.npz")
+        ...     Reachability.load(f"{folder}/reach.npz").reaches("a", "b")
+        True
+        """
+        check_output(path, (".npz", ".tiles"))
+        if suffix_of(path) == ".tiles":
+            if isinstance(self.closed, StoredBits):
+                refuse_overwriting(self.closed.words, path, where="save")
+            with building(path) as place:
+                save_into(place, self)
+            return
+        arrays = _arrays(self, path)
+        with writing(path) as file:
+            np.savez(file, words=self._bits.words, **arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Reachability:
+        """Read a file or open a store that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+
+        Returns
+        -------
+        Reachability
+            Without edges, so without `path`.
+
+        Raises
+        ------
+        FormatError, OSError
+            If the file is damaged or of another kind; if it cannot be read.
+
+        See Also
+        --------
+        save : The inverse.
+
+        Notes
+        -----
+        A file is read entirely, c² / 8 bytes for c components; a store on demand.
+
+        Examples
+        --------
+        >>> from apsp import Reachability
+        >>> Reachability.load("reach.npz").reaches("a", "b")  # doctest: +SKIP
+        """
+        store = None
+        if is_store(path):
+            store, parts = tiles.load(path)
+        else:
+            parts = load_arrays(path, "a Reachability")
+        try:
+            labels = decode(parts)
+            if labels is None:
+                raise KeyError("labels")
+            c = Condensation(*(parts[name] for name in _OF_CONDENSATION))
+            _check_consistent(c, len(labels))
+            return cls(
+                labels, c, BitMatrix(parts["words"], (c.count, c.count)) if store is None else _stored(store, c.count),
+                bool(parts["reflexive"]), plan_from_array(parts["plan"]), float(parts["seconds"]),
+            )  # fmt: skip
+        except (LookupError, ValueError, TypeError) as error:
+            raise FormatError(
+                path, None, f"a Reachability that `save` wrote is required, got {came(error)}."
+            ) from error
+
+    @property
+    def _bits(self) -> BitMatrix:
+        return self.closed if isinstance(self.closed, BitMatrix) else self.closed.to_bit_matrix()
+
+    @cached_property
+    def _walks(self) -> Walks | None:
+        return None if self.graph is None else walks_of(self.graph)
+
+    @cached_property
+    def _classes(self) -> np.ndarray:
+        """The strongly connected component of each vertex, also without condensation."""
+        c = self.condensation
+        if (c.sizes > 1).any() or not c.cyclic.any():
+            return c.component
+        mutual = self._bits & self._bits.T
+        # A class is named by its first member.
+        first = np.concatenate([dense.argmax(axis=1) for dense in _dense_rows(mutual)])
+        component: np.ndarray = np.unique(first, return_inverse=True)[1]
+        return component
+
+    @property
+    def _members(self) -> list[np.ndarray]:
+        """The vertices of each class."""
+        order = np.argsort(self._classes, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(self._classes[order])) + 1) if self.n else []
+
+    def _strict(self, first: np.ndarray, component: np.ndarray) -> BitMatrix:
+        """The irreflexive reachability of classes."""
+        c = self.condensation
+        if len(first) == c.count and (component == c.component).all():
+            strict = self._bits.copy()
+        else:
+            components = c.component[first]
+            parts = [self.closed.rows(components[k : k + 4096])[:, components] for k in range(0, len(components), 4096)]
+            strict = BitMatrix.from_bool(np.concatenate(parts))
+        strict.set_diagonal(False)
+        return strict
+
+    def _between(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        c = self.condensation
+        answer: np.ndarray = np.asarray(self.closed[c.component[i], c.component[j]])
+        if not self.reflexive:
+            answer = answer & ((i != j) | c.cyclic[c.component[i]])
+        return answer
+
+    def _names(self, reached: np.ndarray, own: int) -> list[Any]:
+        if not self.reflexive:
+            reached[own] = self.condensation.cyclic[self.condensation.component[own]]
+        return [self.labels[k] for k in np.flatnonzero(reached).tolist()]
+
+
+def save_into(place: Path, answer: Reachability) -> None:
+    """Fill a directory, empty or with its packed bits, as a store; the file that makes it one comes last."""
+    closed = answer.closed
+    if not isinstance(closed, StoredBits) or closed.words.path != place:
+        bits = closed.to_bit_matrix() if isinstance(closed, StoredBits) else closed
+        StoredBits.create(place, closed.shape).put(slice(0, len(closed)), bits)
+    save_archive(TileStore(place), _arrays(answer, place))
+
+
+def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> dict[str, Any]:
+    c = answer.condensation
+    arrays = {name: getattr(c, name) for name in _OF_CONDENSATION}
+    plan, seconds = plan_to_array(answer.plan), np.array(answer.seconds)
+    made = {"reflexive": np.array(answer.reflexive), "plan": plan, "seconds": seconds}
+    return {**arrays, **made, **encode(answer.labels, path)}
+
+
+def _stored(store: TileStore, count: int) -> StoredBits:
+    """The closure of `count` components, or ValueError for a store of another shape."""
+    bits = StoredBits(store)
+    if bits.shape != (count, count):
+        raise ValueError(f"{came(bits)} for {count} components")
+    return bits
+
+
+def _dense_rows(matrix: BitMatrix | StoredBits) -> Iterator[np.ndarray]:
+    """Rows as bool arrays, about 1 MiB at a time: int64 sums take eight times as much."""
+    height = max(1, (1 << 20) // max(matrix.shape[1], 1))
+    for start in range(0, len(matrix), height):
+        yield matrix.rows(slice(start, start + height))
+
+
+def _check_consistent(c: Condensation, n: int) -> None:
+    """Raise ValueError unless c is a condensation of n vertices, so that no query reads out of bounds."""
+    integral = all(array.ndim == 1 and array.dtype.kind == "i" for array in (c.component, c.sizes, c.tails, c.heads))
+    if not integral or c.cyclic.shape != (c.count,) or c.cyclic.dtype != np.dtype(bool) or len(c.tails) != len(c.heads):
+        raise ValueError("arrays of the wrong kind or length")
+    for array in (c.component, c.tails, c.heads):
+        if array.size and not 0 <= array.min() <= array.max() < c.count:
+            raise ValueError(f"a component beyond the {c.count} there are")
+    if len(c.component) != n or (np.bincount(c.component, minlength=c.count) != c.sizes).any():
+        raise ValueError(f"components that do not hold {n} vertices")

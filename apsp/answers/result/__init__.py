@@ -1,0 +1,491 @@
+"""`shortest_paths` and its `Result`: distances with labels, paths, tables, files, pictures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from semiring.algebra.catalog import get
+from semiring.algebra.records import Semiring
+from semiring.host.errors import DivergenceError
+from semiring.host.types import Algebra, DType
+from semiring.kernels.backend import cuda_available
+from semiring.kernels.observed import Callback
+from semiring.stores.tiles import TileStore
+
+from ...big.large.limits import Limits
+from ...io.display import frames
+from ...io.graph import Graph
+from ...io.graph.reweighted import weighted
+from ...io.inputs import as_graph
+from ...io.labels import Labels
+from ...io.reading.options import BY_RULE, Columns, NullValue, Weight
+from ...io.saving.tiles import save_archive
+from ...road.engines import Engine
+from ...road.engines.dense import Dense
+from ...road.engines.part import Part
+from ...road.engines.saved import Saved
+from ...road.engines.stored import Stored
+from ...road.engines.streamed import written
+from ...road.estimates import in_units
+from ...road.log import PATIENCE
+from ...road.plans import Plan
+from ...road.question import Question
+from ...road.road import answer
+from ...road.wants import Wants
+from ..measures import Measured
+from .archives import archive_of, load_result, save_result
+from .flowing import Flowing
+from .mapped import Mapped
+from .reweighting import changed, reweighted
+
+if TYPE_CHECKING:
+    from ...big.distributed.solving import WorldLike
+    from ...road.types import EngineName, ScheduleName, Source
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Mapped, Flowing, Measured):
+    """Best walks of a graph, between all vertices or from some sources to some targets.
+
+    Every query works on every engine: a table, an elimination that computes rows and pairs on demand, searches, ….
+    `distances` is exact, in the computed dtype; `infinity` is its entry for no path (2147483647 in int32), `reachable`
+    the mask of the others. All else (`distance`, `table`, `to_frame`, `np.asarray(r)`, `.csv`, pictures) uses inf for
+    no path, and -inf in max-plus.
+
+    Attributes
+    ----------
+    engine : Engine, or array of shape (n, n)
+        Answers the queries; an array is a finished table.
+    distances : array, shape (sources, targets)
+        D[i, j] is the best weight of a walk from source i to target j, `infinity` if none; made on first use and cached
+        where the engine holds no table.
+    graph : Graph
+    semiring : Semiring
+    plan : Plan
+        The engine, its reasons and its cost.
+    seconds : float
+        Time taken.
+    frames : {"pandas", "polars"}, optional
+        The output of `to_frame`; by default the installed library.
+    sources, targets : Labels, optional
+        Labels of rows and columns; all vertices by default.
+
+    See Also
+    --------
+    shortest_paths, load : Computes it; reads it from a file.
+
+    Examples
+    --------
+    >>> from apsp import shortest_paths
+    >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)])
+    >>> r.distance("A", "C"), r.path("A", "C"), r.distance("C", "A")
+    (11, ['A', 'B', 'C'], inf)
+    >>> bool(r.distances[2, 0] == r.infinity)
+    True
+    """
+
+    engine: Engine
+    graph: Graph
+    semiring: Semiring
+    plan: Plan
+    seconds: float
+    frames: str | None = None
+    sources: Any = None
+    targets: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.engine, Engine):
+            object.__setattr__(self, "engine", Dense(self.engine))
+        for name in ("sources", "targets"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, self.graph.labels)
+
+    def __repr__(self) -> str:
+        what = f"{self.semiring.name} in {self.dtype} on {self.plan.device}"
+        k, m = self.engine.shape
+        part = "" if (k, m) == (self.graph.n,) * 2 else f"{k} × {m} of "
+        return f"<Result: {part}{self.graph.n} vertices, {what}, {self.plan.schedule}, {in_units(self.seconds)}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State without cached properties."""
+        names = {f.name for f in fields(self)}
+        return {name: value for name, value in vars(self).items() if name in names}
+
+    @property
+    def rate(self) -> float:
+        """Pairs (one ⊕ with one ⊗) a second: n³ / seconds for a dense closure."""
+        return self.plan.pairs / self.seconds if self.seconds else 0.0
+
+    def update(self, weights: Any, *, callback: Callback | None = None) -> Result:
+        """The result for new weights of the same edges; an elimination keeps its structure and takes milliseconds.
+
+        Parameters
+        ----------
+        weights : array_like, shape (edges,), or mapping
+            One weight per listed edge (`graph.rows`, `graph.cols`), or {(u, v): weight} by label for some edges: all
+            parallel ones, both ways if undirected. Weight inf closes an edge (-inf where ⊕ keeps the greatest); among
+            integers that is the end of int64, and distances stay integers.
+
+        Returns
+        -------
+        Result
+            A new one; this one is unchanged.
+
+        Raises
+        ------
+        ShapeError, VertexError
+            If the number of weights is wrong, or the graph is a matrix; if there is no edge from u to v.
+        DTypeError, DomainError, DivergenceError
+            As `shortest_paths`.
+
+        See Also
+        --------
+        shortest_paths, semiring.Elimination.update : For other edges; for a sparse matrix.
+
+        Notes
+        -----
+        An elimination repeats its numeric part, `Cost.elimination` pairs; on a CPU, for few changed edges, only
+        supernodes on their root paths. Other engines start over.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)])
+        >>> r.update({("B", "C"): 9}).distance("A", "C")
+        12
+        """
+        start = perf_counter()
+        if isinstance(weights, Mapping) and (few := changed(self.graph, self.engine, weights)) is not None:
+            made = replace(self, engine=few[0], graph=few[1], seconds=perf_counter() - start)
+            if getattr(made.engine, "hubs", None) is not None:
+                made.distance(*next(iter(weights)))  # warm up: writing the labels evicted the query code from caches
+            return made
+        graph = reweighted(self.graph, weights)
+        if callback is None and self.plan.seconds < PATIENCE and weighted(graph) == weighted(self.graph):
+            engine = self.engine.renewed(graph)
+            if engine is not None:
+                return replace(self, engine=engine, graph=graph, seconds=perf_counter() - start)
+        names = self.graph.labels
+        i, j = (None if part is names else names.positions(list(part)) for part in (self.sources, self.targets))
+        available = self.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
+        like = None if isinstance(self.engine, (Saved, Stored)) else self.engine.all_pairs
+        wants = Wants.of(
+            callback=callback,
+            threads=getattr(like, "threads", None),
+            dtype=None
+            if getattr(like, "narrowed", False) or self.dtype == self.graph.target(self.semiring)
+            else self.dtype,
+            device=self.plan.device if available else None,
+            sources=i,
+            targets=j,
+            limit=self.engine.limit,
+            like=like,
+            engine=like.name if like is not None and like.renews else "auto",
+            hub_labels=getattr(like, "hubs", None) is not None,
+        )
+        found = answer(Question(graph, self.semiring, wants))
+        return replace(self, engine=found.engine, graph=graph, plan=found.plan, seconds=found.seconds)
+
+    def hub_labels(self) -> Result:
+        """Make hub labels, which answer any pair in about a microsecond: distances of each vertex to and from its hubs.
+
+        The hubs of a vertex are its ancestors in the elimination tree; every walk u → v passes a common hub, and the
+        best sum over those is the distance. `distance` and small `table`s use them from then on; `update` refreshes
+        them, on a CPU only where few edges changed.
+
+        Returns
+        -------
+        Result
+            This one; a result with a table is returned unchanged.
+
+        Raises
+        ------
+        ValueError
+            If the engine is no elimination: use `shortest_paths(graph, hub_labels=True)`.
+        AlgebraError
+            If ⊕ is not idempotent (plus_times, log_plus): a walk would count once per hub on it.
+        MemoryNeeded
+            If they do not fit, before any work.
+
+        See Also
+        --------
+        distance : Pairs.
+        semiring.Elimination.hub_labels : For a sparse matrix; cost and sources.
+
+        Notes
+        -----
+        `plan(graph, hub_labels=True)` counts them. A road network of 76,595 vertices has 193 hubs a vertex: 123 MB in
+        float32, made in 0.1 s, by an H200 in 1 ms. On a GPU they stay there, and CuPy arrays of vertices get CuPy
+        answers.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7)], engine="elimination").hub_labels()
+        >>> r.distance("A", "C"), r.distance(["A", "B"], "C")
+        (11, array([11.,  7.]))
+        """
+        (self.engine if self.engine.stored else self.engine.all_pairs).hub_labels()
+        return self
+
+    def save(self, path: str | Path, *, callback: Callback | None = None) -> None:
+        """Write the distances, atomically, as `.npy`, `.npz`, `.csv`, `.txt`, `.zarr`, `.hubs` or tiles.
+
+        Rows are written as they are computed, without a table. By suffix:
+
+        - `.npz`: everything, exactly: `distances`, `labels` (see `apsp.io.saving.encoding`), graph, semiring, plan. For
+          `Result.load`; `apsp.io.formats.read` takes its distances for a graph.
+        - `.npy`: the matrix alone, for `np.load(path, mmap_mode="r")`.
+        - `.csv`: labels in the first row and column, inf for no path.
+        - `.tiles` or a final "/": a directory of tiles with checksums (docs/stores.md); `.zarr`: a group (version 3,
+          extra `zarr`) of `distances` and labels, for xarray and dask. `Result.load` reads both on disk.
+        - `.hubs`: a directory of hub labels, without checksums. `Result.load` maps it (shared between processes) and
+          answers pairs at once; other queries repeat the elimination.
+
+        Parameters
+        ----------
+        path : path
+        callback : callable, optional
+            `callback(done, total)` in entries. Without one, a warning announces more than a minute.
+
+        Raises
+        ------
+        ValueError
+            If the suffix is unknown, or the path is the place that distances or edges are read from; for `.hubs`, if
+            there are no hub labels of all pairs.
+        FormatError
+            If labels cannot be held by `.npz`, or two coincide as text in a `.csv`.
+        OSError, ImportError
+            If the file cannot be written, or does not fit on the disk; if zarr is missing.
+
+        See Also
+        --------
+        load, save_predecessors, to_frame : The inverse; the paths; a pandas or Polars table.
+
+        Notes
+        -----
+        n² entries, or text; a few rows in memory at a time.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from apsp import Result, shortest_paths
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     shortest_paths([("A", "B", 4)]).save(f"{folder}/roads.npz")
+        ...     Result.load(f"{folder}/roads.npz").distance("A", "B")
+        4
+        """
+        save_result(self, path, callback)
+
+    @classmethod
+    def load(cls, path: str | Path, semiring: str | Semiring | None = None) -> Result:
+        """Read an `.npz` that `save` wrote, or answer from its tiles, `.zarr` or `.hubs` on disk.
+
+        Parameters
+        ----------
+        path : path
+        semiring : str or Semiring, optional
+            Your own semiring, if it was computed over one; the catalog's are found by name.
+
+        Returns
+        -------
+        Result
+
+        Raises
+        ------
+        FormatError
+            If the file is damaged or of another kind. Damaged or missing tiles raise `TileError` when read.
+        AlgebraError, OSError
+            If its semiring is not in the catalog, or differs from the one given; if it cannot be read.
+
+        See Also
+        --------
+        save : The inverse.
+
+        Notes
+        -----
+        An `.npz` is read entirely; tiles, `.zarr` and `.hubs` on demand.
+
+        Examples
+        --------
+        >>> from apsp import Result
+        >>> Result.load("roads.npz").distance("A", "B")  # doctest: +SKIP
+        """
+        return cls(**load_result(path, semiring, _again))
+
+
+def shortest_paths(
+    graph: Source,
+    semiring: Algebra = "min_plus",
+    *,
+    sources: Any = None,
+    targets: Any = None,
+    limit: Any = None,
+    dtype: DType = None,
+    schedule: ScheduleName = "auto",
+    block: int | None = None,
+    device: str | None = None,
+    callback: Callback | None = None,
+    threads: int | None = None,
+    engine: EngineName = "auto",
+    order: Any = "auto",
+    paths: bool = False,
+    hub_labels: bool = False,
+    gpus: WorldLike | None = None,
+    memory: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: float | None = None,
+    output: str | os.PathLike[str] | None = None,
+    weight: Weight = BY_RULE,
+    columns: Columns | None = None,
+    directed: bool | None = None,
+    unweighted: bool = False,
+    null_value: NullValue = BY_RULE,
+    format: str | None = None,
+    name: str = "",
+    on_negative_cycle: Literal["raise", "-inf"] = "raise",
+) -> Result:
+    """Best walks between all pairs of vertices, or between some, of any supported graph.
+
+    Parameters
+    ----------
+    graph : graph
+        A path to a file (see `apsp.io.formats`), a NumPy or CuPy matrix, a SciPy sparse matrix, a NetworkX graph, an
+        edge list, or a `Graph`.
+    semiring : str or Semiring
+        Other semirings find other best walks: "bottleneck", "reliability", "critical_path", …
+    sources, targets : list or array of labels, optional
+        Rows and columns of the table; all by default.
+    limit : float, optional
+        Distances beyond it count as no path, as in SciPy's `dijkstra` (below it, where ⊕ keeps the greatest).
+    dtype : dtype, optional
+        By default integers stay integers, int32 if proven to hold all distances; others are float64.
+    schedule, block, device, callback, threads
+        As in `closure`; schedule and block are those of the dense closure.
+    engine : {"auto", "dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "spanning",
+        "united"}
+        A matrix of all distances; a sparse elimination, which computes rows and pairs on demand (docs/sparse.md);
+        searches by weight from 32 sources at a time; SciPy's searches; for equal weights, breadth-first searches from
+        hundreds of sources at a time; for a large matrix, searches through the essential arcs, or hop counts by Boolean
+        products; over the Boolean semiring, united rows of strongly connected components. By default the fastest by
+        prediction that fits in memory: `Result.plan` gives reasons and alternatives.
+    order : str or array_like
+        Elimination order: "auto", "degree", "levels", "metis" or a permutation of the vertices; see
+        `semiring.eliminate`.
+    paths : bool
+        Compute `Result.predecessors` at once, not on first use.
+    hub_labels : bool
+        Make `Result.hub_labels` at once, by elimination; the plan includes their cost.
+    gpus : int, sequence of int or World, optional
+        Dense closure over several GPUs, as in `closure`; distances stay there until fetched. With engine="elimination"
+        each GPU holds the panels, and reductions of all pairs are shared.
+    memory, checkpoint, every, output
+        As in `closure`, for all pairs: the dense closure streams within `memory`; elimination and searches must fit in
+        it and write rows as they are found. A result in a store is read from disk; `Result.load(output)` reopens it.
+    weight, columns, directed, unweighted, null_value, format, name
+        Reading options, as in `as_graph`: `weight="minutes"` for NetworkX or a file, `null_value=0` for a matrix whose
+        zeros are no edges.
+    on_negative_cycle : {"raise", "-inf"}
+        As in `closure`: with "-inf", a distance is −∞ where walks pass a negative cycle. `path` raises between such
+        vertices; `predecessors`, `paths`, sums over paths, measures, stores of results and `update` then refuse.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    NegativeCycleError, DivergenceError
+        Names a cycle or vertex by label; with `sources`, only if one of these reaches it.
+    FormatError
+        If a file does not follow its format, with file and line.
+    DomainError
+        If a distance exceeds an integer dtype, or zeros of a matrix are ambiguous: see `null_value`.
+    MemoryNeeded
+        If matrix and closure do not fit, before the matrix is built.
+
+    See Also
+    --------
+    closure, transitive_closure, plan : The same for a matrix; connected pairs; prediction of method, memory and time.
+    as_graph, apsp.csgraph.shortest_path : Supported inputs; SciPy's interface.
+
+    Notes
+    -----
+    For n vertices and m edges: dense closure O(n³) pairs, n² entries; elimination as `semiring.sparse.analyse` counts,
+    and n entries a row requested; SciPy's search O((m + n) log n) a source; breadth-first search O(m + n) a source.
+    `plan` gives bytes and seconds. Sources: those of `closure`; Johnson 1977 for negative arcs; Then et al. 2014, "The
+    more the merrier", for breadth-first searches.
+
+    Examples
+    --------
+    >>> from apsp import shortest_paths
+    >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)])
+    >>> r.distance("A", "C"), r.path("A", "C")
+    (11, ['A', 'B', 'C'])
+    """
+    s = get(semiring)
+    posed = as_graph(
+        graph,
+        weight=weight,
+        columns=columns,
+        directed=directed,
+        unweighted=unweighted,
+        null_value=null_value,
+        format=format,
+        name=name,
+    )
+    i = None if sources is None else posed.labels.checked_positions(sources, where="shortest_paths: sources")
+    j = None if targets is None else posed.labels.checked_positions(targets, where="shortest_paths: targets")
+    wants = Wants.of(
+        hub_labels=hub_labels,
+        schedule=schedule,
+        block=block,
+        callback=callback,
+        threads=threads,
+        paths=paths,
+        dtype=dtype,
+        device=device,
+        engine="elimination" if hub_labels and engine == "auto" else engine,
+        order=order,
+        sources=i,
+        targets=j,
+        limit=limit,
+        gpus=gpus,
+        on_negative_cycle=on_negative_cycle,
+    )
+    rows = None if i is None else Labels([posed.labels[k] for k in i.tolist()], "sources of this result")
+    cols = None if j is None else Labels([posed.labels[k] for k in j.tolist()], "targets of this result")
+    limits = Limits.of(memory, checkpoint, output, every, where="shortest_paths")
+    with Limits.output_context(limits, gpus) as in_effect:
+        found = answer(Question(posed, s, wants if in_effect is None else replace(wants, limits=in_effect)))
+        if in_effect is not None:
+            found = written(found, in_effect, s, callback)
+        result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
+        if in_effect is not None and in_effect.made_in is not None and 0 in getattr(gpus, "local_ranks", (0,)):
+            save_archive(TileStore(in_effect.made_in), archive_of(result, os.path.join(output or "", "")))
+    if output is not None and isinstance(getattr(found.engine, "matrix", None), TileStore):
+        result = replace(result, engine=Stored(TileStore(output)))
+    if paths:
+        _ = result.predecessors
+    return result
+
+
+def _again(
+    graph: Graph, s: Semiring, dtype: DType, targets: Any, engine: str = "auto", *, sources: Any = None
+) -> Engine:
+    """The engine for rows or columns that a partial saved result lacks."""
+    wants = Wants(dtype=dtype, targets=targets, engine=engine)
+    try:
+        return answer(Question(graph, s, wants)).engine
+    except DivergenceError:
+        if sources is None:
+            raise
+    found = answer(Question(graph, s, replace(wants, sources=sources, targets=None))).engine.all_pairs
+    return found if targets is None else Part(found, np.arange(graph.n), targets)

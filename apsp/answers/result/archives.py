@@ -1,0 +1,165 @@
+"""A `Result` on disk, with everything that answers queries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semiring import sparse
+from semiring.algebra import catalog
+from semiring.algebra.records import Semiring
+from semiring.host.devices import host
+from semiring.host.errors import AlgebraError, FormatError
+from semiring.host.spelling import came
+from semiring.kernels.observed import Callback
+
+from ...io.graph import Graph
+from ...io.graph.ondisk import OnDisk, refuse_overwriting
+from ...io.labels import Labels
+from ...io.saving import load, save, store_of
+from ...io.saving.base import Table
+from ...io.saving.encoding import decode, encode
+from ...io.saving.plans import plan_from_array, plan_to_array
+from ...road.engines import Engine
+from ...road.engines.dense import Dense
+from ...road.engines.elimination import Eliminated
+from ...road.engines.labelled import Labelled
+from ...road.engines.part import as_limit
+from ...road.engines.saved import Saved
+from ...road.engines.stored import Stored
+
+if TYPE_CHECKING:
+    from . import Result
+
+#: Arrays of hub labels.
+_HUB_LABELS = ("out", "into", "places", "base")
+
+
+def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | None = None) -> None:
+    """Write distances, streamed from the engine, and whatever else the store holds."""
+    engine = r.engine
+    read = engine.engine if isinstance(engine, Saved) else engine.all_pairs
+    for source in (r.graph.dense, getattr(read, "matrix", None)):  # the store being answered from
+        refuse_overwriting(source, path, where="save")
+    store = store_of(path)
+    more = {}
+    if store is not None and store.load is not None:
+        engine.refuse_unbounded("save", r.graph.labels)  # its cycles would be lost
+        more = archive_of(r, path, apart=store.folder)
+    if store is not None and store.labelled:
+        more |= _labels_of(r)
+    held = (
+        Dense(r.distances) if "distances" in vars(r) else engine
+    )  # another order of summation differs in the last bit
+    table = Table(engine.shape, r.dtype, held.blocks, r.sources, r.targets, r.semiring, callback)
+    save(table, path, more)
+
+
+def _labels_of(r: Result) -> dict[str, np.ndarray]:
+    r.hub_labels()
+    engine = r.engine
+    if not isinstance(engine, Eliminated) or engine.hubs is None or engine.potential is not None:
+        raise ValueError(
+            'save: ".hubs" must be given all pairs of an elimination whose arcs weigh what the graph says, got '
+            f'{type(engine).__name__}. Leave sources, targets and limit out, and take engine="elimination".'
+        )
+    return {f"hub_{name}": host(getattr(engine.hubs, name)) for name in _HUB_LABELS}
+
+
+def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -> dict[str, Any]:
+    """A result's arrays besides distances, by name; a graph's matrix on disk may stay apart."""
+    more: dict[str, Any] = {
+        "semiring": np.array(catalog.recorded_as(r.semiring)),
+        "plan": plan_to_array(r.plan),
+        "seconds": np.array(r.seconds),
+    }
+    g = r.graph
+    more |= encode(g.labels, path)
+    dense, unit, nulls = g.dense, g.unit, g.nulls
+    if isinstance(dense, OnDisk) and not apart:
+        dense, unit, nulls = g.matrix(r.semiring, r.dtype), False, ()  # edges are all but the semiring's zero
+    elif isinstance(dense, OnDisk):  # a store records the path of the matrix
+        more |= {f"graph_{name}": np.array(value) for name, value in dense.described().items()}
+        dense = None
+    parts = {"matrix": dense, "rows": g.rows, "cols": g.cols, "weights": g.weights, "places": g.places}
+    more |= {f"graph_{name}": host(part) for name, part in parts.items() if part is not None}
+    properties: dict[str, Any] = {"directed": g.directed, "name": g.name, "unit": unit}
+    properties |= {} if nulls is None else {"nulls": nulls}
+    more |= {f"graph_{name}": np.array(value) for name, value in properties.items()}
+    if r.engine.limit is not None:
+        more["limit"] = np.array(r.engine.limit)
+    for name, labels in (("sources", r.sources), ("targets", r.targets)):
+        if labels is not g.labels:
+            more[name] = g.labels.positions(list(labels))
+    return more
+
+
+def load_result(
+    path: str | os.PathLike[str], semiring: str | Semiring | None, recompute: Callable[..., Engine]
+) -> dict[str, Any]:
+    """Attributes of a saved Result; recompute(graph, semiring, dtype, targets, engine=, sources=) opens the rest."""
+    distances, parts = load(path)
+    try:
+        s = _semiring_of(str(parts["semiring"]), semiring, path)
+        labels = decode(parts)
+        if labels is None:
+            raise KeyError("labels")
+        graph = _graph_of(parts, labels).having(places=parts.get("graph_places"))
+        engine: Engine = Dense(distances) if isinstance(distances, np.ndarray) else Stored(distances)
+        if "hub_out" in parts:
+            hubs = sparse.HubLabels.of_arrays(s, *(parts[f"hub_{name}"] for name in _HUB_LABELS))
+            engine = Labelled(hubs, partial(recompute, graph, s, hubs.dtype, None, "elimination"))
+        sides = {name: labels for name in ("sources", "targets")}
+        for name in sides.keys() & parts.keys():
+            sides[name] = Labels([labels[k] for k in parts[name].tolist()], f"{name} of this result")
+        if engine.shape != tuple(map(len, sides.values())) or engine.dtype.name not in s.dtypes:
+            raise ValueError(f"{engine.dtype} distances of shape {engine.shape} for {len(labels)} labels")
+        if sides.keys() & parts.keys() or "limit" in parts:
+            limit = as_limit(parts["limit"].item()) if "limit" in parts else None
+            again = partial(recompute, graph, s, engine.dtype, sources=parts.get("sources"))
+            engine = Saved(engine, graph.n, limit, again)
+        return {
+            **sides,
+            "engine": engine,
+            "graph": graph,
+            "semiring": s,
+            "plan": plan_from_array(parts["plan"]),
+            "seconds": float(parts["seconds"]),
+        }
+    except AlgebraError:
+        raise
+    except (LookupError, ValueError, TypeError) as error:
+        raise FormatError(path, None, f"a Result that `save` wrote is required, got {came(error)}.") from error
+
+
+def _semiring_of(name: str, requested: str | Semiring | None, path: object) -> Semiring:
+    if requested is None and name not in catalog.names():
+        raise AlgebraError(
+            f"{path}: the semiring must be in the catalog, or given, got {came(name)}. "
+            "Say Result.load(path, semiring=…)."
+        )
+    s = catalog.get(name if requested is None else requested)
+    if name in catalog.names() and s.name != name:  # user semirings may have been renamed
+        raise AlgebraError(f"{path}: the semiring must be that of what was computed, {name}, got {s}. Leave it out.")
+    return s
+
+
+def _graph_of(parts: dict[str, np.ndarray], labels: Labels) -> Graph:
+    """The graph in an archive, validated."""
+    n, name, unit = len(labels), str(parts["graph_name"]), bool(parts.get("graph_unit", False))
+    nulls = tuple(parts["graph_nulls"].tolist()) if "graph_nulls" in parts else None
+    if "graph_path" in parts:
+        properties = {key: str(parts[f"graph_{key}"]) for key in ("path", "dtype", "identity", "semiring")}
+        return Graph(n, labels, dense=OnDisk.described_as(n, **properties), name=name, unit=unit, nulls=nulls)
+    if "graph_matrix" in parts:
+        dense = parts["graph_matrix"]
+        if dense.shape != (n, n):
+            raise ValueError(f"a matrix of shape {dense.shape} for {n} labels")
+        return Graph(n, labels, dense=dense, name=name, unit=unit, nulls=nulls)
+    rows, cols, weights = (parts.get(f"graph_{x}") for x in ("rows", "cols", "weights"))
+    directed = bool(parts["graph_directed"])
+    return Graph.from_arrays(rows, cols, weights, n=n, labels=labels, directed=directed, name=name)

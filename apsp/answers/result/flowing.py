@@ -1,0 +1,428 @@
+"""Sums over best paths: counts, flows, betweenness; enumeration of all best paths of a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from semiring.dense.routes import adjoint, require_countable
+from semiring.host.devices import host, module, on_device, read_only, to_device
+from semiring.host.errors import NoPathError, ShapeError
+from semiring.host.memory import require
+from semiring.host.spelling import came
+from semiring.host.types import Array, Label
+from semiring.kernels.backend import cuda_available
+from semiring.kernels.observed import Callback
+
+from ...road.engines.part import Limit
+from ...road.log import Watch
+from ..flows import Arcs, Balance, Demand, Scale, Sums, before, walked_back
+from .routed import Routed
+
+#: Rows of distances per block and thread; on a GPU, bytes per block.
+_BLOCK, _BYTES = 64, 1 << 31
+
+
+class Flowing(Routed):
+    """Sums over best paths; ties share equally, and are those of Dijkstra's algorithm.
+
+    Float lengths, added up from the source on, are compared bit for bit, as NetworkX does.
+    """
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """The number of best paths from each source to each target: int64, shape of `distances`, read-only on the host.
+
+        Paths differ by their vertices; 1 from a vertex to itself, 0 for no path. Raises DivergenceError for a cycle
+        that costs nothing, DomainError beyond 2⁶³ − 1 paths.
+        """
+        k, m = self.engine.shape
+        require(8 * k * m, where="counts", hint="Take a result of some sources and targets.")
+        out = np.empty((k, m), np.int64)
+        device, done, targets = self._device, 0, self._in_graph(self.targets, np.arange(m))
+        with self._where(device):
+            sums = self._adjoint("counts", device)
+            for positions, D in self._rows(self._in_graph(self.sources, np.arange(k)), device, sums.threads):
+                rows = np.empty((len(positions), self.graph.n), np.int64)
+                sums.counts(D, positions, rows)
+                out[done : done + len(positions)] = np.where(host(self._reached(D)), rows, 0)[:, targets]
+                done += len(positions)
+        return read_only(out)
+
+    def all_paths(self, u: Label, v: Label) -> Iterator[list[Any]]:
+        """Every best path from u to v.
+
+        Parameters
+        ----------
+        u, v : label
+
+        Yields
+        ------
+        list of labels
+            In ascending order of last vertices.
+
+        Raises
+        ------
+        VertexError, NoPathError
+            If a label is unknown, or v cannot be reached from u.
+        AlgebraError, DivergenceError
+            If best walks cannot be counted (⊕ does not select, or ⊗ does); for a cycle that costs nothing, naming it.
+
+        See Also
+        --------
+        counts, path : Their number; one of them.
+
+        Notes
+        -----
+        A row of distances and O(n + m), then the length of each path; their number may be exponential.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 1), ("A", "C", 1), ("B", "D", 1), ("C", "D", 1)])
+        >>> list(r.all_paths("A", "D"))
+        [['A', 'B', 'D'], ['A', 'C', 'D']]
+        """
+        i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
+        sums = self._adjoint("all_paths")
+        if self.engine.entry(i, j).item() == self.infinity and start != end:
+            raise NoPathError(f"all_paths: {came(v)} must be reachable from {came(u)}, got no walk between them.")
+        tight = sums.tight(self.engine.all_pairs.row(start), start)
+        paths = walked_back(start, end, before(tight, self.graph.n))
+        return ([self.labels[x] for x in path] for path in paths)
+
+    def flows(self, demand: Any, *, unreachable: str = "raise", callback: Callback | None = None) -> np.ndarray:
+        """All-or-nothing assignment: the flow on each edge if demand takes best paths, shared equally among ties.
+
+        Parameters
+        ----------
+        demand : array, table, mapping, or list of triples
+            Amounts by source and target: a NumPy or CuPy array of the shape of `distances`; a data frame with columns
+            origin, destination and trips; {(u, v): trips}; or (u, v, trips). Finite and at least 0. Sources without
+            demand are not searched; demand from a vertex to itself uses no edge.
+        unreachable : {"raise", "drop"}
+            For demand between vertices without a path.
+        callback : callable, optional
+            `callback(done, total)` in sources.
+
+        Returns
+        -------
+        float64 array, shape (edges,)
+            In the order of the graph's edge list, both directions of an undirected edge together; equally good parallel
+            edges share. For a matrix, shape (n, n) on the device of the distances.
+
+        Raises
+        ------
+        VertexError, NoPathError
+            If demand names a vertex outside sources or targets, or a pair without a path.
+        ShapeError, DTypeError, DomainError
+            If demand has another shape, is masked, or not finite and at least 0.
+        AlgebraError, DivergenceError
+            If best walks cannot be counted (⊕ does not select, or ⊗ does); for a cycle that costs nothing, naming it.
+
+        See Also
+        --------
+        edge_betweenness, update : One unit between all pairs; new weights, such as travel times under these flows.
+
+        Notes
+        -----
+        O(n + m) a source beyond its distances; for a matrix, m counts the edges on best paths. The flow is the
+        derivative of Σ demand · distance by the weight, where it exists: Σ flow · weight = Σ demand · distance. Source:
+        Brandes 2001, "A faster algorithm for betweenness centrality".
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)])
+        >>> r.flows({("A", "C"): 100, ("B", "C"): 10})
+        array([100., 110.,   0.])
+        """
+        if unreachable not in ("raise", "drop"):
+            raise ValueError(f"flows: unreachable must be 'raise' or 'drop', got {came(unreachable)}.")
+        wanted, n = Demand.of(demand, self.sources, self.targets), self.graph.n
+        sources, targets = wanted.sources, self._in_graph(self.targets, np.arange(self.engine.shape[1]))
+        origins, every = self._in_graph(self.sources, sources), self.targets is self.labels
+        done = 0
+
+        def rows(positions: np.ndarray, D: Array) -> Any:
+            nonlocal done
+            xp = module(D)
+            q = wanted.rows(sources[done : done + len(positions)])
+            q = host(q) if xp is np else xp.asarray(q)
+            done += len(positions)
+            if not every:
+                wider = xp.zeros((len(positions), n))
+                wider[:, xp.asarray(targets)], q = q, wider
+            worst = D.min() if self.semiring.add.selects == "greatest" else D.max()
+            if self.engine.limit is None and worst != self.infinity:
+                return q
+            lost = ~self._reached(D) & (q != 0)
+            if unreachable == "raise" and bool(lost.any()):
+                i, j = (int(x[0]) for x in lost.nonzero())
+                u, v = self.labels[int(positions[i])], self.labels[j]
+                raise NoPathError(
+                    f"flows: where there is demand there must be a path, got {q[i, j]:g} from {came(u)} to {came(v)} "
+                    "and none. Pass unreachable='drop' to leave such pairs out."
+                )
+            return xp.where(lost, 0.0, q)
+
+        swept = (
+            self._swept("flows", origins, lambda part: host(wanted.rows(sources[part])), callback) if every else None
+        )
+        sums = swept or self._summed("flows", origins, rows, callback)
+        return self._carried(sums)
+
+    def betweenness(
+        self,
+        *,
+        sources: int | None = None,
+        seed: int = 0,
+        endpoints: bool = False,
+        normalized: bool = True,
+        callback: Callback | None = None,
+    ) -> dict[Label, float]:
+        """The share of best paths through each vertex, by label: NetworkX's `betweenness_centrality`.
+
+        Parameters
+        ----------
+        sources : int, optional
+            Number of sources drawn at random, with sums scaled up; by default all, exactly.
+        seed : int
+            Of the draw.
+        endpoints : bool
+            Whether paths pass their ends.
+        normalized : bool
+            Divide by the number of pairs that a vertex may lie between; otherwise sums of an undirected graph are
+            halved, so that each pair counts once.
+        callback : callable, optional
+            `callback(done, total)` in sources.
+
+        Returns
+        -------
+        dict
+            In graph order. For a partial result, the sums between its sources and targets, as
+            `betweenness_centrality_subset`.
+
+        Raises
+        ------
+        ShapeError
+            If `sources` exceeds their number.
+        AlgebraError, DivergenceError
+            If best walks cannot be counted (⊕ does not select, or ⊗ does); for a cycle that costs nothing, naming it.
+
+        See Also
+        --------
+        edge_betweenness, networkx.betweenness_centrality : For edges; the same measure.
+
+        Notes
+        -----
+        O(n + m) a source beyond its distances; exact sums are cached. With k drawn sources, all normalized values are
+        within √(ln(2 n / p) / (2 k)) · n / (n − 2) of the exact ones with probability 1 − p (Hoeffding 1963; Brandes
+        and Pich 2007, "Centrality estimation in large networks"). Bitwise reproducible for any number of threads.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).betweenness()
+        {'A': 0.0, 'B': 1.0, 'C': 0.0}
+        """
+        drawn, sums = self._between("betweenness", sources, seed, callback, edges=False)
+        scale = self._scale(normalized, endpoints, None if sources is None else len(drawn))
+        found = sums.through + sums.ending if endpoints else sums.through
+        if scale.source == scale.other:
+            found = found * scale.other
+        else:
+            factor = np.full(self.graph.n, scale.other)
+            factor[drawn] = scale.source
+            found = found * factor
+        return dict(zip(self.labels, found.tolist(), strict=True))
+
+    def edge_betweenness(
+        self,
+        *,
+        sources: int | None = None,
+        seed: int = 0,
+        normalized: bool = True,
+        callback: Callback | None = None,
+    ) -> np.ndarray:
+        """The share of best paths through each edge: NetworkX's `edge_betweenness_centrality`.
+
+        Parameters
+        ----------
+        sources, seed, normalized, callback
+            As in `betweenness`.
+
+        Returns
+        -------
+        float64 array, shape (edges,)
+            In the order of the graph's edge list; equally good parallel edges share. For a matrix, shape (n, n) on the
+            device of the distances.
+
+        Raises
+        ------
+        ShapeError, AlgebraError, DivergenceError
+            As `betweenness`.
+
+        See Also
+        --------
+        betweenness, flows, networkx.edge_betweenness_centrality : Vertices; your own demand; the same measure.
+
+        Notes
+        -----
+        Cost and precision as of `betweenness`.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)])
+        >>> r.edge_betweenness(normalized=False)
+        array([2., 2., 0.])
+        """
+        drawn, sums = self._between("edge_betweenness", sources, seed, callback, edges=True)
+        scale = self._scale(normalized, True, None if sources is None else len(drawn))
+        carried = self._carried(sums)
+        carried *= scale.other
+        return carried
+
+    def _scale(self, normalized: bool, endpoints: bool, sampled: int | None) -> Scale:
+        graph = self.graph
+        return Scale.of(
+            graph.n, directed=graph.directed, normalized=normalized, endpoints=endpoints, sampled=sampled
+        )  # fmt: skip
+
+    def _between(
+        self, where: str, count: int | None, seed: int, callback: Callback | None, *, edges: bool
+    ) -> tuple[np.ndarray, Any]:
+        """Sources, and sums of one unit from each to all it reaches, cached; those of edges may be None if costly."""
+        k, m = self.engine.shape
+        every, known = self._in_graph(self.sources, np.arange(k)), vars(self).get("_between_all")
+        if count is None and known is not None and not (edges and known.along is None):
+            return every, known
+        if count is not None and (isinstance(count, bool) or not hasattr(count, "__index__") or not 0 < count <= k):
+            raise ShapeError(
+                f"{where}: sources must be a number from 1 to {k}, the sources of this result, got {came(count)}."
+            )
+        drawn = every if count is None else np.sort(np.random.default_rng(seed).choice(every, count, replace=False))
+        unit = np.ones((1, self.graph.n))
+        if self.targets is not self.labels:
+            unit[:] = 0.0
+            unit[:, self._in_graph(self.targets, np.arange(m))] = 1.0
+        limited = self.engine.limit is not None
+        sums = self._swept(where, drawn, unit[0], callback) or self._summed(
+            where, drawn, lambda _, D: unit * self._reached(D) if limited else unit, callback, unit[0], edges=edges
+        )
+        if count is None:
+            vars(self)["_between_all"] = sums
+        return drawn, sums
+
+    def _swept(
+        self,
+        where: str,
+        sources: np.ndarray,
+        asked: np.ndarray | Callable[[slice], np.ndarray],
+        callback: Callback | None,
+    ) -> Balance | None:
+        """The sums from the engine's `flows`, without rows, or None if it has none."""
+        if self.engine.limit is not None or self.engine.all_pairs.in_memory:
+            return None
+        require_countable(self.semiring, where=where)
+        (_, heads, weights), tails = self._arcs.edges, self._arcs.tails
+        watch = Watch(f"{where}: best paths from {len(sources)} vertices", len(sources), callback)
+        found = self.engine.all_pairs.flows((tails, heads, weights), sources, asked, watch)
+        if found is None:
+            return None
+        along, reached = found
+        return Balance(self._arcs, along, reached, 1.0 if callable(asked) else asked)
+
+    def _summed(
+        self,
+        where: str,
+        sources: np.ndarray,
+        demand: Callable[[np.ndarray, Array], Array],
+        callback: Callback | None,
+        unit: np.ndarray | None = None,
+        *,
+        edges: bool = True,
+    ) -> Any:
+        """The sums of `demand(positions, D)` over rows of these sources.
+
+        On a GPU vertex sums need a common `unit` (n,); edge sums may be missing unless requested.
+        """
+        device, done = self._device, 0
+        with self._where(device):
+            sums = self._adjoint(where, device)
+            if device == "cuda":
+                sums.of_edges = edges
+            else:
+                sums.of_vertices = unit is not None
+            watch = Watch(f"{where}: best paths from {len(sources)} vertices", len(sources), callback)
+            for positions, D in self._rows(sources, device, sums.threads):
+                sums.add(D, positions, demand(positions, D))
+                done += len(positions)
+                watch(done)
+            sums.finish()
+            if device == "cpu":
+                return sums
+            if unit is None:
+                return Sums(_NOTHING, _NOTHING, sums.along)
+            into, out = sums.of_vertices()
+            return Sums.between(into, out, sums.arrivals * unit, sums.along if sums.carried else None)
+
+    def _where(self, device: str) -> AbstractContextManager[Any]:
+        engine = self.engine.all_pairs
+        return on_device(engine.table() if device == "cuda" and engine.in_memory else None)
+
+    @property
+    def _device(self) -> str:
+        gpu = self.plan.device == "cuda" and self.engine.limit is None and cuda_available()
+        return "cuda" if gpu else "cpu"
+
+    def _rows(self, sources: np.ndarray, device: str, threads: int) -> Iterator[tuple[np.ndarray, Any]]:
+        """Blocks of rows of the all-pairs table, on a device."""
+        engine = self.engine.all_pairs
+        if device == "cpu":
+            yield from ((positions, host(D)) for positions, D in engine.rows(sources, _BLOCK * threads))
+            return
+        block = max(_BLOCK, _BYTES // (8 * max(1, self.graph.n)))
+        yield from ((positions, to_device(D, device)) for positions, D in engine.rows(sources, block))
+
+    def _reached(self, D: Array) -> Any:
+        """Mask of entries with a path within the limit."""
+        limit = self.engine.limit
+        within = D if limit is None else Limit(limit, self.semiring, self.dtype)(D)
+        return within != self.infinity
+
+    def _adjoint(self, where: str, device: str = "cpu") -> Any:
+        threads = getattr(self.engine.all_pairs, "threads", None)
+        require_countable(self.semiring, where=where)  # before edges are listed
+        edges, names = self._arcs_of(device).edges, self.labels
+        sums = adjoint(self.semiring, self.dtype, edges, where=where, names=names, threads=threads, device=device)
+        sums.cut = self.engine.limit is not None  # searches go no further
+        return sums
+
+    def _carried(self, sums: Any) -> Any:
+        """Edge flows; for a matrix with its table on a GPU, there."""
+        return self._arcs_of("cpu" if isinstance(sums.along, np.ndarray) else "cuda").of_edges(sums.along, self.graph)
+
+    @property
+    def _arcs(self) -> Arcs:
+        return self._arcs_of("cpu")
+
+    def _arcs_of(self, device: str) -> Arcs:
+        known = self._arcs_by_device
+        if device not in known:
+            known[device] = Arcs.of(self._trees, device)
+            if known[device].place is not None:  # a list of edges is on the host
+                known["cpu"] = known["cuda"] = known[device]
+        return known[device]
+
+    @cached_property
+    def _arcs_by_device(self) -> dict[str, Arcs]:
+        return {}
+
+
+_NOTHING = np.empty(0)

@@ -1,0 +1,94 @@
+"""A single best path from distances and edges, without predecessors."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from semiring.algebra import dtypes
+from semiring.algebra.records import Op, Semiring
+from semiring.algebra.selection import require_selection
+from semiring.host.errors import NoPathError
+
+_INT64 = np.iinfo(np.int64)
+#: `neighbours(x)`: heads and weights of x's out-edges.
+Neighbours = Callable[[int], tuple[np.ndarray, np.ndarray]]
+
+
+def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring: Semiring) -> list[int]:
+    """A best path u, …, v, given to_v = D[:, v].
+
+    An edge (x, y) of weight w loses |D[x,v] − w ⊗ D[y,v]|, 0 on best walks. Dijkstra's algorithm finds the path of
+    least total loss, fewest edges first among equals: edges and cycles of weight 0 cannot trap it, rounding causes only
+    tiny losses, and no vertex repeats. This is A* (Hart, Nilsson, Raphael 1968) with a perfect heuristic: vertices off
+    the best paths are not expanded. Raises AlgebraError if ⊕ is not selective, NoPathError.
+    """
+    require_paths(semiring)
+    if u == v:
+        return [u]
+    zero = dtypes.zero(semiring, to_v.dtype)
+    if to_v.dtype.kind == "i":
+        to_v, zero = to_v.astype(np.int64), np.int64(zero)  # sums of two may not fit the original dtype
+    mul = _exact_mul(semiring.mul) if to_v.dtype.kind == "i" else semiring.mul.vectorized
+    previous: dict[int, int] = {}
+    settled: set[int] = set()
+    queue: list[tuple[float, int, int, int]] = [(0.0, 0, u, u)]
+    while queue:
+        lost, edges, x, before = heapq.heappop(queue)
+        if x in settled:
+            continue
+        settled.add(x)
+        previous[x] = before
+        if x == v:
+            return _trace(previous, u, v)
+        heads, weights = neighbours(x)
+        for y, loss in _losses(heads, weights, x, to_v, mul, zero):
+            if y not in settled:
+                heapq.heappush(queue, (lost + loss, edges + 1, y, x))
+    raise NoPathError(
+        f"path: distances must be those of the graph, got one for the vertices {u} and {v}, "
+        "which its edges do not connect."
+    )
+
+
+def require_paths(semiring: Semiring) -> None:
+    """AlgebraError unless ⊕ is selective."""
+    require_selection(semiring, where="path")
+
+
+def _losses(
+    heads: np.ndarray, weights: np.ndarray, x: int, to_v: np.ndarray, mul: Callable, zero: Any
+) -> Iterable[tuple[int, float]]:
+    """The loss of each out-edge of x whose head reaches v; exact for integers, as floats would round beyond 2⁵³."""
+    with np.errstate(all="ignore"):
+        walk = mul(weights, to_v[heads])
+        rounded = np.nan if to_v.dtype.kind == "i" else np.abs(walk.astype(np.float64) - float(to_v[x]))
+        loss = np.where((walk == to_v[x]).astype(bool), 0.0, rounded)
+    useful = np.flatnonzero((to_v[heads] != zero) & ~np.isnan(loss))
+    return zip(heads[useful].tolist(), loss[useful].tolist(), strict=True)
+
+
+def _exact_mul(mul: Op) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """⊗ on int64 vectors (on objects without a ufunc), saturating."""
+    ufunc = mul.ufunc
+    if ufunc is None:
+        return np.frompyfunc(mul.python, 2, 1)
+    if not mul.saturating:
+        return ufunc
+
+    def saturating(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        fitted, real = ufunc(a, b), ufunc(a.astype(np.float64), b.astype(np.float64))
+        wrapped = np.abs(real - fitted) > 2.0**62  # by 2⁶⁴ or more, unlike rounding
+        return np.where(wrapped, np.where(real > 0, _INT64.max, _INT64.min), fitted)
+
+    return saturating
+
+
+def _trace(previous: dict[int, int], u: int, v: int) -> list[int]:
+    path = [v]
+    while path[-1] != u:
+        path.append(previous[path[-1]])
+    return path[::-1]

@@ -1,0 +1,126 @@
+"""New weights of the same edges: traffic, closed roads, what-if."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from semiring.algebra.ranges import positions
+from semiring.host.errors import DTypeError, ShapeError, VertexError
+from semiring.host.spelling import came
+
+from ...io.graph import Graph
+from ...io.graph.edge_lists import numbers, refuse_nan
+from ...io.graph.reweighted import Reweighted, weighted
+from ...road.engines import Engine
+
+#: Maximum number of changes applied one by one.
+FEW = 256
+
+
+def reweighted(graph: Graph, weights: Any) -> Graph:
+    """The graph with one weight per listed edge, or by a mapping with some changed.
+
+    ShapeError for a dense graph or a wrong number of weights; VertexError for a missing edge; DTypeError or DomainError
+    for non-numbers, or old weights inexact in a float64 that new ones need.
+
+    >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
+    >>> reweighted(g, {("B", "C"): 9}).weights
+    array([4, 9])
+    """
+    if graph.rows is None or graph.cols is None:
+        raise ShapeError("update: a graph must have a list of edges, got a matrix. Close the changed matrix.")
+    values = _of_mapping(graph, weights) if isinstance(weights, Mapping) else weights
+    if (shape := np.shape(values)) != (len(graph.rows),):
+        raise ShapeError(
+            f"update: there must be one weight an edge, shape ({len(graph.rows)},), got {shape}. "
+            "Pass {(u, v): weight} to change some."
+        )
+    found = numbers(values)
+    refuse_nan(found, graph.rows, graph.cols, graph.labels)
+    return replace(graph, weights=found)
+
+
+def changed(graph: Graph, engine: Engine, weights: Mapping[Any, Any]) -> tuple[Engine, Graph] | None:
+    """Engine and graph after changing few edges, or None to recompute; raises as `reweighted`."""
+    if weighted(graph) is None or not 0 < len(weights) <= FEW:
+        return None
+    tails, heads, new = _changes(graph, weights)
+    if new.dtype != weighted(graph) or (new.dtype.kind == "f" and np.isnan(new).any()):
+        return None
+    found = engine.changed(graph, tails, heads, new)
+    if found is None:
+        return None
+    made, edges, values = found
+    return made, Reweighted.of(graph, edges, values)
+
+
+def _changes(graph: Graph, weights: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Positions of both ends, and weights (in the graph's dtype if exact)."""
+    ends = list(weights)
+    for pair in ends:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise VertexError(f"update: a mapping must lead from edges (u, v) to weights, got the key {came(pair)}.")
+        back = weights[pair] if graph.directed else weights.get(pair[::-1], weights[pair])
+        if back != weights[pair] and back == back:  # a NaN is refused as such
+            raise ShapeError(
+                f"update: an edge must have one weight, which leads both ways here, got {came(weights[pair])} for "
+                f"{came(pair)} and {came(back)} for {came(pair[::-1])}. Leave one of them out."
+            )
+    tails, heads = (graph.labels.positions([pair[side] for pair in ends]) for side in (0, 1))
+    values = list(weights.values())
+    new = numbers(values)
+    if weighted(graph) == np.float64:
+        new = new.astype(np.float64)
+    elif new.dtype.kind == "f" and (infinite := np.isinf(new)).any():  # ±inf become the ends of an integer dtype
+        finite = numbers([x for x, closed in zip(values, infinite.tolist(), strict=True) if not closed])
+        if finite.dtype.kind == "i" or not len(finite):
+            ends_of = np.iinfo(np.int64)
+            integers = np.where(new > 0, ends_of.max, ends_of.min)
+            integers[~infinite] = finite
+            new = integers
+    return tails, heads, new
+
+
+def _of_mapping(graph: Graph, weights: Mapping[Any, Any]) -> np.ndarray:
+    """All weights, with those of the mapping replaced."""
+    assert graph.rows is not None
+    assert graph.cols is not None
+    old = np.ones(len(graph.rows), np.int64) if graph.weights is None else graph.weights
+    if not weights:
+        return old
+    ends = list(weights)
+    tails, heads, new = _changes(graph, weights)
+    ways = [tails * graph.n + heads] if graph.directed else [tails * graph.n + heads, heads * graph.n + tails]
+    wanted = np.stack(ways, axis=1)
+    code = graph.rows * graph.n + graph.cols
+    order = np.argsort(code, kind="stable")
+    first, last = (np.searchsorted(code[order], wanted, side) for side in ("left", "right"))
+    count = last - first  # parallel edges all get the weight
+    if (missing := count.sum(axis=1) == 0).any():
+        missing_edge = ends[int(missing.argmax())]
+        raise VertexError(
+            f"update: an edge must be one of the graph's, got {came(missing_edge)}, which it does not have."
+        )
+    count, first = count.ravel(), first.ravel()
+    values = _as_floats(old) if new.dtype.kind == "f" else old.astype(np.result_type(old, new))
+    values[order[positions(first, count)]] = np.repeat(np.repeat(new, len(ways)), count)
+    return values
+
+
+def _as_floats(weights: np.ndarray) -> np.ndarray:
+    """The weights in float64, exactly or DTypeError; an integer's ends are infinities."""
+    if weights.dtype.kind == "f":
+        return weights.copy()
+    info, floats = np.iinfo(weights.dtype), weights.astype(np.float64)
+    floats[weights == info.max], floats[weights == info.min] = np.inf, -np.inf
+    for edge in np.flatnonzero(np.isfinite(floats) & (np.abs(floats) >= 2.0**53)).tolist():
+        if int(floats[edge]) != int(weights[edge]):
+            raise DTypeError(
+                f"update: float64 must hold every weight exactly next to a fraction or inf, got {weights[edge]} on "
+                f"edge {edge}. Pass all weights again, in float64."
+            )
+    return floats

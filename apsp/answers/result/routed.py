@@ -1,0 +1,275 @@
+"""Route queries of a `Result`: predecessors, next hops, hops, paths of many pairs; verification."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from semiring.algebra.selection import require_selection
+from semiring.dense import routes as found
+from semiring.host.devices import host, on_device, read_only
+from semiring.host.errors import ShapeError
+from semiring.host.memory import require
+from semiring.host.types import Array
+
+from ...io.labels import Labels
+from ...io.saving import save_matrix
+from ...road import estimates
+from ...road.engines.part import Limit
+from ..routes import Trees
+from .distances import Distances, require_block
+from .verification import Verification, verify
+from .walked import Paths, paths_of
+
+
+class Routed(Distances):
+    """Routes of a result. Tables are computed on first use and cached; rows and paths are not."""
+
+    @property
+    def _all_pairs(self) -> bool:
+        return self.engine.all_pairs is self.engine
+
+    @cached_property
+    def _trees(self) -> Trees:
+        self.engine.refuse_unbounded("predecessors", self.graph.labels)
+        return Trees(self.graph, self.semiring, self.engine.all_pairs)
+
+    @cached_property
+    def predecessors(self) -> np.ndarray:
+        """The vertex before j on a best path from i, by position: int32, shape and device of `distances`, read-only.
+
+        −9999 on the diagonal and for no path, as SciPy. Ties and errors: see `apsp.predecessors`.
+        """
+        return self._handed_out(self._trees.predecessors)
+
+    @cached_property
+    def next_hops(self) -> np.ndarray:
+        """The vertex after i on a best path to j, in the format of `predecessors`; see `apsp.next_hops`."""
+        return self._handed_out(self._trees.next_hops)
+
+    @cached_property
+    def hops(self) -> np.ndarray:
+        """The number of edges of `predecessors`' paths: int32, −9999 for none."""
+        n, complete = self.graph.n, self._trees.complete
+        more = 0 if complete else estimates.predecessors(n, self.dtype.itemsize, table=False)
+        require(4 * n * n + more, where="hops", hint="Ask for paths(pairs).hops, of single pairs.")
+        P = self._trees.predecessors
+        with on_device(P):
+            H = found.hops(P)
+        return self._handed_out(H)
+
+    def predecessor_rows(
+        self, sources: Any = None, block: int | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Predecessors from some or all sources in blocks of rows, without a table.
+
+        Parameters
+        ----------
+        sources : list or array of labels, optional
+        block : int, optional
+            Maximum number of rows per block.
+
+        Yields
+        ------
+        positions : int64 array, shape (k,)
+            Sources, as positions in the graph.
+        P : int32 array, shape (k, n)
+            To all vertices, on the host; −9999 beyond this result's limit.
+
+        Raises
+        ------
+        VertexError
+            If a source is not in the graph.
+
+        See Also
+        --------
+        paths, rows : Paths; distances.
+        apsp.predecessors : For a matrix and its closure.
+
+        Notes
+        -----
+        Memory for `block` rows of predecessors (4 bytes an entry) and of distances.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> for positions, P in shortest_paths([("A", "B", 4), ("B", "C", 7)]).predecessor_rows(["A"]):
+        ...     print(positions, P)
+        [0] [[-9999     0     1]]
+        """
+        sources = self.sources if sources is None else sources
+        wanted = self.graph.labels.checked_positions(sources, where="predecessor_rows")
+        require_block(block, where="predecessor_rows")
+        if self.engine.limit is None:
+            return self._trees.rows(wanted, block)
+        return self._within(Limit(self.engine.limit, self.semiring, self.dtype), wanted, block)
+
+    def _within(self, limit: Limit, wanted: np.ndarray, block: int | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Predecessor rows cut at the limit."""
+        for positions, D in self.engine.all_pairs.rows(wanted, block):
+            P = self._trees.of(positions, D)
+            P[limit(host(D)) == self.infinity] = found.NONE
+            yield positions, P
+
+    def save_predecessors(self, path: str | os.PathLike[str]) -> None:
+        """Write `predecessors` as `.npy`, `.npz` (with labels) or `.csv` (labels in the first row and column).
+
+        Parameters
+        ----------
+        path : path
+
+        Raises
+        ------
+        ValueError, FormatError, OSError, ShapeError
+            As `save`, and if this result is partial.
+
+        See Also
+        --------
+        save, predecessor_rows : Distances; blocks of rows.
+
+        Notes
+        -----
+        4 n² bytes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tempfile
+        >>> from apsp import shortest_paths
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     shortest_paths([("A", "B", 4)]).save_predecessors(f"{folder}/before.npy")
+        ...     np.load(f"{folder}/before.npy")
+        array([[-9999,     0],
+               [-9999, -9999]], dtype=int32)
+        """
+        if not self._all_pairs:
+            raise ShapeError(
+                "save_predecessors: all vertices are needed, got a result of some sources and targets. Save the array "
+                "`predecessors`, with names of your own."
+            )
+        save_matrix(self.predecessors, self.graph.labels, path)
+
+    def paths(self, pairs: Any = None) -> Paths:
+        """Best paths between many pairs, in flat arrays, readable as lists of labels or as numbers.
+
+        They follow `predecessors` (up to float rounding); `path` prefers the fewest edges among equals.
+
+        Parameters
+        ----------
+        pairs : sequence of (label, label), or array of shape (m, 2), optional
+            By default all sources × targets, row by row.
+
+        Returns
+        -------
+        Paths
+            A sequence; an empty list for no path.
+
+        Raises
+        ------
+        VertexError, AlgebraError
+            If a label is unknown; if ⊕ is not selective.
+
+        See Also
+        --------
+        path, predecessor_rows : One pair; the trees.
+
+        Notes
+        -----
+        A row of distances and predecessors per source. By elimination on the CPU, where no edge beats `one` and a
+        source has few targets: only the distances of path vertices and those before them.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)])
+        >>> list(r.paths([("A", "C"), ("B", "C"), ("C", "A")]))
+        [['A', 'B', 'C'], ['B', 'C'], []]
+        """
+        require_selection(self.semiring, where="paths")
+        i, j = self._pairs(pairs)
+        start, end = (self._in_graph(names, index) for names, index in ((self.sources, i), (self.targets, j)))
+        if self._all_pairs:
+            vertices, starts = paths_of(self._trees, start, end)
+            return Paths(vertices, starts, self.graph.labels)
+        reached = (self.engine.entries(i, j) != self.infinity) | (start == end)
+        vertices, ends = paths_of(self._trees, start[reached], end[reached])
+        counts = np.zeros(len(i), np.int64)
+        counts[reached] = np.diff(ends)
+        return Paths(vertices, np.concatenate([[0], counts.cumsum()]), self.graph.labels)
+
+    def verify(self, rows: int | str | None = None, *, paths: bool = False, seed: int = 0) -> Verification:
+        """Check the distances by their definition: D = I ⊕ D ⊗ A, attained by paths.
+
+        Parameters
+        ----------
+        rows : int or "all", optional
+            Number of rows checked, drawn at random; by default 64, or all of small graphs.
+        paths : bool
+            Also walk every path along `predecessors`. With all rows, both together prove that D is the closure.
+        seed : int
+            Of the draw.
+
+        Returns
+        -------
+        Verification
+            True or false; prints what was checked and found.
+
+        Raises
+        ------
+        AlgebraError
+            For `paths`, if ⊕ is not selective.
+
+        See Also
+        --------
+        paths, predecessor_rows : The paths walked.
+        apsp.negative_cycle : The reason for missing distances.
+
+        Notes
+        -----
+        m pairs a row, n² for a matrix; `paths` walks at most n edges a pair.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> print(shortest_paths([("A", "B", 4), ("B", "C", 7)]).verify(paths=True))
+        D = I ⊕ D ⊗ A holds exactly, in all 3 rows; each of the 3 paths attains its distance, exactly.
+        """
+        if not self._all_pairs:
+            raise ShapeError("verify: all vertices are needed, got a result of some sources and targets.")
+        return verify(self._trees, rows, paths=paths, seed=seed)
+
+    def _handed_out(self, square: Array) -> Array:
+        """A table of all vertices, cut to this result; read-only."""
+        return read_only(square if self._all_pairs else self._part(square))
+
+    def _part(self, square: Array) -> np.ndarray:
+        i, j = (self.graph.labels.positions(names) for names in (self.sources, self.targets))
+        table: np.ndarray = host(square)[i[:, None], j]
+        for rows, D in self.engine.rows(np.arange(len(i))):
+            table[rows] = np.where((host(D) == self.infinity) & (i[rows, None] != j), found.NONE, table[rows])
+        return table
+
+    def _pairs(self, pairs: Any) -> tuple[np.ndarray, np.ndarray]:
+        k, m = self.engine.shape
+        if pairs is None:
+            return np.repeat(np.arange(k), m), np.tile(np.arange(m), k)
+        if isinstance(pairs, np.ndarray):
+            if pairs.ndim != 2 or pairs.shape[1] != 2:
+                raise ShapeError(f"paths: pairs must be of shape (m, 2), got {pairs.shape}.")
+            return self.sources.positions(pairs[:, 0]), self.targets.positions(pairs[:, 1])
+        pairs = list(pairs)
+        try:
+            us, vs = [u for u, _ in pairs], [v for _, v in pairs]
+        except (TypeError, ValueError):
+            raise ShapeError("paths: pairs must be (source, target) each, got something else.") from None
+        return self.sources.positions(us), self.targets.positions(vs)
+
+    def _in_graph(self, names: Labels, index: np.ndarray) -> np.ndarray:
+        """Positions among `names` → positions in the graph."""
+        if names is self.graph.labels:
+            return index
+        return self.graph.labels.positions(names)[index]

@@ -1,0 +1,1 @@
+"""Closures larger than memory and over several ranks."""

@@ -1,0 +1,475 @@
+"""`DistributedMatrix`: an n × n matrix over a semiring, distributed over a grid of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from semiring.algebra import dtypes
+from semiring.algebra.catalog import get
+from semiring.algebra.conversion import conform
+from semiring.algebra.ranges import local, meet, sliced
+from semiring.algebra.records import Semiring
+from semiring.algebra.survey import Survey, fast, survey, united
+from semiring.dense.bits import BitMatrix
+from semiring.distributed import Comm, InMemory, Layout, World
+from semiring.host.errors import AlgebraError, DTypeError, ShapeError
+from semiring.host.memory import require
+from semiring.host.spelling import came
+from semiring.host.types import Array, DType
+from semiring.kernels.backend import Backend, bind
+from semiring.kernels.observed import Callback
+from semiring.stores.tiles import TileStore
+
+from ...io.graph import Graph
+from ...io.graph.nulls import warn_of_ambiguous, without_nulls
+from ...io.graph.ondisk import OnDisk
+from ...io.reading.options import BY_RULE, NullValue, nulls_of
+from ...road.convergence import divergence
+from ...road.schedules import distributed
+from ..large.sources import arcs_of, filled
+from .plans import STRIP, default_block, require_memory
+
+Found = TypeVar("Found")
+#: `fill(rows, columns)`: a window of the global matrix.
+Fill = Callable[[slice, slice], Array]
+
+
+class Rounds(Protocol):
+    """Hooks between the rounds of a closure, such as checkpoints."""
+
+    def due(self, rank: int) -> bool:
+        """Whether `after` will read the rank's part; all of it must then have completed the round."""
+
+    def after(self, rank: int, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
+        """Called after `done` pivots; `fetch(rows, columns)` copies a window of the rank's part to the host."""
+
+
+class DistributedMatrix:
+    """An n × n matrix over a semiring, distributed over a grid of ranks.
+
+    Constructors: `from_array`, `from_function`, `from_graph`. All methods are collective: with ranks in several
+    processes (mpiexec), every process makes the same calls in the same order and gets the same results.
+
+    Attributes
+    ----------
+    n, semiring, dtype
+    world : World
+        The ranks: `apsp.big.distributed.world`.
+    layout : Layout
+        Rows and columns of each rank.
+    parts : list
+        Local matrices of this process's ranks: arrays, or `BitMatrix` over the Boolean semiring.
+    seen : Survey
+        Extremes of the initial matrix, and whether its zeros may be missing edges.
+    seconds : float
+        Time of the closure on the slowest rank; by the device clock on GPUs.
+
+    Examples
+    --------
+    >>> from apsp.big.distributed import DistributedMatrix, world
+    >>> from apsp import cycle
+    >>> ring = DistributedMatrix.from_graph(cycle(6), dtype="float32", world=world(ranks=2))
+    >>> ring.close().rows([4])
+    array([[2., 3., 4., 5., 0., 1.]], dtype=float32)
+    """
+
+    def __init__(
+        self, semiring: Semiring, dtype: np.dtype, world: World, layout: Layout, ops: list[Backend], parts: list[Array]
+    ) -> None:
+        self.semiring, self.dtype, self.world, self.layout = semiring, dtype, world, layout
+        self.n, self.parts, self._ops, self.seconds = layout.n, parts, ops, 0.0
+        self.seen = self._survey()
+
+    # Construction
+
+    @classmethod
+    def from_array(
+        cls,
+        A: Array,
+        semiring: str | Semiring = "min_plus",
+        *,
+        world: World,
+        dtype: DType = None,
+        block: int | None = None,
+        null_value: NullValue = BY_RULE,
+    ) -> DistributedMatrix:
+        """Distribute an array; each rank reads only its part, so a `numpy.memmap` is never read in full.
+
+        Parameters
+        ----------
+        A : array, shape (n, n), TileStore or BitMatrix
+            NumPy (also np.memmap), a store of tiles, or over the Boolean semiring a `BitMatrix` on the host.
+        semiring : str or Semiring
+        world : World
+        dtype : dtype, optional
+            Of the computation; by default A's own where the semiring allows it.
+        block : int, optional
+            The pivot block; parts are cut at its multiples.
+        null_value : number or None, optional
+            An entry that is no edge, as in `closure`.
+
+        Raises
+        ------
+        ShapeError, DTypeError, DomainError
+            If A is not square, has no such dtype on this semiring, or holds NaN or values outside it.
+        MemoryNeeded
+            If a part and its workspace do not fit on some rank; raised in every rank.
+
+        Warns
+        -----
+        AmbiguityWarning
+            If zeros may be edges or none, as `closure`.
+        """
+        s, nulls, where = get(semiring), nulls_of(null_value), "DistributedMatrix"
+        declared = nulls is not None
+        if isinstance(A, TileStore):
+            stored = OnDisk.from_path(A.path)
+            A, nulls = stored.over(s, dtype, nulls, where=where), None
+            declared = declared or stored.semiring is not None
+        elif not isinstance(A, BitMatrix):
+            A = np.asanyarray(A)
+        if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+            raise ShapeError(f"DistributedMatrix: an array must be square, (n, n), got shape {A.shape}.")
+        source_dtype = np.dtype(bool) if isinstance(A, BitMatrix) or s.dtypes == ("bool",) else A.dtype
+        target = dtypes.resolve(s, dtype, source_dtype, where=where)
+
+        def fill(rows: slice, columns: slice) -> Array:
+            found = A[rows, columns]
+            if not nulls:
+                return found
+            return without_nulls(conform(found, s, target, where=where), found, nulls, s, where=where)
+
+        return cls.filled(A.shape[0], s, target, fill, world=world, block=block)._warned(declared)
+
+    @classmethod
+    def from_function(
+        cls,
+        function: Callable[[np.ndarray, np.ndarray], Array],
+        n: int,
+        semiring: str | Semiring = "min_plus",
+        *,
+        world: World,
+        dtype: DType = None,
+        block: int | None = None,
+    ) -> DistributedMatrix:
+        """The matrix with entries function(i, j), built in row strips in the memory of each rank.
+
+        `function` is as in `numpy.fromfunction`: int64 i of shape (rows, 1) and j of shape (1, columns) → entries, the
+        semiring's zero for no edge. Other arguments as in `from_array`; dtype is by default float64, or the semiring's
+        first.
+        """
+        s = get(semiring)
+        target = dtypes.resolve(s, dtype, where="DistributedMatrix")
+
+        def fill(rows: slice, columns: slice) -> Array:
+            i, j = (np.arange(span.start, span.stop) for span in (rows, columns))
+            found = np.asarray(function(i[:, None], j[None, :]))
+            return np.broadcast_to(found, (len(i), len(j))) if _broadcasts(found.shape, (len(i), len(j))) else found
+
+        return cls.filled(n, s, target, fill, world=world, block=block, rows_at_a_time=True)
+
+    @classmethod
+    def from_graph(
+        cls,
+        graph: Graph,
+        semiring: str | Semiring = "min_plus",
+        *,
+        world: World,
+        dtype: DType = None,
+        block: int | None = None,
+        unit: int = 1,
+    ) -> DistributedMatrix:
+        """`Graph.matrix` in parts, never full, cut at multiples of `unit`; warns of ambiguous zeros."""
+        s = get(semiring)
+        arguments: dict[str, Any] = {"world": world, "block": block, "unit": unit}
+        if graph.dense is not None:
+            windows = graph.windows(s, dtype, where="DistributedMatrix")
+            A = graph.matrix(s, dtype) if windows is None else windows
+            M = cls.filled(graph.n, s, A.dtype, lambda r, c: A[r, c], rows_at_a_time=windows is not None, **arguments)
+            return M._warned(not graph.null_undeclared)
+        target = graph.target(s, dtype, where="DistributedMatrix")
+        return cls.filled(graph.n, s, target, arcs_of(graph, s, target), rows_at_a_time=True, **arguments)
+
+    @classmethod
+    def filled(
+        cls,
+        n: int,
+        semiring: Semiring,
+        dtype: np.dtype,
+        fill: Fill,
+        *,
+        world: World,
+        block: int | None = None,
+        rows_at_a_time: bool = False,
+        unit: int = 1,
+    ) -> DistributedMatrix:
+        """The matrix with windows `fill(rows, columns)`, called in every rank.
+
+        It is called once for an entire part, or with `rows_at_a_time` for strips of rows, as NumPy arrays of any dtype.
+        Parts are cut at multiples of `unit`, too.
+        """
+
+        def work(comm: Comm) -> tuple[Backend, Array, Layout]:
+            ops = bind(semiring, dtype, device=world.device, **world.options)
+            size = block or default_block(n, ops)
+            layout = Layout(n, -(-size // ops.grain) * ops.grain, world.grid, unit)
+            comm.fail_together(lambda: require_memory(layout, ops, comm, world))
+            rows, columns = layout.part(comm.rank)
+            return ops, comm.fail_together(lambda: _make_part(ops, rows, columns, fill, rows_at_a_time)), layout
+
+        made = world.run(work)
+        return cls(semiring, dtype, world, made[0][2], [ops for ops, _, _ in made], [part for _, part, _ in made])
+
+    # The closure
+
+    def close(
+        self, *, callback: Callback | None = None, first: int = 0, rounds: Rounds | None = None
+    ) -> DistributedMatrix:
+        """A ← A* in place, from the round `first` on; returns self. `apsp.closure(A, gpus=…)` also handles saturation.
+
+        `callback(done, total)`, in pairs, is called on rank 0 after each round; `rounds` are hooks, such as
+        checkpoints. Raises DivergenceError if the closure does not exist (parts are then undefined), AlgebraError if ⊕
+        is not idempotent: convergence then needs the entire matrix, as in `apsp.closure(A, gpus=…)`.
+        """
+        s = self.semiring
+        if not s.idempotent:
+            raise AlgebraError(
+                f"DistributedMatrix.close: ⊕ must be idempotent, got {s.name}, whose sums may have no limit, which is "
+                "looked for in the entire matrix. Pass it to apsp.closure(A, gpus=…)."
+            )
+        self.run(callback=callback, first=first, rounds=rounds)
+        if divergence.may_diverge(s, self.seen, self.n):
+            divergence.refuse_beaten(self.diagonal(), s, where="DistributedMatrix", apart=self.dtype)
+        return self
+
+    def run(self, *, callback: Callback | None = None, first: int = 0, rounds: Rounds | None = None) -> None:
+        """The rounds of `close`, without checking that the closure exists."""
+        s, n, layout = self.semiring, self.n, self.layout
+        nonnegative = fast(self.seen, s, self.dtype, n)
+
+        def work(comm: Comm) -> tuple[Backend, float]:
+            ops = bind(s, self.dtype, device=self.world.device, nonnegative=nonnegative, **self.world.options)
+
+            def done(index: int, pivot: slice) -> None:
+                if rounds is not None:
+                    rounds.after(comm.rank, pivot.stop, lambda r, c: ops.download(part.part(r, c)))
+                if callback is not None and comm.rank == 0:
+                    callback(pivot.stop * n * n, n**3)
+
+            part = InMemory(self.parts[self.world.local_ranks.index(comm.rank)], ops, layout, comm)
+            complete = None if rounds is None else lambda index: rounds.due(comm.rank)
+            comm.barrier()
+            watch = ops.stopwatch()
+            distributed.closure(part, ops, block=layout.block, first=first, after=done, complete=complete)
+            watch.stop()
+            ops.synchronize()
+            return ops, watch.seconds
+
+        closed = self.world.run(work)
+        self._ops = [ops for ops, _ in closed]
+        self.seconds = max(self.world.allgather([seconds for _, seconds in closed]))
+
+    # Reading
+
+    def diagonal(self) -> np.ndarray:
+
+        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
+            k = meet(rows, columns)
+            if k.start == k.stop:
+                return np.empty(0, self.dtype)
+            return ops.diagonal(part[local(k, rows), local(k, columns)])
+
+        found = np.empty(self.n, self.dtype)
+        for rank, piece in enumerate(self._allgather(from_part)):
+            start = meet(*self.layout.part(rank)).start
+            found[start : start + len(piece)] = piece
+        return found
+
+    def rows(self, i: Sequence[int] | np.ndarray | slice) -> np.ndarray:
+        index = np.arange(self.n)[i]
+
+        def selection(rows: slice) -> np.ndarray:
+            """Indices of the requested rows within `rows`, in matrix order."""
+            inside = np.flatnonzero((index >= rows.start) & (index < rows.stop))
+            return inside[np.argsort(index[inside], kind="stable")]
+
+        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
+            k = index[selection(rows)] - rows.start
+            width = columns.stop - columns.start
+            found = np.empty((len(k), width), self.dtype)
+            cuts = [0, *(np.flatnonzero(np.diff(k) != 1) + 1).tolist(), len(k)]
+            for start, stop in pairwise(cuts):  # runs of consecutive rows
+                if stop > start and width:
+                    _read(ops, part, slice(int(k[start]), int(k[stop - 1]) + 1), slice(0, width), found[start:stop])
+            return found
+
+        out = np.empty((len(index), self.n), self.dtype)
+        for rank, piece in enumerate(self._allgather(from_part)):
+            rows, columns = self.layout.part(rank)
+            out[selection(rows), columns] = piece
+        return out
+
+    def window(self, rows: slice, columns: slice, *, everywhere: bool = True) -> np.ndarray:
+        """A window as a NumPy array. Collective; unless `everywhere`, only rank 0's process gets it."""
+
+        def from_part(ops: Backend, part: Array, part_rows: slice, part_columns: slice) -> np.ndarray:
+            r, c = meet(rows, part_rows), meet(columns, part_columns)
+            found = np.empty((r.stop - r.start, c.stop - c.start), self.dtype)
+            if found.size:
+                _read(ops, part, local(r, part_rows), local(c, part_columns), found)
+            return found
+
+        pieces = self._allgather(from_part) if everywhere else self.world.gather(self.each_part(from_part))
+        out = np.empty((rows.stop - rows.start, columns.stop - columns.start) if pieces else (0, 0), self.dtype)
+        for rank, piece in enumerate(pieces or ()):
+            r, c = (meet(span, own) for span, own in zip((rows, columns), self.layout.part(rank), strict=True))
+            if piece.size:
+                out[local(r, rows), local(c, columns)] = piece
+        return out
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n, self.n
+
+    def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
+        """`M[a:b, c:d]`: a window; IndexError for other keys."""
+        rows, columns = (sliced(k, self.n, where="DistributedMatrix") for k in _pair(key))
+        return self.window(rows, columns)
+
+    def pairs(self, i: Sequence[int] | np.ndarray, j: Sequence[int] | np.ndarray) -> np.ndarray:
+        """The entries (i[e], j[e])."""
+        every = np.arange(self.n)
+        i, j = (every[np.asarray(x) if len(x) else []] for x in (i, j))  # NumPy refuses fractions
+        if i.shape != j.shape or i.ndim != 1:
+            raise ShapeError(
+                f"DistributedMatrix.pairs: two lists of one length are required, got {i.shape}, {j.shape}."
+            )
+
+        def inside(rows: slice, columns: slice) -> np.ndarray:
+            return (i >= rows.start) & (i < rows.stop) & (j >= columns.start) & (j < columns.stop)
+
+        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
+            chosen = inside(rows, columns)
+            entries = part[i[chosen] - rows.start, j[chosen] - columns.start]
+            return entries if isinstance(entries, np.ndarray) else entries.get()
+
+        out = np.empty(len(i), self.dtype)
+        for rank, piece in enumerate(self._allgather(from_part)):
+            out[inside(*self.layout.part(rank))] = piece
+        return out
+
+    def gather(self, out: Array = None) -> Array:
+        """The entire matrix as a NumPy array; each rank writes its part.
+
+        `out`, optional, has shape (n, n) and `dtype` (else ShapeError, DTypeError), or is a `BitMatrix` on the host.
+        """
+        if out is not None and out.shape != self.shape:
+            raise ShapeError(f"DistributedMatrix.gather: out must have shape {self.shape}, got {out.shape}.")
+        if isinstance(out, BitMatrix):
+            for rank, words in enumerate(self._allgather(lambda ops, part, rows, columns: part.get().words)):
+                out[self.layout.part(rank)].words[...] = words
+            return out
+        if out is not None and out.dtype.newbyteorder("=") != self.dtype:
+            raise DTypeError(f"DistributedMatrix.gather: out must be of {self.dtype}, got {out.dtype}.")
+        dense = np.empty((self.n, self.n), self.dtype) if out is None else out
+
+        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
+            return ops.download(part, out=dense[rows, columns])
+
+        if self.world.in_one_process:
+            self.each_part(from_part)
+            return dense
+        for rank, piece in enumerate(self._allgather(from_part)):
+            dense[self.layout.part(rank)] = piece
+        return dense
+
+    def allocate_result(self) -> tuple[np.ndarray, Future[None] | None]:
+        """A new array to gather into, and a future for when all its pages are mapped, or None."""
+        require(self.n**2 * self.dtype.itemsize, where="gather", hint="Read rows and windows, or overwrite=True.")
+        return self._ops[0].allocate_result(self.shape)
+
+    # Helpers
+
+    def each_part(self, work: Callable[[Backend, Array, slice, slice], Found]) -> list[Found]:
+        """work(ops, part, rows, columns) in each rank of this process."""
+
+        def one(comm: Comm) -> Found:
+            k = self.world.local_ranks.index(comm.rank)
+            return work(self._ops[k], self.parts[k], *self.layout.part(comm.rank))
+
+        return self.world.run(one)
+
+    @staticmethod
+    def reader(ops: Backend, part: Array, rows: slice, columns: slice) -> Callable[[slice, slice], np.ndarray]:
+        """A function copying windows of a part, by global rows and columns, to the host."""
+        return lambda r, c: np.asarray(ops.download(part[local(r, rows), local(c, columns)]))
+
+    def _allgather(self, work: Callable[[Backend, Array, slice, slice], Found]) -> list[Found]:
+        return self.world.allgather(self.each_part(work))
+
+    def _warned(self, declared: bool) -> DistributedMatrix:
+        """Self; warns of ambiguous zeros unless `declared`."""
+        if not declared:
+            warn_of_ambiguous(self.seen, self.semiring, where="DistributedMatrix")
+        return self
+
+    def _survey(self) -> Survey:
+        if self.dtype.kind == "b":
+            return Survey(0, 1, True)
+
+        def survey_part(ops: Backend, part: Array, rows: slice, columns: slice) -> Survey | None:
+            first = (rows.start, columns.start)
+            arguments: dict[str, Any] = {"where": "DistributedMatrix", "first": first, "null_undeclared": True}
+            return survey(part, self.semiring, **arguments) if part.size else None
+
+        return united([seen for seen in self._allgather(survey_part) if seen])
+
+    def __repr__(self) -> str:
+        where = {"cpu": "on the host", "cuda": "on GPUs"}[self.world.device]
+        return (
+            f"DistributedMatrix({self.n} × {self.n}, {self.semiring.name} in {self.dtype}, "
+            f"{self.world.grid} ranks {where}, block {self.layout.block})"
+        )
+
+
+def _pair(key: object) -> tuple[Any, Any]:
+    if not isinstance(key, tuple) or len(key) != 2:
+        raise IndexError(f"DistributedMatrix: rows and columns are required, M[a:b, c:d], got {came(key)}.")
+    return key
+
+
+def _read(ops: Backend, part: Array, rows: slice, columns: slice, out: np.ndarray) -> None:
+    """out ← a window of a part; packed bits are widened to multiples of 64 columns first."""
+    first = columns.start // ops.grain * ops.grain
+    last = min(part.shape[1], -(-columns.stop // ops.grain) * ops.grain)
+    if (first, last) == (columns.start, columns.stop):
+        ops.download(part[rows, columns], out=out)
+    else:
+        found = np.empty((len(out), last - first), out.dtype)
+        ops.download(part[rows, first:last], out=found)
+        out[...] = found[:, columns.start - first : columns.stop - first]
+
+
+def _broadcasts(shape: tuple[int, ...], target: tuple[int, int]) -> bool:
+    return len(shape) <= 2 and all(size in (1, most) for size, most in zip(shape[::-1], target[::-1], strict=False))
+
+
+def _make_part(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool) -> Array:
+    """A rank's part: uploaded at once if of the computing dtype, else converted in row strips."""
+    s, dtype, (m, n) = ops.semiring, ops.dtype, (rows.stop - rows.start, columns.stop - columns.start)
+    if not rows_at_a_time:
+        piece = fill(rows, columns)
+        if isinstance(piece, BitMatrix) or piece.dtype == dtype:
+            return ops.upload(piece, copy=True)
+    part = ops.empty((m, n))
+    height = max(1, STRIP // max(1, n * dtype.itemsize))
+    for i in range(0, m if n else 0, height):
+        strip = slice(rows.start + i, min(rows.start + i + height, rows.stop))
+        piece = conform(filled(fill, strip, columns), s, dtype, where="DistributedMatrix", first=strip.start)
+        ops.copy(part[local(strip, rows), :], ops.upload(piece, copy=False))
+    return part

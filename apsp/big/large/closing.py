@@ -1,0 +1,188 @@
+"""Dense closures with limited memory, a checkpoint, or output to a store of tiles.
+
+in core        the matrix fits where the verbs work    any schedule; with a checkpoint, rounds, and periodic writes
+through a GPU  it fits only in host memory             super-blocks stream (apsp/big/large/streaming.py)
+from disk      it fits in neither                      the same, from a store that is its own checkpoint
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from semiring.algebra.records import Semiring
+from semiring.algebra.survey import fast
+from semiring.host.errors import AlgebraError, DTypeError, MemoryNeeded
+from semiring.host.memory import available, shown
+from semiring.host.types import Array, DType
+from semiring.kernels.backend import Backend, bind, device_of
+from semiring.kernels.observed import Callback
+from semiring.stores.tiles import TileStore
+from semiring.stores.tiles.folder import check_place, is_store
+
+from ...io.graph.nulls import Nulls
+from ...io.graph.ondisk import refuse_overwriting
+from ...io.saving.tiles import as_store
+from ...road.convergence import divergence
+from ...road.plans import Plan, make_plan
+from ...road.wants import Request
+from . import in_memory, on_disk, streaming
+from .limits import Limits
+from .sources import Source
+
+#: Default share of free memory to use.
+SHARE = 0.9
+#: Bytes a second of a GPU's link and of a disk, for predictions.
+LINK, DISK = 50e9, 1e9
+
+
+@dataclass(frozen=True)
+class Large:
+    """A closure within limits; `options` are the backend's, `block` the requested pivot block."""
+
+    source: Source
+    device: str
+    limits: Limits
+    options: dict[str, Any]
+    block: int | None = None
+    schedule: str = "auto"
+
+    @classmethod
+    def of(
+        cls,
+        A: Array,
+        semiring: Semiring,
+        limits: Limits,
+        request: Request,
+        *,
+        dtype: DType = None,
+        device: Any = None,
+        nulls: Nulls = None,
+    ) -> Large:
+        """From a `Source`, or any input of `Source.of`; DTypeError for truth values (closed in memory only)."""
+        if semiring.dtypes == ("bool",):
+            raise DTypeError(
+                f"closure: memory=, checkpoint= and output= take matrices of numbers, got {semiring.name}, whose truth "
+                "values are packed: 2²⁰ vertices in 128 GiB. transitive_closure(graph, memory=…, output='reach/') is "
+                "for graphs whose answer is larger than memory."
+            )
+        place = device_of(None, device or "cpu")
+        source = A if isinstance(A, Source) else Source.of(A, semiring, dtype, nulls=nulls, where="closure")
+        source = replace(source, strip_limit=limits.memory if place == "cpu" else None)
+        return cls(source, place, limits, request.options, request.block, request.schedule)
+
+    @cached_property
+    def ops(self) -> Backend:
+        seen, _ = self.source.surveyed
+        s, dtype = self.source.semiring, self.source.dtype
+        nonnegative = fast(seen, s, dtype, self.source.n)
+        return bind(s, dtype, device=self.device, nonnegative=nonnegative, **self.options)
+
+    @cached_property
+    def memory(self) -> int:
+        if self.limits.memory is not None:
+            return self.limits.memory
+        free = available(self.device)
+        return 1 << 62 if free is None else int(SHARE * free)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Method, memory and traffic; MemoryNeeded if not even the smallest super-blocks fit."""
+        n, found = self.source.n, self._in_core_plan
+        if found.matrix_bytes + found.workspace_bytes <= self.memory:
+            return replace(found, reason=f"{found.reason}; it fits into {shown(self.memory)}")
+        cut = self.cut
+        rounds = -(-n // cut.block)
+        place, rate = ("host memory", LINK) if self.streams_from_memory else ("disk", DISK)
+        # A round reads all, plus its row panel once a band, and writes all.
+        moved = rounds * self.source.nbytes * 2 + n * n * self.source.dtype.itemsize * -(-n // cut.rows)
+        seconds = max(found.seconds, moved / rate)
+        reason = (
+            f"{shown(self.source.nbytes)} pass through {shown(cut.bytes)} of {shown(self.memory)} in {rounds} rounds, "
+            f"windows of {cut.rows} × {cut.columns}; {shown(moved)} are moved from {place} and back"
+        )
+        return replace(
+            found, schedule="streamed", block=cut.block, reason=reason, workspace_bytes=cut.bytes,
+            beside_bytes=cut.bytes, seconds=seconds, pairs=n**3,
+        )  # fmt: skip
+
+    @cached_property
+    def _in_core_plan(self) -> Plan:
+        name = "distributed" if self.limits.checkpoint is not None else self.schedule
+        return make_plan(self.source.n, self.source.semiring, self.ops, schedule=name, block=self.block)
+
+    @cached_property
+    def cut(self) -> streaming.Cut:
+        """Window sizes of the stream; raises MemoryNeeded."""
+        n, tile = self.source.n, None
+        place = self.limits.checkpoint
+        if place is not None and is_store(place) and not self.streams_from_memory:
+            tile = TileStore(place).block[0]
+        found = streaming.fit(n, self.ops, self.memory, tile=tile)
+        if found is None and tile is not None:
+            found = streaming.fit(n, self.ops, self.memory)
+        if found is None:
+            least = shown(streaming.least(n, self.ops))
+            raise MemoryNeeded(
+                f"closure: a super-block with its windows must fit into memory, {least} at least for {n} vertices, got "
+                f"{shown(self.memory)}. Give more memory, or fewer threads."
+            )
+        return found
+
+    @property
+    def in_core(self) -> bool:
+        return self.plan.schedule != "streamed"
+
+    @cached_property
+    def streams_from_memory(self) -> bool:
+        """Whether the matrix fits in host memory but not on the device."""
+        if self.device == "cpu":
+            return False
+        free = available("cpu")
+        return free is None or self.source.nbytes <= SHARE * free
+
+    def check(self) -> None:
+        """Raise early for unwritable outputs (OSError), MemoryNeeded, or sums without limit (AlgebraError)."""
+        refuse_overwriting(self.source.origin, self.limits.output, where="closure")
+        for place in (self.limits.checkpoint, self.limits.output):
+            if place is not None:
+                check_place(place)
+        s, seen = self.source.semiring, self.source.surveyed[0]
+        on_disk = not self.in_core and not self.streams_from_memory
+        if on_disk and not s.idempotent and divergence.may_diverge(s, seen, self.source.n):
+            raise AlgebraError(
+                f"closure: over {s.name}, whose sums may have no limit, the matrix must fit into memory, where that is "
+                f"looked for, got {shown(self.source.nbytes)} for {shown(self.memory)}. Give more memory."
+            )
+        if on_disk and self.limits.works_in is None:
+            workspace = self._in_core_plan.workspace_bytes
+            raise MemoryNeeded(
+                f"closure: {shown(self.source.nbytes)} with {shown(workspace)} of workspace must fit into "
+                f"{shown(self.memory)}, or have a place on disk. Say output='tiles/', where the result will be, or "
+                "checkpoint='ck/'."
+            )
+
+    # Computation
+
+    @property
+    def ordinary(self) -> bool:
+        """Whether only an output distinguishes this from an ordinary closure."""
+        return self.in_core and self.limits.checkpoint is None
+
+    def close(self, callback: Callback | None = None) -> Any:
+        """A* as an array, or a `TileStore` if requested or too large; early errors, DivergenceError, FormatError."""
+        cut = None if self.in_core else self.cut
+        if cut is None or self.streams_from_memory:
+            D = in_memory.close(self.source, self.ops, self.limits, block=self.plan.block, cut=cut, callback=callback)
+            return self.as_requested(D)
+        return on_disk.close(self.source, self.ops, self.limits, cut=cut, callback=callback)
+
+    def as_requested(self, D: np.ndarray) -> Any:
+        """A result in memory as itself, or as a store, as requested."""
+        place = self.limits.made_in
+        if place is None:
+            return D
+        return TileStore(place) if self.limits.in_checkpoint else as_store(D, place, self.source.semiring)

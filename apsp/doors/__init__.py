@@ -1,0 +1,1 @@
+"""Other ways in: the command `apsp`, the backend of NetworkX, gradients."""

@@ -1,0 +1,170 @@
+"""Output of commands: distances, paths, tables, and a summary line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from semiring.host.escaping import one_line
+from semiring.host.types import Label
+
+from ...io.display.terminal import Meter, show_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+
+    from semiring.kernels.observed import Callback
+
+    from ...answers.result import Result
+    from ...io.graph import Graph
+
+SHOWN = 10
+
+
+def quiet() -> bool:
+    return bool(click.get_current_context().obj)
+
+
+def no_progress(done: int, total: int) -> None:
+    """A callback without output, which suppresses warnings of long work."""
+
+
+def summary(graph: Graph, what: str, seconds: float, rate: float | None = None) -> None:
+    speed = "" if rate is None else f" rate={rate:.3g}"
+    click.echo(f"n={graph.n} edges={graph.edge_count} {what} seconds={seconds:.3g}{speed}")
+
+
+def print_path(r: Result, u: Label, v: Label) -> bool:
+    """Print distance and path; returns whether there is a path."""
+    from semiring.host.errors import AlgebraError, NoPathError
+
+    from ...io.display.output import text
+
+    # All digits of its dtype: 0.1, not 0.10000000149 for a float32.
+    distance = f"distance {text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring)}"
+    try:
+        path = one_line(" -> ".join(map(str, r.path(u, v))))
+    except NoPathError:
+        click.echo(f"{distance}\npath none")
+        return False
+    except AlgebraError:
+        path = "none: a sum over all paths has no single one"
+    click.echo(f"{distance}\npath {path}")
+    return True
+
+
+def paths(r: Result, pairs: list[tuple[Label, Label]]) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells: both ends, distance, and path."""
+    from ...io.display.output import text
+
+    distances = [text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring) for u, v in pairs]
+    found = (" -> ".join(map(str, path)) or "none" for path in r.paths(pairs))
+    lines = [[str(u), str(v), d, path] for (u, v), d, path in zip(pairs, distances, found, strict=True)]
+    return ["from", "to", "distance", "path"], lines
+
+
+def nearest(r: Result, wanted: list[Label]) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells: every vertex, the nearest of `wanted`, and its distance."""
+    found = r.nearest(wanted)
+    return ["vertex", "nearest", "distance"], [
+        [str(v), "none" if u is None else str(u), _digits(x)]
+        for v, u, x in zip(found.vertices, found.source, found.distance, strict=True)
+    ]
+
+
+def reduced(r: Result, name: str, callback: Callback | None) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells: every vertex and a number."""
+    found = r.reduce(name, callback=callback)
+    columns = len(found) == r.engine.shape[1] and name in ("closeness", "harmonic")
+    names = r.targets if columns else r.sources
+    return ["vertex", name], [[str(v), _digits(x)] for v, x in zip(names, found, strict=True)]
+
+
+def _digits(x: np.integer | np.floating) -> str:
+    """All digits of a NumPy scalar, without a point if integral (floats below 2⁵³)."""
+    integral = x.dtype.kind in "iu" or (x.dtype.kind == "f" and abs(x) < 2**53 and x == int(x))
+    return str(int(x)) if integral else str(x)
+
+
+def distances(r: Result, u: Label, v: Label) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells: between the first ten vertices, or from u to all, or from all to v."""
+    from ...io.display.output import text
+
+    s, engine = r.semiring, r.engine
+    if u is not None or v is not None:
+        line = engine.column(r.targets.position(v)) if u is None else engine.row(r.sources.position(u))
+        names = r.sources if u is None else r.targets
+        return ["from" if u is None else "to", "distance"], [
+            [str(name), text(x, s)] for name, x in zip(names, line, strict=True)
+        ]
+    k, m = (min(SHOWN, size) for size in engine.shape)
+    return block(r, k, m)
+
+
+def block(r: Result, k: int, m: int) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells of the first k rows and m columns."""
+    import numpy as np
+
+    from ...io.display.output import text
+
+    block = r.engine.block(np.arange(k), np.arange(m))
+    return ["", *map(str, r.targets[:m])], [
+        [str(name), *(text(x, r.semiring) for x in row)] for name, row in zip(r.sources[:k], block, strict=True)
+    ]
+
+
+def require_one(reduction: str | None, nearest: Path | None, pairs: Path | None, ends: tuple[Label, Label]) -> None:
+    """Refuse several of these exclusive options."""
+    options = {
+        "--reduce": reduction,
+        "--nearest": nearest,
+        "--paths": pairs,
+        "--from or --to": None if ends == (None, None) else ends,
+    }
+    if len(given := [name for name, value in options.items() if value is not None]) > 1:
+        command = click.get_current_context().info_name
+        raise click.UsageError(f"{command}: give one of {', '.join(options)}, got {' and '.join(given)}.")
+
+
+def print_by_vertex(r: Result, wanted: list[Label] | None, reduction: str | None, output: str | None) -> None:
+    """Print by vertex the nearest vertex or a number, or write all to a file and print the first."""
+    if wanted is not None:
+        headings, lines = nearest(r, wanted)
+    else:
+        assert reduction is not None
+        with Meter(reduction, quiet=quiet()) as meter:
+            headings, lines = reduced(r, reduction, meter.callback or no_progress)
+    print_lines(headings, lines, output, "vertices")
+
+
+def print_lines(headings: list[str], lines: list[list[str]], output: str | None, what: str) -> None:
+    """Print a table with a numeric last column, or write it to a file and print the first lines."""
+    if output is None:
+        show_table(headings, lines, right=[len(headings) - 1])
+        return
+    from ...io.saving.csv import save_lines
+
+    save_lines(headings, lines, output)
+    show_table(headings, lines[:SHOWN], right=[len(headings) - 1])
+    if len(lines) > SHOWN and not quiet():
+        click.echo(f"(the first {SHOWN} of {len(lines)} {what})")
+
+
+def print_answer(
+    r: Result, ends: tuple[Label, Label], pairs: list[tuple[Label, Label]] | None, *, all_listed: bool
+) -> bool:
+    """Print paths of pairs, one path, or a table; returns whether there is a path."""
+    if pairs is not None:
+        show_table(*paths(r, pairs), right=[2])
+    elif None not in ends:
+        return print_path(r, *ends)
+    elif all_listed and ends == (None, None):
+        show_table(*block(r, *r.engine.shape), right=range(1, r.engine.shape[1] + 1))
+    else:
+        show_table(*distances(r, *ends), right=range(1, SHOWN + 1))
+        if max(r.engine.shape) > SHOWN and ends == (None, None) and not quiet():
+            click.echo(f"(the first {SHOWN} of {max(r.engine.shape)} vertices)")
+    return True

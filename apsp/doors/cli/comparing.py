@@ -1,0 +1,115 @@
+"""`apsp compare`: every schedule on the same matrices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from semiring.host.spelling import came
+
+from ...io.display.terminal import Meter, show_table
+from . import graphs
+from .answers import no_progress, quiet
+from .choices import SCHEDULE, Numbers
+from .exit_codes import NO
+from .options import FILE, READING, SOURCE, combined, dtype, reading, refuse_given, require_dtype, semiring
+
+
+@click.command()
+@click.argument("file", type=SOURCE, required=False)
+@click.option("--sizes", metavar="N,N,…", help="Vertices of the random graphs.  [default: 128,256,512]")
+@click.option("--from-n", type=click.IntRange(min=1), help="The smallest size; it doubles up to --to-n.")
+@click.option("--to-n", type=click.IntRange(min=1), help="The largest size.")
+@click.option("--density", type=float, default=50.0, show_default=True, help="Percent of the possible edges.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random graphs.")
+@click.option("--graph", type=click.Choice(["random", "cycle"]), default="random", show_default=True, help="Which.")
+@combined(reading, semiring, dtype)
+@click.option("--threads", type=Numbers(), metavar="N,N,…", help="CPU threads, next to one; all by default.")
+@click.option("--device", type=click.Choice(["cpu", "cuda", "all"]), default="all", show_default=True)
+@click.option(
+    "--schedule", "schedules", type=SCHEDULE, multiple=True, metavar="NAME", help="Only these; may be repeated."
+)
+@click.option("--kernels", is_flag=True, help="Compare kernels as they are taught: by rows, by columns, blocked, …")
+@click.option("--block", type=Numbers(), metavar="N,N,…", help="Pivot blocks; the usual one by default.")
+@click.option("--limit", type=float, default=30.0, show_default=True, help="Skip what would take more seconds a run.")
+@click.option("--json", "json_file", type=FILE, help="Write everything as JSON.")
+@click.option("--plot", type=FILE, help="Draw time over n: .png, .svg or .pdf.")
+def compare(
+    file: str | None,
+    sizes: str | None,
+    from_n: int | None,
+    to_n: int | None,
+    dtype: str | None,
+    device: str,
+    json_file: Path | None,
+    plot: Path | None,
+    **options: Any,
+) -> None:
+    """Every schedule on the graph in FILE, or on random graphs or cycles of several sizes: time, rate, speed-up."""
+    from ... import comparison
+
+    if file is None:
+        refuse_given(READING, "random graphs are not read, so FILE must be given")
+    else:
+        refuse_given(
+            ("sizes", "from_n", "to_n", "density", "seed", "graph"),
+            "give either FILE or what random graphs are made of",
+        )
+    require_dtype(options["semiring"], dtype)
+    graphs.check(plot, (".png", ".svg", ".pdf"))
+    graphs.check(json_file, (".json",))
+    options["schedules"] = options["schedules"] or None
+    if device != "all":
+        from semiring.kernels.backend import device_of
+
+        options["devices"] = [device_of(None, device)]  # reports a missing device early
+    random = {name: options.pop(name) for name in ("density", "seed", "graph")}
+    reading = {name: options.pop(name) for name in READING}
+    with Meter("compare", quiet=quiet()) as meter:
+        if file is not None:
+            A = graphs.read(file, reading).matrix(options["semiring"], dtype)
+            table = comparison.compare(A, callback=meter.callback or no_progress, **options)
+        else:
+            options |= random | {"dtype": dtype}
+            table = comparison.compare_sizes(
+                _sizes(sizes, from_n, to_n), callback=meter.callback or no_progress, **options
+            )
+    if json_file is not None:
+        from semiring.stores.files import writing
+
+        with writing(json_file) as output:
+            output.write(f"{table.to_json()}\n".encode())
+    if plot is not None:
+        table.plot(save=plot)
+    headings, cells = table.table()
+    show_table(headings, cells, right=(3, 4, 5, 6))
+    if not quiet():
+        click.echo("\n".join([f"closure over {table.semiring} in {table.dtype}", *table.notes()]))
+    if any(row.same is False for row in table.rows):
+        click.echo("apsp: the schedules disagree; please report this.", err=True)
+        click.get_current_context().exit(NO)
+
+
+def _sizes(sizes: str | None, from_n: int | None, to_n: int | None) -> list[int]:
+    """The sizes listed, or doubled from one end to the other."""
+    if sizes is not None:
+        try:
+            found = [int(part) for part in sizes.split(",")]
+        except ValueError:
+            found = []
+        if not found or min(found) < 1 or from_n is not None or to_n is not None:
+            raise click.UsageError(
+                f"compare: --sizes must be numbers such as 128,256,512, on their own, got {came(sizes)}."
+            )
+        return found
+    if from_n is None and to_n is None:
+        return [128, 256, 512]
+    low, high = from_n or min(128, to_n or 128), to_n or max(512, from_n or 512)
+    if low > high:
+        raise click.UsageError(f"compare: --from-n must not exceed --to-n, got {low} and {high}.")
+    found = [low]
+    while found[-1] * 2 < high:
+        found.append(found[-1] * 2)
+    return [*found, high] if found[-1] < high else found

@@ -1,0 +1,142 @@
+"""Reading and writing of graphs and labels by options, with early checks of outputs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from semiring.host.escaping import one_line
+from semiring.host.types import Label
+
+from .answers import quiet
+from .options import READING
+
+if TYPE_CHECKING:
+    from semiring.distributed import World
+
+    from ...io.graph import Graph
+
+
+def read(file: str, options: dict[str, Any]) -> Graph:
+    """The graph in a file or on standard input; removes reading options from `options`."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        graph = _read_by_options(file, options)
+    for warning in caught:
+        click.echo(f"apsp: {one_line(str(warning.message))}", err=True)
+    return graph
+
+
+def _read_by_options(file: str, options: dict[str, Any]) -> Graph:
+    from ...io import formats
+
+    format, undirected, columns, weight, unweighted, null_value = (options.pop(name, None) for name in READING)
+    arguments: dict[str, Any] = {"format": format, "directed": None if undirected is None else not undirected}
+    named = [] if columns is None else [column.strip() for column in columns.split(",")]
+    by_position = all(column.isdecimal() for column in named)
+    if columns is not None:
+        arguments["columns"] = [int(column) for column in named] if by_position else named
+    if unweighted and weight is not None:
+        raise ValueError("give --weight or --unweighted, and not both.")
+    if unweighted or weight is not None:
+        arguments["weight"] = int(weight) if weight is not None and by_position and weight.isdecimal() else weight
+    if null_value is not None:
+        arguments["null_value"] = None if null_value == "none" else null_value
+    return formats.read(file, **arguments)
+
+
+def write(make: Callable[[], Graph], output: str, format: str | None) -> None:
+    """Make a graph and write it, after checking the output."""
+    from semiring.stores.files import is_standard_output
+
+    from ...io import formats
+
+    formats.check_output(output, format=format)
+    graph = make()
+    formats.write(graph, output, format=format)
+    if not quiet():
+        click.echo(f"{one_line(output)}: n={graph.n} edges={graph.edge_count}", err=is_standard_output(output))
+
+
+def parse(graph: Graph, text: str | None) -> Label:
+    return None if text is None else graph.labels.parse(text)
+
+
+def labels(path: Path | None, graph: Graph) -> list[Label] | None:
+    from ...io.reading.positions import read_labels
+
+    return None if path is None else read_labels(path, graph.labels)
+
+
+def pairs(path: Path | None, graph: Graph) -> list[tuple[Label, Label]] | None:
+    from ...io.reading.positions import read_pairs
+
+    return None if path is None else read_pairs(path, graph.labels)
+
+
+def positions(path: Path | None, graph: Graph) -> dict[Label, tuple[float, float]] | None:
+    """The coordinates in a file, by label."""
+    if path is None:
+        return None
+    from ...io.reading.positions import read_positions
+
+    coordinates = read_positions(path, graph.labels).tolist()
+    return {label: (x, y) for label, (x, y) in zip(graph.labels, coordinates, strict=True) if x == x}
+
+
+def read_vertices(graph: Graph, table: Path | None, options: dict[str, Any], ends: tuple[Label, ...] = ()) -> bool:
+    """Replace files of sources and targets in `options` by their labels; returns whether there are any.
+
+    Otherwise, for a large graph, the `ends` become the only source and target.
+    """
+    from ...road.question import FEW
+
+    if table is not None:
+        if options["sources"] is not None or options["targets"] is not None:
+            raise click.UsageError("solve: give either --table or --sources and --targets.")
+        options["sources"] = table
+    listed = False
+    for side in ("sources", "targets"):
+        path = options.pop(side)
+        if path is not None:
+            options[side], listed = labels(path, graph), True
+    if table is not None:
+        options["targets"] = options["sources"]  # read once, as it may be a pipe
+    if not listed and graph.dense is None and graph.n > FEW and options["schedule"] == "auto" and ends:
+        for side, end in zip(("sources", "targets"), ends, strict=True):
+            if end is not None:
+                options[side] = [end]
+    return listed
+
+
+def check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> None:
+    """Refuse early an output that cannot be written."""
+    if path is not None:
+        from ...io.saving import check_output
+
+        check_output(path, suffixes)
+
+
+def claim(path: str | None, ranks: World | None) -> None:
+    """Lock an output directory until the command ends (by rank 0 of several processes)."""
+    from semiring.stores.files import claimed
+
+    from ...io.saving import store_of
+
+    store = None if path is None else store_of(path)
+    if path is not None and store is not None and store.folder and 0 in getattr(ranks, "local_ranks", (0,)):
+        click.get_current_context().with_resource(claimed(path))
+
+
+def check_names(graph: Graph, path: str | Path | None) -> None:
+    """Refuse early labels that the file cannot hold, and overwriting the input."""
+    if path is not None:
+        from ...io.graph.ondisk import refuse_overwriting
+        from ...io.saving import check_labels
+
+        refuse_overwriting(graph.dense, path, where="solve")
+        check_labels(graph.labels, path)

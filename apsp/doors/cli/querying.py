@@ -1,0 +1,85 @@
+"""`apsp query`: answers from files that `solve` and `reach` have written, without closing a graph again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import answers, graphs, reaching
+from .choices import REDUCTION, SEMIRING
+from .exit_codes import NO
+from .options import FILE, ends
+
+if TYPE_CHECKING:
+    from semiring.algebra.records import Semiring
+
+    from ...answers.reach.reachability import Reachability
+    from ...answers.result import Result
+
+
+@click.command()
+@click.argument("saved", type=click.Path())
+@ends
+@click.option("--paths", "pairs", type=FILE, metavar="FILE", help="The paths between the pairs in FILE, two a line.")
+@click.option("--reduce", "reduction", type=REDUCTION, metavar="NAME", help="A number a vertex: eccentricity, …")
+@click.option("--nearest", type=FILE, metavar="FILE", help="For every vertex the nearest of those in FILE.")
+@click.option("--output", type=click.Path(), help="Write the table of --reduce or --nearest there: .csv.")
+@click.option(
+    "--semiring", type=SEMIRING, metavar="NAME", help="FILE.py:NAME of what was computed over a semiring of your own."
+)
+def query(
+    saved: str,
+    source: str | None,
+    target: str | None,
+    pairs: Path | None,
+    reduction: str | None,
+    nearest: Path | None,
+    output: str | None,
+    semiring: Semiring | None,
+) -> None:
+    """Answers from SAVED, which `solve --output` or `reach --output` has written: .npz, tiles/, .zarr, .hubs.
+
+    Of distances: with --from and --to, the distance and a path; with one of them, all distances from or to it; else the
+    first ten vertices. Of reachability: as `reach` answers, and without --from and --to how many pairs there are.
+    """
+    from ...answers.reach.reachability import Reachability
+
+    answers.require_one(reduction, nearest, pairs, (source, target))
+    each = reduction is not None or nearest is not None  # a line a vertex
+    if output is not None and not each:
+        raise click.UsageError("query: --output is where --reduce and --nearest write. Give one of them.")
+    graphs.check(output, (".csv",))
+    found = _load(saved, semiring)
+    labels = found.labels if isinstance(found, Reachability) else found.graph.labels
+    u, v = (None if end is None else labels.parse(end) for end in (source, target))
+    if isinstance(found, Reachability):
+        if each or pairs is not None or semiring is not None:
+            raise click.UsageError(f"query: {saved} is reachability, which --from and --to ask.")
+        yes = reaching.print_reached(found, (u, v), (source, target))
+        if source is None and target is None:
+            click.echo(f"n={found.n} {reaching.counted(found)}")
+    elif each:
+        answers.print_by_vertex(found, graphs.labels(nearest, found.graph), reduction, output)
+        yes = True
+    else:
+        yes = answers.print_answer(found, (u, v), graphs.pairs(pairs, found.graph), all_listed=False)
+    if not yes:
+        click.get_current_context().exit(NO)
+
+
+def _load(saved: str, semiring: Semiring | None) -> Result | Reachability:
+    """A result or reachability; for other files, the error of a result."""
+    from semiring.host.errors import FormatError
+
+    from ...answers.reach.reachability import Reachability
+    from ...answers.result import Result
+
+    try:
+        return Result.load(saved, semiring)
+    except FormatError as error:
+        try:
+            return Reachability.load(saved)
+        except FormatError:
+            raise error from None

@@ -1,0 +1,76 @@
+"""Commands whose closure is distributed over GPUs, or over processes under MPI."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .answers import quiet
+from .exit_codes import ABORT_JOB, NO, ending
+
+if TYPE_CHECKING:
+    from semiring.distributed import World
+
+    from ...answers.result import Result
+
+
+def ranks_of(options: dict[str, Any]) -> World | None:
+    """The ranks of these options, which are removed; None for one device. Under MPI only rank 0 prints."""
+    gpus, distributed, grid = (options.pop(name) for name in ("gpus", "distributed", "grid"))
+    if gpus is not None and distributed:
+        raise click.UsageError("give either --gpus or --distributed.")
+    if gpus is not None and options["device"] == "cpu":
+        raise click.UsageError("--gpus computes on GPUs, got --device cpu as well. Give one of them.")
+    if gpus is None and not distributed:
+        if grid is not None:
+            raise click.UsageError("--grid goes with --gpus or --distributed.")
+        return None
+    from semiring.distributed import Grid, world
+
+    if gpus is not None:
+        return world(gpus=gpus, grid=grid)
+    from semiring.distributed.mpi import mpi
+    from semiring.distributed.processes import Processes
+    from semiring.kernels.backend import cuda_available
+
+    device = options["device"] or ("cuda" if cuda_available() else "cpu")
+    shape = None if grid is None else Grid.parse(grid)
+    try:
+        ranks = Processes(shape, device, options["threads"], failed=lambda error: getattr(ending(error), "code", NO))
+    except ValueError:  # of the grid, in every rank
+        if mpi().COMM_WORLD.Get_rank():
+            _silence()
+        raise
+    click.get_current_context().meta[ABORT_JOB] = ranks.abort
+    if ranks.rank:
+        _silence()
+    elif not quiet():
+        click.echo("\n".join(f"rank {k}: {address}" for k, address in enumerate(ranks.addresses)), err=True)
+    return ranks
+
+
+def _silence() -> None:
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (open until the process ends)
+
+
+def prints_answers(r: Result, ranks: World | None, reduction: str | None) -> bool:
+    """Whether this process prints. Rank 0 does; the others send it their parts until it is done."""
+    if ranks is None or ranks.in_one_process:
+        return True
+    from ...big.distributed.serving import Served, serve
+    from ...road.engines.stored import Stored
+
+    engine, first = r.engine.all_pairs, 0 in ranks.local_ranks
+    if not isinstance(engine, Stored):  # an elimination: replicated, only reductions are distributed
+        if not first and reduction is not None:
+            r.reduce(reduction)
+        return first
+    if not first:
+        serve(engine.matrix)
+        return False
+    engine.matrix = Served(engine.matrix)
+    click.get_current_context().call_on_close(engine.matrix.close)
+    return True

@@ -1,0 +1,195 @@
+"""`apsp solve` and `apsp plan`: best walks, and how they would be computed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from semiring.host.escaping import one_line
+
+from ...io.display.terminal import Meter
+from . import answers, graphs
+from .answers import no_progress, quiet, summary
+from .choices import REDUCTION, StoreType
+from .exit_codes import NO
+from .options import (
+    FILE,
+    READING,
+    SOURCE,
+    combined,
+    computing,
+    device,
+    dtype,
+    ends,
+    engine,
+    limits,
+    parts,
+    reading,
+    refuse_given,
+    require_dtype,
+    semiring,
+    spread,
+    threads,
+)
+from .ranks import prints_answers, ranks_of
+
+if TYPE_CHECKING:
+    from ...answers.result import Result
+
+
+@click.command()
+@click.argument("file", type=SOURCE)
+@ends
+@combined(reading, semiring, engine, computing, dtype, device, threads, parts)
+@click.option("--table", type=FILE, metavar="FILE", help="Only between the vertices in FILE, one label a line.")
+@click.option("--limit", type=float, help="Distances beyond it are no path.")
+@click.option("--reduce", "reduction", type=REDUCTION, metavar="NAME", help="A number a vertex: eccentricity, …")
+@click.option("--nearest", type=FILE, metavar="FILE", help="For every vertex the nearest of those in FILE.")
+@click.option("--paths", "pairs", type=FILE, metavar="FILE", help="The paths between the pairs in FILE, two a line.")
+@click.option(
+    "--output",
+    type=StoreType(),
+    help="Write the distances; to tiles/ as .tiles. With --reduce or --nearest their table, .csv.",
+)
+@limits
+@spread
+@click.option(
+    "--predecessors", type=StoreType(folders=False, path_type=Path), help="Write the predecessors on best paths."
+)
+@click.option("--steps", is_flag=True, help="Print every matrix on the way, of at most 32 vertices; --plot draws them.")
+@click.option("--plot", type=FILE, help="Draw the network and the path: .png, .svg or .pdf; with --positions.")
+@click.option("--positions", type=FILE, metavar="FILE", help="Coordinates to draw at: .co, .geojson or .csv.")
+@click.option("--checksum", is_flag=True, help="Print Fletcher-16 and CRC-32 of the distances.")
+@click.option("--verify", is_flag=True, help="Check the distances and every path by their definition.")
+def solve(
+    file: str,
+    source: str | None,
+    target: str | None,
+    output: str | None,
+    checksum: bool,
+    table: Path | None,
+    reduction: str | None,
+    nearest: Path | None,
+    plot: Path | None,
+    positions: Path | None,
+    pairs: Path | None,
+    predecessors: Path | None,
+    verify: bool,
+    steps: bool,
+    **options: Any,
+) -> None:
+    """Best walks between all vertices of the graph in FILE, or between some.
+
+    With --from and --to, the distance and a path; else a table of the first ten vertices (with one of them, of all
+    distances from or to it; with --table, --sources or --targets, of those vertices).
+    """
+    from ...answers.result import shortest_paths
+    from ...io.saving import suffix_of, suffixes
+
+    answers.require_one(reduction, nearest, pairs, (source, target))
+    require_dtype(options["semiring"], options["dtype"])
+    if steps:
+        _print_steps(file, options, plot)
+        return
+    if (positions is None) != (plot is None):
+        raise click.UsageError("solve: --positions are where --plot FILE draws vertices. Give both.")
+    if verify or predecessors is not None:
+        which = "--verify" if verify else "--predecessors"
+        refuse_given(("table", "sources", "targets", "limit"), f"{which} goes with the distances between all vertices")
+    if output is not None and predecessors is not None and os.path.realpath(output) == os.path.realpath(predecessors):
+        raise click.UsageError("solve: --output and --predecessors must be two files, got one.")
+    options["gpus"] = ranks = ranks_of(options)
+    each = reduction is not None or nearest is not None  # a line a vertex
+    graphs.check(output, (".csv",) if each else suffixes())
+    graphs.claim(output, ranks)
+    graphs.check(predecessors)
+    graphs.check(plot, (".png", ".svg", ".pdf"))
+    graph = graphs.read(file, options)
+    graphs.check_names(graph, output)
+    graphs.check_names(graph, predecessors)
+    coordinates = graphs.positions(positions, graph)
+    path_ends = graphs.pairs(pairs, graph)
+    ends = graphs.parse(graph, source), graphs.parse(graph, target)
+    wanted = graphs.labels(nearest, graph)
+    everything = checksum or verify or any(x is not None for x in (output, reduction, wanted, path_ends, predecessors))
+    limited = any(options[name] is not None for name in ("memory", "checkpoint"))  # with which all pairs are stored
+    listed = graphs.read_vertices(graph, table, options, () if everything or limited else ends)
+    # A store is written tile by tile during the computation, where the table is not in the memory of one device.
+    streams = (limited or ranks is not None) and output is not None and suffix_of(output) == ".tiles"
+    streamed, saved = (output, None) if streams else (None, None if each else output)
+    with Meter("closure", quiet=quiet()) as meter:
+        r = shortest_paths(graph, callback=meter.callback, output=streamed, **options)
+    if not prints_answers(r, ranks, reduction):
+        return
+    if saved is not None:
+        with Meter("save", quiet=quiet()) as meter:
+            r.save(saved, callback=meter.callback or no_progress)
+    if predecessors is not None:
+        r.save_predecessors(predecessors)
+    if each:
+        answers.print_by_vertex(r, wanted, reduction, output)
+    no = not (each or answers.print_answer(r, ends, path_ends, all_listed=listed and saved is None))
+    if plot is not None:
+        r.plot(path=None if no or None in ends else r.path(*ends), positions=coordinates, save=plot)
+    if checksum:
+        _print_checksums(r)
+    if verify and not _verify(r):
+        no = True
+    if not quiet():
+        dtype, schedule = r.dtype.name, f"{r.plan.schedule} device={r.plan.device}"
+        summary(graph, f"semiring={r.semiring.name} dtype={dtype} schedule={schedule}", r.seconds, r.rate)
+    if no:
+        click.get_current_context().exit(NO)
+
+
+def _print_steps(file: str, options: dict[str, Any], plot: Path | None) -> None:
+    """Print, and draw, the matrices of a schedule."""
+    from ...closures import closure
+
+    taken = (*READING, "file", "semiring", "schedule", "block", "dtype", "plot", "steps")
+    others = [option.name for option in click.get_current_context().command.params if option.name not in taken]
+    refuse_given([name for name in others if name], "--steps prints matrices and nothing else")
+    graphs.check(plot, (".png", ".svg", ".pdf"))
+    graph = graphs.read(file, options)
+    _, recorded = closure(
+        graph, steps=True, **{name: options[name] for name in ("semiring", "schedule", "block", "dtype")}
+    )
+    click.echo(str(recorded))
+    if plot is not None:
+        recorded.plot(save=plot)
+
+
+def _print_checksums(r: Result) -> None:
+    from .checksum import crc32, fletcher16
+
+    click.echo(f"fletcher16 0x{fletcher16(r.distances):04x}\ncrc32 0x{crc32(r.distances):08x}")
+
+
+def _verify(r: Result) -> bool:
+    """Verify all distances, and paths if any; print the outcome."""
+    found = r.verify("all", paths=r.semiring.add.selects is not None)
+    click.echo(one_line(f"verified: {found}" if found else f"not verified: {found}"))
+    return bool(found)
+
+
+@click.command()
+@click.argument("what", metavar="FILE|N")
+@combined(reading, semiring, engine, computing, dtype, device, threads, parts, spread)
+@click.option("--memory", metavar="SIZE", help="What if the dense closure is held to so much memory, such as 16GiB?")
+def plan(what: str, **options: Any) -> None:
+    """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
+    from ...road.planning import plan as make
+
+    require_dtype(options["semiring"], options["dtype"])
+    options["gpus"] = ranks_of(options)
+    reading = {name: options.pop(name) for name in READING}
+    if what.isdecimal() and not Path(what).exists():
+        refuse_given((*READING, "sources", "targets"), f"{what} vertices are no file that is read and has labels")
+        click.echo(str(make(int(what), **options)))
+        return
+    graph = graphs.read(what, reading)
+    graphs.read_vertices(graph, None, options)
+    click.echo(str(make(graph, **options)))

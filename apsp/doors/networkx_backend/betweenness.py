@@ -1,0 +1,196 @@
+"""Betweenness, and enumeration of all shortest paths, for NetworkX.
+
+Weights must be positive; otherwise NetworkX's counts depend on the order of its search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from semiring import min_plus
+from semiring.dense.routes import adjoint
+from semiring.host.types import Label, Weight
+
+from ...answers.flows import Scale, Sums, before, walked_back
+from .graphs import Arcs, Converted, arcs_or_none, positions
+from .original import original
+
+#: Relative rounding tolerance between an arc and the distance of its ends.
+_SLACK = 1e-12
+
+
+def betweenness_centrality(
+    G: Converted,
+    k: int | None = None,
+    normalized: bool = True,
+    weight: Weight = None,
+    endpoints: bool = False,
+    seed: Any = None,
+) -> dict[Label, float]:
+    """The share of shortest paths that pass each vertex, {node: number}: `networkx.betweenness_centrality`."""
+    seed = nx.utils.create_py_random_state(seed)
+    arcs = _arcs(G, weight, k)
+    if arcs is None:
+        return original("betweenness_centrality", G, k, normalized, weight, endpoints, seed)
+    sources = None if k is None or k == len(G) else _drawn(G, k, seed)
+    sums = _sums(arcs, sources)
+    scale = _scale(G, normalized, endpoints, sources)
+    factor = np.full(len(G), scale.other)
+    factor[[] if sources is None else sources] = scale.source
+    return dict(zip(G.nodes, ((sums.through + endpoints * sums.ending) * factor).tolist(), strict=True))
+
+
+def edge_betweenness_centrality(
+    G: Converted, k: int | None = None, normalized: bool = True, weight: Weight = None, seed: Any = None
+) -> dict[tuple[Label, ...], float]:
+    """The share of shortest paths that take each edge, {edge: number}: `networkx.edge_betweenness_centrality`."""
+    seed = nx.utils.create_py_random_state(seed)
+    arcs = _arcs(G, weight, k)
+    if arcs is None:
+        return original("edge_betweenness_centrality", G, k, normalized, weight, seed)
+    sources = None if k is None else _drawn(G, k, seed)
+    along = _sums(arcs, sources).along * _scale(G, normalized, True, sources).other
+    return _by_edge(G, arcs, along, weight)
+
+
+def betweenness_centrality_subset(
+    G: Converted, sources: Iterable[Label], targets: Iterable[Label], normalized: bool = False, weight: Weight = None
+) -> dict[Label, float]:
+    """Betweenness between some nodes: `networkx.betweenness_centrality_subset`."""
+    sources, targets = list(sources), list(targets)
+    arcs = _arcs(G, weight, None, sources)
+    if arcs is None:
+        return original("betweenness_centrality_subset", G, sources, targets, normalized, weight)
+    through = _sums(arcs, positions(G, sources), _among(G, targets)).through
+    return dict(zip(G.nodes, (through * _scale(G, normalized, False, None).other).tolist(), strict=True))
+
+
+def edge_betweenness_centrality_subset(
+    G: Converted, sources: Iterable[Label], targets: Iterable[Label], normalized: bool = False, weight: Weight = None
+) -> dict[tuple[Label, ...], float]:
+    """Edge betweenness between some nodes: `networkx.edge_betweenness_centrality_subset`, evenly before no target."""
+    sources, targets = list(sources), list(targets)
+    arcs = _arcs(G, weight, None, sources)
+    if arcs is None:
+        return original("edge_betweenness_centrality_subset", G, sources, targets, normalized, weight)
+    along = _sums(arcs, positions(G, sources), _among(G, targets), evenly=True).along
+    return _by_edge(G, arcs, along * _scale(G, normalized, True, None).other, weight)
+
+
+def all_shortest_paths(
+    G: Converted, source: Label, target: Label, weight: Weight = None, method: str = "dijkstra"
+) -> Iterator[list[Label]]:
+    """Every shortest path between two nodes: `networkx.all_shortest_paths`."""
+    arcs = _arcs_by_method(G, weight, method)
+    if arcs is None or source not in G or target not in G:
+        return original("all_shortest_paths", G, source, target, weight, method)
+    start, end = positions(G, [source, target]).tolist()
+    d = arcs.distances(np.array([start]), arcs.dtype)[0]
+    if d[end] == np.inf:
+        return original("all_shortest_paths", G, source, target, weight, method)
+    tight = _adjoint(arcs, "all_shortest_paths").tight(d, start)
+    return ([G.nodes[x] for x in path] for path in walked_back(start, end, before(tight, arcs.n)))
+
+
+def all_pairs_all_shortest_paths(
+    G: Converted, weight: Weight = None, method: str = "dijkstra"
+) -> Iterator[tuple[Label, dict[Label, list[list[Label]]]]]:
+    """(node, {node: every shortest path}): `networkx.all_pairs_all_shortest_paths`."""
+    arcs = _arcs_by_method(G, weight, method)
+    if arcs is None:
+        yield from original("all_pairs_all_shortest_paths", G, weight, method)
+        return
+    sums, nodes = _adjoint(arcs, "all_pairs_all_shortest_paths"), G.nodes
+    for here, D in arcs.blocks(dtype=arcs.dtype):
+        for start, d in zip(here.tolist(), D, strict=True):
+            tight, paths = sums.tight(d, start), {start: [[nodes[start]]]}
+            nearer = before(tight, arcs.n)
+            for j in dict.fromkeys(tight[1][::-1].tolist()):  # heads of arcs after their tails
+                paths[j] = [[*path, nodes[j]] for k in nearer(j) for path in paths[k]]
+            yield nodes[start], {nodes[j]: found for j, found in paths.items()}
+
+
+# Helpers
+
+
+def _arcs(G: Converted, weight: Weight, k: int | None, sources: Iterable[Label] = ()) -> Arcs | None:
+    """The arcs, or None for NetworkX to answer: weight functions, and sampling before 3.6, differ."""
+    sampled = k is not None and (hasattr(nx.algorithms.centrality.betweenness, "_rescale_e") or k < 1)
+    if callable(weight) or sampled or not len(G) or any(node not in G for node in sources):
+        return None
+    return _above_zero(G, weight)
+
+
+def _arcs_by_method(G: Converted, weight: Weight, method: str) -> Arcs | None:
+    known = weight is None or method in ("dijkstra", "bellman-ford")
+    return _above_zero(G, weight) if known and len(G) else None
+
+
+def _above_zero(G: Converted, weight: Weight) -> Arcs | None:
+    """The arcs without loops, if all weights are positive; else None for NetworkX to answer."""
+    arcs = arcs_or_none(G, weight)
+    if arcs is None or (len(arcs.weights) and arcs.weights.min() <= 0):
+        return None
+    kept = arcs.tails != arcs.heads
+    return arcs if kept.all() else Arcs(arcs.n, arcs.tails[kept], arcs.heads[kept], arcs.weights[kept], arcs.integral)
+
+
+def _drawn(G: Converted, k: int, seed: Any) -> np.ndarray:
+    return positions(G, seed.sample(G.nodes, k))
+
+
+def _among(G: Converted, nodes: Iterable[Label]) -> np.ndarray:
+    wanted = set(nodes)
+    return np.array([[float(node in wanted) for node in G.nodes]])
+
+
+def _scale(G: Converted, normalized: bool, endpoints: bool, sources: np.ndarray | None) -> Scale:
+    sampled = None if sources is None else len(sources)
+    return Scale.of(len(G), directed=G.is_directed(), normalized=normalized, endpoints=endpoints, sampled=sampled)
+
+
+def _adjoint(arcs: Arcs, where: str, used: np.ndarray | slice = slice(None)) -> Any:
+    starts = np.searchsorted(arcs.tails[used], np.arange(arcs.n + 1))
+    return adjoint(min_plus, arcs.dtype, (starts, arcs.heads[used], arcs.weights[used]), where=where)
+
+
+def _sums(arcs: Arcs, sources: np.ndarray | None, asked: np.ndarray | None = None, *, evenly: bool = False) -> Any:
+    """Flows through vertices and along arcs, of paths between sources and `asked` vertices (default: all)."""
+    sums, asked = None, np.ones((1, arcs.n)) if asked is None else asked
+    used = np.ones(len(arcs.tails), np.bool_)
+    for here, D in arcs.blocks(sources, arcs.dtype):
+        if sums is None:
+            if sources is None and len(D) == arcs.n:  # no shortest path takes an arc longer than its distance
+                used = arcs.weights <= D[arcs.tails, arcs.heads] * (1 + _SLACK)
+            sums = _adjoint(arcs, "betweenness", used)
+        sums.add(D, here, asked, evenly=evenly)
+    sums = _adjoint(arcs, "betweenness") if sums is None else sums
+    sums.finish()
+    along = np.zeros(len(used))
+    along[used] = sums.along
+    return Sums(sums.through, sums.ending, along)
+
+
+def _by_edge(G: Converted, arcs: Arcs, along: np.ndarray, weight: Weight) -> dict[tuple[Label, ...], float]:
+    """{edge: number} in NetworkX's order; the shortest parallel edges share equally."""
+    n = arcs.n
+    code = arcs.tails.astype(np.int64) * n + arcs.heads
+    if not G.is_directed():
+        order = np.argsort(code)
+        back = order[np.searchsorted(code, arcs.heads.astype(np.int64) * n + arcs.tails, sorter=order)]
+        along = along + along[back]
+    tails, heads = arcs.tails.tolist(), arcs.heads.tolist()
+    pairs = {(G.nodes[u], G.nodes[v]): x for u, v, x in zip(tails, heads, along.tolist(), strict=True)}
+    if not G.is_multigraph():
+        return {edge: pairs.get(edge, 0.0) for edge in G.graph.edges()}
+    found = {}
+    for u, v, key in G.graph.edges:
+        weights = [data.get(weight, 1) for data in G.graph[u][v].values()]
+        least = min(weights)
+        best = G.graph[u][v][key].get(weight, 1) == least
+        found[u, v, key] = pairs.get((u, v), 0.0) / weights.count(least) if best else 0.0
+    return found

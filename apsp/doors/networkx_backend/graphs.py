@@ -1,0 +1,194 @@
+"""A NetworkX graph in this backend: the graph and arrays converted from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+import networkx as nx
+import numpy as np
+
+from semiring.host.types import Label, Scalar, Weight
+
+from ...csgraph.conversion import FLOAT, Network
+from ...csgraph.engines import Options, distances
+
+#: {node: distance} from one source, and {source: such a dict}.
+Lengths = dict[Label, Scalar]
+AllLengths = dict[Label, Lengths]
+#: Bytes of a block of distances.
+BLOCK = 1 << 28
+#: Largest integers exact in float64 and float32.
+_EXACT, _SHORT = 2**53, 2**24
+
+
+class Unsupported(Exception):
+    """Weights that only Python can add; NetworkX must compute."""
+
+
+class Converted:
+    """The result of `convert_from_nx`, which NetworkX caches: the original graph, and its nodes."""
+
+    __networkx_backend__ = "apsp"
+
+    def __init__(self, graph: nx.Graph) -> None:
+        self.graph = graph
+        self.nodes = list(graph)
+        self._arcs: dict[Weight, Arcs] = {}
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.nodes)
+
+    def __contains__(self, node: Label) -> bool:
+        return node in self.graph
+
+    def is_directed(self) -> bool:
+        return bool(self.graph.is_directed())
+
+    def is_multigraph(self) -> bool:
+        return bool(self.graph.is_multigraph())
+
+    def arcs(self, weight: Weight = None) -> Arcs:
+        """Arcs weighing 1, by attribute (cached) or function; unsupported unless finite and exact in float64."""
+        found = self._arcs.get(weight) if not callable(weight) else None
+        if found is None:
+            found = _arcs(self.graph, self.nodes, weight)
+            if not callable(weight):
+                self._arcs[weight] = found
+        return found
+
+
+def positions(G: Converted, nodes: Iterable[Label]) -> np.ndarray:
+    position = {node: k for k, node in enumerate(G.nodes)}
+    return np.array([position[node] for node in nodes], np.int64)
+
+
+def names(G: Converted) -> np.ndarray:
+    return np.fromiter(G.nodes, object, len(G))  # np.array would look into nodes that are tuples
+
+
+def nonnegative(G: Converted, weight: Weight) -> Arcs | None:
+    """The arcs if no weight is negative, else None for NetworkX to answer."""
+    arcs = arcs_or_none(G, weight)
+    return None if arcs is None or arcs.negative else arcs
+
+
+def arcs_or_none(G: Converted, weight: Weight) -> Arcs | None:
+    """The arcs; None if only Python can add the weights."""
+    try:
+        return G.arcs(weight)
+    except Unsupported:
+        return None
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """Arcs in adjacency order, with the least of parallel weights; `integral` if all weights are integers."""
+
+    n: int
+    tails: np.ndarray
+    heads: np.ndarray
+    weights: np.ndarray
+    integral: bool
+
+    @property
+    def negative(self) -> bool:
+        return bool(len(self.weights)) and bool(self.weights.min() < 0)
+
+    def reversed(self) -> Arcs:
+        return Arcs(self.n, self.heads, self.tails, self.weights, self.integral)
+
+    def network(self, dtype: np.dtype = FLOAT) -> Network:
+        weights = self.weights.astype(dtype, copy=False)
+        return Network(self.n, dtype, tails=self.tails, heads=self.heads, weights=weights)
+
+    @cached_property
+    def dtype(self) -> np.dtype:
+        """float32 if it holds all sums of integer weights, else float64."""
+        short = self.integral and float(np.abs(self.weights).max(initial=0)) * self.n < _SHORT
+        return np.dtype(np.float32) if short else FLOAT
+
+    def distances(self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT) -> np.ndarray:
+        return distances(self.network(self.dtype), sources, Options()).astype(dtype, copy=False)
+
+    def blocks(
+        self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(positions, rows) of distances in blocks of 256 MiB."""
+        step = max(1, BLOCK // max(8 * self.n, 1))
+        if sources is None and step >= self.n:
+            yield np.arange(self.n), self.distances(dtype=dtype)
+            return
+        wanted = np.arange(self.n) if sources is None else sources
+        for start in range(0, len(wanted), step):
+            part = wanted[start : start + step]
+            yield part, self.distances(part, dtype)
+
+    def numbers(self, D: np.ndarray) -> list[Scalar]:
+        """Finite distances as Python numbers, ints if integral."""
+        return D.astype(np.int64).tolist() if self.integral else D.tolist()
+
+    def number(self, x: Scalar) -> Scalar:
+        return int(x) if self.integral and math.isfinite(x) else float(x)
+
+
+def _arcs(graph: nx.Graph, nodes: list[Label], weight: Weight) -> Arcs:
+    position = dict(zip(nodes, range(len(nodes)), strict=True))
+    adjacency = graph._adj
+    neighbours = [adjacency[u] for u in nodes]
+    counts = list(map(len, neighbours))
+    heads = np.fromiter(map(position.__getitem__, chain.from_iterable(neighbours)), np.int32, sum(counts))
+    tails = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
+    if weight is None:
+        return Arcs(len(nodes), tails, heads, np.ones(len(heads)), True)
+    try:
+        values = list(_values(graph, nodes, weight))
+    except TypeError as error:  # incomparable parallel edges, or raised by the function
+        raise Unsupported(f"weights must compare, got {error}.") from None
+    if callable(weight) and None in values:  # hidden edges
+        weighted = np.array([value is not None for value in values], bool)
+        tails, heads, values = tails[weighted], heads[weighted], [value for value in values if value is not None]
+    weights, integral = _as_floats(values, len(nodes))
+    return Arcs(len(nodes), tails, heads, weights, integral)
+
+
+def _values(graph: nx.Graph, nodes: list[Label], weight: str | Callable[..., Scalar]) -> Iterable[Scalar]:
+    """The weight of each arc, in adjacency order."""
+    adjacency = graph._adj
+    if callable(weight):
+        return (weight(u, v, data) for u in nodes for v, data in adjacency[u].items())
+    if graph.is_multigraph():
+        return (_least([d.get(weight, 1) for d in edges.values()]) for u in nodes for edges in adjacency[u].values())
+    return [data.get(weight, 1) for u in nodes for data in adjacency[u].values()]
+
+
+def _least(weights: list[Scalar]) -> Scalar:
+    """The least of parallel edges; NaN if any is, which min may skip."""
+    return min(weights) if len(weights) < 2 or all(w == w for w in weights) else math.nan
+
+
+def _as_floats(values: list[Scalar], n: int) -> tuple[np.ndarray, bool]:
+    """The values as float64, and whether all are integers with exact sums of n."""
+    kinds = set(map(type, values))
+    integral = all(issubclass(kind, (int, np.integer)) for kind in kinds)
+    if not integral and not all(issubclass(kind, (int, float, np.integer, np.floating)) for kind in kinds):
+        raise Unsupported(f"weights must be int or float, got {', '.join(sorted(kind.__name__ for kind in kinds))}.")
+    try:
+        weights = np.array(values, FLOAT) + 0.0
+    except OverflowError:
+        raise Unsupported("weights must fit float64.") from None
+    if not np.isfinite(weights).all():
+        raise Unsupported("weights must be finite.")
+    if integral and len(weights) and np.abs(weights).max() * max(n, 1) >= _EXACT:
+        raise Unsupported("sums of integer weights must stay below 2**53.")
+    if not integral and any(issubclass(kind, (int, np.integer)) for kind in kinds):
+        large = np.flatnonzero(np.abs(weights) >= _EXACT).tolist()
+        if any(isinstance(values[k], (int, np.integer)) and int(values[k]) != int(weights[k]) for k in large):
+            raise Unsupported("float64 must hold every integer exactly.")
+    return weights, integral

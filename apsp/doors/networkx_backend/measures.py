@@ -1,0 +1,193 @@
+"""Eccentricities, centralities and indices of all-pairs distances, by blocks of rows; NetworkX raises the errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from semiring.host.errors import NegativeCycleError
+from semiring.host.types import Label, Scalar, Weight
+
+from .graphs import AllLengths, Arcs, Converted, Lengths, arcs_or_none, nonnegative, positions
+from .original import original
+
+_METHODS = (None, "unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")
+
+
+def eccentricity(G: Converted, v: Label = None, sp: AllLengths | None = None, weight: Weight = None) -> Any:
+    """The distance to the farthest vertex, {node: number} or that of one: `networkx.eccentricity`."""
+    arcs = nonnegative(G, weight)
+    if arcs is None or sp is not None or not len(G):
+        return original("eccentricity", G, v, sp, weight)
+    wanted = None if v is None else [*G.graph.nbunch_iter(v)]
+    found = _farthest(arcs, None if wanted is None else positions(G, wanted))
+    if found is None:
+        return original("eccentricity", G, v, sp, weight)
+    e = dict(zip(G.nodes if wanted is None else wanted, found, strict=True))
+    return e[v] if v in G else e
+
+
+def diameter(G: Converted, e: Lengths | None = None, usebounds: bool = False, weight: Weight = None) -> Scalar:
+    """The greatest eccentricity: `networkx.diameter`."""
+    found = _eccentricities(G, weight) if e is None else None
+    return original("diameter", G, e, usebounds, weight) if found is None else max(found)
+
+
+def radius(G: Converted, e: Lengths | None = None, usebounds: bool = False, weight: Weight = None) -> Scalar:
+    """The least eccentricity: `networkx.radius`."""
+    found = _eccentricities(G, weight) if e is None else None
+    return original("radius", G, e, usebounds, weight) if found is None else min(found)
+
+
+def center(G: Converted, e: Lengths | None = None, usebounds: bool = False, weight: Weight = None) -> list[Label]:
+    """The nodes of least eccentricity: `networkx.center`."""
+    found = _eccentricities(G, weight) if e is None else None
+    return original("center", G, e, usebounds, weight) if found is None else _where(G, found, min(found))
+
+
+def periphery(G: Converted, e: Lengths | None = None, usebounds: bool = False, weight: Weight = None) -> list[Label]:
+    """The nodes of greatest eccentricity: `networkx.periphery`."""
+    found = _eccentricities(G, weight) if e is None else None
+    return original("periphery", G, e, usebounds, weight) if found is None else _where(G, found, max(found))
+
+
+def barycenter(
+    G: Converted, weight: Weight = None, attr: str | None = None, sp: AllLengths | None = None
+) -> list[Label]:
+    """The nodes of the least sum of distances: `networkx.barycenter`."""
+    return _central("barycenter", G, weight, attr, sp)
+
+
+def centroid(G: Converted, weight: Weight = None, attr: str | None = None, sp: AllLengths | None = None) -> list[Label]:
+    """`networkx.centroid`, the name of `barycenter` since 3.7."""
+    return _central("centroid", G, weight, attr, sp)
+
+
+def average_shortest_path_length(G: Converted, weight: Weight = None, method: str | None = None) -> Scalar:
+    """The mean distance of two nodes: `networkx.average_shortest_path_length`."""
+    n = len(G)
+    arcs_of = nonnegative if method in (None, "unweighted", "dijkstra") else arcs_or_none
+    arcs = arcs_of(G, None if method == "unweighted" else weight)
+    ignored = callable(weight) and method in ("floyd-warshall", "floyd-warshall-numpy")  # NetworkX takes 1 instead
+    total = None if arcs is None or ignored or method not in _METHODS or n < 2 else _total(arcs)
+    if arcs is None or total is None:
+        return original("average_shortest_path_length", G, weight, method)
+    return total / (n * (n - 1))
+
+
+def wiener_index(G: Converted, weight: Weight = None) -> Scalar:
+    """The sum of distances of all pairs: `networkx.wiener_index`."""
+    arcs = nonnegative(G, weight)
+    if arcs is None or not len(G):
+        return original("wiener_index", G, weight)
+    total = _total(arcs)
+    if total is None:  # infinite, unless a function hides connecting edges
+        return original("wiener_index", G, weight)
+    return total if G.is_directed() else total / 2
+
+
+def global_efficiency(G: Converted) -> float:
+    """The mean of the inverse distances: `networkx.global_efficiency`."""
+    n = len(G)
+    if n < 2:
+        return original("global_efficiency", G)
+    return sum(float(_inverse(D).sum()) for _, D in G.arcs().blocks()) / (n * (n - 1))
+
+
+def closeness_centrality(
+    G: Converted, u: Label = None, distance: Weight = None, wf_improved: bool = True, *, sp: AllLengths | None = None
+) -> Any:
+    """The inverse of the mean distance from others, {node: number} or that of one: `networkx.closeness_centrality`."""
+    arcs = nonnegative(G, distance)
+    backwards = callable(distance) and G.is_directed()
+    if arcs is None or backwards or sp is not None or (u is not None and u not in G):
+        arguments = {} if sp is None else {"sp": sp}
+        return original("closeness_centrality", G, u, distance, wf_improved, **arguments)
+    n, found = len(G), []
+    towards = arcs.reversed() if G.is_directed() else arcs  # a function may weigh an undirected edge by direction
+    for _, D in towards.blocks(None if u is None else positions(G, [u])):
+        reached = np.isfinite(D)
+        others, sums = reached.sum(axis=1) - 1.0, np.where(reached, D, 0).sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            close = np.where(sums > 0, others / sums, 0.0)
+        found += (close * (others / (n - 1)) if wf_improved and n > 1 else close).tolist()
+    return found[0] if u is not None else dict(zip(G.nodes, found, strict=True))
+
+
+def harmonic_centrality(
+    G: Converted, nbunch: Iterable[Label] | None = None, distance: Weight = None, sources: Iterable[Label] | None = None
+) -> dict[Label, float]:
+    """The sum of the inverse distances from others, {node: number}: `networkx.harmonic_centrality`."""
+    arguments = (nbunch, distance, sources)
+    targets, origins = (
+        set(G.graph.nbunch_iter(nodes) if nodes is not None else G.nodes) for nodes in (nbunch, sources)
+    )
+    backwards = len(targets) < len(origins)
+    arcs = nonnegative(G, distance)
+    if arcs is None or (backwards and callable(distance) and G.is_directed()):
+        return original("harmonic_centrality", G, *arguments)
+    ends, starts = (np.sort(positions(G, nodes)) for nodes in (targets, origins))
+    sums = np.zeros(len(ends))
+    # Searches start from the smaller set; from targets of a digraph on reversed arcs.
+    searched = arcs.reversed() if backwards and G.is_directed() else arcs
+    for here, D in searched.blocks(ends if backwards else starts):
+        if backwards:
+            sums[np.searchsorted(ends, here)] += _inverse(D[:, starts]).sum(axis=1)
+        else:
+            sums += _inverse(D[:, ends]).sum(axis=0)
+    value = dict(zip(ends.tolist(), sums.tolist(), strict=True))
+    return {node: value[k] or 0 for node, k in zip(targets, positions(G, targets).tolist(), strict=True)}
+
+
+# Helpers
+
+
+def _farthest(arcs: Arcs, sources: np.ndarray | None) -> list[Scalar] | None:
+    """The maximum of each row of distances; None if one is infinite."""
+    found: list[Scalar] = []
+    for _, D in arcs.blocks(sources):
+        most = D.max(axis=1)
+        if np.isinf(most).any():
+            return None
+        found += arcs.numbers(most)
+    return found
+
+
+def _eccentricities(G: Converted, weight: Weight) -> list[Scalar] | None:
+    arcs = nonnegative(G, weight)
+    return None if arcs is None or not len(G) else _farthest(arcs, None)
+
+
+def _where(G: Converted, values: list[Scalar], wanted: Scalar) -> list[Label]:
+    return [node for node, value in zip(G.nodes, values, strict=True) if value == wanted]
+
+
+def _central(name: str, G: Converted, weight: Weight, attr: str | None, sp: AllLengths | None) -> list[Label]:
+    arcs = nonnegative(G, weight)
+    if arcs is None or attr is not None or sp is not None or not len(G):
+        return original(name, G, weight, attr, sp)
+    sums = np.concatenate([D.sum(axis=1) for _, D in arcs.blocks()])
+    if np.isinf(sums).any():
+        return original(name, G, weight, attr, sp)
+    return _where(G, sums.tolist(), sums.min())
+
+
+def _total(arcs: Arcs) -> Scalar | None:
+    """The sum of all distances; None if infinite or for a negative cycle."""
+    total = 0
+    try:
+        for _, D in arcs.blocks():
+            part = D.sum()
+            if np.isinf(part):
+                return None
+            total += arcs.number(part)
+    except NegativeCycleError:
+        return None
+    return total
+
+
+def _inverse(D: np.ndarray) -> np.ndarray:
+    """1 / d, and 0 for d = 0 and no path."""
+    return np.divide(1.0, D, out=np.zeros_like(D), where=D != 0)

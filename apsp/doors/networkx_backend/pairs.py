@@ -1,0 +1,333 @@
+"""Distances and paths of all pairs, in NetworkX's containers and order: source, then by distance, then node order."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import networkx as nx
+import numpy as np
+from networkx.utils.backends import _registered_algorithms
+
+from semiring.host.errors import NegativeCycleError
+from semiring.host.types import Label, Weight
+
+from ...csgraph.engines import Options
+from ...csgraph.potentials import potentials
+from ...csgraph.routes import with_predecessors
+from ...road.log import warn
+from .graphs import BLOCK, AllLengths, Arcs, Converted, Lengths, arcs_or_none, names, nonnegative, positions
+from .original import original
+
+T = TypeVar("T")
+#: {node: its predecessor} and {node: path}, from one source.
+Parents = dict[Label, Label]
+Paths = dict[Label, list[Label]]
+
+
+# From every vertex, by distance
+
+
+def all_pairs_shortest_path_length(G: Converted, cutoff: float | None = None) -> Iterator[tuple[Label, Lengths]]:
+    """(node, {node: number of edges}): `networkx.all_pairs_shortest_path_length`."""
+    return _each("all_pairs_shortest_path_length", G, cutoff, select=_lengths)
+
+
+def all_pairs_dijkstra_path_length(
+    G: Converted, cutoff: float | None = None, weight: Weight = "weight"
+) -> Iterator[tuple[Label, Lengths]]:
+    """(node, {node: distance}): `networkx.all_pairs_dijkstra_path_length`."""
+    return _each("all_pairs_dijkstra_path_length", G, cutoff, weight, arcs_of=nonnegative, select=_lengths)
+
+
+def all_pairs_bellman_ford_path_length(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Label, Lengths]]:
+    """(node, {node: distance}): `networkx.all_pairs_bellman_ford_path_length`."""
+    return _each("all_pairs_bellman_ford_path_length", G, weight, arcs_of=_without_cycle, select=_lengths)
+
+
+def all_pairs_shortest_path(G: Converted, cutoff: float | None = None) -> Iterator[tuple[Label, Paths]]:
+    """(node, {node: path}): `networkx.all_pairs_shortest_path`."""
+    return _each("all_pairs_shortest_path", G, cutoff)
+
+
+def all_pairs_dijkstra_path(
+    G: Converted, cutoff: float | None = None, weight: Weight = "weight"
+) -> Iterator[tuple[Label, Paths]]:
+    """(node, {node: path}): `networkx.all_pairs_dijkstra_path`."""
+    return _each("all_pairs_dijkstra_path", G, cutoff, weight, arcs_of=nonnegative)
+
+
+def all_pairs_dijkstra(
+    G: Converted, cutoff: float | None = None, weight: Weight = "weight"
+) -> Iterator[tuple[Label, tuple[Lengths, Paths]]]:
+    """(node, ({node: distance}, {node: path})): `networkx.all_pairs_dijkstra`."""
+    both = lambda lengths, paths: (lengths, paths)  # noqa: E731
+    return _each("all_pairs_dijkstra", G, cutoff, weight, arcs_of=nonnegative, select=both)
+
+
+def all_pairs_bellman_ford_path(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Label, Paths]]:
+    """(node, {node: path}): `networkx.all_pairs_bellman_ford_path`."""
+    return _each("all_pairs_bellman_ford_path", G, weight, arcs_of=_without_cycle)
+
+
+def johnson(G: Converted, weight: Weight = "weight") -> dict[Label, Paths]:
+    """{node: {node: path}}: `networkx.johnson`."""
+    arcs = _without_cycle(G, weight)
+    if arcs is None:
+        return original("johnson", G, weight)
+    return {node: paths for node, _, paths in _all(G, arcs, None, paths=True)}
+
+
+def metric_closure(G: Converted, weight: Weight = "weight") -> nx.Graph:
+    """The complete graph of distances and paths: `networkx.algorithms.approximation.metric_closure`."""
+    arcs = nonnegative(G, weight)
+    if arcs is None or not len(G):
+        return original("metric_closure", G, weight)
+    warn(
+        "metric_closure is deprecated and will be removed in NetworkX 3.8.\n"
+        "Use nx.all_pairs_shortest_path_length instead.",
+        DeprecationWarning,
+    )
+    M, left = nx.Graph(), set(G)
+    for u, lengths, paths in _all(G, arcs, None, paths=True):
+        if len(lengths) < len(G):
+            raise nx.NetworkXError("G is not a connected graph. metric_closure is not defined.")
+        left.remove(u)
+        for v in left:
+            M.add_edge(u, v, distance=lengths[v], path=paths[v])
+    return M
+
+
+# Floyd–Warshall
+
+
+def floyd_warshall(G: Converted, weight: Weight = "weight") -> AllLengths:
+    """{node: {node: distance}}, inf where there is no path: `networkx.floyd_warshall`."""
+    arcs = _arcs_by_attribute(G, weight)
+    if arcs is None:
+        return original("floyd_warshall", G, weight)
+    return _table(G, arcs, _raise_unbounded(arcs.distances))
+
+
+def floyd_warshall_predecessor_and_distance(
+    G: Converted, weight: Weight = "weight"
+) -> tuple[dict[Label, Parents], AllLengths]:
+    """({node: {node: the node before it}}, distances): `networkx.floyd_warshall_predecessor_and_distance`."""
+    return _with_predecessors("floyd_warshall_predecessor_and_distance", G, weight)
+
+
+def floyd_warshall_tree(G: Converted, weight: Weight = "weight") -> tuple[dict[Label, Parents], AllLengths]:
+    """`networkx.floyd_warshall_tree` (since 3.7), another name of the same."""
+    return _with_predecessors("floyd_warshall_tree", G, weight)
+
+
+def floyd_warshall_numpy(
+    G: Converted, nodelist: Sequence[Label] | None = None, weight: Weight = "weight"
+) -> np.ndarray:
+    """The matrix of distances, float64: `networkx.floyd_warshall_numpy`."""
+    if nodelist is not None and not len(nodelist) == len(G) == len(set(nodelist)):
+        raise nx.NetworkXError(
+            "nodelist must contain every node in G with no repeats."
+            "If you wanted a subgraph of G use G.subgraph(nodelist)"
+        )
+    arcs = _arcs_by_attribute(G, weight)
+    if arcs is None or not len(G) or (nodelist is not None and set(nodelist) != set(G)):
+        return original("floyd_warshall_numpy", G, nodelist, weight)
+    D = _raise_unbounded(arcs.distances)
+    if nodelist is None:
+        return D
+    order = positions(G, nodelist)
+    return D[np.ix_(order, order)]
+
+
+def _with_predecessors(name: str, G: Converted, weight: Weight) -> tuple[dict[Label, Parents], AllLengths]:
+    arcs = _arcs_by_attribute(G, weight)
+    if arcs is None:
+        return original(name, G, weight)
+    D, P = _raise_unbounded(lambda: with_predecessors(arcs.network(), None, Options()))
+    loops = arcs.tails[arcs.tails == arcs.heads]
+    P[loops, loops] = loops
+    nodes, before = G.nodes, {}
+    for i, (order, row) in enumerate(zip(_filling_order(G, arcs).tolist(), P.tolist(), strict=True)):
+        found = {nodes[j]: nodes[row[j]] for j in order if row[j] >= 0}
+        if found:
+            before[nodes[i]] = found
+    return before, _table(G, arcs, D)
+
+
+def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> AllLengths:
+    order, infinite = _filling_order(G, arcs), partial(float, "inf")
+    D = np.take_along_axis(D, order, axis=1)
+    unreachable = np.isinf(D)
+    values = arcs.numbers(np.where(unreachable, 0, D))
+    for i, j in zip(*(axis.tolist() for axis in np.nonzero(unreachable)), strict=True):
+        values[i][j] = math.inf
+    keys = names(G)[order].tolist()
+    table: AllLengths = {
+        node: defaultdict(infinite, zip(k, v, strict=True)) for node, k, v in zip(G.nodes, keys, values, strict=True)
+    }
+    for node, row in table.items():
+        row[node] = 0  # an int, whatever the weights are
+    return table
+
+
+def _filling_order(G: Converted, arcs: Arcs) -> np.ndarray:
+    """For each source the order in which NetworkX's Floyd–Warshall first writes its entries.
+
+    Neighbours in adjacency order, itself (unless among them), then others. Before NetworkX 3.7 itself first, and
+    undirected neighbours in edge order.
+    """
+    n, tails, heads = arcs.n, arcs.tails, arcs.heads
+    old = "floyd_warshall_tree" not in _registered_algorithms
+    by_edges = old and not G.is_directed()
+    listed = np.flatnonzero(tails <= heads) if by_edges else np.arange(len(heads))
+    first = np.full((n, n), len(heads) + 1, np.int64)
+    first[tails[listed], heads[listed]] = listed
+    if by_edges:
+        first = np.minimum(first, first.T)
+    own = np.einsum("ii->i", first)
+    own[:] = -1 if old else np.minimum(own, len(heads))
+    return np.argsort(first, axis=1, kind="stable")
+
+
+# Helpers
+
+
+def _lengths(lengths: Lengths, paths: Paths) -> Lengths:
+    return lengths
+
+
+def _each(
+    name: str,
+    G: Converted,
+    *arguments: Any,
+    arcs_of: Callable[[Converted, Weight], Arcs | None] | None = None,
+    select: Callable[[Lengths, Paths], Any] = lambda lengths, paths: paths,
+) -> Iterator[tuple[Label, Any]]:
+    """(node, select(distances, paths)) for every node, or NetworkX's own answer.
+
+    `arguments` are those of the NetworkX function `name`: a cutoff (not of Bellman–Ford), and with `arcs_of` the
+    weight. `arcs_of(G, weight)` returns arcs, or None for NetworkX to answer; by default edges are counted.
+    """
+    cutoff = None if arcs_of is _without_cycle else arguments[0]
+    arcs = arcs_of(G, arguments[-1]) if arcs_of is not None else G.arcs() if _counts(cutoff) else None
+    if arcs is None:
+        yield from original(name, G, *arguments)
+        return
+    for node, lengths, paths in _all(G, arcs, cutoff, paths=select is not _lengths):
+        yield node, select(lengths, paths)
+
+
+def _all(
+    G: Converted, arcs: Arcs, cutoff: float | None, *, paths: bool = False
+) -> Iterator[tuple[Label, Lengths, Paths]]:
+    """(node, {node: distance}, {node: path}) for every node; paths on request."""
+    every, nodes = names(G), G.nodes
+    most = np.finfo(np.float64).max
+    bound = most if cutoff is None or cutoff != cutoff else min(cutoff, most)  # NaN excludes nothing
+    for sources, D, P in _blocks(arcs, paths):
+        for k, order in enumerate(_by_distance(D, sources, arcs)):
+            S = D[k, order]
+            count = 1 + int(np.searchsorted(S[1:], bound, side="right"))
+            values = arcs.numbers(S[:count])
+            values[0] = 0  # an int, whatever the weights are
+            order = order[:count]
+            lengths = dict(zip(every[order].tolist(), values, strict=True))
+            yield nodes[sources[k]], lengths, {} if P is None else _paths(nodes, order.tolist(), P[k].tolist())
+
+
+def _blocks(arcs: Arcs, paths: bool) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    """(positions, distances, predecessors) in blocks of at most `BLOCK` bytes."""
+    if not paths:
+        for positions, D in arcs.blocks():
+            yield positions, D, None
+        return
+    step = max(1, BLOCK // max(12 * arcs.n, 1))
+    if step >= arcs.n:
+        yield np.arange(arcs.n), *with_predecessors(arcs.network(), None, Options())
+        return
+    for start in range(0, arcs.n, step):
+        part = np.arange(start, min(start + step, arcs.n))
+        yield part, *with_predecessors(arcs.network(), part, Options())
+
+
+def _by_distance(D: np.ndarray, sources: np.ndarray, arcs: Arcs) -> Iterator[np.ndarray]:
+    """Per row the vertices by distance, source first, ties by position."""
+    finite = D[np.isfinite(D)] if arcs.integral else D[:0]
+    low, high = finite.min(initial=0), finite.max(initial=0)
+    shift = D.shape[1].bit_length()
+    if arcs.integral and max(-low, high) < 2.0 ** (62 - shift):
+        # Distance and position packed in one integer: distinct keys sort fastest.
+        keys = (np.where(np.isinf(D), high + 1, D).astype(np.int64) << shift) | np.arange(D.shape[1])
+        keys[np.arange(len(D)), sources] = np.iinfo(np.int64).min + sources
+        keys.sort(axis=1)
+        yield from keys & ((1 << shift) - 1)
+        return
+    for row, source in zip(D, sources.tolist(), strict=True):
+        row = row.copy()
+        row[source] = -math.inf
+        order = np.argsort(row)
+        S = row[order]
+        # A stable sort is slower.
+        yield np.argsort(row, kind="stable") if (S[1:] == S[:-1]).any() else order
+
+
+def _paths(nodes: list[Label], order: list[int], before: list[int]) -> Paths:
+    """{node: path} for `order`, source first, each path extending its predecessor's."""
+    source = order[0]
+    found: list[Any] = [None] * len(nodes)
+    paths = {nodes[source]: [nodes[source]]}
+    found[source] = paths[nodes[source]]
+    for j in order[1:]:
+        path = found[before[j]]
+        if path is None:  # the predecessor, at equal distance, is later in the order
+            path = _chained(nodes, found, before, before[j])
+        if found[j] is None:
+            found[j] = [*path, nodes[j]]
+        paths[nodes[j]] = found[j]
+    return paths
+
+
+def _chained(nodes: list[Label], found: list[Any], before: list[int], j: int) -> list[Label]:
+    """The path of j, after completing those of its predecessors."""
+    missing = []
+    while found[j] is None:
+        missing.append(j)
+        j = before[j]
+    path: list[Label] = found[j]
+    for k in reversed(missing):
+        path = found[k] = [*path, nodes[k]]
+    return path
+
+
+def _arcs_by_attribute(G: Converted, weight: Weight) -> Arcs | None:
+    """The arcs; None for a weight function, which NetworkX's Floyd–Warshall does not call."""
+    return None if callable(weight) else arcs_or_none(G, weight)
+
+
+def _counts(cutoff: float | None) -> bool:
+    """Whether a cutoff is integral; NetworkX handles fractions."""
+    return cutoff is None or math.isinf(cutoff) or cutoff % 1 == 0
+
+
+def _without_cycle(G: Converted, weight: Weight) -> Arcs | None:
+    """The arcs if no cycle is negative, else None: NetworkX raises only for sources that reach it."""
+    arcs = arcs_or_none(G, weight)
+    if arcs is None or not arcs.negative:
+        return arcs
+    try:
+        potentials(arcs.network())
+    except NegativeCycleError:
+        return None
+    return arcs
+
+
+def _raise_unbounded(compute: Callable[[], T]) -> T:
+    """compute(), with NetworkX's exception for a negative cycle."""
+    try:
+        return compute()
+    except NegativeCycleError:
+        raise nx.NetworkXUnbounded("Negative cycle detected.") from None

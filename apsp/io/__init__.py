@@ -1,0 +1,1 @@
+"""Graphs in and answers out: inputs, formats, saved results, places, labels and display."""

@@ -1,0 +1,59 @@
+"""Data frames of pandas or Polars."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from semiring.host.types import Label
+
+#: In order of preference.
+LIBRARIES = ("pandas", "polars")
+
+
+def library_of(source: object) -> str | None:
+    name = type(source).__module__.split(".")[0]
+    return name if name in LIBRARIES else None
+
+
+def wide(values: np.ndarray, rows: Sequence[Label], cols: Sequence[Label], library: str | None) -> Any:
+    """A row per source, a column per target; Polars has row names as its first column, "from"."""
+    frames = _load(library)
+    if frames.__name__ == "pandas":
+        index, columns = (_index(frames, names, title) for names, title in ((rows, "from"), (cols, "to")))
+        return frames.DataFrame(values, index=index, columns=columns)
+    names = [str(name) for name in cols]
+    return frames.DataFrame({"from": list(rows), **dict(zip(names, values.T, strict=True))})
+
+
+def long(values: np.ndarray, rows: Sequence[Label], cols: Sequence[Label], library: str | None) -> Any:
+    """A line per pair: from, to, distance."""
+    tails = [name for name in rows for _ in cols]
+    return columns({"from": tails, "to": list(cols) * len(rows), "distance": values.ravel()}, library)
+
+
+def columns(named: Mapping[str, Any], library: str | None) -> Any:
+    """A data frame of equal-length columns; ints stay ints beside None."""
+    frames = _load(library)
+    if frames.__name__ == "pandas":
+        named = {
+            name: frames.array(values) if isinstance(values, list) and None in values else values
+            for name, values in named.items()
+        }
+    return frames.DataFrame(dict(named))
+
+
+def _index(pandas: Any, names: Sequence[Label], title: str) -> Any:
+    """An index of names; a tuple is one name, not several levels."""
+    return pandas.Index(list(names), name=title, tupleize_cols=False)
+
+
+def _load(library: str | None) -> Any:
+    for name in (library,) if library else LIBRARIES:
+        if importlib.util.find_spec(name) is not None:
+            return importlib.import_module(name)
+    raise ImportError("to_frame: pandas or Polars is required. Install one: `pip install pandas`.")

@@ -1,0 +1,144 @@
+"""Edge lists with a header: `source,target,weight`, separated by commas, semicolons or tabs.
+
+Columns are named in any case and order; `apsp.io.reading.options` assigns ends and weight. Outer blanks go unless
+quoted. Names are integers if all look so and none is quoted; quotes make text, even empty. A first line that may be an
+edge, `u,v,3`, is refused. A table with equal row and column names, as `save("d.csv")` writes, is a matrix; a missing
+edge is inf.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from typing import IO, Any
+
+from semiring.host.errors import FormatError
+
+from ..graph import Graph
+from ..reading.files import Source, csv_rows
+from ..reading.options import ANYHOW, Reading, is_numeral, names_ends, positional
+from . import matrix
+from .base import Format, edge_lines, named_edges, write_lines
+from .tables import Table, of_rows, separated
+from .tokens import integral, show
+
+_DELIMITERS = ",;\t"
+#: Marks the ends of quoted fields, which the csv module does not report; text has no zero bytes.
+_MARK = "\0"
+#: Comments above a table, as in `numpy.savetxt`.
+_COMMENTS = re.compile(r"\A(?:\s*#[^\n]*\n)+")
+
+
+def sniff(head: bytes) -> bool:
+    """A header naming both ends, or with an empty field above row names."""
+    text = head.decode("utf-8", "replace")
+    if re.match(f"\\n*([{_DELIMITERS}])(?!#)[^\\n]*\\n[^{_DELIMITERS}\\n]+\\1", text):
+        return True
+    try:
+        return names_ends(_split(text.lstrip().split("\n", 1)[0]))
+    except csv.Error:
+        return False
+
+
+def has_separator(head: bytes) -> bool:
+    """Whether the first line that is no comment has a separator (below comments, a tab is a blank)."""
+    text = head.decode("latin-1")
+    bare = _COMMENTS.sub("", text) or text
+    first = bare.lstrip().split("\n", 1)[0]
+    return any(sign in first for sign in _DELIMITERS if sign != "\t" or len(bare) == len(text))
+
+
+def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
+    """Edges by header or chosen columns; a square table of numbers is a matrix."""
+    if matrix.is_bare(source, reading):
+        return matrix.read(source)
+    text = source.text
+    above = _COMMENTS.match(text) if positional(reading.columns) else None
+    if above and is_numeral(re.split(f"[{_DELIMITERS}\n]", text[above.end() :], maxsplit=1)[0]):
+        text = "\n" * above[0].count("\n") + text[above.end() :]
+    start = len(text) - len(text.lstrip("\n"))
+    first = text[start:].split("\n", 1)[0]
+    try:
+        names: Sequence[Any] = _split(first)
+    except csv.Error as error:
+        raise source.error(f"the header must be well-formed CSV, got {error}.", start + 1) from error
+    skipped = 1
+    if positional(reading.columns):
+        names, skipped = range(len(names)), 0
+    header, delimiter = start + 1 if skipped else None, _delimiter(first)
+    if '"' not in text:
+        cells = separated(text[start:], delimiter, len(names), csv.field_size_limit())
+        if cells is not None:
+            table = Table(
+                source, names, header, lambda index: cells.columns[index][skipped:],
+                lambda row: start + 1 + skipped + row, distinct=lambda indices: cells.distinct(indices, skipped),
+                integers=lambda indices: cells.integers(indices, skipped),
+            )  # fmt: skip
+            return _graph(table, reading)
+    rows = list(csv_rows(source, _marked(text, delimiter), delimiter))
+    for line, row in rows:
+        if len(row) != len(names):
+            what = "the header's" if skipped else "the first row's"
+            shown = show(",".join(row))
+            raise source.error(f"a row must have {what} {len(names)} fields, got {len(row)}: {shown}.", line)
+    table = Table(
+        source, names, header, of_rows([row for _, row in rows[skipped:]]), lambda row: rows[row + skipped][0],
+        _unmarked,
+    )  # fmt: skip
+    return _graph(table, reading)
+
+
+def _graph(table: Table, reading: Reading) -> Graph:
+    """Edges if columns are named or chosen for their ends; else a matrix if row and column names agree.
+
+    The first header field of a matrix names no column; if empty, as `save` writes it, nothing names ends.
+    """
+    declared = reading.columns is not None or reading.named
+    ends = list(table.names[:1]) != [""] and names_ends(table.names)
+    labelled = None if declared or ends else table.matrix()
+    return table.edges(reading) if labelled is None else labelled
+
+
+def write(graph: Graph, file: IO[bytes]) -> None:
+    """Write `source,target,weight`, or the first two if unweighted."""
+    arcs, names = named_edges(graph, "csv", forbidden="\0\r", quotes=True)
+    longest, most = max(map(len, names), default=0), csv.field_size_limit() - 2 * len(_MARK)
+    if longest > most:
+        problem = f"names must have at most {most} characters, got {longest}"
+        raise FormatError("csv", None, f"write: {problem}. Write npz.")
+    if any(isinstance(label, str) for label in graph.labels):
+        names = ['"' + name.replace('"', '""') + '"' if _needs_quotes(name) else name for name in names]
+    header = "source,target" if arcs[2] is None else "source,target,weight"
+    write_lines(file, [header, *edge_lines(arcs, names, between=",")])
+
+
+def _needs_quotes(name: str) -> bool:
+    """Whether a name would be misread: separators, outer blanks, empty, an integer."""
+    return name != name.strip() or not name or any(sign in name for sign in '",\n') or integral([name])
+
+
+def _marked(text: str, delimiter: str) -> str:
+    if '"' not in text:
+        return text
+    quoted = rf'(?:^|(?<=[{delimiter}\n])) *"([^"]*(?:""[^"]*)*)"'  # elsewhere a quotation mark is literal
+    return re.sub(quoted, rf'"{_MARK}\1{_MARK}"', text)
+
+
+def _unmarked(fields: Sequence[str]) -> list[str]:
+    return [field.replace(_MARK, "") for field in fields]
+
+
+def _delimiter(header: str) -> str:
+    return max(_DELIMITERS, key=header.count)
+
+
+def _split(header: str) -> list[str]:
+    row = next(csv.reader([header], delimiter=_delimiter(header), skipinitialspace=True), [])
+    return [name.strip() for name in row]
+
+
+FORMAT = Format(
+    "csv", (".csv", ".tsv"), "edge list with a header: source,target[,weight]", sniff, read, write,
+    takes=("weight", "columns"), rank=2,
+)  # fmt: skip

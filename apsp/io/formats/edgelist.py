@@ -1,0 +1,79 @@
+"""Edges between names, separated by blanks: lines `A B` or `A B 4`, all alike, with `#` comments.
+
+A first line naming both ends (`from to minutes`) is a header; one that may be an edge, `u v 3`, is refused. Names are
+integers if all look so.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import IO
+
+from semiring.host.errors import FormatError
+from semiring.host.spelling import came
+
+from ..graph import Graph
+from ..reading.files import Source
+from ..reading.options import ANYHOW, Reading, names_ends
+from . import named
+from .base import Format, edge_lines, named_edges, write_lines
+from .tables import of_fields
+from .tokens import as_number, show
+
+_COMMENT = re.compile(r"#[^\n]*")
+
+
+def sniff(head: bytes) -> bool:
+    """A header, or lines of two names, optionally with a number."""
+    text = head.decode("utf-8", "replace")
+    rows = [row for row in map(str.split, _COMMENT.sub("", _whole_lines(text)).split("\n")) if row]
+    if not rows or "\0" in text or "\ufffd" in _whole_lines(text):
+        return False
+    if names_ends(rows[0]):
+        return True
+    if all(row[0].endswith((",", ";")) for row in rows):  # "A, B, 4"
+        return False
+    width = len(rows[0])
+    if width not in (2, 3) or any(len(row) != width for row in rows):
+        return False
+    return width == 2 or all(as_number(row[2]) is not None for row in rows)
+
+
+def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
+    """An edge a line, by header or chosen columns."""
+    if "--END--" in source.text and named.END.search(source.text):
+        return named.read(source).having(weighted=reading.weight is not None)
+    return of_fields(source, _without_comments(source) if "#" in source.text else source.text, reading)
+
+
+def _without_comments(source: Source) -> str:
+    """The text without comments; a # within a word is refused, as it may be part of a name."""
+    text = source.text
+    for comment in _COMMENT.finditer(text):
+        start = comment.start()
+        if start and not text[start - 1].isspace():
+            word = text[:start].split()[-1] + comment[0].split()[0]
+            line = text.count("\n", 0, start) + 1
+            raise source.error(f"a comment must stand apart, # behind a blank, got {show(word)}.", line)
+    return _COMMENT.sub("", text)
+
+
+def write(graph: Graph, file: IO[bytes]) -> None:
+    arcs, names = named_edges(graph, "edgelist", forbidden="\0\ufeff#")
+    lines = list(edge_lines(arcs, names))
+    if lines and names_ends(lines[0].split()[:2]):
+        raise FormatError("edgelist", None, f"write: names must be no heading, got {came(lines[0])}. Write csv or npz.")
+    write_lines(file, lines or ["# no edges"])
+
+
+def _whole_lines(text: str) -> str:
+    """The text without a last line that may be cut off."""
+    return text.rpartition("\n")[0] if len(text) >= 1 << 15 and not text.endswith("\n") else text
+
+
+FORMAT = Format(
+    *("edgelist", (".edgelist", ".edges", ".ncol"), "edges between names: lines `A B [weight]`, # comments"),
+    *(sniff, read, write),
+    takes=("weight", "columns"),
+    rank=6,
+)

@@ -1,0 +1,358 @@
+"""Text tables: assignment of columns by the rule of `apsp.io.reading.options`; names, weights, errors with lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from semiring.host.spelling import came
+
+from ..graph import Graph
+from ..labels import Labels, number_ends
+from ..reading.directions import direction_columns, turned
+from ..reading.files import Source
+from ..reading.options import BY_RULE, Chosen, Reading, choose, is_numeral, names_ends, positional
+from .tokens import BLANK, as_number, between_blanks, digits, entries, integral, is_vertex, numbers, seconds, show
+
+#: Maximum 8-byte words of a field compared as integers; masks of the low k bytes; an odd multiplier.
+_WORDS, _LOW, _ODD = 4, np.array([2 ** (8 * k) - 1 for k in range(9)], np.uint64), np.uint64(0x9E3779B97F4A7C15)
+
+#: Sample of fields, and the share of distinct ones above which they are too many.
+_SAMPLE, _MOST = 4096, 0.97
+
+
+#: The header that `csv.write` writes; always a header.
+WRITTEN = ("source", "target")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A text cut into columns; `source` is for errors.
+
+    `names` are from the header, in line `header`, or range(width). `column(index)` returns the stripped fields below
+    the header, `line(row)` the line number, from 1, `unquoted(fields)` the contents of quoted fields; if fast
+    (else None), `distinct(indices)` the distinct fields of columns, and their indices by column and row, and
+    `integers(indices)` int64, a row per column, if all are integers ≥ 0.
+    """
+
+    source: Source
+    names: Sequence[Any]
+    header: int | None
+    column: Callable[[int], Sequence[str]]
+    line: Callable[[int], int]
+    unquoted: Callable[[Sequence[str]], Sequence[str]] = lambda fields: fields
+    distinct: Callable[[Sequence[int]], tuple[list[str], np.ndarray] | None] = lambda indices: None
+    integers: Callable[[Sequence[int]], np.ndarray | None] = lambda indices: None
+
+    def edges(self, reading: Reading) -> Graph:
+        """A graph with an edge per row; names are integers if all look so and none is quoted."""
+
+        def refuse(problem: str) -> Exception:
+            return self.source.error(problem, self.header)
+
+        headed = self.header is not None
+        which = direction_columns(self.names, self._plain) if headed and not positional(reading.columns) else []
+        numeric = self._is_numeric
+        chosen = choose(self.names, reading, refuse, header=headed, passed=which, numeric=numeric)
+        guessed = self.header is not None and reading.columns is None
+        if guessed and not reading.named:
+            self._require_no_number(chosen[:2], refuse)
+        whole = self.integers(chosen[:2])
+        distinct = self.distinct(chosen[:2]) if whole is None else None
+        if whole is not None:
+            ends = []
+        elif distinct is None or "" in distinct[0]:
+            ends = [self.column(end) for end in chosen[:2]]
+            for fields in ends:
+                if "" in fields:
+                    problem = "a vertex must have a name, got an empty field."
+                    raise self.source.error(problem, self.line(fields.index("")))
+        else:
+            ends = [distinct[0], []]
+        weights = None if chosen.weight is None else self._weights(chosen.weight, reading)
+        if whole is not None:
+            labels, rows, cols = number_ends(*whole)
+        elif all(map(integral, ends)):
+            labels, rows, cols = number_ends(*(list(map(int, fields)) for fields in ends))
+        else:
+            self._require_vertices(chosen[:2], ends)
+            labels, rows, cols = number_ends(*map(self.unquoted, ends))
+        if guessed:
+            self._require_no_edge(chosen, labels, refuse)
+        if distinct is not None and not ends[1]:
+            rows, cols = rows[distinct[1]]
+        graph = Graph.from_arrays(rows, cols, weights, labels=labels)
+        columns = {self.names[index]: self._plain(index) for index in which}
+        return turned(graph, columns, reading, lambda problem, row: self.source.error(problem, self.line(row)))
+
+    def _plain(self, index: int) -> Sequence[str]:
+        return [field.strip("\0") for field in self.column(index)]
+
+    def _is_numeric(self, index: int) -> bool:
+        return all(is_numeral(field) or seconds([field]) is not None for field in self.column(index)[:1])
+
+    def matrix(self) -> Graph | None:
+        """The labelled matrix if row and column names agree, else None; FormatError for other order or non-numbers."""
+        names, rows = [str(name) for name in self.names[1:]], list(self.unquoted(self.column(0)))
+        if not names or len({*names}) < len(names) or sorted(rows) != sorted(names) or is_numeral(str(self.names[0])):
+            return None
+        if rows != names:
+            first = next(index for index, name in enumerate(names) if rows[index] != name)
+            raise self.source.error(
+                f"the rows of a matrix must be in the order of its columns, got {show(rows[first])} for "
+                f"{show(names[first])}. Say columns= if it lists edges.",
+                self.line(first),
+            )
+        n = len(names)
+        tokens = [token for index in range(1, n + 1) for token in self.unquoted(self.column(index))]
+        values, wrong = entries(tokens)
+        if wrong is not None:
+            column, row = divmod(wrong.index, n)
+            problem = (
+                f"an entry must be {wrong.need}, got {show(tokens[wrong.index])} in the column {show(names[column])}."
+            )
+            raise self.source.error(problem, self.line(row))
+        labels = Labels(map(int, names)) if integral(names) else Labels(names)
+        return Graph.from_matrix(np.ascontiguousarray(values.reshape(n, n).T), labels=labels)
+
+    def _require_vertices(self, columns: Sequence[int], ends: Sequence[Sequence[str]]) -> None:
+        """Refuse non-vertices: inf and nan; without a header also fractions, which suggest a matrix."""
+        if not all(map(is_numeral, chain.from_iterable(ends))):
+            return
+        for index in columns:
+            for row, field in enumerate(self.column(index)):
+                if not is_vertex(field, fractions=self.header is not None):
+                    raise self.source.error(
+                        f"a vertex must be a name or an integer, got {show(field)}.", self.line(row)
+                    )
+
+    def _require_no_number(self, ends: Sequence[int], refuse: Callable[[str], Exception]) -> None:
+        """Refuse a first line `u v 3` that may be a header or an edge."""
+        others = [index for index in range(len(self.names)) if index not in ends]
+        if len(others) == 1 and as_number(self.names[others[0]]) is not None:
+            name = self.names[others[0]]
+            raise refuse(
+                f"the first line must be a header or an edge, got {show(' '.join(self.names))}. Say columns="
+                f"{(*ends, *others)} if it is an edge, weight={came(name)} if not (in a shell: --columns, --weight)."
+            )
+
+    def _require_no_edge(self, chosen: Chosen, labels: Labels, refuse: Callable[[str], Exception]) -> None:
+        """Refuse a first line `u v` whose names are vertices further down, so that it may be an edge.
+
+        Another column with a word above numbers (weights) proves a header.
+        """
+        ends = tuple(self.names[end] for end in chosen[:2])
+        if ends != WRITTEN and all(name in labels for name in ends) and not self._has_numbers_below_a_word(chosen[:2]):
+            raise refuse(
+                f"the first line must be a header or an edge, got {show(' '.join(ends))}, of which both are vertices. "
+                f"Say columns={tuple(x for x in chosen if x is not None)} if it is an edge, columns={ends} if not "
+                "(in a shell: --columns)."
+            )
+
+    def _has_numbers_below_a_word(self, ends: Sequence[int]) -> bool:
+        words = (k for k, name in enumerate(self.names) if k not in ends and as_number(name) is None)
+        return any(all(as_number(field) is not None for field in self.column(k)) for k in words)
+
+    def _weights(self, index: int, reading: Reading) -> np.ndarray:
+        whole = self.integers([index])
+        if whole is not None:
+            return whole[0]
+        distinct = self.distinct([index])
+        if distinct is not None:
+            values, wrong = numbers(distinct[0])
+            if wrong is None:
+                return values[distinct[1][0]]
+        found = self.unquoted(self.column(index))
+        values, wrong = numbers(found)
+        if wrong is not None:
+            lasting = seconds(found)
+            if lasting is not None:
+                return lasting
+            what = f"a {self.names[index]}" if self.header else "a weight"
+            way = (
+                " Say weight=None for unweighted edges (in a shell: --unweighted)." if reading.weight is BY_RULE else ""
+            )
+            if ":" in found[wrong.index]:
+                way = " A duration is written hh:mm:ss, and then every row has one." + way
+            problem = f"{what} must be {wrong.need}, got {show(found[wrong.index])}.{way}"
+            raise self.source.error(problem, self.line(wrong.index))
+        return values
+
+
+def of_rows(rows: Sequence[Sequence[str]]) -> Callable[[int], Sequence[str]]:
+    """Column accessor of equally long rows."""
+    columns = list(zip(*rows, strict=True))
+
+    def column(index: int) -> Sequence[str]:
+        return [field.strip() for field in columns[index]] if columns else []
+
+    return column
+
+
+class Cut:
+    """Fields of a text by position in its UTF-8 bytes `data`; strings are made only on request.
+
+    `begins` and `stops` (rows, width) bound the fields in `data`, which has a final line end. `strip`: fields may have
+    blanks around them, or bytes are not characters.
+    """
+
+    data: np.ndarray
+    begins: np.ndarray
+    stops: np.ndarray
+    strip: bool
+
+    def texts(self) -> list[str]:
+        """All fields, row by row."""
+        raise NotImplementedError
+
+    @cached_property
+    def columns(self) -> list[Sequence[str]]:
+        cells, width = self.texts(), self.stops.shape[1]
+        return [cells[index::width] for index in range(width)]
+
+    def integers(self, indices: Sequence[int], first: int) -> np.ndarray | None:
+        """Columns from row `first` on as int64, shape (indices, rows); None where `digits` is."""
+        if self.strip:
+            return None
+        found = digits(self.data, *(x[first:, indices].T.ravel() for x in (self.begins, self.stops)))
+        return None if found is None else found.reshape(len(indices), -1)
+
+
+@dataclass(frozen=True)
+class Cells(Cut):
+    """Fields between separators and line ends."""
+
+    text: str
+    separator: str
+    data: np.ndarray
+    stops: np.ndarray
+    strip: bool
+
+    def texts(self) -> list[str]:
+        cells = self.text.removesuffix("\n").replace("\n", self.separator).split(self.separator)
+        return list(map(str.strip, cells)) if self.strip else cells
+
+    @cached_property
+    def begins(self) -> np.ndarray:  # type: ignore[override]  # computed here
+        return np.concatenate(([0], self.stops.ravel()[:-1] + 1)).reshape(self.stops.shape)
+
+    def distinct(self, indices: Sequence[int], first: int) -> tuple[list[str], np.ndarray] | None:
+        """Distinct fields of columns from row `first` on, and their indices (columns, rows); None if not worthwhile.
+
+        Fields are compared as 8-byte words and found by sorting a hash of those. None for long fields, blanks around
+        them, or nearly all distinct.
+        """
+        begins, stops = (x[first:, indices].T.ravel() for x in (self.begins, self.stops))
+        lengths = stops - begins
+        longest = int(lengths.max(initial=0))
+        if self.strip or longest > 8 * _WORDS or not len(lengths):
+            return None
+        padded = np.concatenate((self.data, np.zeros(8 * _WORDS, np.uint8)))
+        words = np.ndarray(len(padded) - 7, "<u8", padded, strides=(1,))  # one at every byte
+
+        def keyed(begins: np.ndarray, lengths: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+            keys = [words[begins + k] & _LOW[np.clip(lengths - k, 0, 8)] for k in range(0, longest, 8)]
+            hashes = lengths.astype(np.uint64)
+            for key in keys:
+                hashes = hashes * _ODD + key
+            return [*keys, lengths], hashes
+
+        apart = max(1, len(lengths) // _SAMPLE)
+        sample = keyed(begins[::apart], lengths[::apart])[1]
+        if len(np.unique(sample)) > _MOST * len(sample):
+            return None
+        keys, hashes = keyed(begins, lengths)
+        order = np.argsort(hashes)
+        new = np.concatenate(([True], np.diff(hashes[order]) != 0))
+        which = np.empty(len(hashes), np.int64)
+        which[order] = np.cumsum(new) - 1
+        unique = order[new]
+        if any((key != key[unique][which]).any() for key in keys):  # a hash collision
+            return None
+        fields = [self.text[a:b] for a, b in zip(begins[unique].tolist(), stops[unique].tolist(), strict=True)]
+        return fields, which.reshape(len(indices), -1)
+
+
+def separated(text: str, separator: str, width: int, longest: int) -> Cells | None:
+    """The cells of an unquoted text; None if a line has not `width` fields, or at least `longest` bytes."""
+    data = np.frombuffer((text if text.endswith("\n") else text + "\n").encode(), np.uint8)
+    new = data == ord("\n")
+    between = new | (data == ord(separator))
+    stops = np.flatnonzero(between)
+    ends = data[stops]
+    if len(ends) % width or (ends.reshape(-1, width) != [*[ord(separator)] * (width - 1), ord("\n")]).any():
+        return None
+    if len(data) >= longest and np.diff(np.flatnonzero(new), prepend=-1).max() >= longest:
+        return None
+    strip = not text.isascii() or bool((BLANK[data] & ~between).any())
+    return Cells(text, separator, data, stops.reshape(-1, width), strip)
+
+
+@dataclass(frozen=True)
+class Fields(Cut):
+    """Blank-separated fields, as many on each line; `lines` are line numbers, from 1."""
+
+    text: str
+    data: np.ndarray
+    begins: np.ndarray
+    stops: np.ndarray
+    lines: np.ndarray
+    strip = False
+
+    def texts(self) -> list[str]:
+        return self.text.split()
+
+    @property
+    def first(self) -> list[str]:
+        return [self.text[a:b] for a, b in zip(self.begins[0].tolist(), self.stops[0].tolist(), strict=True)]
+
+
+def blank_separated(text: str) -> Fields | None:
+    """The fields of a text; None for lines of unequal length or non-ASCII text."""
+    if not text.isascii():
+        return None
+    data = np.frombuffer((text if text.endswith("\n") else text + "\n").encode(), np.uint8)
+    found = between_blanks(data)
+    return None if found is None else Fields(text, data, *found)
+
+
+def of_fields(source: Source, text: str, reading: Reading, shape: str = "") -> Graph:
+    """The edges of a text of blank-separated fields, one a line.
+
+    Unless `reading` chooses columns, a first line naming both ends is a header. `shape` is the form of a line, a word a
+    field (default: like the first). Raises FormatError for other lines, or as `Table.edges`.
+    """
+    cells = blank_separated(text)
+    columns, lines = _fields(source, text, shape) if cells is None else ([], cells.lines)
+    if not len(lines):
+        return Graph.from_arrays([], [])
+    first = [column[0] for column in columns] if cells is None else cells.first
+    if shape and len(first) != len(shape.split()):
+        raise source.error(f"a line must be `{shape}`, got {show(' '.join(first))}.", int(lines[0]))
+    header = names_ends(first) if reading.columns is None else not positional(reading.columns)
+    skipped = 1 if header else 0
+    names: Sequence[Any] = first if header else range(len(first))
+    line = int(lines[0]) if header else None
+    table = Table(
+        source, names, line, lambda index: (columns if cells is None else cells.columns)[index][skipped:],
+        lambda row: int(lines[row + skipped]),
+        integers=lambda indices: None if cells is None else cells.integers(indices, skipped),
+    )  # fmt: skip
+    return table.edges(reading)
+
+
+def _fields(source: Source, text: str, shape: str) -> tuple[list[Sequence[str]], np.ndarray]:
+    """`blank_separated` row by row; FormatError for the first row of another length."""
+    found = [(number, row) for number, row in enumerate(map(str.split, text.split("\n")), 1) if row]
+    width = len(shape.split()) or len(found[0][1] if found else ())
+    for number, row in found:
+        if len(row) != width:
+            need = f"be `{shape}`" if shape else f"have the {width} fields of the first"
+            got = "" if shape else f"{len(row)}: "
+            raise source.error(f"a line must {need}, got {got}{show(' '.join(row))}.", number)
+    return list(zip(*(row for _, row in found), strict=True)), np.array([number for number, _ in found])

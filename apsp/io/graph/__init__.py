@@ -1,0 +1,809 @@
+"""The record `Graph`: a dense matrix or an edge list, checked on construction; `apsp.io.inputs` converts all else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semiring.algebra import catalog, dtypes
+from semiring.algebra.conversion import conform
+from semiring.algebra.records import Semiring
+from semiring.dense.cycles import Lengths
+from semiring.host import memory
+from semiring.host.arrays import asarray
+from semiring.host.errors import ShapeError, VertexError
+from semiring.host.types import Algebra, Array, DType, Label
+from semiring.sparse.cycles import Weighted
+from semiring.stores.tiles import TileStore
+
+from ..display import notebook
+from ..labels import Labels, number_pairs
+from ..places import as_places
+from ..places.snapping import Snapping
+from .edge_lists import from_array, from_tuples, numbers, positions, refuse_nan
+from .entries import Edges, combine, is_boolean, listed, over, present, unit_dtype
+from .exported import same, to_frame, to_networkx, to_scipy
+from .nulls import Nulls
+from .ondisk import OnDisk, Windows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+#: The largest n accepted; no memory holds an array with more entries.
+_MOST = 10**15
+#: Edges scattered into a matrix at a time.
+_ARCS = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Labelled vertices and their edges, as a dense matrix or an edge list.
+
+    Attributes
+    ----------
+    n : int
+        The number of vertices.
+    labels : Labels
+        Vertex names, in the order of the matrix.
+    dense : array of shape (n, n), OnDisk, or None
+        NumPy or CuPy, uncopied; a missing edge is the zero of the semiring in use (inf in min-plus). OnDisk for a store
+        of tiles, or a `.npy` file that does not fit in memory (docs/stores.md).
+    rows, cols : int64 arrays, or None
+        Tail and head positions of the edge list; duplicates may occur.
+    weights : int64 or float64 array, or None
+        One weight per edge; None for an unweighted graph, where every edge weighs 1.
+    directed : bool
+        If False, each edge (or matrix entry) also leads back.
+    name : str
+        Shown in tables and messages.
+    unit : bool
+        Whether every edge of `dense` weighs 1. Edges are True or finite entries; a numeric matrix with zeros off the
+        diagonal and no infinity must be 0/1, and its ones are the edges.
+    nulls : tuple of number, or None
+        Entries of `dense` that are no edges besides the semiring's zero: (0,) after `null_value=0`, () after
+        `null_value=None`; None if undeclared.
+    places : float64 array of shape (n, 2), or None
+        Longitude and latitude in degrees, or x and y; NaN where unknown.
+
+    See Also
+    --------
+    as_graph : From any supported input.
+    from_edges, from_arrays, from_matrix : Constructors.
+
+    Examples
+    --------
+    >>> from apsp import Graph
+    >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
+    >>> g.n, g.edge_count, g.index("C"), g.weights.tolist()
+    (3, 2, 2, [4, 7])
+    """
+
+    n: int
+    labels: Labels = field(repr=False)
+    dense: Any = field(default=None, repr=False)
+    rows: np.ndarray | None = field(default=None, repr=False)
+    cols: np.ndarray | None = field(default=None, repr=False)
+    weights: np.ndarray | None = field(default=None, repr=False)
+    directed: bool = True
+    name: str = ""
+    unit: bool = field(default=False, repr=False)
+    nulls: Nulls = field(default=None, repr=False)
+    places: np.ndarray | None = field(default=None, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal vertices, in any order, and equal arcs with their weights, parallel ones too; O(m log m).
+
+        An edge without a weight weighs 1. `name` and `places` do not count.
+        """
+        return same(self, other) if isinstance(other, Graph) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.n)
+
+    @classmethod
+    def from_matrix(cls, A: Array, *, labels: Iterable[Any] | None = None, name: str = "") -> Graph:
+        """The graph of a dense matrix: entry (i, j) is the edge from i to j.
+
+        Parameters
+        ----------
+        A : array_like or TileStore, shape (n, n)
+            Not copied; stays on its device or disk. A missing edge is the zero of the semiring in use.
+        labels : iterable, optional
+            n distinct names; 0 … n − 1 by default.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        ShapeError
+            If A is not square, or the number of labels is not n.
+        DTypeError
+            If entries are not real numbers or booleans (checked by the closure).
+
+        See Also
+        --------
+        apsp.as_graph : From any supported input.
+        from_arrays, from_edges : From edge lists.
+        matrix : The inverse.
+
+        Notes
+        -----
+        O(1) for an array, which is not copied; O(n) for labels.
+
+        Examples
+        --------
+        >>> Graph.from_matrix([[0, 3], [1, 0]], labels=["A", "B"]).index("B")
+        1
+        """
+        if isinstance(A, (list, tuple)) and not A:
+            A = np.empty((0, 0))
+        A = OnDisk.from_path(A.path) if isinstance(A, TileStore) else A
+        dense: Any = A if isinstance(A, OnDisk) else asarray(A, where="Graph")
+        if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
+            raise ShapeError(f"Graph: a matrix must be square, (n, n), got shape {dense.shape}.{_meant(dense.shape)}")
+        names = Labels(range(len(dense)) if labels is None else labels)
+        if labels is not None and len(names) != len(dense):
+            raise ShapeError(f"Graph: there must be one label a vertex, got {len(names)} labels for n = {len(dense)}.")
+        return cls(len(dense), names, dense=dense, name=name)
+
+    def _repr_html_(self) -> str:
+        return notebook.table(repr(self), ["vertices", "edges"], [(self.n, self.edge_count)])
+
+    @classmethod
+    def from_arrays(
+        cls,
+        rows: Any,
+        cols: Any,
+        weights: Any = None,
+        *,
+        n: int | None = None,
+        labels: Iterable[Any] | None = None,
+        directed: bool = True,
+        name: str = "",
+    ) -> Graph:
+        """The graph with edges (rows[e], cols[e]) of weight weights[e].
+
+        Parameters
+        ----------
+        rows, cols : integer array_like, shape (m,)
+            Positions from 0.
+        weights : array_like, shape (m,), optional
+            Integers stay int64; mixed with floats or beyond 64 bits they become float64 if exact there. Every edge
+            weighs 1 by default.
+        n : int, optional
+            The number of vertices; by default the number of labels, else the largest position + 1.
+        labels : iterable, optional
+            n distinct names; 0 … n − 1 by default.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        ShapeError, VertexError, DomainError
+            If lengths differ; if a position is not in 0 … n − 1, or a label occurs twice; if a weight is NaN.
+        DTypeError
+            If a weight is no number, or float64 cannot represent it exactly or at all.
+
+        See Also
+        --------
+        from_edges, from_matrix : From labelled edges, from a dense matrix.
+        edges : The inverse.
+
+        Notes
+        -----
+        O(n + m) time; 24 bytes an edge.
+
+        Examples
+        --------
+        >>> Graph.from_arrays([0, 1], [1, 2], [4, 7])
+        Graph(n=3, directed=True, name='')
+        """
+        tails, heads = (positions(x, side) for x, side in ((rows, "rows"), (cols, "cols")))
+        if len(tails) != len(heads):
+            raise ShapeError(f"Graph: rows and cols must be equally long, got {len(tails)} and {len(heads)}.")
+        ends = np.concatenate((tails, heads))
+        names = labels if labels is None or isinstance(labels, Labels) else Labels(labels)
+        if n is None:
+            n = len(names) if names is not None else int(ends.max()) + 1 if len(ends) else 0
+        if not 0 <= n <= _MOST:
+            raise ShapeError(f"Graph: n must be 0 or more, and at most 10¹⁵, got {n}.")
+        if names is None:
+            names = Labels(range(n))
+        if len(names) != n:
+            raise ShapeError(f"Graph: there must be one label a vertex, got {len(names)} labels for n = {n}.")
+        outside = (ends < 0) | (ends >= n)
+        if outside.any():
+            k = int(np.argmax(outside))
+            raise VertexError(
+                f"Graph: positions must lie in 0 … {n - 1}, got {ends[k]} on edge {k % len(tails)}. "
+                "Count vertices from 0, or give n."
+            )
+        w = None if weights is None else numbers(weights)
+        if w is not None:
+            if w.shape != tails.shape:
+                raise ShapeError(f"Graph: there must be one weight an edge, got {w.shape} for {len(tails)} edges.")
+            refuse_nan(w, tails, heads, names)
+        return cls(n, names, rows=tails, cols=heads, weights=w, directed=directed, name=name)
+
+    @classmethod
+    def from_edges(
+        cls, edges: Any, *, labels: Iterable[Any] | None = None, directed: bool = True, name: str = ""
+    ) -> Graph:
+        """The graph of labelled edges (u, v) or (u, v, weight).
+
+        Parameters
+        ----------
+        edges : iterable of tuples, or array of shape (m, 2) or (m, 3)
+            Labels are any hashables (integers in an array). Either all edges have a weight or none.
+        labels : iterable, optional
+            All vertices, in order; needed for isolated ones. By default the labels that occur, sorted if comparable,
+            else in order of appearance.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        ShapeError
+            If an edge is no pair or triple, or some have a weight and others none.
+        VertexError
+            If an edge names a vertex that `labels` lacks.
+        DomainError, DTypeError
+            If a weight is NaN or no number.
+
+        See Also
+        --------
+        apsp.as_graph, from_arrays, to_frame : From any supported input; from positions, much faster; the inverse.
+
+        Notes
+        -----
+        O(m) time, and O(n log n) to sort the labels.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([("B", "C", 7), ("A", "B", 4)])
+        >>> g.labels, g.index("C")
+        (Labels(('A', 'B', 'C')), 2)
+        """
+        pairs, weights = from_array(edges) if isinstance(edges, np.ndarray) else from_tuples(edges)
+        if labels is None:
+            names, rows, cols = number_pairs(pairs)
+        else:
+            names = Labels(labels)
+            rows, cols = (np.array([names.position(pair[side]) for pair in pairs], np.int64) for side in (0, 1))
+        return cls.from_arrays(rows, cols, weights, n=len(names), labels=names, directed=directed, name=name)
+
+    def having(
+        self,
+        *,
+        directed: bool | None = None,
+        weighted: bool = True,
+        nulls: Nulls = None,
+        name: str = "",
+        places: Any = None,
+    ) -> Graph:
+        """A copy with some properties replaced; arrays are shared.
+
+        Parameters
+        ----------
+        directed : bool, optional
+        weighted : bool
+            If False, every edge weighs 1.
+        nulls : tuple of number, or None
+            Matrix entries, or edge weights, that are no edges.
+        name : str
+        places : array of shape (n, 2), mapping, or GeoPandas frame of points, optional
+            (longitude, latitude) or (x, y), in vertex order or by label (a frame's index). Labels missing from a
+            mapping have no place; its unknown keys are ignored.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        ShapeError
+            If a dense matrix is to be undirected, nulls come with unread weights, or places are not (n, 2).
+        DTypeError, DomainError
+            If places are no numbers, or infinite.
+        VertexError
+            If no key of a mapping of places is a label.
+
+        See Also
+        --------
+        apsp.as_graph : The same by `directed`, `unweighted` and `null_value`.
+
+        Notes
+        -----
+        O(1); O(n) for places, O(m) where weights are checked.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
+        >>> g.having(directed=False, name="roads")
+        Graph(n=3, directed=False, name='roads')
+        """
+        edges: Any = slice(None)
+        if self.dense is None and self.weights is not None and (nulls or not weighted):
+            kept = self.weights != nulls[0] if weighted and nulls else present(self.weights, nulls)
+            edges = edges if kept.all() else kept
+        elif self.dense is None and nulls and not weighted:
+            raise ShapeError(
+                f"Graph: null_value={nulls[0]} must come with a matrix or with weights, got a list of edges "
+                "whose weights are not read. Leave it out."
+            )
+        if self.dense is not None and directed is False:
+            raise ShapeError(
+                "Graph: directed=False must come with a list of edges, got a dense matrix. "
+                "A matrix says both directions itself: pass np.minimum(A, A.T)."
+            )
+        return replace(
+            self,
+            directed=self.directed if directed is None else directed,
+            rows=None if self.rows is None else self.rows[edges],
+            cols=None if self.cols is None else self.cols[edges],
+            weights=self.weights[edges] if weighted and self.weights is not None else None,
+            unit=self.unit or (not weighted and self.dense is not None),
+            nulls=self.nulls if nulls is None or self.dense is None else nulls,
+            name=name or self.name,
+            places=self.places if places is None else as_places(places, self.labels),
+        )
+
+    def nearest(self, lon: Any, lat: Any, *, planar: bool = False, distances: bool = False) -> Any:
+        """The vertex nearest to a point, or to each of several, as the crow flies.
+
+        Parameters
+        ----------
+        lon, lat : float, or arrays of shape (k,)
+            In degrees; with `planar`, x and y.
+        planar : bool
+            Whether coordinates are x and y in a plane (projected), not degrees.
+        distances : bool
+            Also return the distances: metres on the sphere, or the plane's unit.
+
+        Returns
+        -------
+        label, or list of k labels
+            Ties are broken arbitrarily.
+        float, or array of shape (k,)
+            With `distances`.
+
+        Raises
+        ------
+        ValueError, DomainError
+            If no vertex has a place; if coordinates are not degrees (without `planar`), or a point is not finite.
+        ShapeError
+            If lon and lat are not equally long vectors.
+
+        Warns
+        -----
+        AmbiguityWarning
+            If a point is farther from its vertex than the places are from one another: lon and lat may be swapped.
+
+        See Also
+        --------
+        Result.nearest, having : Nearest by graph distance, among some vertices; sets the places.
+
+        Notes
+        -----
+        The first call builds SciPy's k-d tree, O(n log n); then O(log n) a point. Vertices without a place are skipped.
+        Degrees are compared on the sphere, across the antimeridian and the poles.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([("A", "B", 4)]).having(places={"A": (6.10, 49.62), "B": (6.17, 49.63)})
+        >>> g.nearest(6.16, 49.63), g.nearest([6.11, 6.12], [49.62, 49.61])
+        ('B', ['A', 'A'])
+        """
+        snapping = self._on_plane if planar else self._on_sphere
+        found, apart = snapping.nearest(lon, lat)
+        labels = [self.labels[k] for k in found.tolist()] if found.ndim else self.labels[int(found)]
+        if not distances:
+            return labels
+        return labels, apart if found.ndim else float(apart)
+
+    @cached_property
+    def _on_sphere(self) -> Snapping:
+        return Snapping(self.places, planar=False)
+
+    @cached_property
+    def _on_plane(self) -> Snapping:
+        return Snapping(self.places, planar=True)
+
+    def index(self, label: Label) -> int:
+        """The position of a label.
+
+        Parameters
+        ----------
+        label : label
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        VertexError
+            If no vertex has that label.
+
+        See Also
+        --------
+        index_of : Several labels.
+
+        Notes
+        -----
+        O(1); the first call builds a table of the n labels.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
+        >>> g.index("C")
+        2
+        """
+        return self.labels.position(label)
+
+    def index_of(self, labels: Any) -> np.ndarray:
+        """The positions of several labels.
+
+        Parameters
+        ----------
+        labels : list or array of labels
+
+        Returns
+        -------
+        int64 array, shape of labels
+
+        Raises
+        ------
+        VertexError
+            If a label is unknown.
+
+        See Also
+        --------
+        index : One label.
+
+        Notes
+        -----
+        O(k) for k labels; the first call builds a table of the n labels.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
+        >>> g.index_of(["C", "A"])
+        array([2, 0])
+        """
+        return self.labels.positions(labels)
+
+    @property
+    def edge_count(self) -> int:
+        """The number of edges as listed (undirected ones once), or of matrix entries that are edges."""
+        if self.rows is not None:
+            return len(self.rows)
+        boolean = catalog.get("boolean")
+        A = self.windows(boolean)
+        if A is None:
+            A = self.dense if self.nulls is None and not self.unit else self._from_dense(boolean, None)
+        return sum(int(present(A[part]).sum()) for part in dtypes.chunks(A.shape))
+
+    @property
+    def arc_count(self) -> int:
+        """The number of arcs: undirected edges count twice."""
+        return self.edge_count * (1 if self.directed else 2)
+
+    def matrix(self, semiring: str | Semiring = "min_plus", dtype: DType = None) -> Any:
+        """The matrix A[i, j] = ⊕ of the weights of edges i → j; the semiring's zero where there is none.
+
+        Parameters
+        ----------
+        semiring : str or Semiring
+        dtype : dtype, optional
+            By default float64 for float weights; for integers int32 if the sum over all vertices of the heaviest
+            out-edge fits (no path overflows), else int64; int16 for unweighted graphs under 32,767 vertices, else
+            int32; a matrix keeps its own. Where the semiring excludes that dtype, the smallest safe one that it allows.
+
+        Returns
+        -------
+        array, shape (n, n)
+            A copy, except for a directed dense matrix that already fits.
+
+        Raises
+        ------
+        DTypeError, DomainError
+            If the weights do not fit the semiring or the dtype.
+        MemoryNeeded
+            If the result does not fit.
+
+        See Also
+        --------
+        edges, to_scipy : Sparse forms.
+        from_matrix : The inverse.
+
+        Notes
+        -----
+        O(n² + m) time, n² entries. Over the Boolean semiring every edge of finite weight, 0 included, is True; a
+        numeric matrix then has an edge per finite entry if it holds infinities, and must else be 0/1.
+
+        Examples
+        --------
+        >>> Graph.from_edges([(0, 1, 5), (0, 1, 3)]).matrix("min_plus", "float64")
+        array([[inf,  3.],
+               [inf, inf]])
+        """
+        s = catalog.get(semiring)
+        if self.dense is not None:
+            return self._from_dense(s, dtype)
+        target = self.target(s, dtype)
+        memory.require(
+            self.n**2 * target.itemsize, where="Graph.matrix", hint="Use a smaller dtype, or fewer vertices."
+        )
+        A = np.full((self.n, self.n), dtypes.zero(s, target), dtype=target)
+        for back in (False, True)[: 1 if self.directed else 2]:
+            for i, j, w in self.pieces(s, target):
+                if back:  # a loop leads back to where it began, once
+                    i, j, w = (x[i != j] for x in (j, i, w))
+                combine(A.reshape(-1), i * self.n + j, w, s)
+        return A
+
+    def to_scipy(self, semiring: Algebra = "min_plus", dtype: DType = None) -> csr_array:
+        """The graph as a SciPy `csr_array`; undirected edges both ways.
+
+        Edges of weight 0 are explicit zeros: `as_graph` and `scipy.sparse.csgraph` keep them, SciPy's sums and products
+        and `eliminate_zeros` drop them. Row k is `labels[k]`.
+
+        Parameters
+        ----------
+        semiring : str or Semiring
+            Parallel edges are combined by its ⊕: over min_plus the least weight.
+        dtype : dtype, optional
+            As in `matrix`.
+
+        Returns
+        -------
+        csr_array, shape (n, n)
+            Sorted, without duplicates; edges of weight zero (inf in min-plus) are not stored.
+
+        Raises
+        ------
+        DTypeError, DomainError
+            If the weights do not fit the semiring or the dtype.
+        MemoryNeeded
+            If the edges of a dense matrix do not fit.
+
+        See Also
+        --------
+        matrix, edges : Dense; three arrays, parallel edges kept.
+        apsp.csgraph.csgraph_to_dense : Conversion of the result.
+
+        Notes
+        -----
+        O(n + m log m) time, O(n²) for a matrix; a weight and an index an edge.
+
+        Examples
+        --------
+        >>> A = Graph.from_edges([("A", "B", 4), ("A", "B", 3), ("B", "A", 0)]).to_scipy()
+        >>> A.nnz, A.toarray()
+        (2, array([[0, 3],
+               [0, 0]], dtype=int32))
+        """
+        return to_scipy(self, semiring, dtype)
+
+    def to_networkx(self, semiring: str | Semiring = "min_plus") -> Any:
+        """The graph as a NetworkX graph: nodes are the labels in order, weights the edge attribute `weight`.
+
+        Parameters
+        ----------
+        semiring : str or Semiring
+            Its zero marks the non-edges of a dense matrix.
+
+        Returns
+        -------
+        networkx.DiGraph, Graph, MultiDiGraph or MultiGraph
+
+        Raises
+        ------
+        ImportError, ValueError
+            If NetworkX is missing; if a label is None, which NetworkX forbids.
+        MemoryNeeded
+            If the edges of a dense matrix do not fit.
+
+        See Also
+        --------
+        apsp.as_graph : The inverse.
+        to_frame, to_scipy : Other forms.
+
+        Notes
+        -----
+        O(n + m) time; hundreds of bytes an edge, in NetworkX's dictionaries. The class is as needed for direction
+        and parallel edges; edges of an unweighted graph have no attribute.
+
+        Examples
+        --------
+        >>> Graph.from_edges([("A", "B", 4), ("B", "C", 7)]).to_networkx().edges(data=True)
+        OutEdgeDataView([('A', 'B', {'weight': 4}), ('B', 'C', {'weight': 7})])
+        """
+        return to_networkx(self, semiring)
+
+    def to_frame(self, library: str | None = None, *, semiring: str | Semiring = "min_plus") -> Any:
+        """The edges as a pandas or Polars table with columns `from`, `to` and, if weighted, `weight`.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            By default the installed one; pandas if both are.
+        semiring : str or Semiring
+            Its zero marks the non-edges of a dense matrix.
+
+        Returns
+        -------
+        DataFrame
+
+        Raises
+        ------
+        ImportError, MemoryNeeded
+            If neither library is installed; if the edges of a dense matrix do not fit.
+
+        See Also
+        --------
+        apsp.as_graph : The inverse.
+        to_networkx, to_scipy : Other forms.
+
+        Notes
+        -----
+        O(n + m) time and memory. One line per listed edge, undirected ones once: `as_graph(table, directed=False)`
+        reads that back, without isolated vertices.
+
+        Examples
+        --------
+        >>> Graph.from_edges([("A", "B", 4), ("B", "C", 7)]).to_frame()  # doctest: +SKIP
+          from to  weight
+        0    A  B       4
+        1    B  C       7
+        """
+        return to_frame(self, semiring, library)
+
+    def windows(self, s: Semiring, dtype: DType = None, *, where: str = "Graph.matrix") -> Windows | None:
+        """`matrix` as windows on disk; None if in memory, or if telling edges takes a pass over all entries."""
+        if not isinstance(self.dense, OnDisk) or self.unit:
+            return None
+        declared = self.dense.dtype.kind == "b" or self.dense.semiring is not None or self.nulls is not None
+        return self.dense.over(s, dtype, self.nulls, where=where) if declared or not is_boolean(s) else None
+
+    @property
+    def null_undeclared(self) -> bool:
+        """Whether neither caller nor store declared which matrix entries are no edges."""
+        declared = isinstance(self.dense, OnDisk) and self.dense.semiring is not None
+        return self.dense is not None and self.nulls is None and not self.unit and not declared
+
+    def pieces(self, s: Semiring, target: np.dtype) -> Iterator[Edges]:
+        """The edge list in pieces, each edge once, with weights as `matrix` holds them."""
+        assert self.rows is not None
+        for (part,) in dtypes.chunks(self.rows.shape, _ARCS):
+            yield self._listed(s, target, part)
+
+    def edges(self, semiring: str | Semiring = "min_plus", dtype: DType = None) -> Edges:
+        """Rows, cols and weights of all arcs; undirected edges both ways, weights as `matrix` holds them.
+
+        Parameters
+        ----------
+        semiring : str or Semiring
+            Its zero marks the non-edges of a dense matrix.
+        dtype : dtype, optional
+            As in `matrix`.
+
+        Returns
+        -------
+        rows, cols : int64 arrays, shape (arcs,)
+        weights : array, shape (arcs,)
+
+        Raises
+        ------
+        DTypeError, DomainError
+            If the weights do not fit the semiring or the dtype.
+        MemoryNeeded
+            If the edges of a dense matrix do not fit.
+
+        See Also
+        --------
+        from_arrays, to_scipy : The inverse; parallel edges combined.
+
+        Notes
+        -----
+        O(m) time, O(n²) for a matrix; 16 bytes and a weight an arc.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
+        >>> g.edges()
+        (array([0, 1]), array([1, 2]), array([4, 7], dtype=int32))
+        """
+        s = catalog.get(semiring)
+        if self.dense is not None:
+            windows = self.windows(s, dtype, where="Graph.edges")
+            return listed(self._from_dense(s, dtype) if windows is None else windows, s)
+        rows, cols, weights = self._listed(s, self.target(s, dtype, where="Graph.edges"), slice(None))
+        weights = weights if weights.flags.writeable else weights.copy()
+        if self.directed:
+            return rows, cols, weights
+        # A loop leads back to where it began, once.
+        back = rows != cols
+        both = np.concatenate
+        return both((rows, cols[back])), both((cols, rows[back])), both((weights, weights[back]))
+
+    def _listed(self, s: Semiring, target: np.dtype, part: slice) -> Edges:
+        """A slice of the edge list; unit weights as a broadcast view."""
+        assert self.rows is not None
+        assert self.cols is not None
+        rows, cols, weights = self.rows[part], self.cols[part], None if self.weights is None else self.weights[part]
+        if is_boolean(s):
+            if weights is not None and not (mask := present(weights)).all():
+                rows, cols = rows[mask], cols[mask]
+            return rows, cols, np.broadcast_to(True, len(rows))
+        if weights is None:
+            return rows, cols, np.broadcast_to(conform(np.ones(1, np.int32), s, target, where="Graph"), len(rows))
+        return rows, cols, conform(weights, s, target, where="Graph.matrix", first=part.start or 0)
+
+    def target(self, s: Semiring, dtype: DType = None, *, where: str = "Graph.matrix") -> np.dtype:
+        """The matrix dtype: as requested, else the matrix's own, else the narrowest exact one safe for paths."""
+        natural: Any = np.int32
+        if dtype is not None:
+            return dtypes.resolve(s, dtype, where=where)
+        if is_boolean(s):
+            natural = np.bool_
+        elif self.unit or (self.dense is None and self.weights is None):
+            natural = unit_dtype(self.n, s)
+        elif self.dense is not None:
+            natural = self.dense.dtype
+        elif self.weights is not None:
+            if self.weights.dtype.kind == "f":
+                natural = np.float64
+            elif self._longest(s) >= np.iinfo(np.int32).max:
+                natural = np.int64
+        return dtypes.resolve(s, dtype, natural, where=where)
+
+    def _longest(self, s: Semiring) -> float:
+        """An upper bound on integer edge weights and on the weight of simple paths."""
+        assert self.weights is not None
+        finite = self.weights[self.weights != dtypes.zero(s, self.weights.dtype)]
+        heaviest, lengths = max(int(finite.max(initial=0)), -int(finite.min(initial=0))), Lengths.of(s)
+        most = np.iinfo(np.int32).max
+        if self.n * heaviest < most or heaviest >= most or lengths is None or lengths.logarithmic:
+            return self.n * heaviest
+        return min(self.edge_count * heaviest, self._heaviest if self.n <= 4 * self.edge_count else math.inf)
+
+    @cached_property
+    def _heaviest(self) -> int:
+        """The sum over vertices of the heaviest out-edge (integer weights)."""
+        assert self.rows is not None
+        assert self.cols is not None
+        assert self.weights is not None
+        finite = present(self.weights)
+        tails, weights = self.rows[finite], self.weights[finite]
+        if not self.directed:
+            tails, weights = np.concatenate((tails, self.cols[finite])), np.tile(weights, 2)
+        return int(Weighted(tails, tails, weights, self.n, catalog.get("min_plus")).longest)
+
+    def _from_dense(self, s: Semiring, dtype: DType) -> Any:
+        windows = self.windows(s, dtype)
+        if windows is not None:
+            return windows.to_array()
+        dense = self.dense.to_array() if isinstance(self.dense, OnDisk) else self.dense
+        return over(dense, s, dtype, nulls=self.nulls, unweighted=self.unit, where="Graph.matrix")
+
+
+def _meant(shape: tuple[int, ...]) -> str:
+    """A hint for a non-square matrix: likely an edge list."""
+    if len(shape) == 2 and shape[0] == 2:
+        return " An edge_index with its weights goes in as (edge_index, weights), or (edge_index, None) without."
+    if len(shape) == 2 and shape[1] in (2, 3):
+        return " Edges in an array go through Graph.from_edges."
+    return ""

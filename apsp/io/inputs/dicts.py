@@ -1,0 +1,78 @@
+"""Dicts {u: {v: weight}}, {u: {v: {attribute: value}}} and {u: [v, …]}, as from NetworkX's `to_dict_of_…`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from semiring.host.errors import DTypeError, VertexError
+from semiring.host.spelling import came
+
+from ..graph import Graph
+from ..labels import Labels
+from ..reading.from_networkx import attribute, require_numbers
+from ..reading.options import Reading, kinds_of
+from .base import Kind
+
+
+def convert(source: Mapping[Any, Any], reading: Reading) -> Graph:
+    """Vertices are the keys in order, then those only in edges; edges are one-way."""
+    weighted = all(isinstance(heads, Mapping) for heads in source.values())
+    arcs = [arc for tail, heads in source.items() for arc in _arcs(tail, heads, weighted, source)]
+    position: dict[Any, int] = {}
+    for name in (*source, *(head for _, head, _ in arcs)):
+        try:
+            position.setdefault(name, len(position))
+        except TypeError:
+            raise VertexError(f"as_graph: vertices must be hashable, got {came(name)} in a list of them.") from None
+    rows, cols = (np.array([position[arc[side]] for arc in arcs], dtype=np.int64) for side in (0, 1))
+    weights = _weights(arcs, reading) if weighted and reading.weight is not None else None
+    return Graph.from_arrays(rows, cols, weights, labels=Labels(position))
+
+
+def _arcs(tail: Any, heads: Any, weighted: bool, source: Mapping[Any, Any]) -> Iterable[tuple[Any, Any, Any]]:
+    if weighted:
+        return ((tail, head, value) for head, value in heads.items())
+    if isinstance(heads, (str, bytes, Mapping)) or not isinstance(heads, Iterable):
+        raise DTypeError(
+            "as_graph: a dict must be {u: {v: weight}}, {u: [v, …]} or {(u, v): weight}, "
+            f"got {type(heads).__name__} under {came(tail)}."
+        )
+    heads = list(heads)
+    for head in heads:
+        if isinstance(head, tuple) and head not in source:
+            raise DTypeError(
+                f"as_graph: a list under a vertex must hold vertices, got {came(head)} under {came(tail)}. "
+                "Weights go in as {u: {v: weight}}; if it is a vertex, make it a key as well."
+            )
+    return ((tail, head, None) for head in heads)
+
+
+def _weights(arcs: list[tuple[Any, Any, Any]], reading: Reading) -> list[Any] | None:
+    """The weights, or the attribute requested or chosen by rule; None if there are none."""
+    values = [value for _, _, value in arcs]
+    attributes = [isinstance(value, Mapping) for value in values]
+    if not any(attributes):
+        return values
+    if not all(attributes):
+        raise DTypeError("as_graph: a dict of dicts must hold weights, or attributes, and not both.")
+    if any(isinstance(inner, Mapping) for value in values for inner in value.values()):
+        raise DTypeError(
+            "as_graph: a dict of dicts must hold attributes, got the keys of a multigraph. Pass the graph."
+        )
+    name = attribute(reading, kinds_of(values))
+    found = None if name is None else [value.get(name, 1) for value in values]
+    require_numbers(found, name, arcs)
+    return found
+
+
+KIND = Kind(
+    "a dict of dicts or lists",
+    lambda source, reading: isinstance(source, Mapping),
+    convert,
+    weights="the name of an attribute",
+    accepts=lambda weight: isinstance(weight, str),
+    lists=True,
+)

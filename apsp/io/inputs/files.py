@@ -1,0 +1,33 @@
+"""Paths, "-" for standard input, open files and `io` buffers in formats of `apsp.io.formats`; tile stores."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from semiring.stores.tiles import TileStore
+
+from ..formats import read_as
+from ..graph import Graph
+from ..reading.options import Reading
+from .base import Kind
+
+
+def recognises(source: Any, reading: Reading) -> bool:
+    return isinstance(source, (str, os.PathLike)) or callable(getattr(source, "read", None))
+
+
+def convert(source: Any, reading: Reading) -> Graph:
+    source = source.path if isinstance(source, TileStore) else source
+    return read_as(source, reading)
+
+
+KIND = Kind(
+    "a path or open file",
+    recognises,
+    convert,
+    columns=True,
+    weights="the name or position of a column, or the name of an attribute",
+    accepts=lambda weight: isinstance(weight, (str, int)),
+    lists=True,
+)

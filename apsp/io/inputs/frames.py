@@ -1,0 +1,204 @@
+"""Tables of pandas, Polars, PyArrow and others known to narwhals: long ones list edges, wide ones are matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from semiring.algebra import dtypes
+from semiring.algebra.catalog import min_plus
+from semiring.algebra.conversion import conform
+from semiring.host.errors import DTypeError, FormatError, ShapeError
+from semiring.host.spelling import came
+
+from ..formats.tokens import seconds
+from ..graph import Graph
+from ..graph.edge_lists import numbers
+from ..labels import number_ends
+from ..reading.directions import direction_columns, turned
+from ..reading.options import ANYHOW, BY_RULE, Reading, choose, names_ends
+from .base import Kind
+
+#: Libraries of tables that narwhals supports.
+_LIBRARIES = frozenset(
+    "pandas polars pyarrow modin cudf narwhals duckdb ibis pyspark sqlframe dask fireducks daft".split()
+)
+
+
+def recognises(source: Any, reading: Reading) -> bool:
+    """Whether the source is a table by library or protocol; a single column is not."""
+    library = type(source).__module__.partition(".")[0]
+    # a duckdb relation has `columns`; a pyarrow array has none
+    return (library in _LIBRARIES and hasattr(type(source), "columns")) or hasattr(source, "__narwhals_dataframe__")
+
+
+def is_table(source: Any) -> bool:
+    """Whether narwhals supports this as a table."""
+    return recognises(source, ANYHOW)
+
+
+def columns_of(source: Any) -> dict[Any, list[Any]]:
+    """A table's columns by name."""
+    table = _Table(source)
+    return {name: column.to_list() for name, column in zip(table.names, table.columns, strict=True)}
+
+
+def convert(source: Any, reading: Reading) -> Graph:
+    """Edges if columns are named or chosen for their ends; else a matrix if row and column labels agree."""
+    table = _Table(source)
+    if reading.columns is None and not reading.named and not table.names_ends:
+        matrix = table.matrix()
+        if matrix is not None:
+            return matrix
+    return table.edges(reading)
+
+
+class _Table:
+    """A table's columns, prepared for NumPy."""
+
+    def __init__(self, source: Any) -> None:
+        import narwhals as nw
+
+        self.kind = f"{type(source).__module__.partition('.')[0]} table"
+        try:
+            frame: Any = nw.from_native(source)
+            frame = frame.collect() if hasattr(frame, "collect") else frame
+        except Exception as error:  # library errors: duplicate columns, a failing query
+            raise FormatError(self.kind, None, f"must be a table that narwhals can read, got: {error}") from error
+        self.columns = list(frame.iter_columns())
+        self.names: list[Any] = list(frame.columns)
+        self.height = len(frame)
+        index = nw.maybe_get_index(frame)
+        self._index = index
+        #: Whether the index is a default one, without information.
+        self.counted = index is not None and type(index).__name__ == "RangeIndex"
+
+    @cached_property
+    def index(self) -> list[Any] | None:
+        """Row labels; None in a library without any."""
+        return None if self._index is None else list(self._index)
+
+    @property
+    def names_ends(self) -> bool:
+        return names_ends(self.names)
+
+    def matrix(self) -> Graph | None:
+        """The labelled matrix of a wide table, or None."""
+        if len(self.columns) - self.height not in (0, 1):
+            return None
+        columns, names, rows = self.columns, self.names, self.index
+        if rows is None and len(columns) == self.height + 1 and not columns[0].dtype.is_numeric():
+            columns, names, rows = columns[1:], names[1:], columns[0].to_list()  # row labels in Polars and Arrow
+        if len(columns) != self.height or not all(c.dtype.is_numeric() or str(c.dtype) == "Boolean" for c in columns):
+            return None
+        if rows is not None and rows != names:
+            if sorted(map(str, rows)) == sorted(map(str, names)):
+                raise FormatError(
+                    self.kind,
+                    None,
+                    f"the rows of a matrix must be in the order of its columns, got {_few(rows)} and {_few(names)}. "
+                    "Say table.loc[table.columns].",
+                )
+            return None
+        if self._may_be_edges(columns, rows):
+            raise FormatError(
+                self.kind,
+                None,
+                f"{self.height} rows of {self.height} columns without labels may be a matrix or edges. Say "
+                f"columns={tuple(range(len(columns)))} for edges, or pass the matrix as an array: table.to_numpy().",
+            )
+        return Graph.from_matrix(_together(columns, self.kind), labels=names)
+
+    def _may_be_edges(self, columns: Sequence[Any], rows: list[Any] | None) -> bool:
+        """Whether a wide table may be edges: 2 or 3 integer columns, without matching row labels."""
+        confirmed = rows is not None and not self.counted
+        return len(columns) in (2, 3) and not confirmed and all(c.dtype.is_integer() for c in columns[:2])
+
+    def edges(self, reading: Reading) -> Graph:
+        def refuse(problem: str) -> FormatError:
+            return FormatError(self.kind, None, problem)
+
+        which = direction_columns(self.names, lambda index: self.columns[index].to_list())
+        chosen = choose(self.names, reading, refuse, passed=which, numeric=self._is_numeric)
+        for end in chosen[:2]:
+            self._require_complete(end, "a vertex must have a name")
+        ends = [self.columns[end] for end in chosen[:2]]
+        whole = all(column.dtype.is_signed_integer() for column in ends)
+        labels, rows, cols = number_ends(*(x.to_numpy() if whole else x.to_list() for x in ends))
+        weights = None
+        if chosen.weight is not None:
+            column, name = self.columns[chosen.weight], self.names[chosen.weight]
+            lasting = str(column.dtype).startswith("Duration")
+            weights = None if lasting or column.dtype.is_numeric() else _durations(column)
+            if weights is None and not (lasting or column.dtype.is_numeric()):
+                way = "weight=None for unweighted edges" if reading.weight is BY_RULE else "another column"
+                first = came(column.to_list()[0]) if len(column) else "none"
+                raise refuse(
+                    f"a weight must be a number, or a duration hh:mm:ss in every row, got {first} in row 0 of "
+                    f"the column {came(name)} of {column.dtype}. Make numbers of it, or say {way}."
+                )
+            self._require_complete(chosen.weight, "a weight must be a number")
+            weights = _numbers(column) if weights is None else weights
+        graph = Graph.from_arrays(rows, cols, weights, labels=labels)
+        columns = {self.names[index]: self.columns[index].to_list() for index in which}
+        return turned(graph, columns, reading, lambda problem, row: refuse(f"{problem} (row {row})"))
+
+    def _is_numeric(self, index: int) -> bool:
+        column = self.columns[index]
+        return column.dtype.is_numeric() or str(column.dtype).startswith("Duration") or _durations(column) is not None
+
+    def _require_complete(self, index: int, requirement: str) -> None:
+        column = self.columns[index]
+        missing = column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
+        if missing.any():
+            row = missing.to_list().index(True)
+            raise FormatError(
+                self.kind,
+                None,
+                f"{requirement}, got none in row {row} of the column {came(self.names[index])}. Drop the row.",
+            )
+
+
+def _together(columns: Sequence[Any], kind: str) -> np.ndarray:
+    if any(column.null_count() for column in columns):
+        raise ShapeError(f"as_graph: a {kind} that is a matrix must have all its entries. A missing edge is inf.")
+    arrays = [_numbers(column) for column in columns]
+    kinds = {array.dtype for array in arrays}
+    if len(kinds) > 1:
+        if np.dtype(bool) in kinds:
+            raise DTypeError(
+                f"as_graph: a {kind} that is a matrix must hold numbers or truth values, got both. Say what "
+                "True and False weigh."
+            )
+        target = dtypes.resolve(min_plus, np.result_type(*kinds), where="as_graph")
+        arrays = [conform(array, min_plus, target, where=f"as_graph: a {kind} that is a matrix") for array in arrays]
+    return np.column_stack(arrays) if arrays else np.empty((0, 0))
+
+
+def _numbers(column: Any) -> np.ndarray:
+    """A column as an array, entry by entry for types unknown to NumPy: 128-bit integers, decimals."""
+    plain = (column.dtype.is_integer() and "128" not in str(column.dtype)) or column.dtype.is_float()
+    return numbers(column.to_list()) if column.dtype.is_numeric() and not plain else np.asarray(column.to_numpy())
+
+
+def _durations(column: Any) -> np.ndarray | None:
+    texts = column.to_list()
+    return seconds(texts) if all(isinstance(text, str) for text in texts) else None
+
+
+def _few(names: Sequence[Any]) -> str:
+    return ", ".join(map(came, names[:5])) + (", …" if len(names) > 5 else "")
+
+
+KIND = Kind(
+    "a table that narwhals knows",
+    recognises,
+    convert,
+    columns=True,
+    weights="the name or position of a column",
+    accepts=lambda weight: isinstance(weight, (str, int)),
+    lists=True,
+)

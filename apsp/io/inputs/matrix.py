@@ -1,0 +1,57 @@
+"""Dense matrices: arrays of any library, and lists of lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semiring.host.errors import ShapeError
+from semiring.host.spelling import came
+from semiring.host.types import Array
+
+from ..graph import Graph
+from ..graph.entries import present
+from ..reading.options import EDGE, Reading
+from .base import Kind
+
+
+def recognises(source: Any, reading: Reading) -> bool:
+    if isinstance(source, (np.ndarray, list, tuple, memoryview)):
+        return True
+    signs = ("__array__", "__dlpack__", "__cuda_array_interface__")
+    return any(hasattr(source, sign) for sign in signs)
+
+
+def convert(source: Any, reading: Reading) -> Graph:
+    """The matrix, labelled as an xarray is; refused if it may be edges, unless nulls are declared."""
+    graph = Graph.from_matrix(source, labels=_labels(source))
+    if reading.nulls is None and not isinstance(source, (list, tuple)) and may_be_edges(graph.dense):
+        rows = graph.n
+        raise ShapeError(
+            f"as_graph: integers of shape ({rows}, {rows}) may be a matrix or {rows} edges {EDGE[rows]}. Pass "
+            "Graph.from_matrix(A) for the matrix, Graph.from_edges(A) for the edges."
+        )
+    return graph
+
+
+def _labels(source: Any) -> list[Any] | None:
+    """An xarray's labels along both dimensions, or along one; else None."""
+    coords, dims = getattr(source, "coords", None), getattr(source, "dims", ())
+    if coords is None or len(dims) != 2:
+        return None
+    rows, cols = (np.asarray(coords[name]).tolist() if name in coords else None for name in dims)
+    if rows is not None and cols is not None and rows != cols:
+        raise ShapeError(
+            f"as_graph: a matrix must have the same names along both axes, got {came(rows)} and {came(cols)}. "
+            "Pass source.values for one without names."
+        )
+    return cols if rows is None else rows
+
+
+def may_be_edges(A: Array) -> bool:
+    """Whether a square matrix may be edges: two or three rows of finite integers."""
+    return len(A) in EDGE and A.dtype.kind in "iu" and bool(present(A).all())
+
+
+KIND = Kind("a matrix, as an array or a list of lists", recognises, convert, arrays=True)

@@ -1,0 +1,98 @@
+"""Places of vertices: coordinates, nearest vertices, GeoJSON, and an HTML page of a network.
+
+Coordinates have shape (n, 2): longitude and latitude in degrees, or x and y of a plane. They are untyped: functions
+that depend on it take degrees, refuse other numbers, and offer `planar=True`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
+from semiring.host.spelling import came
+
+from ..labels import Labels
+
+#: The mean radius of the Earth in metres (IUGG).
+RADIUS = 6_371_008.8
+#: Advice for a graph without places.
+GIVE = "Give them: as_graph(…, places=…) or graph.having(places=…)."
+
+
+def as_places(source: Any, labels: Labels) -> np.ndarray:
+    """The coordinates of every vertex, read-only float64 (n, 2); NaN where missing.
+
+    `source` is an array in label order, a mapping from labels to (x, y) or to points with `x` and `y` (unknown keys are
+    ignored), or a GeoPandas frame of points. Raises ShapeError, DTypeError or DomainError unless they are two finite
+    numbers each; VertexError if a mapping has no label of the graph.
+    """
+    source = getattr(source, "geometry", source)
+    try:
+        if callable(getattr(source, "items", None)):
+            known = {labels.position(label): _pair(point) for label, point in source.items() if label in labels}
+            if not known and len(labels):
+                raise VertexError(
+                    f"Graph: places must be of vertices, such as {came(labels[0])}, got a mapping with none of "
+                    "the labels."
+                )
+            xy = np.full((len(labels), 2), np.nan)
+            if known:
+                xy[list(known)] = list(known.values())
+        else:
+            xy = np.array(source, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, VertexError):
+            raise
+        raise DTypeError(f"Graph: places must be two numbers a vertex, (x, y), got {came(source)}.") from error
+    if xy.shape != (len(labels), 2):
+        raise ShapeError(f"Graph: places must have shape (n, 2), here {(len(labels), 2)}, got {xy.shape}.")
+    if np.isinf(xy).any():
+        raise DomainError("Graph: places must be finite, or NaN where they are unknown, got inf.")
+    xy[np.isnan(xy).any(axis=1)] = np.nan
+    xy.flags.writeable = False
+    return xy
+
+
+def _pair(point: Any) -> Any:
+    """The coordinates of a pair or a shapely point; NaN for None and an empty one."""
+    if point is None or getattr(point, "is_empty", False):
+        return np.nan, np.nan
+    x, y = (point.x, point.y) if hasattr(point, "x") else point
+    return x, y
+
+
+def require_degrees(xy: np.ndarray, *, where: str, way_out: str) -> None:
+    """DomainError, with advice `way_out`, unless coordinates are longitudes and latitudes."""
+    wrong = (np.abs(xy) > (360, 90)).any(axis=-1)
+    if wrong.any():
+        shown = tuple(xy[wrong][0].tolist())
+        raise DomainError(f"{where}: places must be longitudes and latitudes in degrees, got {shown}. {way_out}")
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A local projection of degrees to metres around a middle point, across the antimeridian."""
+
+    middle: np.ndarray
+    metres: np.ndarray
+
+    @staticmethod
+    def around(xy: np.ndarray) -> Plane:
+        """The projection around the middle of some points (non-empty, no NaN)."""
+        lon, lat = np.radians(xy).T
+        middle = np.degrees([np.arctan2(np.sin(lon).mean(), np.cos(lon).mean()), lat.mean()])
+        degree = np.radians(1) * RADIUS
+        return Plane(middle, np.array([degree * max(np.cos(np.radians(middle[1])), 0.01), degree]))
+
+    def project(self, xy: np.ndarray) -> np.ndarray:
+        """Metres east and north of the middle."""
+        apart = xy - self.middle
+        apart[:, 0] = (apart[:, 0] + 180) % 360 - 180
+        return apart * self.metres
+
+    def back(self, metres: np.ndarray) -> np.ndarray:
+        """Degrees; beyond 180 across the antimeridian."""
+        return metres / self.metres + self.middle

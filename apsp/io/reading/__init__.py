@@ -1,0 +1,1 @@
+"""Shared code of readers of files (apsp/io/formats) and of objects (apsp/io/inputs)."""

@@ -1,0 +1,96 @@
+"""NetworkX graphs → `Graph`, also for files that NetworkX reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence, Set
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from semiring.host.errors import DTypeError
+from semiring.host.spelling import came
+from semiring.host.types import Weight
+
+from ..graph import Graph
+from ..labels import Labels
+from .options import ANYHOW, BY_RULE, Reading, choose_attribute, is_number, kinds_of
+
+
+def from_networkx(source: Any, reading: Reading = ANYHOW) -> Graph:
+    """The graph of a NetworkX graph or multigraph; nodes keep names and order.
+
+    The weight is an edge attribute (by default that of `choose_attribute`; missing: 1), a function `weight(u, v, data)`
+    returning a number, or None for no edge; or None. Numeric node attributes `x` and `y` are the places. DTypeError for
+    a missing or ambiguous attribute.
+    """
+    names, position = Labels(source.nodes), {node: index for index, node in enumerate(source.nodes)}
+    directed, name, places = source.is_directed(), str(getattr(source, "name", "")), _places(source)
+    if callable(reading.weight):
+        rows, cols, weights, directed = _called(source, reading.weight, position)
+        found = Graph.from_arrays(rows, cols, weights, labels=names, directed=directed, name=name)
+        return found.having(places=places)
+    arcs = list(source.edges(data=True))
+    rows, cols = (_integers([position[arc[side]] for arc in arcs]) for side in (0, 1))
+    weight = attribute(reading, kinds_of(data for _, _, data in arcs)) if arcs else None
+    values = None if weight is None else [data.get(weight, 1) for _, _, data in arcs]
+    require_numbers(values, weight, arcs)
+    return Graph.from_arrays(rows, cols, values, labels=names, directed=directed, name=name).having(places=places)
+
+
+def _places(source: Any) -> np.ndarray | None:
+    """The node attributes `x` and `y`, as in OSMnx; NaN where missing or not finite, None if all are."""
+    found = np.full((len(source.nodes), 2), np.nan)
+    for k, data in enumerate(source.nodes.values()):
+        x, y = data.get("x"), data.get("y")
+        if is_number(x) and is_number(y) and math.isfinite(x) and math.isfinite(y):
+            found[k] = x, y
+    return None if np.isnan(found).all() else found
+
+
+def attribute(reading: Reading, kinds: Mapping[Any, Set[type]]) -> Any:
+    """The weight attribute, requested or by rule (None: unweighted), from types by attribute; raises DTypeError."""
+    if reading.weight is BY_RULE:
+        return choose_attribute(kinds, lambda problem: DTypeError(f"as_graph: {problem}"))
+    if reading.named and reading.weight not in kinds:
+        raise missing(reading.weight, sorted(map(str, kinds)))
+    return reading.weight
+
+
+def require_numbers(values: Sequence[Any] | None, name: Any, ends: Sequence[Sequence[Any]]) -> None:
+    """DTypeError for a non-number under attribute `name`, with the `ends` of its edge."""
+    for value, (u, v, *_) in zip(values, ends, strict=True) if values else ():
+        if not hasattr(value, "__float__") and not isinstance(value, timedelta):
+            raise DTypeError(
+                f"as_graph: weights must be real numbers, got {came(value)} under {came(name)} on the edge "
+                f"{came(u)} → {came(v)}. Make numbers of them, as by float(…), or say weight= another attribute, "
+                "weight=None for unweighted edges."
+            )
+
+
+def missing(weight: Weight, attributes: list[str]) -> DTypeError:
+    have = f"attributes {', '.join(map(came, attributes[:20]))}" if attributes else "no attributes"
+    return DTypeError(
+        f"as_graph: some edge must have the attribute {came(weight)} that weight names, got edges with {have}. "
+        "Say weight=None for unweighted edges."
+    )
+
+
+def _called(
+    source: Any, weight: Callable[[Any, Any, Any], Any], position: dict[Any, int]
+) -> tuple[np.ndarray, np.ndarray, list[Any], bool]:
+    """Arcs weighted by a function; directed if some edge's reverse weighs differently."""
+    found = {}
+    for u, neighbours in source.adjacency():
+        for v, data in neighbours.items():
+            value = weight(u, v, data)
+            if value is not None:
+                found[position[u], position[v]] = value
+    directed = bool(source.is_directed()) or any(found.get((j, i)) != value for (i, j), value in found.items())
+    arcs = [(i, j, value) for (i, j), value in found.items() if directed or i <= j]
+    return _integers([i for i, _, _ in arcs]), _integers([j for _, j, _ in arcs]), [w for _, _, w in arcs], directed
+
+
+def _integers(values: list[int]) -> np.ndarray:
+    return np.array(values, dtype=np.int64)

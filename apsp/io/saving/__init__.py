@@ -1,0 +1,108 @@
+"""Saved results. A store is a module of this package with a record `STORE`, found by being here.
+
+| module | suffixes         | contents                                       | loaded           |
+|--------|------------------|------------------------------------------------|------------------|
+| csv    | .csv             | labels and numbers as text                     | no               |
+| npy    | .npy             | the matrix                                     | no               |
+| npz    | .npz             | everything that answers queries                | into memory      |
+| tiles  | .tiles, or "x/"  | the same, in a directory of tiles              | in windows       |
+| zarr   | .zarr            | the same, in a Zarr group                      | in windows       |
+| hubs   | .hubs            | hub labels in place of the matrix, a directory | mapped           |
+
+`Result.save` and `load`, `read`, the command line and error messages use the records. `base` has the record `Store` and
+the `Table` that is written; `encoding` stores labels in an archive; `plans` a `Plan`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from semiring.host.devices import host
+from semiring.host.spelling import came
+from semiring.host.types import Array, Label
+from semiring.stores.files import check_replaceable, check_writable
+
+from ...road.registry import records
+from .base import Arrays, Store, StrPath, Table
+
+__all__ = [
+    *("Store", "check_labels", "check_output", "load", "recognised", "save", "save_matrix", "store_of", "stores"),
+    *("suffix_of", "suffixes"),
+]
+
+
+@cache
+def stores() -> tuple[Store, ...]:
+    return tuple(sorted(records(__name__, "STORE").values(), key=lambda store: (store.folder, store.suffixes)))
+
+
+def suffixes(*, folders: bool = True) -> tuple[str, ...]:
+    """The suffixes of a Result; without folders, those of any table."""
+    found = (store.suffixes for store in stores() if folders or not store.folder)
+    return tuple(suffix for several in found for suffix in several if suffix != "/")
+
+
+def recognised(path: StrPath) -> Store | None:
+    return next((store for store in stores() if store.recognises is not None and store.recognises(path)), None)
+
+
+def store_of(path: StrPath) -> Store | None:
+    """The store by content, else by suffix: "d.zarr/" is Zarr, "d/" tiles; or None."""
+    text = os.fspath(path)
+    directory = text.endswith(("/", os.sep))
+    ends = (Path(text).suffix, *("/" * directory))
+    named = (s for end in ends for s in stores() if end in s.suffixes and s.folder >= directory)
+    return recognised(path) or next(named, None)
+
+
+def suffix_of(path: StrPath) -> str:
+    """The canonical suffix of the store of a path; else the path's own suffix."""
+    store = store_of(path)
+    return Path(path).suffix if store is None else store.suffixes[0]
+
+
+def check_output(path: StrPath, allowed: Sequence[str] | None = None) -> None:
+    """Raise for a path that cannot be written, or whose suffix is not `allowed` (default: those of files)."""
+    store, allowed = store_of(path), suffixes(folders=False) if allowed is None else allowed
+    if suffix_of(path) not in allowed:
+        name = Path(path).name
+        raise ValueError(f"save: the suffix must be one of {', '.join(allowed)}, got {came(name)}.")
+    if store is not None and store.check is not None:
+        store.check(path)
+    (check_replaceable if store is not None and store.folder else check_writable)(Path(path))
+
+
+def check_labels(labels: Sequence[Label], path: StrPath) -> None:
+    """Raise FormatError for labels that the store cannot hold (in `.csv`: two of the same text)."""
+    store = store_of(path)
+    if store is not None and store.check_labels is not None:
+        store.check_labels(labels, path)
+
+
+def save(table: Table, path: StrPath, more: Arrays) -> None:
+    """Write a table to the store of a path, atomically; raises as `check_output` and `check_labels`."""
+    check_output(path, suffixes())
+    store = store_of(path)
+    assert store is not None
+    store.save(table, path, more)
+
+
+def save_matrix(matrix: Array, labels: Sequence[Label], path: StrPath) -> None:
+    """Write a matrix with its labels; raises as `check_output` and `check_labels`."""
+    array = host(matrix)
+    save(Table(array.shape, array.dtype, lambda: iter((array,)), labels, labels), path, {})
+
+
+def load(path: StrPath) -> tuple[Array, dict[str, np.ndarray]]:
+    """The distances in a store, and the arrays that make them a result; FormatError unless a known store or `.npz`."""
+    store = store_of(path)
+    if store is None or store.load is None:
+        store = store_of("result.npz")
+    assert store is not None
+    assert store.load is not None
+    return store.load(path)

@@ -1,0 +1,1 @@
+"""The road of every question: question, plan, engine, answer; schedules, estimates and convergence."""

@@ -1,0 +1,148 @@
+"""Engine: the closure of the matrix, a table on the host or on a device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semiring.algebra.survey import Survey
+from semiring.host.devices import host, module, on_device
+from semiring.host.types import Array, Blocks
+from semiring.kernels.backend import bind, device_of
+
+from ...big.large.sources import Source
+from .. import estimates
+from ..estimates import Estimate
+from ..plans import Plan, make_plan
+from ..problem import Memory, Problem
+from ..solve import solve
+from .base import BLOCK, Engine, Kind
+from .packed import closed_uncondensed, plan_of_all
+from .saturation import refuse_saturated
+
+if TYPE_CHECKING:
+    from ..question import Question
+
+
+class Dense(Engine):
+    """A table of distances, NumPy or CuPy, and the seconds that it took."""
+
+    name = "dense"
+
+    in_memory = stored = True
+
+    def __init__(self, matrix: Array, seconds: float | None = None) -> None:
+        self.matrix, self.seconds = matrix, seconds
+        self.shape, self.dtype = matrix.shape, np.dtype(getattr(matrix, "dtype", bool))
+
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
+        """Views or gathers, on the matrix's device."""
+        for start in range(0, len(wanted), block or BLOCK):
+            part = wanted[start : start + (block or BLOCK)]
+            first, last = int(part[0]), int(part[-1])
+            together = last - first + 1 == len(part) and bool((np.diff(part) == 1).all())
+            yield part, self.matrix[first : last + 1] if together else self._gathered(part)
+
+    def column(self, j: int) -> np.ndarray:
+        return host(self.matrix[:, j])
+
+    def row(self, i: int) -> np.ndarray:
+        """One row."""
+        return host(self.matrix[i])
+
+    def entry(self, i: int, j: int) -> Any:
+        """As it stands in the matrix."""
+        return self.matrix[i, j]
+
+    def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return host(self._gathered(i, j))
+
+    def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return host(self._gathered(i[:, None], j))
+
+    def _gathered(self, *index: np.ndarray) -> Array:
+        xp = module(self.matrix)
+        with on_device(self.matrix):  # the index is on the same device
+            return self.matrix[tuple(xp.asarray(i) for i in index)]
+
+    def panels(self, *, columns: bool = False) -> Blocks:
+        D = self.matrix if columns else self.matrix.T
+        for start in range(0, D.shape[1], BLOCK):
+            part = D[:, start : start + BLOCK]
+            yield np.arange(start, start + part.shape[1]), part
+
+    def table(self) -> Array:
+        return self.matrix
+
+    @property
+    def storage(self) -> Any:
+        return self.matrix
+
+
+def _estimate(question: Question) -> Estimate:
+    if question.wants.packed:
+        return estimates.dense(plan_of_all(question))
+    return estimates.dense(*_planned(question))
+
+
+def _planned(question: Question) -> tuple[Plan, int]:
+    """The plan of the closure, and bytes of it already allocated."""
+    s, wants, source = question.semiring, question.wants, question.source
+    if isinstance(source, (int, np.integer)):
+        return _of_size(question), 0
+    entering = 0.0
+    if question.listed:  # no matrix yet: use its shape, and at most the weights
+        seen = Survey(0, 1, True) if question.counting == np.inf and not wants.dry else question.seen
+        entering = estimates.entering(question.graph.edge_count)
+    elif wants.dry and question.is_graph and source.windows(s, wants.dtype, where=wants.where) is not None:
+        seen = Source.of(source, s, wants.dtype, where=wants.where).surveyed[0]
+    else:
+        problem = question.problem
+        plan = problem.plan(problem.bind(wants), wants)
+        return replace(plan, seconds=plan.seconds * len(problem.matrix)) if problem.batch else plan, problem.made
+    shape_only = np.broadcast_to(np.zeros((), question.dtype), (question.n,) * 2)
+    problem = Problem(shape_only, s, question.device, Memory.OWNED, seen)
+    plan = problem.plan(problem.bind(wants), wants)
+    return replace(plan, seconds=plan.seconds + entering), 0
+
+
+def _looks(question: Question) -> float:
+    """For a list of arcs, at least the seconds of the closure's pairs."""
+    if not question.listed or question.wants.packed:
+        return 0.0
+    n, threads = question.n, question.threads if question.device == "cpu" else 1
+    return estimates.closure(n, question.semiring, question.dtype, pairs=n**3, device=question.device, threads=threads)
+
+
+def _of_size(question: Question) -> Plan:
+    """The plan for n vertices, assuming non-negative weights."""
+    n, s, wants = question.n, question.semiring, question.wants
+    ops = bind(s, question.dtype, device=device_of(None, wants.device), nonnegative=True, **wants.options)
+    packed = ops.grain > 1  # truth values are packed beside the matrix, and unpacked into the result
+    copies = n * n if packed and not wants.overwrite else 0
+    in_place = wants.overwrite and not packed
+    return make_plan(n, s, ops, schedule=wants.schedule, block=wants.block, in_place=in_place, copies=copies)
+
+
+def _open(question: Question, plan: Plan) -> Engine:
+    if question.wants.packed:
+        return closed_uncondensed(question, plan)
+    if question.listed:
+        question.forget()
+    problem = question.problem
+    if problem.seen.ambiguous:
+        question.report_zeros(problem.seen)
+    far = problem.dtype.kind == "i" and not question.wants.table and problem.may_saturate
+    solved = solve(problem, question.wants, None if question.listed else plan)
+    engine = Dense(solved.matrix, solved.seconds)
+    if far:
+        refuse_saturated(engine, question.graph.labels, question.semiring)
+    return engine
+
+
+ENGINE = Kind(
+    "dense", _estimate, _open, looks=_looks, share=0.1, devices=("cpu", "cuda"), matrices=True, schedules=True,
+    answers_to="dense", compiles="closure",
+)  # fmt: skip

@@ -1,0 +1,140 @@
+"""Engine: some rows and columns of another engine's table, within a limit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from semiring.algebra import dtypes
+from semiring.algebra.records import Semiring
+from semiring.host.devices import host, module
+from semiring.host.errors import AlgebraError, DomainError, DTypeError
+from semiring.host.spelling import came
+from semiring.host.types import Array, Blocks
+
+from ...io.labels import Labels
+from .base import BLOCK, Engine, placed
+from .dense import Dense
+
+_INT64 = np.iinfo(np.int64)
+
+
+class Part(Engine):
+    """Rows `i` and columns `j` (int64) of a complete table; distances worse than the limit are no path."""
+
+    def __init__(self, engine: Engine, i: np.ndarray, j: np.ndarray, limit: Limit | None = None) -> None:
+        self.engine, self.i, self.j, self._limit = engine, i, j, limit
+        self.limit = None if limit is None else limit.value
+        self.shape, self.dtype = (len(i), len(j)), engine.dtype
+        self._every = len(j) == engine.shape[1] and bool((j[1:] > j[:-1]).all())  # of n below n only 0 … n − 1 ascend
+
+    @property
+    def all_pairs(self) -> Engine:
+        return self.engine.all_pairs
+
+    def refuse_unbounded(self, where: str, labels: Labels, pair: tuple[int, int] | None = None) -> None:
+        self.engine.refuse_unbounded(where, labels, pair)
+
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
+        for here, D in placed(self.engine.rows(self.i[wanted], block)):
+            yield wanted[here], self._within(D if self._every else D[:, module(D).asarray(self.j)])
+
+    def column(self, j: int) -> np.ndarray:
+        return self._within(self.engine.column(int(self.j[j]))[self.i])
+
+    def entry(self, i: int, j: int) -> Any:
+        return self._within(self.engine.entry(int(self.i[i]), int(self.j[j])))
+
+    def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return self._within(self.engine.entries(self.i[i], self.j[j]))
+
+    def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return self._within(self.engine.block(self.i[i], self.j[j]))
+
+    def _all(self) -> np.ndarray:
+        """All entries; for all columns, rows are copied, except a single block that has them all."""
+        if not self._every:
+            return super()._all()
+        out = None
+        for here, D in placed(self.rows(np.arange(len(self.i)), 4 * BLOCK)):
+            rows = host(D)
+            alone = rows.base is None or rows.base.size == rows.size
+            if len(rows) == len(self.i) and alone and self.engine.repeats:
+                return rows
+            out = np.empty(self.shape, self.dtype) if out is None else out
+            out[here] = rows
+        return np.empty(self.shape, self.dtype) if out is None else out
+
+    def _within(self, D: Array) -> Array:
+        return D if self._limit is None else self._limit(D)
+
+
+class Found(Dense):
+    """A part computed eagerly, as its engine repeats a search for every request."""
+
+    name, stored = "", False
+
+    def __init__(self, part: Part) -> None:
+        super().__init__(part.table())
+        self.engine, self.limit = part.engine, part.limit
+
+    @property
+    def all_pairs(self) -> Engine:
+        return self.engine.all_pairs
+
+    refuse_unbounded = Part.refuse_unbounded
+
+
+class Limit:
+    """Replaces distances worse than a limit (greater; less where ⊕ keeps the greatest) by the semiring's zero.
+
+    Raises AlgebraError if ⊕ is not selective, DomainError for NaN, DTypeError for a non-number.
+    """
+
+    def __init__(self, limit: Any, semiring: Semiring, dtype: np.dtype) -> None:
+        if semiring.add.selects is None:
+            raise AlgebraError(
+                f"limit: ⊕ must select the better of two walks, got {semiring.add.name} of {semiring.name}. "
+                "Leave the limit out."
+            )
+        self.value, self.least = as_limit(limit), semiring.add.selects == "least"
+        self.zero = dtypes.zero(semiring, dtype)
+        self._bound: Any = self.value
+        if dtype.kind == "i":  # exact comparison; the ends of the dtype are infinities
+            info = np.iinfo(dtype)
+            if math.isfinite(self.value):
+                self._bound = math.floor(limit) if self.least else math.ceil(limit)
+            self._bound = int(min(max(self._bound, info.min), info.max))
+        elif dtype.kind == "f":  # compared in the dtype; a limit beyond it is none
+            with np.errstate(over="ignore"):
+                self._bound = dtype.type(self.value)
+
+    def __call__(self, D: Array) -> Array:
+        """D where within the limit, else zero; copied only if something changes."""
+        if not D.ndim:
+            return self(D.reshape(1))[0]
+        beyond = (D > self._bound if self.least else D < self._bound) & (D != self.zero)
+        if not bool(beyond.any()):
+            return D
+        D = D.copy()
+        D[beyond] = self.zero
+        return D
+
+
+def as_limit(limit: Any) -> float | int:
+    """A limit as int64 or float; DTypeError for a non-number, DomainError for NaN."""
+    if isinstance(limit, (int, np.integer)) and _INT64.min <= limit <= _INT64.max:
+        return int(limit)
+    try:
+        value = math.nan if isinstance(limit, (str, bytes)) else float(limit)
+    except OverflowError:
+        value = math.inf if limit > 0 else -math.inf
+    except (TypeError, ValueError):
+        value = math.nan
+    if value == value:
+        return value
+    if isinstance(limit, (float, np.floating)):
+        raise DomainError("limit: it must be a number, got NaN. Leave the limit out.")
+    raise DTypeError(f"limit: it must be a number, got {came(limit)}. Leave the limit out for none.")

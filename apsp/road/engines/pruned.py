@@ -1,0 +1,242 @@
+"""Engines of divergent closures: rows that do not reach a bad cycle, or −∞ where walks have no best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semiring.algebra import dtypes
+from semiring.algebra.records import Semiring
+from semiring.dense.acyclic import close_acyclic
+from semiring.dense.cycles import Lengths
+from semiring.host.devices import module, on_device
+from semiring.host.errors import AlgebraError, DivergenceError, DTypeError, NegativeCycleError, VertexError
+from semiring.host.memory import require
+from semiring.host.spelling import came
+from semiring.host.types import Array, Blocks
+from semiring.sparse.cycles import Weighted
+
+from ...io.display import output
+from ...io.graph import Graph
+from ...io.graph.entries import listed
+from ...io.labels import Labels
+from ..plans import Plan
+from .base import Engine, placed
+from .condensation import Condensation, condense, reached
+from .dense import Dense
+
+if TYPE_CHECKING:
+    from ..question import Question
+
+Opened = tuple[Engine, Plan]
+Open = Callable[["Question"], Opened]
+
+
+class Pruned(Engine):
+    """The table of a graph with some arcs removed, exact in the `known` rows; other rows are refused."""
+
+    renews, known = False, np.empty(0, bool)
+
+    def __init__(self, engine: Engine, labels: Labels, known: np.ndarray) -> None:
+        self.engine, self.labels, self.known = engine, labels, known
+        self.name, self.shape, self.dtype = engine.name, engine.shape, engine.dtype
+        self.seconds, self.repeats, self.workspace = engine.seconds, engine.repeats, engine.workspace
+
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
+        """Known rows; VertexError for others."""
+        unknown = wanted[~self.known[wanted]]
+        if len(unknown):
+            raise VertexError(
+                "rows: a vertex must be within reach of the sources, as a cycle beyond has no shortest walks, got "
+                f"{came(self.labels[int(unknown[0])])}. Ask shortest_paths(graph, sources=[…]) for it."
+            )
+        return self.engine.rows(wanted, block)
+
+    def column(self, j: int) -> np.ndarray:
+        return self.engine.column(j)
+
+    def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return self.engine.entries(i, j)
+
+    def hub_labels(self) -> None:
+        self.engine.hub_labels()
+
+
+class Unbounded(Pruned):
+    """The table with −∞ (or ⊕'s best) where walks pass a cycle that beats `one`.
+
+    `engine` is that of the graph without strong components that have such `cycles` (one each); `c` is the condensation
+    of the whole graph.
+    """
+
+    def __init__(
+        self, engine: Engine, labels: Labels, c: Condensation, cycles: dict[int, list[int]], semiring: Semiring
+    ) -> None:
+        super().__init__(engine, labels, np.ones(len(c.component), bool))
+        self.in_memory = self.stored = engine.in_memory
+        self.component, self.cycles, self.count, self.semiring = c.component, cycles, c.count, semiring
+        self.best = engine.dtype.type(Lengths.required(semiring).to_entries(np.float64(-np.inf)))
+        require(c.count**2 // 2, where="on_negative_cycle", hint="Ask for graphs with fewer strong components.")
+        # Two copies of the condensation, one above the other, linked downwards by the components with cycles.
+        down = np.fromiter(cycles, np.int64)
+        tails, heads = (np.concatenate((x, x + c.count, y)) for x, y in ((c.tails, down + c.count), (c.heads, down)))
+        self._closed = close_acyclic(2 * c.count, tails, heads)
+
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
+        for here, D in placed(self.engine.rows(wanted, block)):
+            yield wanted[here], self._marked(D.copy(), wanted[here])
+
+    def column(self, j: int) -> np.ndarray:
+        return np.where(self._through(np.arange(self.shape[0]), np.array(j)), self.best, self.engine.column(j))
+
+    def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return np.where(self._through(i, j), self.best, self.engine.entries(i, j))
+
+    def table(self) -> Array:
+        D = self.engine.table()
+        for start in range(0, len(D), 64):
+            self._marked(D[start : start + 64], np.arange(start, min(start + 64, len(D))))
+        return D
+
+    @property
+    def storage(self) -> Any:
+        return self.table()
+
+    def refuse_unbounded(self, where: str, labels: Labels, pair: tuple[int, int] | None = None) -> None:
+        """As `Engine`: for all pairs, or one."""
+        named = list(self.cycles)
+        if pair is not None:
+            u, v = self.component[list(pair)].tolist()
+            named = [b for b in named if self._closed[u + self.count, b + self.count] and self._closed[b, v]]
+        if named:
+            names = [labels[v] for v in self.cycles[named[0]]]
+            least = self.semiring.lengths and self.semiring.add.selects == "least"
+            whose = "these" if pair is None else f"{came(labels[pair[0]])} and {came(labels[pair[1]])}"
+            raise (NegativeCycleError if least else DivergenceError)(
+                f"{where}: no cycle that beats one may be passed, got {output.walk([*names, names[0]])}: walks between "
+                f"{whose} have no best. Ask path(u, v) of pairs whose distance is finite.",
+                names[0],
+                names,
+            )
+
+    def _through(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Whether walks i → j pass a cycle that beats `one`."""
+        passed: np.ndarray = self._closed[self.component[i] + self.count, self.component[j]]
+        return passed
+
+    def _marked(self, D: Array, i: np.ndarray) -> Array:
+        """Rows i of D with −∞ written into them."""
+        passed = self._closed.rows(self.component[i] + self.count)[:, self.component]
+        with on_device(D):
+            D[module(D).asarray(passed)] = self.best
+        return D
+
+
+def check(question: Question) -> None:
+    """Raise for options incompatible with on_negative_cycle="-inf", or another value."""
+    wants, s = question.wants, question.semiring
+    given = f"{wants.where}: on_negative_cycle"
+    if wants.on_negative_cycle not in ("raise", "-inf"):
+        raise ValueError(f"{given} must be 'raise' or '-inf', got {came(wants.on_negative_cycle)}.")
+    others = {"overwrite=True": wants.overwrite, "gpus=": wants.gpus is not None}
+    others["memory=, checkpoint= or output="] = wants.limits is not None
+    for name in (name for name, there in others.items() if there):
+        raise ValueError(f"{given}='-inf' must be without {name}, got both. Leave one of them out.")
+    if Lengths.of(s) is None:
+        raise AlgebraError(
+            f"{given}='-inf' must have a semiring in which ⊕ selects and ⊗ adds, or multiplies numbers ≥ 0, got "
+            f"{s.name}. Leave it out."
+        )
+    if question.dtype.kind != "f":
+        raise DTypeError(f"{given}='-inf' must have floats, got {question.dtype}, without −∞. Say dtype='float64'.")
+
+
+def reopened(question: Question, error: DivergenceError, opened: Open) -> Opened:
+    """The engine of rows that do not diverge; re-raises DivergenceError if a cycle matters and −∞ is not requested."""
+    wants = question.wants
+    if wants.on_negative_cycle == "-inf":
+        error.__traceback__ = None  # its frames hold the first matrix
+        return _unbounded(question, error, opened)
+    if wants.sources is None or not question.is_graph or wants.limits is not None or wants.gpus is not None:
+        raise error
+    tails, heads, _ = arcs = _arcs(question)
+    known = reached(question.n, tails, heads, wants.sources)
+    if known[tails].all():
+        raise error
+    error.__traceback__ = None
+    engine, plan = opened(_with_arcs(question, *(x[known[tails]] for x in arcs)))
+    return Pruned(engine, question.graph.labels, known), plan
+
+
+def _unbounded(question: Question, error: DivergenceError, opened: Open) -> Opened:
+    """The engine with −∞ for a matrix or graph; for a batch, a table, matrix by matrix."""
+    s, A = question.semiring, None if question.is_graph else question.taken.array
+    plain = replace(question.wants, dtype=question.dtype, nulls=(), unweighted=False)
+    if A is not None and A.ndim == 3:
+        found = [_of_one(replace(question, source=M, wants=plain), opened) for M in A]
+        return Dense(module(A).stack([engine.storage for engine, _ in found])), found[0][1]
+    tails, heads, _ = arcs = _arcs(question)
+    c = condense(question.n, tails, heads)
+    cycles = _cycles(Weighted(*arcs, question.n, s), c.component)
+    while True:
+        where = int(c.component[error.vertex])
+        cycles.setdefault(where, list(error.cycle) or [error.vertex])
+        left = ~np.isin(c.component, list(cycles))
+        if A is None:
+            among = left[tails] & left[heads]
+            pruned = _with_arcs(question, *(x[among] for x in arcs))
+        else:
+            M, gone = A.copy(), module(A).asarray(np.flatnonzero(~left))
+            M[gone] = M[:, gone] = dtypes.zero(s, M.dtype)
+            pruned = replace(question, source=M, wants=plain)
+        try:
+            engine, plan = opened(pruned)
+            break
+        except DivergenceError as again:
+            if again.vertex is None or int(c.component[again.vertex]) in cycles:
+                raise
+            error = again
+    labels = question.graph.labels if A is None else Labels(range(question.n))
+    return Unbounded(engine, labels, c, cycles, s), plan
+
+
+def _of_one(question: Question, opened: Open) -> Opened:
+    try:
+        return opened(question)
+    except DivergenceError as error:
+        return _unbounded(question, error, opened)
+
+
+def _arcs(question: Question) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Tails, heads and weights of all arcs but those of zero weight."""
+    arcs = question.arcs if question.is_graph else listed(question.taken.array, question.semiring)
+    there = arcs[2] != dtypes.zero(question.semiring, arcs[2].dtype)
+    tails, heads, weights = (x[there] for x in arcs)
+    return tails, heads, weights
+
+
+def _with_arcs(question: Question, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> Question:
+    graph = Graph(question.n, question.graph.labels, rows=tails, cols=heads, weights=weights)
+    wants = replace(question.wants, dtype=question.dtype, device=question.device, like=None)
+    return replace(question, source=graph, wants=wants)
+
+
+def _cycles(arcs: Weighted, component: np.ndarray) -> dict[int, list[int]]:
+    """A cycle that beats `one` per strong component that has one, by Bellman–Ford in each."""
+    lengths = Lengths.required(arcs.semiring).of_entries(arcs.weights, np.nan)
+    inside = np.flatnonzero(component[arcs.tails] == component[arcs.heads])
+    inside = inside[np.argsort(component[arcs.tails[inside]], kind="stable")]
+    owner = component[arcs.tails[inside]]
+    found: dict[int, list[int]] = {}
+    for which in np.unique(owner[lengths[inside] < 0]).tolist():
+        here = inside[slice(*np.searchsorted(owner, (which, which + 1)))]
+        vertices, ends = np.unique((arcs.tails[here], arcs.heads[here]), return_inverse=True)
+        tails, heads = ends.reshape(2, -1)
+        try:
+            Weighted(tails, heads, arcs.weights[here], len(vertices), arcs.semiring).potentials(where="closure")
+        except DivergenceError as error:
+            found[which] = vertices[list(error.cycle)].tolist()
+    return found

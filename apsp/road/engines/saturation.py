@@ -1,0 +1,56 @@
+"""Integer saturation in an engine's distances: `apsp.road.convergence.saturation` by rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semiring.algebra import dtypes
+from semiring.algebra.records import Semiring
+from semiring.host.memory import available
+
+from ...io.graph import Graph
+from ..convergence.saturation import Reach, loses, possible, reached, refuse
+from .base import Engine
+
+if TYPE_CHECKING:
+    from ...big.large.sources import Source
+    from ..question import Question
+
+
+def refuse_after(question: Question, D: Engine, source: Source | None) -> None:
+    """Raise for saturation in a closure within limits or in parts; for a table, only for wrong values."""
+    s, limits, where = question.semiring, question.wants.limits, question.wants.where
+    memory = None if limits is None else limits.memory
+    if not question.wants.table:
+        refuse_where_far(D, question.graph, s, memory)
+        return
+    if source is not None and loses(source.surveyed[0], (part for _, part in source.strips()), D.dtype, s, source.n):
+        refuse_saturated(D, range(source.n), s, memory, where=where)
+
+
+def refuse_where_far(D: Engine, graph: Graph, s: Semiring, memory: int | None = None) -> None:
+    """`refuse_saturated` if a walk can be that long; the graph's matrix may be on disk."""
+    if D.dtype.kind != "i" or not s.mul.saturating:
+        return
+    weights: Any = graph.windows(s, D.dtype)
+    if weights is None:
+        weights = graph.matrix(s, D.dtype) if graph.dense is not None else graph.edges(s, D.dtype)[2]
+    if possible(dtypes.parts(weights), D.dtype, s, graph.n):
+        refuse_saturated(D, graph.labels, s, memory)
+
+
+def refuse_saturated(
+    D: Engine, labels: Any, s: Semiring, memory: int | None = None, *, where: str = "shortest_paths"
+) -> None:
+    """DomainError, naming two vertices, if a best walk saturated; the log names suspects if no memory to decide."""
+    n = len(labels)
+
+    def reach() -> Reach | None:
+        most = available() if memory is None else memory
+        if most is not None and n * n // 8 > most // 2:
+            return None
+        return reached(D.rows(np.arange(n)), n, dtypes.zero(s, D.dtype))
+
+    refuse(D.rows(np.arange(n)), D.dtype, labels, reach, where=where)

@@ -1,0 +1,350 @@
+"""Engine: SciPy's searches for few sources: Dijkstra, Johnson for negative arcs, breadth-first for hops."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semiring.algebra import dtypes
+from semiring.algebra.records import Semiring
+from semiring.host.devices import module, on_device
+from semiring.host.spelling import came
+from semiring.host.types import Array
+from semiring.sparse.cycles import Weighted
+
+from .. import estimates
+from ..convergence.saturation import too_far
+from ..estimates import Estimate
+from ..plans import Plan
+from .base import BLOCK, Engine, Kind, offer
+from .hops import known_levels, search
+from .part import as_limit
+
+if TYPE_CHECKING:
+    from ..question import Question
+
+#: Searches below which estimating costs more.
+FEW = 16
+#: Sources from which levels are counted by our own search, if arcs are sorted.
+SAMPLED = 64
+#: Levels from which a search by weight competes for equal weights, and its `spread`.
+DEEP, ALIKE = 16, 0.3
+#: Seconds not worth saving by other estimates.
+MOMENT = 6e-4
+#: Passes over all arcs for ties between the nearest of several sources.
+PASSES = 32
+#: Seconds of a call into SciPy, and bytes of its rows, approximately.
+STRETCH, PANEL = 0.3, 1 << 27
+
+
+class Searches(Engine):
+    """Rows of distances, each by a SciPy search in float64; nothing is cached.
+
+    `arcs` are (tails, heads, weights) in the dtype of the distances, or a non-negative float64 CSR matrix; ⊕ of
+    `semiring` keeps the least of lengths. `method` is "dijkstra", "johnson" or "breadth-first". `limit` cuts searches
+    if no arc is negative; vertices beyond may be unreachable. `labels` by position are for errors. `potential` (n,)
+    makes arcs non-negative for "johnson" (Johnson 1977); distances are restored. Integer sums must be below 2⁵³;
+    distances beyond the integer dtype raise DomainError.
+    """
+
+    name = "scipy"
+
+    repeats = True
+
+    def __init__(
+        self,
+        arcs: Any,
+        n: int,
+        semiring: Semiring,
+        method: str,
+        limit: float = np.inf,
+        labels: Any = None,
+        potential: np.ndarray | None = None,
+    ) -> None:
+        self.arcs: Any = arcs
+        self.semiring, self.method, self._furthest = semiring, method, limit
+        self.dtype = self._weights.dtype
+        if self.dtype == np.float32 and np.isfinite(limit):  # up to values that round to the limit
+            with np.errstate(over="ignore"):
+                self._furthest = float(np.nextafter(np.float32(limit), np.float32(np.inf)))
+        self._labels, self._potential = range(n) if labels is None else labels, potential
+        self.shape = (n, n)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Old pickles lack potentials: recompute them."""
+        vars(self).update(state)
+        if "_potential" not in state:
+            johnson = self.method == "johnson" and self.shape[0]
+            tails, heads, weights = self.arcs
+            arcs = Weighted(tails, heads, weights, self.shape[0], self.semiring)
+            self._potential = arcs.potentials(where="shortest_paths") if johnson else None
+
+    @property
+    def _weights(self) -> np.ndarray:
+        weights: np.ndarray = self.arcs.data if hasattr(self.arcs, "indptr") else self.arcs[2]
+        return weights
+
+    @cached_property
+    def _forward(self) -> Any:
+        if hasattr(self.arcs, "indptr"):
+            return self.arcs
+        tails, heads, weights = self.arcs
+        return lengths_of(tails, heads, weights, self.shape[0], self.semiring, self._potential)
+
+    @cached_property
+    def _backward(self) -> Any:
+        return self._forward.T.tocsr()
+
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        most = min(self._together(), block or BLOCK)
+        for start in range(0, len(wanted), most):
+            part = wanted[start : start + most]
+            yield part, self._search(self._forward, part)
+
+    def _all(self) -> np.ndarray:
+        """All rows by one call if short, without copying."""
+        n, begun = self.shape[0], time.perf_counter()
+        if self.dtype == np.float64 and self.method == "dijkstra" and n > BLOCK:
+            self._search(self._forward, np.arange(BLOCK))
+            if (time.perf_counter() - begun) * n <= STRETCH * BLOCK:
+                return self._search(self._forward, np.arange(n))
+        return super()._all()
+
+    def _together(self) -> int:
+        """Rows per call: SciPy ignores Ctrl-C within one, and its rows are float64."""
+        one = estimates.search(self.shape[0], len(self._weights), self.method)
+        return max(1, min(int(STRETCH / one), PANEL // max(8 * self.shape[0], 1)))
+
+    def column(self, j: int) -> np.ndarray:
+        return self._search(self._backward, np.array([j]), backwards=True)[0]
+
+    def nearest(self, wanted: np.ndarray, *, towards: bool) -> tuple[np.ndarray, np.ndarray] | None:
+        """One search from all at once."""
+        if self._potential is not None:
+            return None
+        return nearest(self._backward if towards else self._forward, wanted, self.semiring, self.dtype, self._furthest)
+
+    def _search(self, A: Array, sources: np.ndarray, *, backwards: bool = False) -> np.ndarray:
+        """Distances from the sources, or `backwards` to them, shape (sources, n)."""
+        D = self._lengths(A, sources, backwards)
+        if self.dtype.kind != "i":
+            return D.astype(self.dtype, copy=False)
+        info = np.iinfo(self.dtype)
+        representable = (D > info.min) & (D < info.max)
+        # Beyond the limit is no path only if certain: negative arcs may lead back within.
+        reached = representable | ((D <= self._furthest) & np.isfinite(D))
+        return narrowed(D, reached, self.semiring, self.dtype, self._labels, sources, backwards=backwards)
+
+    def _lengths(self, A: Array, sources: np.ndarray, backwards: bool) -> np.ndarray:
+        from scipy.sparse import csgraph
+
+        if self.method == "breadth-first":
+            unit = float(self._weights[0]) if len(self._weights) else 1.0
+            return np.stack([_levels(A, source) for source in sources.tolist()]) * unit
+        if (h := self._potential) is None:
+            # SciPy refuses a negative limit.
+            return csgraph.dijkstra(A, indices=sources, limit=max(self._furthest, 0.0))
+        shift = h[sources, None] - h  # ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)
+        return csgraph.dijkstra(A, indices=sources) + (shift if backwards else -shift)
+
+
+def nearest(
+    A: Array, wanted: np.ndarray, semiring: Semiring, dtype: np.dtype, limit: float
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """(which, best) of `Engine.nearest`, by one of SciPy's searches from all of `wanted` at once.
+
+    Parameters
+    ----------
+    A : csr array, shape (n, n)
+        Lengths ≥ 0 in float64.
+
+    Notes
+    -----
+    SciPy's source of a vertex is any of several as near. The first is found along tight arcs, by a pass over all
+    arcs for each arc of a path along which sources tie. None after `PASSES`, where `dtype` does not hold a distance,
+    and for float32, in which more distances are equal.
+    """
+    from scipy.sparse import csgraph
+
+    n = A.shape[0]
+    if dtype == np.float32 or not len(wanted):
+        return None
+    sources, positions = np.unique(wanted, return_index=True)
+    D, _, nearest_one = csgraph.dijkstra(
+        A, indices=sources, min_only=True, return_predecessors=True, limit=max(limit, 0.0)
+    )
+    reached = np.isfinite(D)
+    if dtype.kind == "i" and reached.any() and D[reached].max() >= min(np.iinfo(dtype).max, 1 << 53):
+        return None
+    ranks = np.full(n, len(wanted))
+    ranks[sources] = positions
+    which = np.where(reached, ranks[np.where(reached, nearest_one, 0)], len(wanted))
+    tails = np.repeat(np.arange(n), np.diff(A.indptr))
+    tight = np.flatnonzero(reached[tails] & (D[tails] + A.data == D[A.indices]))
+    tails, heads = tails[tight], A.indices[tight]
+    for _ in range(PASSES):
+        before = which.copy()
+        np.minimum.at(which, heads, before[tails])
+        if np.array_equal(which, before):
+            break
+    else:
+        return None
+    best = np.full(n, dtypes.zero(semiring, dtype), dtype)
+    best[reached] = D[reached]
+    return np.where(reached, which, -1), best
+
+
+def narrowed(
+    D: Array,
+    reached: Array,
+    semiring: Semiring,
+    dtype: np.dtype,
+    labels: Any,
+    i: np.ndarray,
+    j: np.ndarray | None = None,
+    *,
+    backwards: bool = False,
+) -> Array:
+    """Distances of vertices i and j in an integer dtype, zero if not reached; DomainError if it cannot hold one."""
+    info = np.iinfo(dtype)
+    wrong = reached & ((D <= info.min) | (D >= info.max))
+    if wrong.any():
+        k, q = np.argwhere(wrong)[0].tolist()
+        ends = [labels[int(i[k])], labels[q if j is None else int(j[q])]]
+        u, v = ends[::-1] if backwards else ends
+        raise too_far(f"{int(D[k, q])} from {came(u)} to {came(v)}", dtype, where="shortest_paths")
+    with on_device(D):
+        out = module(D).full(D.shape, dtypes.zero(semiring, dtype), dtype)
+    out[reached] = D[reached]
+    return out
+
+
+def lengths_of(
+    tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int, semiring: Semiring, h: np.ndarray | None = None
+) -> Any:
+    """The arcs as CSR for SciPy: the shortest of parallel ones, zeros stored, no arc of weight ∞.
+
+    With potentials, lengths are ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): rounding makes no cycle negative.
+    """
+    present = weights != dtypes.zero(semiring, weights.dtype)
+    if not present.all():
+        tails, heads, weights = tails[present], heads[present], weights[present]
+    tails, lengths = tails.astype(np.int64, copy=False), weights.astype(np.float64, copy=False)
+    if h is not None:
+        lengths = np.maximum(lengths + (h[tails] - h[heads]), 0.0)
+    return csr(*canonical(tails, heads, lengths, n), n)
+
+
+def canonical(
+    tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Arcs sorted by tail, then head, with the least weight of parallel ones."""
+    code = tails.astype(np.int64, copy=False) * n + heads
+    if not (code[1:] > code[:-1]).all():
+        order = np.argsort(code, kind="stable")
+        code, weights = code[order], weights[order]
+        first = np.flatnonzero(np.append(True, code[1:] != code[:-1]))
+        weights = np.minimum.reduceat(weights, first)
+        tails, heads = np.divmod(code[first], n)
+    return tails, heads, weights
+
+
+def csr(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int) -> Any:
+    """Arcs sorted by tail as a CSR array; the oldest SciPy supported searches with 32-bit indices only."""
+    from scipy.sparse import csr_array
+
+    index = np.int32 if len(weights) < 2**31 else np.int64
+    starts = np.zeros(n + 1, index)
+    np.cumsum(np.bincount(tails, minlength=n), out=starts[1:])
+    return csr_array((weights, heads.astype(index, copy=False), starts), shape=(n, n))
+
+
+def _levels(A: Array, source: int) -> np.ndarray:
+    """Hops from a vertex, ∞ for no path: in breadth-first order a level ends at the previous level's last child."""
+    from scipy.sparse import csgraph
+
+    order, before = csgraph.breadth_first_order(A, source)
+    place = np.empty(A.shape[0], np.int64)
+    place[order] = np.arange(len(order))
+    parents = place[before[order[1:]]]
+    hops = np.full(A.shape[0], np.inf)
+    start, end, level = 0, 1, 0
+    while start < end:
+        hops[order[start:end]] = level
+        start, end, level = end, 1 + int(np.searchsorted(parents, end)), level + 1
+    return hops
+
+
+def _refuses(question: Question) -> str:
+    if question.once(search):
+        return ""
+    return (
+        f"finds shortest paths, over lengths whose sums stay below 2⁵³, got {question.semiring.name} in "
+        f"{question.dtype}"
+    )
+
+
+def _estimate(question: Question) -> Estimate:
+    """SciPy's searches from every source, or backwards from every target."""
+    method, near, few = (
+        question.once(search),
+        question.near,
+        question.lines < SAMPLED and question.compressed is not None,
+    )
+    levels = int(near.deep(question.n)) if few else known_levels(question)
+
+    def by(method: str, spread: float) -> Estimate:
+        taken = estimates.searches(
+            question.n, question.arc_count, question.lines, question.columns, question.dtype.itemsize, method,
+            reach=question.reach, levels=levels, width=near.width, followed=near.arcs, spread=spread,
+            ordered=question.picks, compressed=question.compressed is not None,
+        )  # fmt: skip
+        return offer(question, taken, method)
+
+    found = by(method, question.spread if method == "dijkstra" else 1.0)
+    if method != "breadth-first" or levels < DEEP:
+        return found
+    # Levels are counted in Python, one by one; if many, a search by weight is faster.
+    return min(found, by("dijkstra", ALIKE), key=lambda estimate: estimate.seconds)
+
+
+def _at_once(question: Question) -> Estimate | None:
+    """A few searches by weight of a CSR matrix, if our engine could save a moment at most."""
+    wants, A = question.wants, question.compressed
+    if A is None or not wants.partial or wants.paths or wants.limits is not None:
+        return None
+    n, arcs, lines, size = question.n, question.arc_count, question.lines, question.dtype.itemsize
+    taken = estimates.searches(n, arcs, lines, question.columns, size, "dijkstra", compressed=True)
+    ours = estimates.lanes(n, arcs, lines, question.columns, size, 0.0, ordered=True)  # at least
+    if taken.seconds - ours.seconds > MOMENT or question.once(search) != "dijkstra":
+        return None
+    return offer(question, taken, "dijkstra", ", too little for a look at others")
+
+
+def _open(question: Question, plan: Plan) -> Searches:
+    """Open for all rows if none were requested; each is searched on demand."""
+    wants, method = question.wants, plan.schedule
+    arcs = question.arcs if method == "johnson" or question.compressed is None else question.compressed
+    h = (
+        Weighted(*question.arcs, question.n, question.semiring).potentials(where=wants.where)
+        if method == "johnson"
+        else None
+    )
+    limit = math.inf if wants.limit is None else as_limit(wants.limit)
+    return Searches(arcs, question.n, question.semiring, method, limit, question.graph.labels, h)
+
+
+def _looks(question: Question) -> float:
+    """Counting levels by our own search outweighs a few searches, except of a CSR matrix."""
+    looks, floating = question.counting, question.dtype.kind == "f" and question.compressed is None
+    if math.isinf(looks) or question.lines >= FEW or not floating or question.once(search) != "breadth-first":
+        return looks
+    return looks + estimates.adjacent(question.graph.edge_count)
+
+
+ENGINE = Kind("scipy", _estimate, _open, refuses=_refuses, looks=_looks, at_once=_at_once, limits=None)

@@ -1,0 +1,128 @@
+"""`plan`: the method of `closure` for an input, or for a number of vertices alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semiring.algebra.catalog import get
+from semiring.host.types import Algebra, DType, Label
+
+from ..big.large.limits import Limits
+from ..big.large.sources import matrix_or_graph
+from ..io.inputs import as_graph
+from ..io.reading.options import BY_RULE, NullValue, nulls_of
+from .plans import Plan
+from .problem import on_device_of
+from .question import Question
+from .road import choose
+from .wants import Wants
+
+if TYPE_CHECKING:
+    from ..big.distributed.solving import WorldLike
+    from .types import EngineName, ScheduleName, Source
+
+
+def plan(
+    A: Source | int,
+    semiring: Algebra = "min_plus",
+    *,
+    schedule: ScheduleName = "auto",
+    block: int | None = None,
+    dtype: DType = None,
+    device: str | None = None,
+    overwrite: bool = False,
+    threads: int | None = None,
+    sources: Iterable[Label] | None = None,
+    targets: Iterable[Label] | None = None,
+    engine: EngineName = "auto",
+    order: Any = "auto",
+    paths: bool = False,
+    hub_labels: bool = False,
+    unweighted: bool = False,
+    null_value: NullValue = BY_RULE,
+    gpus: WorldLike | None = None,
+    memory: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+) -> Plan:
+    """Plan `closure` or `shortest_paths`, with reasons; nothing is computed.
+
+    Parameters
+    ----------
+    A : array_like, graph, or int
+        As in `closure`, or the number of vertices (assuming non-negative weights). For a batch, the plan of one matrix,
+        with `beside_bytes` for all.
+    semiring, schedule, block, dtype, device, overwrite, threads, unweighted, null_value, memory, checkpoint, output
+        As in `closure`.
+    sources, targets, engine, order, paths, hub_labels
+        As in `shortest_paths`.
+    gpus
+        As in `closure`: adds the grid, bytes of each rank and machine, and traffic.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    ShapeError, DTypeError, DomainError
+        If `closure` does not accept A: not square, no such dtype on the semiring, NaN or values outside it.
+    AlgebraError, VertexError
+        If the semiring is unknown; if a label of sources or targets is unknown.
+    ValueError
+        If arguments are incompatible, or need a graph.
+
+    See Also
+    --------
+    closure, shortest_paths, compare : The computation; measured times.
+    semiring.sparse.analyse : The cost of a sparse elimination.
+
+    Notes
+    -----
+    A matrix is surveyed, O(n²), as signs decide the variant. `Plan.beside_bytes` is memory beyond the input.
+
+    Examples
+    --------
+    >>> from apsp import plan
+    >>> plan(4096, dtype="float32").schedule
+    'recursive'
+    """
+    engine = "elimination" if hub_labels and engine == "auto" else engine
+    wants = Wants.of(
+        where="plan",
+        schedule=schedule,
+        block=block,
+        threads=threads,
+        dtype=dtype,
+        device=device,
+        engine=engine,
+        order=order,
+        paths=paths,
+        hub_labels=hub_labels,
+        overwrite=overwrite,
+        unweighted=unweighted,
+        nulls=nulls_of(null_value),
+        gpus=gpus,
+        limits=Limits.of(memory, checkpoint, output, where="plan"),
+        table=engine == "auto" and sources is None and targets is None and not paths,  # as `closure` returns it
+        dry=True,
+    )
+    of_rows = sources is not None or targets is not None
+    if isinstance(A, (int, np.integer)):
+        if engine not in ("auto", "dense") or of_rows or unweighted or wants.nulls is not None:
+            raise ValueError(
+                "plan: engine=, sources=, targets=, unweighted= and null_value= must come with a graph, got "
+                f"{A} vertices without edges. Pass the graph, or leave them out."
+            )
+    elif of_rows or engine != "auto" or wants.ordered:  # arguments of `shortest_paths`, not of `closure`
+        A = as_graph(A, unweighted=unweighted, null_value=null_value)
+        i, j = (None if x is None else A.labels.checked_positions(x, where="plan") for x in (sources, targets))
+        wants = replace(wants, sources=i, targets=j, table=False)
+    question = Question(matrix_or_graph(A, wants), get(semiring), wants)
+    with on_device_of(question.source):
+        return choose(question)

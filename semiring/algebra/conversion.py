@@ -1,0 +1,203 @@
+"""Lossless conversion between dtypes, in which ∞ keeps its meaning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sized
+from typing import Any
+
+import numpy as np
+
+from ..host import memory
+from ..host.devices import module
+from ..host.errors import DomainError, DTypeError, SemiringError, ShapeError
+from ..host.types import Array, DType
+from . import dtypes
+from .records import Semiring
+
+#: Integer dtypes whose largest value stands for ∞.
+_WITH_INFINITY = (np.dtype("int16"), np.dtype("int32"), np.dtype("int64"))
+#: Kinds of non-numeric dtypes: complex, objects, texts, bytes, dates, durations.
+_NO_NUMBERS = "cOUSMm"
+#: Below this, float64 represents every integer.
+_EXACT = 2**53
+
+
+def from_sequence(source: Any, *, where: str) -> np.ndarray:
+    """Nested sequences as an array, where NumPy would round integers beyond 2⁵³ next to floats.
+
+    Raises ShapeError for ragged rows, DTypeError for numbers that do not fit; see `exact`.
+    """
+    try:
+        array = np.asarray(source)
+    except OverflowError:
+        array = np.asarray(source, dtype=object)
+    except ValueError:
+        lengths = ", ".join(map(str, sorted(_lengths(source))))
+        raise ShapeError(f"{where}: rows must be equally long, got lengths {lengths}.") from None
+    rounded = isinstance(source, (list, tuple)) and array.dtype.kind == "f"
+    rounded = rounded and bool((np.isfinite(array) & (np.abs(array) >= _EXACT)).any())
+    if array.dtype.kind == "O" or rounded:
+        objects = np.asarray(source, dtype=object)
+        if all(isinstance(value, (int, float, np.integer, np.floating)) for value in objects.flat):
+            return exact(objects, where=where)
+    return array
+
+
+def _lengths(rows: Any) -> set[int]:
+    """Distinct lengths of ragged rows, at the first level where they differ; 0 for numbers."""
+    while len(found := {len(row) if isinstance(row, Sized) else 0 for row in rows}) == 1 and found != {0}:
+        rows = [x for row in rows for x in row]
+    return found
+
+
+def exact(values: np.ndarray, *, where: str) -> np.ndarray:
+    """Python numbers as int64 if all fit, else as float64; DTypeError if that overflows or rounds an integer."""
+    integers = [int(value) if isinstance(value, (int, np.integer)) else None for value in values.flat]
+    info = np.iinfo(np.int64)
+    if all(integer is not None and info.min <= integer <= info.max for integer in integers):
+        return np.array(integers, dtype=np.int64).reshape(values.shape)
+    floats: list[float] = []
+    for offset, (value, integer) in enumerate(zip(values.flat, integers, strict=True)):
+        try:
+            near = float(value)
+        except OverflowError:
+            near = math.inf
+        if (integer is not None and integer != near) or (math.isinf(near) and value != near):
+            shown = value if integer is None else _digits(integer)
+            index = offset if values.ndim == 1 else tuple(map(int, np.unravel_index(offset, values.shape)))
+            raise DTypeError(
+                f"{where}: 64 bits must hold every integer exactly and every number, got {shown} at {index}. "
+                "Convert it to a float if it may be rounded."
+            )
+        floats.append(near)
+    return np.array(floats, dtype=np.float64).reshape(values.shape)
+
+
+def _digits(integer: int) -> str:
+    return str(integer) if integer.bit_length() <= 128 else f"an integer of {integer.bit_length()} bits"
+
+
+def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str, first: int = 0) -> Any:
+    """Array in the requested dtype, or as the semiring resolves it; unchanged if it fits.
+
+    ∞ keeps its meaning: inf becomes an integer dtype's end, and an integer's end becomes inf or the wider end. `first`:
+    index of the array's first item, for messages. Raises DTypeError if the semiring lacks the dtype, entries are not
+    real, or a finite value is not representable (a fraction in integers, overflow, an integer that float64 rounds;
+    rounding to float32 is allowed); DomainError for NaN, or an infinity outside the semiring, in an integer dtype.
+    """
+    if array.dtype.kind in _NO_NUMBERS:
+        raise DTypeError(f"{where}: entries must be real numbers or truth values, got {array.dtype}.")
+    if semiring.dtypes == ("bool",) and array.dtype.kind != "b":
+        return _as_bool(array, semiring, where)
+    if not array.ndim:
+        return conform(array.reshape(1), semiring, dtype, where=where, first=first).reshape(())
+    target = dtypes.resolve(semiring, dtype, array.dtype, where=where)
+    if array.dtype == target and array.dtype.isnative:
+        return array
+    if array.dtype.kind == "b":
+        dtypes.resolve(semiring, array.dtype, where=where)  # bool is no number: same refusal for any dtype
+    memory.require(
+        array.size * target.itemsize,
+        _device(array),
+        where=f"{where}: a copy in {target}",
+        hint=f"Pass an array of {target}.",
+    )
+    out = module(array).empty(array.shape, target)
+    for part in dtypes.chunks(array.shape):  # bounds the size of masks
+        out[part] = _converted(array[part], semiring, target, part, where, first)
+    return out
+
+
+def _converted(
+    array: Array, semiring: Semiring, target: np.dtype, part: tuple[slice, ...], where: str, first: int
+) -> Any:
+    """Part of an array in dtype `target`."""
+    origin = (part[0].start + first, *(axis.start for axis in part[1:]))
+    xp = module(array)
+    with np.errstate(all="ignore"):
+        out = array.astype(target)
+    source = array.dtype.newbyteorder("=")
+    if target.kind == "i":
+        info = np.iinfo(target)
+        if source.kind == "f":
+            finite = xp.isfinite(array)
+            wrong = finite & ((array != xp.floor(array)) | (array >= info.max) | (array <= info.min))
+            top, bottom = array == math.inf, array == -math.inf
+            out[top], out[bottom] = info.max, info.min
+            # NaN, and infinities outside the semiring, would become ordinary numbers.
+            outside = xp.isnan(array) | (top & semiring.open_high) | (bottom & semiring.open_low)
+            requirement = f"{where}: entries of a {semiring.name} matrix must lie in {semiring.interval}"
+            hint = f"A missing edge is the semiring's zero, {semiring.zero}."
+            _refuse(array, outside, origin, requirement, hint, DomainError)
+        elif xp is np and array.size and _between(array, np.iinfo(source), info):
+            return out  # none stands for ∞, and all fit
+        else:
+            top, bottom = _ends(source, xp, array)
+            wrong = ~top & ~bottom & ((array >= info.max) | (array <= info.min))  # its ends stand for ∞
+            out[top], out[bottom] = info.max, info.min
+        _refuse(array, wrong, origin, f"{where}: {target} must hold every entry exactly")
+    elif source.kind in "iu":
+        top, bottom = _ends(source, xp, array)
+        if target.itemsize == source.itemsize == 8:
+            wrong, hint = _rounded(array, out, ~top & ~bottom), "Convert them first if they may be rounded."
+            _refuse(array, wrong, origin, f"{where}: {target} must hold every integer exactly", hint)
+        if semiring.zero in (math.inf, -math.inf):
+            out[top], out[bottom] = math.inf, -math.inf
+    elif source.kind == "f":
+        _refuse(array, xp.isinf(out) & ~xp.isinf(array), origin, f"{where}: {target} must hold every finite entry")
+    return out
+
+
+def _device(array: Array) -> str:
+    return "cpu" if isinstance(array, np.ndarray) else "cuda"
+
+
+def _between(array: np.ndarray, *ends: np.iinfo) -> bool:
+    """Whether all integers lie strictly between the ends of these dtypes."""
+    return bool(max(x.min for x in ends) < array.min() and array.max() < min(x.max for x in ends))
+
+
+def _ends(source: np.dtype, xp: Any, array: Array) -> tuple[Any, Any]:
+    """Masks of +∞ and −∞ in an integer array."""
+    if source not in _WITH_INFINITY:
+        none = xp.zeros(array.shape, dtype=bool)
+        return none, none
+    info = np.iinfo(source)
+    return array == info.max, array == info.min
+
+
+def _rounded(integers: Any, floats: Any, finite: Any) -> Any:
+    """Mask of finite 64-bit integers changed by conversion to float64."""
+    rounded = finite & ((floats >= _EXACT) | (floats <= -_EXACT))
+    index = rounded.nonzero()  # few, as a rule
+    back = floats[index]
+    inside = back < 2.0 ** (63 if integers.dtype.kind == "i" else 64)  # others cannot be converted back
+    rounded[index] = ~inside | ((back * inside).astype(integers.dtype.newbyteorder("=")) != integers[index])
+    return rounded
+
+
+def _refuse(
+    array: Array,
+    wrong: Any,
+    origin: tuple[int, ...],
+    requirement: str,
+    hint: str = "Use a wider dtype.",
+    error: type[SemiringError] = DTypeError,
+) -> None:
+    """Raise for the first wrong entry; `origin` is the index of the array's first item."""
+    if bool(wrong.any()):
+        index = tuple(int(i[0]) for i in wrong.nonzero())
+        shown = tuple(i + (origin[axis] if axis < len(origin) else 0) for axis, i in enumerate(index))
+        raise error(f"{requirement}, got {array[index].item()} at {shown}. {hint}")
+
+
+def _as_bool(array: Array, semiring: Semiring, where: str) -> Any:
+    """Numbers 0 and 1 as bools; others are refused, as the caller must decide what is an edge."""
+    memory.require(array.size, _device(array), where=f"{where}: a copy in bool", hint="Pass an array of bool.")
+    out = module(array).empty(array.shape, bool)
+    for part in dtypes.chunks(array.shape):
+        if bool(((array[part] != 0) & (array[part] != 1)).any()):
+            dtypes.resolve(semiring, array.dtype, where=where)
+        out[part] = array[part] != 0
+    return out

@@ -1,0 +1,111 @@
+"""Integers that saturate midway: with both signs, ⊗ of several may leave the dtype and return to a wrong number.
+
+Such products are computed in a wider dtype, and clamped to the ends of the original one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..host import memory
+from ..host.devices import module
+from ..host.errors import DomainError
+from ..host.types import Array
+from . import dtypes
+from .records import Semiring
+
+#: Advice where no integer dtype is wide enough.
+FLOATS = "Pass floats, which round; a missing edge is then infinite."
+
+
+def extremes(A: Array, s: Semiring) -> tuple[int, int]:
+    """Least and greatest of integers and 0, without the semiring's zero."""
+    least = greatest = 0
+    zero = dtypes.zero(s, A.dtype)
+    for part in dtypes.parts(A):
+        low, high = (int(part.min()), int(part.max())) if part.size else (0, 0)
+        if zero in (low, high):
+            rest = part[part != zero]
+            low, high = (int(rest.min()), int(rest.max())) if rest.size else (0, 0)
+        least, greatest = min(least, low), max(greatest, high)
+    return least, greatest
+
+
+def wider(most: int, s: Semiring) -> np.dtype | None:
+    """Narrowest integer dtype of the semiring for ±most besides its ends; None if there is none."""
+    return next((t for t in dtypes.of(s) if t.kind == "i" and most < np.iinfo(t).max), None)
+
+
+def holding(factors: Sequence[Array], s: Semiring, *, where: str, times: int = 1) -> np.dtype:
+    """Dtype in which ⊗ of an entry of each factor, `times` over, is exact or beyond its end.
+
+    The factors' own for two entries or a single sign: a value beyond an end stays there. DomainError if none is wide
+    enough.
+    """
+    dtype: np.dtype = factors[0].dtype
+    if dtype.kind != "i" or not s.mul.saturating or len(factors) * times < 3:
+        return dtype
+    ends = [extremes(X, s) for X in factors]
+    if min(low for low, _ in ends) == 0 or (s.mul.ufunc is np.add and max(high for _, high in ends) == 0):
+        return dtype
+    sizes = [max(-low, high) for low, high in ends]
+    most = sum(sizes) * times if s.mul.ufunc is np.add else math.prod(sizes) ** min(times, 64)
+    if most < np.iinfo(dtype).max:
+        return dtype
+    found = wider(most, s)
+    if found is None:
+        raise DomainError(
+            f"{where}: integers of both signs must have products over {s.name} that fit {dtype}, got entries of which "
+            f"{len(factors) * times} may reach ±{most:.3g}. {FLOATS}"
+        )
+    return found
+
+
+def widened(A: Array, dtype: np.dtype, s: Semiring) -> Any:
+    """Integers in a wider dtype, with its zero for the semiring's zero."""
+    memory.require(
+        A.size * dtype.itemsize,
+        "cpu" if isinstance(A, np.ndarray) else "cuda",
+        where=f"integers that may saturate: a copy in {dtype}",
+        hint=f"Pass {dtype}, or fewer at a time.",
+    )
+    out, zero = module(A).empty(A.shape, dtype), dtypes.zero(s, A.dtype)
+    for index in dtypes.chunks(A.shape):
+        part = A[index].astype(dtype)
+        part[A[index] == zero] = dtypes.zero(s, dtype)
+        out[index] = part
+    return out
+
+
+def narrowed(D: Array, dtype: np.dtype, out: Any = None) -> Any:
+    """Integers clamped to a narrower dtype, into `out` or new memory."""
+    info = np.iinfo(dtype)
+    out = module(D).empty(D.shape, dtype) if out is None else out
+    for index in dtypes.chunks(D.shape):
+        out[index] = D[index].clip(info.min, info.max)
+    return out
+
+
+def compares(s: Semiring) -> bool:
+    """Whether ⊕ and ⊗ both select by order, so that they commute with order-preserving maps."""
+    return {s.add.ufunc, s.mul.ufunc} == {np.minimum, np.maximum}
+
+
+def compressed(A: Array, dtype: np.dtype) -> Any:
+    """Integers in a narrower dtype, ends mapped to ends; None if others do not fit."""
+    out = narrowed(A, dtype)
+    return out if bool((expanded(out, A.dtype) == A).all()) else None
+
+
+def expanded(D: Array, dtype: np.dtype, out: Any = None) -> Any:
+    """Integers in a wider dtype, ends mapped to ends, into `out` or new memory."""
+    few, many = np.iinfo(D.dtype), np.iinfo(dtype)
+    out = module(D).empty(D.shape, dtype) if out is None else out
+    out[...] = D
+    out[D == few.min] = many.min
+    out[D == few.max] = many.max
+    return out

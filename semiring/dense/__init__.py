@@ -1,0 +1,1 @@
+"""Verbs on dense matrices, and what is built of them: products, closures by special structure, paths, packed bits."""

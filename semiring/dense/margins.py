@@ -1,0 +1,66 @@
+"""⊕ along rows and columns: bounds of the spectral radius of a matrix without negative entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..algebra.records import Semiring
+from ..host.types import Array
+
+#: Entries converted to float64 at a time.
+_COPIED = 1 << 14
+
+
+def margins(A: Array, semiring: Semiring, labels: Array = None) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column sums ⊕, float64, shape (n,) or (batch, n); over the reals of absolute values.
+
+    A (n, n) or (batch, n, n), NumPy or CuPy, over a semiring whose ⊕ has a ufunc. labels (int32, A's device): entries
+    between different labels are left out. n² steps. The greatest row sum bounds the spectral radius from above, the
+    least from below (Collatz 1942, Wielandt 1950), and column sums likewise.
+    """
+    logarithms = semiring.add.ufunc is np.logaddexp
+    if isinstance(A, np.ndarray):
+        found = _on_host(A, semiring, labels, logarithms)
+    else:
+        from ..kernels.cuda.margins import margins as on_device
+
+        found = on_device(A, semiring, labels)
+    with np.errstate(divide="ignore"):
+        rows, columns = np.log(found) if logarithms else found
+    return rows, columns
+
+
+def greatest(A: Array, semiring: Semiring, *, columns: bool = False) -> np.ndarray:
+    """Weightiest row (or column) sum of each matrix of (batch, n, n), float64 (batch,)."""
+    if isinstance(A, np.ndarray):
+        way = semiring.order
+        weightiest: np.ndarray = way * (way * margins(A, semiring)[columns]).max(axis=-1)
+        return weightiest
+    from ..kernels.cuda.margins import greatest as on_device
+
+    found = on_device(A, semiring, columns=columns)
+    with np.errstate(divide="ignore"):
+        return np.log(found) if semiring.add.ufunc is np.logaddexp else found
+
+
+def _on_host(A: np.ndarray, semiring: Semiring, labels: Any, logarithms: bool) -> np.ndarray:
+    """Both margins, a few rows at a time; of logarithms the sums of exponentials."""
+    add: Any = np.add if logarithms else semiring.add.ufunc
+    nothing = 0.0 if logarithms else float(semiring.zero)
+    found = np.full((2, *A.shape[:-1]), nothing)
+    step = max(1, _COPIED * A.shape[-1] // max(1, A.size))
+    with np.errstate(over="ignore"):
+        for start in range(0, A.shape[-2], step):
+            rows = slice(start, start + step)
+            part = A[..., rows, :].astype(np.float64)
+            if logarithms:
+                np.exp(part, out=part)
+            elif semiring.series == "real":
+                np.abs(part, out=part)
+            if labels is not None:
+                part[labels[..., rows, None] != labels[..., None, :]] = nothing
+            found[0][..., rows] = add.reduce(part, axis=-1)
+            add(found[1], add.reduce(part, axis=-2), out=found[1])
+    return found

@@ -1,0 +1,217 @@
+"""C ← A ⊗ B and C ← C ⊕ A ⊗ B on NumPy or CuPy arrays: shapes, dtypes, device and choice of kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..algebra import dtypes
+from ..algebra.catalog import min_plus
+from ..algebra.conversion import conform
+from ..algebra.records import Semiring
+from ..algebra.saturation import compares, compressed, expanded
+from ..algebra.shifting import shift_of
+from ..algebra.survey import Survey, fast, surveys
+from ..host import memory
+from ..host.arrays import check_out
+from ..host.devices import module, to_device
+from ..host.errors import DTypeError, ShapeError
+from ..host.types import Array, DType
+from ..kernels.backend import Backend, bind, device_of
+
+#: Products of at most this many pairs (m n k) start on a GPU before the survey of their operands is over.
+EARLY = 1 << 30
+#: Products of more pairs multiply negative or wide integers as lengths ≥ 0 (`by_lengths`).
+LENGTHS = {"cpu": 1 << 21, "cuda": EARLY}
+#: Last survey's answer (operands non-negative?) by semiring and dtype.
+_last: dict[tuple[Semiring, np.dtype], bool] = {}
+
+
+def multiplied(
+    A: Array,
+    B: Array,
+    s: Semiring,
+    out: Array = None,
+    *,
+    accumulate: bool = False,
+    dtype: DType = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`matmul` of NumPy or CuPy arrays, into `out` or new memory on A's device."""
+    shape = product_shape(A, B)
+    A, B = common((A, B), s, dtype, where="matmul")
+    if accumulate and out is None:
+        raise ShapeError("matmul: accumulate=True must have an array to add to, got out=None. Pass out=C.")
+    if out is not None:
+        check_result(out, A, shape, A.dtype)
+    home, where = device_of(A), device_of(A, device)
+    added = out if accumulate else None
+    A, B, added = (X if X is None else to_device(X, where) for X in (A, B, added))
+    C = to_device(_product(A, B, added, shape, s, where, threads), home)
+    if out is None:
+        return C
+    out[...] = C
+    return out
+
+
+def _product(
+    A: Array, B: Array, added: Any, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None
+) -> Any:
+    """A ⊗ B, or added ⊕ A ⊗ B, on `device`, in new memory: the caller's `out` may alias an operand."""
+    looks = surveys((A, B) if added is None else (A, B, added), s, where="matmul")
+    left, right, (product,) = as_matrices(A, B, shape, device, A.dtype)
+    k = left.shape[-1]
+    seen: list[Survey] = []
+
+    def multiply(nonnegative: bool) -> None:
+        worth = seen and (not nonnegative or A.dtype.itemsize == 8) and product.size * k > LENGTHS[device]
+        if worth and by_lengths(product, left, right, seen, s, device, threads):
+            if added is not None:
+                better = np.minimum if s.add.selects == "least" else np.maximum
+                better(product, added.reshape(product.shape), out=product)
+            return
+        if worth and added is None and device == "cuda" and compares(s) and A.dtype == np.int64:
+            x, y = (compressed(X, np.dtype(np.int32)) for X in (left, right))
+            if x is not None and y is not None:
+                half = module(product).empty(product.shape, np.int32)
+                _multiply_each(
+                    bind(s, half.dtype, device=device, nonnegative=nonnegative, threads=threads), half, x, y, False
+                )
+                expanded(half, product.dtype, product)
+                return
+        ops = bind(s, A.dtype, device=device, nonnegative=nonnegative, threads=threads)
+        if added is not None:
+            product[...] = added.reshape(product.shape)
+        _multiply_each(ops, product, left, right, added is not None)
+
+    def nonnegative() -> bool:
+        seen.extend(looks())
+        return all(fast(x, s, A.dtype, 2) for x in seen)
+
+    if device == "cuda":
+        _while_looking(multiply, nonnegative, (s, A.dtype), early=product.size * k <= EARLY)
+    else:
+        multiply(nonnegative())
+    return product if product.shape == shape else product.reshape(shape)
+
+
+def check_result(out: Array, A: Array, shape: tuple[int, ...], dtype: DType) -> None:
+    """Check `out` for a product with operand A: DTypeError on another device, else as `check_out`."""
+    if isinstance(out, np.ndarray) != isinstance(A, np.ndarray):
+        raise DTypeError("matmul: out must be where the operands are, got one on the CPU and others on a GPU.")
+    check_out(out, shape, dtype, where="matmul")
+
+
+def as_matrices(
+    A: Array, B: Array, shape: tuple[int, ...], device: str, *results: np.dtype
+) -> tuple[Any, Any, list[Any]]:
+    """Operands, vectors as matrices, and memory for a product of `shape` in each of some dtypes (MemoryNeeded)."""
+    left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
+    full = *shape[: len(shape) - (A.ndim > 1) - (B.ndim > 1)], left.shape[-2], right.shape[-1]
+    needed = math.prod(full) * sum(dtype.itemsize for dtype in results)
+    memory.require(needed, device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
+    return left, right, [module(A).empty(full, dtype) for dtype in results]
+
+
+def by_lengths(
+    C: Array, A: Array, B: Array, looks: list[Survey], s: Semiring, device: str, threads: int | None
+) -> bool:
+    """C ← A ⊗ B of integers as lengths ≥ 0 in the narrowest dtype that holds all sums; False where none does."""
+    shift = shift_of(A, B, looks[:2], s) if A.size and B.size else None
+    if shift is None or shift.longest >= np.iinfo(C.dtype).max:
+        return False
+    dtype = next(d for d in map(np.dtype, ("int16", "int32", "int64")) if shift.longest < np.iinfo(d).max)
+    size = (A.size + B.size + C.size) * dtype.itemsize
+    memory.require(size, device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
+    infinity = np.iinfo(dtype).max
+    left, right = (shift.lengths(X, by, dtype, infinity) for X, by in ((A, shift.left), (B, shift.right)))
+    sums = C if dtype == C.dtype else np.empty_like(C, dtype)
+    ops = bind(min_plus, dtype, device=device, nonnegative=True, threads=threads)
+    _multiply_each(ops, sums, left, right, False)
+    shift.restore(C, sums, infinity)
+    return True
+
+
+def _while_looking(
+    multiply: Callable[[bool], None], nonnegative: Callable[[], bool], kind: tuple[Semiring, np.dtype], *, early: bool
+) -> None:
+    """Multiply on a GPU by the kernel that the operands' signs permit.
+
+    A survey takes as long as a small product, so the product starts early with the last answer and is computed again if
+    that proves wrong. Equal operands thus always take the same kernel: results are bit-identical.
+    """
+    guess = _last.get(kind) if early else None
+    if guess is not None:
+        multiply(guess)
+    found = nonnegative()
+    if guess != found:
+        multiply(found)
+    _last[kind] = found
+
+
+def each(results: tuple[Any, ...], left: Any, right: Any, axes: int = 2) -> Iterator[tuple[Any, ...]]:
+    """(*results, A, B) for each index of the leading axes, A and B broadcast; the last `axes` axes stay."""
+    if results[0].ndim == 2:
+        yield *results, left, right
+        return
+    xp, batch = module(left), results[0].shape[:-2]
+    left, right = (xp.broadcast_to(X, (*batch, *X.shape[-2:])) for X in (left, right))
+    for index in np.ndindex(*results[0].shape[:-axes]):
+        yield *(X[index] for X in results), left[index], right[index]
+
+
+def _multiply_each(ops: Backend, product: Any, left: Any, right: Any, accumulate: bool) -> None:
+    """Multiply a batch in one call where results are new, else one by one."""
+    together = not accumulate and ops.grain == 1 and product.ndim > 2
+    for C, X, Y in each((product,), left, right, 3 if together else 2):
+        if together:
+            ops.matmul_batch(C, X, Y)
+        else:
+            _multiply(ops, C, X, Y, accumulate)
+
+
+def _multiply(ops: Backend, C: Array, A: Array, B: Array, accumulate: bool) -> None:
+    verb = ops.gemm if accumulate else ops.matmul
+    matrix = ops.upload(C, copy=False)
+    verb(matrix, ops.upload(A, copy=False), ops.upload(B, copy=False))
+    if matrix is not C:  # a backend may work in a form of its own, such as packed bits
+        ops.download(matrix, out=C)
+
+
+def product_shape(A: Array, B: Array) -> tuple[int, ...]:
+    """Shape of A ⊗ B by NumPy's rules; ShapeError naming both shapes if they do not fit."""
+    batch: tuple[int, ...] = ()
+    wrong = ""
+    if A.ndim == 0 or B.ndim == 0:
+        wrong = "operands must be vectors or matrices, not scalars"
+    elif A.shape[-1] != B.shape[-2 if B.ndim > 1 else 0]:
+        wrong = "inner sizes must match"
+    elif A.ndim > 2 or B.ndim > 2:
+        try:
+            batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+        except ValueError:
+            wrong = "leading axes must broadcast"
+    if wrong:
+        raise ShapeError(f"matmul: {wrong}, got A {A.shape} and B {B.shape}.")
+    return (*batch, *A.shape[-2:-1], *(B.shape[-1:] if B.ndim > 1 else ()))
+
+
+def common(operands: Sequence[Array], s: Semiring, dtype: DType, *, where: str) -> list[Any]:
+    """Operands in one dtype of the semiring; DTypeError if they lie on CPU and GPU, or no dtype holds them."""
+    first = operands[0]
+    if any(isinstance(X, np.ndarray) != isinstance(first, np.ndarray) for X in operands):
+        raise DTypeError(f"{where}: operands must be all NumPy or all CuPy arrays, got some of each.")
+    if dtype is None and first.dtype in dtypes.of(s) and all(X.dtype == first.dtype for X in operands):
+        return list(operands)
+    if s.dtypes != ("bool",):
+        natural = (
+            first.dtype
+            if all(X.dtype == first.dtype for X in operands)
+            else np.result_type(*(X.dtype for X in operands))
+        )
+        dtype = dtypes.resolve(s, dtype, natural, where=where)
+    return [conform(X, s, dtype, where=where) for X in operands]

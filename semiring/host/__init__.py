@@ -1,0 +1,1 @@
+"""The machine around the algebra: arrays, devices, memory, compilation, signals, errors and messages."""

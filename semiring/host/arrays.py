@@ -1,0 +1,326 @@
+"""Conversion of any array-like to a NumPy or CuPy array, and of results back in kind."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.conversion import conform, from_sequence
+from ..algebra.records import Semiring
+from .devices import CPU, CUDA, PINNED, is_plain, on_device
+from .errors import DeviceError, DTypeError, SemiringError, ShapeError
+from .types import Array, DType
+
+#: Libraries of immutable arrays.
+_IMMUTABLE = frozenset(("jax", "jaxlib", "tensorflow"))
+
+
+class Taken(NamedTuple):
+    """Input as a NumPy or CuPy array, in shared memory if possible (else `made`), with its source."""
+
+    array: Any
+    source: Any
+    made: bool
+
+    def conformed(self, semiring: Semiring, dtype: DType = None, *, where: str) -> Taken:
+        """Convert to the requested dtype, or as the semiring resolves it; see `conform`."""
+        array = conform(self.array, semiring, dtype, where=where)
+        return Taken(array, self.source, self.made or array is not self.array)
+
+    def check_writable(self, dtype: np.dtype, *, where: str) -> None:
+        """Raise DTypeError or ValueError unless `overwrite=True` can compute in the source's own memory."""
+        if self.unwritable:
+            raise DTypeError(f"{where}: overwrite=True must have an array to write to, got {self.unwritable}.")
+        if self.array.dtype != dtype or not self.array.dtype.isnative or self.made:
+            found = getattr(self.source, "dtype", self.array.dtype)
+            raise DTypeError(
+                f"{where}: overwrite=True must work in A's own memory, so A must be a native {dtype} array, "
+                f"got {found}. Convert it first, or leave overwrite out."
+            )
+        if isinstance(self.array, np.ndarray) and not self.array.flags.writeable:
+            raise ValueError(f"{where}: overwrite=True must have a writeable array, got a read-only one.")
+        require_apart(self.array, where=f"{where}: overwrite=True")
+
+    @property
+    def unwritable(self) -> str:
+        """Description of a source that is no array or immutable; "" otherwise."""
+        came = type(self.source).__name__
+        if _library(self.source) in _IMMUTABLE:
+            return f"an immutable {came}"
+        view = self.array is self.source or not isinstance(self.array, np.ndarray) or self.array.base is not None
+        return came if (self.made or not view) and not _is_half(self.source) else ""
+
+    def give_back(self, result: Any, *, where: str) -> Any:
+        """Result in kind: same library, device and stream order; the source object if the result is in its memory.
+
+        Raises DTypeError if that library lacks the dtype, as JAX without 64 bits.
+        """
+        if type(self.source) is np.ndarray or (result is not self.array and _library(self.source) == "cupy"):
+            return result
+        xp = _namespace(self.source)
+        if result is self.array and not self.made:
+            if xp is not None and not isinstance(result, np.ndarray):
+                _wait()  # its library does not know our stream
+            return self.source
+        if xp is None:
+            return result
+        back = xp.from_dlpack(result)
+        if str(back.dtype).rpartition(".")[2] != result.dtype.name:
+            raise DTypeError(
+                f"{where}: {xp.__name__} must hold a result of {result.dtype}, got {back.dtype} from it. Say "
+                "dtype='float32' or 'int32', or allow 64 bits (in JAX: jax.config.update('jax_enable_x64', True))."
+            )
+        return back
+
+
+def refuse_masked(source: Any, *, where: str, zero: str = "zero") -> None:
+    """Raise DTypeError for a masked array, whose mask would be lost; `zero` is a suggested fill value."""
+    if isinstance(source, np.ma.MaskedArray):
+        raise DTypeError(f"{where}: a plain array is required, got a masked one. Fill it: A.filled({zero}).")
+
+
+def take_in(source: Any, *, where: str) -> Taken:
+    """Convert to a NumPy array, or a CuPy array if on a GPU, without needless copies.
+
+    Accepts NumPy and CuPy arrays; anything with DLPack, tried first as it keeps stream order, or with
+    `__cuda_array_interface__`; nested sequences of numbers. bfloat16, unknown to NumPy, becomes float32.
+
+    Raises
+    ------
+    DTypeError, ShapeError
+        For masked and sparse arrays, entries that are not real, arrays not exported, integers beyond 64 bits; ragged
+        rows.
+
+    Examples
+    --------
+    >>> taken = take_in([[0, 3], [1, 0]], where="example")
+    >>> taken.array.dtype.name, taken.made
+    ('int64', True)
+    """
+    if is_plain(source):
+        return Taken(source, source, False)
+    refuse_masked(source, where=where)
+    if hasattr(source, "tocsr") or hasattr(source, "tocoo"):
+        raise DTypeError(
+            f"{where}: a dense array is required, got {type(source).__name__}. "
+            "Absent entries need a value: apsp.closure and apsp.shortest_paths take sparse matrices as graphs."
+        )
+    try:
+        array, made = _taken(source, where)
+    except SemiringError:
+        raise
+    except Exception as error:  # any error of the other library
+        raise _not_exported(source, error, where) from error
+    if array.dtype.kind not in "biuf":
+        raise DTypeError(f"{where}: entries must be real numbers or booleans, got dtype {array.dtype}.")
+    return Taken(array, source, made)
+
+
+def with_axes(source: Any, *, where: str) -> Any:
+    """Array of any library unchanged; sequences, numbers and buffers as NumPy arrays, with errors of `take_in`."""
+    is_array = hasattr(source, "ndim") and not isinstance(source, memoryview)
+    return source if is_array else from_sequence(source, where=where)
+
+
+def in_kind_of(*taken: Taken, where: str) -> Taken:
+    """Operand whose kind results take, lists going with any; DTypeError or DeviceError if they differ."""
+    first, *others = taken
+    for other in others:
+        if _is_list(first.source):
+            first = other
+        elif not _is_list(other.source):
+            if type(other.source) is not type(first.source) and _kind(other.source) != _kind(first.source):
+                raise DTypeError(
+                    f"{where}: operands must be arrays of one library, got {_kind(first.source)} and "
+                    f"{_kind(other.source)}. Convert one of them."
+                )
+            here, other_one = _place(first.array), _place(other.array)
+            if here != other_one:
+                raise DeviceError(
+                    f"{where}: operands must be on one device, got {here} and {other_one}. Move one of them."
+                )
+    return first
+
+
+def output_of(out: Array, kind: Taken, *, where: str) -> Taken:
+    """`out` as `Taken`: writable, and of the operands' library and device; else DTypeError."""
+    output = take_in(out, where=where)
+    if output.unwritable:
+        raise DTypeError(f"{where}: out must be an array to write to, got {output.unwritable}.")
+    if output.made:
+        raise DTypeError(f"{where}: out must have the result's dtype {output.array.dtype}, got {out.dtype}.")
+    in_kind_of(kind, output, where=where)
+    return output
+
+
+def _place(array: Array) -> str:
+    return "the CPU" if isinstance(array, np.ndarray) else f"GPU {array.data.device_id}"
+
+
+def _is_list(source: Any) -> bool:
+    """Whether a source is Python numbers, of no library."""
+    return isinstance(source, (list, tuple, int, float))
+
+
+def _kind(source: Any) -> str:
+    """Name of the library in whose kind results go back."""
+    if _library(source) == "cupy":
+        return "cupy"
+    found = _namespace(source)
+    return "numpy" if found is None else str(found.__name__)
+
+
+def require_apart(array: Array, *, where: str) -> None:
+    """Raise ValueError if entries share memory, as in a sliding window."""
+    reach = array.itemsize
+    for stride, size in sorted((abs(stride), size) for stride, size in zip(array.strides, array.shape, strict=True)):
+        if size > 1 and stride < reach and array.size:
+            raise ValueError(
+                f"{where} must have an array of which each entry has memory of its own, got strides "
+                f"{array.strides} for shape {array.shape} of {array.dtype}. Copy it first."
+            )
+        reach += stride * (size - 1)
+
+
+def check_out(out: Array, shape: tuple[int, ...], dtype: DType, *, where: str) -> None:
+    """Check `out` for results: ShapeError, DTypeError, or ValueError if read-only or overlapping itself."""
+    if out.shape != shape:
+        raise ShapeError(f"{where}: out must have shape {shape}, got {out.shape}.")
+    if out.dtype != dtype:
+        raise DTypeError(f"{where}: out must have dtype {np.dtype(dtype)}, got {out.dtype}.")
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise ValueError(f"{where}: out must be writeable, got a read-only array.")
+    require_apart(out, where=f"{where}: out")
+
+
+def asarray(source: Any, *, where: str) -> Any:
+    return take_in(source, where=where).array
+
+
+def _taken(source: Any, where: str) -> tuple[Any, bool]:
+    """NumPy or CuPy array, and whether it has its own memory."""
+    if isinstance(source, np.ndarray):
+        array: Any = np.asarray(source)
+        return (array.astype(np.float32), True) if _is_half(array) else (array, False)
+    if _library(source) == "cupy":
+        if not _is_half(source):
+            return source, False
+        with on_device(source):
+            return source.astype(np.float32), True
+    if hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__"):
+        plain = source.resolve_neg() if hasattr(source, "resolve_neg") else source  # torch exports a lazy −x as x
+        half = _is_half(source)
+        if half:
+            xp = _namespace(source)
+            plain = plain.to(xp.float32) if hasattr(plain, "to") else xp.astype(plain, xp.float32)
+        array = _from_dlpack(plain)
+        frozen = isinstance(array, np.ndarray) and not array.flags.writeable
+        return array, plain is not source and not frozen  # a frozen array converted from bfloat16 is still JAX's
+    if hasattr(source, "__cuda_array_interface__"):
+        import cupy
+
+        return cupy.asarray(source), False
+    return from_sequence(source, where=where), isinstance(source, (list, tuple))
+
+
+def _library(source: Any) -> str:
+    return type(source).__module__.partition(".")[0]
+
+
+def _is_half(source: Any) -> bool:
+    """Whether the dtype is bfloat16, by the name that every library uses."""
+    return str(getattr(source, "dtype", "")).rpartition(".")[2] == "bfloat16"
+
+
+def _namespace(source: Any) -> Any:
+    """Array module of another library; None for NumPy, CuPy and others without one."""
+    if isinstance(source, np.ndarray) or _library(source) in ("numpy", "cupy"):
+        return None
+    if hasattr(source, "__array_namespace__"):
+        found = source.__array_namespace__()
+    else:
+        found = sys.modules.get("torch") if _library(source) == "torch" or _is_tensor(source) else None
+    return found if hasattr(found, "from_dlpack") else None
+
+
+def _is_tensor(source: Any) -> bool:
+    """Whether this is an instance of a subclass of torch.Tensor, such as a parameter."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(source, getattr(torch, "Tensor", ()))
+
+
+def _not_exported(source: Any, error: Exception, where: str) -> DTypeError:
+    way = "Convert it to a NumPy or CuPy array first."
+    if getattr(source, "requires_grad", False):
+        way = "Pass A.detach(): gradients go through apsp.closure and semiring.matmul alone."
+    elif "sparse" in str(getattr(source, "layout", "")):
+        way = "Pass (A.indices(), A.values()) of the coalesced tensor as a graph, or a dense one with inf for no edge."
+    elif "racer" in type(source).__name__:
+        way = "Call this outside of jit and grad, which apsp.closure and semiring.matmul alone go through."
+    reason = str(error).partition("\n")[0].rstrip(".")
+    return DTypeError(f"{where}: an array must be exported by DLPack, got {type(source).__name__}: {reason}. {way}")
+
+
+def _wait() -> None:
+    import cupy
+
+    cupy.cuda.get_current_stream().synchronize()
+
+
+def _from_dlpack(source: Any) -> Any:
+    kind = int(source.__dlpack_device__()[0])
+    if kind in (CPU, PINNED):
+        return np.from_dlpack(source)
+    if kind == CUDA:
+        import cupy
+
+        return cupy.from_dlpack(source)
+    raise DTypeError(f"DLPack data must be on a CPU or an NVIDIA GPU, got device type {kind}. Move it first.")
+
+
+def checked_sparse(source: Any, *, where: str) -> Any:
+    """SciPy matrix whose compressed indices are validated, as SciPy's loops do not check them; else ShapeError."""
+    if getattr(source, "format", None) not in ("csr", "csc", "bsr") or not isinstance(source.data, np.ndarray):
+        return source
+    try:
+        # Another matrix object on the same arrays, as the check may change attributes of the object.
+        same = type(source)((source.data, source.indices, source.indptr), shape=source.shape)
+        same.check_format(full_check=True)
+        if (np.diff(same.indptr) < 0).any():  # SciPy does not look where the last of them is 0
+            raise ValueError("index pointer values must not decrease")
+    except (ValueError, ArithmeticError) as error:
+        raise ShapeError(f"{where}: the indices of a sparse matrix must be consistent, got {error}.") from error
+    return same
+
+
+def consistent(A: Any, *, indices: bool = True) -> bool:
+    """Whether A is a well-formed csr matrix: aligned native arrays, pointers in order, `indices` in range if requested.
+
+    A is not changed, and nothing is cached in it. If False, `checked_sparse` decides.
+    """
+    if getattr(A, "format", None) != "csr" or len(A.shape) != 2:
+        return False
+    data, heads, start, (rows, columns) = A.data, A.indices, A.indptr, A.shape
+    for array in (data, heads, start):
+        if type(array) is not np.ndarray or array.ndim != 1 or not (array.flags.aligned and array.dtype.isnative):
+            return False
+    if heads.dtype != start.dtype or heads.dtype.name not in ("int32", "int64"):
+        return False
+    if len(start) != rows + 1 or start[0] != 0 or not start[-1] == len(heads) == len(data):
+        return False
+    # Unsigned, negative indices are too large.
+    if indices and len(heads) and np.maximum.reduce(heads.view(f"u{heads.itemsize}")) >= columns:
+        return False
+    return bool(np.logical_and.reduce(start[1:] >= start[:-1]))
+
+
+def refuse_padding(source: Any, where: str) -> None:
+    """Raise ShapeError for zeros in BSR blocks: edges of weight 0, or padding. False is never an edge."""
+    blocks = getattr(source, "format", "") == "bsr" and source.blocksize != (1, 1) and source.dtype.kind != "b"
+    if blocks and bool((source.data == 0).any()):
+        raise ShapeError(
+            f"{where}: the zeros that fill the blocks of a sparse BSR matrix may be edges of weight 0, or none. "
+            "Pass B = A.tocsr(), where they are edges, or B.eliminate_zeros() first."
+        )

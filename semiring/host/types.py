@@ -1,0 +1,80 @@
+"""Type aliases for signatures; type checkers accept anything for those that are `Any`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..algebra.records import Semiring
+    from ..dense.bits import BitMatrix
+
+#: NumPy or CuPy array, or a scalar of one. Public functions accept array-likes; verbs take their backend's matrix, for
+#: packed bits a `BitMatrix`.
+Array = Any
+#: Blocks of rows or of columns: (positions (k,), entries (k, n)).
+Blocks = Iterator[tuple[Array, Array]]
+#: One entry: a NumPy scalar, or a Python number.
+Scalar = Any
+#: Anything NumPy accepts as a dtype; None where the data decide.
+DType = Any
+#: Vertex label: any hashable.
+Label = Any
+#: Weights: attribute or column name, a rule, or None for unit weights.
+Weight = Any
+#: The names and aliases of the catalog.
+# fmt: off
+SemiringName = Literal[
+    "min_plus", "tropical", "shortest_paths", "lor_land", "boolean", "reachability", "max_plus", "critical_path",
+    "longest_paths", "max_min", "bottleneck", "widest_paths", "min_max", "minimax", "max_times", "viterbi",
+    "reliability", "min_times", "plus_times", "arithmetic", "real", "log_plus", "log", "logsumexp",
+]
+# fmt: on
+#: Which best paths carry a gradient.
+Ties = Literal["one", "shared"]
+#: A semiring, or its name in the catalog.
+Algebra: TypeAlias = "Semiring | SemiringName"
+
+
+class Exchanged(Protocol):
+    """An array of any library: NumPy, PyTorch, JAX, CuPy."""
+
+    def __dlpack__(self, *arguments: Any, **options: Any) -> Any: ...
+
+
+class Sparse(Protocol):
+    """A sparse matrix of SciPy or CuPy."""
+
+    def tocoo(self) -> Any: ...
+
+
+#: An array whose result is of its own library, and operands whose result is in kind.
+Tensor = TypeVar("Tensor", bound=Exchanged)
+InKind = TypeVar("InKind", bound="Exchanged | Sparse | BitMatrix")
+#: What is, or becomes, a NumPy array.
+ArrayLike: TypeAlias = "np.ndarray | Sequence[Any]"
+
+
+class _Work(TypedDict, total=False):
+    out: Array
+    dtype: DType
+    device: str | None
+    threads: int | None
+    ties: Ties
+
+
+class Product(_Work, total=False):
+    """Options of products that do not decide the type of their result."""
+
+    accumulate: bool
+    mask: Any
+    complement: bool
+
+
+class Sums(_Work, total=False):
+    """The same of `einsum`."""
+
+    order: str | Sequence[tuple[int, ...]]
+    checkpoint: bool

@@ -1,0 +1,61 @@
+"""Machine code of kernels per kind, compiled or loaded from disk on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from numba.core import types
+
+from ...host.compiling import about, uncounted
+from .compile import kernel
+from .kinds import Kind, on_disk, semiring_of
+
+#: Pairs per call into compiled code (of slow ones), so that Ctrl-C is handled.
+CALL = 1 << 24
+
+
+class Entry(NamedTuple):
+    """A kernel's machine code for one kind: a Python callable, its address, and the owner that keeps it alive."""
+
+    call: Callable[..., Any]
+    address: int
+    owner: Any
+
+
+#: Kernel arguments by letter: integers and addresses, booleans, arrays of int32, int64, float64, bytes.
+_TYPES = {"i": types.intp, "b": types.boolean, "s": types.int32[::1], "l": types.int64[::1]}
+_TYPES |= {"f": types.float64[::1], "c": types.uint8[::1]}
+
+
+@cache
+def machine_code(part: Any, kind: Any, arguments: str, *, called: bool = True, released: bool = True) -> Entry:
+    """A part's machine code for a kind (or another type that selects code, or None).
+
+    `arguments` has a letter per further argument, see `_TYPES`; `called` and `released` are those of `kernel`.
+    """
+    own = getattr(kind, "label", "")  # empty: the code serves all kinds
+    with about(f"{semiring_of(kind).name} in {kind.dtype}" if own else ""), uncounted:
+        return _entry(part, kind.code if own else kind, arguments, called, released)
+
+
+@cache
+def _entry(part: Any, kind: Any, arguments: str, called: bool, released: bool) -> Entry:
+    signature = (*([kind] if kind else []), *(_TYPES[a] for a in arguments))
+    entry = kernel(part.py_func, on_disk=on_disk(kind), called=called, released=released)
+    call = entry.compile(signature)
+    made = entry.overloads[signature]
+    address = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+    return Entry(call if called else _by_address_alone, address, entry)
+
+
+def _by_address_alone(*_: Any) -> None:
+    raise TypeError("this kernel was compiled for calls by its address alone")
+
+
+def gain(kind: Kind) -> int:
+    """Rough speedup of this kind over scalar compiled code."""
+    if not kind.vector:
+        return 1
+    return 2 if kind.add == "logaddexp" else 64

@@ -1,0 +1,189 @@
+"""Products of CSR matrices on the CPU: threads share row ranges of about equal work."""
+
+from __future__ import annotations
+
+from ctypes import memmove
+from typing import Any
+
+import numpy as np
+
+from ....algebra.dtypes import index_dtype
+from ....algebra.records import Semiring
+from ....host import memory
+from ..code import CALL, gain, machine_code
+from ..kinds import Kind, choose
+from ..pool import run
+from ..processors import threads_of
+from ..sparse import hubs
+from . import entries, positions
+
+#: Parts of a product per thread, and least products per part.
+PARTS, LEAST = 8, 1 << 14
+HINT = "Multiply in parts, or give a mask."
+#: Most products per part: each may miss the cache, so that Ctrl-C is handled within a second.
+MOST = CALL >> 1
+#: Most columns for a direct table, with one slot each, if products are as many.
+DIRECT = 1 << 22
+#: Mean products per row up to which counting is skipped and capacity is one entry per product.
+NARROW = 8
+#: Multiplier of Fibonacci hashing, 2³² / φ (Knuth, volume 3, section 6.4).
+FACTOR = 0x9E3779B1
+
+
+def _letter(indices: np.ndarray) -> str:
+    return "s" if indices.dtype == np.int32 else "l"
+
+
+def arranged(keys: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Counting sort of `count` keys: start of each key, and the stable order."""
+    starts, order = np.zeros(count + 1, np.int64), np.empty(len(keys), np.int64)
+    machine_code(positions.arrange, None, f"{_letter(keys)}ll").call(keys, starts, order)
+    return starts, order
+
+
+def products_of(A: Any, B: Any, threads: int = 1) -> np.ndarray:
+    """Products per row of A ⊗ B; allocates only the result."""
+    found, lengths = np.empty(A.shape[0], np.int64), np.diff(B.starts)
+    call = machine_code(positions.count_products, None, f"l{_letter(A.indices)}llii").call
+    parts = cuts(np.diff(A.starts), threads)
+    run(lambda _, start, stop: call(A.starts, A.indices, lengths, found, start, stop), parts, threads)
+    return found
+
+
+class _Table:
+    """Table of one row's columns, hashed or direct; `slots`, `factor` and `shift` as in `positions.count_entries`."""
+
+    def __init__(self, columns: int, longest: int, products: int) -> None:
+        self.slots = 1 << max(4, (2 * min(longest, columns)).bit_length())
+        self.factor, self.shift = FACTOR, 33 - self.slots.bit_length()
+        if columns <= max(self.slots, min(products, DIRECT)) or self.shift <= 1:
+            self.slots, self.factor, self.shift = columns, 1, 0
+
+    def made(self, index: np.dtype, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Slots for numbers up to `last`, and, unless direct, the column of each slot."""
+        return np.full(self.slots, -1, index_dtype(last)), np.empty(self.slots if self.shift else 0, index)
+
+    def bytes(self, index: np.dtype, last: int) -> int:
+        return self.slots * (index_dtype(last).itemsize + bool(self.shift) * index.itemsize)
+
+
+def cuts(products: np.ndarray, threads: int, most: int = MOST) -> list[tuple[int, int]]:
+    """Row ranges (start, stop) of about equally many products."""
+    rows = len(products)
+    grain = max(1, rows // (1 << 14))  # rows per unit of cutting
+    sums = np.add.reduceat(products, np.arange(0, rows, grain)) if rows else products
+    work = np.cumsum(sums + 4 * grain)  # an empty row costs something, too
+    total = int(work[-1]) if rows else 0
+    step = min(most, max(LEAST, total // (PARTS * threads)))
+    ends = np.unique(np.searchsorted(work, np.arange(step, total + step, step), "left") + 1) * grain
+    ends = np.minimum(ends, rows).tolist()
+    return [(i, j) for i, j in zip([0, *ends], ends, strict=False) if i < j]
+
+
+def _empty_mask(rows: int, index: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros(rows + 1, np.int64), np.empty(0, index)
+
+
+def multiply(
+    A: Any, B: Any, s: Semiring, mask: Any, complement: bool, threads: int | None, where: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Starts, indices and entries of A ⊗ B, at the mask's positions or at all others; columns unsorted within rows."""
+    count, kind = threads_of(threads, where), choose(s, A.data.dtype, False)
+    products = products_of(A, B, count)
+    if mask is not None and not complement:
+        return _masked(A, B, kind, mask, products, count, where)
+    index, rows, total = B.indices.dtype, len(products), int(products.sum())
+    outside = (mask.starts, mask.indices) if mask else _empty_mask(rows, index)
+    met = products + np.diff(outside[0]) if mask else products
+    table = _Table(B.shape[1], int(met.max(initial=0)), int(met.sum()))
+    parts = cuts(products, count, MOST if gain(kind) > 1 else MOST >> 3)
+    workers = min(count, max(1, len(parts)))
+    a, b, counts = _letter(A.indices), _letter(B.indices), np.zeros(rows, np.int64)
+    size = total
+    if counted := total > NARROW * rows:
+        memory.require(workers * table.bytes(index, rows), where=where, hint=HINT)
+        tables = [table.made(index, rows) for _ in range(workers)]
+        counting = machine_code(positions.count_entries, None, f"l{a}l{b}l{b}ii{_letter(tables[0][0])}{b}lii").call
+
+        def measure(worker: int, start: int, stop: int) -> None:
+            counting(
+                A.starts, A.indices, B.starts, B.indices, *outside, table.factor, table.shift, *tables[worker], counts,
+                start, stop,
+            )  # fmt: skip
+
+        run(measure, parts, count)
+        size = int(counts.sum())
+    memory.require(workers * table.bytes(index, size) + size * (index.itemsize + kind.itemsize), where=where, hint=HINT)
+    tables = [table.made(index, size) for _ in range(workers)]
+    indices, data = np.empty(size, index), np.empty(size, A.data.dtype)
+    call = machine_code(entries.multiply_rows, kind, f"l{a}il{b}il{b}ii{_letter(tables[0][0])}{b}l{b}iiii").call
+    begins = np.concatenate([[0], np.cumsum(counts if counted else products)])
+
+    def compute(worker: int, start: int, stop: int) -> None:
+        call(
+            kind.code, A.starts, A.indices, A.data.ctypes.data, B.starts, B.indices, B.data.ctypes.data, *outside,
+            table.factor, table.shift, *tables[worker], counts, indices, data.ctypes.data, begins[start], start, stop,
+        )  # fmt: skip
+
+    run(compute, parts, count)
+    if counted:
+        return begins, indices, data
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    for array in (indices, data):  # close the gaps between parts
+        for start, stop in parts:
+            source, to, end = (array.itemsize * int(x) for x in (begins[start], starts[start], starts[stop]))
+            memmove(array.ctypes.data + to, array.ctypes.data + source, end - to)
+        array.resize(int(starts[-1]), refcheck=False)
+    return starts, indices, data
+
+
+def _masked(
+    A: Any, B: Any, kind: Kind, mask: Any, products: np.ndarray, threads: int, where: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`multiply` at the mask's positions only: they bound C, so that counting is skipped."""
+    index, size, lengths = B.indices.dtype, len(mask.indices), np.diff(mask.starts)
+    table = _Table(B.shape[1], int(lengths.max(initial=0)), int(products.sum()))
+    parts = cuts(products * (lengths > 0) + lengths, threads, MOST if gain(kind) > 1 else MOST >> 3)
+    workers = min(threads, max(1, len(parts)))
+    needed = workers * table.bytes(index, size) + 2 * size * (1 + index.itemsize + kind.itemsize)
+    memory.require(needed, where=where, hint=HINT)
+    tables = [table.made(index, size) for _ in range(workers)]
+    met, data = np.zeros(size, np.uint8), np.empty(size, A.data.dtype)
+    a, b, t = _letter(A.indices), _letter(B.indices), _letter(tables[0][0])
+    call = machine_code(entries.multiply_masked, kind, f"l{a}il{b}il{b}ii{t}{b}ciii").call
+
+    def compute(worker: int, start: int, stop: int) -> None:
+        call(
+            kind.code, A.starts, A.indices, A.data.ctypes.data, B.starts, B.indices, B.data.ctypes.data, mask.starts,
+            mask.indices, table.factor, table.shift, *tables[worker], met, data.ctypes.data, start, stop,
+        )  # fmt: skip
+
+    run(compute, parts, threads)
+    kept = met.view(bool)
+    if kept.all():
+        return mask.starts, mask.indices.copy(), data
+    total = np.concatenate([[0], np.cumsum(kept)])
+    return total[mask.starts], mask.indices[kept], data[kept]
+
+
+def gather(
+    A: Any, X: np.ndarray, out: np.ndarray, s: Semiring, *, mirrored: bool, threads: int | None, where: str
+) -> None:
+    """out ← A ⊗ X, or out[i, j] = ⊕ X[k, j] ⊗ A[i, k] if not mirrored; rows of X and of `out` are contiguous."""
+    count, kind = threads_of(threads, where), choose(s, A.data.dtype, False)
+    lanes, a = X.shape[1], A.data.ctypes.data
+    if lanes == 1:
+        column = machine_code(entries.gather_column, kind, "lsiiibii").call
+        x, y = X.ctypes.data, out.ctypes.data
+        parts = cuts(np.diff(A.starts), count)
+        run(lambda _, *rows: column(kind.code, A.starts, A.indices, a, x, y, mirrored, *rows), parts, count)
+        return
+    tile = machine_code(hubs.combine_strip, kind, "biiiiiiii", called=False).address
+    call = machine_code(entries.gather_rows, None, "iilsi" + "iiiii" + "bii").call
+    vectors = max(1, lanes * kind.itemsize // 64) if gain(kind) > 1 else lanes
+    addresses = X.ctypes.data, X.strides[0], out.ctypes.data, out.strides[0], lanes, mirrored
+
+    def compute(worker: int, start: int, stop: int) -> None:
+        call(tile, kind.itemsize, A.starts, A.indices, a, *addresses, start, stop)
+
+    run(compute, cuts(np.diff(A.starts) * vectors, count), count)

@@ -1,0 +1,104 @@
+"""C++ source of a semiring: `struct Algebra` and the kernels' `Step`."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...algebra import dtypes
+from ...algebra.records import Op, Semiring, Variant
+from . import cards
+
+#: dtype → type in memory, in a register, and for saturating operations.
+_TYPES = {
+    "bool": ("bool", "int", "int"),
+    "int8": ("signed char", "int", "int"),
+    "int16": ("short", "int", "int"),
+    "int32": ("int", "int", "long long"),
+    "int64": ("long long", "long long", "__int128"),
+    "float32": ("float", "float", "float"),
+    "float64": ("double", "double", "double"),
+}
+
+
+@lru_cache(maxsize=256)
+def variant_of(semiring: Semiring, dtype: np.dtype, *, nonnegative: bool, arch: str = "sm_90") -> Variant | None:
+    """The fastest step variant that data and architecture permit, if the semiring declares one for the dtype."""
+    fitting = (v for v in semiring.variants if dtype.name in v.dtypes and v.generation <= cards.number(arch))
+    return next((v for v in fitting if nonnegative or not v.nonnegative), None)
+
+
+def text(semiring: Semiring, dtype: np.dtype, variant: Variant | None = None) -> str:
+    """`struct Algebra` over T (memory) and W (registers), then `Step`; follows algebra.cuh in a translation unit."""
+    memory, register, _ = _TYPES[dtype.name]
+    step = variant.cuda if variant else "General"
+    counter = f"__device__ unsigned {COUNTER};\n" if counts_stars(semiring, dtype) else ""
+    return f"""\
+{counter}struct Algebra {{
+    using T = {memory};
+    using W = {register};
+    static __device__ W zero() {{ return {_literal(dtypes.zero(semiring, dtype), register)}; }}
+    static __device__ W one() {{ return {_literal(dtypes.one(semiring, dtype), register)}; }}
+{_operation("add", semiring.add, dtype)}
+{_operation("mul", semiring.mul, dtype, absorbing=True)}
+{_star(semiring, dtype)}
+}};
+using Step = {step}<Algebra>;
+"""
+
+
+#: Device variable that counts stars without a value.
+COUNTER = "stars_without_value"
+
+
+def counts_stars(semiring: Semiring, dtype: np.dtype) -> bool:
+    """Whether kernels count stars without a value: integer dtypes have no ∞ or NaN to mark them."""
+    return semiring.star is not None and dtype.kind == "i"
+
+
+def _star(semiring: Semiring, dtype: np.dtype) -> str:
+    """a* as declared, or 1 ⊕ a; integers evaluate the declared star in double, like Python's division."""
+    head = "    static __device__ W star(W a)"
+    if semiring.star is None:
+        return f"{head} {{ return add(one(), a); }}"
+    if not counts_stars(semiring, dtype):
+        return f"{head} {{ return {semiring.star.cuda}; }}"
+    return f"""\
+    static __device__ double real_star(double a) {{
+        using T = double;
+        return {semiring.star.cuda};
+    }}
+    static __device__ W star(W a) {{
+        const double value = real_star(a), low = Limits<T>::low;  // −low is one more than the greatest; NaN fails
+        if (W(double(a)) == a && value >= low && value < -low && value == trunc(value)) return W(value);
+        atomicAdd(&{COUNTER}, 1);
+        return zero();
+    }}"""
+
+
+def _operation(name: str, op: Op, dtype: np.dtype, *, absorbing: bool = False) -> str:
+    """One operation as a static function; on integers a saturating one is wide, clamped, and absorbs zero."""
+    head = f"    static __device__ W {name}(W a, W b)"
+    memory, _, wide = _TYPES[dtype.name]
+    if dtype.kind == "b":
+        return f"{head} {{ return ({op.cuda}) ? 1 : 0; }}"
+    if not op.saturating or dtype.kind != "i":
+        return f"{head} {{ return {op.cuda}; }}"
+    absorbed = "(x == zero() || y == zero()) ? zero() : " if absorbing else ""
+    return f"""\
+    static __device__ {wide} wide_{name}({wide} a, {wide} b) {{ return {op.cuda}; }}
+    static __device__ W {name}(W x, W y) {{ return {absorbed}clamp<{memory}>(wide_{name}(x, y)); }}"""
+
+
+def _literal(value: Any, register: str) -> str:
+    if isinstance(value, np.floating):
+        if math.isinf(value):
+            return f"{'-' if value < 0 else ''}{register}(INFINITY)"
+        return f"{register}({float(value)!r})"
+    number = int(value)
+    if register == "long long":
+        return f"({number + 1}LL - 1)" if number < 0 else f"{number}LL"
+    return f"({number + 1} - 1)" if number < 0 else str(number)

@@ -1,0 +1,195 @@
+"""Source text → cubin, shipped or by NVRTC, cached on disk; cubin → functions on the current device, cached in memory.
+
+The cache key covers the entire text with inlined headers, the architecture, the options and the compiler's version, so
+that a kernel is never older than its source. Compilation needs no GPU.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+import struct
+import threading
+from pathlib import Path
+from typing import Any
+
+from ...host.compiling import announce
+from ...host.devices import INSTALL
+from ...host.errors import AlgebraError, DeviceError
+from . import cache, gpu, shipped
+from .cache import Binary, Resources
+
+#: Root of the kernel sources; file names are unique below it.
+KERNELS = Path(__file__).parent
+
+#: C++17, __int128 for saturating 64-bit sums, subnormals preserved (no -ftz), and the report that `resources` parses.
+OPTIONS = ("-std=c++17", "--device-int128", "-default-device", "--ptxas-options=-v")
+
+_INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
+
+
+def source(name: str, *prelude: str) -> str:
+    """Text of a kernel file with inlined headers; `prelude` follows the `.cuh` headers, which do not depend on it.
+
+    CuPy and the cache see only the text, so that it must be self-contained. Files are read once per process.
+    """
+    headers, body = _parts(name)
+    return "\n".join((*headers, *prelude, body))
+
+
+@functools.cache
+def _parts(name: str) -> tuple[tuple[str, ...], str]:
+    """(headers in dependency order, each once; the remaining body)."""
+    headers: dict[str, str] = {}
+
+    def inline(text: str) -> str:
+        return _INCLUDE.sub(lambda found: collect(found.group(1)), text)
+
+    def collect(header: str) -> str:
+        if header.endswith(".inl"):
+            return inline(_read(header))
+        if header not in headers:
+            headers[header] = ""
+            headers[header] = inline(_read(header)).replace("#pragma once\n", "")
+            order.append(header)
+        return ""
+
+    order: list[str] = []
+    body = inline(_read(name))
+    return tuple(headers[header] for header in order), body
+
+
+def _read(name: str) -> str:
+    (path,) = KERNELS.rglob(name)
+    return path.read_text(encoding="utf-8")
+
+
+def compile(text: str, arch: str, *, options: tuple[str, ...] = (), name: str = "kernel.cu") -> Binary:
+    """The cubin of `text` for `arch`, from the disk cache if present.
+
+    arch : a real architecture, such as "sm_90"; instructions such as wgmma need "sm_90a"
+    options : of NVRTC, after `OPTIONS`
+    name : file name in compiler messages
+
+    Raises
+    ------
+    AlgebraError
+        If compilation fails, with the messages: an expression of a semiring is invalid C++.
+    DeviceError
+        If NVRTC is not installed, or does not know the architecture.
+    """
+    flags = (*OPTIONS, *options)
+    key = hashlib.sha256(json.dumps([text, arch, flags, version()]).encode()).hexdigest()[:40]
+    stored = f"{key}.{arch}"
+    binary = cache.load(stored)
+    if binary is None:
+        announce()
+        binary = _nvrtc(text, arch, flags, name)
+        cache.store(stored, binary)
+    return binary
+
+
+def functions(text: str, *, arch: str | None = None, options: tuple[str, ...] = (), name: str = "kernel.cu") -> Any:
+    """Module of the text on the current device, for `module.get_function(entry)`; compiled at most once."""
+    device = gpu.current()
+    with _lock(text):
+        return _module(text, arch or device_arch(device), options, name, device)
+
+
+def allow_shared(function: Any, size: int) -> None:
+    """Allow `size` bytes of dynamic shared memory; above 48 KB this is required."""
+    from cupy_backends.cuda.api import driver
+
+    if size > 48 << 10:
+        driver.funcSetAttribute(function.ptr, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, size)
+
+
+def counter(module: Any, name: str) -> int:
+    return int(module.get_global_var(name))
+
+
+@functools.cache
+def device_arch(device: int) -> str:
+    """Target architecture: the device's, or the newest of its family that the compiler knows."""
+    from cupy_backends.cuda.libs import nvrtc
+
+    major, minor = gpu.capability(device)
+    known = [a for a in nvrtc.getSupportedArchs() if a // 10 == major and a % 10 <= minor]
+    if major < 8 or not known:
+        raise DeviceError(
+            f"cuda: a GPU of compute capability 8.0 or newer and a compiler that knows it are required, got "
+            f"{major}.{minor} and NVRTC {'.'.join(map(str, nvrtc.getVersion()))}. Use device='cpu', or update NVRTC."
+        )
+    return f"sm_{max(known)}"
+
+
+_LOCKS: dict[int, threading.Lock] = {}
+
+
+def _lock(text: str) -> threading.Lock:
+    """One lock per text: different kernels compile concurrently."""
+    return _LOCKS.setdefault(hash(text), threading.Lock())
+
+
+@functools.cache
+def _module(text: str, arch: str, options: tuple[str, ...], name: str, device: int) -> Any:
+    import cupy
+
+    binary = shipped.find(text, arch, (*OPTIONS, *options), gpu.driver())
+    module = cupy.cuda.function.Module()
+    module.load((binary or compile(text, arch, options=options, name=name)).cubin)
+    return module
+
+
+@functools.cache
+def version() -> list[int]:
+    """NVRTC's version; DeviceError if it is not installed."""
+    try:
+        from cupy_backends.cuda.libs import nvrtc
+
+        return list(nvrtc.getVersion())
+    except (ImportError, RuntimeError) as error:
+        raise DeviceError(
+            f"cuda: kernels are compiled by NVRTC through CuPy, got neither. Install them: {INSTALL}; "
+            "or use device='cpu'."
+        ) from error
+
+
+def _nvrtc(text: str, arch: str, flags: tuple[str, ...], name: str) -> Binary:
+    from cupy_backends.cuda.libs import nvrtc
+
+    program = nvrtc.createProgram(text, name, [], [])
+    try:
+        nvrtc.compileProgram(program, [f"-arch={arch}", *flags])
+        log = nvrtc.getProgramLog(program)
+        return Binary(arch, _padded(bytes(nvrtc.getCUBIN(program))), _report(log))
+    except nvrtc.NVRTCError as error:
+        log = nvrtc.getProgramLog(program).strip()
+        raise AlgebraError(f"cuda: {name} must compile for {arch}, got {error}:\n{log}") from error
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+def _padded(cubin: bytes) -> bytes:
+    """Pad the cubin to the end of its program headers: CuPy drops the last byte, as if it ended a string."""
+    (offset,) = struct.unpack_from("<Q", cubin, 32)
+    size, count = struct.unpack_from("<HH", cubin, 54)
+    return cubin.ljust(offset + size * count, b"\0")
+
+
+def _report(log: str) -> dict[str, Resources]:
+    resources = {}
+    for part in log.split("Compiling entry function '")[1:]:
+        number = {
+            key: int(found.group(1)) if (found := re.search(pattern, part)) else 0
+            for key, pattern in (
+                ("registers", r"Used (\d+) registers"),
+                ("spill_stores", r"(\d+) bytes spill stores"),
+                ("spill_loads", r"(\d+) bytes spill loads"),
+                ("stack", r"(\d+) bytes stack frame"),
+            )
+        }
+        resources[part.split("'", 1)[0]] = Resources(**number)
+    return resources

@@ -1,0 +1,344 @@
+"""Products of CSR matrices on one GPU: launches of gather.cu and spgemm.cu."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ....algebra.dtypes import one, zero
+from ....algebra.records import Semiring
+from ....host import memory
+from ....host.compiling import about
+from ....host.errors import DeviceError
+from .. import algebra, compile, gpu
+
+HINT = "Multiply in parts, or give a mask."
+#: Block size; log₂ entries of a tile for one column, and for several; tiles per device, about.
+THREADS, ONE, MANY, TILES = 256, 11, (5, 9), 1 << 14
+#: log₂ keys of the largest tables in shared memory; and if one strip spans all columns.
+TABLE, BESIDE_ONE = 12, 8
+#: Shared-memory bytes per block of several teams; log₂ keys from which a team is an entire block.
+SHARED, ALONE = 24 << 10, 9
+#: Strip sizes in bytes, ascending; most strips per row; threads per strip, unordered and in order.
+STRIP, STRIPS, STRIP_THREADS, IN_TURN = (36 << 10, 72 << 10, 144 << 10), 48, 512, 128
+#: Shared memory of a block outside the strip, bytes.
+RESERVED = 1 << 10
+#: Most entries of full-width strips for all rows: clearing them is faster than sorting rows.
+CLEARED = 1 << 26
+#: Products of a masked row that cost as much as one entry.
+LOOKED_UP = 16
+#: Keys up to which all rows have tables of one size.
+ALIKE = 96
+#: Most thread blocks of passes over rows or indices.
+BLOCKS = 1 << 10
+#: Most workspace bytes for the longest rows; blocks per multiprocessor.
+WORKSPACE, RESIDENT = 2 << 30, 4
+#: Most columns: column numbers are 31 bits of a key.
+COLUMNS = (1 << 31) - 2
+
+
+def gather_text(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: int) -> str:
+    shape = f"constexpr bool mirrored = {str(mirrored).lower()};\nconstexpr int vec = {vec}, group = {group};\n"
+    return compile.source("gather.cu", algebra.text(s, dtype), shape)
+
+
+def spgemm_text(s: Semiring, dtype: np.dtype) -> str:
+    ordered = s.add.selects is None and dtype.kind == "f"
+    return compile.source("spgemm.cu", algebra.text(s, dtype), f"constexpr bool ordered = {str(ordered).lower()};\n")
+
+
+@lru_cache(maxsize=128)
+def _gathering(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: int, device: int) -> dict[str, Any]:
+    with about(f"{s.name} in {dtype}"):
+        module = compile.functions(gather_text(s, dtype, mirrored, vec, group), name="gather.cu")
+    return {name: module.get_function(name) for name in ("first_rows", "gather_one", "gather_many", "join")}
+
+
+def inspect_text(index: np.dtype) -> str:
+    return f"using Index = unsigned {'int' if index.itemsize == 4 else 'long long'};\n" + compile.source("inspect.cu")
+
+
+def inspected(starts: Any, indices: Any) -> tuple[int, bool, int]:
+    """Number of entries, whether row starts ascend from 0, and the largest index, as unsigned numbers."""
+    import cupy
+
+    indices = indices if indices.itemsize in (4, 8) else indices.astype(np.int64)
+    found, most = cupy.zeros(3, np.uint64), max(len(starts), len(indices))
+    function = compile.functions(inspect_text(indices.dtype), name="inspect.cu").get_function("inspect")
+    sizes = np.int64(len(starts) - 1), np.int64(len(indices))
+    function(
+        (min(BLOCKS, -(-most // THREADS)),), (THREADS,), (starts.data.ptr, indices.data.ptr, *sizes, found.data.ptr)
+    )
+    used, wrong, largest = found.get().tolist()
+    return used, not wrong, largest
+
+
+@lru_cache(maxsize=128)
+def _multiplying(s: Semiring, dtype: np.dtype, device: int) -> dict[str, Any]:
+    with about(f"{s.name} in {dtype}"):
+        module = compile.functions(spgemm_text(s, dtype), name="spgemm.cu")
+    return {
+        name: module.get_function(name)
+        for name in ("bound_rows", "multiply_hashed", "multiply_strips", "multiply_dense")
+    }
+
+
+def arranged(keys: Any, count: int) -> tuple[Any, Any]:
+    """Starts of each of `count` keys in their stable order, and that order."""
+    import cupy
+
+    order = cupy.argsort(keys, kind="stable")
+    return cupy.searchsorted(keys[order], cupy.arange(count + 1)).astype(np.int64), order
+
+
+def form(columns: int, itemsize: int) -> tuple[int, int]:
+    """Columns of X per lane of `gather_many`, and lanes per row of X."""
+    vec = next(v for v in (4, 2, 1) if columns % v == 0 and v * itemsize <= 16)
+    return vec, min(32, 1 << (-(-columns // vec) - 1).bit_length())
+
+
+def gather(A: Any, X: Any, out: Any, s: Semiring, *, mirrored: bool, threads: int | None, where: str) -> None:
+    """out ← A ⊗ X, or out[i, j] = ⊕ X[k, j] ⊗ A[i, k] if not mirrored."""
+    import cupy
+
+    refuse_threads(threads, where)
+    m, columns, count = A.shape[0], X.shape[1], len(A.indices)
+    if m == 0 or columns == 0:
+        return
+    dtype = A.data.dtype
+    one = columns == 1
+    vec, group = (1, 1) if one else form(columns, dtype.itemsize)
+    found = _gathering(s, dtype, mirrored, vec, group, gpu.current())
+    shift = ONE if one else min(MANY[1], max(MANY[0], (count // TILES).bit_length()))
+    tiles = max(1, -(-count >> shift))
+    first = cupy.empty(tiles, np.int32)
+    lead, carry = (cupy.empty((tiles, columns), dtype) for _ in range(2))
+    found["first_rows"](
+        (m // THREADS + 1,),
+        (THREADS,),
+        (A.starts.data.ptr, first.data.ptr, np.int32(m), np.int32(shift), np.int32(tiles)),
+    )
+    addresses = [x.data.ptr for x in (A.starts, A.indices, A.data, X, out, first, lead, carry)]
+    if one:
+        found["gather_one"]((tiles,), (THREADS,), (*addresses, np.int32(m), np.int32(tiles), np.int64(count)))
+    else:
+        grid = -(-tiles * 32 // THREADS), -(-columns // (vec * group))
+        sizes = np.int32(m), np.int32(tiles), np.int32(shift), np.int64(count), np.int32(columns)
+        found["gather_many"](grid, (THREADS,), (*addresses, *sizes))
+    if tiles > 1:
+        parts = [x.data.ptr for x in (A.starts, first, lead, carry, out)]
+        last = np.int32(m), np.int32(tiles), np.int32(shift), np.int32(columns)
+        found["join"]((-(-tiles * 32 // THREADS),), (THREADS,), (*parts, *last))
+
+
+def refuse_threads(threads: int | None, where: str) -> None:
+    if threads is not None:
+        raise DeviceError(f"{where}: threads are those of a CPU, got {threads} for a GPU. Leave it out.")
+
+
+def multiply(
+    A: Any, B: Any, s: Semiring, mask: Any, complement: bool, threads: int | None, where: str
+) -> tuple[Any, Any, Any]:
+    """Starts, indices and entries of A ⊗ B, at the mask's positions or at all others; columns unsorted within rows.
+
+    Raises MemoryNeeded, and DeviceError if B has too many columns for the GPU's tables.
+    """
+    refuse_threads(threads, where)
+    if B.shape[1] > COLUMNS:
+        raise DeviceError(
+            f"{where}: on a GPU a sparse product must have at most {COLUMNS} columns, got {B.shape[1]}. "
+            "Use device='cpu'."
+        )
+    return _Product(A, B, s, mask, complement, where).computed()
+
+
+def summed(B: Any, s: Semiring, where: str) -> Any:
+    """B with duplicates summed, in their order."""
+    import cupy
+
+    if B.source is not None and getattr(B.source, "has_canonical_format", False):
+        return B
+    keys = B.rows().astype(np.int64) * B.shape[1] + B.indices
+    order = cupy.argsort(keys, kind="stable")
+    keys = keys[order]
+    begins = cupy.concatenate([cupy.zeros(1, np.int64), cupy.flatnonzero(keys[1:] != keys[:-1]) + 1])
+    if len(begins) >= len(keys):
+        return B
+    ends = cupy.concatenate([begins, cupy.full(1, len(keys), np.int64)])
+    groups = replace(
+        B, shape=(len(begins), 1), starts=ends, indices=cupy.zeros(len(keys), np.int32), data=B.data[order]
+    )
+    unit, sums = cupy.full((1, 1), one(s, B.data.dtype), B.data.dtype), cupy.empty((len(begins), 1), B.data.dtype)
+    gather(groups, unit, sums, s, mirrored=True, threads=None, where=where)
+    return replace(
+        B,
+        starts=cupy.searchsorted(begins, B.starts).astype(np.int64),
+        indices=B.indices[order][begins],
+        data=sums[:, 0],
+    )
+
+
+class _Product:
+    """One sparse product, its rows grouped by table size."""
+
+    def __init__(self, A: Any, B: Any, s: Semiring, mask: Any, complement: bool, where: str) -> None:
+        import cupy
+
+        self.where, self.dtype, self.rows, self.columns = where, A.data.dtype, A.shape[0], B.shape[1]
+        self.mode = 0 if mask is None else 1 + complement
+        self.ordered = s.add.selects is None and self.dtype.kind == "f"
+        self.zero = zero(s, self.dtype)
+        self.value = {"b": np.int32, "i": np.int64 if self.dtype.itemsize == 8 else np.int32}.get(
+            self.dtype.kind, self.dtype
+        )
+        self.kernels = _multiplying(s, self.dtype, gpu.current())
+        if self.ordered and len(B.indices):
+            B = summed(B, s, where)
+        self.operands = A, B, mask
+        self.bound, totals = cupy.empty(self.rows, np.int64), cupy.zeros(2, np.int64)
+        looked_at = [x.data.ptr for x in (A.starts, A.indices, B.starts)] + [mask.starts.data.ptr if self.mode else 0]
+        limits = np.int32(self.mode), np.int64(self.columns), np.int32(LOOKED_UP), np.int64(3 << TABLE - 2)
+        blocks = min(BLOCKS, max(1, -(-self.rows * 8 // THREADS)))
+        found = self.bound.data.ptr, np.int32(self.rows), totals.data.ptr
+        self.kernels["bound_rows"]((blocks,), (THREADS,), (*looked_at, *limits, *found))
+        total, self.longest = totals.get().tolist()
+        self.group = min(32, max(4, 1 << max(0, total // max(1, len(A.indices)) - 1).bit_length()))
+
+    def computed(self) -> tuple[Any, Any, Any]:
+        import cupy
+
+        if self.mode == 1:
+            return self._within_mask()
+        counts = cupy.zeros(self.rows, np.int32)
+        self._over(self.bound, self.longest, counts, None)
+        starts, size, longest = self._begun(counts)
+        C = starts, cupy.empty(size, np.int32), cupy.empty(size, self.dtype)
+        within = counts
+        if self.mode == 2:
+            mask = self.operands[2]
+            within, longest = (mask.starts[1:] - mask.starts[:-1]) * (counts > 0) + counts, self.longest
+        self._over(within, longest, cupy.zeros(self.rows, np.int32), C)
+        return C
+
+    def _within_mask(self) -> tuple[Any, Any, Any]:
+        """`computed` at the mask's positions, which bound each row: computed there, then compacted."""
+        import cupy
+
+        mask = self.operands[2]
+        most, counts = len(mask.indices), cupy.zeros(self.rows, np.int32)
+        self._require(2 * most)
+        C = mask.starts, cupy.empty(most, np.int32), cupy.empty(most, self.dtype)
+        self._over(self.bound, self.longest, counts, C)
+        starts, size, _ = self._begun(counts)
+        if size == most:
+            return C
+        places = cupy.arange(size)
+        rows = cupy.searchsorted(starts, places, side="right") - 1
+        places += (mask.starts[:-1] - starts[:-1])[rows]
+        return starts, C[1][places], C[2][places]
+
+    def _begun(self, counts: Any) -> tuple[Any, int, int]:
+        """CSR starts of rows with `counts` entries, their total, and the longest row."""
+        import cupy
+
+        found = cupy.zeros(self.rows + 2, np.int64)  # starts, then the longest row
+        if self.rows:
+            cupy.cumsum(counts, dtype=np.int64, out=found[1:-1])
+            found[-1] = counts.max()
+        starts, (size, longest) = found[:-1], found[-2:].get().tolist()
+        self._require(size)
+        return starts, size, longest
+
+    def _require(self, entries: int) -> None:
+        memory.require(entries * (4 + self.dtype.itemsize), "cuda", where=self.where, hint=HINT)
+
+    def _over(self, bound: Any, longest: int, counts: Any, C: Any) -> None:
+        """Count the entries of rows, or compute them into C; at most `bound` keys each, `longest` in any."""
+        import cupy
+
+        width = self._width(C)
+        most = BESIDE_ONE if width >= self.columns else TABLE
+        if width >= self.columns and self.rows * width <= CLEARED and longest > ALIKE:
+            self._strips(None, self.rows, width, counts, C)
+            return
+        # Table sizes: powers of two ≥ 4/3 of the bound, from 2⁵ on.
+        limits = [3 << k - 2 for k in range(5, most + 1)]
+        if longest <= ALIKE:
+            if longest:
+                self._hashed(None, self.rows, 5 + bisect_left(limits, longest), counts, C)
+            return
+        sizes = cupy.searchsorted(cupy.asarray(limits), bound, side="left") + 5
+        sizes = cupy.where(bound > 0, sizes, 0)
+        order = cupy.argsort(sizes, kind="stable").astype(np.int32)
+        ends = cupy.searchsorted(sizes[order], cupy.arange(most + 3), side="left").get().tolist()
+        for size in range(5, most + 2):
+            if count := ends[size + 1] - ends[size]:
+                rows = order[ends[size] : ends[size + 1]]
+                if size <= most:
+                    self._hashed(rows, count, size, counts, C)
+                elif -(-self.columns // width) <= STRIPS:
+                    self._strips(rows, count, width, counts, C)
+                else:
+                    self._dense(rows, count, counts, C)
+
+    def _arguments(self, rows: Any, count: int) -> list[Any]:
+        A, B, mask = self.operands
+        addresses = [x.data.ptr for x in (A.starts, A.indices, A.data, B.starts, B.indices, B.data)]
+        outside = [x.data.ptr for x in (mask.starts, mask.indices)] if mask is not None else [0, 0]
+        return [0 if rows is None else rows.data.ptr, np.int32(count), *addresses, *outside, np.int32(self.mode)]
+
+    @staticmethod
+    def _results(counts: Any, C: Any) -> list[int]:
+        return [counts.data.ptr, *([x.data.ptr for x in C] if C else [0, 0, 0])]
+
+    def _hashed(self, rows: Any, count: int, size: int, counts: Any, C: Any) -> None:
+        bytes_of = (1 << size) * (4 + (np.dtype(self.value).itemsize if C else 0)) + 8
+        in_turn = self.ordered and C is not None
+        team = self.group if in_turn or size < 7 else 32
+        if size >= ALONE:
+            team = THREADS if not in_turn else max(32, 64 if self.group == 32 else 32)
+        teams = 1 if team > 32 else max(1, min(THREADS // team, SHARED // bytes_of))
+        teams = max(teams, 32 // team) if team < 32 else teams
+        group = min(self.group, team)
+        shared = -(-bytes_of * teams // 16) * 16
+        function = self.kernels["multiply_hashed"]
+        compile.allow_shared(function, shared)
+        sizes = np.int32(32 - size), np.int32(team), np.int32(group)
+        arguments = (*self._arguments(rows, count), *sizes, *self._results(counts, C))
+        function((-(-count // teams),), (team * teams,), arguments, shared_mem=shared)
+
+    def _width(self, C: Any) -> int:
+        """Columns of a strip, a multiple of 32: as many as fit, at most all."""
+        bits = 1 + (self.mode > 0) + 8 * (np.dtype(self.value).itemsize if C else 0)
+        most = gpu.most_shared(gpu.current()) - RESERVED
+        widths = (max(32, min(8 * min(size, most) // bits, self.columns + 31) // 32 * 32) for size in STRIP)
+        return next((width for width in widths if -(-self.columns // width) <= STRIPS), 32)
+
+    def _strips(self, rows: Any, count: int, width: int, counts: Any, C: Any) -> None:
+        in_turn = self.ordered and C is not None
+        strips, words = -(-self.columns // width), width // 32
+        shared = 4 * words * (2 if self.mode else 1) + (width * np.dtype(self.value).itemsize if C else 0)
+        function = self.kernels["multiply_strips"]
+        compile.allow_shared(function, shared)
+        arguments = (*self._arguments(rows, count), *map(np.int32, (words, strips, self.group)))
+        threads = IN_TURN if in_turn else STRIP_THREADS
+        function((count * strips,), (threads,), (*arguments, *self._results(counts, C)), shared_mem=shared)
+
+    def _dense(self, rows: Any, count: int, counts: Any, C: Any) -> None:
+        import cupy
+
+        words = -(-self.columns // 32)
+        value = np.dtype(self.value)
+        each = 4 * words * (2 if self.mode else 1) + (32 * words * value.itemsize if C else 0)
+        free = memory.available("cuda") or WORKSPACE
+        blocks = max(1, min(count, RESIDENT * gpu.multiprocessors(gpu.current()), min(WORKSPACE, free // 2) // each))
+        memory.require(blocks * each, "cuda", where=self.where, hint=HINT)
+        bits = cupy.zeros(blocks * words * (2 if self.mode else 1), np.uint32)
+        values = cupy.full(blocks * words * 32 if C else 1, self.zero, value)
+        sizes = np.int32(words), np.int32(self.group), bits.data.ptr, values.data.ptr
+        arguments = (*self._arguments(rows, count), *sizes, *self._results(counts, C))
+        self.kernels["multiply_dense"]((blocks,), (THREADS,), arguments)

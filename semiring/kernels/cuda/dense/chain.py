@@ -1,0 +1,78 @@
+"""Chains of many sequences on the GPU, one thread block each, and their derivatives; see chain.cu."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ....algebra.records import Semiring
+from ....host.compiling import about
+from ....host.types import Array
+from .. import compile, gpu
+
+#: Block size; most dynamic shared memory, bytes.
+THREADS, SHARED = 256, 200 << 10
+
+
+def text(semiring: Semiring, dtype: np.dtype) -> str:
+    selects = {"greatest": 1, "least": -1, None: 0}[semiring.add.selects]
+    none = "T(INFINITY)" if semiring.zero > 0 else "-T(INFINITY)"
+    word = "float" if dtype.itemsize == 4 else "double"
+    return compile.source("chain.cu", f"using T = {word};\nconstexpr int selects = {selects};\n#define NONE ({none})\n")
+
+
+@lru_cache(maxsize=16)
+def kernels(semiring: Semiring, dtype: np.dtype, device: int) -> tuple[Any, ...]:
+    with about(f"{semiring.name} in {dtype}"):
+        module = compile.functions(text(semiring, dtype), name="chain.cu")
+    found = tuple(map(module.get_function, ("chain", "unchain", "trace")))
+    for function in found:
+        compile.allow_shared(function, SHARED)
+    return found
+
+
+def _matrices(E: Array, M: Array, vectors: int, matrices: int) -> tuple[tuple[Any, ...], int]:
+    """Kernel arguments of the matrices, and bytes of shared memory."""
+    _, steps, states = E.shape
+    size, square = E.itemsize, states * states
+    needed = (vectors * states + 2 * THREADS) * size
+    within = needed + matrices * states * (states + 1) * size
+    inside = M.ndim < 4 and within <= SHARED
+    strides = square * (steps - 1) if M.ndim == 4 else square if M.ndim == 3 else 0, square if M.ndim == 4 else 0
+    arguments = np.int32(steps), np.int32(states), M.data.ptr, *map(np.int64, strides), np.int32(inside)
+    return arguments, within if inside else needed
+
+
+def chain(E: Array, M: Array, semiring: Semiring) -> tuple[Any, Any]:
+    """x of (batch, steps, states), and over (logaddexp, +) the shift of each row; E and M contiguous."""
+    import cupy
+
+    x, shift = cupy.empty(E.shape, E.dtype), cupy.zeros(E.shape[:2], np.float64)
+    if x.size:
+        arguments, shared = _matrices(E, M, 1, 1)
+        function = kernels(semiring, E.dtype, gpu.current())[0]
+        function((len(E),), (THREADS,), (E.data.ptr, *arguments, x.data.ptr, shift.data.ptr), shared)
+    return x, shift
+
+
+def unchain(E: Array, M: Array, x: Array, shift: Array, G: Array, semiring: Semiring) -> tuple[Any, Any]:
+    """Backward step: derivatives by E and by each sequence's matrices, from G, the derivative by x."""
+    import cupy
+
+    (count, steps, states), a = E.shape, cupy.empty(E.shape, E.dtype)
+    d = cupy.zeros((count, *((max(steps - 1, 0),) if M.ndim == 4 else ()), states, states), E.dtype)
+    if a.size:
+        arguments, shared = _matrices(E, M, 2, 2)
+        addresses = (X.data.ptr for X in (x, shift, G, a, d))
+        kernels(semiring, E.dtype, gpu.current())[1]((count,), (THREADS,), (E.data.ptr, *arguments, *addresses), shared)
+    return a, d
+
+
+def trace(M: Array, x: Array, last: Array, paths: Array, semiring: Semiring) -> None:
+    """paths[b, :last[b]] ← the best path to state paths[b, last[b]]; int64, all contiguous."""
+    if x.size:
+        (steps, states, m, *strides, _), _ = _matrices(x, M, 0, 0)
+        arguments = steps, states, m, *strides, *(X.data.ptr for X in (x, last, paths))
+        kernels(semiring, x.dtype, gpu.current())[2]((len(x),), (32,), arguments)

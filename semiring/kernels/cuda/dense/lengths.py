@@ -1,0 +1,90 @@
+"""Integers as nonnegative lengths and back, on the GPU, and potentials for them. See lengths.cu."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ....host.types import Array
+from .. import algebra, compile, gpu
+from . import matrix
+
+#: Block size; columns and rows per block of `relax`; as in lengths.cu.
+THREADS, COLUMNS, ROWS = 256, 1024, 64
+#: Blocks per multiprocessor; passes launched between waits.
+RESIDENT, TOGETHER = 8, 16
+#: Bytes of the state of `relax`, padded for alignment.
+_STATE = 16
+
+
+def text(entries: np.dtype, lengths: np.dtype, sign: int) -> str:
+    """Translation unit for two integer dtypes; `sign` is −1 if ⊕ keeps the greatest."""
+    info, wide = np.iinfo(entries), max(entries.itemsize, lengths.itemsize) > 4
+    types = {
+        "X": algebra._TYPES[entries.name][0],
+        "Y": algebra._TYPES[lengths.name][0],
+        "H": "long long" if entries.itemsize > 4 else "int",
+        "U": "unsigned long long" if wide else "unsigned",
+    }
+    absent = algebra._literal(info.max if sign > 0 else info.min, types["X"])
+    prelude = "".join(f"using {name} = {spelled};\n" for name, spelled in types.items())
+    return compile.source("lengths.cu", f"{prelude}constexpr int sign = {sign};\nconstexpr X absent = {absent};\n")
+
+
+@cache
+def _function(entry: str, entries: np.dtype, lengths: np.dtype, sign: int, device: int) -> Any:
+    return compile.functions(text(entries, lengths, sign), name="lengths.cu").get_function(entry)
+
+
+def to_lengths(A: Array, L: Array, sign: int, infinity: int, offset: int = 0, potential: Array = None) -> None:
+    """L ← sign · A + offset, or sign · A[i,j] + h[i] − h[j]; contiguous CuPy arrays, possibly the same."""
+    _each("lengths", A, L, (A.dtype, L.dtype, sign), infinity, offset, potential)
+
+
+def to_entries(
+    L: Array, A: Array, sign: int, infinity: int, offset: int = 0, potential: Array = None, greatest: Array = None
+) -> None:
+    """Inverse of `to_lengths`; greatest[0] (uint64) ← max with the greatest finite length."""
+    record = 0 if greatest is None else greatest.data.ptr
+    _each("entries", L, A, (A.dtype, L.dtype, sign), infinity, offset, potential, record)
+
+
+def _each(
+    entry: str, source: Array, out: Array, kind: Any, infinity: int, offset: int, potential: Array, *others: int
+) -> None:
+    device = gpu.current()
+    blocks = min(-(-source.size // THREADS), RESIDENT * gpu.multiprocessors(device))
+    h, n = (0, 1) if potential is None else (potential.data.ptr, len(potential))
+    arguments = source.data.ptr, out.data.ptr, source.size, infinity, offset, h, np.int32(n), *others
+    _function(entry, *kind, device)((blocks,), (THREADS,), arguments)
+
+
+def potentials(A: Array, sign: int, floor: int, passes: int) -> tuple[Any, int] | None:
+    """Potentials h(j), the length of the shortest walk to j, at most 0, of a square CuPy matrix; and the least h.
+
+    None if `passes` do not suffice, if an h is below `floor`, or if rows of A are not contiguous. Waits for the device.
+    """
+    import cupy
+
+    found = matrix.view(A)
+    if found is None:
+        return None
+    n, device, kind = len(A), gpu.current(), np.dtype(np.int64 if A.itemsize > 4 else np.int32)
+    end = _STATE + n * kind.itemsize
+    buffer = cupy.zeros(end + 4 * n, np.uint8)  # kernel state, h, and the pass of each last change
+    state, h, changed = (buffer.data.ptr + offset for offset in (0, _STATE, end))
+    relax = _function("relax", A.dtype, A.dtype, sign, device)
+    grid, operands = (-(-n // COLUMNS), -(-n // ROWS)), (found.address, found.ld, np.int32(n), kind.type(floor))
+    for first in range(1, passes + 1, TOGETHER):
+        last = first + TOGETHER - 1
+        for number in range(first, last + 1):
+            relax(grid, (THREADS,), (*operands, np.int32(number), h, changed, state))
+        host = buffer[:end].get()
+        changing, below = host[:8].view(np.int32).tolist()
+        if below:
+            return None
+        if changing < last:  # the last pass changed nothing
+            return buffer[_STATE:end].view(kind), int(host[_STATE:].view(kind).min())
+    return None

@@ -1,0 +1,84 @@
+"""Gradients as sums along best paths, on the GPU; equal operands give the same bits. See gradients.cu."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ....host.types import Array
+from .. import compile, gpu
+
+#: Block size; blocks of `subtrees` per multiprocessor if sums are in global memory.
+THREADS, RESIDENT = 256, 4
+#: Rows per thread of a column; tile side of products; most blocks along grid z.
+BAND, SIDE, MOST = 64, 64, 65535
+
+
+def subtrees(P: Array, Q: Array, threads: int) -> Any:
+    """sums[s,j] ← Σ Q[s,t] over the t whose path in P passes j or ends there; (…, n, n)."""
+    import cupy
+
+    sums, n = cupy.empty(P.shape, Q.dtype), P.shape[-1]
+    if not P.size:
+        return sums
+    rows, size, device = P.size // n, 8 * (n + (n + 1) // 2), gpu.current()
+    function, fits = _function(Q.dtype, "subtrees", device), size <= gpu.most_shared(device) - 1024
+    compile.allow_shared(function, size if fits else 0)
+    resident = gpu.resident(function, THREADS, size) if fits else RESIDENT
+    blocks = min(rows, resident * gpu.multiprocessors(device))
+    buffer = None if fits else gpu.memory(size * blocks)
+    P, Q = cupy.ascontiguousarray(P), cupy.ascontiguousarray(Q)
+    arguments = P.data.ptr, Q.data.ptr, np.int32(n), rows, buffer.ptr if buffer else 0, sums.data.ptr
+    function((blocks,), (THREADS,), arguments, size if fits else 0)
+    return sums
+
+
+def collected(K: Array, values: Array, rows: int, threads: int) -> Any:
+    """F[k,j] ← Σ values[i,j] over the i with K[i,j] = k; (…, rows, n). Negative k are skipped."""
+    import cupy
+
+    m, n = K.shape[-2:]
+    out = cupy.empty((*K.shape[:-2], rows, n), values.dtype)
+    if not out.size:
+        return out
+    batch, device = out.size // (rows * n), gpu.current()
+    greatest, F = (gpu.memory(8 * size, zeros=8 * size) for size in (batch * n, out.size))
+    K, values = cupy.ascontiguousarray(K), cupy.ascontiguousarray(values)
+    sizes = [np.int32(x) for x in (m, n, rows, batch)]
+    operands = K.data.ptr, values.data.ptr
+    for entry, high, arguments in (
+        ("columns", m, (*operands, *sizes[:2], sizes[3], greatest.ptr)),
+        ("collect", m, (*operands, *sizes, greatest.ptr, F.ptr)),
+        ("unscale", rows, (F.ptr, *sizes, greatest.ptr, out.data.ptr)),
+    ):
+        grid = -(-n // THREADS), -(-max(high, 1) // BAND), min(batch, MOST)
+        _function(values.dtype, entry, device)(grid, (THREADS,), arguments)
+    return out
+
+
+def chosen(A: Array, B: Array, *, greatest: bool, times: bool, zero: float, threads: int) -> Any:
+    """K[i,j] ← the least k of the best A[i,k] ⊗ B[k,j], or −1 if none beats zero; int32 (…, m, n)."""
+    import cupy
+
+    (m, inner), n, scalar = A.shape[-2:], B.shape[-1], A.dtype.type
+    K = cupy.empty((*A.shape[:-1], n), np.int32)
+    if not K.size:
+        return K
+    batch, sign = K.size // (m * n), -1 if greatest else 1
+    A, B = cupy.ascontiguousarray(A), cupy.ascontiguousarray(B)
+    sizes = (np.int32(x) for x in (m, inner, n, batch, times))
+    arguments = A.data.ptr, B.data.ptr, *sizes, scalar(sign), scalar(sign * zero), K.data.ptr
+    grid = -(-n // SIDE), -(-m // SIDE), min(batch, MOST)
+    _function(A.dtype, "choose", gpu.current())(grid, (THREADS,), arguments)
+    return K
+
+
+def text(dtype: np.dtype) -> str:
+    return compile.source("gradients.cu", f"using T = {'float' if dtype.itemsize == 4 else 'double'};")
+
+
+@lru_cache(maxsize=64)
+def _function(dtype: np.dtype, entry: str, device: int) -> Any:
+    return compile.functions(text(dtype), name="gradients.cu").get_function(entry)

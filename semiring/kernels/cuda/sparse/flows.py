@@ -1,0 +1,265 @@
+"""Flow over arcs along best paths, on the GPU: counting climb and sweep, and their adjoint. See flows.cu."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....host.errors import MemoryNeeded
+from ....host.memory import available, require, shown
+from ...cpu.sparse.counted import HINT, MANY
+from ...cpu.sparse.mutual import mutual, unreached
+from .. import compile, gpu
+from ..gpu import on_device
+from .classes import WARPS, PartLanes
+from .counted import Numbers
+from .layout import Layout
+from .lists import Lists
+from .parts import Shape
+from .sweep import WARP, addresses
+
+if TYPE_CHECKING:
+    from ....sparse.analysis import Analysis
+    from ....sparse.structure import Arcs
+
+#: Lanes of a batch; its share of free memory.
+LANES, SHARE = 1 << 17, 0.6
+#: Estimated lanes of a part per border row, in percent; growth allowance for the next batch.
+CLASSES, MARGIN = 0.4, 1.25
+#: Bound of exact path counts and lengths in float32.
+EXACT = 2.0**24
+
+
+def text(shape: Shape, kind: str, slack: float) -> str:
+    return compile.source("flows.cu", shape.text(kind, slack))
+
+
+@lru_cache(maxsize=16)
+def kernels(shape: Shape, kind: str, slack: float, device: int) -> dict[str, Any]:
+    names = ["walk_regions", "sweep_down", "sweep_up", "join_groups", "join_climbs"]
+    names += ["climb", "climb_level", "climb_back_level", "climb_back"]
+    names += ["class_keys", "class_firsts", "class_ends", "class_lanes", "class_borders", "class_owes"]
+    names += ["flag_items", "flag_entries", "fill_begins", "fill_items", "fill_strips", "fill_climb", "fill_debts"]
+    names += ["fill_sums", "fill_units"]
+    unit = compile.functions(text(shape, kind, slack), name="flows.cu")
+    found = {name: unit.get_function(name) for name in names}
+    compile.allow_shared(found["walk_regions"], shape.shared(4 if kind == "float" else 8))
+    return found
+
+
+class Flows:
+    """Flow over arcs, from sums over the best paths of sources, on the current device.
+
+    See `semiring.sparse.flows.Flows`.
+
+    analysis : caches the layout, for other weights
+    arcs : places of arcs in the fronts
+    lengths : float64 (arcs,), in the order of the fronts; finite, and exact or nonnegative
+    slack : relative tolerance of equal lengths
+    """
+
+    def __init__(
+        self, analysis: Analysis, arcs: Arcs, lengths: np.ndarray, slack: float, shape: Shape | None = None
+    ) -> None:
+        self.number, self.S = gpu.current(), analysis.structure
+        self.slack, self.arcs, self._not_negative = slack, arcs, bool(lengths.min(initial=0.0) >= 0)
+        shape = (shape or Shape.of(slack)).within(gpu.most_shared(self.number))
+        trees, key = analysis.on_devices, ("flows", self.number, shape, slack > 0)
+        if key not in trees:
+            trees[key] = Layout(self.S, shape, classes=not slack)
+        self.layout = trees[key]
+        self.numbers = Numbers(self.layout, arcs, lengths, slack)
+
+    @cached_property
+    @on_device
+    def suitable(self) -> bool:
+        """Whether no cycle has length 0. Waits for the elimination, which overlaps the host's preparations."""
+        told = self.numbers.told
+        if told.free:
+            return False
+        short = not self.slack and self._not_negative and max(told.longest, told.most) < EXACT
+        self._use("float" if short else "double")
+        return True
+
+    def _use(self, kind: str) -> None:
+        import cupy
+
+        N, layout = self.numbers, self.layout
+        self.kind, self.dtype = kind, np.dtype(np.float32 if kind == "float" else np.float64)
+        self.kernels = kernels(layout.shape, kind, self.slack, gpu.current())
+        self.lists = Lists(layout, N, self.kernels, self.dtype)
+        self.below, self.beyond = cupy.zeros(N.entries), cupy.zeros(N.entries)
+        self.missing, self.greatest = cupy.zeros(layout.n, np.int32), cupy.zeros(2)
+        self.count, self.sources = 0, np.zeros(layout.n, np.int64)
+
+    def _line(self) -> int:
+        layout, known, items, size = self.layout, self.lists.known, self.lists.items, self.dtype.itemsize
+        part = np.minimum(1.0, CLASSES / 100 * (layout.parts.counts + 8))
+        if not layout.classes:
+            part = np.ones(len(known))
+        part[0] = 1.0
+        rows, owed, flags = np.zeros((3, len(known)))
+        for array, values in ((rows, layout.parts.rows), (owed, layout.parts.owed), (flags, items)):
+            array[: len(values)] = values
+        group = WARP * layout.shape.each
+        each = rows * (2 * size + 8) + owed * 8 + (known["sums"] * 8.0 + flags + owed + rows) / group
+        pairs = part[layout.parts.above[1:]].sum() if layout.classes else 0.0
+        return int((part * each).sum() + 48 * pairs) + layout.height * (2 * size + 12) + 256
+
+    @on_device
+    def add(
+        self, sources: np.ndarray, asked: Any, report: Callable[[int], None], times: np.ndarray | None = None
+    ) -> bool:
+        """See the CPU's; only demand that is equal for all sources, or an integer multiple of it."""
+        import cupy
+
+        if callable(asked) or (times is not None and (times != np.rint(times)).any()):
+            return False
+        times = np.ones(len(sources)) if times is None else times
+        alike = mutual(sources, asked, times)
+        every = len(sources) == self.S.n and bool((sources == np.arange(self.S.n)).all())
+        order = self.S.permutation if every else np.argsort(self.S.position[sources])
+        columns, times = np.arange(self.S.n) if every else self.S.position[sources[order]], times[order]
+        asks = np.ascontiguousarray(asked[self.S.permutation], np.float64)
+        if not self.suitable:
+            return False
+        half = alike and self.numbers.told.symmetric
+        before, missing, count = (self.below, self.beyond), self.missing.copy(), self.count
+        known = [x.copy() for x in (*before, self.missing, self.sources)] if count else None
+        if half:
+            self.below, self.beyond = (cupy.zeros(len(sums)) for sums in before)
+        wanted = cupy.asarray(asks)
+        unit, start, line = WARP * self.layout.shape.each, 0, self._line()
+        require(line * unit, "cuda", where="flows", hint=HINT)
+        most, free = LANES, (available("cuda") or 1 << 30) * SHARE
+        while start < len(columns):
+            # A power of two, so that sums have a fixed order, whatever memory is free.
+            lanes = unit << max(0, int(np.log2(max(1, min(most, free / line) / unit))))
+            lanes = min(lanes, -(-(len(columns) - start) // unit) * unit)
+            part = slice(start, start + lanes)
+            try:
+                taken = self._batch(columns[part], wanted, times[part], half=half)
+            except MemoryError:  # more classes than estimated
+                if lanes == unit:
+                    what = f"flows: sums from {unit} sources must fit on cuda"
+                    raise MemoryNeeded(f"{what}, got {shown(int(free / SHARE))} free. {HINT}") from None
+                most = lanes // 2
+                continue
+            start, line = start + lanes, max(1, int(MARGIN * taken / lanes))
+            report(min(start, len(columns)))
+        if half:
+            either = self.below + self.beyond
+            self.below, self.beyond = before[0] + either, before[1] + either
+            if (self.missing != missing).any():  # each column was reported by earlier ones alone
+                self.missing = missing + cupy.asarray(unreached(self.S, self.arcs))
+        self.count += len(sources)
+        if every:
+            self.sources += 1
+        else:
+            self.sources[sources] += 1
+        farthest, most = self.greatest.get().tolist()
+        if self.kind == "float" and max(farthest, most) >= EXACT:
+            self._use("double")
+            if known is not None:  # sums are of the same entries
+                (self.below, self.beyond, self.missing, self.sources), self.count = known, count
+            return self.add(sources, asked, report, times[np.argsort(order)])
+        return most <= (1.0 if self.slack else MANY)
+
+    def _batch(self, columns: np.ndarray, wanted: Any, times: np.ndarray, *, half: bool) -> int:
+        """Rows of some sources, and their dependencies; half of the pairs if that suffices. Returns the bytes used."""
+        import cupy
+
+        layout, lists, found, wide = self.layout, self.lists, self.kernels, WARP * self.layout.shape.each
+        groups = -(-len(columns) // wide)
+        lanes = groups * wide
+        of_lanes = np.full(lanes, -1, np.int32)
+        of_lanes[: len(columns)] = columns
+        starts, pitch, halved = cupy.asarray(of_lanes), np.int32(lanes), np.int32(half)
+        z, owed = cupy.empty((layout.height, lanes, 2), self.dtype), cupy.empty((layout.height + 1, lanes))
+        path, missing = cupy.empty((max(layout.height, 1), lanes), np.int32), cupy.zeros(layout.n, np.int32)
+        climbing = addresses(lists.climb_entries, lists.climb_numbers, lists.climb_begin)
+        climbed, swept = addresses(*lists.climbed), addresses(*lists.swept)
+        places, ends = addresses(layout.lowest, layout.base), addresses(missing, self.greatest)
+        paths, blocks, each = (*places, *addresses(starts, z)), -(-groups // WARPS), (WARP * WARPS,)
+
+        def launch(name: str, nodes: Any, blocks: int, *given: Any) -> None:
+            found[name]((len(nodes) * blocks,), each, (nodes.data.ptr, np.int32(len(nodes)), *given))
+
+        on_path = addresses(layout.above_column, layout.base, layout.bottom, layout.which, starts, z, owed, path)
+        found["climb"]((blocks,), each, (*climbing, *on_path, pitch))
+        for nodes in reversed(layout.levels):
+            launch("climb_level", nodes, blocks, *climbed, *paths, owed.data.ptr, pitch)
+        parts = PartLanes(self, columns, half=half)  # overlaps the climb
+        parts.begin(of_lanes, times)
+        for tier, levels in enumerate(layout.swept):
+            parts.reach(tier)
+            given = *swept, *places, parts.table.data.ptr, z.data.ptr, pitch, *ends, halved
+            each_node = parts.blocks(tier)
+            for nodes in levels:
+                launch("sweep_down", nodes, each_node, *given)
+        if layout.walks:
+            parts.reach(len(layout.swept))
+            slots, lengths, numbers, items, _, corner, corner_numbers = addresses(*lists.walked)
+            walk = lists.units.data.ptr, slots, lengths, numbers, items, corner, corner_numbers
+            others = addresses(layout.roots, layout.root_rows, wanted, layout.lowest)
+            memory = parts.table.data.ptr, *addresses(z, owed), pitch, *ends, halved
+            shape, last = layout.shape, len(layout.parts.tiers) - 1
+            blocks_each, threads = parts.blocks(last, shape.warps), (WARP * shape.warps,)
+            for rows, program, regions, of in layout.walks:
+                given = *addresses(regions, of), np.int32(len(regions)), *walk, *others, *memory, np.int32(rows)
+                size = shape.shared(self.dtype.itemsize, rows, program)
+                found["walk_regions"]((len(regions) * blocks_each,), threads, given, size)
+            parts.owe(len(layout.swept))
+        asked = addresses(wanted, *lists.debts)
+        given = *swept, *asked, *places, parts.table.data.ptr, *addresses(z, owed), pitch, halved
+        for tier, levels in reversed(list(enumerate(layout.swept))):
+            each_node = parts.blocks(tier)
+            for nodes in [*reversed(levels), *([layout.borders[tier]] if tier else [])]:
+                launch("sweep_up", nodes, each_node, *given)
+            parts.owe(tier)
+        # The climb's flow, by groups with lanes below each column; neighbours, as lanes are sorted.
+        active = starts[: len(columns)]
+        low, high = active.searchsorted(layout.low), active.searchsorted(layout.high)
+        touched = cupy.where(high > low, -(-high // wide) - low // wide, 0).astype(np.int32)
+        size = touched * (-(-(lists.climb_sums[1:] - lists.climb_sums[:-1]) // 4) * 4).astype(np.int64)
+        begins = cupy.cumsum(size) - size
+        sums, first = cupy.empty(max(int(begins[-1] + size[-1]), 1)), (low // wide).astype(np.int32)
+        tables = begins.data.ptr + 8 * layout.n, first.data.ptr + 4 * layout.n, sums.data.ptr  # of strips
+        for nodes in layout.levels:
+            launch("climb_back_level", nodes, blocks, *climbed, *paths, owed.data.ptr, pitch, *tables)
+        rest = *addresses(layout.base, starts, z, owed, path), pitch, *addresses(begins, first, sums)
+        found["climb_back"]((blocks,), each, (*climbing, *rest))
+        self.missing += missing
+        for of, last_met, to, strips in zip(layout.parts_of, layout.last, lists.places, lists.owners, strict=False):
+            if len(to):
+                given = *addresses(parts.table, of, strips, last_met), np.int32(len(to))
+                found["join_groups"]((-(-len(to) // 256),), (256,), (*given, *addresses(to, self.below), halved))
+        to, owners = lists.places[2], lists.owners[2]
+        if len(to):
+            given = *addresses(sums, lists.climb_sums, owners), np.int32(len(to)), *addresses(begins, touched)
+            found["join_climbs"]((-(-len(to) // 256),), (256,), (*given, *addresses(to, self.beyond)))
+        return parts.taken + sum(array.nbytes for array in (z, owed, path, sums))
+
+    @property
+    @on_device
+    def ends(self) -> np.ndarray:
+        """Number of other sources that reach each vertex."""
+        ends = np.empty(self.S.n, np.int64)
+        ends[self.S.permutation] = self.count - self.missing.get()
+        return ends - self.sources
+
+    @property
+    @on_device
+    def carried(self) -> np.ndarray:
+        """Flow over each arc, float64, in the order of the fronts."""
+        found: np.ndarray = self.numbers.spread(self.below, self.beyond).get()
+        return found
+
+    def along(self) -> np.ndarray:
+        """Flow over each arc, in input order."""
+        out = np.empty(len(self.arcs.arc))
+        out[self.arcs.arc] = self.carried
+        return out

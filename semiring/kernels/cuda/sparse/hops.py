@@ -1,0 +1,101 @@
+"""Breadth-first searches from thousands of sources at once on the GPU; see hops.cu."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ....algebra.catalog import get
+from ....algebra.dtypes import too_many_hops
+from ....host.memory import require
+from .. import algebra, compile, gpu
+
+#: Words of 64 sources searched together.
+WORDS = 32
+#: Initial bit planes of level numbers; levels between tests for completion.
+PLANES, LEVELS = 6, 4
+_NAMES = "begin_search", "search_level", "write_levels"
+
+
+def text(dtype: np.dtype) -> str:
+    return compile.source("hops.cu", algebra.text(get("min_plus"), dtype))
+
+
+@lru_cache(maxsize=16)
+def kernels(dtype: np.dtype, device: int) -> dict[str, Any]:
+    module = compile.functions(text(dtype), name="hops.cu")
+    return {name: module.get_function(name) for name in _NAMES}
+
+
+class Searches:
+    """Searches on the current device; the tails of the arcs into v are tails[start[v] : start[v + 1]]."""
+
+    def __init__(self, start: np.ndarray, tails: np.ndarray, dtype: np.dtype) -> None:
+        import cupy
+
+        self.number, self.n, self.dtype = gpu.current(), len(start) - 1, dtype
+        self.start, self.tails = cupy.asarray(start), cupy.asarray(tails)
+
+    def batch(self, sources: int) -> int:
+        return 64 * min(WORDS, max(1, -(-sources // 64)))
+
+    def empty(self, rows: int) -> Any:
+        """Memory for rows; MemoryNeeded if it does not fit."""
+        import cupy
+
+        require(rows * self.n * self.dtype.itemsize, "cuda", where="Hops", hint="rows() streams blocks of rows.")
+        with cupy.cuda.Device(self.number):
+            return cupy.empty((rows, self.n), self.dtype)
+
+    def rows(self, wanted: np.ndarray, most: int, block: int) -> Iterator[tuple[np.ndarray, Any]]:
+        """Blocks of rows: (sources, hops (k, n)), at most `most` hops."""
+        import cupy
+
+        for start in range(0, len(wanted), block):
+            part = wanted[start : start + block]
+            D = self.empty(len(part))
+            with cupy.cuda.Device(self.number):
+                self.into(part, D, most)
+            yield part, D
+
+    def into(self, sources: np.ndarray, rows: Any, most: int) -> None:
+        step = self.batch(len(sources))
+        for start in range(0, len(sources), step):
+            self._search(sources[start : start + step], rows[start : start + step], most)
+
+    def _search(self, sources: np.ndarray, rows: Any, most: int) -> None:
+        import cupy
+
+        n, count = self.n, len(sources)
+        words = -(-count // 64)
+        found, origins = kernels(self.dtype, gpu.current()), cupy.asarray(sources.astype(np.int32))
+        sizes = np.int32(n), np.int32(words)
+        F, S = (cupy.zeros((n, words), np.uint64) for _ in range(2))
+        following = cupy.empty((n, words), np.uint64)
+        found["begin_search"](
+            (-(-max(count, n) // 256),), (256,), (origins.data.ptr, np.int32(count), F.data.ptr, S.data.ptr, *sizes)
+        )
+        planes, last = cupy.zeros((PLANES, n, words), np.uint64), cupy.zeros(1, np.int32)
+        done, group = 0, LEVELS
+        while done < most:
+            stop = min(done + group, most)
+            if stop >> len(planes):
+                planes = cupy.concatenate((planes, cupy.zeros(planes.shape, np.uint64)))
+            for level in range(done + 1, stop + 1):
+                graph = self.start.data.ptr, self.tails.data.ptr
+                state = (X.data.ptr for X in (F, following, S, planes))
+                arguments = (*graph, *state, *sizes, np.int32(level), last.data.ptr)
+                found["search_level"]((-(-n * words // 256),), (256,), arguments)
+                F, following = following, F
+            done, group = stop, min(2 * group, 64)
+            if int(last.get()[0]) < done:  # no vertex was reached
+                break
+        if self.dtype.kind == "i" and int(last.get()[0]) == np.iinfo(self.dtype).max:
+            raise too_many_hops(self.dtype)
+        bits = done.bit_length()
+        apart = rows.strides[0] // rows.itemsize
+        arguments = S.data.ptr, planes.data.ptr, np.int32(min(bits, len(planes))), rows.data.ptr, apart
+        found["write_levels"]((-(-n // 32), -(-words // 8)), (256,), (*arguments, *sizes, np.int32(count)))

@@ -1,0 +1,55 @@
+"""The nearest of several sources, from a sparse elimination on the GPU: one climb, one sweep; see voronoi.cu."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ....algebra.records import Semiring
+from ....host.compiling import about
+from .. import compile, gpu
+from .sweep import Lanes, Sweeps, step_of
+
+#: Supernodes per block, one per warp.
+TOGETHER = 4
+
+
+def text(semiring: Semiring, dtype: np.dtype, mirrored: bool) -> str:
+    flags = {"mirrored": mirrored, "greatest": semiring.add.selects == "greatest"}
+    switches = ", ".join(f"{name} = {str(flag).lower()}" for name, flag in flags.items())
+    return compile.source("voronoi.cu", step_of(semiring, dtype, False), f"constexpr bool {switches};\n")
+
+
+@lru_cache(maxsize=64)
+def kernel(semiring: Semiring, dtype: np.dtype, mirrored: bool, device: int) -> Any:
+    with about(f"{semiring.name} in {dtype}"):
+        return compile.functions(text(semiring, dtype, mirrored), name="voronoi.cu").get_function("sweep_sources")
+
+
+def nearest(sweeps: Sweeps, columns: np.ndarray, semiring: Semiring, mirrored: bool) -> tuple[Any, Any]:
+    """First nearest source of every vertex, −1 for none, and its distance, on the device.
+
+    `sweeps` are of rows, or of columns if mirrored, for walks to a source; `columns` of the sources in elimination
+    order, nonempty.
+    """
+    import cupy
+
+    tree, dtype = sweeps.tree, sweeps.dtype
+    order = np.argsort(columns, kind="stable")
+    lanes, names = Lanes(tree, columns[order]), cupy.asarray(order.astype(np.int32))
+    _, v = sweeps.climb(lanes)
+    y, sources = cupy.empty(tree.n, dtype), cupy.empty(tree.n, np.int32)
+    tables = tree.nodes, tree.rows, tree.labels, lanes.ranges, names, sweeps.down, v
+    addresses = (
+        *(table.data.ptr for table in tables),
+        np.int64(v.strides[0] // v.itemsize),
+        y.data.ptr,
+        sources.data.ptr,
+    )
+    function = kernel(semiring, dtype, mirrored, gpu.current())
+    for level, strips in zip(tree.every_level, tree.strips_of_levels, strict=True):
+        grid = -(-len(level) // TOGETHER), strips
+        function(grid, (32 * TOGETHER,), (level.data.ptr, np.int32(len(level)), *addresses))
+    return sources, y

@@ -1,0 +1,139 @@
+"""Directory of a tile store: its place, creation, and description file."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...host.errors import FormatError
+from ...host.memory import shown
+from ...host.spelling import came
+from ..files import check_writable, remove_unfinished, writing, writing_folder
+from .file import Layout
+
+#: Description file of a store.
+NAME = "store.json"
+#: Attributes: name of the matrix that a closure here belongs to; whether it is complete.
+SOURCE, CLOSED = "closure of", "closed"
+#: Files left by an interrupted creation or removal of a store.
+_FILE = re.compile(r"\d{5,}-\d{5,}\.tile|\.semiring-[0-9a-f]+\.tmp")
+_FORMAT, _VERSION = "semiring tile store", 1
+
+
+def is_store(path: str | os.PathLike[str]) -> bool:
+    return (Path(path) / NAME).is_file()
+
+
+@contextmanager
+def building(path: str | os.PathLike[str], *parts: str) -> Iterator[Path]:
+    """Context manager: an empty directory that replaces the store at `path` on success.
+
+    Until then the old store stays readable. Other files in its directory are kept, except tiles and `parts`. Raises
+    OSError as `semiring.stores.files.writing_folder`, FileExistsError if `path` holds something else.
+    """
+    check_place(path)
+    with writing_folder(path) as new:
+        yield new
+        for other in Path(path).iterdir() if Path(path).is_dir() else ():
+            if other.name not in (NAME, *parts) and not _FILE.fullmatch(other.name) and not (new / other.name).exists():
+                _carry(other, new / other.name)
+
+
+def _carry(other: Path, place: Path) -> None:
+    """Hard-link a file, or copy it where the file system has no links; directories recursively."""
+
+    def link(one: str, two: str) -> None:
+        try:
+            os.link(one, two, follow_symlinks=False)
+        except OSError:
+            shutil.copy2(one, two, follow_symlinks=False)
+
+    if other.is_dir() and not other.is_symlink():
+        shutil.copytree(other, place, symlinks=True, copy_function=link)
+    else:
+        link(str(other), str(place))
+
+
+def check_place(path: str | os.PathLike[str]) -> int:
+    """Bytes freed by replacing a store at `path`; OSError, as `TileStore.create`, where none can be made."""
+    place = Path(path)
+    if not place.exists():
+        check_writable(place)
+        return 0
+    if not place.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "it must be a directory or nothing yet, and is a file", str(path))
+    check_writable(place / NAME)
+    if is_store(place):
+        return sum(tile.stat().st_size for tile in place.glob("*.tile"))
+    if not all(_FILE.fullmatch(left.name) for left in place.iterdir()):
+        raise FileExistsError(errno.EEXIST, "it must be a tile store or an empty directory", str(path))
+    return 0
+
+
+def require_disk_space(place: Path, needed: int) -> None:
+    existing = place if place.exists() else place.resolve().parent
+    free = shutil.disk_usage(existing).free
+    if needed > free:
+        raise OSError(errno.ENOSPC, f"{shown(needed)} must fit on its disk, and {shown(free)} are free", str(place))
+
+
+def clear(place: Path) -> None:
+    """Remove a store, description first, so that no one looks for tiles in half a store."""
+    place.mkdir(exist_ok=True)
+    (place / NAME).unlink(missing_ok=True)
+    remove_unfinished(place)
+    for tile in place.glob("*.tile"):
+        tile.unlink()
+
+
+def describe(place: Path, layout: Layout, attributes: dict[str, Any]) -> None:
+    found: dict[str, Any] = {"format": _FORMAT, "version": _VERSION, "identity": layout.identity.hex()}
+    found |= {"shape": layout.shape, "block": layout.block, "dtype": layout.dtype.name, "attributes": attributes}
+    text = json.dumps(found, sort_keys=True, indent=1)
+    with writing(place / NAME) as out:
+        out.write(f"{text}\n{zlib.crc32(text.encode()):08x}\n".encode())
+
+
+def described(place: Path) -> tuple[Layout, dict[str, Any]]:
+    """Layout and attributes from the description file, verified by the checksum in its last line."""
+    path = place / NAME
+    try:
+        text, crc, rest = path.read_bytes().decode().rsplit("\n", 2)
+        if rest or int(crc, 16) != zlib.crc32(text.encode()):
+            raise ValueError("a checksum of something else")
+        description = json.loads(text)
+        if description["format"] != _FORMAT or description["version"] != _VERSION:
+            raise ValueError(f"{came(description['format'])} of version {came(description['version'])}")
+        (m, n), (a, b) = (_two(description, name, least) for name, least in (("shape", 0), ("block", 1)))
+        dtype, attributes = np.dtype(description["dtype"]), description["attributes"]
+        identity = bytes.fromhex(description["identity"])
+        if dtype.kind not in "biufc" or dtype.name != description["dtype"] or len(identity) != 16:
+            raise ValueError(f"dtype {came(description['dtype'])} and {len(identity)} bytes of identity")
+        if not isinstance(attributes, dict):
+            raise ValueError(f"attributes in a {type(attributes).__name__}")
+        return Layout((m, n), (a, b), dtype, identity), attributes
+    except FileNotFoundError:
+        raise FormatError(place, None, f"a tile store is required, got a directory without {NAME}.") from None
+    except NotADirectoryError:
+        raise FormatError(place, None, "a tile store is a directory, got a file.") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise FormatError(path, None, f"the description of a tile store is required, got {error}.") from error
+
+
+def _two(description: dict[str, Any], name: str, least: int) -> tuple[int, int]:
+    """Rows and columns from a description; ValueError if malformed."""
+    found = description[name]
+    right = isinstance(found, list) and len(found) == 2 and all(type(x) is int and least <= x < 1 << 62 for x in found)
+    if not right:
+        raise ValueError(f"{name} {came(found)}; two integers of {least} or more are required")
+    return found[0], found[1]

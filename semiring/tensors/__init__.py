@@ -1,0 +1,1 @@
+"""Contractions of tensors over a semiring, their gradients, and linear chains."""
