@@ -1,4 +1,4 @@
-"""What adds up over best paths: counts of them, flows, betweenness; and all best paths of a pair."""
+"""What adds up over best paths: counts of them, flows, betweenness."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from semiring.spelling import came
 from semiring.types import Array, Label
 
 from ..engines.part import Limit
-from ..flows import Arcs, Balance, Demand, Scale, Sums, before, walked_back
+from ..flows import Arcs, Balance, Demand, Scale, Sums
 from ..log import Watch
 from .routed import Routed
 
@@ -58,53 +58,6 @@ class Flowing(Routed):
                 out[done : done + len(positions)] = np.where(host(self._reached(D)), rows, 0)[:, targets]
                 done += len(positions)
         return read_only(out)
-
-    def all_paths(self, u: Label, v: Label) -> Iterator[list[Any]]:
-        """Every best path from u to v, as `path` gives one.
-
-        Parameters
-        ----------
-        u, v : label
-
-        Yields
-        ------
-        list of labels
-            u first, v last; ascending by the positions of their last vertices.
-
-        Raises
-        ------
-        VertexError
-            If a label is not in the graph.
-        NoPathError
-            If v cannot be reached from u.
-        AlgebraError
-            If best walks of the semiring cannot be counted: its ⊕ does not select, or its ⊗ does.
-        DivergenceError
-            If a cycle costs nothing, naming it.
-
-        See Also
-        --------
-        counts : How many there are.
-        path : One of them.
-
-        Notes
-        -----
-        A row of distances and O(n + m), then the length of each path; there may be exponentially many.
-
-        Examples
-        --------
-        >>> from apsp import shortest_paths
-        >>> r = shortest_paths([("A", "B", 1), ("A", "C", 1), ("B", "D", 1), ("C", "D", 1)])
-        >>> list(r.all_paths("A", "D"))
-        [['A', 'B', 'D'], ['A', 'C', 'D']]
-        """
-        i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
-        sums = self._adjoint("all_paths")
-        if self.engine.entry(i, j).item() == self.infinity and start != end:
-            raise NoPathError(f"all_paths: {came(v)} must be reachable from {came(u)}, got no walk between them.")
-        tight = sums.tight(self.engine.all_pairs.row(start), start)
-        paths = walked_back(start, end, before(tight, self.graph.n))
-        return ([self.labels[x] for x in path] for path in paths)
 
     def flows(self, demand: Any, *, unreachable: str = "raise", callback: Callback | None = None) -> Array:
         """What each edge carries if demand takes best paths: all-or-nothing assignment, shared alike among ties.

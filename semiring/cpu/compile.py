@@ -68,14 +68,22 @@ class Kernel(CPUDispatcher):  # type: ignore[misc] # numba has no types
             self._cache.done(sig)
 
 
-def kernel(function: Callable[..., Any], *, on_disk: bool = True, called: bool = True, released: bool = True) -> Kernel:
+def kernel(
+    function: Callable[..., Any],
+    *,
+    on_disk: bool = True,
+    called: bool = True,
+    released: bool = True,
+    counted: bool = True,
+) -> Kernel:
     """The function as a kernel that runs without the interpreter lock, and divides by zero as NumPy does.
 
     Only where it is `called` from Python, and not by its address alone, can it take Python's arguments. Where the lock
-    is not `released`, other threads wait: for calls of a microsecond, as to get it back may take one of theirs.
+    is not `released`, other threads wait: for calls of a microsecond, as to get it back may take one of theirs. Where
+    references are not `counted`, by atomic steps, it may use arrays in tuples as often as others; it allocates nothing.
     """
     options = {"nopython": True, "nogil": released, "error_model": "numpy", "no_cfunc_wrapper": True}
-    options["no_cpython_wrapper"] = not called
+    options |= {"no_cpython_wrapper": not called, "_nrt": counted}
     compiled = Kernel(function, targetoptions=options)
     compiled._cache = (OnDisk if on_disk else Nowhere)(function, called)
     return compiled
