@@ -82,26 +82,23 @@ class Ranking:
         costs[values == zero] = self._none
         return costs
 
-    def search(self, row: np.ndarray, source: int, target: int, limit: Any = None, overlap: float | None = None) -> Any:
+    def search(self, row: np.ndarray, source: int, target: int, limit: Any = None) -> Any:
         """A search for paths from source to target, whose `take` gives the next; `row` has distances from the source.
 
         Where ⊗ rounds, paths beyond a limit are cut off only if they are so by more than rounding.
+        """
+        d = self._distances(row)
+        arcs, bound = self._arcs(self.begin, self.tails, self.costs, d), self._bound(limit, d[target])
+        return load("semiring.cpu.routes.ranked").Ranked(arcs, source, target, bound, self._widest)
+
+    def apart(self, row: np.ndarray, column: np.ndarray, source: int, target: int, limit: Any, overlap: float) -> Any:
+        """The same of paths that share at most a part; `column` has the distances to the target.
 
         Raises
         ------
         AlgebraError, DomainError
             If there is no length of which paths share a part.
         """
-        d, bound = self._costs(row), self._none
-        if limit is not None and not math.isnan(limit):
-            bound = self._bound(limit)
-            if not self._exact:
-                bound += 1e-6 * (abs(bound) + abs(float(d[target]))) if math.isfinite(bound) else 0
-        if self._exact and not self._widest:
-            d[d > MOST // 4] = self._none
-        arcs = load("semiring.cpu.routes.ranked").arcs_of(self.begin, self.tails, self.costs, d, self._none)
-        if overlap is None:
-            return load("semiring.cpu.routes.ranked").Ranked(arcs, source, target, bound, self._widest)
         if self._widest:
             raise AlgebraError(
                 f"{self.where}: overlap must be a share of a sum or product, got {self.semiring.mul.name} of "
@@ -112,25 +109,41 @@ class Ranking:
                 f"{self.where}: with overlap, no edge may make a path better, got "
                 f"{self.weights[self.costs.argmin()]:g}. Leave overlap out, or such edges."
             )
-        return load("semiring.cpu.routes.apart").Apart(arcs, source, target, bound, overlap, self._back)
+        d, (begin, heads, numbers, twins) = self._distances(row), self._by_tail
+        forth = self._arcs(self.begin, self.tails, self.costs, d)
+        back = self._arcs(begin, heads, self.costs[numbers], self._distances(column))
+        where = source, target, self._bound(limit, d[target]), overlap
+        return load("semiring.cpu.routes.apart").Apart(forth, back, numbers, twins, *where)
+
+    def _arcs(self, *parts: np.ndarray) -> Any:
+        return load("semiring.cpu.routes.ranked").arcs_of(*parts, self._none)
 
     @cached_property
-    def _back(self) -> np.ndarray | None:
-        """Of each arc of an undirected graph the one that leads back."""
-        if self._directed:
-            return None
+    def _by_tail(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+        """Arcs by tail: where those of each begin, their heads, which they are; undirected, the arcs back."""
         n = len(self.begin) - 1
-        heads = np.repeat(np.arange(n), np.diff(self.begin))
-        found: np.ndarray = np.searchsorted(heads * n + self.tails, self.tails.astype(np.int64) * n + heads)
-        return found
+        heads = np.repeat(np.arange(n, dtype=np.int32), np.diff(self.begin))
+        numbers = np.lexsort((heads, self.tails))
+        begin = np.searchsorted(self.tails[numbers], np.arange(n + 1)).astype(np.int64)
+        # By tail, arcs of an undirected graph are in the order of the arcs back.
+        return begin, heads[numbers], numbers, None if self._directed else numbers
 
-    def _bound(self, limit: Any) -> Any:
+    def _distances(self, line: np.ndarray) -> np.ndarray:
+        d = self._costs(line)
+        if self._exact and not self._widest:
+            d[d > MOST // 4] = self._none
+        return d
+
+    def _bound(self, limit: Any, best: Any) -> Any:
+        """A limit as a cost, for paths of which the best costs so much."""
+        if limit is None:
+            return self._none
         if self._product:
-            return self._sign * math.log(limit) if limit > 0 else -self._sign * math.inf
+            limit = math.log(limit) if limit > 0 else -math.inf
         bound = self._sign * limit
-        if self._exact and math.isfinite(bound):
-            bound = math.floor(bound)
-        return max(min(bound, self._none), -MOST)
+        if not self._exact:
+            return bound + (1e-6 * (abs(bound) + abs(float(best))) if math.isfinite(bound) else 0)
+        return max(min(math.floor(bound) if math.isfinite(bound) else bound, self._none), -MOST)
 
     def lengths(self, starts: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """What paths weigh, ⊗ from the source on; of integers int64."""

@@ -48,8 +48,8 @@ class Ranked(Flowing):
         k : int, optional
             How many at most; all simple paths by default, of which there may be exponentially many.
         overlap : float, optional
-            Alternatives: each path is the best of those that share at most so much of the length of each one before,
-            0.6 for 60 %. At most 62 of them.
+            Alternatives, at most 62: each path shares at most so much of the length of each one before, 0.6 for 60 %,
+            and after the first is the best that is so through some edge: best as far as that, and best from it on.
         limit : float, optional
             No worse paths; in addition to the limit of this result.
         callback : callable, optional
@@ -93,9 +93,8 @@ class Ranked(Flowing):
         negative; over (max, min) and (min, max) a path is as good as its worst edge, and many are equal. Of floats the
         order is right but for rounding.
 
-        Alternatives are searched for by labels with what they share of those before, exactly: of that many per vertex
-        may be needed as there are ways to share less by being longer (Chondrogiannis et al. 2020, "Finding k-shortest
-        paths with limited overlap").
+        Alternatives also take a column of distances to v, and a path through each edge at worst (Abraham, Delling,
+        Goldberg and Werneck 2013, "Alternative routes in road networks").
 
         A row of distances from u, by any engine (from a GPU it is fetched; the search is on the host), bounds all that
         deviates from a path from below; a deviation is searched for when its bound is the least. O(k n (m + n log n))
@@ -238,7 +237,7 @@ class Ranked(Flowing):
         """Paths of a pair, some at a time; nothing is searched for before the first is asked for."""
         ranking, where, k = self._ranking, wanted.where, wanted.k
         start, end = self._connected(where, u, v)
-        search = wanted.search(ranking, self.engine.all_pairs.row(start), start, end)
+        search = self._search(self.engine.all_pairs.row(start), start, end, wanted)
         watch = (lambda done: None) if k is None else Watch(f"{where}: {k} paths", k, wanted.callback)
 
         def found() -> Iterator[Batch]:
@@ -262,7 +261,7 @@ class Ranked(Flowing):
             for part in np.split(here, range(together, len(here), together)):
                 row_of = np.searchsorted(positions, start[part]).tolist()
                 ends = zip(row_of, start[part].tolist(), end[part].tolist(), strict=True)
-                searches = [wanted.search(ranking, rows[row], u, v) for row, u, v in ends]
+                searches = [self._search(rows[row], u, v, wanted) for row, u, v in ends]
                 take_all(searches, k, getattr(engine, "threads", None), partial(watch, done))
                 for q, search in zip(part.tolist(), searches, strict=True):
                     found[q] = wanted.within(search.take(), ranking)
@@ -271,6 +270,12 @@ class Ranked(Flowing):
                 done += len(part)
                 watch(done)
         return [Paths(vertices, starts, self.graph.labels) for starts, vertices, _ in found]
+
+    def _search(self, row: np.ndarray, start: int, end: int, wanted: _Wanted) -> Any:
+        """A search for such paths, from a row of distances."""
+        if wanted.overlap is None:
+            return self._ranking.search(row, start, end, wanted.limit)
+        return self._ranking.apart(row, self.engine.to(end), start, end, wanted.limit, wanted.overlap)
 
     def _tighter(self, limit: Any) -> Any:
         """Of two limits, this and that of the result, the one that leaves less; None for none."""
@@ -306,10 +311,6 @@ class _Wanted:
             if k is None or k > 62:
                 raise ShapeError(f"{where}: with overlap, k must be at most 62, got {came(k)}.")
         return cls(where, k, overlap, limit, callback)
-
-    def search(self, ranking: Ranking, row: np.ndarray, start: int, end: int) -> Any:
-        """A search for such paths, from a row of distances."""
-        return ranking.search(row, start, end, self.limit, self.overlap)
 
     def within(self, batch: Batch, ranking: Ranking) -> Batch:
         """Those paths that are not worse than the limit; where lengths are exact, none is."""

@@ -1,9 +1,9 @@
-"""Paths of a pair that share little: the best, then the best that shares at most a part of each one before.
+"""Paths of a pair that share little: the best, then the best through an arc that share at most a part of each before.
 
-A label is a path from the target back to a vertex, with f as in `ranked`, and how much of each path found before it
-shares. It is dropped where it shares too much of one, or where another of its vertex is no longer and shares no more of
-any: what goes on from there can do the same (Chondrogiannis et al. 2020, "Finding k-shortest paths with limited
-overlap", OnePass). So the first label that reaches the source is the next path, and it is simple.
+Through an arc x → y leads the best path from the source to x, the arc, and the best path from y to the target. Arcs are
+tried by the length of that; a path is taken if it is simple and shares little enough. So it is made of two best parts,
+which a path with a detour at random is not (Abraham, Delling, Goldberg and Werneck 2013, "Alternative routes in road
+networks", who do so through vertices).
 """
 
 from __future__ import annotations
@@ -12,161 +12,137 @@ from typing import Any
 
 import numpy as np
 
-from .ranked import (
-    CALL,
-    CUT,
-    ENOUGH,
-    FULL,
-    NODES,
-    NONE,
-    PAUSED,
-    QUEUED,
-    SPOT,
-    SPUR,
-    STACKED,
-    STATES,
-    Arcs,
-    _label,
-    _onward,
-    _pop,
-    _push,
-    _space,
-    inner,
-    kernel,
-    write,
-)
+from .ranked import CALL, ENOUGH, NONE, PAUSED, Arcs, Ranked, _nearest, kernel
 
-
-@inner
-def _dominated(nodes: Any, shared: Any, label: int, a: int) -> bool:
-    """Whether one of a list of labels shares no more of any path than label a."""
-    while label >= 0:
-        less = True
-        for j in range(shared.shape[1]):
-            less &= shared[label, j] <= shared[a, j]
-        if less:
-            return True
-        label = nodes[label].sibling
-    return False
+#: What a search knows: how many arcs were tried, and where the path that was taken begins and ends.
+TRIED, FIRST, LAST = range(3)
 
 
 @kernel
-def search(arcs: Any, goal: int, bound: Any, used: Any, most: Any, shared: Any, space: Any, state: Any) -> int:
-    """state[SPUR] ← the label of the next path: ENOUGH, NONE, PAUSED or FULL.
+def through(
+    forth: Arcs, back: Arcs, numbers: Any, source: int, target: int, order: Any, heads: Any, f: Any, used: Any,
+    tried: Any, seen: Any, vertices: Any, steps: Any, state: Any, most: Any, shared: Any,
+) -> int:  # fmt: skip
+    """vertices[FIRST … LAST] ← the path through the next arc in order that shares little: ENOUGH, NONE or PAUSED.
 
-    used : a bit for each path that an arc is on
-    most : what may be shared of each
+    numbers : of the arcs of `back`, which lead from their heads, which of `forth` they are
+    heads, f : of the arcs of `forth`, and the lengths of paths through them
+    used, most, shared : a bit for each path that an arc is on, what may be shared of it, and is
+    tried, seen : whether an arc is on a path that was tried; the last try that met a vertex
     """
-    nodes, spots, met = space.nodes, space.spots, 0
-    while state[STACKED] + state[QUEUED]:
-        stacked = state[STACKED] > 0
-        a = space.stack[state[STACKED] - 1] if stacked else space.queue[0]
-        y = nodes[a].vertex
-        if state[NODES] + arcs.begin[y + 1] - arcs.begin[y] > len(nodes):
-            return FULL
+    middle, met = len(seen), 0
+    while state[TRIED] < len(order):
         if met > CALL:
             return PAUSED
-        if stacked:
-            state[STACKED] -= 1
-        else:
-            state[QUEUED] = _pop(nodes, space.f, space.queue, state[QUEUED], True)
-        if _dominated(nodes, shared, spots[y].child - 1, a):
+        through = order[state[TRIED]]
+        state[TRIED] += 1
+        if tried[through]:
             continue
-        nodes[a].sibling, spots[y].child = spots[y].child - 1, a + 1
-        if y == goal:
-            state[SPUR] = a
-            return ENOUGH
-        for e in range(arcs.begin[y + 1] - 1, arcs.begin[y] - 1, -1):
-            x, w, b, fits = arcs.tails[e], arcs.weights[e], state[NODES], True
-            met += 1
-            if arcs.d[x] == arcs.none[0]:
-                continue
-            g = _onward(space.f[a], w, arcs.d[x], arcs.d[y], False)
-            if g > bound:
-                state[CUT] = 1
-                continue
+        stamp, first, last = state[TRIED], middle, middle + 1
+        x, y = forth.tails[through], heads[through]
+        vertices[first], steps[first], vertices[last] = x, through, y
+        seen[x], seen[y], simple = stamp, stamp, True
+        while simple and x != source:
+            e = _nearest(forth, x)
+            x = forth.tails[e]
+            first -= 1
+            vertices[first], steps[first], simple = x, e, seen[x] != stamp
+            seen[x] = stamp
+        while simple and y != target:
+            e = _nearest(back, y)
+            y = back.tails[e]
+            steps[last] = numbers[e]
+            last += 1
+            vertices[last], simple = y, seen[y] != stamp
+            seen[y] = stamp
+        met += last - first
+        for j in range(len(most)):
+            shared[j] = 0
+        for place in range(first, last if simple else first):
+            e = steps[place]
+            tried[e] |= f[e] == f[through]  # leads the same way
             for j in range(len(most)):
-                shared[b, j] = shared[a, j] + (w if (used[e] >> j) & 1 else w - w)
-                fits &= shared[b, j] <= most[j]
-            if not fits or _dominated(nodes, shared, spots[x].child - 1, b):
-                continue
-            _label(space, state, a, x, e, g)
-            if g == space.f[a]:
-                space.stack[state[STACKED]] = b
-                state[STACKED] += 1
-            else:
-                state[QUEUED] = _push(nodes, space.f, space.queue, state[QUEUED], b, True)
+                shared[j] += ((used[e] >> j) & 1) * forth.weights[e]
+        for j in range(len(most)):
+            simple &= shared[j] <= most[j]
+        if simple:
+            state[FIRST], state[LAST] = first, last + 1
+            return ENOUGH
     return NONE
 
 
 class Apart:
-    """What `Ranked` does, for paths of which each shares at most `overlap` of the length of those before it.
+    """`Ranked` of paths of which each shares at most `overlap` of the length of each one before.
 
-    `back` is the arc that leads the other way for arcs that are one edge with it, else None.
+    Parameters
+    ----------
+    forth : Arcs
+    back : Arcs
+        Those that leave a vertex, and distances to the target.
+    numbers : int64 array, shape (m,)
+        Of the arcs of `back`, which of `forth` they are.
+    twins : int64 array, shape (m,), or None
+        Of an arc, the one that is the same edge the other way.
     """
 
     def __init__(
-        self, arcs: Arcs, source: int, target: int, bound: Any, overlap: float, back: np.ndarray | None
-    ) -> None:
-        self._arcs, self._ends, self._bound, self._overlap, self._back = arcs, (source, target), bound, overlap, back
-        self._used, self._most = np.zeros(len(arcs.tails), np.int64), np.empty(0, arcs.d.dtype)
-        self._found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self.ended, self.cut = bool(arcs.d[target] == arcs.none[0] or arcs.d[target] > bound), False
-        self._begin()
-
-    def _begin(self) -> None:
-        """Search from the target, beside the paths that were found."""
-        target, n, dtype = self._ends[1], len(self._arcs.d), self._arcs.d.dtype
-        self._space, self._state = _space(1024, np.zeros(n, SPOT), np.empty(0, dtype)), np.zeros(STATES, np.int64)
-        self._shared = np.zeros((1024, len(self._most)), dtype)
-        self._space.nodes[0] = target, -1, 0, -1, -1, -1, -1, 0, 0, -1
-        self._space.f[0], self._space.stack[0] = self._arcs.d[target], 0
-        self._state[[NODES, STACKED]] = 1
+        self, forth: Arcs, back: Arcs, numbers: np.ndarray, twins: np.ndarray | None, source: int, target: int,
+        bound: Any, overlap: float,
+    ) -> None:  # fmt: skip
+        self._best, self._overlap, self._twins, self.cut = (
+            Ranked(forth, source, target, bound, False),
+            overlap,
+            twins,
+            False,
+        )
+        self._found: list[tuple[np.ndarray, ...]] = []
+        self.ended, n, none = False, len(forth.d), forth.none[0]
+        heads = np.repeat(np.arange(n, dtype=np.int32), np.diff(forth.begin))
+        d, behind = forth.d[forth.tails], back.d[heads]
+        f = np.full(len(heads), bound, d.dtype)
+        here = np.flatnonzero((d != none) & (behind != none))
+        f[here] = d[here] + forth.weights[here] + behind[here]
+        here = here[f[here] <= bound]
+        order = here[np.argsort(f[here], kind="stable")]
+        self._used, self._most, self._state = (
+            np.zeros(len(heads), np.int64),
+            np.empty(0, d.dtype),
+            np.zeros(3, np.int64),
+        )
+        self._path = np.empty(2 * n + 1, np.int32), np.empty(2 * n + 1, np.int64)
+        room = self._used, np.zeros(len(heads), np.bool_), np.zeros(n, np.int32), *self._path, self._state
+        self._arguments = forth, back, numbers, source, target, order, heads, f, *room
 
     def advance(self, count: int) -> bool:
-        """Search on for a moment; whether so many paths are there, or all there are.
-
-        Raises
-        ------
-        MemoryNeeded
-        """
-        if self.ended or len(self._found) >= count:
-            return True
-        parts = self._used, self._most, self._shared, self._space, self._state
-        code = search(self._arcs, self._ends[0], self._bound, *parts)
-        if code == FULL:
-            old, size = self._space, 2 * len(self._space.nodes)
-            self._space, shared = _space(size, old.spots, old.low), self._shared
-            self._shared = np.zeros((size, shared.shape[1]), shared.dtype)
-            for into, came in zip((*self._space[:-2], self._shared), (*old[:-2], shared), strict=True):
-                into[: len(came)] = came
-        elif code != PAUSED:
-            self.cut |= bool(self._state[CUT])
+        """Search on for a moment; whether so many paths are there, or all there are."""
+        if not self.ended and len(self._found) < count:
+            if not len(self._most):
+                while not self._best.advance(1):
+                    pass
+                starts, vertices, steps = self._best.take()
+                code = ENOUGH if len(starts) > 1 else NONE
+            else:
+                code = through(*self._arguments, self._most, np.empty_like(self._most))
+                vertices, steps = (part[slice(*self._state[1:])].copy() for part in self._path)
             self.ended = code == NONE
             if code == ENOUGH:
-                self._keep()
+                self._keep(vertices, steps)
         return self.ended or len(self._found) >= count
 
-    def _keep(self) -> None:
-        """The label that was reached is a path; others may share a part of it."""
-        leaf = self._state[[SPUR]].astype(np.int32)
-        starts = np.append(0, self._space.nodes["depth"][leaf] + 1)
-        vertices, steps = np.empty(starts[1], np.int32), np.empty(starts[1], np.int64)
-        write(self._space.nodes, leaf, starts, vertices, steps)
-        self._found.append((starts, vertices, steps))
-        arcs, bit = steps[:-1], 1 << len(self._most)
-        self._used[arcs] |= bit
-        if self._back is not None:
-            self._used[self._back[arcs]] |= bit
-        length = self._arcs.weights[arcs].sum()
-        self._most = np.append(self._most, (length * self._overlap * (1 + 1e-12))).astype(length.dtype)
-        self.ended = bool(length <= 0)
-        self._begin()
+    def _keep(self, vertices: np.ndarray, steps: np.ndarray) -> None:
+        """A path is found; others may share a part of it. One of no length has no others."""
+        self._found.append((vertices, steps))
+        arcs, forth = steps[:-1], self._arguments[0]
+        for part in (arcs, *([] if self._twins is None else [self._twins[arcs]])):
+            self._used[part] |= 1 << len(self._most)
+        length = float(forth.weights[arcs].sum())
+        self._most = np.append(self._most, forth.d.dtype.type(length * self._overlap * (1 + 1e-12)))
+        self.ended = length <= 0
 
     def take(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The paths found since the last call, as `Ranked` gives them."""
         found, self._found = self._found, []
-        starts = np.cumsum([0, *(len(vertices) for _, vertices, _ in found)], dtype=np.int64)
+        starts = np.cumsum([0, *(len(vertices) for vertices, _ in found)], dtype=np.int64)
         none = np.empty(0, np.int32), np.empty(0, np.int64)
-        vertices, steps = (np.concatenate(parts) for parts in zip(none, *(part[1:] for part in found), strict=True))
+        vertices, steps = (np.concatenate(parts) for parts in zip(none, *found, strict=True))
         return starts, vertices, steps
