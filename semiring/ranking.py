@@ -72,6 +72,14 @@ class Ranking:
         self.tails, self.costs = tails[kept].astype(np.int32), costs[kept]
         self.weights = weights[kept].astype(np.int64) if weights.dtype.kind == "i" else weights[kept]
 
+    @classmethod
+    def of_arcs(cls, semiring: Semiring, arcs: tuple[np.ndarray, ...], n: int, *, where: str) -> Ranking:
+        """Of (tails, heads, weights) in any order."""
+        tails, heads, weights = arcs
+        order = np.lexsort((tails, heads))
+        edges = np.searchsorted(heads[order], np.arange(n + 1)), tails[order], weights[order]
+        return cls(semiring, edges, where=where)
+
     def _costs(self, values: np.ndarray) -> np.ndarray:
         """Weights or distances as costs."""
         zero = dtypes.zero(self.semiring, values.dtype)
@@ -191,10 +199,9 @@ def require_worsening(semiring: Semiring, *, where: str) -> None:
 
 def ties(tight: tuple[np.ndarray, np.ndarray], n: int, source: int, target: int, where: str) -> Iterator[np.ndarray]:
     """All paths from source to target along tight arcs, (tails, heads) without a cycle, in the order of `Ranking`."""
-    tails, heads = tight
-    order, free = np.lexsort((tails, heads)), np.zeros(max(n, len(tails)), np.int64)
-    edges = np.searchsorted(heads[order], np.arange(n + 1)), tails[order], free[: len(tails)]
-    search = Ranking(min_plus, edges, where=where).search(free[:n], source, target)
+    free = np.zeros(max(n, len(tight[0])), np.int64)
+    ranking = Ranking.of_arcs(min_plus, (*tight, free[: len(tight[0])]), n, where=where)
+    search = ranking.search(free[:n], source, target)
     for starts, vertices, _ in in_batches(search):
         yield from np.split(vertices, starts[1:-1]) if len(starts) > 1 else ()
 

@@ -26,12 +26,14 @@ from semiring.spelling import came
 from semiring.types import Array, DType
 
 from .graphs import csgraph_from_dense, csgraph_from_masked, csgraph_to_dense
+from .ranked import yen
 from .routes import construct_dist_matrix, reconstruct_path
 from .shortest import answer
 
 _OWN = (
     *("shortest_path", "floyd_warshall", "dijkstra", "bellman_ford", "johnson", "NegativeCycleError"),
     *("reconstruct_path", "construct_dist_matrix", "csgraph_from_dense", "csgraph_to_dense", "csgraph_from_masked"),
+    "yen",
 )
 __all__ = [
     "NegativeCycleError",
@@ -45,6 +47,7 @@ __all__ = [
     "johnson",
     "reconstruct_path",
     "shortest_path",
+    "yen",
 ]
 __all__ += [name for name in _scipys.__all__ if name not in _OWN]
 

@@ -57,6 +57,7 @@ from .pairs import (
     floyd_warshall_tree,
     johnson,
     metric_closure,
+    shortest_simple_paths,
 )
 from .reaching import transitive_closure, transitive_closure_dag, transitive_reduction
 from .serving import can_run, should_run
@@ -95,6 +96,7 @@ __all__ = [
     "metric_closure",
     "periphery",
     "radius",
+    "shortest_simple_paths",
     "should_run",
     "transitive_closure",
     "transitive_closure_dag",

@@ -11,6 +11,8 @@ from itertools import chain
 import networkx as nx
 import numpy as np
 
+from semiring.catalog import min_plus
+from semiring.ranking import Ranking
 from semiring.types import Label, Scalar, Weight
 
 from ..csgraph.conversion import FLOAT, Network
@@ -125,6 +127,11 @@ class Arcs:
         """The shortest floats in which distances are found: float32 where that holds all sums of integers."""
         short = self.integral and float(np.abs(self.weights).max(initial=0)) * self.n < _SHORT
         return np.dtype(np.float32) if short else FLOAT
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """What paths are searched for by."""
+        return Ranking.of_arcs(min_plus, (self.tails, self.heads, self.weights), self.n, where="shortest_simple_paths")
 
     def distances(self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT) -> np.ndarray:
         """All rows of distances, or some."""
