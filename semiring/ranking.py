@@ -64,7 +64,8 @@ class Ranking:
             )
         if self._product and bool(np.isinf(costs).any()):
             raise DomainError(f"{where}: factors must be greater than 0 and finite, got 0 or ∞. Leave such edges out.")
-        order = np.lexsort((costs, tails, heads))
+        one_each = (heads[1:] != heads[:-1]) | (tails[1:] > tails[:-1])
+        order = np.arange(len(costs)) if one_each.all() else np.lexsort((costs, tails, heads))
         used = tails[order] != heads[order]
         used[1:] &= (tails[order][1:] != tails[order][:-1]) | (heads[order][1:] != heads[order][:-1])
         kept = order[used]

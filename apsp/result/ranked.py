@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,7 @@ class Ranked(Flowing):
         if k is None and isinstance(u, (list, np.ndarray)):
             return self._of_pairs(u, _Wanted.of("k_paths", v, overlap, self._tighter(limit), callback))
         found = self._found(u, v, _Wanted.of("k_paths", k, overlap, self._tighter(limit), callback))
-        return (path for starts, vertices, _ in found for path in Paths(vertices, starts, self.graph.labels))
+        return (path for starts, vertices, _ in found for path in self._listed(starts, vertices))
 
     def k_distances(
         self,
@@ -210,7 +211,7 @@ class Ranked(Flowing):
         start, end = self._connected("all_paths", u, v)
         tight = sums.tight(self.engine.all_pairs.row(start), start)
         paths = ties(tight, self.graph.n, start, end, "all_paths")
-        return ([self.labels[x] for x in path.tolist()] for path in paths)
+        return (self._listed(np.array([0, len(path)]), path)[0] for path in paths)
 
     @cached_property
     def _ranking(self) -> Ranking:
@@ -220,6 +221,15 @@ class Ranked(Flowing):
             require(80 * self.graph.n**2, where="k_paths", hint="Pass the graph as a list of edges.")
         edges, directed = self._trees.edges(reverse=True), self.graph.directed
         return Ranking(self.semiring, edges, where="k_paths", directed=directed)
+
+    def _listed(self, starts: np.ndarray, vertices: np.ndarray) -> list[list[Any]]:
+        """Paths by label; of few vertices, of which the list of all labels would take longer."""
+        names = [self._names[x] for x in vertices.tolist()]
+        return [names[start:stop] for start, stop in pairwise(starts.tolist())]
+
+    @cached_property
+    def _names(self) -> Sequence[Any]:
+        return self.graph.labels[:]
 
     def _connected(self, where: str, u: Label, v: Label) -> tuple[int, int]:
         """The positions of two vertices in the graph.

@@ -8,8 +8,9 @@ one candidate a node, so that each path is found once. With d(x) the distance fr
 
 is the length of the best walk that begins so: of paths without the vertices of s a lower bound. A candidate waits with
 its bound, and is searched for when that is the least of all: A* by f, which pops few vertices more than the path has.
-It ends at the first vertex whose own best path meets none of the prefix, and pauses where f exceeds what waits. Over
-max and min of arcs f is max(f, w, d(x)). Of equal f, the path whose last vertices come first comes first.
+It ends at the first vertex whose own best path meets none of the prefix, and pauses where f exceeds what waits. Of
+equal f, the path whose last vertices come first comes first: what keeps f goes on a stack, the rest into a heap. Where
+the worst arc counts, f is max(f, w, d(x)), and a search begins at its bound, so that it finds the first of its equals.
 
                      s (prefix, no vertex of it again)      ┌ a child: found already
     target ── · ── · ┤
@@ -30,14 +31,15 @@ kernel = partial(counted, counted=False)
 inner = partial(kernel, called=False)
 
 #: A node of the tree of prefixes, or of a search. `child`, `sibling`: what was found beyond it; `first`, `leaf`: where
-#: its candidate goes next, −1 if unknown, and its last node, −1 while it is a bound; `work`: arcs of the last search.
+#: its candidate goes next, −1 if unknown, and its last node, −1 while it is a bound; `work`: arcs of the last search;
+#: `top`: the greatest place on the first path of all vertices up to it, counted from 1.
 NODE = np.dtype(
     [(name, np.int32) for name in ("vertex", "parent", "depth", "child", "sibling", "first", "leaf", "work", "top")]
     + [("arc", np.int64)],
     align=True,
-)  # fmt: skip
-#: Of a vertex: the search that settled or met it; the search whose walks to the source fail there; the node that has it
-#: as a child.
+)
+#: Of a vertex: twice the search that met it, and 1 more once settled; the search whose walks to the source fail there;
+#: the node that has it as a child, counted from 1; its place on the first path.
 SPOT = np.dtype([(name, np.int32) for name in ("seen", "failed", "child", "place")])
 #: What a search is doing: nodes in use, and those of candidates; candidates; labels on the stack, in the queue; the
 #: node searched from, arcs met, its stamp; paths found; whether any was cut off.
@@ -272,7 +274,8 @@ def _label(space: Any, state: Any, p: int, x: int, e: int, f: Any) -> int:
 @inner
 def _expand(arcs: Any, space: Any, state: Any, a: int, bound: Any, widest: bool) -> None:
     """Labels for where the arcs of a label lead: on the stack, the first on top, if f stays; else in the queue."""
-    nodes, spots, y, f = space.nodes, space.spots, space.nodes[a].vertex, space.f[a]
+    nodes, spots, y = space.nodes, space.spots, space.nodes[a].vertex
+    f = space.key[a] if widest and a == state[SPUR] else space.f[a]
     seen, banned = 2 * state[STAMP], a + 1 if a == state[SPUR] else -1
     for e in range(arcs.begin[y + 1] - 1, arcs.begin[y] - 1, -1):
         x = arcs.tails[e]
@@ -301,16 +304,25 @@ def _complete(space: Any, state: Any, a: int) -> None:
     own, start, low = nodes[a].depth - nodes[s].depth, state[NODES], state[KEPT]
     nodes[s].leaf, space.key[s] = low + own - 1, space.f[a]
     for b in range(start + own - 1, start - 1, -1):
-        nodes[b].vertex, nodes[b].arc, space.f[b] = nodes[a].vertex, nodes[a].arc, space.f[a]
+        nodes[b].vertex, nodes[b].arc = nodes[a].vertex, nodes[a].arc
         a = nodes[a].parent
     for c in range(start, start + own):
         b = low + c - start
-        nodes[b].vertex, nodes[b].arc, space.f[b] = nodes[c].vertex, nodes[c].arc, space.f[c]
+        nodes[b].vertex, nodes[b].arc = nodes[c].vertex, nodes[c].arc
         _link(space, b - 1 if c > start else s, b)
         if c > start:
             nodes[b - 1].child = b
     nodes[s].first = nodes[low].vertex
     state[KEPT] = low + own
+
+
+@inner
+def _rate(arcs: Any, space: Any, s: int, leaf: int, widest: bool) -> None:
+    """f of the nodes beyond s, which a search has begun at more where `widest`."""
+    nodes = space.nodes
+    for b in range(leaf + 1 - (nodes[leaf].depth - nodes[s].depth), leaf + 1):
+        p, x = nodes[b].parent, nodes[b].vertex
+        space.f[b] = _onward(space.f[p], arcs.weights[nodes[b].arc], arcs.d[x], arcs.d[nodes[p].vertex], widest)
 
 
 @inner
@@ -353,7 +365,11 @@ def _search(
             continue
         spots[y].seen = settled
         if a != s and (y == goal or (not widest and _avoids(arcs, spots, state[STAMP], y, goal, nodes[s].top))):
-            _complete(space, state, a)
+            if widest and space.f[a] > space.key[s]:  # the first of its equals is found at that level
+                nodes[s].first, space.key[s] = -1, space.f[a]
+            else:
+                _complete(space, state, a)
+                _rate(arcs, space, s, nodes[s].leaf, widest)
             _end(space, state, True)
             return ENOUGH, met
         _expand(arcs, space, state, a, bound, widest)
