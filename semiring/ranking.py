@@ -96,9 +96,11 @@ class Ranking:
 
         Where ⊗ rounds, paths beyond a limit are cut off only if they are so by more than rounding.
         """
-        d = self._distances(row)
+        d, far = self._distances(row)
         arcs, bound = self._arcs(self.begin, self.tails, self.costs, d), self._bound(limit, d[target])
-        return load("semiring.cpu.routes.ranked").Ranked(arcs, source, target, bound, self._widest)
+        found = load("semiring.cpu.routes.ranked").Ranked(arcs, source, target, bound, self._widest)
+        found.far = far
+        return found
 
     def apart(self, row: np.ndarray, column: np.ndarray, source: int, target: int, limit: Any, overlap: float) -> Any:
         """The same of paths that share at most a part; `column` has the distances to the target.
@@ -118,9 +120,9 @@ class Ranking:
                 f"{self.where}: with overlap, no edge may make a path better, got "
                 f"{self.weights[self.costs.argmin()]:g}. Leave overlap out, or such edges."
             )
-        d, (begin, heads, numbers, twins) = self._distances(row), self._by_tail
+        (d, _), (begin, heads, numbers, twins) = self._distances(row), self._by_tail
         forth = self._arcs(self.begin, self.tails, self.costs, d)
-        back = self._arcs(begin, heads, self.costs[numbers], self._distances(column))
+        back = self._arcs(begin, heads, self.costs[numbers], self._distances(column)[0])
         where = source, target, self._bound(limit, d[target]), overlap
         return load("semiring.cpu.routes.apart").Apart(forth, back, numbers, twins, *where)
 
@@ -137,11 +139,14 @@ class Ranking:
         # By tail, arcs of an undirected graph are in the order of the arcs back.
         return begin, heads[numbers], numbers, None if self._directed else numbers
 
-    def _distances(self, line: np.ndarray) -> np.ndarray:
-        d = self._costs(line)
+    def _distances(self, line: np.ndarray) -> tuple[np.ndarray, bool]:
+        """A row as costs, and whether it has some that are too large to be compared, which are left out."""
+        d, far = self._costs(line), False
         if self._exact and not self._widest:
-            d[d > MOST // 4] = self._none
-        return d
+            beyond = (d > MOST // 4) & (d != self._none)
+            far = bool(beyond.any())
+            d[beyond] = self._none
+        return d, far
 
     def _bound(self, limit: Any, best: Any) -> Any:
         """A limit as a cost, for paths of which the best costs so much."""

@@ -175,7 +175,7 @@ def test_what_is_no_question():
     with pytest.raises(DomainError, match="no edge may make a path better"):
         shortest_paths([*EDGES, ("C", "E", -1)]).k_paths("A", "C", 2, overlap=0.5)
     with pytest.raises(NegativeCycleError):
-        shortest_paths([("A", "B", 1), ("B", "A", -2)], on_negative_cycle="-inf").k_paths("A", "B")
+        shortest_paths([("A", "B", 1.0), ("B", "A", -2.0)], on_negative_cycle="-inf").k_paths("A", "B")
 
 
 def test_a_cycle_that_costs_nothing():
@@ -307,6 +307,18 @@ def test_yen_is_scipys():
             csgraph.yen(A, *wrong)
     with pytest.raises(TypeError):
         csgraph.yen(A, 0.5, 1, 1)
+
+
+def test_vertices_of_many_edges():
+    """Where an edge in a hundred matters, others wait."""
+    rng = np.random.default_rng(4)
+    for high in (4, 10**6):
+        A = rng.integers(1, high, (100, 100)).astype(float)
+        r = shortest_paths(A)
+        for s, t in rng.integers(0, 100, (6, 2)).tolist():
+            if s != t:
+                np.testing.assert_array_equal(r.k_distances(s, t, 60), scipys.yen(A, s, t, 60))
+                assert len({tuple(path) for path in r.k_paths(s, t, 60)}) == 60
 
 
 def test_networkx_calls_it():

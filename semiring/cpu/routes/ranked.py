@@ -55,7 +55,7 @@ PATIENCE = 64
 class Arcs(NamedTuple):
     """Arcs by head, tails ascending, no loops and no two alike; distances from the source, and the best arc into each.
 
-    `nearest` is −1 where it is not known yet; `none` stands for no path.
+    `nearest` is −1 where it is not known yet; `none` stands for no path, and holds what a search has left out.
     """
 
     begin: np.ndarray
@@ -272,8 +272,11 @@ def _label(space: Any, state: Any, p: int, x: int, e: int, f: Any) -> int:
 
 
 @inner
-def _expand(arcs: Any, space: Any, state: Any, a: int, bound: Any, widest: bool) -> None:
-    """Labels for where the arcs of a label lead: on the stack, the first on top, if f stays; else in the queue."""
+def _expand(arcs: Any, space: Any, state: Any, a: int, limit: Any, bound: Any, widest: bool) -> None:
+    """Labels for where the arcs of a label lead: on the stack, the first on top, if f stays; else in the queue.
+
+    Beyond a limit there are none, and `none[1]` is the least f of these.
+    """
     nodes, spots, y = space.nodes, space.spots, space.nodes[a].vertex
     f = space.key[a] if widest and a == state[SPUR] else space.f[a]
     seen, banned = 2 * state[STAMP], a + 1 if a == state[SPUR] else -1
@@ -284,6 +287,8 @@ def _expand(arcs: Any, space: Any, state: Any, a: int, bound: Any, widest: bool)
         g = _onward(f, arcs.weights[e], arcs.d[x], arcs.d[y], widest)
         if g > bound:
             state[CUT] = 1
+        elif g > limit:
+            arcs.none[1] = min(arcs.none[1], g)
         elif spots[x].seen != seen or g <= space.low[x]:
             spots[x].seen, space.low[x] = seen, g
             b = _label(space, state, a, x, e, g)
@@ -341,17 +346,15 @@ def _search(
     """The best path beyond the spur: ENOUGH if it is found, waits or is none, PAUSED or FULL; and the arcs met."""
     nodes, spots, s = space.nodes, space.spots, state[SPUR]
     while True:
-        if state[STACKED] + state[QUEUED] == 0:
-            _end(space, state, False)
-            return ENOUGH, met
-        stacked = state[STACKED] > 0
-        a = space.stack[state[STACKED] - 1] if stacked else space.queue[0]
+        left, stacked = state[STACKED] + state[QUEUED] > 0, state[STACKED] > 0
+        a = space.stack[state[STACKED] - 1] if stacked else space.queue[0] if left else s
         y, settled = nodes[a].vertex, 2 * state[STAMP] + 1
         fresh, degree = a == s or spots[y].seen != settled, arcs.begin[y + 1] - arcs.begin[y]
         cap = space.key[space.waiting[0]] if state[WAITING] else bound
-        if fresh and space.f[a] > cap and state[MET] > max(PATIENCE, 2 * nodes[s].work):
-            nodes[s].first, nodes[s].work, space.key[s] = -1, min(state[MET], 1 << 29), space.f[a]
-            _end(space, state, True)
+        if not left or (fresh and space.f[a] > cap and state[MET] > max(PATIENCE, 2 * nodes[s].work)):
+            nodes[s].first, nodes[s].work = -1, max(1, min(state[MET], 1 << 29))
+            space.key[s] = min(space.f[a] if left else arcs.none[0], arcs.none[1])
+            _end(space, state, space.key[s] != arcs.none[0])
             return ENOUGH, met
         if state[NODES] + max(degree, nodes[a].depth - nodes[s].depth) > len(nodes):
             return FULL, met
@@ -372,7 +375,8 @@ def _search(
                 _rate(arcs, space, s, nodes[s].leaf, widest)
             _end(space, state, True)
             return ENOUGH, met
-        _expand(arcs, space, state, a, bound, widest)
+        many = degree > PATIENCE and nodes[s].work == 0  # which wait beyond the cap with their least f, at first
+        _expand(arcs, space, state, a, min(cap, bound) if many else bound, bound, widest)
         state[MET] += degree
         met += degree
 
@@ -401,7 +405,7 @@ def advance(
                 found[state[FOUND]] = leaf
                 state[FOUND] += 1
                 continue
-            state[SPUR], state[MET] = s, 0
+            state[SPUR], state[MET], arcs.none[1] = s, 0, arcs.none[0]
             state[STAMP] += 1
             _mark(nodes, space.spots, s, state[STAMP])
             space.spots[nodes[s].vertex].seen = 0
@@ -425,14 +429,14 @@ def write(nodes: Any, found: Any, starts: Any, vertices: Any, steps: Any) -> Non
 
 def arcs_of(begin: np.ndarray, tails: np.ndarray, weights: np.ndarray, d: np.ndarray, none: Any) -> Arcs:
     """Arcs of which no best one is known yet."""
-    return Arcs(begin, tails, weights, d, np.full(len(d), -1, np.int64), np.array([none], d.dtype))
+    return Arcs(begin, tails, weights, d, np.full(len(d), -1, np.int64), np.array([none] * 2, d.dtype))
 
 
 class Ranked:
     """Simple paths from a source to a target, the best first, none beyond `bound`; `widest` ones by the worst arc."""
 
-    #: Whether all paths are found.
-    ended = False
+    #: Whether all paths are found, and whether there are vertices too far to be compared.
+    ended = far = False
 
     def __init__(self, arcs: Arcs, source: int, target: int, bound: Any, widest: bool) -> None:
         self._arcs, self._goal, self._bound, self._widest = arcs, source, arcs.d.dtype.type(bound), widest
@@ -448,7 +452,7 @@ class Ranked:
     @property
     def cut(self) -> bool:
         """Whether paths were left out for their length."""
-        return bool(self._state[CUT])
+        return self.far or bool(self._state[CUT])
 
     def advance(self, count: int) -> bool:
         """Search on for a moment; whether so many paths are there, beside those that were taken, or all there are.
