@@ -47,7 +47,7 @@ NODES, KEPT, WAITING, STACKED, QUEUED, SPUR, MET, STAMP, FOUND, CUT, STATES = ra
 #: Why `advance` returned: all wanted are found; there are no more; its budget is spent; the arrays are full.
 ENOUGH, NONE, PAUSED, FULL = range(4)
 #: Arcs that a call looks at, so that Ctrl-C is heard.
-CALL = 1 << 21
+CALL = 1 << 19
 #: Arcs that a search may meet before it waits again.
 PATIENCE = 64
 
