@@ -9,7 +9,6 @@ whole call, the row of distances from the source among them; ratios are of the s
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import statistics
 import time
@@ -20,17 +19,18 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
+from common import arguments, begin
 from scipy.sparse.csgraph import yen
 
 from apsp import csgraph, road_like, shortest_paths
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
-    parser.add_argument("--quick", action="store_true", help="a small graph, few pairs")
-    parser.add_argument("--pairs", type=int, default=1000)
-    options = parser.parse_args()
+    parser = arguments(__doc__)
+    folder = Path(__file__).parents[2] / "shared" / "data"
+    parser.add_argument("--data", type=Path, default=folder, help="the folder of real graphs")
+    parser.add_argument("--pairs", type=int, default=1000, help="of Luxembourg")
+    options = begin(parser)
     file = options.data / "osm-luxembourg" / "luxembourg.gr.gz"
     r = shortest_paths(road_like(500, seed=1) if options.quick or not file.exists() else file, threads=1)
     pairs = _connected(r, 10 if options.quick else options.pairs)
