@@ -27,7 +27,7 @@ from apsp import csgraph, road_like, shortest_paths
 
 def main() -> None:
     parser = arguments(__doc__)
-    folder = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
     parser.add_argument("--data", type=Path, default=folder, help="the folder of real graphs")
     parser.add_argument("--pairs", type=int, default=1000, help="of Luxembourg")
     options = begin(parser)
