@@ -348,8 +348,8 @@ def test_networkx_calls_it():
         nx.shortest_simple_paths(nx.MultiGraph(G), "A", "B", backend="apsp")
 
 
-def test_a_result_of_a_gpu_is_searched_on_the_host():
-    """What comes is a row on the host, whatever engine it is from."""
+def test_hub_labels_and_matrices():
+    """A row of distances is all that an engine is asked for."""
     r = shortest_paths(EDGES, engine="elimination").hub_labels()
     assert r.k_distances("A", "C", 9).tolist() == [11, 12, 14]
     assert shortest_paths(np.array([[0.0, 4, 9], [INF, 0, 4], [1, INF, 0]])).k_distances(0, 2, 5).tolist() == [8, 9]
