@@ -259,7 +259,7 @@ PUBLIC = {
     """,
     "apsp.csgraph": """
         NegativeCycleError bellman_ford construct_dist_matrix csgraph_from_dense csgraph_from_masked csgraph_to_dense
-        dijkstra floyd_warshall johnson reconstruct_path shortest_path
+        dijkstra floyd_warshall johnson reconstruct_path shortest_path yen
     """,
     "apsp.formats": "Format check_output formats names read write written",
     "apsp.inputs": "Kind NAMES as_graph is_array kinds write",

@@ -41,8 +41,8 @@ from ..road import answer
 from ..saving.tiles import save_archive
 from ..wants import Wants
 from .archives import archive_of, load_result, save_result
-from .flowing import Flowing
 from .mapped import Mapped
+from .ranked import Ranked
 from .reweighting import changed, reweighted
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Mapped, Flowing, Measured):
+class Result(Mapped, Ranked, Measured):
     """Best walks of a graph, between all vertices or from some sources to some targets.
 
     Every query works on every engine: a table, an elimination that computes rows and pairs on demand, searches, ….

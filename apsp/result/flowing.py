@@ -1,4 +1,4 @@
-"""Sums over best paths: counts, flows, betweenness; enumeration of all best paths of a pair."""
+"""Sums over best paths: counts, flows, betweenness."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from semiring.spelling import came
 from semiring.types import Array, Label
 
 from ..engines.part import Limit
-from ..flows import Arcs, Balance, Demand, Scale, Sums, before, walked_back
+from ..flows import Arcs, Balance, Demand, Scale, Sums
 from ..log import Watch
 from .routed import Routed
 
@@ -52,48 +52,6 @@ class Flowing(Routed):
                 out[done : done + len(positions)] = np.where(host(self._reached(D)), rows, 0)[:, targets]
                 done += len(positions)
         return read_only(out)
-
-    def all_paths(self, u: Label, v: Label) -> Iterator[list[Any]]:
-        """Every best path from u to v.
-
-        Parameters
-        ----------
-        u, v : label
-
-        Yields
-        ------
-        list of labels
-            In ascending order of last vertices.
-
-        Raises
-        ------
-        VertexError, NoPathError
-            If a label is unknown, or v cannot be reached from u.
-        AlgebraError, DivergenceError
-            If best walks cannot be counted (⊕ does not select, or ⊗ does); for a cycle that costs nothing, naming it.
-
-        See Also
-        --------
-        counts, path : Their number; one of them.
-
-        Notes
-        -----
-        A row of distances and O(n + m), then the length of each path; their number may be exponential.
-
-        Examples
-        --------
-        >>> from apsp import shortest_paths
-        >>> r = shortest_paths([("A", "B", 1), ("A", "C", 1), ("B", "D", 1), ("C", "D", 1)])
-        >>> list(r.all_paths("A", "D"))
-        [['A', 'B', 'D'], ['A', 'C', 'D']]
-        """
-        i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
-        sums = self._adjoint("all_paths")
-        if self.engine.entry(i, j).item() == self.infinity and start != end:
-            raise NoPathError(f"all_paths: {came(v)} must be reachable from {came(u)}, got no walk between them.")
-        tight = sums.tight(self.engine.all_pairs.row(start), start)
-        paths = walked_back(start, end, before(tight, self.graph.n))
-        return ([self.labels[x] for x in path] for path in paths)
 
     def flows(self, demand: Any, *, unreachable: str = "raise", callback: Callback | None = None) -> np.ndarray:
         """All-or-nothing assignment: the flow on each edge if demand takes best paths, shared equally among ties.
