@@ -245,6 +245,14 @@ MUTANTS = [
         "A relation to a finish is one to a start.",
     ),
     Mutant(
+        "tntp-zones-are-passed",
+        "apsp/formats/tntp.py",
+        "label < first for label",
+        "label < 0 for label",
+        "tests/test_ten_minutes.py::test_tntp_and_its_first_through_node",
+        "Paths pass zones below the first through node.",
+    ),
+    Mutant(
         "project-ring",
         "apsp/projects/__init__.py",
         "v = next(u for u, _ in before[v] if waits[u])",
