@@ -9,12 +9,12 @@ import scipy.sparse.csgraph as scipys
 
 from semiring import errors
 from semiring.arrays import checked_sparse, consistent
+from semiring.backend import device_of
 from semiring.catalog import min_plus
 from semiring.devices import host
 from semiring.errors import DTypeError
 from semiring.memory import require
 from semiring.observed import Callback
-from semiring.spelling import came
 from semiring.types import Array, DType
 
 from .. import estimates, road
@@ -53,8 +53,7 @@ def answer(
     callback: Callback | None = None,
 ) -> Any:
     """The results of the function `where`; `dense`: SciPy would use Floyd–Warshall."""
-    if device not in (None, "cpu", "cuda"):
-        raise errors.DeviceError(f"{where}: device must be 'cpu' or 'cuda', got {came(device)}.")
+    device = None if device is None else device_of(None, device)
     plain = directed and not (return_predecessors or unweighted or min_only or callback) and device != "cuda"
     if plain and indices is not None and (D := _few(csgraph, indices, dtype, threads, where)) is not None:
         D[limit < D] = np.inf

@@ -76,6 +76,8 @@ class Result(Mapped, Ranked, Measured):
         The output of `to_frame`; by default the installed library.
     sources, targets : Labels, optional
         Labels of rows and columns; all vertices by default.
+    ties_within : float
+        As `tied` sets it.
 
     See Also
     --------
@@ -99,6 +101,7 @@ class Result(Mapped, Ranked, Measured):
     frames: str | None = None
     sources: Any = None
     targets: Any = None
+    ties_within: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.engine, Engine):

@@ -29,6 +29,8 @@ from .walked import Paths, paths_of
 class Routed(Distances):
     """Routes of a result. Tables are computed on first use and cached; rows and paths are not."""
 
+    ties_within: float = 0.0
+
     @property
     def _all_pairs(self) -> bool:
         return self.engine.all_pairs is self.engine
@@ -36,7 +38,7 @@ class Routed(Distances):
     @cached_property
     def _trees(self) -> Trees:
         self.engine.refuse_unbounded("predecessors", self.graph.labels)
-        return Trees(self.graph, self.semiring, self.engine.all_pairs)
+        return Trees(self.graph, self.semiring, self.engine.all_pairs, self.ties_within)
 
     @cached_property
     def predecessors(self) -> np.ndarray:

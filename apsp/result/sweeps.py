@@ -19,7 +19,7 @@ from semiring.types import Array, DType
 from ..display import output
 from ..engines import Engine
 from ..log import Watch
-from ..measures import negative_error
+from ..totals import negative_error
 
 #: Rows of a panel reduced side by side.
 _FOLD = 16
