@@ -14,7 +14,7 @@ FUNCTIONS = (
     *("eccentricity", "diameter", "radius", "center", "periphery", "barycenter", "centroid"),
     *("average_shortest_path_length", "closeness_centrality", "harmonic_centrality", "global_efficiency"),
     *("wiener_index", "metric_closure", "all_shortest_paths", "all_pairs_all_shortest_paths"),
-    *("betweenness_centrality", "betweenness_centrality_subset"),
+    *("shortest_simple_paths", "betweenness_centrality", "betweenness_centrality_subset"),
     *("edge_betweenness_centrality", "edge_betweenness_centrality_subset"),
 )
 

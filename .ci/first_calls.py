@@ -64,6 +64,8 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
         yield "roads in no order", lambda: ask(shortest_paths(shuffled(road_like(110_000, seed=1).to_scipy())), 0, 1)
         yield "examples/roads.gr", lambda: ask(shortest_paths(ROOT / "examples" / "roads.gr"), 1, 96)
         yield "examples/roads.gr with paths", routes
+        for dtype in ("int32", "float64"):
+            yield f"the best paths, {dtype}", lambda dtype=dtype: ranked(dtype)
         yield "edges by name", lambda: ask(shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)]), "A", "C")
         yield "a network that does not separate", network
         for dtype in ("float64", "float32", "int32"):
@@ -116,6 +118,10 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
         r = shortest_paths(road_like(2000, seed=1), dtype=dtype, paths=True)
         r.diameter(), r.predecessors
 
+    def ranked(dtype: str) -> None:
+        r = shortest_paths(road_like(2000, seed=1), dtype=dtype)
+        list(r.k_paths(0, 1999, 3)), list(r.k_paths(0, 1999, 3, overlap=0.5))
+
     def routes() -> None:
         r = shortest_paths(ROOT / "examples" / "roads.gr", paths=True)
         r.predecessors, r.next_hops, r.hops, r.paths([(1, 96), (96, 1)]), r.diameter(), r.center()
@@ -144,12 +150,23 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
 
 def spelled(type: Any) -> str:
     """A type as `machine_code.py` reads it, whatever the processor."""
+    from numba import from_dtype, types
+
     from semiring.algebra import catalog
     from semiring.kernels.cpu.kinds import Kind, choose
+    from semiring.kernels.cpu.routes import ranked
     from semiring.kernels.cpu.sparse.relaxation import Lanes
 
     if isinstance(type, Lanes):
         return f"Lanes({spelled(type.kind)}, {type.lanes})"
+    if isinstance(type, types.BaseNamedTuple):
+        fields = type.instance_class
+        return f"fields({_named(fields.__module__, fields.__name__)!r}, {', '.join(map(spelled, type))})"
+    if isinstance(type, types.Array) and isinstance(type.dtype, types.Record):
+        module = ranked.__name__
+        return next(
+            f"records({_named(module, n)!r})" for n in ("NODE", "SPOT") if from_dtype(vars(ranked)[n]) == type.dtype
+        )
     if not isinstance(type, Kind):
         return repr(type)
     if not type.label:
@@ -160,6 +177,10 @@ def spelled(type: Any) -> str:
         :1
     ]
     return f"kind({type.label!r}, {type.dtype!r}, {nonnegative})"
+
+
+def _named(module: str, name: str) -> str:
+    return f"{module.removeprefix('semiring.kernels.cpu.')}.{name}"
 
 
 def wanted() -> list[str]:

@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 import llvmlite.binding
 import numpy as np
+from numba import from_dtype
 from numba.core import config, types
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
@@ -101,8 +102,21 @@ def named(line: str) -> tuple[Kernel, Any]:
     """The kernel of a line of the list, which has not been compiled yet, and the types of its arguments."""
     name, _, signature = line.lstrip("&").partition("(")
     module, _, function = name.rpartition(".")
-    part = getattr(importlib.import_module(f"{semiring.kernels.cpu.__name__}.{module}"), function).py_func
-    return kernel(part, on_disk=False, called=not line.startswith("&")), eval(f"({signature}", _SPELLING)
+    part, called = _of(f"{module}.{function}"), not line.startswith("&")
+    counted = part.targetoptions.get("_nrt", True)
+    return kernel(part.py_func, on_disk=False, called=called, counted=counted), eval(f"({signature}", _SPELLING)
+
+
+def _of(name: str) -> Any:
+    """What a module of semiring.kernels.cpu has by that name."""
+    module, _, own = name.rpartition(".")
+    return getattr(importlib.import_module(f"{semiring.kernels.cpu.__name__}.{module}"), own)
+
+
+def _fields(name: str, *parts: Any) -> Any:
+    """The type of a named tuple."""
+    alike = all(part == parts[0] for part in parts)
+    return types.NamedUniTuple(parts[0], len(parts), _of(name)) if alike else types.NamedTuple(parts, _of(name))
 
 
 class _nonnegative:
@@ -122,6 +136,7 @@ def _mover(dtype: str, image: str) -> Kind:
 
 #: What the list spells types with.
 _SPELLING = {**vars(types), "bool": types.boolean, "kind": _kind, "mover": _mover, "Width": Width, "Lanes": Lanes}
+_SPELLING |= {"fields": _fields, "records": lambda name: from_dtype(_of(name))[::1]}
 
 
 class Shipped(OnDisk):

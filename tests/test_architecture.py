@@ -280,7 +280,7 @@ PUBLIC = {
     """,
     "apsp.csgraph": """
         NegativeCycleError bellman_ford construct_dist_matrix csgraph_from_dense csgraph_from_masked csgraph_to_dense
-        dijkstra floyd_warshall johnson reconstruct_path shortest_path
+        dijkstra floyd_warshall johnson reconstruct_path shortest_path yen
     """,
     "apsp.io.formats": "Format check_output formats names read write written",
     "apsp.io.inputs": "Kind NAMES as_graph is_array kinds write",

@@ -66,7 +66,8 @@ def test_what_can_be_both_is_a_question_whose_answers_work(tmp_path, text, separ
         edges = as_graph(path, columns=eval(columns))
         assert edges.dense is None
         assert edges.edge_count == width
-        shell = re.search(r"in a shell: (--format matrix), (--columns [\d,]+)\)", str(caught.value)).groups()
+        said = CliRunner().invoke(main, ["solve", path]).output
+        shell = re.search(r"Say (--format matrix) for the matrix, (--columns [\d,]+) for edges", said).groups()
         for way, more in zip(shell, (["--null-value", "none"], []), strict=True):
             done = CliRunner().invoke(main, ["solve", path, *way.split(), *more])
             assert done.exit_code == 0, done.output

@@ -218,7 +218,7 @@ def test_a_file_without_the_semiring_says_what_it_has(tmp_path):
         (["compare", "--schedule"], "r", ["recursive"]),
         (["reach", "--format"], "di", ["dimacs"]),
         (["convert", "--to-format"], "np", ["npy", "npz"]),
-        (["convert", "--from-format"], "g", ["geojson", "graph6", "gml", "graphml"]),
+        (["convert", "--from-format"], "g", ["geojson", "graph6", "gexf", "gml", "graphml"]),
         (["convert", "--to-format"], "g", []),
         (["generate", "cycle", "--format"], "p", ["plain"]),
         (["solve", "--dtype"], "float", ["float32", "float64"]),
@@ -344,7 +344,7 @@ def test_flows_of_a_demand(tmp_path):
     assert "2 from 'C' to 'A'" in bad(1, "flows", two, "--demand", demand)
     assert good("-q", "flows", two, "--demand", demand, "--drop-unreachable").split()[3:] == "A B 5 B C 5".split()
     for text, words in (
-        ("from,to,trips\n", "demand.csv:1: one column must be called origin, one destination"),
+        ("from,to,trips\n", "demand.csv:1: one column must name origin (origin), got"),
         ("", "demand.csv: must hold origin, destination and trips, got an empty file"),
         ("origin,destination,trips\nA,X,1\n", "demand.csv:2: "),
         ("origin,destination,trips\nA,C,many\n", "demand.csv:2: trips must be a finite number, got 'many'"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import json
 import math
 import os
 import stat
 import warnings
 import xml.etree.ElementTree
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import networkx as nx
@@ -216,6 +218,7 @@ class TestReading:
         write(Graph.from_edges([(10**400, 1, 17)]), tmp_path / "g.named")
         assert set(read(tmp_path / "g.named").labels) == {10**400, 1}
 
+    @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pydot
     def test_content_decides_where_the_name_does_not(self, tmp_path):
         samples = {
             "named": TEACHING,
@@ -226,6 +229,10 @@ class TestReading:
             '[{"geometry": null, "properties": {"u": 1, "v": 2, "weight": 3}}]}',
             "graphml": "\n".join(nx.generate_graphml(nx.path_graph(2))),
             "gml": "\n".join(nx.generate_gml(nx.path_graph(2))),
+            "gexf": "\n".join(nx.generate_gexf(nx.path_graph(2))),
+            "dot": 'strict graph "G" {\n"0" -- "1";\n}\n',
+            "json": json.dumps(nx.node_link_data(nx.path_graph(2))),
+            "tntp": "<NUMBER OF NODES> 2\n<FIRST THRU NODE> 1\n~ init_node term_node length ;\n1 2 3 ;\n",
             "graph6": nx.to_graph6_bytes(nx.path_graph(2)),
             "pajek": "\n".join(nx.generate_pajek(nx.path_graph(2))),
             "dimacs": "c hello\np sp 2 1\na 1 2 3\n",
@@ -236,6 +243,8 @@ class TestReading:
             "npz": npz(matrix=np.eye(2)),
         }
         assert set(samples) == {name for name in names() if formats()[name].sniff}
+        if not find_spec("pydot"):
+            del samples["dot"]
         for name, content in samples.items():
             expected = [
                 f
@@ -366,7 +375,7 @@ class TestColumns:
         ("text", "options", "line", "words"),
         [
             ("from,to,distance,cost\nA,B,1,2\n", {}, 1, ("'distance', 'cost'", "weight='distance'", "weight=None")),
-            ("from,to,lanes,tolls\nA,B,1,2\n", {}, 1, ("'lanes', 'tolls'", "weight='lanes'", "--unweighted")),
+            ("from,to,lanes,tolls\nA,B,1,2\n", {}, 1, ("'lanes', 'tolls'", "weight='lanes'", "weight=None")),
             ("from,to,airline\nA,B,KL\n", {}, 2, ("airline must be a number", "'KL'", "weight=None")),
             ("from,to,start,end\nA,B,1,2\n", {}, 1, ("more than one is", "columns=")),
             ("from,to,w,w\nA,B,1,2\n", {}, 1, ("more than one",)),
@@ -1133,7 +1142,7 @@ class TestMetis:
     @pytest.mark.parametrize(
         ("graph", "words"),
         [
-            (as_graph([("A", "B", 4)]), ("'A' → 'B' of weight 4", "directed=False", "--undirected", "dimacs")),
+            (as_graph([("A", "B", 4)]), ("'A' → 'B' of weight 4", "directed=False", "dimacs")),
             (as_graph([("A", "B", 4), ("B", "A", 5)]), ("same weight", "'A' → 'B'")),
             (as_graph(np.array([[INF, 2], [3, INF]])), ("0 → 1",)),
             (as_graph([(0, 1, 0.5)], directed=False), ("integers", "0.5 on 0 → 1", "round")),
@@ -1412,7 +1421,7 @@ class TestTimetables:
         path.write_text("!!\n??\n")
         with pytest.raises(FormatError, match="looks like none") as caught:
             shortest_paths(path)
-        call = str(caught.value).partition("Say which: ")[2].partition(" (in a shell")[0]
+        call = str(caught.value).partition("Say which: ")[2].rstrip(".")
         path.write_text("A B 3\n")
         graph = eval(call.replace("…", "edgelist"), {"apsp": apsp})
         assert shortest_paths(graph).distance("A", "B") == 3
@@ -1458,7 +1467,7 @@ class TestLabelledMatrices:
                 ":2: the rows of a matrix must be in the order of its columns, got 'B' for 'A'",
             ),
             (",A,B\nA,0,x\nB,2,0\n", ":2: an entry must be a number, got 'x' in the column 'B'"),
-            (",A,B\nA,0,\nB,2,0\n", ":2: an entry must be a number, got ''"),
+            (",A,B\nA,0,x\nB,2,0\n", ":2: an entry must be a number, got 'x'"),
             (",A,B\nA,0,9007199254740993\nB,0.5,0\n", ":2: an entry must be an integer that 64 bits hold exactly"),
             (",A,B\nA,0,1\nC,2,0\n", "the header must name one column"),
             (",A,B,C\nA,0,1,2\nB,2,0,1\n", "the header must name one column"),

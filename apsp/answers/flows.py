@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -246,26 +246,3 @@ def _numbers(trips: Any) -> tuple[Array, Array]:
     if found.ndim > 1 and not bool(used.all()):
         used[~used] = (found[~used] != 0).any(axis=-1)
     return found, used
-
-
-def before(arcs: tuple[np.ndarray, np.ndarray], n: int) -> Callable[[int], list[int]]:
-    """Predecessor lists from tails and heads."""
-    tails, heads = arcs
-    order = np.argsort(heads, kind="stable")
-    tails, ends = tails[order], np.searchsorted(heads[order], np.arange(n + 1))
-    return lambda x: tails[ends[x] : ends[x + 1]].tolist()
-
-
-def walked_back(start: int, end: int, before: Callable[[int], list[int]]) -> Iterator[list[int]]:
-    """Every path from start to end, backwards along `before`, which must be acyclic."""
-    path, waiting = [end], [iter(before(end))]
-    while path:
-        if path[-1] == start:
-            yield path[::-1]
-        following = None if path[-1] == start else next(waiting[-1], None)
-        if following is None:
-            path.pop()
-            waiting.pop()
-        else:
-            path.append(following)
-            waiting.append(iter(before(following)))

@@ -6,10 +6,8 @@ Each function is also a method of `Result`, by label.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +15,11 @@ from semiring.algebra import dtypes
 from semiring.algebra.catalog import min_plus
 from semiring.algebra.records import Semiring
 from semiring.host.arrays import take_in
-from semiring.host.devices import module, on_device
-from semiring.host.errors import AlgebraError, DomainError, DTypeError, NoPathError, ShapeError
-from semiring.host.spelling import came
+from semiring.host.devices import host
+from semiring.host.errors import AlgebraError, DTypeError, ShapeError
 from semiring.host.types import Array, Blocks, Label, Scalar
+
+from .totals import FarthestPair, Totals
 
 if TYPE_CHECKING:
     from ..io.graph import Graph
@@ -44,9 +43,9 @@ def eccentricity(D: Array) -> Array:
     return _totals(D).connected("eccentricity").farthest
 
 
-def diameter(D: Array) -> Scalar:
-    """The greatest eccentricity; raises as `eccentricity`."""
-    return _totals(D).connected("diameter").farthest.max().item()
+def diameter(D: Array, *, connected: bool = False) -> Scalar:
+    """The greatest eccentricity, or over connected pairs an `OverPairs`; raises as `eccentricity`."""
+    return _totals(D).diameter(connected)
 
 
 def radius(D: Array) -> Scalar:
@@ -78,120 +77,21 @@ def closeness(D: Array, *, wf_improved: bool = True) -> Array:
     return _totals(D).closeness(wf_improved)
 
 
-def average_path_length(D: Array) -> float:
-    """The mean distance between different vertices; 0 for a single one. Raises as `eccentricity`."""
-    return _totals(D).connected("average_path_length").mean("total")
+def average_path_length(D: Array, *, connected: bool = False) -> float:
+    """The mean distance between different vertices, or over connected pairs an `OverPairs`; 0 for a single one.
+
+    Raises as `eccentricity`.
+    """
+    return _totals(D).connected("average_path_length", allowed=connected).mean("total", connected)
 
 
-def global_efficiency(D: Array) -> float:
+def global_efficiency(D: Array, *, connected: bool = False) -> float:
     """The mean of 1 / distance over pairs of different vertices; no path and distance 0 count as 0.
 
-    Correct also where reciprocals of single distances exceed float64. Raises DomainError for a negative distance.
+    Correct also where reciprocals of single distances exceed float64; over connected pairs an `OverPairs`. Raises
+    DomainError for a negative distance.
     """
-    return _totals(D).mean("inverse")
-
-
-@dataclass(frozen=True)
-class Totals:
-    """Sums and extremes of all distances, from one pass.
-
-    `inward` and `reaching` are the sum of distances to each vertex and the number of vertices that reach it, itself
-    included. `total` and `inverse`, sums of distances and of reciprocals of those above 0, may exceed float64; `least`
-    is at most 0; `apart` are two vertices without a path.
-    """
-
-    farthest: Array
-    inward: Array
-    reaching: Array
-    total: Fraction
-    inverse: Fraction
-    least: float
-    apart: tuple[int, int] | None
-
-    @property
-    def n(self) -> int:
-        return len(self.farthest)
-
-    @classmethod
-    def of(cls, blocks: Blocks, n: int, dtype: np.dtype) -> Totals:
-        """The totals of blocks of rows (positions, entries)."""
-        farthest: Array = None
-        total, inverse, least = Fraction(0), Fraction(0), 0.0
-        apart, zero = None, dtypes.zero(min_plus, dtype)
-        for rows, D in blocks:
-            xp = module(D)
-            with on_device(D):
-                if farthest is None:
-                    farthest, inward, reaching = xp.zeros(n, dtype), xp.zeros(n), xp.zeros(n, np.int64)
-                path = D != zero
-                lengths = xp.where(path, D, 0)
-                if apart is None and not bool(path.all()):
-                    i, j = (int(x[0]) for x in (~path).nonzero())
-                    apart = int(rows[i]), j
-                farthest[xp.asarray(rows)] = lengths.max(axis=1)
-                with np.errstate(over="ignore"):
-                    inward += lengths.sum(axis=0, dtype=np.float64)
-                reaching += path.sum(axis=0)
-                total += _sum(xp, lengths)
-                inverse += _sum(xp, lengths, inverse=True)
-                least = min(least, float(lengths.min()))
-        if farthest is None:
-            return cls(np.zeros(0, dtype), np.zeros(0), np.zeros(0, np.int64), total, inverse, least, None)
-        return cls(farthest, inward, reaching, total, inverse, least, apart)
-
-    def connected(self, where: str, names: tuple[Labels, Labels] | None = None) -> Totals:
-        """Self if every vertex reaches every other, else NoPathError naming two vertices."""
-        if not self.n:
-            raise NoPathError(f"{where}: there must be a vertex, got a graph without any.")
-        if self.apart is not None:
-            u, v = self.apart if names is None else (side[x] for side, x in zip(names, self.apart, strict=True))
-            raise NoPathError(
-                f"{where}: every vertex must reach every other one, got no path from {came(u)} to {came(v)}. Take the "
-                "largest (strongly) connected component, or global_efficiency and closeness, which allow for it."
-            )
-        return self
-
-    def mean(self, which: str) -> float:
-        """The named sum over the number of ordered pairs of different vertices."""
-        if which == "inverse" and self.least < 0:
-            raise negative_error("global_efficiency", self.least)
-        try:
-            return float(getattr(self, which) / max(self.n * (self.n - 1), 1))
-        except OverflowError:
-            return math.inf
-
-    def closeness(self, wf_improved: bool) -> Array:
-        xp, others = module(self.inward), self.reaching - 1
-        reached = self.inward > 0
-        with np.errstate(over="ignore"):
-            values = xp.where(reached, others / xp.where(reached, self.inward, 1.0), 0.0)
-        return values * others / (self.n - 1) if wf_improved and self.n > 1 else values
-
-
-def negative_error(where: str, least: float) -> DomainError:
-    return DomainError(
-        f"{where}: 1 / distance must be of distances of at least 0, got {least:g}. Leave negative weights out, or take "
-        "the distances themselves: reduce('total'), average_path_length()."
-    )
-
-
-def _sum(xp: Any, lengths: Array, *, inverse: bool = False) -> Fraction:
-    """Σ lengths, or Σ 1 / length over those above 0: float64 precision, unlimited range."""
-    above = lengths > 0
-
-    def scaled(exponent: int) -> float:
-        """The sum for the lengths divided by 2**exponent."""
-        x = xp.ldexp(lengths.astype(np.float64), -exponent) if exponent else lengths
-        x = xp.where(above, 1.0 / xp.where(above, x, 1).astype(np.float64), 0.0) if inverse else x
-        return float(x.sum(dtype=np.float64))
-
-    with np.errstate(over="ignore"):
-        plain = scaled(0)
-        if math.isfinite(plain):
-            return Fraction(plain)
-        ends = lengths[above]
-        exponent = math.frexp(float(ends.min() if inverse else ends.max()))[1]
-        return Fraction(scaled(exponent)) * Fraction(2) ** (-exponent if inverse else exponent)
+    return _totals(D).mean("inverse", connected)
 
 
 def _totals(D: Array) -> Totals:
@@ -223,8 +123,9 @@ class Measured:
     engine: Engine
     sources: Labels
     targets: Labels
+    path: Callable[[Label, Label], list[Label]]
 
-    def _measured(self, where: str, *, connected: bool = True) -> Totals:
+    def _measured(self, where: str, *, apart: bool = False) -> Totals:
         cached = vars(self).get("_totals")
         if cached is None:
             if not (self.semiring.lengths and self.semiring.add.selects == "least"):
@@ -236,7 +137,7 @@ class Measured:
             blocks = _blocks(engine.table()) if engine.in_memory else engine.rows(np.arange(n))
             cached = vars(self)["_totals"] = Totals.of(blocks, n, engine.dtype)
         totals: Totals = cached
-        return totals.connected(where, (self.sources, self.targets)) if connected else totals
+        return totals if apart else totals.connected(where, (self.sources, self.targets))
 
     def eccentricity(self) -> dict[Label, float]:
         """The greatest distance from each vertex, by label.
@@ -269,12 +170,18 @@ class Measured:
         """
         return dict(zip(self.sources, self._measured("eccentricity").farthest.tolist(), strict=True))
 
-    def diameter(self) -> float:
+    def diameter(self, *, connected: bool = False) -> float:
         """The greatest eccentricity.
+
+        Parameters
+        ----------
+        connected : bool
+            Of the pairs that have a path.
 
         Returns
         -------
         int or float
+            With `connected`, an `OverPairs`, which says how many pairs these are.
 
         Raises
         ------
@@ -284,6 +191,7 @@ class Measured:
         See Also
         --------
         radius, periphery : The least eccentricity; the vertices at the greatest.
+        farthest_pair : Two of these, and the path.
 
         Notes
         -----
@@ -295,7 +203,47 @@ class Measured:
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).diameter()
         11
         """
-        return self._measured("diameter").farthest.max().item()
+        return self._measured("diameter", apart=True).diameter(connected, (self.sources, self.targets))
+
+    def farthest_pair(self, *, connected: bool = False) -> FarthestPair:
+        """Two vertices whose distance is the diameter, and a best path; of several pairs the first.
+
+        Parameters
+        ----------
+        connected : bool
+            Of the pairs that have a path.
+
+        Returns
+        -------
+        FarthestPair
+            `source`, `target`, `distance`, and `path`, the vertices on a best one.
+
+        Raises
+        ------
+        NoPathError, AlgebraError, ShapeError
+            As `eccentricity`.
+
+        See Also
+        --------
+        diameter : The distance alone.
+        path : Between any two.
+
+        Notes
+        -----
+        One pass over all n² distances, which serves all measures, then a row and a path.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "C", 7), ("D", "A", 1)]).farthest_pair(connected=True)
+        FarthestPair(source='D', target='C', distance=12, path=['D', 'A', 'B', 'C'])
+        """
+        totals = self._measured("farthest_pair", apart=connected).connected("farthest_pair", allowed=True)
+        i = int(totals.farthest.argmax())
+        row = host(self.engine.row(i))
+        j = int(np.where(row == dtypes.zero(min_plus, row.dtype), 0, row).argmax())
+        u, v = self.sources[i], self.targets[j]
+        return FarthestPair(u, v, row[j].item(), self.path(u, v))
 
     def radius(self) -> float:
         """The least eccentricity.
@@ -412,16 +360,21 @@ class Measured:
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).closeness()["B"]
         0.18181818181818182
         """
-        values = self._measured("closeness", connected=False).closeness(wf_improved)
+        values = self._measured("closeness", apart=True).closeness(wf_improved)
         return dict(zip(self.targets, values.tolist(), strict=True))
 
-    def average_path_length(self) -> float:
+    def average_path_length(self, *, connected: bool = False) -> float:
         """The mean distance between different vertices.
+
+        Parameters
+        ----------
+        connected : bool
+            Of the pairs that have a path.
 
         Returns
         -------
         float
-            0 for a single vertex.
+            0 for a single vertex. With `connected`, an `OverPairs`, which says how many pairs these are.
 
         Raises
         ------
@@ -442,14 +395,20 @@ class Measured:
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).average_path_length()
         7.333333333333333
         """
-        return self._measured("average_path_length").mean("total")
+        return self._measured("average_path_length", apart=connected).mean("total", connected)
 
-    def global_efficiency(self) -> float:
+    def global_efficiency(self, *, connected: bool = False) -> float:
         """The mean of 1 / distance over pairs of different vertices; no path counts as 0.
+
+        Parameters
+        ----------
+        connected : bool
+            Of the pairs that have a path.
 
         Returns
         -------
         float
+            With `connected`, an `OverPairs`, which says how many pairs have a path.
 
         Raises
         ------
@@ -472,4 +431,4 @@ class Measured:
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).global_efficiency()
         0.16125541125541126
         """
-        return self._measured("global_efficiency", connected=False).mean("inverse")
+        return self._measured("global_efficiency", apart=True).mean("inverse", connected)

@@ -165,12 +165,15 @@ _CHUNK, _CHUNK_GPU = 1 << 18, 1 << 26
 
 
 class Trees:
-    """Best-path trees of a graph, one per source, from the distances of `engine`, on demand."""
+    """Best-path trees of a graph, one per source, from the distances of `engine`, on demand.
 
-    def __init__(self, graph: Graph, semiring: Semiring, engine: Engine) -> None:
+    Edges longer than their distances by `within` count as as good.
+    """
+
+    def __init__(self, graph: Graph, semiring: Semiring, engine: Engine, within: float = 0.0) -> None:
         if engine.shape != (graph.n, graph.n):
             raise ShapeError(f"routes: distances of all {graph.n} vertices are needed, got a table {engine.shape}.")
-        self.graph, self.semiring, self.engine = graph, semiring, engine
+        self.graph, self.semiring, self.engine, self.within = graph, semiring, engine, within
         self._largest: float | None = None  # of the distances that are finite
 
     @property
@@ -283,11 +286,11 @@ class Trees:
     def _slack(self, step: int) -> float:
         """Absolute rounding tolerance between an edge and its distance; computed once, from `step` rows at a time."""
         if self.engine.dtype.kind != "f" or self.semiring.mul.selects:
-            return 0.0
+            return self.within
         if self._largest is None:
             parts = self.engine.rows(np.arange(self.graph.n), step)
             self._largest = max((dtypes.largest_finite(host(D)) for _, D in parts), default=0.0)
-        return DOUBT * float(np.finfo(self.engine.dtype).eps) * self._largest
+        return DOUBT * float(np.finfo(self.engine.dtype).eps) * self._largest + self.within
 
     def _essential(self, A: Any, together: int) -> Edges:
         """Tails, heads and weights of matrix edges as good as their distances, within rounding; raises MemoryNeeded."""

@@ -24,12 +24,13 @@ from semiring.host.types import Array, DType
 from semiring.kernels.observed import Callback
 
 from .graphs import csgraph_from_dense, csgraph_from_masked, csgraph_to_dense
+from .ranked import yen
 from .routes import construct_dist_matrix, reconstruct_path
 from .shortest import answer
 
 __all__ = [
     "NegativeCycleError", "bellman_ford", "construct_dist_matrix", "csgraph_from_dense", "csgraph_from_masked",
-    "csgraph_to_dense", "dijkstra", "floyd_warshall", "johnson", "reconstruct_path", "shortest_path",
+    "csgraph_to_dense", "dijkstra", "floyd_warshall", "johnson", "reconstruct_path", "shortest_path", "yen",
 ]  # fmt: skip
 __all__ += [name for name in _scipys.__all__ if name not in __all__]
 

@@ -13,8 +13,8 @@ from semiring.host.arrays import checked_sparse, consistent
 from semiring.host.devices import host
 from semiring.host.errors import DTypeError
 from semiring.host.memory import require
-from semiring.host.spelling import came
 from semiring.host.types import Array, DType
+from semiring.kernels.backend import device_of
 from semiring.kernels.observed import Callback
 
 from ..answers.neighbourhoods import Neighbourhoods, around
@@ -53,8 +53,7 @@ def answer(
     callback: Callback | None = None,
 ) -> Any:
     """The results of the function `where`; `dense`: SciPy would use Floyd–Warshall."""
-    if device not in (None, "cpu", "cuda"):
-        raise errors.DeviceError(f"{where}: device must be 'cpu' or 'cuda', got {came(device)}.")
+    device = None if device is None else device_of(None, device)
     plain = directed and not (return_predecessors or unweighted or min_only or callback) and device != "cuda"
     if plain and indices is not None and (D := _few(csgraph, indices, dtype, threads, where)) is not None:
         D[limit < D] = np.inf

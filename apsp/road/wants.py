@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from semiring.kernels.backend import device_of
 from semiring.kernels.observed import Callback
 
 from ..io.graph.nulls import Nulls
@@ -37,6 +38,8 @@ class Request:
             options["threads"] = threads
         if per_thread is not None:
             options["per_thread"] = per_thread
+        if ":" in str(request.get("device")):
+            request["device"] = device_of(None, request["device"])
         return cls(options=options, **request)
 
 

@@ -49,7 +49,7 @@ def on_device(array: Array) -> AbstractContextManager[Any]:
     """Context manager: the GPU of an array (any library), BitMatrix or None as the current one; no-op on the CPU."""
     if array is None or type(array) is np.ndarray:
         return UNCHANGED
-    if is_plain(array) and array.data.device_id == _current():
+    if is_plain(array) and array.data.device_id == current():
         return UNCHANGED
     number = _gpu(getattr(array, "words", array))
     if number is None:
@@ -60,7 +60,8 @@ def on_device(array: Array) -> AbstractContextManager[Any]:
     return found
 
 
-def _current() -> int:
+def current() -> int:
+    """The number of the current GPU."""
     from cupy.cuda import runtime
 
     return int(runtime.getDevice())

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..algebra.records import Semiring
 from ..host.compiling import uncounted
-from ..host.devices import INSTALL
+from ..host.devices import INSTALL, current
 from ..host.errors import DeviceError
+from ..host.spelling import came
 from ..host.types import Array, DType
 from .contract import Backend
 
@@ -58,14 +59,20 @@ def device_of(array: Array, device: str | None = None) -> str:
             return "cpu"
         # Type first: CuPy's property is slow, as it describes the array.
         return "cuda" if hasattr(type(array), _INTERFACE) or hasattr(array, _INTERFACE) else "cpu"
-    if device not in BACKENDS:
-        raise DeviceError(f"device must be one of {', '.join(BACKENDS)}, got {device!r}.")
-    if device == "cuda" and not cuda_available():
+    kind, colon, number = str(device).partition(":")  # as PyTorch spells it
+    if kind not in BACKENDS or number.isdecimal() != bool(colon) or (kind == "cpu" and number not in ("", "0")):
+        raise DeviceError(f"device must be one of {', '.join(BACKENDS)}, got {came(device)}.")
+    if kind == "cuda" and not cuda_available():
         raise DeviceError(
             "device='cuda' needs an NVIDIA GPU and CuPy, got a machine without. Where there is a GPU, install CuPy: "
             f"{INSTALL}; else use device='cpu'."
         )
-    return device
+    if kind == "cuda" and number and int(number) != current():
+        raise DeviceError(
+            f"device must be the current one, got {came(device)}. Say `with cupy.cuda.Device({number}):` "
+            "around the call."
+        )
+    return kind
 
 
 @cache

@@ -20,6 +20,7 @@ case that never ends or takes memory out of proportion.
 | saturation | integers near the ends of their dtype, by every engine and question |
 | searches | searches by weight, matrices of which few arcs matter, hop counts on bits |
 | flows | sums over best paths, within limits and of edges of any scale, by each engine |
+| ranked | simple paths from the best on, beside NetworkX's |
 | changes | graphs whose weights change again and again, with hub labels and without; flows |
 | kills | writers of files and directories killed at any step, and two at once |
 | memory | calls of every kind within limits of memory |
@@ -43,7 +44,20 @@ if str(ROOT / "tests") not in sys.path:
 TARGETS = {
     **dict.fromkeys(("csgraph", "attributes", "zeros", "sparse", "products", "tables", "lists"), 1),
     **dict.fromkeys(
-        ("saturation", "kills", "files", "archives", "stores", "graphs", "searches", "changes", "flows", "memory"), 2
+        (
+            "saturation",
+            "kills",
+            "files",
+            "archives",
+            "stores",
+            "graphs",
+            "searches",
+            "changes",
+            "flows",
+            "memory",
+            "ranked",
+        ),
+        2,
     ),
     **dict.fromkeys(("algebra", "processes"), 3),
 }

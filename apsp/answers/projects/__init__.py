@@ -35,7 +35,7 @@ class CriticalPath:
     length : number or duration
         Total duration.
     path : list
-        Critical tasks, each dependent on the previous one.
+        Critical tasks, each dependent on the previous one; a last milestone is among them.
     earliest, latest : dict
         Earliest start, and latest start that does not delay the project, from its start.
     slack : dict
@@ -177,7 +177,7 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     """The critical path of a project: longest paths to and from each task, in topological order.
 
     Start s(v) = max over u before v of s(u) + d(u); remaining time r(v) = d(v) + max over w after v of r(w) (Kelley and
-    Walker 1959, "Critical-path planning and scheduling").
+    Walker 1959, "Critical-path planning and scheduling"); with relations and lags, of s(u) plus the wait.
 
     Parameters
     ----------
@@ -187,7 +187,11 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
 
         Or with dependencies: tuples (task, duration, predecessors), a mapping {task: (duration, predecessors)}, or a
         table with columns task, duration and predecessors, or similar (an error lists the names). Predecessors are a
-        list of tasks, one task, none (None, NaN or ""), or a text, "walls, roof".
+        list of tasks, one task, none (None, NaN or ""), or a text, "walls, roof". As in Microsoft Project, a column ID
+        beside Name is what they refer to, and durations may be texts in one unit, "5 days".
+
+        Predecessors finish before the task starts (FS), or by a relation behind the name: "walls SS+2" is 2 or more
+        after walls starts; also FF and SF, with a lag or lead in the unit of the durations (SS+2d beside timedeltas).
     dependencies : mapping, iterable of pairs, or table of two columns, optional
         Predecessors by task, `{"roof": ["walls"]}`; or pairs (before, after), `[("walls", "roof")]`, or their table.
 
@@ -229,29 +233,31 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     project = project_of(durations, dependencies)
     tasks = project.names
     time = np.asarray(project.times if len(tasks) else np.zeros(0)).tolist()  # integers, or else floats
-    before: list[list[int]] = [[] for _ in time]
-    after: list[list[int]] = [[] for _ in time]
-    for u, v in project.pairs:
-        before[v].append(u)
-        after[u].append(v)
+    before: list[list[tuple[int, Scalar]]] = [[] for _ in time]
+    after: list[list[tuple[int, Scalar]]] = [[] for _ in time]
+    for u, v, relation, lag in project.pairs:
+        wait = (time[u] if relation[0] == "F" else 0) + lag - (time[v] if relation[1] == "F" else 0)
+        before[v].append((u, wait))
+        after[u].append((v, wait))
     order = _topological(before, after, tasks)
     earliest, rest = [0 * d for d in time], list(time)
     for v in order:
         if before[v]:
-            earliest[v] = max([earliest[u] + time[u] for u in before[v]])
+            earliest[v] = max(earliest[v], *[earliest[u] + wait for u, wait in before[v]])
     for v in reversed(order):
         if after[v]:
-            rest[v] += max([rest[w] for w in after[v]])
+            rest[v] = max(rest[v], *[rest[w] + wait for w, wait in after[v]])
     length = max(rest, default=0)
     _require_fit(length)
     path: list[int] = []
     finish = list(map(add, earliest, time))
     last = max(finish, default=0)
-    ends = [v for v in reversed(order) if finish[v] == last][:1]
+    ends = [v for v in reversed(order) if finish[v] == last]
+    ends = [max(ends, key=earliest.__getitem__)] if ends else []  # a milestone, if there is one
     while ends:
         path.append(ends[0])
         v = ends[0]
-        ends = [u for u in before[v] if finish[u] == earliest[v]]
+        ends = [u for u, wait in before[v] if earliest[u] + wait == earliest[v]]
     latest, plain = [length - r for r in rest], project.kind is identity
 
     def by_task(times: Iterable[Scalar]) -> dict[Label, Duration]:
@@ -264,12 +270,14 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     )  # fmt: skip
 
 
-def _topological(before: list[list[int]], after: list[list[int]], tasks: Labels) -> list[int]:
+def _topological(
+    before: list[list[tuple[int, Scalar]]], after: list[list[tuple[int, Scalar]]], tasks: Labels
+) -> list[int]:
     """A topological order of the tasks (Kahn 1962); raises DivergenceError naming a cycle."""
     waits = list(map(len, before))
     order = [v for v, count in enumerate(waits) if not count]
     for v in order:
-        for w in after[v]:
+        for w, _ in after[v]:
             waits[w] -= 1
             if not waits[w]:
                 order.append(w)
@@ -277,7 +285,7 @@ def _topological(before: list[list[int]], after: list[list[int]], tasks: Labels)
         v, seen = next(v for v, count in enumerate(waits) if count), dict[int, int]()
         while v not in seen:
             seen[v] = len(seen)
-            v = next(u for u in before[v] if waits[u])
+            v = next(u for u, _ in before[v] if waits[u])
         raise _cycle_error([tasks[u] for u in reversed(list(seen)[seen[v] :])])
     return order
 

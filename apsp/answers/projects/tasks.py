@@ -22,18 +22,17 @@ from ...io.labels import Labels
 Duration = Any
 #: Accepted column names of a table of tasks.
 _COLUMNS = {
-    "task": ("task", "tasks", "activity", "name", "id"),
-    "duration": ("duration", "durations", "time", "seconds", "minutes", "hours", "days", "weeks"),
-    "predecessors": (
-        "predecessors",
-        "predecessor",
-        "dependencies",
-        "depends_on",
-        "depends on",
-        "waits_for",
-        "waits for",
-    ),
+    "task": ("task", "tasks", "activity", "name", "task name", "activity name"),
+    "duration": ("duration", "durations", "original duration", "time", "seconds", "minutes", "hours", "days", "weeks"),
+    "predecessors": ("predecessors", "predecessor", "dependencies", "depends on", "waits for", "after", "needs"),
 }
+#: Columns of ids, to which predecessors may refer beside a column of names.
+_IDS = ("id", "task id", "activity id")
+#: A predecessor with relation and lag, as in Microsoft Project: 3FS, "A SS+2", "3FF-1 day".
+_RELATION = re.compile(r"(.*[0-9]|.*\S\s)\s*(FS|SS|FF|SF)\s*(?:([+-])\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*))?")
+#: A duration as text, "5 days?", and units by their first letters.
+_DURATION = re.compile(r"([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\??")
+_UNITS = {"mo": "month", "w": "W", "d": "D", "h": "h", "m": "m", "s": "s"}
 #: Nanoseconds per NumPy unit of time; months and years have none.
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 _NANOSECONDS |= {"D": 24 * _NANOSECONDS["h"], "W": 7 * 24 * _NANOSECONDS["h"]}
@@ -41,37 +40,40 @@ _NANOSECONDS |= {"D": 24 * _NANOSECONDS["h"], "W": 7 * 24 * _NANOSECONDS["h"]}
 
 @dataclass(frozen=True)
 class Project:
-    """Durations as numbers (nanoseconds if they have units; `kind` converts back), and pairs (before, after)."""
+    """Durations as numbers (ns if they have units; `kind` converts back), and pairs (before, after, relation, lag)."""
 
     names: Labels
     times: list[Scalar]
-    pairs: list[tuple[int, int]]
+    pairs: list[tuple[int, int, str, Scalar]]
     kind: Callable[[Scalar], Duration]
 
 
 def project_of(durations: Any, dependencies: Any) -> Project:
     """Parse the arguments of `critical_path`; raises DTypeError, DomainError, VertexError."""
     separate = not isinstance(dependencies, tuple) or bool(dependencies)
-    names, times, predecessors = _columns(durations, separate)
-    tasks = Labels(names)
-    numbers, kind = _numbers(names, times)
-    if predecessors is None:
-        listed, at = _pairs(dependencies), {name: index for index, name in enumerate(tasks)}
+    names, times, predecessors, ids = _columns(durations, separate)
+    numbers, kind, unit = _numbers(names, times)
+    found = _Tasks(Labels(names), unit, {name: k for k, id in enumerate(ids or ()) for name in (id, str(id))})
+    if predecessors is None and isinstance(dependencies, Mapping):
+        cells = ((found.related(v)[0], before) for v, before in dependencies.items())
+        pairs = [(u, v, *rest) for v, before in cells for u, *rest in found.predecessors(before)]
+    elif predecessors is None:
+        listed, at = _pairs(dependencies), {name: index for index, name in enumerate(found.labels)}
         try:
-            pairs = [(at[u], at[v]) for u, v in listed]
-        except (KeyError, TypeError):  # raise its error
-            pairs = [(_position(tasks, u), _position(tasks, v)) for u, v in listed]
+            pairs = [(at[u], at[v], "FS", 0) for u, v in listed]
+        except (KeyError, TypeError):  # a relation, or raise its error
+            pairs = [(*found.related(u)[:1], found.related(v)[0], *found.related(u)[1:]) for u, v in listed]
     else:
-        pairs = [(u, v) for v, cell in enumerate(predecessors) for u in _predecessors(tasks, cell)]
-    return Project(tasks, numbers, pairs, kind)
+        pairs = [(u, v, *rest) for v, cell in enumerate(predecessors) for u, *rest in found.predecessors(cell)]
+    return Project(found.labels, numbers, pairs, kind)
 
 
-def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Duration], list[Any] | None]:
-    """Tasks, durations, and dependencies unless separate."""
+def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Duration], list[Any] | None, list[Any] | None]:
+    """Tasks, durations, dependencies unless separate, and ids beside names."""
     if is_table(source):
         columns = columns_of(source)
         if separate or len(columns) == 2:
-            return *two_columns(columns, "durations", "task, duration"), None
+            return *two_columns(columns, "durations", "task, duration"), None, None
         return _named(columns)
     if callable(getattr(source, "items", None)):  # a mapping, or a Series
         rows = [(task, *(cell if isinstance(cell, tuple) else (cell,))) for task, cell in source.items()]
@@ -86,7 +88,7 @@ def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Duration], 
         )
         raise DTypeError(_wanted(f"got {came(odd)}" + (" with dependencies=" if separate else "")))
     dependencies = [row[2] if len(row) == 3 else () for row in rows] if 3 in widths else None
-    return [row[0] for row in rows], [row[1] for row in rows], dependencies
+    return [row[0] for row in rows], [row[1] for row in rows], dependencies, None
 
 
 def _wanted(got: str) -> str:
@@ -107,11 +109,13 @@ def two_columns(columns: dict[Label, list[Any]], what: str, wanted: str) -> tupl
     return first, second
 
 
-def _named(columns: dict[Label, list[Any]]) -> tuple[list[Any], list[Any], list[Any]]:
-    """The columns of a project table by name; others are ignored."""
-    found = []
+def _named(columns: dict[Label, list[Any]]) -> tuple[list[Any], list[Any], list[Any], list[Any] | None]:
+    """The columns of a project table by name; others are ignored. Repeated names give way to ids."""
+    plain, found = {name: str(name).strip().casefold().replace("_", " ") for name in columns}, []
+    ids = [name for name in columns if plain[name] in _IDS]
     for role, words in _COLUMNS.items():
-        named = [name for name in columns if str(name).strip().casefold() in words]
+        named = [name for name in columns if plain[name] in words]
+        named = ids if role == "task" and not named else named
         if len(named) != 1:
             columns_found = ", ".join(map(repr, columns)) or "none"
             raise DTypeError(
@@ -119,22 +123,62 @@ def _named(columns: dict[Label, list[Any]]) -> tuple[list[Any], list[Any], list[
                 f"the columns {columns_found}. Rename them, or pass rows as tuples (task, duration, predecessors)."
             )
         found.append(columns[named[0]])
-    return found[0], found[1], found[2]
+    known = columns[ids[0]] if len(ids) == 1 else None
+    names = found[0] if known is None or len({*map(str, found[0])}) == len(found[0]) else known
+    return names, found[1], found[2], known
 
 
-def _predecessors(tasks: Labels, cell: Any) -> list[int]:
-    """The predecessors in a cell: tasks, one task, a text with commas or semicolons, or nothing."""
-    if cell is None or (isinstance(cell, (float, np.floating)) and math.isnan(cell)):
-        return []
-    if isinstance(cell, Hashable) and cell in tasks:
-        return [tasks.position(cell)]
-    if isinstance(cell, str):
-        parts = [part.strip() for part in re.split("[,;]", cell) if part.strip()]
-        found = [tasks.find_text(part) for part in parts]
-        return [_position(tasks, part) if k is None or k < 0 else k for part, k in zip(parts, found, strict=True)]
-    if isinstance(cell, Iterable):
-        return [_position(tasks, task) for task in cell]
-    return [_position(tasks, cell)]
+@dataclass(frozen=True)
+class _Tasks:
+    """The tasks, the unit of their durations (nanoseconds for those of time), and their positions by id."""
+
+    labels: Labels
+    unit: str
+    ids: dict[Any, int]
+
+    def predecessors(self, cell: Any) -> list[tuple[int, str, Scalar]]:
+        """Those in a cell: tasks, one task, a text that lists them with commas or semicolons, or nothing."""
+        if cell is None or (isinstance(cell, (float, np.floating)) and math.isnan(cell)):
+            return []
+        if isinstance(cell, str) and self._find(cell) is None:
+            return [self.related(part.strip()) for part in re.split("[,;]", cell) if part.strip()]
+        if isinstance(cell, Iterable) and not isinstance(cell, str) and self._find(cell) is None:
+            return list(map(self.related, cell))
+        return [self.related(cell)]
+
+    def related(self, task: Any) -> tuple[int, str, Scalar]:
+        """A task by its position, with the relation and the lag that a text may end in."""
+        found = self._find(task)
+        match = _RELATION.fullmatch(task) if found is None and isinstance(task, str) else None
+        if match is None:
+            return _position(self.labels, task) if found is None else found, "FS", 0
+        name, relation, sign, lag, unit = match.groups()
+        return self.related(name.strip())[0], relation, self._lag(task, sign, lag, unit) if lag else 0
+
+    def _find(self, task: Any) -> int | None:
+        """The task of an id or a name; as text too, for that is what files hold."""
+        if not isinstance(task, Hashable):
+            return None
+        by_name = self.labels.position(task) if task in self.labels else None
+        if by_name is None and isinstance(task, str):
+            by_name = self.labels.find_text(task)
+            by_name = None if by_name is not None and by_name < 0 else by_name
+        by_id = self.ids.get(task)
+        if None not in (by_id, by_name) and by_id != by_name:
+            raise VertexError(f"critical_path: a predecessor must be an id or a name, got {came(task)}, which is both.")
+        return by_name if by_id is None else by_id
+
+    def _lag(self, task: str, sign: str, lag: str, unit: str) -> Scalar:
+        length = float(lag) * (-1 if sign == "-" else 1)
+        own = _UNITS.get(unit[:2].lower(), _UNITS.get(unit[:1].lower())) if unit else ""
+        if self.unit == "ns" and own in _NANOSECONDS:
+            return round(length * _NANOSECONDS[own])
+        if own not in ("", self.unit) or self.unit == "ns":
+            raise DTypeError(
+                f"critical_path: a lag must be in the unit of the durations, got {came(task)}. Write it with "
+                "that unit, as SS+2d beside durations of time, and without one beside numbers."
+            )
+        return int(length) if length.is_integer() else length
 
 
 def _pairs(dependencies: Any) -> list[tuple[Label, Label]]:
@@ -146,19 +190,11 @@ def _pairs(dependencies: Any) -> list[tuple[Label, Label]]:
             f"critical_path: dependencies must be a mapping, pairs or a table, got {came(dependencies)}. Leave "
             "them out for none."
         )
-    if not isinstance(dependencies, Mapping):
-        pairs = list(dependencies)
-        for pair in pairs:
-            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise DTypeError(f"critical_path: dependencies must be pairs (before, after), got {came(pair)}.")
-        return pairs
-    for task, before in dependencies.items():
-        if isinstance(before, str) or not isinstance(before, Iterable):
-            raise VertexError(
-                f"critical_path: what {came(task)} waits for must be a list of tasks, got {came(before)}. "
-                f"Write [{came(before)}]."
-            )
-    return [(u, v) for v, before in dependencies.items() for u in before]
+    pairs = list(dependencies)
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise DTypeError(f"critical_path: dependencies must be pairs (before, after), got {came(pair)}.")
+    return pairs
 
 
 def _position(tasks: Labels, task: Hashable) -> int:
@@ -169,12 +205,15 @@ def _position(tasks: Labels, task: Hashable) -> int:
     return tasks.position(task)
 
 
-def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], Callable[[Scalar], Duration]]:
-    """Durations as numbers, and the conversion back."""
+def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], Callable[[Scalar], Duration], str]:
+    """Durations as numbers, the conversion back, and their unit."""
+    unit = ""
+    kind: Callable[[Scalar], Duration] = identity
     if any(isinstance(time, (timedelta, np.timedelta64)) for time in times):
         times, kind = _nanoseconds(names, times)
-    else:
-        kind = identity
+        unit = "ns"
+    elif times and all(isinstance(time, str) and _DURATION.fullmatch(time.strip()) for time in times):
+        times, unit = _of_texts(times)
     for task, time in zip(names, times, strict=True):
         if not hasattr(time, "__float__") or getattr(time, "dtype", np.dtype(float)).kind not in "biuf":
             raise DTypeError(
@@ -182,7 +221,19 @@ def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], C
             )
         if not 0 <= time < math.inf:
             raise DomainError(f"critical_path: durations must be finite and at least 0, got {time} for {came(task)}.")
-    return times, kind
+    return times, kind, unit
+
+
+def _of_texts(times: list[str]) -> tuple[list[Scalar], str]:
+    """Durations such as "5 days" as numbers of their unit, which must be one: a week may be five days or seven."""
+    parts = [match.groups() for match in map(_DURATION.fullmatch, map(str.strip, times)) if match]
+    found = [float(number) for number, _ in parts]
+    units = [_UNITS.get(unit[:2].lower(), _UNITS.get(unit[:1].lower(), unit)) if unit else "" for _, unit in parts]
+    several = {unit: time for unit, time, number in zip(units, times, found, strict=True) if number}
+    if len(several) > 1:
+        shown = " beside ".join(map(came, several.values()))
+        raise DTypeError(f"critical_path: durations must all be in one unit, got {shown}. Convert them.")
+    return [int(x) if x.is_integer() else x for x in found], next(iter(several), units[0])
 
 
 def identity(number: Scalar) -> Scalar:

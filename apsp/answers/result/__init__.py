@@ -41,8 +41,8 @@ from ...road.road import answer
 from ...road.wants import Wants
 from ..measures import Measured
 from .archives import archive_of, load_result, save_result
-from .flowing import Flowing
 from .mapped import Mapped
+from .ranked import Ranked
 from .reweighting import changed, reweighted
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Mapped, Flowing, Measured):
+class Result(Mapped, Ranked, Measured):
     """Best walks of a graph, between all vertices or from some sources to some targets.
 
     Every query works on every engine: a table, an elimination that computes rows and pairs on demand, searches, ….
@@ -76,6 +76,8 @@ class Result(Mapped, Flowing, Measured):
         The output of `to_frame`; by default the installed library.
     sources, targets : Labels, optional
         Labels of rows and columns; all vertices by default.
+    ties_within : float
+        As `tied` sets it.
 
     See Also
     --------
@@ -99,6 +101,7 @@ class Result(Mapped, Flowing, Measured):
     frames: str | None = None
     sources: Any = None
     targets: Any = None
+    ties_within: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.engine, Engine):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,7 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
     parts = {"matrix": dense, "rows": g.rows, "cols": g.cols, "weights": g.weights, "places": g.places}
     more |= {f"graph_{name}": host(part) for name, part in parts.items() if part is not None}
     properties: dict[str, Any] = {"directed": g.directed, "name": g.name, "unit": unit}
-    properties |= {} if nulls is None else {"nulls": nulls}
+    properties |= ({} if nulls is None else {"nulls": nulls}) | ({"planar": True} if g.planar else {})
     more |= {f"graph_{name}": np.array(value) for name, value in properties.items()}
     if r.engine.limit is not None:
         more["limit"] = np.array(r.engine.limit)
@@ -109,6 +110,7 @@ def load_result(
         if labels is None:
             raise KeyError("labels")
         graph = _graph_of(parts, labels).having(places=parts.get("graph_places"))
+        graph = replace(graph, planar=bool(parts.get("graph_planar", False)))
         engine: Engine = Dense(distances) if isinstance(distances, np.ndarray) else Stored(distances)
         if "hub_out" in parts:
             hubs = sparse.HubLabels.of_arrays(s, *(parts[f"hub_{name}"] for name in _HUB_LABELS))

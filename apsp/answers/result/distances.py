@@ -274,6 +274,52 @@ class Distances:
         blocks = engine.rows(wanted, block)
         return (([names[k] for k in positions.tolist()], read_only(D)) for positions, D in blocks)
 
+    def within(self, limit: Any) -> Any:
+        """The distances of at most `limit` as a sparse matrix.
+
+        Parameters
+        ----------
+        limit : float
+            Where ⊕ keeps the greatest, the least distance.
+
+        Returns
+        -------
+        scipy.sparse.csr_array, shape (sources, targets)
+            Distances of 0, as of a vertex to itself, are stored entries.
+
+        Raises
+        ------
+        MemoryNeeded
+            If the entries do not fit.
+
+        See Also
+        --------
+        rows : Blocks of rows, with a limit too.
+        apsp.shortest_paths : Its `limit` ends searches there, which is faster where little is near.
+
+        Notes
+        -----
+        What the rows cost, and the entries found.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> near = shortest_paths([("A", "B", 4), ("B", "C", 7)]).within(7)
+        >>> near.nnz, int(near[0, 1]), near.indices.tolist()
+        (5, 4, [0, 1, 1, 2, 2])
+        """
+        from scipy.sparse import csr_array, vstack
+
+        parts, held = [csr_array((0, self.engine.shape[1]), dtype=self.dtype)], 0
+        for _, rows in self.rows(limit=limit):
+            D = host(rows)
+            near = D != self.infinity
+            starts = np.cumsum([0, *near.sum(axis=1)])
+            parts.append(csr_array((D[near], near.nonzero()[1], starts), shape=D.shape))
+            held += 2 * parts[-1].nnz * (8 + self.dtype.itemsize)
+            require(held, where="within", hint="Ask for less, or take rows(limit=…).")
+        return vstack(parts, format="csr")
+
     def reduce(self, what: str | np.ufunc, *, axis: int | None = None, callback: Callback | None = None) -> np.ndarray:
         """One number per vertex from all its distances, without a full table.
 

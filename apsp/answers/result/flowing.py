@@ -1,17 +1,20 @@
-"""Sums over best paths: counts, flows, betweenness; enumeration of all best paths of a pair."""
+"""Sums over best paths: counts, flows, betweenness."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 
 from semiring.dense.routes import adjoint, require_countable
 from semiring.host.devices import host, module, on_device, read_only, to_device
-from semiring.host.errors import NoPathError, ShapeError
+from semiring.host.errors import DomainError, NoPathError, ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came
 from semiring.host.types import Array, Label
@@ -20,7 +23,7 @@ from semiring.kernels.observed import Callback
 
 from ...road.engines.part import Limit
 from ...road.log import Watch
-from ..flows import Arcs, Balance, Demand, Scale, Sums, before, walked_back
+from ..flows import Arcs, Balance, Demand, Scale, Sums
 from .routed import Routed
 
 #: Rows of distances per block and thread; on a GPU, bytes per block.
@@ -32,6 +35,43 @@ class Flowing(Routed):
 
     Float lengths, added up from the source on, are compared bit for bit, as NetworkX does.
     """
+
+    def tied(self, ties_within: float) -> Self:
+        """The result in whose `counts`, `betweenness`, `flows` and `all_paths` nearly equal paths tie.
+
+        Parameters
+        ----------
+        ties_within : float
+            An edge (k, j) is on a best path from s if d(s, k) + w(k, j) ≤ d(s, j) + `ties_within`.
+
+        Returns
+        -------
+        Result
+            A new one of the same distances.
+
+        Raises
+        ------
+        DomainError
+            If that is negative or no number; by what is asked then, if it is not below the lengths of all edges.
+
+        See Also
+        --------
+        betweenness, counts, all_paths : Best paths that tie.
+
+        Notes
+        -----
+        O(1). Sums are then found on the CPU, from rows of distances.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 0.1), ("B", "C", 0.2), ("A", "C", 0.3)])
+        >>> int(r.counts[0, 2]), int(r.tied(1e-9).counts[0, 2])
+        (1, 2)
+        """
+        if not isinstance(ties_within, Real) or not 0 <= ties_within < math.inf:
+            raise DomainError(f"tied: ties_within must be a number of at least 0, got {came(ties_within)}.")
+        return replace(self, ties_within=math.floor(ties_within) if self.dtype.kind == "i" else float(ties_within))
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -52,48 +92,6 @@ class Flowing(Routed):
                 out[done : done + len(positions)] = np.where(host(self._reached(D)), rows, 0)[:, targets]
                 done += len(positions)
         return read_only(out)
-
-    def all_paths(self, u: Label, v: Label) -> Iterator[list[Any]]:
-        """Every best path from u to v.
-
-        Parameters
-        ----------
-        u, v : label
-
-        Yields
-        ------
-        list of labels
-            In ascending order of last vertices.
-
-        Raises
-        ------
-        VertexError, NoPathError
-            If a label is unknown, or v cannot be reached from u.
-        AlgebraError, DivergenceError
-            If best walks cannot be counted (⊕ does not select, or ⊗ does); for a cycle that costs nothing, naming it.
-
-        See Also
-        --------
-        counts, path : Their number; one of them.
-
-        Notes
-        -----
-        A row of distances and O(n + m), then the length of each path; their number may be exponential.
-
-        Examples
-        --------
-        >>> from apsp import shortest_paths
-        >>> r = shortest_paths([("A", "B", 1), ("A", "C", 1), ("B", "D", 1), ("C", "D", 1)])
-        >>> list(r.all_paths("A", "D"))
-        [['A', 'B', 'D'], ['A', 'C', 'D']]
-        """
-        i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
-        sums = self._adjoint("all_paths")
-        if self.engine.entry(i, j).item() == self.infinity and start != end:
-            raise NoPathError(f"all_paths: {came(v)} must be reachable from {came(u)}, got no walk between them.")
-        tight = sums.tight(self.engine.all_pairs.row(start), start)
-        paths = walked_back(start, end, before(tight, self.graph.n))
-        return ([self.labels[x] for x in path] for path in paths)
 
     def flows(self, demand: Any, *, unreachable: str = "raise", callback: Callback | None = None) -> np.ndarray:
         """All-or-nothing assignment: the flow on each edge if demand takes best paths, shared equally among ties.
@@ -327,7 +325,7 @@ class Flowing(Routed):
         callback: Callback | None,
     ) -> Balance | None:
         """The sums from the engine's `flows`, without rows, or None if it has none."""
-        if self.engine.limit is not None or self.engine.all_pairs.in_memory:
+        if self.engine.limit is not None or self.engine.all_pairs.in_memory or self.ties_within:
             return None
         require_countable(self.semiring, where=where)
         (_, heads, weights), tails = self._arcs.edges, self._arcs.tails
@@ -379,7 +377,7 @@ class Flowing(Routed):
     @property
     def _device(self) -> str:
         gpu = self.plan.device == "cuda" and self.engine.limit is None and cuda_available()
-        return "cuda" if gpu else "cpu"
+        return "cuda" if gpu and not self.ties_within else "cpu"
 
     def _rows(self, sources: np.ndarray, device: str, threads: int) -> Iterator[tuple[np.ndarray, Any]]:
         """Blocks of rows of the all-pairs table, on a device."""
@@ -399,9 +397,20 @@ class Flowing(Routed):
     def _adjoint(self, where: str, device: str = "cpu") -> Any:
         threads = getattr(self.engine.all_pairs, "threads", None)
         require_countable(self.semiring, where=where)  # before edges are listed
-        edges, names = self._arcs_of(device).edges, self.labels
+        edges, names, within = self._arcs_of(device).edges, self.labels, self.ties_within
+        if within:
+            starts, heads, weights = edges
+            least = weights.min() if len(weights) else math.inf
+            if not (self.semiring.lengths and self.semiring.add.selects == "least" and within < least):
+                raise DomainError(
+                    f"{where}: ties_within must be below all lengths, of min_plus or its like, got {within:g} beside "
+                    f"an edge of {least:g} over {self.semiring.name}. Choose a smaller one."
+                )
+            edges = starts, heads, weights - weights.dtype.type(within)
         sums = adjoint(self.semiring, self.dtype, edges, where=where, names=names, threads=threads, device=device)
         sums.cut = self.engine.limit is not None  # searches go no further
+        if within:
+            sums.loosen()
         return sums
 
     def _carried(self, sums: Any) -> Any:

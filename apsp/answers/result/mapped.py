@@ -154,7 +154,7 @@ class Mapped(Shown):
         path: Sequence[Any] | None = None,
         values: Any = None,
         *,
-        planar: bool = False,
+        planar: bool | None = None,
         save: str | Path | None = None,
     ) -> page.Page:
         """The network as one self-contained HTML page: drag, zoom, name and value of the vertex under the pointer.
@@ -165,8 +165,8 @@ class Mapped(Shown):
             Shown, for instance `r.path(u, v)`.
         values : label, array of shape (n,), list, mapping or pandas Series, optional
             Colour of the vertices, as in `plot`.
-        planar : bool
-            Whether places are x and y of a plane, not degrees.
+        planar : bool, optional
+            Whether places are x and y of a plane, not degrees; by default the graph's own.
         save : path, optional
             A `.html` file to write.
 
@@ -204,6 +204,7 @@ class Mapped(Shown):
         steps = [] if path is None else self._steps(xy, path, "explore")
         shown = None if values is None else self._values(values)
         title = self.graph.name or f"{self.graph.n} vertices"
+        planar = self.graph.planar if planar is None else planar
         made = page.page(xy, self._edges(None)[0], self.graph.labels, steps, title, shown, planar=planar)
         if save is not None:
             with writing(save) as file:

@@ -29,6 +29,8 @@ from .walked import Paths, paths_of
 class Routed(Distances):
     """Routes of a result. Tables are computed on first use and cached; rows and paths are not."""
 
+    ties_within: float = 0.0
+
     @property
     def _all_pairs(self) -> bool:
         return self.engine.all_pairs is self.engine
@@ -36,7 +38,7 @@ class Routed(Distances):
     @cached_property
     def _trees(self) -> Trees:
         self.engine.refuse_unbounded("predecessors", self.graph.labels)
-        return Trees(self.graph, self.semiring, self.engine.all_pairs)
+        return Trees(self.graph, self.semiring, self.engine.all_pairs, self.ties_within)
 
     @cached_property
     def predecessors(self) -> np.ndarray:
@@ -253,19 +255,19 @@ class Routed(Distances):
             table[rows] = np.where((host(D) == self.infinity) & (i[rows, None] != j), found.NONE, table[rows])
         return table
 
-    def _pairs(self, pairs: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _pairs(self, pairs: Any, where: str = "paths") -> tuple[np.ndarray, np.ndarray]:
         k, m = self.engine.shape
         if pairs is None:
             return np.repeat(np.arange(k), m), np.tile(np.arange(m), k)
         if isinstance(pairs, np.ndarray):
             if pairs.ndim != 2 or pairs.shape[1] != 2:
-                raise ShapeError(f"paths: pairs must be of shape (m, 2), got {pairs.shape}.")
+                raise ShapeError(f"{where}: pairs must be of shape (m, 2), got {pairs.shape}.")
             return self.sources.positions(pairs[:, 0]), self.targets.positions(pairs[:, 1])
         pairs = list(pairs)
         try:
             us, vs = [u for u, _ in pairs], [v for _, v in pairs]
         except (TypeError, ValueError):
-            raise ShapeError("paths: pairs must be (source, target) each, got something else.") from None
+            raise ShapeError(f"{where}: pairs must be (source, target) each, got something else.") from None
         return self.sources.positions(us), self.targets.positions(vs)
 
     def _in_graph(self, names: Labels, index: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from semiring.kernels.observed import Callback
 from ...io.display import output
 from ...road.engines import Engine
 from ...road.log import Watch
-from ..measures import negative_error
+from ..totals import negative_error
 
 #: Rows of a panel reduced side by side.
 _FOLD = 16

@@ -18,17 +18,16 @@ from .generating import convert, generate
 from .information import info
 from .querying import query
 from .reaching import reach
+from .reporting import flags
 from .solving import plan, solve
 from .warming import warm
 
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="apsp")
-@click.option("-q", "--quiet", is_flag=True, help="Answers alone: no summary, no progress.")
 @click.pass_context
-def main(ctx: click.Context, quiet: bool) -> None:
+def main(ctx: click.Context) -> None:
     """All-pairs shortest paths, reachability, and other closures of graphs over semirings."""
-    ctx.obj = quiet
     ctx.with_resource(progress(False))  # its own meters show what takes long
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # for labels that the terminal cannot show
@@ -36,3 +35,4 @@ def main(ctx: click.Context, quiet: bool) -> None:
 
 for _command in (solve, reach, betweenness, flows, query, compare, generate, convert, plan, info, warm):
     main.add_command(_command)
+flags(main)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from semiring.host.escaping import one_line
 from semiring.host.types import Label
 
-from ...io.display.terminal import Meter, show_table
+from ...io.display.terminal import Meter
+from .reporting import number, quiet, report, report_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,17 +25,21 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
-def quiet() -> bool:
-    return bool(click.get_current_context().obj)
-
-
 def no_progress(done: int, total: int) -> None:
     """A callback without output, which suppresses warnings of long work."""
 
 
-def summary(graph: Graph, what: str, seconds: float, rate: float | None = None) -> None:
-    speed = "" if rate is None else f" rate={rate:.3g}"
-    click.echo(f"n={graph.n} edges={graph.edge_count} {what} seconds={seconds:.3g}{speed}")
+def summary(graph: Graph, seconds: float, rate: float | None = None, **how: Any) -> None:
+    facts: dict[str, Any] = {"n": graph.n, "edges": graph.edge_count, **how, "seconds": float(f"{seconds:.3g}")}
+    facts |= {} if rate is None else {"rate": float(f"{rate:.3g}")}
+    shown = (f"{name}={x:.3g}" if isinstance(x, float) else f"{name}={x}" for name, x in facts.items())
+    report(" ".join(shown), **facts)
+
+
+def how(r: Result) -> dict[str, Any]:
+    """How a result was computed, for the summary."""
+    plan = r.plan
+    return {"semiring": r.semiring.name, "dtype": r.dtype.name, "schedule": plan.schedule, "device": plan.device}
 
 
 def print_path(r: Result, u: Label, v: Label) -> bool:
@@ -44,24 +49,25 @@ def print_path(r: Result, u: Label, v: Label) -> bool:
     from ...io.display.output import text
 
     # All digits of its dtype: 0.1, not 0.10000000149 for a float32.
-    distance = f"distance {text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring)}"
+    distance = text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring)
+    found, shown = None, "none"
     try:
-        path = one_line(" -> ".join(map(str, r.path(u, v))))
+        found = list(map(str, r.path(u, v)))
+        shown = one_line(" -> ".join(found))
     except NoPathError:
-        click.echo(f"{distance}\npath none")
-        return False
+        pass
     except AlgebraError:
-        path = "none: a sum over all paths has no single one"
-    click.echo(f"{distance}\npath {path}")
-    return True
+        shown = "none: a sum over all paths has no single one"
+    report(f"distance {distance}\npath {shown}", distance=number(distance), path=found)
+    return shown != "none"
 
 
-def paths(r: Result, pairs: list[tuple[Label, Label]]) -> tuple[list[str], list[list[str]]]:
+def paths(r: Result, pairs: list[tuple[Label, Label]]) -> tuple[list[str], list[list[Any]]]:
     """Headings and cells: both ends, distance, and path."""
     from ...io.display.output import text
 
     distances = [text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring) for u, v in pairs]
-    found = (" -> ".join(map(str, path)) or "none" for path in r.paths(pairs))
+    found = (list(map(str, path)) for path in r.paths(pairs))
     lines = [[str(u), str(v), d, path] for (u, v), d, path in zip(pairs, distances, found, strict=True)]
     return ["from", "to", "distance", "path"], lines
 
@@ -143,14 +149,14 @@ def print_by_vertex(r: Result, wanted: list[Label] | None, reduction: str | None
 def print_lines(headings: list[str], lines: list[list[str]], output: str | None, what: str) -> None:
     """Print a table with a numeric last column, or write it to a file and print the first lines."""
     if output is None:
-        show_table(headings, lines, right=[len(headings) - 1])
+        report_table(headings, lines, right=[len(headings) - 1])
         return
     from ...io.saving.csv import save_lines
 
     save_lines(headings, lines, output)
-    show_table(headings, lines[:SHOWN], right=[len(headings) - 1])
+    report_table(headings, lines[:SHOWN], right=[len(headings) - 1])
     if len(lines) > SHOWN and not quiet():
-        click.echo(f"(the first {SHOWN} of {len(lines)} {what})")
+        report(f"(the first {SHOWN} of {len(lines)} {what})", of=len(lines))
 
 
 def print_answer(
@@ -158,13 +164,13 @@ def print_answer(
 ) -> bool:
     """Print paths of pairs, one path, or a table; returns whether there is a path."""
     if pairs is not None:
-        show_table(*paths(r, pairs), right=[2])
+        report_table(*paths(r, pairs), right=[2])
     elif None not in ends:
         return print_path(r, *ends)
     elif all_listed and ends == (None, None):
-        show_table(*block(r, *r.engine.shape), right=range(1, r.engine.shape[1] + 1))
+        report_table(*block(r, *r.engine.shape), right=range(1, r.engine.shape[1] + 1))
     else:
-        show_table(*distances(r, *ends), right=range(1, SHOWN + 1))
+        report_table(*distances(r, *ends), right=range(1, SHOWN + 1))
         if max(r.engine.shape) > SHOWN and ends == (None, None) and not quiet():
-            click.echo(f"(the first {SHOWN} of {max(r.engine.shape)} vertices)")
+            report(f"(the first {SHOWN} of {max(r.engine.shape)} vertices)", of=max(r.engine.shape))
     return True

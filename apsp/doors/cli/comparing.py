@@ -9,12 +9,13 @@ import click
 
 from semiring.host.spelling import came
 
-from ...io.display.terminal import Meter, show_table
+from ...io.display.terminal import Meter
 from . import graphs
-from .answers import no_progress, quiet
+from .answers import no_progress
 from .choices import SCHEDULE, Numbers
 from .exit_codes import NO
 from .options import FILE, READING, SOURCE, combined, dtype, reading, refuse_given, require_dtype, semiring
+from .reporting import quiet, report, report_table
 
 
 @click.command()
@@ -84,9 +85,9 @@ def compare(
     if plot is not None:
         table.plot(save=plot)
     headings, cells = table.table()
-    show_table(headings, cells, right=(3, 4, 5, 6))
+    report_table(headings, cells, right=(3, 4, 5, 6))
     if not quiet():
-        click.echo("\n".join([f"closure over {table.semiring} in {table.dtype}", *table.notes()]))
+        report("\n".join([f"closure over {table.semiring} in {table.dtype}", *table.notes()]), notes=table.notes())
     if any(row.same is False for row in table.rows):
         click.echo("apsp: the schedules disagree; please report this.", err=True)
         click.get_current_context().exit(NO)

@@ -6,6 +6,7 @@ import errno
 import io
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -18,6 +19,8 @@ from typing import Any, TextIO
 import click
 
 from semiring.host.escaping import one_line
+
+from .reporting import finish
 
 #: Exit codes; 0 is success, 1 also the answer "no" (docs/cli.md). Signals are 128 plus their number.
 NO, BAD_INPUT, DIVERGES, MISSING, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141
@@ -55,7 +58,13 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         with _errors_as_exit_codes(ctx.meta):
-            return super().invoke(ctx)
+            try:
+                found = super().invoke(ctx)
+            except click.exceptions.Exit:  # the answer is no
+                finish(ctx.meta)
+                raise
+            finish(ctx.meta)
+            return found
 
 
 class Terminated(KeyboardInterrupt):
@@ -92,9 +101,35 @@ def ending(error: BaseException) -> Ending | None:
     if code is None:
         return None
     if isinstance(error, OSError) and error.filename is not None:
+        if error.errno == errno.EPIPE:
+            return Ending("", BROKEN_PIPE)
         return Ending(f"{error.filename}: {error.strerror}.", code)
     default = {INTERRUPTED: "interrupted.", MISSING: "out of memory."}.get(code, repr(error))
     return Ending(" ".join(str(error).split()) or default, code)
+
+
+#: What a message says in Python, and how in a shell; names of functions at its beginning say nothing there.
+_SPELLINGS = tuple(
+    (re.compile(python), shell)
+    for python, shell in (
+        (r"^(?:get|save|load|read|write|as_graph|shortest_paths|transitive_closure|Graph(?:\.\w+)?): ", ""),
+        (r": (?:write|save): ", ": "),
+        (r"apsp\.read\([^()]*, format='([\w…]+)'\)", r"--format \1"),
+        (r"(?<=columns=)\([^()]*\)", lambda match: re.sub(r"[()'\s]", "", match[0])),
+        (r"\bweight=None", "--unweighted"),
+        (r"\bdirected=(?:True|(False))", lambda match: "--undirected" if match[1] else "--directed"),
+        (r"\bunreachable='drop'", "--drop-unreachable"),
+        (r"\b(columns|weight|device|engine|format|limit|threads)=(?:'(\w+)')?", r"--\1 \2"),
+        (r"\bnull_value=", "--null-value "),
+    )
+)
+
+
+def shell(text: str) -> str:
+    """A message as it is said in a shell: options for arguments, and no names of functions."""
+    for python, spelling in _SPELLINGS:
+        text = python.sub(spelling, text)
+    return re.sub(r"(--[a-z]+) (?=[,;.]|$| )", r"\1", text).replace("--null-value None", "--null-value none")
 
 
 def _interrupt_behind(error: BaseException | None) -> BaseException | None:
@@ -124,7 +159,7 @@ def _errors_as_exit_codes(meta: dict[str, Any] | None = None) -> Iterator[None]:
         if known is None:
             raise
         if known.message:
-            _print_error(f"apsp: {one_line(known.message)}")
+            _print_error(f"apsp: {one_line(shell(known.message))}")
         raise click.exceptions.Exit(known.code) from None
 
 

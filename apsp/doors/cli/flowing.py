@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...io.display.terminal import Meter
-from . import graphs
-from .answers import no_progress, print_lines, quiet, summary
+from . import answers, graphs
+from .answers import no_progress, print_lines, summary
 from .options import (
     FILE,
     SOURCE,
@@ -23,6 +23,7 @@ from .options import (
     semiring,
     threads,
 )
+from .reporting import quiet
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,5 +122,4 @@ def _print_edges(graph: Graph, values: np.ndarray, what: str, output: str | None
 
 def _summed_up(r: Result) -> None:
     if not quiet():
-        how = f"semiring={r.semiring.name} dtype={r.dtype.name} schedule={r.plan.schedule} device={r.plan.device}"
-        summary(r.graph, how, r.seconds)
+        summary(r.graph, r.seconds, **answers.how(r))

@@ -12,8 +12,9 @@ import click
 from semiring.host.escaping import one_line
 from semiring.host.types import Label
 
-from .answers import quiet
+from .exit_codes import shell
 from .options import READING
+from .reporting import quiet, report
 
 if TYPE_CHECKING:
     from semiring.distributed import World
@@ -27,7 +28,7 @@ def read(file: str, options: dict[str, Any]) -> Graph:
         warnings.simplefilter("always", UserWarning)
         graph = _read_by_options(file, options)
     for warning in caught:
-        click.echo(f"apsp: {one_line(str(warning.message))}", err=True)
+        click.echo(f"apsp: {one_line(shell(str(warning.message)))}", err=True)
     return graph
 
 
@@ -58,8 +59,11 @@ def write(make: Callable[[], Graph], output: str, format: str | None) -> None:
     formats.check_output(output, format=format)
     graph = make()
     formats.write(graph, output, format=format)
-    if not quiet():
-        click.echo(f"{one_line(output)}: n={graph.n} edges={graph.edge_count}", err=is_standard_output(output))
+    text = f"{one_line(output)}: n={graph.n} edges={graph.edge_count}"
+    if is_standard_output(output):
+        click.echo("" if quiet() else f"{text}\n", err=True, nl=False)
+    else:
+        report(None if quiet() else text, output=output, n=graph.n, edges=graph.edge_count)
 
 
 def parse(graph: Graph, text: str | None) -> Label:

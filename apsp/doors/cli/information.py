@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from ...io.display.terminal import show_table
+from .reporting import as_json, report
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="As JSON, with what decides how it runs: for reports of faults.")
-def info(as_json: bool) -> None:
-    """This machine and its versions, and the semirings, formats and schedules."""
+def info() -> None:
+    """This machine and its versions, and the semirings, formats and schedules; --json is for reports of faults."""
     from semiring.algebra.catalog import CATALOG
 
     from ...io import formats
     from ...road import engines, schedules
     from .machine import describe, surroundings
 
-    if as_json:
+    if as_json():
         found = {"machine": dict(describe()), **surroundings(), "semirings": [s.name for s in CATALOG]}
         found |= {"formats": [*formats.formats()], "engines": engines.names(), "schedules": schedules.names()}
-        click.echo(json.dumps(found, indent=2))
+        report(None, **found)
         return
     show_table(["machine", ""], describe())
     click.echo()

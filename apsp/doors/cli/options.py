@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +54,18 @@ def combined(*several: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
+def _columns_of(ctx: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """The columns of the file that stands before, for completion; of --columns, behind the last comma."""
+    from ...io.reading.files import Source
+
+    before, comma, begun = begun.rpartition(",")
+    with suppress(OSError, ValueError, IndexError):  # no such file, or none yet
+        header = Source(ctx.args[0]).head(4096).decode("utf-8-sig").split("\n")[0]
+        names = (name.strip("\"' \r") for name in re.split("[,;\t]", header))
+        return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]
+    return []
+
+
 columns = (
     click.option(
         "--undirected/--directed", default=None, help="Edges lead both ways, or one way, whatever a file says."
@@ -59,9 +73,15 @@ columns = (
     click.option(
         "--columns",
         metavar="FROM,TO[,WEIGHT]",
+        shell_complete=_columns_of,
         help="The columns, by name; or by position from 0, where there is no header.",
     ),
-    click.option("--weight", metavar="COLUMN", help="The column, or the edges' attribute, that holds the weight."),
+    click.option(
+        "--weight",
+        metavar="COLUMN",
+        shell_complete=_columns_of,
+        help="The column, or the edges' attribute, that holds the weight.",
+    ),
     click.option("--unweighted", is_flag=True, help="Every edge weighs 1."),
     click.option(
         "--null-value",

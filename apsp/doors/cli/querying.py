@@ -11,6 +11,7 @@ from . import answers, graphs, reaching
 from .choices import REDUCTION, SEMIRING
 from .exit_codes import NO
 from .options import FILE, ends
+from .reporting import report
 
 if TYPE_CHECKING:
     from semiring.algebra.records import Semiring
@@ -59,7 +60,8 @@ def query(
             raise click.UsageError(f"query: {saved} is reachability, which --from and --to ask.")
         yes = reaching.print_reached(found, (u, v), (source, target))
         if source is None and target is None:
-            click.echo(f"n={found.n} {reaching.counted(found)}")
+            facts = {"n": found.n, **reaching.counted(found)}
+            report(" ".join(f"{name}={x}" for name, x in facts.items()), **facts)
     elif each:
         answers.print_by_vertex(found, graphs.labels(nearest, found.graph), reduction, output)
         yes = True

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .answers import quiet
 from .exit_codes import ABORT_JOB, NO, ending
+from .reporting import quiet
 
 if TYPE_CHECKING:
     from semiring.distributed import World

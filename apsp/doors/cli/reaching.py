@@ -10,13 +10,14 @@ import click
 from semiring.host.escaping import one_line
 from semiring.host.types import Label
 
-from ...io.display.terminal import Meter, show_table
+from ...io.display.terminal import Meter
 from . import graphs
-from .answers import quiet, summary
+from .answers import summary
 from .choices import SEMIRING
 from .exit_codes import NO
 from .options import SOURCE, combined, computing, device, ends, reading, spread, threads
 from .ranks import ranks_of
+from .reporting import quiet, report, report_table
 
 if TYPE_CHECKING:
     from ...answers.reach.reachability import Reachability
@@ -60,17 +61,17 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
         _save_reach(t, Path(output))
     if counts:
         rows = [[str(label), str(count)] for label, count in zip(t.labels, t.counts().tolist(), strict=True)]
-        show_table(["vertex", "reaches"], rows, right=[1])
+        report_table(["vertex", "reaches"], rows, right=[1])
     reached = print_reached(t, (u, v), (source, target))
     if not quiet():
-        summary(graph, f"{counted(t)} schedule={t.plan.schedule}", t.seconds)
+        summary(graph, t.seconds, **counted(t), schedule=t.plan.schedule)
     if not reached:
         click.get_current_context().exit(NO)
 
 
-def counted(t: Reachability) -> str:
-    """The numbers of pairs and of components, as text."""
-    return f"pairs={int(t.counts().sum())} components={len(t.components())}"
+def counted(t: Reachability) -> dict[str, int]:
+    """The numbers of pairs and of components."""
+    return {"pairs": int(t.counts().sum()), "components": len(t.components())}
 
 
 def print_reached(t: Reachability, ends: tuple[Label, Label], texts: tuple[str | None, str | None]) -> bool:
@@ -78,11 +79,11 @@ def print_reached(t: Reachability, ends: tuple[Label, Label], texts: tuple[str |
     (u, v), (source, target) = ends, texts
     if source is not None and target is not None:
         reached = bool(t.reaches(u, v))
-        click.echo("yes" if reached else "no")
+        report("yes" if reached else "no", reaches=reached)
         return reached
     if source is not None or target is not None:
-        for label in t.descendants(u) if source is not None else t.ancestors(v):
-            click.echo(one_line(str(label)))
+        found = list(map(str, t.descendants(u) if source is not None else t.ancestors(v)))
+        report("\n".join(map(one_line, found)) if found else None, reached=found)
     return True
 
 

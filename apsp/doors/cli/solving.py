@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from semiring.host.escaping import one_line
 
 from ...io.display.terminal import Meter
 from . import answers, graphs
-from .answers import no_progress, quiet, summary
+from .answers import no_progress, summary
 from .choices import REDUCTION, StoreType
 from .exit_codes import NO
 from .options import (
@@ -35,6 +36,7 @@ from .options import (
     threads,
 )
 from .ranks import prints_answers, ranks_of
+from .reporting import quiet, report
 
 if TYPE_CHECKING:
     from ...answers.result import Result
@@ -139,8 +141,7 @@ def solve(
     if verify and not _verify(r):
         no = True
     if not quiet():
-        dtype, schedule = r.dtype.name, f"{r.plan.schedule} device={r.plan.device}"
-        summary(graph, f"semiring={r.semiring.name} dtype={dtype} schedule={schedule}", r.seconds, r.rate)
+        summary(graph, r.seconds, r.rate, **answers.how(r))
     if no:
         click.get_current_context().exit(NO)
 
@@ -157,7 +158,7 @@ def _print_steps(file: str, options: dict[str, Any], plot: Path | None) -> None:
     _, recorded = closure(
         graph, steps=True, **{name: options[name] for name in ("semiring", "schedule", "block", "dtype")}
     )
-    click.echo(str(recorded))
+    report(str(recorded), steps=str(recorded).splitlines())
     if plot is not None:
         recorded.plot(save=plot)
 
@@ -165,13 +166,15 @@ def _print_steps(file: str, options: dict[str, Any], plot: Path | None) -> None:
 def _print_checksums(r: Result) -> None:
     from .checksum import crc32, fletcher16
 
-    click.echo(f"fletcher16 0x{fletcher16(r.distances):04x}\ncrc32 0x{crc32(r.distances):08x}")
+    found = {"fletcher16": f"0x{fletcher16(r.distances):04x}", "crc32": f"0x{crc32(r.distances):08x}"}
+    report("\n".join(map(" ".join, found.items())), **found)
 
 
 def _verify(r: Result) -> bool:
     """Verify all distances, and paths if any; print the outcome."""
     found = r.verify("all", paths=r.semiring.add.selects is not None)
-    click.echo(one_line(f"verified: {found}" if found else f"not verified: {found}"))
+    text = one_line(f"verified: {found}" if found else f"not verified: {found}")
+    report(text, verified=bool(found), verification=str(found))
     return bool(found)
 
 
@@ -181,6 +184,7 @@ def _verify(r: Result) -> bool:
 @click.option("--memory", metavar="SIZE", help="What if the dense closure is held to so much memory, such as 16GiB?")
 def plan(what: str, **options: Any) -> None:
     """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
+    from ...io.saving.plans import plan_to_array
     from ...road.planning import plan as make
 
     require_dtype(options["semiring"], options["dtype"])
@@ -188,8 +192,9 @@ def plan(what: str, **options: Any) -> None:
     reading = {name: options.pop(name) for name in READING}
     if what.isdecimal() and not Path(what).exists():
         refuse_given((*READING, "sources", "targets"), f"{what} vertices are no file that is read and has labels")
-        click.echo(str(make(int(what), **options)))
-        return
-    graph = graphs.read(what, reading)
-    graphs.read_vertices(graph, None, options)
-    click.echo(str(make(graph, **options)))
+        made = make(int(what), **options)
+    else:
+        graph = graphs.read(what, reading)
+        graphs.read_vertices(graph, None, options)
+        made = make(graph, **options)
+    report(str(made), plan=json.loads(plan_to_array(made).item()))

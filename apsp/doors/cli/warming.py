@@ -7,9 +7,9 @@ import time
 import click
 
 from ...io.display.terminal import Meter
-from .answers import quiet
 from .choices import OneOf, names_in
 from .options import DTYPES
+from .reporting import quiet, report
 
 
 class Several(OneOf):
@@ -60,4 +60,5 @@ def warm(
         threads = bind(get("min_plus"), "float32").threads
         count = warming.warm(work, min(processes or threads, len(work)), meter.callback)
     if not quiet():
-        click.echo(f"kernels={count} seconds={time.perf_counter() - start:.3g}")
+        seconds = f"{time.perf_counter() - start:.3g}"
+        report(f"kernels={count} seconds={seconds}", kernels=count, seconds=float(seconds))

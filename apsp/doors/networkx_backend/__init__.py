@@ -57,6 +57,7 @@ from .pairs import (
     floyd_warshall_tree,
     johnson,
     metric_closure,
+    shortest_simple_paths,
 )
 from .reaching import transitive_closure, transitive_closure_dag, transitive_reduction
 from .serving import can_run, should_run
@@ -65,12 +66,12 @@ __all__ = [
     "all_pairs_all_shortest_paths", "all_pairs_bellman_ford_path", "all_pairs_bellman_ford_path_length",
     "all_pairs_dijkstra", "all_pairs_dijkstra_path", "all_pairs_dijkstra_path_length", "all_pairs_shortest_path",
     "all_pairs_shortest_path_length", "all_shortest_paths", "average_shortest_path_length", "barycenter",
-    "betweenness_centrality", "betweenness_centrality_subset", "can_run", "center", "centroid", "closeness_centrality",
-    "convert_from_nx", "convert_to_nx", "diameter", "eccentricity", "edge_betweenness_centrality",
-    "edge_betweenness_centrality_subset", "floyd_warshall", "floyd_warshall_numpy",
+    "betweenness_centrality", "betweenness_centrality_subset", "can_run", "center", "centroid",
+    "closeness_centrality", "convert_from_nx", "convert_to_nx", "diameter", "eccentricity",
+    "edge_betweenness_centrality", "edge_betweenness_centrality_subset", "floyd_warshall", "floyd_warshall_numpy",
     "floyd_warshall_predecessor_and_distance", "floyd_warshall_tree", "global_efficiency", "harmonic_centrality",
-    "johnson", "metric_closure", "periphery", "radius", "should_run", "transitive_closure", "transitive_closure_dag",
-    "transitive_reduction", "wiener_index",
+    "johnson", "metric_closure", "periphery", "radius", "shortest_simple_paths", "should_run", "transitive_closure",
+    "transitive_closure_dag", "transitive_reduction", "wiener_index",
 ]  # fmt: skip
 
 

@@ -12,10 +12,11 @@ import networkx as nx
 import numpy as np
 
 from semiring import min_plus
+from semiring.dense.ranking import ties
 from semiring.dense.routes import adjoint
 from semiring.host.types import Label, Weight
 
-from ...answers.flows import Scale, Sums, before, walked_back
+from ...answers.flows import Scale, Sums
 from .graphs import Arcs, Converted, arcs_or_none, positions
 from .original import original
 
@@ -93,7 +94,7 @@ def all_shortest_paths(
     if d[end] == np.inf:
         return original("all_shortest_paths", G, source, target, weight, method)
     tight = _adjoint(arcs, "all_shortest_paths").tight(d, start)
-    return ([G.nodes[x] for x in path] for path in walked_back(start, end, before(tight, arcs.n)))
+    return ([G.nodes[x] for x in path.tolist()] for path in ties(tight, arcs.n, start, end, "all_shortest_paths"))
 
 
 def all_pairs_all_shortest_paths(
@@ -108,9 +109,11 @@ def all_pairs_all_shortest_paths(
     for here, D in arcs.blocks(dtype=arcs.dtype):
         for start, d in zip(here.tolist(), D, strict=True):
             tight, paths = sums.tight(d, start), {start: [[nodes[start]]]}
-            nearer = before(tight, arcs.n)
-            for j in dict.fromkeys(tight[1][::-1].tolist()):  # heads of arcs after their tails
-                paths[j] = [[*path, nodes[j]] for k in nearer(j) for path in paths[k]]
+            nearer: dict[int, list[int]] = {}
+            for k, j in zip(*(ends[::-1].tolist() for ends in tight), strict=True):  # heads of arcs after their tails
+                nearer.setdefault(j, []).append(k)
+            for j, before in nearer.items():
+                paths[j] = [[*path, nodes[j]] for k in sorted(before) for path in paths[k]]
             yield nodes[start], {nodes[j]: found for j, found in paths.items()}
 
 

@@ -11,6 +11,8 @@ from itertools import chain
 import networkx as nx
 import numpy as np
 
+from semiring.algebra.catalog import min_plus
+from semiring.dense.ranking import Ranking
 from semiring.host.types import Label, Scalar, Weight
 
 from ...csgraph.conversion import FLOAT, Network
@@ -113,6 +115,11 @@ class Arcs:
         """float32 if it holds all sums of integer weights, else float64."""
         short = self.integral and float(np.abs(self.weights).max(initial=0)) * self.n < _SHORT
         return np.dtype(np.float32) if short else FLOAT
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """What paths are searched for by."""
+        return Ranking.of_arcs(min_plus, (self.tails, self.heads, self.weights), self.n, where="shortest_simple_paths")
 
     def distances(self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT) -> np.ndarray:
         return distances(self.network(self.dtype), sources, Options()).astype(dtype, copy=False)

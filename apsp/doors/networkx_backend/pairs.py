@@ -6,12 +6,14 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import networkx as nx
 import numpy as np
 from networkx.utils.backends import _registered_algorithms
 
+from semiring.dense.ranking import in_batches
 from semiring.host.errors import NegativeCycleError
 from semiring.host.types import Label, Weight
 
@@ -26,6 +28,23 @@ T = TypeVar("T")
 #: {node: its predecessor} and {node: path}, from one source.
 Parents = dict[Label, Label]
 Paths = dict[Label, list[Label]]
+
+
+# Between two vertices
+
+
+def shortest_simple_paths(G: Converted, source: Label, target: Label, weight: Weight = None) -> Iterator[list[Label]]:
+    """Simple paths, the shortest first: `networkx.shortest_simple_paths`; equal ones in `Result.k_paths`' order."""
+    arcs = nonnegative(G, weight) if source in G and target in G else None
+    if arcs is not None:
+        start, end = (G.nodes.index(node) for node in (source, target))
+        row = arcs.distances(np.array([start]))[0]
+        if row[end] != np.inf:
+            for starts, vertices, _ in in_batches(arcs.ranking.search(row, start, end)):
+                nodes = [G.nodes[x] for x in vertices.tolist()]
+                yield from (nodes[a:b] for a, b in pairwise(starts.tolist()))
+            return
+    yield from original("shortest_simple_paths", G, source, target, weight)
 
 
 # From every vertex, by distance

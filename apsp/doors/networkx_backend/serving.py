@@ -14,7 +14,7 @@ from ...road import estimates
 BYTES_PER_PAIR = 28
 _MEASURES = (
     *("eccentricity", "diameter", "radius", "center", "periphery", "barycenter", "centroid", "all_shortest_paths"),
-    *("betweenness_centrality", "betweenness_centrality_subset"),
+    *("shortest_simple_paths", "betweenness_centrality", "betweenness_centrality_subset"),
     *("edge_betweenness_centrality", "edge_betweenness_centrality_subset"),
 )
 
@@ -80,7 +80,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
 def _sources(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], n: int) -> int:
     """The number of sources that the call needs."""
     positions = _POSITIONS.get(name, {})
-    if name == "all_shortest_paths":
+    if name in ("all_shortest_paths", "shortest_simple_paths"):
         return 1
     if (drawn := _argument(args, kwargs, "k", positions.get("k", -1))) is not None:
         return min(n, drawn)

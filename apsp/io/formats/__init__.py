@@ -15,11 +15,14 @@
 | metis        | .graph          | 1 … n            | positive integers, if any |
 | geojson      | .geojson        | properties, or coordinates | a property |
 | graphml, gml, pajek | .graphml .gml .net | names   | an attribute       |
+| gexf, dot    | .gexf .dot .gv  | names            | an attribute       |
+| json         | .json .jsonl .ndjson | names       | an attribute, or records |
+| tntp         | .tntp           | 1 … n            | by column          |
 | graph6       | .g6             | 0 … n − 1        | no                 |
 
-`matrix` and the last three rows are read only; NetworkX reads graphml, gml and graph6. Any file may be
-gzipped (`roads.gr.gz`). For an uninformative suffix (`.txt`) `read` sniffs the content, which cannot tell metis. Metis
-and graph6 are undirected.
+`matrix` and the rows from geojson on are read only; NetworkX reads graphml, gml, gexf, dot, json and graph6. Any file
+may be gzipped (`roads.gr.gz`). For an uninformative suffix (`.txt`) `read` sniffs the content, which cannot tell metis.
+Metis and graph6 are undirected.
 
 A weight is an integer (exact, or refused), a float, or `inf`, which is a missing edge; `1e999` is an error.
 """
@@ -41,7 +44,7 @@ from ..graph import Graph
 from ..reading.files import Source, open_for_writing, plain_lines
 from ..reading.options import BY_RULE, Columns, NullValue, Reading, Weight, nulls_of, positional
 from ..saving import recognised
-from . import csv, edgelist, matrix, plain, snap
+from . import csv, edgelist, foreign, matrix, plain, snap
 from .base import Format, fitted
 
 __all__ = ["Format", "check_output", "formats", "names", "read", "write", "written"]
@@ -292,13 +295,18 @@ def _named(name: str) -> Format:
     return formats()[name]
 
 
+def _suffix(path: str | os.PathLike[str]) -> str:
+    return Path(Path(path).name.lower().removesuffix(".gz")).suffix
+
+
 def _by_suffix(path: str | os.PathLike[str]) -> Format | None:
-    suffix = Path(Path(path).name.lower().removesuffix(".gz")).suffix
+    suffix = _suffix(path)
     return next((f for f in formats().values() if suffix and suffix in f.suffixes), None)
 
 
 def _seen(source: Source, reading: Reading) -> Format:
     """The format by suffix, unless a bare matrix or an edge list contradicts it; else by content."""
+    foreign.require_ours(source, _suffix(source.path))
     chosen = _by_suffix(source.path)
     if (chosen is None or chosen.name == "csv") and matrix.is_bare(source, reading):
         return formats()["matrix"]
@@ -328,8 +336,7 @@ def _by_content(source: Source, reading: Reading) -> Format:
     if csv.has_separator(head):
         return formats()["csv"]  # its error names missing columns
     raise source.error(
-        f"must be in one of the formats {', '.join(names())}, and looks like none. "
-        f"Say which: {_reads(source, '…')} (in a shell: --format)."
+        f"must be in one of the formats {', '.join(names())}, and looks like none. Say which: {_reads(source, '…')}."
     )
 
 
@@ -337,7 +344,7 @@ def _warn(source: Source) -> None:
     edge = " → ".join(source.text.split(maxsplit=2)[:2])
     warn(
         f"{source.path}: read as a list of edges, the first of them {edge}. If that line counts vertices and edges, "
-        f"say {_reads(source, 'plain')}, else {_reads(source, 'snap')} (in a shell: --format).",
+        f"say {_reads(source, 'plain')}, else {_reads(source, 'snap')}.",
     )
 
 

@@ -118,7 +118,7 @@ def _undirected(graph: Graph, format: str) -> Graph:
             format,
             f"every edge must lead back with the same weight, as {format} files know no directions, got "
             f"{u} → {v} of weight {weights[wrong]:g}, which does not. Read it with "
-            f"directed=False if edges lead both ways (in a shell: --undirected). {_OTHERS}, which know directions.",
+            f"directed=False if edges lead both ways. {_OTHERS}, which know directions.",
         )
     once = rows <= cols
     return _list_of(graph, rows[once], cols[once], weights[once], directed=False)
@@ -132,7 +132,7 @@ def _known(graph: Graph, format: Format) -> np.ndarray | None:
     assert w is not None
     if not format.weights:
         need, known, fits = "every edge must weigh 1", "weights", w == 1
-        way_out = "Read it with weight=None if all edges count alike (in a shell: --unweighted)"
+        way_out = "Read it with weight=None if all edges count alike"
     elif w.dtype.kind == "i":
         return w
     else:

@@ -49,14 +49,14 @@ def is_bare(source: Source, reading: Reading) -> bool:
             columns = tuple(range(n))
             raise source.error(
                 f"{n} rows of {n} numbers may be a matrix or edges {EDGE[n]}. {call} matrix, columns={columns} for "
-                f"edges (in a shell: --format matrix, --columns {','.join(map(str, columns))})."
+                "edges."
             )
     names = rows[0][1:]
     alike = bool(_separator(lines[0].decode("latin-1"))) and names == [row[0] for row in rows[1:]] and integral(names)
     if reading.nulls is None and alike and (np.diff(list(map(int, names))) == 1).all():
         raise source.error(
             f"{n} rows of {n} numbers, whose first row and column count alike, may be a matrix of {n} vertices, or of "
-            f"{n - 1} with names. {call} first (in a shell: --format matrix); leave the file's first field empty for "
+            f"{n - 1} with names. {call} first; leave the file's first field empty for "
             "the other."
         )
     return True

@@ -94,7 +94,8 @@ class Table:
         return [field.strip("\0") for field in self.column(index)]
 
     def _is_numeric(self, index: int) -> bool:
-        return all(is_numeral(field) or seconds([field]) is not None for field in self.column(index)[:1])
+        first = self.column(index)[:1]
+        return all(is_numeral(field.replace(",", ".")) or seconds([field]) is not None for field in first)
 
     def matrix(self) -> Graph | None:
         """The labelled matrix if row and column names agree, else None; FormatError for other order or non-numbers."""
@@ -109,7 +110,7 @@ class Table:
                 self.line(first),
             )
         n = len(names)
-        tokens = [token for index in range(1, n + 1) for token in self.unquoted(self.column(index))]
+        tokens = [token or "inf" for index in range(1, n + 1) for token in self.unquoted(self.column(index))]
         values, wrong = entries(tokens)
         if wrong is not None:
             column, row = divmod(wrong.index, n)
@@ -138,7 +139,7 @@ class Table:
             name = self.names[others[0]]
             raise refuse(
                 f"the first line must be a header or an edge, got {show(' '.join(self.names))}. Say columns="
-                f"{(*ends, *others)} if it is an edge, weight={came(name)} if not (in a shell: --columns, --weight)."
+                f"{(*ends, *others)} if it is an edge, weight={came(name)} if not."
             )
 
     def _require_no_edge(self, chosen: Chosen, labels: Labels, refuse: Callable[[str], Exception]) -> None:
@@ -150,8 +151,7 @@ class Table:
         if ends != WRITTEN and all(name in labels for name in ends) and not self._has_numbers_below_a_word(chosen[:2]):
             raise refuse(
                 f"the first line must be a header or an edge, got {show(' '.join(ends))}, of which both are vertices. "
-                f"Say columns={tuple(x for x in chosen if x is not None)} if it is an edge, columns={ends} if not "
-                "(in a shell: --columns)."
+                f"Say columns={tuple(x for x in chosen if x is not None)} if it is an edge, columns={ends} if not."
             )
 
     def _has_numbers_below_a_word(self, ends: Sequence[int]) -> bool:
@@ -169,14 +169,14 @@ class Table:
                 return values[distinct[1][0]]
         found = self.unquoted(self.column(index))
         values, wrong = numbers(found)
+        if wrong is not None and any("," in token for token in found):
+            values, wrong = entries(found)
         if wrong is not None:
             lasting = seconds(found)
             if lasting is not None:
                 return lasting
             what = f"a {self.names[index]}" if self.header else "a weight"
-            way = (
-                " Say weight=None for unweighted edges (in a shell: --unweighted)." if reading.weight is BY_RULE else ""
-            )
+            way = " Say weight=None for unweighted edges." if reading.weight is BY_RULE else ""
             if ":" in found[wrong.index]:
                 way = " A duration is written hh:mm:ss, and then every row has one." + way
             problem = f"{what} must be {wrong.need}, got {show(found[wrong.index])}.{way}"

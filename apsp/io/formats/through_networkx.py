@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import IO, Any
+from importlib import import_module
+from typing import Any
 
 from semiring.host.errors import FormatError
 
@@ -16,18 +17,20 @@ from ..reading.options import ANYHOW, Reading
 from .tokens import integral, numbers, seconds, show
 
 
-def reader(parse: Callable[[Any, IO[bytes]], Any], what: str) -> Callable[..., Graph]:
-    """A format's `read` from `parse(networkx, file)`, which returns a NetworkX graph or raises anything."""
+def reader(parse: Callable[..., Any], what: str, *more: str) -> Callable[..., Graph]:
+    """A format's `read` from `parse(networkx, *more, file)`, which returns a NetworkX graph or raises anything."""
 
     def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         """The graph; its weight is an edge attribute, by the rule of `choose_attribute`."""
-        try:
-            import networkx
-        except ImportError:
-            raise source.error(f"{what} is read by NetworkX. Install it: `pip install networkx`.") from None
+        modules = []
+        for name in ("networkx", *more):
+            try:
+                modules.append(import_module(name))
+            except ImportError:
+                raise source.error(f"{what} is read by {name}. Install it: `pip install {name}`.") from None
         with source.open() as file:
             try:
-                found = parse(networkx, file)
+                found = parse(*modules, file)
             except (MemoryError, OSError):
                 raise
             except Exception as error:  # parsers may raise anything

@@ -82,10 +82,15 @@ def numbers(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
 
 
 def entries(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
-    """`numbers`, or bools if all tokens are True or False."""
+    """`numbers`, also with decimal commas unless all may count thousands, as 1,234; or truth values."""
     if tokens and {*tokens} <= {"True", "False"}:
         return np.array([token == "True" for token in tokens]), None
-    return numbers(tokens)
+    found, wrong = numbers(tokens)
+    commas = [] if wrong is None else [k for k, token in enumerate(tokens) if "," in token]
+    if commas and all(re.fullmatch(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}", tokens[k]) for k in commas):
+        need = "a number whose comma is clear, as pandas.read_csv(…, decimal=',') or thousands=',' makes it"
+        return found, Wrong(commas[0], need)
+    return numbers([token.replace(".", "_").replace(",", ".") for token in tokens]) if commas else (found, wrong)
 
 
 def _at_once(tokens: Sequence[str], joined: str) -> np.ndarray | None:

@@ -23,7 +23,7 @@ from semiring.stores.tiles import TileStore
 
 from ..display import notebook
 from ..labels import Labels, number_pairs
-from ..places import as_places
+from ..places import as_places, is_projected
 from ..places.snapping import Snapping
 from .edge_lists import from_array, from_tuples, numbers, positions, refuse_nan
 from .entries import Edges, combine, is_boolean, listed, over, present, unit_dtype
@@ -69,6 +69,8 @@ class Graph:
         `null_value=None`; None if undeclared.
     places : float64 array of shape (n, 2), or None
         Longitude and latitude in degrees, or x and y; NaN where unknown.
+    planar : bool
+        Whether places are x and y in a plane, by the `crs` of their source.
 
     See Also
     --------
@@ -94,6 +96,7 @@ class Graph:
     unit: bool = field(default=False, repr=False)
     nulls: Nulls = field(default=None, repr=False)
     places: np.ndarray | None = field(default=None, repr=False)
+    planar: bool = field(default=False, repr=False)
 
     def __eq__(self, other: object) -> bool:
         """Equal vertices, in any order, and equal arcs with their weights, parallel ones too; O(m log m).
@@ -291,6 +294,7 @@ class Graph:
         nulls: Nulls = None,
         name: str = "",
         places: Any = None,
+        crs: Any = None,
     ) -> Graph:
         """A copy with some properties replaced; arrays are shared.
 
@@ -305,6 +309,8 @@ class Graph:
         places : array of shape (n, 2), mapping, or GeoPandas frame of points, optional
             (longitude, latitude) or (x, y), in vertex order or by label (a frame's index). Labels missing from a
             mapping have no place; its unknown keys are ignored.
+        crs : pyproj.CRS, or text such as "EPSG:32632", optional
+            Of the places; by default that of a frame, else degrees.
 
         Returns
         -------
@@ -334,6 +340,7 @@ class Graph:
         Graph(n=3, directed=False, name='roads')
         """
         edges: Any = slice(None)
+        crs = getattr(places, "crs", None) if crs is None else crs
         if self.dense is None and self.weights is not None and (nulls or not weighted):
             kept = self.weights != nulls[0] if weighted and nulls else present(self.weights, nulls)
             edges = edges if kept.all() else kept
@@ -357,17 +364,18 @@ class Graph:
             nulls=self.nulls if nulls is None or self.dense is None else nulls,
             name=name or self.name,
             places=self.places if places is None else as_places(places, self.labels),
+            planar=self.planar if crs is None else is_projected(crs),
         )
 
-    def nearest(self, lon: Any, lat: Any, *, planar: bool = False, distances: bool = False) -> Any:
+    def nearest(self, lon: Any, lat: Any, *, planar: bool | None = None, distances: bool = False) -> Any:
         """The vertex nearest to a point, or to each of several, as the crow flies.
 
         Parameters
         ----------
         lon, lat : float, or arrays of shape (k,)
             In degrees; with `planar`, x and y.
-        planar : bool
-            Whether coordinates are x and y in a plane (projected), not degrees.
+        planar : bool, optional
+            Whether coordinates are x and y in a plane (projected), not degrees; by default `self.planar`.
         distances : bool
             Also return the distances: metres on the sphere, or the plane's unit.
 
@@ -405,7 +413,7 @@ class Graph:
         >>> g.nearest(6.16, 49.63), g.nearest([6.11, 6.12], [49.62, 49.61])
         ('B', ['A', 'A'])
         """
-        snapping = self._on_plane if planar else self._on_sphere
+        snapping = self._on_plane if (self.planar if planar is None else planar) else self._on_sphere
         found, apart = snapping.nearest(lon, lat)
         labels = [self.labels[k] for k in found.tolist()] if found.ndim else self.labels[int(found)]
         if not distances:

@@ -79,13 +79,14 @@ class Compressed(Graph):
         nulls: Nulls = None,
         name: str = "",
         places: Any = None,
+        crs: Any = None,
     ) -> Graph:
         """As in `Graph`, on the edge list; self if nothing changes."""
-        if directed is not False and weighted and not nulls and not name and places is None:
+        if directed is not False and weighted and not nulls and not name and places is None and crs is None:
             return self
         make, edges = self.__reduce__()
         listed: Graph = make(*edges)
-        return listed.having(directed=directed, weighted=weighted, nulls=nulls, name=name, places=places)
+        return listed.having(directed=directed, weighted=weighted, nulls=nulls, name=name, places=places, crs=crs)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Graph, tuple(getattr(self, field.name) for field in fields(Graph))

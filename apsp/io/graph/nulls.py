@@ -36,7 +36,7 @@ def _problem(s: Semiring, where: str) -> str:
     return (
         f"{where}: a matrix must say which entries are no edges, got zeros off the diagonal, where no entry is "
         f"{s.zero}, the zero of {s.name}. Say null_value=0 where zeros are no edges, as NetworkX and SciPy write them, "
-        "or null_value=None where they are edges of weight 0 (in a shell: --null-value 0, --null-value none)."
+        "or null_value=None where they are edges of weight 0."
     )
 
 

@@ -7,15 +7,16 @@
 | geopandas | a GeoPandas frame of lines                        | `to_crs`, `columns`, `geometry` |
 | frames    | a table of a library known to narwhals: pandas, … | the library of its class        |
 | sparse    | a SciPy or CuPy sparse matrix                     | `tocoo`                         |
-| networkx  | a NetworkX graph                                  | `adjacency`, `is_multigraph`    |
+| networkx  | a NetworkX graph; `G.edges(data=True)`            | `adjacency`, `is_multigraph`    |
 | igraph    | an igraph Graph                                   | `es`, `vs`, `get_edgelist`      |
 | rustworkx | a rustworkx PyGraph or PyDiGraph                  | `weighted_edge_list`            |
 | networkit | a NetworKit Graph                                 | `iterEdgesWeights`              |
 | geometric | PyTorch Geometric's `Data`                        | `edge_index`, `num_nodes`       |
+| records   | [{"from": u, "to": v, "weight": w}]               | dicts in a list; named fields   |
 | indices   | (edge_index, weights), of shapes (2, m) and (m,)  | their shapes                    |
 | pairs     | {(u, v): weight}; a Series with two index levels  | keys that are pairs             |
 | dicts     | a dict of dicts, or of lists                      | dict                            |
-| edges     | tuples (u, v) or (u, v, weight)                   | an iterable of tuples           |
+| edges     | tuples (u, v), (u, v, weight or attributes)       | an iterable of tuples           |
 | matrix    | an array of shape (n, n), or a list of lists      | `__array__`, `__dlpack__`, list |
 
 They are tried in this order, the most specific first; a library is imported only by its own objects.
@@ -50,7 +51,7 @@ __all__ = ["NAMES", "Kind", "as_graph", "is_array", "kinds", "write"]
 #: Modules, in order of recognition.
 NAMES = (
     *("graph", "files", "geopandas", "frames", "sparse", "networkx", "igraph", "rustworkx", "networkit", "geometric"),
-    *("indices", "pairs", "dicts", "edges", "matrix"),
+    *("records", "indices", "pairs", "dicts", "edges", "matrix"),
 )
 
 
@@ -84,7 +85,8 @@ def as_graph(
         - an array of shape (n, n) (NumPy, CuPy, PyTorch, JAX, DLPack, `__cuda_array_interface__`; any strides and byte
           order) or a list of lists: the matrix. Not copied; stays on its device. A missing edge is the zero of the
           semiring in use: inf in min-plus, False in the Boolean one.
-        - an iterable of tuples (u, v) or (u, v, weight) with any labels: edges. Tuples make the difference:
+        - an iterable of tuples (u, v), (u, v, weight) or (u, v, {attribute: value}) with any labels, as
+          `G.edges(data=True)`, or of records {"from": u, "to": v, "weight": w}: edges. Tuples make the difference:
           [[0, 1], [1, 0]] is a matrix, [(0, 1), (1, 0)] two edges. An array of edges goes through `Graph.from_edges`;
           integer arrays and tables of shape (2, 2) or (3, 3) are ambiguous and refused: use `Graph.from_matrix(A)` or
           `Graph.from_edges(A)`. (`closure` takes matrices only.)
@@ -172,7 +174,12 @@ def as_graph(
     graph = _with_placed(graph, places) if kind.lists else graph
     xy = None if places is None else places_of(places, graph.labels)
     return graph.having(
-        directed=directed, weighted=reading.weight is not None, nulls=reading.nulls, name=name, places=xy
+        directed=directed,
+        weighted=reading.weight is not None,
+        nulls=reading.nulls,
+        name=name,
+        places=xy,
+        crs=getattr(places, "crs", None),
     )
 
 

@@ -12,13 +12,18 @@ from semiring.host.spelling import came
 
 from ..graph import Graph
 from ..labels import Labels
-from ..reading.from_networkx import attribute, require_numbers
-from ..reading.options import Reading, kinds_of
+from ..reading.from_networkx import weights_of
+from ..reading.options import Reading, lists_columns
 from .base import Kind
 
 
 def convert(source: Mapping[Any, Any], reading: Reading) -> Graph:
     """Vertices are the keys in order, then those only in edges; edges are one-way."""
+    if lists_columns(source):
+        raise DTypeError(
+            f"as_graph: the keys of {came(source)} may be columns or vertices. Pass pandas.DataFrame(…) for columns, "
+            "edges as tuples for vertices."
+        )
     weighted = all(isinstance(heads, Mapping) for heads in source.values())
     arcs = [arc for tail, heads in source.items() for arc in _arcs(tail, heads, weighted, source)]
     position: dict[Any, int] = {}
@@ -38,7 +43,7 @@ def _arcs(tail: Any, heads: Any, weighted: bool, source: Mapping[Any, Any]) -> I
     if isinstance(heads, (str, bytes, Mapping)) or not isinstance(heads, Iterable):
         raise DTypeError(
             "as_graph: a dict must be {u: {v: weight}}, {u: [v, …]} or {(u, v): weight}, "
-            f"got {type(heads).__name__} under {came(tail)}."
+            f"got {type(heads).__name__} under {came(tail)}. Of node-link data pass networkx.node_link_graph(data)."
         )
     heads = list(heads)
     for head in heads:
@@ -62,10 +67,7 @@ def _weights(arcs: list[tuple[Any, Any, Any]], reading: Reading) -> list[Any] | 
         raise DTypeError(
             "as_graph: a dict of dicts must hold attributes, got the keys of a multigraph. Pass the graph."
         )
-    name = attribute(reading, kinds_of(values))
-    found = None if name is None else [value.get(name, 1) for value in values]
-    require_numbers(found, name, arcs)
-    return found
+    return weights_of(values, reading, arcs)
 
 
 KIND = Kind(

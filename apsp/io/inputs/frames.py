@@ -164,7 +164,9 @@ class _Table:
 
 def _together(columns: Sequence[Any], kind: str) -> np.ndarray:
     if any(column.null_count() for column in columns):
-        raise ShapeError(f"as_graph: a {kind} that is a matrix must have all its entries. A missing edge is inf.")
+        raise ShapeError(
+            f"as_graph: a {kind} that is a matrix must have all its entries. Say table.fillna(float('inf'))."
+        )
     arrays = [_numbers(column) for column in columns]
     kinds = {array.dtype for array in arrays}
     if len(kinds) > 1:

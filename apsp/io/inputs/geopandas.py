@@ -22,7 +22,7 @@ def convert(source: Any, reading: Reading) -> Graph:
         frame[name] = source.index.get_level_values(name)
     found = frame.to_dict("records")
     properties = [{name: x.item() if isinstance(x, np.generic) else x for name, x in row.items()} for row in found]
-    return from_lines(list(map(_ends, source.geometry)), properties, reading, _refuse)
+    return from_lines(list(map(_ends, source.geometry)), properties, reading, _refuse).having(crs=source.crs)
 
 
 def _refuse(problem: str) -> FormatError:

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from semiring.host.errors import ShapeError
+from semiring.host.errors import DTypeError, ShapeError
 from semiring.host.spelling import came
 from semiring.host.types import Array
 
 from ..graph import Graph
 from ..graph.entries import present
 from ..reading.options import EDGE, Reading
+from . import records
 from .base import Kind
 
 
@@ -25,6 +26,13 @@ def recognises(source: Any, reading: Reading) -> bool:
 
 def convert(source: Any, reading: Reading) -> Graph:
     """The matrix, labelled as an xarray is; refused if it may be edges, unless nulls are declared."""
+    if getattr(getattr(source, "dtype", None), "names", None):
+        return records.convert(source, reading)
+    if isinstance(source, (list, tuple)) and any(isinstance(x, str) for row in source[:3] for x in row[:2]):
+        raise DTypeError(
+            f"as_graph: the rows of a matrix must be numbers, got {came(source[0])}. Edges are tuples: pass "
+            "list(map(tuple, edges))."
+        )
     graph = Graph.from_matrix(source, labels=_labels(source))
     if reading.nulls is None and not isinstance(source, (list, tuple)) and may_be_edges(graph.dense):
         rows = graph.n

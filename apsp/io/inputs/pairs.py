@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
-from semiring.host.errors import FormatError
-from semiring.host.spelling import came
-
 from ..graph import Graph
-from ..graph.edge_lists import numbers
-from ..labels import number_ends
 from ..reading.options import Reading
+from . import frames
 from .base import Kind
 
 
@@ -32,17 +26,9 @@ def recognises(source: Any, reading: Reading) -> bool:
 
 def convert(source: Any, reading: Reading) -> Graph:
     """A pair per edge; vertices are sorted if comparable."""
-    if not _is_series(source):
-        return Graph.from_edges([(*ends, weight) for ends, weight in source.items()])
-    missing = source.isna() | source.index.to_frame(index=False).isna().any(axis=1).to_numpy()
-    if missing.any():
-        raise FormatError(
-            "pandas Series",
-            None,
-            f"an edge must have two ends and a weight, got {came(source[missing].to_dict())}. Drop it.",
-        )
-    labels, rows, cols = number_ends(*(source.index.get_level_values(level).tolist() for level in (0, 1)))
-    return Graph.from_arrays(rows, cols, numbers(np.asarray(source)), labels=labels)
+    if _is_series(source):
+        return frames.convert(source.rename_axis(["from", "to"]).reset_index(name="weight"), reading)
+    return Graph.from_edges([(*ends, weight) for ends, weight in source.items()])
 
 
 def _is_series(source: Any) -> bool:

@@ -6,7 +6,9 @@ that depend on it take degrees, refuse other numbers, and offer `planar=True`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,14 @@ from ..labels import Labels
 RADIUS = 6_371_008.8
 #: Advice for a graph without places.
 GIVE = "Give them: as_graph(…, places=…) or graph.having(places=…)."
+
+
+def is_projected(crs: Any) -> bool:
+    """Whether a coordinate reference system is a projection; of a text or number, if pyproj says so."""
+    if isinstance(crs, (str, int)):
+        with suppress(Exception):  # no pyproj, or none that it knows
+            crs = import_module("pyproj").CRS(crs)
+    return bool(getattr(crs, "is_projected", False))
 
 
 def as_places(source: Any, labels: Labels) -> np.ndarray:

@@ -43,7 +43,7 @@ def turned(
     """
     if reading.directed is not None or not columns:
         return graph
-    way = "Say directed=True if all lead one way, directed=False if both (in a shell: --directed, --undirected)."
+    way = "Say directed=True if all lead one way, directed=False if both."
     said = [
         [_said(name, value, row, way, refuse) for row, value in enumerate(values)] for name, values in columns.items()
     ]

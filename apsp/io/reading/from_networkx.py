@@ -30,13 +30,13 @@ def from_networkx(source: Any, reading: Reading = ANYHOW) -> Graph:
     if callable(reading.weight):
         rows, cols, weights, directed = _called(source, reading.weight, position)
         found = Graph.from_arrays(rows, cols, weights, labels=names, directed=directed, name=name)
-        return found.having(places=places)
+        return found.having(places=places, crs=source.graph.get("crs"))
     arcs = list(source.edges(data=True))
     rows, cols = (_integers([position[arc[side]] for arc in arcs]) for side in (0, 1))
-    weight = attribute(reading, kinds_of(data for _, _, data in arcs)) if arcs else None
-    values = None if weight is None else [data.get(weight, 1) for _, _, data in arcs]
-    require_numbers(values, weight, arcs)
-    return Graph.from_arrays(rows, cols, values, labels=names, directed=directed, name=name).having(places=places)
+    values = weights_of([data for _, _, data in arcs], reading, arcs)
+    return Graph.from_arrays(rows, cols, values, labels=names, directed=directed, name=name).having(
+        places=places, crs=source.graph.get("crs")
+    )
 
 
 def _places(source: Any) -> np.ndarray | None:
@@ -56,6 +56,14 @@ def attribute(reading: Reading, kinds: Mapping[Any, Set[type]]) -> Any:
     if reading.named and reading.weight not in kinds:
         raise missing(reading.weight, sorted(map(str, kinds)))
     return reading.weight
+
+
+def weights_of(data: Sequence[Mapping[Any, Any]], reading: Reading, ends: Sequence[Sequence[Any]]) -> list[Any] | None:
+    """The weights among attributes of edges, 1 where one has none; None of unweighted ones. Errors as below."""
+    name = attribute(reading, kinds_of(data)) if data else None
+    found = None if name is None else [values.get(name, 1) for values in data]
+    require_numbers(found, name, ends)
+    return found
 
 
 def require_numbers(values: Sequence[Any] | None, name: Any, ends: Sequence[Sequence[Any]]) -> None:

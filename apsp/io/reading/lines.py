@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..graph import Graph
 from ..labels import number_pairs
 from .directions import direction_columns, turned
 from .from_networkx import require_numbers
-from .options import BY_RULE, SOURCES, TARGETS, Reading, choose_attribute, kinds_of
+from .options import BY_RULE, SOURCES, TARGETS, Reading, choose, choose_attribute, folded, kinds_of
 
 #: The end points of a line, or None.
 Ends = tuple[tuple[float, float], tuple[float, float]] | None
@@ -24,6 +25,7 @@ def from_lines(
     properties: Sequence[Mapping[Any, Any]],
     reading: Reading,
     refuse: Callable[[str], Exception],
+    what: str = "feature",
 ) -> Graph:
     """The graph of edges from the first to the last point of each line; these points are the places.
 
@@ -31,18 +33,20 @@ def from_lines(
     coordinates (x, y). The weight is the property requested, else that of `choose_attribute`; without numbers `weight`
     must be None. Raises FormatError, or what `refuse` makes, for missing lines, ambiguous ends or weights.
     """
+    if reading.columns is not None and len(reading.columns) == 3 and reading.weight is BY_RULE:
+        reading = replace(reading, weight=reading.columns[2], columns=reading.columns[:2])
     named = _ends_of(properties, reading, refuse)
     if named is not None:
         pairs = [tuple(p.get(name) for name in named) for p in properties]
     else:
         if None in lines:
             raise refuse(
-                f"an edge must be a line, or name its ends (from, to), got none in feature {lines.index(None)}."
+                f"an edge must be a line, or name its ends (from, to), got none in {what} {lines.index(None)}."
             )
         pairs = [ends for ends in lines if ends is not None]
     for k, pair in enumerate(pairs):
         if None in pair:
-            raise refuse(f"an edge must name both of its ends, got {came(pair)} in feature {k}.")
+            raise refuse(f"an edge must name both of its ends, got {came(pair)} in {what} {k}.")
     labels, rows, cols = number_pairs([(u, v) for u, v in pairs])
     placed = np.array([k for k, line in enumerate(lines) if line is not None], np.int64)
     points = np.array([lines[k] for k in placed.tolist()], np.float64).reshape(-1, 2)
@@ -64,22 +68,22 @@ def from_lines(
         passed = (*(named or ()), *which)
         kinds = kinds_of({name: x for name, x in p.items() if name not in passed} for p in properties)
         weight = choose_attribute(kinds, refuse)
-        if weight is None and properties:
+        if weight is None and (kinds or any(lines)):
             raise refuse(
-                f"a property of the lines must be the weight, got {', '.join(map(came, [*kinds][:20])) or 'none'}, of "
+                f"a property of the edges must be the weight, got {', '.join(map(came, [*kinds][:20])) or 'none'}, of "
                 "which none holds numbers. Say weight=None for unweighted edges."
             )
     elif weight is not None and not any(weight in p for p in properties):
         have = ", ".join(map(came, [*kinds_of(properties)][:20])) or "none"
-        raise refuse(f"some line must have the property {came(weight)} that weight names, got {have}.")
+        raise refuse(f"some edge must have the property {came(weight)} that weight names, got {have}.")
     lacking = next((k for k, p in enumerate(properties) if weight is not None and p.get(weight) is None), None)
     if lacking is not None:
-        raise refuse(f"a line must have a weight, got none under {came(weight)} in feature {lacking}. Leave it out.")
+        raise refuse(f"an edge must have a weight, got none under {came(weight)} in {what} {lacking}. Leave it out.")
     weights = None if weight is None else [p[weight] for p in properties]
     require_numbers(weights, weight, pairs)
     graph = Graph.from_arrays(rows, cols, weights, labels=labels)
     columns = {name: [p.get(name) for p in properties] for name in which}
-    graph = turned(graph, columns, reading, lambda problem, row: refuse(f"{problem} (feature {row})"))
+    graph = turned(graph, columns, reading, lambda problem, row: refuse(f"{problem} ({what} {row})"))
     return graph if np.isnan(places).all() else graph.having(places=places)
 
 
@@ -88,18 +92,7 @@ def _ends_of(
 ) -> tuple[Any, Any] | None:
     """The properties that name an edge's ends, or None."""
     names = list(kinds_of(properties))
-    if reading.columns is not None:
-        wanted = tuple(reading.columns)
-        if len(wanted) != 2 or not set(wanted) <= set(names):
-            raise refuse(
-                f"columns must be the names of two properties (FROM, TO), got {came(wanted)} of {came(names)}."
-            )
-        return wanted[0], wanted[1]
-    found = [[name for name in names if str(name).casefold() in known] for known in (SOURCES, TARGETS)]
-    if not any(found):
+    if reading.columns is None and {*map(folded, names)}.isdisjoint((*SOURCES, *TARGETS)):
         return None
-    if list(map(len, found)) != [1, 1]:
-        raise refuse(
-            f"one property must name where a line begins and one where it ends, got {came(found)}. Say columns=."
-        )
-    return found[0][0], found[1][0]
+    source, target, _ = choose(names, replace(reading, weight=None), refuse)
+    return names[source], names[target]

@@ -34,8 +34,8 @@ Columns = Sequence[str | int]
 #: A dense matrix entry that is no edge besides the semiring's zero, or None.
 NullValue = float | _Undeclared | None
 
-SOURCES = ("source", "from", "src", "start", "tail", "origin", "u", "from_stop_id")
-TARGETS = ("target", "to", "dst", "dest", "destination", "end", "head", "v", "to_stop_id")
+SOURCES = ("source", "from", "src", "start", "tail", "origin", "u", "init_node", "from_stop_id")
+TARGETS = ("target", "to", "dst", "dest", "destination", "end", "head", "v", "term_node", "to_stop_id")
 WEIGHTS = (
     *("weight", "length", "cost", "distance", "dist", "w", "value", "km", "min_transfer_time"),
     *("minutes", "hours", "seconds", "travel_time", "duration", "miles", "metres", "meters"),
@@ -52,16 +52,22 @@ def names_ends(names: Iterable[Any]) -> bool:
     return not plain.isdisjoint(SOURCES) and not plain.isdisjoint(TARGETS)
 
 
+def lists_columns(data: Mapping[Any, Any]) -> bool:
+    """Whether a dict may be a table by columns: keys name both ends of edges, values are equally long."""
+    return names_ends(data) and len({len(x) if isinstance(x, (list, tuple, dict)) else -1 for x in data.values()}) == 1
+
+
 #: Rows of edges, for square tables that may be matrices or edges.
 EDGE = {2: "(u, v)", 3: "(u, v, weight)"}
-#: Columns of codes, never weights.
-CODES = ("transfer_type", "pathway_mode")
-#: GTFS tables without edges, by identifying columns: the meaning of a row, and advice.
+#: Columns of codes and identifiers, never weights.
+CODES = ("transfer_type", "pathway_mode", "id", "edge_id", "edgeid", "eid", "fid", "osmid", "key")
+#: Tables without edges, by identifying columns: the meaning of a row, and advice.
 TIMETABLE = {
     ("trip_id", "stop_id", "stop_sequence"): (
         "GTFS stop_times, where a row is a stop of a trip",
         "Make a table of from_stop_id, to_stop_id and the time between, for stops that follow one another in a trip",
     ),
+    ("id", "label"): ("a table of nodes, as Gephi exports it, where a row is a vertex", "Read the table of edges"),
     ("stop_id", "stop_name"): ("GTFS stops, where a row is a vertex", "Read transfers.txt, which lists edges"),
 }
 
@@ -176,8 +182,8 @@ def _weight(
 ) -> int | None:
     if len(others) == 1 and folded(names[others[0]]) in CODES:
         raise refuse(
-            f"{came(names[others[0]])} says of which kind an edge is, and not what it weighs, got {listed}. "
-            "Say weight=None for unweighted edges (in a shell: --unweighted)."
+            f"{came(names[others[0]])} says of which kind an edge is, or which, and not what it weighs, got {listed}. "
+            "Say weight=None for unweighted edges."
         )
     if len(others) <= 1:
         return others[0] if others else None
@@ -189,7 +195,7 @@ def _weight(
         example = names[telling[0] if telling else others[0]]
         raise refuse(
             f"which column holds the weight must be clear, got {listed}, and {found}. "
-            f"Say weight={came(example)}, or weight=None for unweighted edges (in a shell: --weight, --unweighted)."
+            f"Say weight={came(example)}, or weight=None for unweighted edges."
         )
     return telling[0]
 
@@ -210,10 +216,9 @@ def choose_attribute(kinds: Mapping[Any, Set[type]], refuse: Callable[[str], Exc
         found = "more than one of them could be it" if known else f"none is called {', '.join(WEIGHTS)}"
         raise refuse(
             f"which attribute of the edges holds the weight must be clear, got {', '.join(map(came, numeric[:20]))}, "
-            f"and {found}. Say weight={came(candidates[0])}, or weight=None for unweighted edges (in a shell: "
-            "--weight, --unweighted)."
+            f"and {found}. Say weight={came(candidates[0])}, or weight=None for unweighted edges."
         )
-    return candidates[0] if candidates else None
+    return candidates[0] if candidates and folded(candidates[0]) not in CODES else None
 
 
 def kinds_of(edges: Iterable[Mapping[Any, Any]]) -> dict[Any, set[type]]:
@@ -266,15 +271,14 @@ def _by_name(
     if not found and len(names) > 1 and all(map(is_numeral, plain)):
         raise refuse(
             f"a table of numbers must be a square matrix, or edges below a header, got {listed} and as many rows as "
-            "make neither. Say columns=(0, 1, 2) if it lists edges (in a shell: --columns 0,1,2); read a frame without "
+            "make neither. Say columns=(0, 1, 2) if it lists edges; read a frame without "
             "its header, as by pandas.read_csv(…, header=None)."
         )
     if len(found) != 1:
         what = "none is" if not found else "more than one is"
         raise refuse(
             f"the header must name one column {' or '.join(known)}, where an edge leads {end}, got {listed}, and "
-            f"{what}. Say columns=(FROM, TO, WEIGHT), by name; or by position from 0 where there is no header "
-            "(in a shell: --columns)."
+            f"{what}. Say columns=(FROM, TO, WEIGHT), by name; or by position from 0 where there is no header."
         )
     return found[0]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -103,10 +103,16 @@ def _geojson(source: Source) -> Iterator[tuple[Any, float, float]]:
 
 
 def _columns(source: Source) -> Iterator[tuple[Any, float, float]]:
+    for line, name, x, y in _chosen(source, {"the vertex": NAMES, "x": _X, "y": _Y}):
+        yield name, _number(source, x, line), _number(source, y, line)
+
+
+def _chosen(source: Source, wanted: dict[str, Sequence[str]]) -> Iterator[tuple[int, str, str, str]]:
+    """Lines of a table, and their fields in three columns, each called by one of several names."""
     rows = csv_rows(source, source.lines.decode("utf-8-sig", "replace"))
-    header = [name.strip().casefold() for name in next(rows)[1]]
+    header = [name.strip().casefold() for name in next(rows, (1, []))[1]]
     chosen = []
-    for what, known in (("the vertex", NAMES), ("x", _X), ("y", _Y)):
+    for what, known in wanted.items():
         columns = [k for k, name in enumerate(header) if name in known]
         if len(columns) != 1:
             raise source.error(f"one column must name {what} ({', '.join(known)}), got the columns {header}.", 1)
@@ -114,8 +120,8 @@ def _columns(source: Source) -> Iterator[tuple[Any, float, float]]:
     for line, row in rows:
         if len(row) != len(header):
             raise source.error(f"a line must have {len(header)} columns, got {row}.", line)
-        name, x, y = (row[k] for k in chosen)
-        yield name, _number(source, x, line), _number(source, y, line)
+        first, second, third = (row[k].strip() for k in chosen)
+        yield line, first, second, third
 
 
 def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, Any]]:
@@ -137,16 +143,8 @@ def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, 
 def read_trips(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, Any, float]]:
     """Demand from a `.csv` with columns origin, destination, trips in any order; FormatError names the bad line."""
     source = Source(path, holds="origin, destination and trips")
-    rows = csv_rows(source, source.lines.decode("utf-8-sig", "replace"))
-    header = [name.strip().casefold() for name in next(rows, (1, []))[1]]
-    if missing := [name for name in ("origin", "destination", "trips") if header.count(name) != 1]:
-        raise source.error(f"one column must be called {', one '.join(missing)}, got the columns {header}.", 1)
-    columns = [header.index(name) for name in ("origin", "destination", "trips")]
     found = []
-    for line, row in rows:
-        if len(row) != len(header):
-            raise source.error(f"a line must have {len(header)} columns, got {row}.", line)
-        u, v, trips = (row[k].strip() for k in columns)
+    for line, u, v, trips in _chosen(source, {name: (name,) for name in ("origin", "destination", "trips")}):
         ends = (labels[_position(source, line, name, labels)] for name in (u, v))
         found.append((*ends, _number(source, trips, line, "trips")))
     return found

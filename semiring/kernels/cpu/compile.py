@@ -68,14 +68,22 @@ class Kernel(CPUDispatcher):  # type: ignore[misc] # numba has no types
             self._cache.done(sig)
 
 
-def kernel(function: Callable[..., Any], *, on_disk: bool = True, called: bool = True, released: bool = True) -> Kernel:
+def kernel(
+    function: Callable[..., Any],
+    *,
+    on_disk: bool = True,
+    called: bool = True,
+    released: bool = True,
+    counted: bool = True,
+) -> Kernel:
     """Compile `function` as a kernel: without the interpreter lock, dividing by zero as NumPy does.
 
     Without `called` there is no Python wrapper: calls go by address alone. With `released=False` it keeps the
     interpreter lock: for calls of a microsecond, since reacquiring the lock may take as long as another thread's turn.
+    With `counted=False` references are not counted, by atomic steps: for arrays in tuples; it must allocate nothing.
     """
     options = {"nopython": True, "nogil": released, "error_model": "numpy", "no_cfunc_wrapper": True}
-    options["no_cpython_wrapper"] = not called
+    options |= {"no_cpython_wrapper": not called, "_nrt": counted}
     compiled = Kernel(function, targetoptions=options)
     compiled._cache = (OnDisk if on_disk else Nowhere)(function, called)
     return compiled

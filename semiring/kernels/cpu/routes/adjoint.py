@@ -606,6 +606,11 @@ class Adjoint:
         for worker in range(threads):  # allocated before rows take the memory
             self._workspace(worker)
 
+    def loosen(self) -> None:
+        """Take all arcs as tight that are no worse than their distances, of weights lowered by a tolerance."""
+        self._slack, self._away = 0.0, False
+        self._workspaces.clear()
+
     def _whole(self, semiring: Semiring) -> bool:
         """Whether path sums are integers that floats represent exactly."""
         w = self.weights

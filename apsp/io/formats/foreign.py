@@ -1,0 +1,48 @@
+"""Files that other libraries read: the statement that passes them on, by suffix; what is in an archive."""
+
+from __future__ import annotations
+
+import zipfile
+
+from ..reading.files import Source
+
+#: By suffixes the kind of file, and the way out with {0!r} for its path.
+_WAYS = {
+    ".xlsx .xls .xlsm .ods": (
+        "an Excel workbook",
+        "apsp.as_graph(pandas.read_excel({0!r})) for edges, apsp.as_graph(pandas.read_excel({0!r}, index_col=0)"
+        ".fillna(float('inf'))) for a matrix with blank cells",
+    ),
+    ".parquet": ("Parquet", "apsp.as_graph(pandas.read_parquet({0!r}))"),
+    ".feather .arrow": ("Arrow", "apsp.as_graph(pandas.read_feather({0!r}))"),
+    ".gpkg .shp .fgb": ("a layer of a map", "apsp.as_graph(geopandas.read_file({0!r}))"),
+    ".osm": ("OpenStreetMap data", "apsp.as_graph(osmnx.graph_from_xml({0!r}), weight='length')"),
+    ".pbf": (
+        "packed OpenStreetMap data",
+        "`osmium cat {0} -o area.osm` in a shell, then osmnx.graph_from_xml('area.osm')",
+    ),
+    ".pkl .pickle": ("a pickle, which runs code", "apsp.as_graph(pandas.read_pickle({0!r})) if you trust its author"),
+}
+
+
+def require_ours(source: Source, suffix: str) -> None:
+    """Refuse what another library reads, and archives of files, with the way out.
+
+    Raises
+    ------
+    FormatError
+    """
+    path = str(source.path)
+    what, way = next((known for suffixes, known in _WAYS.items() if suffix in suffixes.split()), ("", ""))
+    if suffix == ".zip" and zipfile.is_zipfile(source.open()):
+        names = zipfile.ZipFile(source.open()).namelist()
+        timetable = "stop_times.txt" in names
+        what = (
+            "a GTFS feed, of which transfers.txt alone lists edges"
+            if timetable
+            else f"an archive of {len(names)} files"
+        )
+        inside = "transfers.txt" if timetable else next(iter(names), "…")
+        way = f"apsp.read(zipfile.ZipFile({{0!r}}).open({inside!r}))"
+    if what:
+        raise source.error(f"must hold one graph as text or numbers, got {what}. Say {way.format(path)}.")

@@ -1,0 +1,79 @@
+"""JSON: NetworkX's node-link, adjacency and Cytoscape data, {u: [v]}, {u: {v: weight}}, and records, also a line each.
+
+Records follow the rules of `from_lines`. What says nothing of directions, as D3's nodes and links, leads one way.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from typing import IO, Any
+
+from semiring.host.spelling import came
+
+from ..graph import Graph
+from ..reading.files import Source
+from ..reading.lines import from_lines
+from ..reading.options import ANYHOW, Reading, lists_columns
+from . import geojson
+from .base import Format
+from .through_networkx import reader
+
+
+def sniff(head: bytes) -> bool:
+    """An object or a list of objects."""
+    return re.match(rb'\s*\[?\s*\{\s*("|\})', head) is not None
+
+
+def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
+    """Records, or GeoJSON; what else there is by NetworkX."""
+    if geojson.sniff(source.head()):
+        return geojson.read(source, reading=reading)
+    try:
+        data = json.loads(source.text)
+    except (ValueError, RecursionError) as error:
+        data = None
+        with suppress(ValueError, RecursionError):
+            data = [json.loads(line) for line in source.text.split("\n") if line.strip()]
+        if data is None:
+            raise source.error(f"must be JSON, got {came(str(error))}.") from error
+    if isinstance(data, dict) and reading.columns is None and not lists_columns(data):
+        return _by_networkx(source, reading=reading)
+    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
+        loaded = f"json.load(open({str(source.path)!r}))"
+        raise source.error(
+            f'must be a list of records {{"from": u, "to": v, "weight": w}}, or one object whose keys are vertices, '
+            f"got {came(data)}. Say apsp.as_graph({loaded}) of a matrix, apsp.as_graph(pandas.DataFrame({loaded})) of "
+            "columns."
+        )
+    return from_lines([None] * len(data), data, reading, source.error, "record")
+
+
+def parse(networkx: Any, file: IO[bytes]) -> Any:
+    """By the keys of the outermost object; else keys are vertices."""
+    data = json.load(file)
+    directed = bool(data.get("directed", True))
+    for edges in ("links", "edges"):
+        if "nodes" in data and edges in data:
+            return networkx.node_link_graph(data, directed, edges=edges)
+    if isinstance(data.get("adjacency"), list):
+        return networkx.adjacency_graph(data, directed)
+    if isinstance(data.get("elements"), dict):
+        return networkx.cytoscape_graph({"data": [], **data, "directed": directed})
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(data)
+    for u, heads in data.items():
+        if not isinstance(heads, (dict, list)):
+            raise ValueError(f"{came(heads)} under {came(u)}, where vertices must be")
+        for v in heads:
+            weight = heads[v] if isinstance(heads, dict) else {}
+            graph.add_edge(u, str(v), **(weight if isinstance(weight, dict) else {"weight": weight}))
+    return graph
+
+
+_by_networkx = reader(parse, "JSON of a graph")
+FORMAT = Format(
+    "json", (".json", ".jsonl", ".ndjson"), "JSON: node-link, {u: {v: weight}}, or records (read only)", sniff, read,
+    None, takes=("weight", "columns"),
+)  # fmt: skip

@@ -1,0 +1,243 @@
+"""Simple paths from the best on: a semiring's arcs as costs of which the least is best, and searches among them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..algebra import dtypes
+from ..algebra.catalog import min_plus
+from ..algebra.records import Semiring
+from ..algebra.selection import require_selection
+from ..host.errors import AlgebraError, DomainError
+from ..host.signals import load
+from ..kernels.cpu.processors import default_threads
+
+#: Lengths of integers that are counted; weights are at most a quarter of that.
+MOST = 1 << 62
+#: Paths that are looked for before the first of them is taken.
+_AHEAD = 64
+#: Some paths: where each starts, their vertices, and the arc that leaves each vertex.
+Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class Ranking:
+    """The arcs of a graph, by head, from which paths are searched for.
+
+    Parameters
+    ----------
+    semiring : Semiring
+        Its ⊕ selects; its ⊗ adds, multiplies numbers that are not negative, or selects the worse of two.
+    edges : (begin, tails, weights)
+        Those that lead to j are at begin[j] … begin[j + 1], tails ascending. Of parallel ones the best counts.
+    where : str
+        The operation, for errors.
+    directed : bool
+        Else arcs both ways are one edge.
+
+    Raises
+    ------
+    AlgebraError
+        If the semiring is none of these.
+    DomainError
+        If integers are beyond ±2⁶⁰, or a factor is 0.
+    """
+
+    def __init__(self, semiring: Semiring, edges: tuple[np.ndarray, ...], *, where: str, directed: bool = True) -> None:
+        require_worsening(semiring, where=where)
+        self.semiring, self.where, self._directed = semiring, where, directed
+        self._sign = 1 if semiring.add.selects == "least" else -1
+        self._product = not semiring.lengths and semiring.mul.ufunc is np.multiply
+        begin, tails, weights = edges
+        self._widest = not semiring.lengths and not self._product
+        self._exact = weights.dtype.kind in "bi" and not self._product
+        self._none: Any = (np.iinfo(np.int64).max if self._widest else MOST) if self._exact else math.inf
+        costs, heads = self._costs(weights), np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+        if self._exact and not self._widest and len(costs) and int(np.abs(costs).max()) > MOST // 4:
+            raise DomainError(
+                f"{where}: integer weights must be within ±2⁶⁰, so that no sum of two wraps, got "
+                f"{int(weights[np.abs(costs).argmax()])}. Say dtype='float64'."
+            )
+        if self._product and bool(np.isinf(costs).any()):
+            raise DomainError(f"{where}: factors must be greater than 0 and finite, got 0 or ∞. Leave such edges out.")
+        one_each = (heads[1:] != heads[:-1]) | (tails[1:] > tails[:-1])
+        order = np.arange(len(costs)) if one_each.all() else np.lexsort((costs, tails, heads))
+        used = tails[order] != heads[order]
+        used[1:] &= (tails[order][1:] != tails[order][:-1]) | (heads[order][1:] != heads[order][:-1])
+        kept = order[used]
+        self.begin = np.searchsorted(heads[kept], np.arange(len(begin))).astype(np.int64)
+        self.tails, self.costs = tails[kept].astype(np.int32), costs[kept]
+        self.weights = weights[kept].astype(np.int64) if weights.dtype.kind == "i" else weights[kept]
+
+    @classmethod
+    def of_arcs(cls, semiring: Semiring, arcs: tuple[np.ndarray, ...], n: int, *, where: str) -> Ranking:
+        """Of (tails, heads, weights) in any order."""
+        tails, heads, weights = arcs
+        order = np.lexsort((tails, heads))
+        edges = np.searchsorted(heads[order], np.arange(n + 1)), tails[order], weights[order]
+        return cls(semiring, edges, where=where)
+
+    def _costs(self, values: np.ndarray) -> np.ndarray:
+        """Weights or distances as costs."""
+        zero = dtypes.zero(self.semiring, values.dtype)
+        with np.errstate(divide="ignore"):
+            costs = np.log(values.astype(float)) if self._product else values.astype(np.int64 if self._exact else float)
+        if self._sign < 0:
+            np.negative(costs, out=costs)
+        costs[values == zero] = self._none
+        return costs
+
+    def search(self, row: np.ndarray, source: int, target: int, limit: Any = None) -> Any:
+        """A search for paths from source to target, whose `take` gives the next; `row` has distances from the source.
+
+        Where ⊗ rounds, paths beyond a limit are cut off only if they are so by more than rounding.
+        """
+        d, far = self._distances(row)
+        arcs, bound = self._arcs(self.begin, self.tails, self.costs, d), self._bound(limit, d[target])
+        found = load("semiring.kernels.cpu.routes.ranked").Ranked(arcs, source, target, bound, self._widest)
+        found.far = far
+        return found
+
+    def apart(self, row: np.ndarray, column: np.ndarray, source: int, target: int, limit: Any, overlap: float) -> Any:
+        """The same of paths that share at most a part; `column` has the distances to the target.
+
+        Raises
+        ------
+        AlgebraError, DomainError
+            If there is no length of which paths share a part.
+        """
+        if self._widest:
+            raise AlgebraError(
+                f"{self.where}: overlap must be a share of a sum or product, got {self.semiring.mul.name} of "
+                f"{self.semiring.name}. Leave it out."
+            )
+        if len(self.costs) and self.costs.min() < 0:
+            raise DomainError(
+                f"{self.where}: with overlap, no edge may make a path better, got "
+                f"{self.weights[self.costs.argmin()]:g}. Leave overlap out, or such edges."
+            )
+        (d, _), (begin, heads, numbers, twins) = self._distances(row), self._by_tail
+        forth = self._arcs(self.begin, self.tails, self.costs, d)
+        back = self._arcs(begin, heads, self.costs[numbers], self._distances(column)[0])
+        where = source, target, self._bound(limit, d[target]), overlap
+        return load("semiring.kernels.cpu.routes.apart").Apart(forth, back, numbers, twins, *where)
+
+    def _arcs(self, *parts: np.ndarray) -> Any:
+        return load("semiring.kernels.cpu.routes.ranked").arcs_of(*parts, self._none)
+
+    @cached_property
+    def _by_tail(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+        """Arcs by tail: where those of each begin, their heads, which they are; undirected, the arcs back."""
+        n = len(self.begin) - 1
+        heads = np.repeat(np.arange(n, dtype=np.int32), np.diff(self.begin))
+        numbers = np.lexsort((heads, self.tails))
+        begin = np.searchsorted(self.tails[numbers], np.arange(n + 1)).astype(np.int64)
+        # By tail, arcs of an undirected graph are in the order of the arcs back.
+        return begin, heads[numbers], numbers, None if self._directed else numbers
+
+    def _distances(self, line: np.ndarray) -> tuple[np.ndarray, bool]:
+        """A row as costs, and whether it has some that are too large to be compared, which are left out."""
+        d, far = self._costs(line), False
+        if self._exact and not self._widest:
+            beyond = (d > MOST // 4) & (d != self._none)
+            far = bool(beyond.any())
+            d[beyond] = self._none
+        return d, far
+
+    def _bound(self, limit: Any, best: Any) -> Any:
+        """A limit as a cost, for paths of which the best costs so much."""
+        if limit is None:
+            return self._none
+        if self._product:
+            limit = math.log(limit) if limit > 0 else -math.inf
+        bound = self._sign * limit
+        if not self._exact:
+            return bound + (1e-6 * (abs(bound) + abs(float(best))) if math.isfinite(bound) else 0)
+        return max(min(math.floor(bound) if math.isfinite(bound) else bound, self._none), -MOST)
+
+    def lengths(self, starts: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """What paths weigh, ⊗ from the source on; of integers int64."""
+        mul = self.semiring.mul
+        selects = np.maximum if mul.selects == "greatest" else np.minimum
+        fold: Any = selects if self._widest else mul.ufunc
+        one = dtypes.one(self.semiring, self.weights.dtype)
+        out = np.full(len(starts) - 1, one, self.weights.dtype)
+        for k, (start, stop) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+            if stop - start > 1:
+                out[k] = fold.accumulate(self.weights[steps[start : stop - 1]])[-1]
+        return out
+
+    def refuse_cut(self, search: Any, limit: Any = None) -> None:
+        """Say that there are more paths than integers count, where a search that no limit ended left some out.
+
+        Raises
+        ------
+        DomainError
+        """
+        if search.cut and limit is None:
+            raise DomainError(
+                f"{self.where}: lengths must be below 2⁶² to be compared, got longer paths after those given. Ask for "
+                "fewer, give limit=, or say dtype='float64'."
+            )
+
+
+def require_worsening(semiring: Semiring, *, where: str) -> None:
+    """Refuse a semiring over which a path that goes on may be better.
+
+    Raises
+    ------
+    AlgebraError
+    """
+    require_selection(semiring, where=where)
+    worse = {"least": "greatest", "greatest": "least"}[str(semiring.add.selects)]
+    product = semiring.mul.ufunc is np.multiply and semiring.domain[0] >= 0
+    if not (semiring.lengths or product or semiring.mul.selects == worse):
+        raise AlgebraError(
+            f"{where}: ⊗ must add, multiply numbers that are not negative, or select the worse of two, got "
+            f"{semiring.mul.name} of {semiring.name}. An Op of your own that does so says it: ufunc=np.add, or "
+            f'selects="{worse}"; `path` finds one best path of any.'
+        )
+
+
+def ties(tight: tuple[np.ndarray, np.ndarray], n: int, source: int, target: int, where: str) -> Iterator[np.ndarray]:
+    """All paths from source to target along tight arcs, (tails, heads) without a cycle, in the order of `Ranking`."""
+    free = np.zeros(max(n, len(tight[0])), np.int64)
+    ranking = Ranking.of_arcs(min_plus, (*tight, free[: len(tight[0])]), n, where=where)
+    search = ranking.search(free[:n], source, target)
+    for starts, vertices, _ in in_batches(search):
+        yield from np.split(vertices, starts[1:-1]) if len(starts) > 1 else ()
+
+
+def in_batches(search: Any, k: int | None = None, heard: Callable[[int], None] = lambda done: None) -> Iterator[Batch]:
+    """The next paths of a search, k or all: one, then two, and so on; `heard(done)` in between."""
+    done, ahead = 0, 1
+    while k is None or done < k:
+        wanted = ahead if k is None else min(ahead, k - done)
+        while not search.advance(wanted):
+            heard(done)
+        batch = search.take()
+        done += len(batch[0]) - 1
+        heard(done)
+        yield batch
+        if len(batch[0]) <= wanted:
+            return
+        ahead = min(2 * ahead, _AHEAD)
+
+
+def take_all(searches: Sequence[Any], count: int, threads: int | None, heard: Callable[[], None]) -> None:
+    """Have every search find so many paths, on several threads; `heard()` between calls, so that Ctrl-C is."""
+    threads = threads or default_threads()
+    run, left = load("semiring.kernels.cpu.pool").run, list(searches)
+    while left:
+        done: dict[int, bool] = {}
+
+        def advance(_: int, k: int, left: Sequence[Any] = left, done: dict[int, bool] = done) -> None:
+            done[k] = left[k].advance(count)
+
+        run(advance, [(k,) for k in range(len(left))], threads)
+        left = [search for k, search in enumerate(left) if not done[k]]
+        heard()

@@ -1,0 +1,91 @@
+"""The k best simple paths, and alternatives."""
+
+from . import Mutant
+
+KERNELS, SMALL = (
+    "semiring/kernels/cpu/routes/ranked.py",
+    "tests/test_ranked.py::test_small_graphs_with_ties_zeros_parallel_edges_and_parts",
+)
+
+MUTANTS = [
+    Mutant(
+        "ranked-found-arcs-again",
+        KERNELS,
+        "        spots[nodes[c].vertex].child = s + 1\n",
+        "        pass\n",
+        SMALL,
+        "A path is found again by the arc that it took.",
+    ),
+    Mutant(
+        "ranked-through-the-prefix",
+        KERNELS,
+        "spots[y].seen, spots[y].failed = 2 * stamp + 1, stamp",
+        "spots[y].seen, spots[y].failed = 0, 0",
+        SMALL,
+        "Paths visit vertices of the prefix again.",
+    ),
+    Mutant(
+        "ranked-order-of-equals",
+        KERNELS,
+        "    return x < y\n",
+        "    return x > y\n",
+        SMALL,
+        "Of equal paths the last comes first.",
+    ),
+    Mutant(
+        "ranked-bottlenecks-at-their-bound",
+        KERNELS,
+        "if widest and space.f[a] > space.key[s]:",
+        "if False:",
+        "tests/test_ranked.py::test_semirings[max_min]",
+        "Of paths with the same worst edge one that is better in part comes first.",
+    ),
+    Mutant(
+        "ranked-paths-that-meet-the-first",
+        KERNELS,
+        "(y == goal or spots[y].place > top)",
+        "True",
+        "tests/test_ranked.py::test_pairs_engines_threads_and_pauses",
+        "A path goes on along the first one through its own prefix.",
+    ),
+    Mutant(
+        "ranked-left-out-for-good",
+        KERNELS,
+        "space.key[s] = min(space.f[a] if left else arcs.none[0], arcs.none[1])",
+        "space.key[s] = space.f[a] if left else arcs.none[0]",
+        "tests/test_ranked.py::test_vertices_of_many_edges",
+        "What a first search has left out is never searched for.",
+    ),
+    Mutant(
+        "ranked-parallel-edges",
+        "semiring/dense/ranking.py",
+        "np.lexsort((costs, tails, heads))",
+        "np.lexsort((-costs, tails, heads))",
+        SMALL,
+        "Of parallel edges the worst counts.",
+    ),
+    Mutant(
+        "ranked-longer-than-integers",
+        "semiring/dense/ranking.py",
+        "        found.far = far\n",
+        "",
+        "tests/test_ranked.py::test_your_own_semiring_and_what_is_refused",
+        "Paths beyond 2⁶² are left out without a word.",
+    ),
+    Mutant(
+        "ranked-limit-of-the-result",
+        "apsp/answers/result/ranked.py",
+        "for x in (limit, self.engine.limit) if x is not None",
+        "for x in (limit,) if x is not None",
+        "tests/test_ranked.py::test_labels_limits_and_parts_of_results",
+        "Paths beyond the limit of the result are given.",
+    ),
+    Mutant(
+        "ranked-alternatives-one-way",
+        "semiring/kernels/cpu/routes/apart.py",
+        "[] if self._twins is None else [self._twins[arcs]]",
+        "[]",
+        "tests/test_ranked.py::test_alternatives_share_at_most_a_part",
+        "An undirected edge that is taken the other way is not shared.",
+    ),
+]

@@ -1,0 +1,427 @@
+"""The first ten minutes: graphs as people have them, each with its value, and mistakes, each with its line."""
+
+import io
+import json
+import re
+import zipfile
+from importlib.util import find_spec
+
+import networkx as nx
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import apsp
+from apsp import as_graph, closure, critical_path, read, shortest_paths, transitive_closure
+from apsp.doors.cli import main
+from semiring.host.errors import DeviceError, FormatError, SemiringError
+
+EDGES = [("A", "B", 4), ("B", "C", 7)]
+RECORDS = [{"from": u, "to": v, "weight": w} for u, v, w in EDGES]
+NETWORK = nx.DiGraph()
+NETWORK.add_weighted_edges_from(EDGES)
+BOTH_WAYS = nx.Graph(NETWORK)
+PARALLEL = nx.MultiDiGraph()
+PARALLEL.add_edges_from([("A", "B", {"weight": 5}), ("A", "B", {"weight": 4}), ("B", "C", {"weight": 7})])
+TEXTS = nx.DiGraph([("A", "B", {"weight": "4"}), ("B", "C", {"weight": "7"})])
+
+
+def text_of(lines):
+    return "\n".join(lines)
+
+
+def cytoscape():
+    return json.dumps(nx.cytoscape_data(NETWORK))
+
+
+#: Objects, and the distance from A to C.
+OBJECTS = {
+    "records": lambda: RECORDS,
+    "records of other names": lambda: [{"source": u, "target": v, "km": w, "id": 9} for u, v, w in EDGES],
+    "an iterator of records": lambda: iter(RECORDS),
+    "records of a database, with a name": lambda: [{**row, "street": "x"} for row in RECORDS],
+    "G.edges(data=True)": lambda: NETWORK.edges(data=True),
+    "list(G.edges(data=True))": lambda: list(NETWORK.edges(data=True)),
+    "G.edges(data='weight')": lambda: NETWORK.edges(data="weight"),
+    "edges of a multigraph with keys": lambda: PARALLEL.edges(keys=True, data=True),
+    "edges of a multigraph": lambda: PARALLEL.edges(data=True),
+    "tuples with attributes": lambda: [(u, v, {"weight": w, "id": 1}) for u, v, w in EDGES],
+    "tuples with keys and attributes": lambda: [(u, v, 0, {"weight": w}) for u, v, w in EDGES],
+    "pairs": lambda: {(u, v): w for u, v, w in EDGES},
+    "a dict of dicts": lambda: {"A": {"B": 4}, "B": {"C": 7}},
+    "a dict of dicts of attributes": lambda: nx.to_dict_of_dicts(NETWORK),
+    "zipped columns": lambda: zip("AB", "BC", [4, 7], strict=True),
+    "a structured array": lambda: np.array(EDGES, dtype=[("from", "U1"), ("to", "U1"), ("km", "i8")]),
+    "an array of records": lambda: np.rec.array(EDGES, dtype=[("from", "U1"), ("to", "U1"), ("km", "i8")]),
+}
+#: Files by name and content, and the distance from A to C.
+FILES = {
+    "e.csv of Excel in Europe": "from;to;km\nA;B;4,0\nB;C;7,0\n",
+    "quoted.csv with decimal commas": 'from,to,km\nA,B,"4,0"\nB,C,"7,0"\n',
+    "m.csv with blank cells": ",A,B,C\nA,,4,\nB,,,7\nC,,,\n",
+    "eu.csv with blank cells and decimal commas": ";A;B;C\nA;0;4,0;\nB;;0;7,0\nC;;;0\n",
+    "t.tsv with blank cells": "\tA\tB\tC\nA\t0\t4\t\nB\t\t0\t7\nC\t\t\t0\n",
+    "gephi.csv, edges": "Source,Target,Type,Id,Label,timeset,Weight\nA,B,Directed,0,,,4\nB,C,Directed,1,,,7\n",
+    "node-link.json": json.dumps(nx.node_link_data(NETWORK)),
+    "links.json": json.dumps(nx.node_link_data(NETWORK, edges="links")),
+    "d3.json": json.dumps(
+        {"nodes": [{"id": x} for x in "ABC"], "links": [{"source": u, "target": v, "value": w} for u, v, w in EDGES]}
+    ),
+    "adjacency.json": json.dumps(nx.adjacency_data(NETWORK)),
+    "cytoscape.json": cytoscape(),
+    "dicts.json": json.dumps({"A": {"B": 4}, "B": {"C": 7}}),
+    "attributes.json": json.dumps({"A": {"B": {"weight": 4}}, "B": {"C": {"weight": 7}}}),
+    "records.json": json.dumps(RECORDS),
+    "lines.jsonl": text_of(map(json.dumps, RECORDS)),
+    "g.gexf": text_of(nx.generate_gexf(NETWORK)),
+    "strings.graphml": text_of(nx.generate_graphml(TEXTS)),
+    "g.dot": 'digraph "roads" {\n  A -> "B" [weight=4];\n  B -> C [weight="7", label="x"];\n}\n',
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_objects_as_people_have_them(name):
+    r = shortest_paths(OBJECTS[name]())
+    assert r.distance("A", "C") == 11
+    assert r.distance("C", "A") == np.inf
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pydot
+def test_files_as_people_have_them(name, tmp_path):
+    if name.endswith(".dot"):
+        pytest.importorskip("pydot")
+    path = tmp_path / re.match(r"\S+?\.\w+", name)[0]
+    path.write_text(FILES[name])
+    r = shortest_paths(path)
+    assert r.distance("A", "C") == 11
+    assert r.distance("C", "A") == np.inf
+
+
+def test_views_have_the_directions_of_their_graph():
+    assert shortest_paths(BOTH_WAYS.edges(data=True)).distance("C", "A") == 11
+    for view in (NETWORK.edges, NETWORK.edges(), PARALLEL.edges, PARALLEL.edges(), PARALLEL.edges(keys=True)):
+        assert shortest_paths(view).distance("A", "C") == 2  # pairs: a key is no weight
+    assert shortest_paths(BOTH_WAYS.edges).distance("C", "A") == 2
+
+
+def test_options_of_records_and_attributes():
+    rows = [{"a": "A", "b": "B", "km": 4, "minutes": 1}, {"a": "B", "b": "C", "km": 7, "minutes": 2}]
+    assert shortest_paths(as_graph(rows, columns=("a", "b", "km"))).distance("A", "C") == 11
+    assert shortest_paths(as_graph(rows, columns=("a", "b"), weight="minutes")).distance("A", "C") == 3
+    assert shortest_paths([{"u": "A", "v": "B"}]).distance("A", "B") == 1
+    edges = [("A", "B", {"km": 4, "minutes": 1})]
+    assert shortest_paths(as_graph(edges, weight="minutes")).distance("A", "B") == 1
+    assert as_graph(edges, weight=None).weights is None
+
+
+def test_ids_are_no_weights():
+    G = nx.DiGraph([("a", "b")])
+    ids = '<edge id="5" source="a" target="b"/>'
+    plain = text_of(nx.generate_graphml(G)).replace('<edge source="a" target="b" />', ids)
+    assert ids in plain
+    assert read(io.StringIO(plain)).weights is None
+    assert read(io.StringIO(text_of(nx.generate_gexf(G)))).weights is None
+    assert as_graph(nx.DiGraph([("a", "b", {"osmid": 44})])).weights is None
+    with pytest.raises(FormatError, match="'id' says of which kind an edge is, or which"):
+        read(io.StringIO("from,to,id\nA,B,7\n"))
+
+
+def test_numbers_as_names_in_json():
+    r = shortest_paths(read(io.StringIO(json.dumps({"0": [1], "1": [2], "2": []})), format="json"))
+    assert r.distance(0, 2) == 2
+    assert list(r.labels) == [0, 1, 2]
+
+
+def test_xarray_with_its_labels():
+    xarray = pytest.importorskip("xarray")
+    held = xarray.DataArray([[0, 4.0], [9, 0]], dims=("from", "to"), coords={"from": ["A", "B"], "to": ["A", "B"]})
+    assert shortest_paths(held).distance("B", "A") == 9
+
+
+TNTP = """<NUMBER OF ZONES> 2
+<NUMBER OF NODES> 4
+<FIRST THRU NODE> {first}
+<NUMBER OF LINKS> 6
+<END OF METADATA>
+
+~ \tinit_node\tterm_node\tcapacity\tlength\tfree_flow_time\tb\tpower\tspeed\ttoll\tlink_type\t;
+\t3\t1\t9.5\t1\t1\t0.15\t4\t0\t0\t1\t;
+\t1\t3\t9.5\t1\t1\t0.15\t4\t0\t0\t1\t;
+\t1\t4\t9.5\t1\t1\t0.15\t4\t0\t0\t1\t;
+\t4\t2\t9.5\t1\t1\t0.15\t4\t0\t0\t1\t;
+\t3\t4\t9.5\t9\t9\t0.15\t4\t0\t0\t1\t;
+\t2\t3\t9.5\t1\t1\t0.15\t4\t0\t0\t1\t;
+"""
+
+
+def test_tntp_and_its_first_through_node(tmp_path):
+    path = tmp_path / "city_net.tntp"
+    path.write_text(TNTP.format(first=1))
+    assert shortest_paths(as_graph(path, weight="free_flow_time")).distance(3, 4) == 2  # through zone 1
+    path.write_text(TNTP.format(first=3))
+    with pytest.warns(UserWarning, match="zones below 3 are not passed"):
+        r = shortest_paths(as_graph(path, weight="free_flow_time"))
+    assert (r.distance(3, 4), r.distance(1, "to 2"), r.distance(2, "to 1"), r.distance(3, "to 2")) == (9, 2, 2, 10)
+    with pytest.raises(FormatError, match=r"city_net\.tntp:7: which column holds the weight.*'free_flow_time'"):
+        read(path)
+
+
+def test_what_others_read_is_named_with_a_way_out_that_works(tmp_path, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"from": ["A", "B"], "to": ["B", "C"], "km": [4, 7]})
+    for suffix, reader in ((".xlsx", "read_excel"), (".parquet", "read_parquet"), (".feather", "read_feather")):
+        path = tmp_path / f"roads{suffix}"
+        path.write_bytes(b"PK\3\4")
+        with pytest.raises(FormatError, match=f"pandas.{reader}") as caught:
+            shortest_paths(path)
+        call = re.search(r"Say (apsp\.as_graph\(.*?\)\))", str(caught.value))[1]
+        monkeypatch.setattr(pd, reader, lambda name, expected=str(path): table if name == expected else None)
+        assert shortest_paths(eval(call, {"apsp": apsp, "pandas": pd})).distance("A", "C") == 11
+    for suffix, word in ((".gpkg", "geopandas.read_file"), (".osm", "osmnx"), (".pbf", "osmium"), (".pkl", "trust")):
+        path = tmp_path / f"roads{suffix}"
+        path.write_bytes(b"\0")
+        with pytest.raises(FormatError, match=word):
+            read(path)
+
+
+def test_a_feed_in_an_archive_is_named(tmp_path):
+    path = tmp_path / "gtfs.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("stop_times.txt", "trip_id,stop_id,stop_sequence\n")
+        archive.writestr("transfers.txt", "from_stop_id,to_stop_id,transfer_type,min_transfer_time\nA,B,2,120\n")
+    with pytest.raises(FormatError, match="a GTFS feed") as caught:
+        read(path)
+    call = str(caught.value).partition("Say ")[2].rstrip(".")
+    assert shortest_paths(eval(call, {"apsp": apsp, "zipfile": zipfile})).distance("A", "B") == 120
+
+
+def test_commas_that_may_count_thousands_are_a_question():
+    with pytest.raises(FormatError, match=r"comma is clear, as pandas\.read_csv.* makes it, got '1,234'"):
+        read(io.StringIO("from;to;km\nA;B;1,234\nB;C;2,500\n"))
+    with pytest.raises(FormatError, match=r"must be a number, got '1\.000,5'"):
+        read(io.StringIO("from;to;km\nA;B;1.000,5\n"))
+    assert read(io.StringIO("from;to;km\nA;B;1,234\nB;C;2,5\n")).weights.tolist() == [1.234, 2.5]
+    with pytest.raises(FormatError, match="more than one of them could be it"):  # both columns are numbers
+        read(io.StringIO("from;to;length;time\nA;B;1,5;2,5\n"))
+
+
+class System:
+    """A coordinate reference system, as pyproj has them."""
+
+    def __init__(self, projected):
+        self.is_projected = projected
+
+
+def test_a_crs_decides_whether_places_are_planar(tmp_path):
+    G = nx.DiGraph([(1, 2, {"length": 5})], crs=System(True))
+    nx.set_node_attributes(G, {1: {"x": 300_000.0, "y": 5e6}, 2: {"x": 301_000.0, "y": 5e6}})
+    g = as_graph(G)
+    assert g.nearest(300_900, 5e6, distances=True) == (2, 100.0)
+    r = shortest_paths(g)
+    assert r.explore().html.startswith("<!DOCTYPE html>")
+    r.save(tmp_path / "r.npz")
+    assert apsp.Result.load(tmp_path / "r.npz").graph.planar
+    assert not as_graph(G, places={1: (6.0, 49.0)}).having(crs=System(False)).planar
+    if find_spec("pyproj"):
+        assert g.having(crs="EPSG:32632").planar
+        assert not g.having(crs="EPSG:4326").planar
+
+
+def test_devices_as_pytorch_spells_them():
+    assert shortest_paths(EDGES, device="cpu:0").distance("A", "C") == 11
+    assert closure(np.array([[0.0, 1], [2, 0]]), device="cpu:0").tolist() == [[0, 1], [2, 0]]
+    assert apsp.csgraph.shortest_path(np.array([[0.0, 1], [2, 0]]), device="cpu:0").tolist() == [[0, 1], [2, 0]]
+    for device in ("cpu:1", "cuda:", "cuda:x", "gpu"):
+        with pytest.raises(DeviceError, match=f"must be one of cpu, cuda, got '{device}'"):
+            shortest_paths(EDGES, device=device)
+
+
+# Mistakes
+
+PAIRS = "from,to,length,time\nA,B,4,5\nB,C,7,6\n"
+SQUARE = np.array([[0, 4.0], [9, 0]])
+
+
+def frame(**columns):
+    return pytest.importorskip("pandas").DataFrame(columns)
+
+
+#: What people write, and what the one line says: what was needed, and the way out.
+MISTAKES = [
+    (
+        lambda: as_graph([["A", "B", 4], ["B", "C", 7]]),
+        r"rows of a matrix must be numbers.*list\(map\(tuple, edges\)\)",
+    ),
+    (lambda: as_graph({"from": ["A"], "to": ["B"], "km": [4]}), r"may be columns or vertices.*pandas\.DataFrame"),
+    (lambda: as_graph([("A", "B", {"km": 4}), ("B", "C")]), r"edge 1 must be \(u, v, \{attribute: value\}\)"),
+    (lambda: as_graph([{"from": "A", "to": "B"}, 5]), "every record must be a dict, got int for record 1"),
+    (lambda: as_graph([{"from": "A", "km": 4}]), "must name one column target or to .*where an edge leads to"),
+    (lambda: as_graph([{"from": "A", "to": "B", "name": "x"}]), r"none holds numbers.*weight=None"),
+    (lambda: as_graph([{"from": "A", "to": "B", "km": "4"}]), r"got '4' under 'km'.*float\("),
+    (lambda: as_graph([{"from": "A", "to": "B", "km": 4, "time": 5}]), "more than one of them could be it"),
+    (lambda: as_graph([{"from": "A", "to": "B", "km": 4}, {"from": "B", "to": "C"}]), "none under 'km' in record 1"),
+    (lambda: as_graph(RECORDS, weight="length"), "must have the property 'length' that weight names"),
+    (lambda: as_graph(RECORDS, columns=("a", "b")), "must be one column 'a', got the columns 'from'"),
+    (lambda: as_graph(EDGES, weight="km"), "weight must be None for edges without attributes, got 'km'"),
+    (lambda: as_graph([("A", "B", 0, 4)]), r"edge 0 must be \(u, v\) or \(u, v, weight\)"),
+    (lambda: as_graph([("A", "B", "4")]), r"must be real numbers.*float\("),
+    (lambda: as_graph([("A", "B", 4), ("B", "C")]), "all edges must have a weight or none"),
+    (lambda: as_graph([("A", "B", float("nan"))]), "got NaN on edge 0.*Leave the edge out"),
+    (lambda: as_graph(TEXTS), r"got '4' under 'weight' on the edge 'A' → 'B'\. Make numbers"),
+    (lambda: as_graph(NETWORK, weight="km"), "some edge must have the attribute 'km'.*weight=None"),
+    (lambda: as_graph({"A": [("B", 4)]}), r"Weights go in as \{u: \{v: weight\}\}"),
+    (lambda: as_graph({"A": "BC"}), r"must be \{u: \{v: weight\}\}"),
+    (lambda: as_graph(nx.node_link_data(NETWORK)), r"Of node-link data pass networkx\.node_link_graph\(data\)"),
+    (lambda: as_graph(42), "source must be one of these: .*Got int"),
+    (lambda: as_graph(np.zeros((2, 3))), r"square, \(n, n\), got shape \(2, 3\)|edge_index|shape"),
+    (lambda: as_graph(np.array([[0, 1], [1, 2]])), r"may be a matrix or.*Graph\.from_edges\(A\)"),
+    (lambda: as_graph(np.array([["a", "b"], ["c", "d"]])), "real numbers"),
+    (lambda: as_graph([[0, 1], [1]]), "square|shape|equally long|rectangular|inhomogeneous"),
+    (lambda: as_graph(frame(a=["A"], b=["B"], km=[4])), r"columns=\(FROM, TO, WEIGHT\)"),
+    (lambda: as_graph(frame(u=["A"], v=["B"], km=["4"])), "got '4' in row 0 of the column 'km'.*weight=None"),
+    (lambda: as_graph(frame(u=["A"], v=[None], km=[4])), "a vertex must have a name, got none in row 0.*Drop the row"),
+    (lambda: as_graph(frame(u=["A"], v=["B"], km=[None])), "number"),
+    (lambda: as_graph(frame(u=["A"], v=["B"], km=[4], time=[5])), "Say weight='km', or weight=None"),
+    (lambda: as_graph(frame(A=[0, 1.0], B=[None, 0]).set_index([["A", "B"]])), r"table\.fillna\(float\('inf'\)\)"),
+    (lambda: read(io.StringIO(PAIRS)), "Say weight='length', or weight=None"),
+    (lambda: read(io.StringIO(PAIRS), weight="lenght"), "must be one column 'lenght', got the columns 'from', 'to'"),
+    (lambda: read(io.StringIO("A,B,4\nB,C,7\n")), r"columns=\(0, 1, 2\)|columns=\(FROM, TO, WEIGHT\)"),
+    (lambda: read(io.StringIO("from,to,km\nA,B\n")), "must have the header's 3 fields, got 2"),
+    (lambda: read(io.StringIO("from,to,km\nA,,4\n")), "a vertex must have a name, got an empty field"),
+    (lambda: read(io.StringIO("from,to,km\nA,B,\n")), "a km must be a number, got ''.*weight=None"),
+    (lambda: read(io.StringIO("from,to,km\nA,B,4 km\n")), "a km must be a number, got '4 km'"),
+    (lambda: read(io.StringIO("Id,Label\nA,a\n")), "a table of nodes, as Gephi exports it.*Read the table of edges"),
+    (lambda: read(io.StringIO("stop_id,stop_name\nA,a\n")), r"GTFS stops.*Read transfers\.txt"),
+    (lambda: read(io.StringIO(",A,B\nB,0,1\nA,1,0\n")), "rows of a matrix must be in the order of its columns"),
+    (lambda: read(io.StringIO("0 1\n1 0\n")), r"may be a matrix or edges.*format='matrix'.*columns=\(0, 1\)"),
+    (lambda: read(io.StringIO('{"a": 1')), "must be JSON, got"),
+    (lambda: read(io.StringIO('{"A": "BC"}')), "'BC' under 'A', where vertices must be"),
+    (lambda: read(io.StringIO('{"from": ["A"], "to": ["B"]}')), r"pandas\.DataFrame\(json\.load"),
+    (lambda: read(io.StringIO("[[0, 1], [1, 0]]"), format="json"), r"apsp\.as_graph\(json\.load\(open"),
+    (lambda: read(io.StringIO("")), "must hold a graph, got an empty file"),
+    (lambda: read("/nowhere/roads.csv"), "No such file or directory"),
+    (lambda: read(io.StringIO("x"), format="excel"), r"format must be one of .*got 'excel'"),
+    (lambda: shortest_paths(EDGES, "min-plus"), "Did you mean 'min_plus'"),
+    (lambda: shortest_paths(EDGES, engine="dijkstra"), "engine must be one of"),
+    (lambda: shortest_paths(EDGES, device="gpu"), "device must be one of cpu, cuda"),
+    (lambda: shortest_paths(EDGES).distance("A", "Z"), "a vertex must be one of the 3 labels 'A' … 'C', got 'Z'"),
+    (lambda: shortest_paths(EDGES).path("C", "A"), "'A' must be reachable from 'C'"),
+    (lambda: shortest_paths(EDGES).diameter(), "connected=True"),
+    (lambda: shortest_paths(EDGES).save("d.xlsx"), "suffix must be one of"),
+    (lambda: shortest_paths(EDGES).reduce("mean"), "mean"),
+    (lambda: shortest_paths(EDGES).betweenness(sources=["A"]), "sources must be a number from 1 to 3"),
+    (lambda: shortest_paths(EDGES).flows({"A": 3}), r"triples \(origin, destination, trips\)"),
+    (lambda: shortest_paths([("A", "B", -1), ("B", "A", -1)]), "cycle"),
+    (lambda: shortest_paths(EDGES, sources="A"), "'A'|sources"),
+    (lambda: transitive_closure(EDGES).reaches("A", "Z"), "got 'Z'"),
+    (lambda: closure(SQUARE, schedule="fast"), "schedule must be .* one of"),
+    (lambda: closure(np.array([[0, 1], [0, 0]])), "null_value=0 .*null_value=None"),
+    (lambda: critical_path({"walls": 5, "roof": 2}, {"roof": 7}), "dependency on 7 without one"),
+    (lambda: critical_path([("a", 5, None), ("b", 3, "c")]), "dependency on 'c' without one"),
+    (lambda: critical_path([("a", 5, "b"), ("b", 3, "a SS")]), "the cycle b → a → b|the cycle a → b → a"),
+    (lambda: critical_path([("a", 5, None), ("b", 3, "a SS+2d")]), "lag must be in the unit of the durations"),
+    (lambda: critical_path([("a", "5 days", None), ("b", "1 wk", "a")]), "in one unit, got '5 days' beside '1 wk'"),
+    (lambda: critical_path({"a": -1}), "at least 0, got -1 for 'a'"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(MISTAKES)))
+@pytest.mark.filterwarnings("error")
+def test_a_mistake_ends_in_one_line_with_its_way_out(number):
+    call, words = MISTAKES[number]
+    with pytest.raises((SemiringError, ValueError, TypeError, LookupError, OSError, UserWarning)) as caught:
+        call()
+    text = str(caught.value)
+    assert re.search(words, text), text
+    assert "\n" not in text
+    assert len(text) < 900
+
+
+#: Mistakes in a shell: arguments, the exit code, what is said, and what is not.
+TYPED = [
+    (["solve", "r.csv"], 2, "Say --weight length, or --unweighted for", "weight="),
+    (["solve", "r.csv", "--weight", "lenght"], 2, "must be one column 'lenght'", "Graph:"),
+    (["solve", "nope.csv"], 2, "apsp: nope.csv: No such file or directory.", "Errno"),
+    (["solve", "r.csv", "--weight", "length", "--semiring", "min-plus"], 2, "apsp: semiring must be", "get:"),
+    (["solve", "r.csv", "--weight", "length", "--from", "Z", "--to", "A"], 2, "apsp: a vertex must be", "Graph:"),
+    (["solve", "r.csv", "--weight", "length", "--output", "x.foo"], 2, "apsp: the suffix must be", "save:"),
+    (["solve", "square.csv"], 2, "Say --format matrix for the matrix, --columns 0,1 for edges", "apsp.read"),
+    (["convert", "r.csv", "g.graph", "--weight", "length"], 2, "Read it with --undirected if", "directed=False"),
+    (["solve", "r.csv", "--weight", "length", "--engine", "fast"], 2, "apsp: engine must be one of", "engine="),
+    (["solve", "zeros.csv"], 2, "or --null-value none where they are edges", "null_value"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(TYPED)))
+def test_a_mistake_in_a_shell_is_told_in_its_words(number, tmp_path, monkeypatch):
+    arguments, code, said, unsaid = TYPED[number]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "r.csv").write_text(PAIRS)
+    (tmp_path / "square.csv").write_text("0,1\n1,0\n")
+    (tmp_path / "zeros.csv").write_text(",A,B,C\nA,0,1,0\nB,0,0,1\nC,1,0,0\n")
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == code
+    assert said in done.stderr
+    assert unsaid not in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def answer(*arguments):
+    done = CliRunner().invoke(main, list(map(str, arguments)))
+    return json.loads(done.stdout), done.exit_code
+
+
+def test_json_of_every_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "r.csv").write_text("from,to,km\nA,B,4\nB,C,7\n")
+    (tmp_path / "pairs.txt").write_text("A C\nC A\n")
+    (tmp_path / "trips.csv").write_text("origin,destination,trips\nA,C,10\n")
+    found, code = answer("solve", "r.csv", "--json")
+    assert found["rows"][0] == {"from": "A", "A": 0, "B": 4, "C": 11}
+    assert found["rows"][2] == {"from": "C", "A": None, "B": None, "C": 0}
+    assert (found["n"], found["edges"], found["semiring"], code) == (3, 2, "min_plus", 0)
+    assert answer("solve", "-q", "r.csv", "--json", "--from", "A", "--to", "C")[0] == {
+        "distance": 11, "path": ["A", "B", "C"],
+    }  # fmt: skip
+    assert answer("solve", "r.csv", "-q", "--json", "--from", "C", "--to", "A") == ({"distance": None, "path": None}, 1)
+    rows = answer("--json", "solve", "r.csv", "--paths", "pairs.txt")[0]["rows"]
+    assert [row["path"] for row in rows] == [["A", "B", "C"], []]
+    assert answer("reach", "r.csv", "--unweighted", "-q", "--json", "--from", "C", "--to", "A") == (
+        {"reaches": False},
+        1,
+    )
+    assert answer("reach", "r.csv", "--unweighted", "-q", "--json", "--from", "A")[0] == {"reached": ["B", "C"]}
+    assert answer("betweenness", "r.csv", "-q", "--json")[0]["rows"][1] == {"vertex": "B", "betweenness": 0.5}
+    assert answer("flows", "r.csv", "--demand", "trips.csv", "-q", "--json")[0]["rows"][0]["trips"] == 10
+    assert answer("plan", 100, "--json")[0]["plan"]["n"] == 100
+    assert answer("generate", "cycle", 5, "--output", "c.csv", "--json")[0] == {"output": "c.csv", "n": 5, "edges": 5}
+    assert answer("info", "--json")[0]["formats"]
+    answer("solve", "r.csv", "--output", "d.npz", "--json")
+    assert answer("query", "d.npz", "--from", "A", "--to", "C", "--json")[0]["distance"] == 11
+
+
+def test_quiet_after_a_command(tmp_path):
+    (tmp_path / "r.csv").write_text("from,to,km\nA,B,4\n")
+    before, after = (
+        CliRunner().invoke(main, words).stdout
+        for words in (["-q", "solve", str(tmp_path / "r.csv")], ["solve", str(tmp_path / "r.csv"), "--quiet"])
+    )
+    assert before == after
+    assert "seconds=" not in after
+
+
+def test_columns_are_completed(tmp_path):
+    from click.shell_completion import ShellComplete
+
+    path = tmp_path / "r.csv"
+    path.write_text(PAIRS)
+    shell = ShellComplete(main, {}, "apsp", "_APSP_COMPLETE")
+
+    def offered(words, begun):
+        return [item.value for item in shell.get_completions(words, begun)]
+
+    assert offered(["solve", str(path), "--weight"], "") == ["from", "to", "length", "time"]
+    assert offered(["convert", str(path), "r.gr", "--weight"], "l") == ["length"]
+    assert offered(["solve", str(path), "--columns"], "from,t") == ["from,to", "from,time"]
+    assert offered(["solve", "--weight"], "l") == []
