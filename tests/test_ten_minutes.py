@@ -251,7 +251,7 @@ def frame(**columns):
 MISTAKES = [
     (
         lambda: as_graph([["A", "B", 4], ["B", "C", 7]]),
-        r"rows of a matrix must be numbers.*list\(map\(tuple, edges\)\)",
+        r"rows of a matrix must be real numbers.*list\(map\(tuple, edges\)\)",
     ),
     (lambda: as_graph({"from": ["A"], "to": ["B"], "km": [4]}), r"may be columns or vertices.*pandas\.DataFrame"),
     (lambda: as_graph([("A", "B", {"km": 4}), ("B", "C")]), r"edge 1 must be \(u, v, \{attribute: value\}\)"),

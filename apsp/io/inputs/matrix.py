@@ -30,7 +30,7 @@ def convert(source: Any, reading: Reading) -> Graph:
         return records.convert(source, reading)
     if isinstance(source, (list, tuple)) and any(isinstance(x, str) for row in source[:3] for x in row[:2]):
         raise DTypeError(
-            f"as_graph: the rows of a matrix must be numbers, got {came(source[0])}. Edges are tuples: pass "
+            f"as_graph: the rows of a matrix must be real numbers, got {came(source[0])}. Edges are tuples: pass "
             "list(map(tuple, edges))."
         )
     graph = Graph.from_matrix(source, labels=_labels(source))
