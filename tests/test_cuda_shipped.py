@@ -73,7 +73,7 @@ def test_an_older_driver_compiles(shipped, driver, found):
 
 def test_sources_take_the_cubins_of_an_installed_wheel_that_they_hide(shipped, monkeypatch, tmp_path):
     ship(shipped, "sm_90", [("a", "sm_90")])
-    hidden = tmp_path / "site" / "semiring" / "cuda" / "shipped"
+    hidden = tmp_path / "site" / "semiring" / "kernels" / "cuda" / "shipped"
     hidden.parent.mkdir(parents=True)
     shipped.FOLDER.rename(hidden)
     assert cubin(shipped, "a", "sm_90") is None

@@ -202,4 +202,5 @@ def test_every_hint_names_packages_that_pip_installs():
         package for text in sources for hint in re.findall("`pip install ([^`]*)`", text) for package in hint.split()
     ]
     assert {"zarr", "networkx", "matplotlib", "pandas", "mpi4py", "pymetis", "cupy-cuda13x"} <= set(named)
-    assert set(named) <= known
+    assert set(named) - {"{name}"} <= known  # of formats that libraries read, by the name that is imported
+    assert {"networkx", "pydot"} <= known

@@ -161,7 +161,7 @@ def test_sources_take_the_machine_code_of_an_installed_wheel_that_they_hide(
     shipped, tmp_path, monkeypatch, request, absolute
 ):
     """As in a clone. A relative entry of the path does not count: it follows the working directory."""
-    wheel = tmp_path / "site" / "semiring" / "cpu" / "shipped"
+    wheel = tmp_path / "site" / "semiring" / "kernels" / "cpu" / "shipped"
     wheel.parent.mkdir(parents=True)
     (tmp_path / "shipped").rename(wheel)
     monkeypatch.chdir(tmp_path)

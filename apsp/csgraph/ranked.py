@@ -81,7 +81,7 @@ def yen(
     graph = network(csgraph, directed=directed, unweighted=unweighted, where="yen")
     n, (source, sink, count) = graph.n, map(operator.index, (source, sink, K))
     if not (0 <= source < n and 0 <= sink < n):
-        raise ValueError(f"yen: source and sink must lie in 0 … {n - 1}, got {came(source)} and {came(sink)}.")
+        raise ValueError(f"yen: must have 0 <= source, sink < {n}, got {came(source)} and {came(sink)}.")
     if count < 0:
         raise ValueError(f"yen: K must be at least 0, got {count}.")
     ranking, row = _ranked(graph, source)

@@ -27,7 +27,7 @@ def hidden(*inner: str) -> tuple[Path, ...]:
 
     Only absolute entries count: a relative one follows the working directory.
     """
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     copies = [Path(entry, package.name) for entry in sys.path if os.path.isabs(entry)]
     return tuple(copy.joinpath(*inner) for copy in copies if copy.is_dir() and copy.resolve() != package)
 

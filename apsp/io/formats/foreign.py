@@ -25,6 +25,12 @@ _WAYS = {
 }
 
 
+def _archived(source: Source) -> list[str]:
+    """Names in an archive; none if it is no archive."""
+    with source.open() as file:
+        return zipfile.ZipFile(file).namelist() if zipfile.is_zipfile(file) else []
+
+
 def require_ours(source: Source, suffix: str) -> None:
     """Refuse what another library reads, and archives of files, with the way out.
 
@@ -34,8 +40,8 @@ def require_ours(source: Source, suffix: str) -> None:
     """
     path = str(source.path)
     what, way = next((known for suffixes, known in _WAYS.items() if suffix in suffixes.split()), ("", ""))
-    if suffix == ".zip" and zipfile.is_zipfile(source.open()):
-        names = zipfile.ZipFile(source.open()).namelist()
+    names = _archived(source) if suffix == ".zip" else []
+    if names:
         timetable = "stop_times.txt" in names
         what = (
             "a GTFS feed, of which transfers.txt alone lists edges"

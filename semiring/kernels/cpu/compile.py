@@ -252,7 +252,9 @@ def _fits(file: Path) -> bool:
 def shipped() -> tuple[Path, ...]:
     """Folders of machine code for this processor's level: this wheel's, and that of one which these sources hide."""
     fitting = level()
-    return tuple(place / fitting for place in (SHIPPED, *trust.hidden("cpu", SHIPPED.name))) if fitting else ()
+    return (
+        tuple(place / fitting for place in (SHIPPED, *trust.hidden("kernels", "cpu", SHIPPED.name))) if fitting else ()
+    )
 
 
 def described() -> str:

@@ -37,7 +37,7 @@ def find(text: str, arch: str, flags: tuple[str, ...], driver: int) -> Binary | 
     family = int(digits) // 10
     older = () if arch.endswith("a") else range(int(digits) - 1, 10 * family - 1, -1)
     targets = (arch, *(f"sm_{number}" for number in older))
-    for folder, target in product((FOLDER, *trust.hidden("cuda", FOLDER.name)), targets):
+    for folder, target in product((FOLDER, *trust.hidden("kernels", "cuda", FOLDER.name)), targets):
         archive = _archive(folder / f"{target.rstrip('a')}.zip")
         if archive is None or driver // 1000 < int(archive.comment or b"0"):
             continue
