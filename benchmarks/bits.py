@@ -214,10 +214,10 @@ FIRST = """
 import time; start = time.perf_counter()
 import numpy as np
 
-from semiring.backend import bind
+from semiring.kernels.backend import bind
 from semiring import get
 A = np.zeros((1500, 1500), bool); A[np.arange(1499), np.arange(1, 1500)] = True
-from apsp.schedules import recursive
+from apsp.road.schedules import recursive
 ops = bind(get("boolean"), bool)
 D = ops.upload(A); recursive.closure(D, ops, block=ops.pivot); R = ops.download(D)
 assert R.sum() == 1500 * 1501 // 2

@@ -48,7 +48,7 @@ import apsp; done("import apsp")
 cupy.cuda.runtime.free(0); done("driver and context")
 A = cupy.asarray(numpy.load(sys.argv[1])); cupy.cuda.Device().synchronize(); done("matrix to the device")
 import semiring.kernels.cuda.dense.backend, semiring.kernels.cuda.survey; done("import of the GPU backend")
-from semiring.cuda import cache, compile
+from semiring.kernels.cuda import cache, compile
 inside(compile, "source", "source from files")
 inside(cache, "load", "cubin from disk")
 inside(compile, "_nvrtc", "NVRTC")

@@ -525,8 +525,8 @@ def test_the_module_is_light():
 FORCED = """
     import numpy as np
     from semiring import BitMatrix, get
-    from semiring.backend import bind
-    from semiring.cpu.bits.vectors import INSTRUCTION
+    from semiring.kernels.backend import bind
+    from semiring.kernels.cpu.bits.vectors import INSTRUCTION
     rng = np.random.default_rng(0)
     A, B = rng.random((300, 530)) < 0.02, rng.random((530, 150)) < 0.02
     P, Q = BitMatrix.from_bool(A), BitMatrix.from_bool(B)

@@ -801,8 +801,8 @@ def test_a_terminal_gets_a_table_and_a_bar(six):
 _SLOW = """
 import itertools, sys, types
 from apsp import cli
-from apsp.cli import solving
-from apsp.display import terminal
+from apsp.doors.cli import solving
+from apsp.io.display import terminal
 ticks = itertools.count()
 terminal.time = types.SimpleNamespace(monotonic=lambda: 0.06 * next(ticks))
 class Slow(terminal.Meter):
@@ -1027,7 +1027,7 @@ def test_a_route_is_drawn_on_coordinates_of_any_format(roads, tmp_path):
 _HALF = """
 import sys, time
 from apsp import cli
-from apsp.saving import npy
+from apsp.io.saving import npy
 def save(file, table):
     file.write(b"half")
     file.flush()

@@ -26,8 +26,8 @@ posix = pytest.mark.skipif(os.name == "nt", reason="signals, limits and rights o
 RIGHT = """
 import numpy as np
 from semiring import get
-from semiring.acyclic import close_acyclic
-from semiring.backend import bind
+from semiring.dense.acyclic import close_acyclic
+from semiring.kernels.backend import bind
 def right():
     D = np.array([[0, 4, np.inf], [np.inf, 0, 1], [2, np.inf, 0]], np.float32)
     for k in range(3):
@@ -95,7 +95,7 @@ def test_what_only_compiling_needs_is_not_loaded_with_machine_code(tmp_path):
 
 NAMED = """
 from semiring import get
-from semiring.cpu import compile, inventory, kinds
+from semiring.kernels.cpu import compile, inventory, kinds
 loaded = []
 load = compile.OnDisk.load_overload
 compile.OnDisk.load_overload = lambda self, sig, context: (loaded.append(self.named(sig)), load(self, sig, context))[1]
@@ -134,7 +134,7 @@ def test_closures_of_exponentials_leave_nothing_missing(tmp_path):
     code = """
 import apsp, numpy as np
 from semiring import get
-from semiring.backend import bind
+from semiring.kernels.backend import bind
 def missing():
     return bind(get("log_plus"), "float32").missing("closure").kernels
 before = missing()
@@ -381,7 +381,7 @@ def test_it_computes_where_the_disk_is_full(tmp_path):
 def test_without_a_compiler_the_error_names_the_way_out(tmp_path):
     code = """
 import numpy as np, pytest, semiring, apsp
-from semiring.acyclic import close_acyclic
+from semiring.dense.acyclic import close_acyclic
 I = np.eye(2, dtype=np.float32)
 bits = lambda: semiring.BitMatrix.from_bool(I > 0) @ semiring.BitMatrix.from_bool(I > 0)
 arcs = np.array([1]), np.array([0])
@@ -525,8 +525,8 @@ def test_ctrl_c_while_the_command_compiles_is_one_line_and_130(tmp_path):
 ONE_OF_MANY = """
 import sys, time
 from semiring import compiling
-from semiring.cpu import code, kinds
-from semiring.cpu.sparse import movers
+from semiring.kernels.cpu import code, kinds
+from semiring.kernels.cpu.sparse import movers
 count = []
 with compiling.listening(count.append):
     print("ready", flush=True)

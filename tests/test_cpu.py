@@ -376,7 +376,7 @@ def test_narrower_vectors(features: str, registers: int) -> None:
     script += """
 import numpy as np, cases
 from semiring import get
-from semiring.backend import bind
+from semiring.kernels.backend import bind
 for case, nonnegative in (("min_plus float32", True), ("min_plus int16", False), ("max_min float64", False)):
     name, dtype = case.split()
     case = cases.Case(get(name), np.dtype(dtype))

@@ -159,7 +159,7 @@ def test_two_threads_are_two_writers_and_one_within_its_own_is_none(tmp_path):
 def test_a_full_disk_that_takes_no_name_of_an_owner_is_claimed_all_the_same(tmp_path):
     code = """
 import resource, sys
-from semiring.files import claimed
+from semiring.stores.files import claimed
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # every write fails, as on a full disk
 with claimed(sys.argv[1]) as by_lock:
     print(by_lock)

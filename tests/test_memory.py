@@ -413,7 +413,8 @@ def test_limits_of_the_process_are_heeded(limit):
     program = f"""
 import resource, numpy as np
 from apsp import closure, shortest_paths
-from semiring import MemoryNeeded, memory
+from semiring import MemoryNeeded
+from semiring.host import memory
 closure(np.ones((300, 300)), threads=2)  # threads and compiled code come before
 field = "VmSize" if "{limit}" == "RLIMIT_AS" else "VmData"
 used = next(int(x.split()[1]) * 1024 for x in open("/proc/self/status") if x.startswith(field))
@@ -449,7 +450,7 @@ FORKED = """
 import os, resource, sys, time
 import numpy as np
 import apsp, semiring
-from semiring import memory
+from semiring.host import memory
 from scipy.sparse import csr_array
 rng = np.random.default_rng(1)
 def sparse(n):

@@ -130,7 +130,7 @@ def check():
     ran = []
     pool.run(lambda worker, k: ran.append(k), [(k,) for k in range(9)], 4)
     print(sorted(ran))
-from semiring.cpu import pool
+from semiring.kernels.cpu import pool
 pool.run(lambda worker, k: None, [(k,) for k in range(9)], 4)
 print(sum(x.name.startswith("semiring") for x in threading.enumerate()))
 """
@@ -140,7 +140,7 @@ print(sum(x.name.startswith("semiring") for x in threading.enumerate()))
 def test_a_worker_that_does_not_end_keeps_no_process_waiting():
     code = """
 import threading, time
-from semiring.cpu import pool
+from semiring.kernels.cpu import pool
 begun = threading.Event()
 def job(worker, k):
     begun.set()

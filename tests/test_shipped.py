@@ -271,7 +271,7 @@ from pathlib import Path
 import numpy as np
 from apsp import closure
 from semiring import compiling
-from semiring.cpu import compile, features
+from semiring.kernels.cpu import compile, features
 compile.SHIPPED = Path(sys.argv[1])
 rng = np.random.default_rng(3)
 count = []

@@ -11,8 +11,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="simulates other
 
 USE = """
 import anywhere
-from semiring import memory
-from semiring.cpu import processors
+from semiring.host import memory
+from semiring.kernels.cpu import processors
 anywhere.closures("min_plus", "int32", (0, 1, 31))
 anywhere.files()
 anywhere.command()
@@ -50,7 +50,7 @@ refusals += [refused(__import__, name) for name in ("fcntl", "resource", "pwd")]
 refusals += [refused(lambda name=name: getattr(os, name)()) for name in ("getuid", "fork", "sysconf")]
 refusals += [refused(open, "/proc/self/maps"), refused(open, "//proc/meminfo")]
 refusals += [refused(__import__("ctypes").CDLL, None)]
-from semiring.files import locked
+from semiring.stores.files import locked
 from pathlib import Path
 lock = locked(Path(place) / "l", "l")
 refusals.append(refused(locked, Path(place) / "l", "l"))

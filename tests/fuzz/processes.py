@@ -330,7 +330,7 @@ def _environment() -> dict[str, str]:
 #: The command, which tells through a pipe when it begins to read its options: what Python does before is not ours.
 _TELLING = """
 import os
-from apsp.cli import main
+from apsp.doors.cli import main
 parse = main.parse_args
 def parse_args(*arguments):
     os.write({mouth}, b"x")
