@@ -10,6 +10,6 @@ else
     echo "1 of 2: $venv stands; looking whether it has all that the tests need."
 fi
 sh .ci/venv "$venv" test
-echo "2 of 2: the tests, about 4 minutes on two cores; kernels that they compile are kept, so the next time is shorter."
+echo "2 of 2: the tests, about 10 minutes on two cores; kernels that they compile are kept, so the next time takes two thirds."
 unset PYTHONDONTWRITEBYTECODE # hundreds of processes import the packages
 exec "$venv/bin/python" -m pytest -n auto --dist worksteal "$@"
