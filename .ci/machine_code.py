@@ -108,7 +108,7 @@ def named(line: str) -> tuple[Kernel, Any]:
 
 
 def _of(name: str) -> Any:
-    """What a module of semiring.kernels.cpu has by that name."""
+    """Object of `semiring.kernels.cpu` by its name, "module.function"."""
     module, _, own = name.rpartition(".")
     return getattr(importlib.import_module(f"{semiring.kernels.cpu.__name__}.{module}"), own)
 

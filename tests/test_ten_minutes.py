@@ -185,6 +185,12 @@ def test_what_others_read_is_named_with_a_way_out_that_works(tmp_path, monkeypat
             read(path)
 
 
+def test_an_archive_without_files_is_one(tmp_path):
+    zipfile.ZipFile(tmp_path / "none.zip", "w").close()
+    with pytest.raises(apsp.FormatError, match="an archive of 0 files"):
+        apsp.read(tmp_path / "none.zip")
+
+
 def test_a_feed_in_an_archive_is_named(tmp_path):
     path = tmp_path / "gtfs.zip"
     with zipfile.ZipFile(path, "w") as archive:

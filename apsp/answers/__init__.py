@@ -1,1 +1,1 @@
-"""What is asked of a closure: results, routes, flows, measures, reachability, projects."""
+"""Answers from a closure: results, routes, flows, measures, reachability, projects."""

@@ -1,4 +1,4 @@
-"""The sums and extremes that one pass over all distances finds, of which measures are made."""
+"""Sums and extremes of all distances from one pass, the input of the measures."""
 
 from __future__ import annotations
 

@@ -9,14 +9,13 @@ import numpy as np
 
 from semiring.algebra.catalog import min_plus
 from semiring.dense.ranking import Ranking, in_batches
-from semiring.host import errors
 from semiring.host.spelling import came
 from semiring.host.types import Array
 
 from .conversion import Network, network
 from .engines import Options, distances
 from .routes import NONE
-from .shortest import NegativeCycleError
+from .shortest import within_reach
 
 
 def yen(
@@ -60,7 +59,7 @@ def yen(
     ShapeError, DTypeError, DomainError
         As `shortest_path`.
     MemoryNeeded
-        If what is known of paths does not fit.
+        If the tree of candidate paths does not fit.
 
     See Also
     --------
@@ -101,13 +100,8 @@ def yen(
 
 def _ranked(graph: Network, source: int) -> tuple[Ranking, np.ndarray]:
     """The arcs, and the distances from the source."""
-    arcs, sources = graph.canonical_arcs, np.array([source])  # before the matrix is written to
-    try:
-        try:
-            row = distances(graph, sources, Options())[0]
-        except errors.NegativeCycleError:
-            arcs = arcs.within_reach(sources)
-            row = distances(arcs, sources, Options())[0]
-    except errors.NegativeCycleError as error:
-        raise NegativeCycleError(str(error), error.vertex, error.cycle) from None
+    sources = np.array([source])
+    arcs, row = within_reach(  # canonical arcs before the matrix is written to
+        graph.canonical_arcs, sources, lambda part: (part, distances(part, sources, Options())[0])
+    )
     return Ranking.of_arcs(min_plus, (arcs.tails, arcs.heads, arcs.weights), graph.n, where="yen"), row

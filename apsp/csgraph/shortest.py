@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse.csgraph as scipys
@@ -26,6 +27,8 @@ from ..road.wants import Wants
 from .conversion import FLOAT, Network, network, overwritable
 from .engines import Options, distances, remembered
 from .routes import NONE, with_predecessors
+
+Found = TypeVar("Found")
 
 
 class NegativeCycleError(errors.NegativeCycleError, scipys.NegativeCycleError):
@@ -74,16 +77,7 @@ def answer(
             return with_predecessors(graph, wanted, options)
         return distances(graph, wanted, options), None
 
-    try:
-        try:
-            answered = found(graph)
-        except errors.NegativeCycleError:
-            if wanted is None:
-                raise
-            answered = found(graph.within_reach(wanted))  # may be empty
-    except errors.NegativeCycleError as error:
-        message = f"{error} With overwrite=True the entries of csgraph are lost by now." if overwritten else str(error)
-        raise NegativeCycleError(message, error.vertex, error.cycle) from None
+    answered = within_reach(graph, wanted, found, overwritten=overwritten)
     if min_only:
         return answered if return_predecessors else answered[0]
     D, P = answered
@@ -99,6 +93,22 @@ def answer(
         csgraph[...] = D
         D = csgraph
     return D if P is None else (D, P)
+
+
+def within_reach(
+    graph: Network, sources: np.ndarray | None, found: Callable[[Network], Found], *, overwritten: bool = False
+) -> Found:
+    """`found(graph)`, or `found` of the part within the sources' reach; NegativeCycleError if they reach a cycle."""
+    try:
+        try:
+            return found(graph)
+        except errors.NegativeCycleError:
+            if sources is None:
+                raise
+            return found(graph.within_reach(sources))  # may be empty
+    except errors.NegativeCycleError as error:
+        message = f"{error} With overwrite=True the entries of csgraph are lost by now." if overwritten else str(error)
+        raise NegativeCycleError(message, error.vertex, error.cycle) from None
 
 
 def _few(csgraph: Array, indices: Array, dtype: DType, threads: int | None, where: str) -> np.ndarray | None:

@@ -62,7 +62,8 @@ def project_of(durations: Any, dependencies: Any) -> Project:
         try:
             pairs = [(at[u], at[v], "FS", 0) for u, v in listed]
         except (KeyError, TypeError):  # a relation, or raise its error
-            pairs = [(*found.related(u)[:1], found.related(v)[0], *found.related(u)[1:]) for u, v in listed]
+            related = ((found.related(u), found.related(v)) for u, v in listed)
+            pairs = [(before, after, *rest) for (before, *rest), (after, *_) in related]
     else:
         pairs = [(u, v, *rest) for v, cell in enumerate(predecessors) for u, *rest in found.predecessors(cell)]
     return Project(found.labels, numbers, pairs, kind)
@@ -137,7 +138,7 @@ class _Tasks:
     ids: dict[Any, int]
 
     def predecessors(self, cell: Any) -> list[tuple[int, str, Scalar]]:
-        """Those in a cell: tasks, one task, a text that lists them with commas or semicolons, or nothing."""
+        """Positions, relations and lags of a cell: a task, several, text with commas or semicolons, or nothing."""
         if cell is None or (isinstance(cell, (float, np.floating)) and math.isnan(cell)):
             return []
         if isinstance(cell, str) and self._find(cell) is None:
@@ -170,7 +171,7 @@ class _Tasks:
 
     def _lag(self, task: str, sign: str, lag: str, unit: str) -> Scalar:
         length = float(lag) * (-1 if sign == "-" else 1)
-        own = _UNITS.get(unit[:2].lower(), _UNITS.get(unit[:1].lower())) if unit else ""
+        own = _unit(unit) if unit else ""
         if self.unit == "ns" and own in _NANOSECONDS:
             return round(length * _NANOSECONDS[own])
         if own not in ("", self.unit) or self.unit == "ns":
@@ -210,8 +211,7 @@ def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], C
     unit = ""
     kind: Callable[[Scalar], Duration] = identity
     if any(isinstance(time, (timedelta, np.timedelta64)) for time in times):
-        times, kind = _nanoseconds(names, times)
-        unit = "ns"
+        (times, kind), unit = _nanoseconds(names, times), "ns"
     elif times and all(isinstance(time, str) and _DURATION.fullmatch(time.strip()) for time in times):
         times, unit = _of_texts(times)
     for task, time in zip(names, times, strict=True):
@@ -224,11 +224,16 @@ def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], C
     return times, kind, unit
 
 
+def _unit(text: str) -> str | None:
+    """The unit that a text abbreviates; None for another word."""
+    return _UNITS.get(text[:2].lower(), _UNITS.get(text[:1].lower()))
+
+
 def _of_texts(times: list[str]) -> tuple[list[Scalar], str]:
     """Durations such as "5 days" as numbers of their unit, which must be one: a week may be five days or seven."""
     parts = [match.groups() for match in map(_DURATION.fullmatch, map(str.strip, times)) if match]
     found = [float(number) for number, _ in parts]
-    units = [_UNITS.get(unit[:2].lower(), _UNITS.get(unit[:1].lower(), unit)) if unit else "" for _, unit in parts]
+    units = [_unit(unit) or unit for _, unit in parts]
     several = {unit: time for unit, time, number in zip(units, times, found, strict=True) if number}
     if len(several) > 1:
         shown = " beside ".join(map(came, several.values()))

@@ -122,7 +122,7 @@ def network(
 
 
 def _aspect(xy: np.ndarray) -> float:
-    """1 / cos φ in the middle of degrees, or of their millionths, of which metres are so few that it is 1."""
+    """Aspect ratio 1 / cos φ at the middle latitude, of degrees or millionths of them; 1 for metres."""
     x, y = np.abs(xy).max(axis=0, initial=0)
     unit = 1 if x <= 180 and y <= 90 else 1e6
     if not len(xy) or x > 180 * unit or y > 90 * unit:

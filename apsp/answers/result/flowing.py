@@ -52,7 +52,7 @@ class Flowing(Routed):
         Raises
         ------
         DomainError
-            If that is negative or no number; by what is asked then, if it is not below the lengths of all edges.
+            If the tolerance is negative or no number; in the query that follows, if it is not below all edge lengths.
 
         See Also
         --------

@@ -47,7 +47,7 @@ class Ranked(Flowing):
         u, v : label
             Or k_paths(pairs, k): a list of (source, target), or an array of shape (m, 2), and how many for each pair.
         k : int, optional
-            How many at most; all simple paths by default, of which there may be exponentially many.
+            Largest number of paths; by default all simple paths, whose number may be exponential.
         overlap : float, optional
             Alternatives, at most 62: each path shares at most so much of the length of each one before, 0.6 for 60 %,
             and after the first is the best that is so through some edge: best as far as that, and best from it on.
@@ -79,7 +79,7 @@ class Ranked(Flowing):
         DivergenceError
             If walks have no best, in a result with on_negative_cycle="-inf".
         MemoryNeeded
-            If what is known of paths, about 80 bytes a vertex of those that wait, does not fit.
+            If the tree of candidate paths, about 80 bytes a vertex of each, does not fit.
 
         See Also
         --------
@@ -223,7 +223,7 @@ class Ranked(Flowing):
         return Ranking(self.semiring, edges, where="k_paths", directed=directed)
 
     def _listed(self, starts: np.ndarray, vertices: np.ndarray) -> list[list[Any]]:
-        """Paths by label; of few vertices, of which the list of all labels would take longer."""
+        """Labels of each path, looked up one vertex at a time: faster than listing all labels for short paths."""
         names = [self._names[x] for x in vertices.tolist()]
         return [names[start:stop] for start, stop in pairwise(starts.tolist())]
 
@@ -288,14 +288,14 @@ class Ranked(Flowing):
         return self._ranking.apart(row, self.engine.to(end), start, end, wanted.limit, wanted.overlap)
 
     def _tighter(self, limit: Any) -> Any:
-        """Of two limits, this and that of the result, the one that leaves less; None for none."""
+        """The stricter of this limit and that of the result; None without a limit."""
         limits = [as_limit(x) for x in (limit, self.engine.limit) if x is not None]
         return (min if self.semiring.add.selects == "least" else max)(limits, default=None)
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What is wanted of paths: how many, how little they share, how good they are."""
+    """Options of a path query: number, largest overlap, limit."""
 
     where: str
     k: int | None
@@ -305,7 +305,7 @@ class _Wanted:
 
     @classmethod
     def of(cls, where: str, k: Any, overlap: Any, limit: Any, callback: Callback | None) -> _Wanted:
-        """As they were said.
+        """Validated options.
 
         Raises
         ------
@@ -323,7 +323,7 @@ class _Wanted:
         return cls(where, k, overlap, limit, callback)
 
     def within(self, batch: Batch, ranking: Ranking) -> Batch:
-        """Those paths that are not worse than the limit; where lengths are exact, none is."""
+        """The paths within the limit; exact lengths were cut by the search, rounded ones are compared again."""
         if self.limit is None:
             return batch
         starts, vertices, steps = batch

@@ -25,10 +25,10 @@ _WAYS = {
 }
 
 
-def _archived(source: Source) -> list[str]:
-    """Names in an archive; none if it is no archive."""
+def _archived(source: Source) -> list[str] | None:
+    """Names in a ZIP archive; None for another file."""
     with source.open() as file:
-        return zipfile.ZipFile(file).namelist() if zipfile.is_zipfile(file) else []
+        return zipfile.ZipFile(file).namelist() if zipfile.is_zipfile(file) else None
 
 
 def require_ours(source: Source, suffix: str) -> None:
@@ -40,15 +40,11 @@ def require_ours(source: Source, suffix: str) -> None:
     """
     path = str(source.path)
     what, way = next((known for suffixes, known in _WAYS.items() if suffix in suffixes.split()), ("", ""))
-    names = _archived(source) if suffix == ".zip" else []
-    if names:
-        timetable = "stop_times.txt" in names
-        what = (
-            "a GTFS feed, of which transfers.txt alone lists edges"
-            if timetable
-            else f"an archive of {len(names)} files"
-        )
-        inside = "transfers.txt" if timetable else next(iter(names), "…")
+    names = _archived(source) if suffix == ".zip" else None
+    if names is not None:
+        what, inside = f"an archive of {len(names)} files", next(iter(names), "…")
+        if "stop_times.txt" in names:
+            what, inside = "a GTFS feed, of which transfers.txt alone lists edges", "transfers.txt"
         way = f"apsp.read(zipfile.ZipFile({{0!r}}).open({inside!r}))"
     if what:
         raise source.error(f"must hold one graph as text or numbers, got {what}. Say {way.format(path)}.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from typing import IO, Any
+from typing import Any
 
 from semiring.host.spelling import came
 
@@ -18,7 +18,7 @@ from ..reading.lines import from_lines
 from ..reading.options import ANYHOW, Reading, lists_columns
 from . import geojson
 from .base import Format
-from .through_networkx import reader
+from .through_networkx import converted
 
 
 def sniff(head: bytes) -> bool:
@@ -39,7 +39,7 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         if data is None:
             raise source.error(f"must be JSON, got {came(str(error))}.") from error
     if isinstance(data, dict) and reading.columns is None and not lists_columns(data):
-        return _by_networkx(source, reading=reading)
+        return converted(source, reading, lambda networkx: parse(networkx, data), "JSON of a graph")
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
         loaded = f"json.load(open({str(source.path)!r}))"
         raise source.error(
@@ -50,9 +50,8 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     return from_lines([None] * len(data), data, reading, source.error, "record")
 
 
-def parse(networkx: Any, file: IO[bytes]) -> Any:
-    """By the keys of the outermost object; else keys are vertices."""
-    data = json.load(file)
+def parse(networkx: Any, data: dict[str, object]) -> Any:
+    """NetworkX's graph by the keys of the outermost object; otherwise keys are vertices."""
     directed = bool(data.get("directed", True))
     for edges in ("links", "edges"):
         if "nodes" in data and edges in data:
@@ -72,7 +71,6 @@ def parse(networkx: Any, file: IO[bytes]) -> Any:
     return graph
 
 
-_by_networkx = reader(parse, "JSON of a graph")
 FORMAT = Format(
     "json", (".json", ".jsonl", ".ndjson"), "JSON: node-link, {u: {v: weight}}, or records (read only)", sniff, read,
     None, takes=("weight", "columns"),

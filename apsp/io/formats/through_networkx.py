@@ -21,31 +21,35 @@ def reader(parse: Callable[..., Any], what: str, *more: str) -> Callable[..., Gr
     """A format's `read` from `parse(networkx, *more, file)`, which returns a NetworkX graph or raises anything."""
 
     def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
-        """The graph; its weight is an edge attribute, by the rule of `choose_attribute`."""
-        modules = []
-        for name in ("networkx", *more):
-            try:
-                modules.append(import_module(name))
-            except ImportError:
-                raise source.error(f"{what} is read by {name}. Install it: `pip install {name}`.") from None
         with source.open() as file:
-            try:
-                found = parse(*modules, file)
-            except (MemoryError, OSError):
-                raise
-            except Exception as error:  # parsers may raise anything
-                raise source.error(f"must be {what}, got {show(str(error) or repr(error), 200)}.") from error
-        _numbers_of(data for *_, data in found.edges(data=True))
-        _numbers_of(found.nodes.values(), ("x", "y"))
-        try:
-            graph = from_networkx(found, reading)
-        except FormatError:
-            raise
-        except (ValueError, TypeError, LookupError) as error:
-            raise source.error(str(error)) from error
-        return _numbered(graph)
+            return converted(source, reading, lambda *modules: parse(*modules, file), what, *more)
 
     return read
+
+
+def converted(source: Source, reading: Reading, parse: Callable[..., Any], what: str, *more: str) -> Graph:
+    """The graph of `parse(networkx, *more)`; its weight is an edge attribute, by the rule of `choose_attribute`."""
+    modules = []
+    for name in ("networkx", *more):
+        try:
+            modules.append(import_module(name))
+        except ImportError:
+            raise source.error(f"{what} is read by {name}. Install it: `pip install {name}`.") from None
+    try:
+        found = parse(*modules)
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:  # parsers may raise anything
+        raise source.error(f"must be {what}, got {show(str(error) or repr(error), 200)}.") from error
+    _numbers_of(data for *_, data in found.edges(data=True))
+    _numbers_of(found.nodes.values(), ("x", "y"))
+    try:
+        graph = from_networkx(found, reading)
+    except FormatError:
+        raise
+    except (ValueError, TypeError, LookupError) as error:
+        raise source.error(str(error)) from error
+    return _numbered(graph)
 
 
 def _numbers_of(elements: Iterable[dict[Any, Any]], names: Iterable[Any] | None = None) -> None:

@@ -91,10 +91,7 @@ class Searches(Engine):
 
     @cached_property
     def _forward(self) -> Any:
-        if hasattr(self.arcs, "indptr"):
-            return self.arcs
-        tails, heads, weights = self.arcs
-        return lengths_of(tails, heads, weights, self.shape[0], self.semiring, self._potential)
+        return lengths_of(self.arcs, self.shape[0], self.semiring, self._potential)
 
     @cached_property
     def _backward(self) -> Any:
@@ -224,13 +221,15 @@ def narrowed(
     return out
 
 
-def lengths_of(
-    tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int, semiring: Semiring, h: np.ndarray | None = None
-) -> Any:
-    """The arcs as CSR for SciPy: the shortest of parallel ones, zeros stored, no arc of weight ∞.
+def lengths_of(arcs: Array, n: int, semiring: Semiring, h: np.ndarray | None = None) -> Any:
+    """(tails, heads, weights) as CSR for SciPy: the shortest of parallel ones, zeros stored, no arc of weight ∞.
 
-    With potentials, lengths are ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): rounding makes no cycle negative.
+    A CSR matrix is returned unchanged. With potentials, lengths are ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): rounding
+    makes no cycle negative.
     """
+    if hasattr(arcs, "indptr"):
+        return arcs
+    tails, heads, weights = arcs
     present = weights != dtypes.zero(semiring, weights.dtype)
     if not present.all():
         tails, heads, weights = tails[present], heads[present], weights[present]

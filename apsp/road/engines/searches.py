@@ -112,8 +112,8 @@ class Relaxed(Engine):
         return nearest(matrix, wanted, self.semiring, self.dtype, limit)
 
     @cached_property
-    def _lengths(self) -> Any:
-        return lengths_of(*self.arcs, self.shape[0], self.semiring)
+    def _lengths(self) -> Array:
+        return lengths_of(self._given, self.shape[0], self.semiring)
 
     def panels(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
         """Lines in an order that keeps neighbours together, or the k-th of equal parts; columns by backward search."""

@@ -89,12 +89,8 @@ class Apart:
         self, forth: Arcs, back: Arcs, numbers: np.ndarray, twins: np.ndarray | None, source: int, target: int,
         bound: Any, overlap: float,
     ) -> None:  # fmt: skip
-        self._best, self._overlap, self._twins, self.cut = (
-            Ranked(forth, source, target, bound, False),
-            overlap,
-            twins,
-            False,
-        )
+        self._best = Ranked(forth, source, target, bound, False)
+        self._overlap, self._twins, self.cut = overlap, twins, False
         self._found: list[tuple[np.ndarray, ...]] = []
         self.ended, n, none = False, len(forth.d), forth.none[0]
         heads = np.repeat(np.arange(n, dtype=np.int32), np.diff(forth.begin))
@@ -104,11 +100,8 @@ class Apart:
         f[here] = d[here] + forth.weights[here] + behind[here]
         here = here[f[here] <= bound]
         order = here[np.argsort(f[here], kind="stable")]
-        self._used, self._most, self._state = (
-            np.zeros(len(heads), np.int64),
-            np.empty(0, d.dtype),
-            np.zeros(3, np.int64),
-        )
+        self._used, self._state = np.zeros(len(heads), np.int64), np.zeros(3, np.int64)
+        self._most = np.empty(0, d.dtype)
         self._path = np.empty(2 * n + 1, np.int32), np.empty(2 * n + 1, np.int64)
         room = self._used, np.zeros(len(heads), np.bool_), np.zeros(n, np.int32), *self._path, self._state
         self._arguments = forth, back, numbers, source, target, order, heads, f, *room
