@@ -24,6 +24,8 @@ _SHOWN = 60
 #: Units of the time axis, in seconds.
 _UNITS = {"days": 86_400, "hours": 3600, "minutes": 60}
 _HEADINGS = ("task", "earliest", "latest", "slack")
+#: (before, after, least time between their starts).
+Arc = tuple[int, int, Scalar]
 
 
 @dataclass(frozen=True, repr=False)
@@ -233,20 +235,22 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     project = project_of(durations, dependencies)
     tasks = project.names
     time = np.asarray(project.times if len(tasks) else np.zeros(0)).tolist()  # integers, or else floats
-    before: list[list[tuple[int, Scalar]]] = [[] for _ in time]
-    after: list[list[tuple[int, Scalar]]] = [[] for _ in time]
+    before: list[list[Arc]] = [[] for _ in time]
+    after: list[list[Arc]] = [[] for _ in time]
     for u, v, relation, lag in project.pairs:
-        wait = (time[u] if relation[0] == "F" else 0) + lag - (time[v] if relation[1] == "F" else 0)
-        before[v].append((u, wait))
-        after[u].append((v, wait))
+        wait = time[u] if relation == "FS" else (relation[0] == "F") * time[u] - (relation[1] == "F") * time[v]
+        wait = wait + lag if lag else wait
+        arc = u, v, wait
+        before[v].append(arc)
+        after[u].append(arc)
     order = _topological(before, after, tasks)
     earliest, rest = [0 * d for d in time], list(time)
     for v in order:
         if before[v]:
-            earliest[v] = max(earliest[v], *[earliest[u] + wait for u, wait in before[v]])
+            earliest[v] = max(earliest[v], *[earliest[u] + wait for u, _, wait in before[v]])
     for v in reversed(order):
         if after[v]:
-            rest[v] = max(rest[v], *[rest[w] + wait for w, wait in after[v]])
+            rest[v] = max(rest[v], *[rest[w] + wait for _, w, wait in after[v]])
     length = max(rest, default=0)
     _require_fit(length)
     path: list[int] = []
@@ -257,7 +261,7 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     while ends:
         path.append(ends[0])
         v = ends[0]
-        ends = [u for u, wait in before[v] if earliest[u] + wait == earliest[v]]
+        ends = [u for u, _, wait in before[v] if earliest[u] + wait == earliest[v]]
     latest, plain = [length - r for r in rest], project.kind is identity
 
     def by_task(times: Iterable[Scalar]) -> dict[Label, Duration]:
@@ -270,14 +274,12 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     )  # fmt: skip
 
 
-def _topological(
-    before: list[list[tuple[int, Scalar]]], after: list[list[tuple[int, Scalar]]], tasks: Labels
-) -> list[int]:
+def _topological(before: list[list[Arc]], after: list[list[Arc]], tasks: Labels) -> list[int]:
     """A topological order of the tasks (Kahn 1962); raises DivergenceError naming a cycle."""
     waits = list(map(len, before))
     order = [v for v, count in enumerate(waits) if not count]
     for v in order:
-        for w, _ in after[v]:
+        for _, w, _ in after[v]:
             waits[w] -= 1
             if not waits[w]:
                 order.append(w)
@@ -285,7 +287,7 @@ def _topological(
         v, seen = next(v for v, count in enumerate(waits) if count), dict[int, int]()
         while v not in seen:
             seen[v] = len(seen)
-            v = next(u for u, _ in before[v] if waits[u])
+            v = next(u for u, *_ in before[v] if waits[u])
         raise _cycle_error([tasks[u] for u in reversed(list(seen)[seen[v] :])])
     return order
 

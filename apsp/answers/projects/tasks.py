@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,17 +56,13 @@ def project_of(durations: Any, dependencies: Any) -> Project:
     numbers, kind, unit = _numbers(names, times)
     found = _Tasks(Labels(names), unit, {name: k for k, id in enumerate(ids or ()) for name in (id, str(id))})
     if predecessors is None and isinstance(dependencies, Mapping):
-        cells = ((found.related(v)[0], before) for v, before in dependencies.items())
-        pairs = [(u, v, *rest) for v, before in cells for u, *rest in found.predecessors(before)]
+        cells = zip(found.listed(dependencies), dependencies.values(), strict=True)
+        pairs = [(u, v, how, lag) for (v, *_), before in cells for u, how, lag in found.predecessors(before)]
     elif predecessors is None:
-        listed, at = _pairs(dependencies), {name: index for index, name in enumerate(found.labels)}
-        try:
-            pairs = [(at[u], at[v], "FS", 0) for u, v in listed]
-        except (KeyError, TypeError):  # a relation, or raise its error
-            related = ((found.related(u), found.related(v)) for u, v in listed)
-            pairs = [(before, after, *rest) for (before, *rest), (after, *_) in related]
+        related = ((found.related(u), found.related(v)) for u, v in _pairs(dependencies))
+        pairs = [(before, after, *rest) for (before, *rest), (after, *_) in related]
     else:
-        pairs = [(u, v, *rest) for v, cell in enumerate(predecessors) for u, *rest in found.predecessors(cell)]
+        pairs = [(u, v, how, lag) for v, cell in enumerate(predecessors) for u, how, lag in found.predecessors(cell)]
     return Project(found.labels, numbers, pairs, kind)
 
 
@@ -137,29 +134,49 @@ class _Tasks:
     unit: str
     ids: dict[Any, int]
 
+    @cached_property
+    def names(self) -> dict[Label, int]:
+        """Positions by name; empty beside ids, with which names may collide."""
+        return {} if self.ids else {name: index for index, name in enumerate(self.labels)}
+
     def predecessors(self, cell: Any) -> list[tuple[int, str, Scalar]]:
         """Positions, relations and lags of a cell: a task, several, text with commas or semicolons, or nothing."""
+        if isinstance(cell, list):
+            return self.listed(cell)
         if cell is None or (isinstance(cell, (float, np.floating)) and math.isnan(cell)):
             return []
         if isinstance(cell, str) and self._find(cell) is None:
             return [self.related(part.strip()) for part in re.split("[,;]", cell) if part.strip()]
         if isinstance(cell, Iterable) and not isinstance(cell, str) and self._find(cell) is None:
-            return list(map(self.related, cell))
+            return self.listed(cell)
         return [self.related(cell)]
+
+    def listed(self, cell: Iterable[Label]) -> list[tuple[int, str, Scalar]]:
+        items, names = list(cell), self.names
+        try:
+            return [(names[task], "FS", 0) for task in items]
+        except (KeyError, TypeError):  # a relation, an id or an error
+            return list(map(self.related, items))
 
     def related(self, task: Any) -> tuple[int, str, Scalar]:
         """A task by its position, with the relation and the lag that a text may end in."""
         found = self._find(task)
-        match = _RELATION.fullmatch(task) if found is None and isinstance(task, str) else None
+        if found is not None:
+            return found, "FS", 0
+        match = _RELATION.fullmatch(task) if isinstance(task, str) else None
         if match is None:
-            return _position(self.labels, task) if found is None else found, "FS", 0
+            return _position(self.labels, task), "FS", 0
         name, relation, sign, lag, unit = match.groups()
         return self.related(name.strip())[0], relation, self._lag(task, sign, lag, unit) if lag else 0
 
     def _find(self, task: Any) -> int | None:
         """The task of an id or a name; as text too, for that is what files hold."""
-        if not isinstance(task, Hashable):
+        try:
+            return self.names[task]
+        except TypeError:  # unhashable
             return None
+        except KeyError:
+            pass
         by_name = self.labels.position(task) if task in self.labels else None
         if by_name is None and isinstance(task, str):
             by_name = self.labels.find_text(task)
