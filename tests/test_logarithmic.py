@@ -208,6 +208,16 @@ def test_batches_of_which_few_are_exact_are_closed_pair_by_pair(monkeypatch):
         tried.clear()
 
 
+def test_a_batch_has_the_same_bits_for_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(logarithmic, "BATCH", 3 * 40**2)
+    (_, _, good), *_, (_, _, bad), _ = closable(40)
+    first, *others = (np.stack([bad] * 3 + [good] * 6).astype("float32") for _ in range(3))
+    bind(S, "float32", threads=1).closure_batch(first)
+    for threads, D in zip((2, 3), others, strict=True):
+        bind(S, "float32", threads=threads).closure_batch(D)
+        np.testing.assert_array_equal(D, first)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_bounds_of_exponentials(dtype):
     # Of two entries one vanishes, e^a < 2^e, which the other one multiplies by h² before it is read.

@@ -70,6 +70,22 @@ def test_an_exception_drops_what_has_not_begun(monkeypatch):
     assert works()
 
 
+@pytest.mark.parametrize("slow", [0, 1])
+def test_of_several_exceptions_the_first_calls_is_raised(slow):
+    both, other = threading.Barrier(2), threading.Event()
+
+    def job(worker, call):
+        both.wait(PATIENCE)
+        if call == slow:
+            other.wait(PATIENCE)
+        other.set()
+        raise ValueError(call)
+
+    with pytest.raises(ValueError, match="0"):
+        pool.run(job, [(0,), (1,)], 2)
+    assert works()
+
+
 def test_ctrl_c_before_the_work_begins_drops_it(monkeypatch):
     """It strikes while workers are woken, which might go through all of it otherwise."""
     both, ran = threading.Barrier(2), []

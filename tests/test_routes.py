@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from functools import partial
 from typing import Any
 
 import cases
 import numpy as np
 import pytest
+from processes import python
 from scipy.sparse.csgraph import floyd_warshall
 
 import apsp
@@ -331,6 +333,30 @@ class TestTheRule:
         tails, heads = np.isfinite(A).nonzero()
         P = of_rows(s, (starts, heads, A[tails, heads]), D[sources], sources)
         np.testing.assert_array_equal(P, predecessors(A, D)[sources])
+
+
+#: `best` of half of the sources, whose other half, another thread's, may be read alone.
+HALVES = """
+import ctypes, mmap
+import numpy as np
+from semiring import get
+from semiring.kernels.cpu.kinds import choose
+from semiring.kernels.cpu.routes.predecessors import _code, best
+
+memory = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+top = np.frombuffer(memory, np.float64)
+half = len(top) // 2
+T = np.random.default_rng(0).random((2 * half, 2 * half))
+assert not ctypes.CDLL(None).mprotect(ctypes.c_void_p(top.ctypes.data + mmap.PAGESIZE), mmap.PAGESIZE, mmap.PROT_READ)
+_code(best, choose(get("min_plus"), T.dtype, False))(T, top, 0, half)
+np.fill_diagonal(T, np.inf)
+assert (top[:half] == T.min(axis=0)[:half]).all()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are protected by Linux's call")
+def test_no_thread_writes_to_anothers_sources():
+    python(HALVES)
 
 
 class TestAgainstOthers:

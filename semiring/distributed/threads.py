@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -140,5 +141,5 @@ def run(
         groups.abort()
         raise
     if errors:
-        raise errors[0][1]
+        raise min(errors, key=itemgetter(0))[1]
     return found

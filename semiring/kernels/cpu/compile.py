@@ -15,6 +15,7 @@ import logging
 import os
 import pickle
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -53,18 +54,37 @@ SHIPPED = Path(__file__).parent / "shipped"
 PATIENCE = 120.0
 
 
+class _Uncollected:
+    """Context without garbage collection, in any thread: a tenth faster, as nearly all objects live until the end."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._enabled = threading.Lock(), 0, False
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._enabled = gc.isenabled()
+                gc.disable()
+            self._inside += 1
+
+    def __exit__(self, *exc: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside and self._enabled:
+                gc.enable()
+
+
+_uncollected = _Uncollected()
+
+
 class Kernel(CPUDispatcher):  # type: ignore[misc] # numba has no types
     """A function compiled by numba on its first call; Ctrl-C is deferred until compilation ends."""
 
     def compile(self, sig: Any) -> Any:
-        collected = gc.isenabled()
-        gc.disable()  # saves a tenth of the time: nearly all objects live until the end
         try:
-            with uncounted:
+            with uncounted, _uncollected:
                 return undisturbed(partial(super().compile, sig))
         finally:
-            if collected:
-                gc.enable()
             self._cache.done(sig)
 
 

@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from operator import itemgetter
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -25,7 +26,6 @@ class _ParallelRegion:
     """
 
     def __init__(self, work: Callable[[], None]) -> None:
-        self.failure: BaseException | None = None
         self._work, self._lock = work, threading.Lock()
         self._closed, self._busy = False, 0
         self._ended: SimpleQueue[None] = SimpleQueue()
@@ -37,8 +37,6 @@ class _ParallelRegion:
             self._busy += 1
         try:
             self._work()
-        except BaseException as failure:
-            self.failure = failure
         finally:
             with self._lock:
                 self._busy -= 1
@@ -62,27 +60,28 @@ def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int
     """job(worker, *call) for every call, on at most `threads` threads including the caller's.
 
     Returns when all are done. An exception, Ctrl-C included, drops calls not yet begun, waits for the others, and is
-    raised; the pool stays usable.
+    raised, of several that of the first call, whatever the schedule; the pool stays usable.
     """
     threads = min(threads, len(calls))
     if threads <= 1:
         for call in calls:
             job(0, *call)
         return
-    queue = deque(calls)
+    queue = deque(enumerate(calls))
     workers = deque(range(1, threads))
+    failures: list[tuple[bool, int, BaseException]] = []
 
     def pull(worker: int) -> None:
-        try:
-            while queue:
-                try:
-                    call = queue.popleft()
-                except IndexError:  # lost the race for the last call
-                    return
+        while queue:
+            try:
+                index, call = queue.popleft()
+            except IndexError:  # lost the race for the last call
+                return
+            try:
                 job(worker, *call)
-        except BaseException:
-            queue.clear()
-            raise
+            except BaseException as failure:
+                failures.append((isinstance(failure, Exception), index, failure))
+                queue.clear()
 
     region = _ParallelRegion(lambda: pull(workers.popleft()))
 
@@ -102,7 +101,8 @@ def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int
             break
         except BaseException as caught:
             failure = caught
-    failure = failure or region.failure
+    if failure is None and failures:
+        failure = min(failures, key=itemgetter(0, 1))[2]  # Ctrl-C first
     if failure is not None:
         raise failure
 

@@ -23,7 +23,7 @@ from numba.extending import intrinsic
 from ....algebra import catalog
 from ....algebra.records import Semiring
 from ....host.compiling import Missing
-from ...contract import by_halves
+from ...contract import Backend, by_halves
 from ..code import machine_code
 from ..intrinsics import kernel
 from ..kinds import Kind, choose
@@ -39,8 +39,8 @@ ROWS, DEPTH, COLUMNS = 256, 512, 1024
 SHORTEST, PAIRS = 32, 1 << 20
 #: Rows up to which a closure is computed pair by pair, if exponentials are not exact.
 PAIRWISE = 128
-#: Entries per thread and pass over a batch of small matrices.
-BATCH = 1 << 16
+#: Entries per pass over a batch of small matrices, for any number of threads: what fails decides how others are closed.
+BATCH = 1 << 18
 #: By float width: exponentials below 2^−cut are 0; others are scaled by 2^scale, so that products of two, and sums of
 #: 2²⁴ of them, stay normal numbers.
 _CUT, _SCALE = {32: 100, 64: 900}, {32: 50, 64: 450}
@@ -267,7 +267,7 @@ class LogarithmicBackend(CpuBackend):
             return super(CpuBackend, self).closure_batch(D, blocked)
         if not D.size:
             return None
-        for i, count in _parts(len(D), 1, max(1, self.threads * BATCH // n**2)):
+        for i, count in _parts(len(D), 1, max(1, BATCH // n**2)):
             part = D[i : i + count]
             # Once most of a chunk is inexact, exponentials are no longer tried.
             pairwise = np.arange(count) if 2 * len(failed) > count else self._exponentials(part, part)
@@ -336,6 +336,8 @@ class LogarithmicBackend(CpuBackend):
         """Whether the product is large enough, and C has contiguous rows or columns."""
         pays = min(*C.shape, depth) >= SHORTEST and C.size * depth >= PAIRS
         return pays and self._size in C.strides
+
+    prepared = Backend.prepared  # a product is several
 
     def _product(self, C: np.ndarray, A: np.ndarray, B: np.ndarray, *, fresh: bool) -> None:
         if not self._suits(C, len(B)):

@@ -637,9 +637,9 @@ class Adjoint:
     def add(self, D: np.ndarray, sources: np.ndarray, demand: np.ndarray, *, evenly: bool = False) -> None:
         """Add the sums of these rows of D, with demand[r, j], or demand[0, j] for all rows, at vertex j.
 
-        The order of summation is fixed, however rows are spread over calls and threads. Raises DivergenceError if tight
-        arcs form a cycle, so that best paths do not end, and DomainError if D is not the closure, or best paths are too
-        many for float64.
+        The order of summation is fixed, however rows are spread over threads, and over calls of multiples of CHUNK rows.
+        Raises DivergenceError if tight arcs form a cycle, so that best paths do not end, and DomainError if D is not the
+        closure, or best paths are too many for float64.
         """
         if self._open is None:
             self._open = self._sums()
@@ -648,10 +648,10 @@ class Adjoint:
         fresh = max(0, len(pieces) - 1 - len(self._spare))
         require(fresh * 8 * (2 * self.n + len(self.heads)), where=self.where, hint="Take fewer sources.")
         parts = [self._open, *(self._spare.pop() if self._spare else self._sums() for _ in pieces[1:])]
-        arguments = self._input(D, sources)
         self._code()  # compiled once, before threads start
 
         def piece(worker: int, number: int) -> None:
+            arguments = self._input(D, sources, slice(*pieces[number]))
             into = np.ascontiguousarray(demand), evenly, *parts[number], _NO_COUNTS
             self._call(worker, D, sources, (*arguments, *into), *pieces[number])
 
@@ -703,10 +703,10 @@ class Adjoint:
             total += added
             added[:] = 0.0
 
-    def _input(self, D: np.ndarray, sources: np.ndarray) -> tuple[Any, ...]:
+    def _input(self, D: np.ndarray, sources: np.ndarray, piece: slice = slice(None)) -> tuple[Any, ...]:
         scalar = np.dtype(self.kind.dtype).type
         # If lengths of both signs cancel, a small sum may carry the rounding error of large ones.
-        floor = dtypes.largest_finite(D) if self._cancels else 0
+        floor = dtypes.largest_finite(D[piece]) if self._cancels else 0
         rows = np.ascontiguousarray(D), sources.astype(np.uint32)
         arcs = self._starts, self._place, self._begins, self.tails, self.heads, self.weights
         return *rows, *arcs, scalar(self._slack), scalar(floor), self.cut

@@ -40,10 +40,12 @@ def best(kind: Any, T: Any, top: Any, first: int, last: int) -> None:
     for i in range(first, last):
         top[i] = zero(kind)
     for k in range(len(T)):
-        own = top[k]
+        held = first <= k < last  # top[k] is another thread's otherwise
+        own = top[k] if held else zero(kind)
         for i in range(first, last):
             top[i] = T[k, i] if better(kind, T[k, i], top[i]) else top[i]
-        top[k] = own
+        if held:
+            top[k] = own
 
 
 @kernel
