@@ -57,17 +57,20 @@ def survivors(text: str, found: list[tiles.Tile], itemsize: int, arch: str) -> l
     """Those that compile without a spilled register, aligned or not, and of which `blocks` fit a multiprocessor."""
     room = cp.cuda.runtime.deviceGetAttribute(cp.cuda.runtime.cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0)
 
+    def used(tile: tiles.Tile, aligned: bool) -> compile.Resources:
+        source = sources.gemm_source(text, tile, aligned=aligned)
+        found = compile.compile(source, arch).resources
+        while "gemm" not in found:  # of programs that are compiled at once, NVRTC may lose the report of one
+            found = compile.compile(source, arch).resources
+        return found["gemm"]
+
     def fits(tile: tiles.Tile) -> bool:
         if tile.blocks * (tile.shared(itemsize) + 1024) > room:
             return False
         try:
-            used = [
-                compile.compile(sources.gemm_source(text, tile, aligned=aligned), arch).resources["gemm"]
-                for aligned in (True, False)
-            ]
+            return not any(u.spill_stores + u.stack for u in (used(tile, aligned) for aligned in (True, False)))
         except SemiringError:
             return False
-        return not any(u.spill_stores + u.stack for u in used)
 
     with ThreadPoolExecutor() as pool:
         return [tile for tile, good in zip(found, pool.map(fits, found), strict=True) if good]

@@ -14,19 +14,22 @@ import apsp
 import semiring
 from apsp import generate
 from apsp.road import repeated
-from semiring.dense import product
+from semiring.dense import product, small
 from semiring.host import compiling
 from semiring.host.errors import DeviceError
 
 
 @pytest.fixture
 def cp():
-    product._last.clear()
-    repeated._decisions.clear()
+    def forget():
+        product._last.clear()
+        repeated._decisions.clear()
+        small._on_device.cache_clear()
+
+    forget()
     with fake_cupy.installed():
         yield sys.modules["cupy"]
-    product._last.clear()
-    repeated._decisions.clear()
+    forget()
 
 
 def weights(cp, *shape):

@@ -1437,7 +1437,7 @@ class TestMargins:
                     .sum(axis=-2 if columns else -1)
                     .max(axis=-1)
                 )
-                got = device.greatest(cp.asarray(A), s, columns=columns)
+                got = device.greatest(cp.asarray(A), s, columns=columns)()
                 np.testing.assert_allclose(got.reshape(most.shape), most, rtol=1e-12)
                 with np.errstate(divide="ignore"):
                     np.testing.assert_allclose(greatest(A, s, columns=columns), log(most), rtol=1e-12)

@@ -25,8 +25,8 @@ from .question import Question
 from .solve import run
 from .wants import Wants
 
-#: Largest matrix in entries, on the host and on a GPU: one pivot block.
-ENTRIES, ON_DEVICE = 1 << 14, 1 << 22
+#: Largest matrix in entries, on the host and on a GPU: one pivot block, of sums several.
+ENTRIES, ON_DEVICE = 1 << 14, 1 << 24
 #: Maximum number of cached decisions.
 DECISIONS = 1024
 #: The wants of repeated closures.
@@ -55,6 +55,7 @@ def repeat(question: Question) -> Any:
     if decided is None:
         return None
     n = len(A)
+    sums = series.sums(A, semiring)
     seen = survey(A, semiring, where="closure", null_undeclared=True)
     decision = decided.get(fast(seen, semiring, A.dtype, n))
     examined = may_diverge(semiring, seen, n)
@@ -64,10 +65,10 @@ def repeat(question: Question) -> Any:
         return None
     try:
         if examined:
-            series.precaution(A, semiring, seen)
+            series.precaution(A, semiring, seen, sums)
         report_plan(decision.plan)
         D = decision.ops.upload(A)
-        run(decision.plan, D, decision.ops, question.wants)
+        run(decision.plan, D, decision.ops, question.wants, wait=not examined)
         if examined:
             series.check(D, semiring, seen)
     except DivergenceError:  # the full computation explains it
@@ -76,13 +77,13 @@ def repeat(question: Question) -> Any:
 
 
 def remember(question: Question, plan: Plan) -> None:
-    """Cache the decision for a matrix closed unexamined, in one pivot block."""
+    """Cache the decision for a matrix closed unexamined, in one pivot block, or of sums."""
     problem = question.problem
     examined = problem.may_diverge and (problem.semiring.idempotent or problem.dtype.kind != "f")
     if problem.matrix is not question.source or problem.batch or examined or not problem.is_on_device:
         return
     ops = problem.bind(question.wants)
-    if plan.engine == "dense" and ops.grain == 1 and 0 < plan.n <= plan.block:
+    if plan.engine == "dense" and ops.grain == 1 and (0 < plan.n <= plan.block or not problem.semiring.idempotent):
         if len(_decisions) >= DECISIONS:
             _decisions.clear()
         decided = _decisions.setdefault(_key(problem.matrix, problem.semiring), {})

@@ -187,8 +187,8 @@ def _by_potentials(problem: Problem, plan: Plan, request: Request) -> Solved | N
     return Solved(M, plan, perf_counter() - uncounted.seconds - start, phases)
 
 
-def run(plan: Plan, M: Array, ops: Backend, request: Request) -> dict[str, float]:
-    """M ← M* by the plan's schedule, synchronously; returns the seconds of each verb if timed."""
+def run(plan: Plan, M: Array, ops: Backend, request: Request, *, wait: bool = True) -> dict[str, float]:
+    """M ← M* by the plan's schedule; waits for the device unless told not to; the seconds of each verb if timed."""
     schedule = schedules.get(plan.schedule)
     clock = Clock(ops) if request.timed else None
     observers: list[Observer] = [] if clock is None else [clock]
@@ -200,7 +200,8 @@ def run(plan: Plan, M: Array, ops: Backend, request: Request) -> dict[str, float
     schedule(working, verbs, block=plan.block)
     if working is not M:
         ops.copy(M, working)
-    ops.synchronize()
+    if wait:
+        ops.synchronize()
     return {} if clock is None else clock.seconds
 
 

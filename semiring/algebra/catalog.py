@@ -116,7 +116,7 @@ max_times = Semiring(
     domain=(0, INF),
     open_high=True,
     samples=(0.0, 0.25, 0.5, 1.0, 2.0),
-    variants=(Variant("three_way", ("float32",), cuda="MaxTimes", nonnegative=False),),
+    variants=(Variant("three_way", ("float32", "float64"), cuda="MaxTimes", nonnegative=False),),
     draw=lambda rng, shape: rng.choice([0.25, 0.5, 1.0], shape),
 )
 #: max_times restricted to probabilities: 90 per cent is 0.9.
@@ -133,7 +133,7 @@ min_times = Semiring(
     domain=(0, INF),
     open_low=True,
     samples=(0.5, 1.0, 2.0, 4.0, INF),
-    variants=(Variant("three_way", ("float32",), cuda="MinTimes", nonnegative=False),),
+    variants=(Variant("three_way", ("float32", "float64"), cuda="MinTimes", nonnegative=False),),
     draw=lambda rng, shape: rng.choice([1.0, 2.0, 4.0], shape),
 )
 plus_times = Semiring(

@@ -23,6 +23,7 @@ from ..sparse.csr.matrix import is_sparse
 from ..sparse.csr.products import multiplied as sparse_product
 from ..sparse.csr.products import powered as sparse_power
 from ..tensors.gradients import TIES, asked_by, ties_error
+from . import small
 from . import witness as witnesses
 from .product import multiplied
 
@@ -148,6 +149,11 @@ def matmul(
     array([[0, 0],
            [1, 1]], dtype=int32)
     """
+    given = out is not None or dtype is not None or device is not None or threads is not None or mask is not None
+    if not (given or accumulate or complement or witness) and ties == "one":
+        product = small.multiplied(A, B, semiring)
+        if product is not None:
+            return product
     if witness and (accumulate or mask is not None or is_sparse(A) or is_sparse(B)):
         raise ShapeError(
             "matmul: witness=True is of dense operands, without accumulate and mask, got others. Leave one of them out."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,20 @@ def greatest(A: Array, semiring: Semiring, *, columns: bool = False) -> np.ndarr
         way = semiring.order
         weightiest: np.ndarray = way * (way * margins(A, semiring)[columns]).max(axis=-1)
         return weightiest
+    return begun(A, semiring, columns=columns)()
+
+
+def begun(A: Array, semiring: Semiring, *, columns: bool = False) -> Callable[[], np.ndarray]:
+    """Begin `greatest` on the GPU; the result, called, waits for it."""
     from ..kernels.cuda.margins import greatest as on_device
 
-    found = on_device(A, semiring, columns=columns)
-    with np.errstate(divide="ignore"):
-        return np.log(found) if semiring.add.ufunc is np.logaddexp else found
+    wait = on_device(A, semiring, columns=columns)
+
+    def found() -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.log(wait()) if semiring.add.ufunc is np.logaddexp else wait()
+
+    return found
 
 
 def _on_host(A: np.ndarray, semiring: Semiring, labels: Any, logarithms: bool) -> np.ndarray:

@@ -6,7 +6,7 @@ Schedules are written against `Backend` alone; `semiring.kernels.backend.bind` c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -171,6 +171,10 @@ class Backend(ABC):
         """C ← A ⊗ B; C must not overlap A or B, and its old entries are not read."""
         self.clear(C)
         self.gemm(C, A, B)
+
+    def prepared(self, m: int, n: int, k: int) -> Callable[[Array, Array, Array], None] | None:
+        """`matmul` of contiguous (m, k) and (k, n) in one launch, which is chosen here; None if it takes several."""
+        return None
 
     def matmul_batch(self, C: Array, A: Array, B: Array) -> None:
         """C[i] ← A[i] ⊗ B[i] on three axes; operands may have batch stride 0."""

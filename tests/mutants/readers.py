@@ -239,7 +239,7 @@ MUTANTS = [
     Mutant(
         "project-finish-to-finish",
         "apsp/answers/projects/__init__.py",
-        '- (time[v] if relation[1] == "F" else 0)',
+        ' - (relation[1] == "F") * time[v]',
         "",
         "tests/test_projects.py::test_relations_and_lags_against_relaxation",
         "A relation to a finish is one to a start.",
@@ -255,8 +255,8 @@ MUTANTS = [
     Mutant(
         "project-ring",
         "apsp/answers/projects/__init__.py",
-        "v = next(u for u, _ in before[v] if waits[u])",
-        "v = next(u for u, _ in before[v])",
+        "v = next(u for u, *_ in before[v] if waits[u])",
+        "v = next(u for u, *_ in before[v])",
         "tests/test_projects.py::test_a_cycle_is_named_by_its_tasks",
         "A cycle is looked for among tasks that wait for none.",
     ),

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from semiring.algebra.catalog import lor_land, max_min
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey, extremes
 from semiring.dense.bits import BitMatrix
-from semiring.dense.margins import greatest, margins
+from semiring.dense.margins import begun, greatest, margins
 from semiring.host.devices import host, module
 from semiring.host.errors import DivergenceError
 from semiring.host.memory import require
@@ -39,10 +39,17 @@ from .. import schedules
 TOGETHER, SMALL = 1 << 24, 512
 
 
-def precaution(A: Array, semiring: Semiring, survey: Survey) -> None:
+def sums(A: Array, semiring: Semiring) -> Callable[[], np.ndarray] | None:
+    """Begin the row sums of a matrix for `precaution`; None on the CPU and where they tell nothing."""
+    if type(A) is np.ndarray or A.dtype.kind != "f" or not (semiring.closed and semiring.series and semiring.add.ufunc):
+        return None
+    return begun(A[None], semiring)
+
+
+def precaution(A: Array, semiring: Semiring, survey: Survey, rows: Callable[[], np.ndarray] | None = None) -> None:
     """Raise DivergenceError for A (n, n) or (batch, n, n) if it visibly has no closure, before any work.
 
-    It names a vertex, and in a batch the matrix. AlgebraError for a cycle in a semiring without star.
+    It names a vertex, and in a batch the matrix. AlgebraError for a cycle in a semiring without star. rows: `sums`.
     """
     batch = A if A.ndim == 3 else A[None]
     real = semiring.series == "real"
@@ -50,7 +57,7 @@ def precaution(A: Array, semiring: Semiring, survey: Survey) -> None:
     if semiring.closed and A.dtype.kind == "b":
         return
     if semiring.closed and semiring.series and semiring.add.ufunc:
-        undecided = np.flatnonzero(~_sums_below_one(batch, semiring))
+        undecided = np.flatnonzero(~_sums_below_one(batch, semiring, rows))
     together = max(1, TOGETHER // max(1, A.shape[-1] ** 2))
     for start in range(0, len(undecided), together):
         index = undecided[start : start + together]
@@ -194,10 +201,10 @@ def _star(value: float, semiring: Semiring) -> float:
         return math.inf
 
 
-def _sums_below_one(A: Array, semiring: Semiring) -> np.ndarray:
+def _sums_below_one(A: Array, semiring: Semiring, rows: Callable[[], np.ndarray] | None) -> np.ndarray:
     """Mask of matrices whose row (or column) sums are all below `one`, and so is the spectral radius."""
     near, way = _near_one(semiring, A.dtype, A.shape[-1]), semiring.order
-    found: np.ndarray = way * greatest(A, semiring) < way * near
+    found: np.ndarray = way * (rows() if rows else greatest(A, semiring)) < way * near
     if not found.all():
         found |= way * greatest(A, semiring, columns=True) < way * near
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -34,6 +35,9 @@ def variant_of(semiring: Semiring, dtype: np.dtype, *, nonnegative: bool, arch: 
 def text(semiring: Semiring, dtype: np.dtype, variant: Variant | None = None) -> str:
     """`struct Algebra` over T (memory) and W (registers), then `Step`; follows algebra.cuh in a translation unit."""
     memory, register, _ = _TYPES[dtype.name]
+    add, mul = semiring.add, semiring.mul
+    if dtype == np.float64 and (mul.cuda == "a + b" or mul.cuda in _COMPARED):
+        add, mul = (replace(op, cuda=_COMPARED.get(op.cuda, op.cuda)) for op in (add, mul))
     step = variant.cuda if variant else "General"
     counter = f"__device__ unsigned {COUNTER};\n" if counts_stars(semiring, dtype) else ""
     return f"""\
@@ -42,14 +46,17 @@ def text(semiring: Semiring, dtype: np.dtype, variant: Variant | None = None) ->
     using W = {register};
     static __device__ W zero() {{ return {_literal(dtypes.zero(semiring, dtype), register)}; }}
     static __device__ W one() {{ return {_literal(dtypes.one(semiring, dtype), register)}; }}
-{_operation("add", semiring.add, dtype)}
-{_operation("mul", semiring.mul, dtype, absorbing=True)}
+{_operation("add", add, dtype)}
+{_operation("mul", mul, dtype, absorbing=True)}
 {_star(semiring, dtype)}
 }};
 using Step = {step}<Algebra>;
 """
 
 
+#: Minima of doubles take eight instructions as fmin, three by a comparison. A NaN as the first operand stays, so ⊗ must
+#: have none.
+_COMPARED = {"min(a, b)": "b < a ? b : a", "max(a, b)": "b > a ? b : a"}
 #: Device variable that counts stars without a value.
 COUNTER = "stars_without_value"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -29,17 +29,20 @@ def margins(A: Array, semiring: Semiring, labels: Array = None) -> np.ndarray:
     return host
 
 
-def greatest(A: Array, semiring: Semiring, *, columns: bool) -> np.ndarray:
-    """The greatest row (or column) sum of each matrix, shape (batch,)."""
+def greatest(A: Array, semiring: Semiring, *, columns: bool) -> Callable[[], np.ndarray]:
+    """Begin the greatest row (or column) sum of each matrix, shape (batch,); the result, called, waits for it."""
     import cupy
 
     keys = cupy.zeros(A.size // A.shape[-1] ** 2, np.uint64)
     A, names = cupy.ascontiguousarray(A), _functions(A.dtype, semiring, gpu.current())
     (_columns if columns else _rows)(names, A, None, None, keys)
-    found = keys.get()
-    sign = np.uint64(1 << 63)
-    numbers: np.ndarray = np.where(found & sign, found ^ sign, ~found).view(np.float64)
-    return semiring.order * numbers
+
+    def found() -> np.ndarray:
+        bits, sign = keys.get(), np.uint64(1 << 63)
+        numbers: np.ndarray = np.where(bits & sign, bits ^ sign, ~bits).view(np.float64)
+        return semiring.order * numbers
+
+    return found
 
 
 def _rows(names: dict[str, Any], A: Array, labels: Array, sums: Array, keys: Array) -> None:

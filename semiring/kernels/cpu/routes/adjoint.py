@@ -637,9 +637,9 @@ class Adjoint:
     def add(self, D: np.ndarray, sources: np.ndarray, demand: np.ndarray, *, evenly: bool = False) -> None:
         """Add the sums of these rows of D, with demand[r, j], or demand[0, j] for all rows, at vertex j.
 
-        The order of summation is fixed, however rows are spread over threads, and over calls of multiples of CHUNK rows.
-        Raises DivergenceError if tight arcs form a cycle, so that best paths do not end, and DomainError if D is not the
-        closure, or best paths are too many for float64.
+        The order of summation is fixed, however rows are spread over threads, and over calls of multiples of CHUNK
+        rows. Raises DivergenceError if tight arcs form a cycle, so that best paths do not end, and DomainError if D is
+        not the closure, or best paths are too many for float64.
         """
         if self._open is None:
             self._open = self._sums()

@@ -74,6 +74,27 @@ class CudaBackend(Launches, Backend):
     def matmul(self, C: Array, A: Array, B: Array) -> None:
         self._multiply("matmul", C, A, B, accumulate=False)
 
+    def prepared(self, m: int, n: int, k: int) -> Callable[[Array, Array, Array], None] | None:
+        size, pairs = self.dtype.itemsize, m * n * k
+        if self.sums or n * size % 16 or pairs >= min(self.limits.pairs, self.limits.strip_pairs):
+            return None
+        tile = self.kernels.choose(m, n, k)
+        if max(tile.bm * k, tile.bk * n) * size >= 1 << 32:
+            return None
+        launch = self.kernels.product(tile, m, n, k, True, "split-K")
+        sizes, counters = (*launch.shape, np.int32(False), *launch.parts), launch.counters
+
+        def product(C: Array, A: Array, B: Array) -> None:
+            if B.data.ptr % 16:
+                self.matmul(C, A, B)
+                return
+            done = gpu.memory(counters, zeros=counters) if counters else None
+            operands = C.data.ptr, n, A.data.ptr, k, B.data.ptr, n, *sizes, done.ptr if done else 0, 0, 0, 0
+            launch.function((launch.blocks, 1), launch.threads, operands, launch.shared)
+            self.pace(pairs)
+
+        return product
+
     def _multiply(self, verb: str, C: Array, A: Array, B: Array, *, accumulate: bool) -> None:
         self._check(verb, C, A, B)
         k = A.shape[1]
