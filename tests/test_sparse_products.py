@@ -263,7 +263,7 @@ def test_more_products_than_32_bits_number_are_counted_without_their_memory():
     hub = SimpleNamespace(shape=(n, n), starts=np.r_[0, np.full(n, n)], indices=np.zeros(n, np.int32))
     assert backend.products_of(row, hub).tolist() == [3_000_000_000]
     assert backend.products_of(ones, hub).sum() == 3_600_000_000
-    parts = backend.cuts(np.full(100, 10**10), 2)
+    parts = backend.cuts(backend.added_up(np.full(100, 10**10)), 2)
     assert parts == [(i, i + 1) for i in range(100)]
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Maximum vertices and levels of a neighbourhood; sources tried; cut-off ones that suffice.
-VERTICES, LEVELS, TRIED, ENOUGH = 128, 24, 16, 2
+#: Maximum vertices and levels of a neighbourhood; sources tried; cut-off ones, and whole ones alone, that suffice.
+VERTICES, LEVELS, TRIED, ENOUGH, WHOLE = 128, 24, 16, 2, 4
 #: Level width below which a graph is narrow; arcs per new vertex above which most close cycles, as in the plane and in
 #: space. Either means more levels than log n.
 NARROW, CLOSED = 16, 2.0
@@ -75,6 +75,8 @@ def around(start: np.ndarray, heads: np.ndarray, sources: np.ndarray) -> Neighbo
         tried += 1
         if not front:
             few += len(seen)
+            if tried == WHOLE and not cut:
+                break
             continue
         cut, arcs, levels, found = cut + 1, arcs + followed, levels + level, found + len(seen)
         if cut == ENOUGH:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctypes import memmove
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def products_of(A: Any, B: Any, threads: int = 1) -> np.ndarray:
     """Products per row of A ⊗ B; allocates only the result."""
     found, lengths = np.empty(A.shape[0], np.int64), np.diff(B.starts)
     call = machine_code(positions.count_products, None, f"l{_letter(A.indices)}llii").call
-    parts = cuts(np.diff(A.starts), threads)
+    parts = cuts(A.starts, threads)
     run(lambda _, start, stop: call(A.starts, A.indices, lengths, found, start, stop), parts, threads)
     return found
 
@@ -67,17 +68,23 @@ class _Table:
         return self.slots * (index_dtype(last).itemsize + bool(self.shift) * index.itemsize)
 
 
-def cuts(products: np.ndarray, threads: int, most: int = MOST) -> list[tuple[int, int]]:
-    """Row ranges (start, stop) of about equally many products."""
-    rows = len(products)
+def cuts(starts: np.ndarray, threads: int, most: int = MOST, each: int = 1) -> list[tuple[int, int]]:
+    """Row ranges (start, stop) of about equal work: `each` per entry, or product, before starts[row + 1]."""
+    rows = len(starts) - 1
     grain = max(1, rows // (1 << 14))  # rows per unit of cutting
-    sums = np.add.reduceat(products, np.arange(0, rows, grain)) if rows else products
-    work = np.cumsum(sums + 4 * grain)  # an empty row costs something, too
+    units = np.minimum(np.arange(grain, rows + grain, grain), rows)
+    work = starts[units] * each + 4 * units  # an empty row costs something, too
     total = int(work[-1]) if rows else 0
     step = min(most, max(LEAST, total // (PARTS * threads)))
-    ends = np.unique(np.searchsorted(work, np.arange(step, total + step, step), "left") + 1) * grain
-    ends = np.minimum(ends, rows).tolist()
-    return [(i, j) for i, j in zip([0, *ends], ends, strict=False) if i < j]
+    ends = units[np.unique(np.searchsorted(work, np.arange(step, total, step), "left"))].tolist() if rows else []
+    return [(i, j) for i, j in pairwise([0, *ends, rows]) if i < j]
+
+
+def added_up(counts: np.ndarray) -> np.ndarray:
+    """Starts of consecutive ranges of these lengths, and the end of the last."""
+    starts = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return starts
 
 
 def _empty_mask(rows: int, index: np.dtype) -> tuple[np.ndarray, np.ndarray]:
@@ -96,7 +103,8 @@ def multiply(
     outside = (mask.starts, mask.indices) if mask else _empty_mask(rows, index)
     met = products + np.diff(outside[0]) if mask else products
     table = _Table(B.shape[1], int(met.max(initial=0)), int(met.sum()))
-    parts = cuts(products, count, MOST if gain(kind) > 1 else MOST >> 3)
+    begins = added_up(products)
+    parts = cuts(begins, count, MOST if gain(kind) > 1 else MOST >> 3)
     workers = min(count, max(1, len(parts)))
     a, b, counts = _letter(A.indices), _letter(B.indices), np.zeros(rows, np.int64)
     size = total
@@ -117,7 +125,8 @@ def multiply(
     tables = [table.made(index, size) for _ in range(workers)]
     indices, data = np.empty(size, index), np.empty(size, A.data.dtype)
     call = machine_code(entries.multiply_rows, kind, f"l{a}il{b}il{b}ii{_letter(tables[0][0])}{b}l{b}iiii").call
-    begins = np.concatenate([[0], np.cumsum(counts if counted else products)])
+    if counted:
+        begins = added_up(counts)
 
     def compute(worker: int, start: int, stop: int) -> None:
         call(
@@ -128,7 +137,7 @@ def multiply(
     run(compute, parts, count)
     if counted:
         return begins, indices, data
-    starts = np.concatenate([[0], np.cumsum(counts)])
+    starts = added_up(counts)
     for array in (indices, data):  # close the gaps between parts
         for start, stop in parts:
             source, to, end = (array.itemsize * int(x) for x in (begins[start], starts[start], starts[stop]))
@@ -143,7 +152,7 @@ def _masked(
     """`multiply` at the mask's positions only: they bound C, so that counting is skipped."""
     index, size, lengths = B.indices.dtype, len(mask.indices), np.diff(mask.starts)
     table = _Table(B.shape[1], int(lengths.max(initial=0)), int(products.sum()))
-    parts = cuts(products * (lengths > 0) + lengths, threads, MOST if gain(kind) > 1 else MOST >> 3)
+    parts = cuts(added_up(products * (lengths > 0) + lengths), threads, MOST if gain(kind) > 1 else MOST >> 3)
     workers = min(threads, max(1, len(parts)))
     needed = workers * table.bytes(index, size) + 2 * size * (1 + index.itemsize + kind.itemsize)
     memory.require(needed, where=where, hint=HINT)
@@ -175,7 +184,7 @@ def gather(
     if lanes == 1:
         column = machine_code(entries.gather_column, kind, "lsiiibii").call
         x, y = X.ctypes.data, out.ctypes.data
-        parts = cuts(np.diff(A.starts), count)
+        parts = cuts(A.starts, count)
         run(lambda _, *rows: column(kind.code, A.starts, A.indices, a, x, y, mirrored, *rows), parts, count)
         return
     tile = machine_code(hubs.combine_strip, kind, "biiiiiiii", called=False).address
@@ -186,4 +195,4 @@ def gather(
     def compute(worker: int, start: int, stop: int) -> None:
         call(tile, kind.itemsize, A.starts, A.indices, a, *addresses, start, stop)
 
-    run(compute, cuts(np.diff(A.starts) * vectors, count), count)
+    run(compute, cuts(A.starts, count, each=vectors), count)
