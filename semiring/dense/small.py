@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from ..kernels.backend import bind
 PAIRS, BYTES = {"cpu": 1 << 19, "cuda": 1 << 30}, {"cpu": LEAST, "cuda": 1 << 26}
 
 
-def multiplied(A: Array, B: Array, semiring: Algebra) -> Any:
+def multiplied(A: Array, B: Array, semiring: Algebra) -> Array:
     """A ⊗ B in new memory; None unless small, contiguous matrices of one dtype of the semiring, on one device."""
     if type(A) is not type(B) or not is_plain(A) or A.dtype != B.dtype or A.ndim != 2 or B.ndim != 2:
         return None
@@ -42,7 +41,9 @@ def multiplied(A: Array, B: Array, semiring: Algebra) -> Any:
     return choice and choice(A, B)
 
 
-def _kernel(s: Semiring, dtype: np.dtype, m: int, n: int, k: int, device: str) -> Callable[[bool], Any] | None:
+def _kernel(
+    s: Semiring, dtype: np.dtype, m: int, n: int, k: int, device: str
+) -> Callable[[bool], Callable[..., None]] | None:
     """C ← A ⊗ B, chosen by whether no operand has negative entries; None if not small."""
     if dtype not in dtypes.of(s) or s.boolean or not 0 < m * n * k <= PAIRS[device]:
         return None
@@ -50,7 +51,7 @@ def _kernel(s: Semiring, dtype: np.dtype, m: int, n: int, k: int, device: str) -
         return None
 
     @cache
-    def chosen(nonnegative: bool) -> Any:
+    def chosen(nonnegative: bool) -> Callable[..., None]:
         ops = bind(s, dtype, device=device, nonnegative=nonnegative)
         return ops.prepared(m, n, k) or ops.matmul
 
@@ -58,7 +59,7 @@ def _kernel(s: Semiring, dtype: np.dtype, m: int, n: int, k: int, device: str) -
 
 
 @lru_cache(1024)
-def _on_host(s: Semiring, dtype: np.dtype, m: int, n: int, k: int) -> Callable[[Any, Any], Any] | None:
+def _on_host(s: Semiring, dtype: np.dtype, m: int, n: int, k: int) -> Callable[[Array, Array], Array] | None:
     kernel = _kernel(s, dtype, m, n, k, "cpu")
     if kernel is None:
         return None
@@ -80,7 +81,9 @@ def _on_host(s: Semiring, dtype: np.dtype, m: int, n: int, k: int) -> Callable[[
 
 
 @lru_cache(1024)
-def _on_device(s: Semiring, dtype: np.dtype, m: int, n: int, k: int, device: int) -> Callable[[Any, Any], Any] | None:
+def _on_device(
+    s: Semiring, dtype: np.dtype, m: int, n: int, k: int, device: int
+) -> Callable[[Array, Array], Array] | None:
     """As on the host; the kernel that the last operands permitted starts while these are surveyed."""
     import cupy
 
@@ -89,7 +92,7 @@ def _on_device(s: Semiring, dtype: np.dtype, m: int, n: int, k: int, device: int
         return None
     last, size = list[bool](), m * n * dtype.itemsize
 
-    def product(A: Any, B: Any) -> Any:
+    def product(A: Array, B: Array) -> Array:
         if size > LEAST and not granted(size, "cuda"):
             return None
         C, guess = cupy.empty((m, n), dtype), last[:1]

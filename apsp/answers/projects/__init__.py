@@ -17,15 +17,13 @@ from semiring.host.types import Label, Scalar
 from ...io.display import frames, notebook, output
 from ...io.labels import Labels
 from ..result import drawing
-from .tasks import Duration, identity, project_of
+from .tasks import Duration, Project, identity, project_of
 
 #: Maximum number of tasks printed.
 _SHOWN = 60
 #: Units of the time axis, in seconds.
 _UNITS = {"days": 86_400, "hours": 3600, "minutes": 60}
 _HEADINGS = ("task", "earliest", "latest", "slack")
-#: (before, after, least time between their starts).
-Arc = tuple[int, int, Scalar]
 
 
 @dataclass(frozen=True, repr=False)
@@ -235,22 +233,20 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     project = project_of(durations, dependencies)
     tasks = project.names
     time = np.asarray(project.times if len(tasks) else np.zeros(0)).tolist()  # integers, or else floats
-    before: list[list[Arc]] = [[] for _ in time]
-    after: list[list[Arc]] = [[] for _ in time]
-    for u, v, relation, lag in project.pairs:
-        wait = time[u] if relation == "FS" else (relation[0] == "F") * time[u] - (relation[1] == "F") * time[v]
-        wait = wait + lag if lag else wait
-        arc = u, v, wait
-        before[v].append(arc)
-        after[u].append(arc)
-    order = _topological(before, after, tasks)
+    tails, waits, first = _by_head(project, time)
+    listed = bool((project.heads > project.tails).all())
+    order = range(len(time)) if listed else _topological(tails, first, tasks)
     earliest, rest = [0 * d for d in time], list(time)
     for v in order:
-        if before[v]:
-            earliest[v] = max(earliest[v], *[earliest[u] + wait for u, _, wait in before[v]])
+        for e in range(first[v], first[v + 1]):
+            start = earliest[tails[e]] + waits[e]
+            if start > earliest[v]:
+                earliest[v] = start
     for v in reversed(order):
-        if after[v]:
-            rest[v] = max(rest[v], *[rest[w] + wait for _, w, wait in after[v]])
+        for e in range(first[v], first[v + 1]):
+            left = rest[v] + waits[e]
+            if left > rest[tails[e]]:
+                rest[tails[e]] = left
     length = max(rest, default=0)
     _require_fit(length)
     path: list[int] = []
@@ -261,7 +257,7 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     while ends:
         path.append(ends[0])
         v = ends[0]
-        ends = [u for u, _, wait in before[v] if earliest[u] + wait == earliest[v]]
+        ends = [tails[e] for e in range(first[v], first[v + 1]) if earliest[tails[e]] + waits[e] == earliest[v]]
     latest, plain = [length - r for r in rest], project.kind is identity
 
     def by_task(times: Iterable[Scalar]) -> dict[Label, Duration]:
@@ -274,21 +270,39 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     )  # fmt: skip
 
 
-def _topological(before: list[list[Arc]], after: list[list[Arc]], tasks: Labels) -> list[int]:
-    """A topological order of the tasks (Kahn 1962); raises DivergenceError naming a cycle."""
-    waits = list(map(len, before))
-    order = [v for v, count in enumerate(waits) if not count]
-    for v in order:
-        for _, w, _ in after[v]:
-            waits[w] -= 1
-            if not waits[w]:
-                order.append(w)
-    if len(order) < len(before):  # each remaining task waits for another one
-        v, seen = next(v for v, count in enumerate(waits) if count), dict[int, int]()
-        while v not in seen:
-            seen[v] = len(seen)
-            v = next(u for u, *_ in before[v] if waits[u])
-        raise _cycle_error([tasks[u] for u in reversed(list(seen)[seen[v] :])])
+def _by_head(project: Project, time: list[Scalar]) -> tuple[list[int], list[Scalar], list[int]]:
+    """Dependencies in the order of their heads: tails, least times between both starts, and the first of each head."""
+    waits = [time[u] for u in project.tails]
+    for e, (relation, lag) in project.lags.items():
+        u, v = project.tails[e], project.heads[e]
+        waits[e] = (relation[0] == "F") * time[u] - (relation[1] == "F") * time[v] + lag
+    order = np.argsort(project.heads, kind="stable")
+    first = np.searchsorted(project.heads[order], np.arange(len(time) + 1))
+    order = order.tolist()
+    return [project.tails[e] for e in order], [waits[e] for e in order], first.tolist()
+
+
+def _topological(tails: list[int], first: list[int], tasks: Labels) -> list[int]:
+    """A topological order of the tasks, depth first (Tarjan 1976); raises DivergenceError naming a cycle."""
+    count, order = len(first) - 1, list[int]()
+    begun, ended = [False] * count, [False] * count
+    for root in range(count):
+        stack = [root]
+        while stack:
+            v = stack[-1]
+            if begun[v]:
+                stack.pop()
+                if not ended[v]:
+                    ended[v] = True
+                    order.append(v)
+                continue
+            begun[v] = True
+            for u in tails[first[v] : first[v + 1]]:
+                if begun[u] and not ended[u]:
+                    ring = [w for w in stack if begun[w] and not ended[w]]
+                    raise _cycle_error([tasks[w] for w in reversed(ring[ring.index(u) :])])
+                if not begun[u]:
+                    stack.append(u)
     return order
 
 

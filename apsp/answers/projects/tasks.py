@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -41,11 +43,16 @@ _NANOSECONDS |= {"D": 24 * _NANOSECONDS["h"], "W": 7 * 24 * _NANOSECONDS["h"]}
 
 @dataclass(frozen=True)
 class Project:
-    """Durations as numbers (ns if they have units; `kind` converts back), and pairs (before, after, relation, lag)."""
+    """Durations as numbers (ns if they have units; `kind` converts back), and dependencies, tails before heads.
+
+    `lags` has the relation and lag of a dependency unless the head may start as the tail finishes, by index.
+    """
 
     names: Labels
     times: list[Scalar]
-    pairs: list[tuple[int, int, str, Scalar]]
+    tails: list[int]
+    heads: np.ndarray
+    lags: dict[int, tuple[str, Scalar]]
     kind: Callable[[Scalar], Duration]
 
 
@@ -55,15 +62,15 @@ def project_of(durations: Any, dependencies: Any) -> Project:
     names, times, predecessors, ids = _columns(durations, separate)
     numbers, kind, unit = _numbers(names, times)
     found = _Tasks(Labels(names), unit, {name: k for k, id in enumerate(ids or ()) for name in (id, str(id))})
-    if predecessors is None and isinstance(dependencies, Mapping):
-        cells = zip(found.listed(dependencies), dependencies.values(), strict=True)
-        pairs = [(u, v, how, lag) for (v, *_), before in cells for u, how, lag in found.predecessors(before)]
-    elif predecessors is None:
-        related = ((found.related(u), found.related(v)) for u, v in _pairs(dependencies))
-        pairs = [(before, after, *rest) for (before, *rest), (after, *_) in related]
+    if predecessors is not None:
+        heads, cells = list(range(len(names))), predecessors
+    elif isinstance(dependencies, Mapping):
+        heads, cells = found.positions(dependencies), list(dependencies.values())
     else:
-        pairs = [(u, v, how, lag) for v, cell in enumerate(predecessors) for u, how, lag in found.predecessors(cell)]
-    return Project(found.labels, numbers, pairs, kind)
+        pairs = _pairs(dependencies)
+        heads, cells = found.positions(v for _, v in pairs), [[u] for u, _ in pairs]
+    tails, counts, lags = found.dependencies(cells)
+    return Project(found.labels, numbers, tails, np.repeat(np.asarray(heads, np.intp), counts), lags, kind)
 
 
 def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Duration], list[Any] | None, list[Any] | None]:
@@ -74,7 +81,10 @@ def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Duration], 
             return *two_columns(columns, "durations", "task, duration"), None, None
         return _named(columns)
     if callable(getattr(source, "items", None)):  # a mapping, or a Series
-        rows = [(task, *(cell if isinstance(cell, tuple) else (cell,))) for task, cell in source.items()]
+        rows = list(source.items())
+        if tuple not in {type(cell) for _, cell in rows}:
+            return [task for task, _ in rows], [cell for _, cell in rows], None, None
+        rows = [(task, *(cell if isinstance(cell, tuple) else (cell,))) for task, cell in rows]
     elif isinstance(source, Iterable) and not isinstance(source, (str, bytes, memoryview)):
         rows = list(source)
     else:
@@ -139,24 +149,32 @@ class _Tasks:
         """Positions by name; empty beside ids, with which names may collide."""
         return {} if self.ids else {name: index for index, name in enumerate(self.labels)}
 
-    def predecessors(self, cell: Any) -> list[tuple[int, str, Scalar]]:
+    def positions(self, tasks: Iterable[Label]) -> list[int]:
+        tasks = list(tasks)
+        with suppress(KeyError, TypeError):
+            return list(map(self.names.__getitem__, tasks))
+        return [self.related(task)[0] for task in tasks]
+
+    def dependencies(self, cells: list[Any]) -> tuple[list[int], list[int], dict[int, tuple[str, Scalar]]]:
+        """Tails and lags as in `Project`, of all cells, and the number in each."""
+        if {*map(type, cells)} <= {list}:  # of names alone, mostly
+            with suppress(KeyError, TypeError):
+                tails = list(map(self.names.__getitem__, chain.from_iterable(cells)))
+                return tails, list(map(len, cells)), {}
+        found = list(map(self._predecessors, cells))
+        flat = list(chain.from_iterable(found))
+        lags = {e: (relation, lag) for e, (_, relation, lag) in enumerate(flat) if relation != "FS" or lag}
+        return [u for u, _, _ in flat], list(map(len, found)), lags
+
+    def _predecessors(self, cell: Any) -> list[tuple[int, str, Scalar]]:
         """Positions, relations and lags of a cell: a task, several, text with commas or semicolons, or nothing."""
-        if isinstance(cell, list):
-            return self.listed(cell)
         if cell is None or (isinstance(cell, (float, np.floating)) and math.isnan(cell)):
             return []
         if isinstance(cell, str) and self._find(cell) is None:
             return [self.related(part.strip()) for part in re.split("[,;]", cell) if part.strip()]
         if isinstance(cell, Iterable) and not isinstance(cell, str) and self._find(cell) is None:
-            return self.listed(cell)
+            return list(map(self.related, cell))
         return [self.related(cell)]
-
-    def listed(self, cell: Iterable[Label]) -> list[tuple[int, str, Scalar]]:
-        items, names = list(cell), self.names
-        try:
-            return [(names[task], "FS", 0) for task in items]
-        except (KeyError, TypeError):  # a relation, an id or an error
-            return list(map(self.related, items))
 
     def related(self, task: Any) -> tuple[int, str, Scalar]:
         """A task by its position, with the relation and the lag that a text may end in."""
@@ -225,6 +243,8 @@ def _position(tasks: Labels, task: Hashable) -> int:
 
 def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], Callable[[Scalar], Duration], str]:
     """Durations as numbers, the conversion back, and their unit."""
+    if {*map(type, times)} <= {int, float} and all(0 <= time < math.inf for time in times):
+        return times, identity, ""
     unit = ""
     kind: Callable[[Scalar], Duration] = identity
     if any(isinstance(time, (timedelta, np.timedelta64)) for time in times):

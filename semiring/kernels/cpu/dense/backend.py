@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from ctypes import addressof, c_char
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from ..inventory import missing
 from ..kinds import Kind, raw, semiring_of
 from ..pool import run
 from .code import code
+from .contiguous import product
 
 #: Workspace of all threads together in entries: 8 % of a 4096 × 4096 matrix.
 WORKSPACE = 5 << 18
@@ -72,14 +72,6 @@ class _Layout(NamedTuple):
 def _layout(A: np.ndarray) -> _Layout:
     (m, n), (row, col) = A.shape, A.strides
     return _Layout(m, n, A.__array_interface__["data"][0], row, col)
-
-
-def _address(A: Any) -> int:
-    """Address of a nonempty contiguous matrix."""
-    try:
-        return addressof(c_char.from_buffer(A))  # a microsecond faster
-    except TypeError:  # read-only
-        return int(A.__array_interface__["data"][0])
 
 
 @lru_cache(1024)
@@ -194,19 +186,9 @@ class CpuBackend(Backend):
         return missing(work, self.kind)
 
     def prepared(self, m: int, n: int, k: int) -> Callable[..., None] | None:
-        plan, size = _plan(self.kind, m, n, k, False, 1), self._size
-        if k > _slab(n) or len(plan.strips) + len(plan.shares) + len(plan.blocks) > 3:
-            return None
-        pack, block, mover = self._code.pack.call, self._code.block, self._mover
-
-        def product(C: Any, A: Any, B: Any) -> None:
-            a, b, c = _address(A), _address(B), addressof(c_char.from_buffer(C))
-            work = _scratch.reserve(plan.workspace)
-            packed, padded = work + plan.shared, plan.padded
-            pack(mover, False, padded, 0, n, k, b, n * size, size, packed)
-            block(False, packed, padded, 0, 0, m, n, k, a, k * size, size, c, n * size, size, True, work)
-
-        return product
+        plan = _plan(self.kind, m, n, k, False, 1)
+        once = k <= _slab(n) and len(plan.strips) + len(plan.shares) + len(plan.blocks) == 3
+        return product(self._code, self._mover, plan, _scratch, (m, n, k), self._size) if once else None
 
     def gemm(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
         self._product(C, A, B, fresh=False)
