@@ -835,8 +835,10 @@ def test_wrong_gzip(tmp_path, data):
 def test_other_errors(tmp_path):
     with pytest.raises(FileNotFoundError):
         read(tmp_path / "none.gr")
-    with pytest.raises(IsADirectoryError):
+    put(tmp_path / "stops.txt", "stop_id,stop_name"), put(tmp_path / "transfers.txt", "from_stop_id,to_stop_id\n1,2")
+    with pytest.raises(IsADirectoryError, match="folder of 2") as caught:
         read(tmp_path)
+    assert eval(caught.value.strerror.rpartition("Say ")[2].rstrip("."), {"apsp": apsp}).n == 2
     with pytest.raises(ValueError, match="format must be one of"):
         read(put(tmp_path / "a.gr", "p sp 0 0\n"), format="excel")
 

@@ -1225,6 +1225,19 @@ def test_the_names_of_an_xarray_are_those_of_the_vertices():
     np.testing.assert_array_equal(closure(Labelled(A, **{"from": names}), null_value=None), A)
 
 
+def test_a_dataset_is_refused_for_one_of_its_variables():
+    class Dataset(dict):
+        data_vars = ("time", "metres")
+
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError
+
+    held = Dataset(time=Labelled([[0, 4.5], [2.5, 0]]))
+    with pytest.raises(DTypeError, match=r"one variable of a Dataset.*Pass dataset\['time'\]") as caught:
+        as_graph(held)
+    assert as_graph(eval(str(caught.value).rpartition("Pass ")[2].rstrip("."), {"dataset": held})).n == 2
+
+
 @pytest.mark.parametrize("edges", [[("a", "b", 3), ("b", "c")], [("a", "b"), ("b", "c", 3)]])
 def test_a_missing_weight_among_others_is_refused(edges):
     for make in (as_graph, Graph.from_edges, shortest_paths):

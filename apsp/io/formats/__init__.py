@@ -182,6 +182,7 @@ def read_as(path: str | os.PathLike[str] | IO[Any], reading: Reading, **options:
         stored = recognised(path)
         if stored is not None and stored.read is not None:
             return stored.read(path).having(nulls=reading.nulls)
+        foreign.refuse_folder(path)
     source = Source(path)
     chosen = _named(reading.format) if reading.format is not None else _seen(source, reading)
     if reading.directed and not chosen.directions:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import zipfile
 
 from ..reading.files import Source
@@ -29,6 +31,15 @@ def _archived(source: Source) -> list[str] | None:
     """Names in a ZIP archive; None for another file."""
     with source.open() as file:
         return zipfile.ZipFile(file).namelist() if zipfile.is_zipfile(file) else None
+
+
+def refuse_folder(path: str | os.PathLike[str]) -> None:
+    """Refuse a folder, naming a file in it."""
+    if os.path.isdir(path):
+        names = sorted(os.listdir(path))
+        inside = "transfers.txt" if "transfers.txt" in names else next(iter(names), "")
+        way = f"Say apsp.read({os.path.join(path, inside)!r})." if names else "Name a file."
+        raise IsADirectoryError(errno.EISDIR, f"must be a file, got a folder of {len(names)}. {way}", os.fspath(path))
 
 
 def require_ours(source: Source, suffix: str) -> None:

@@ -258,6 +258,12 @@ def _with_placed(graph: Graph, places: Any) -> Graph:
 
 
 def _kind_of(source: Any, reading: Reading) -> Kind:
+    if hasattr(type(source), "data_vars"):
+        variables = list(source.data_vars)
+        raise DTypeError(
+            f"as_graph: a matrix must be one variable of a Dataset, got {came(variables)}. Pass "
+            f"dataset[{variables[0]!r}]."
+        )
     for kind in _of_arrays() if type(source) is np.ndarray else kinds().values():
         if kind.recognises(source, reading):
             return kind
