@@ -51,6 +51,8 @@ def tasks(device: str) -> Iterator[Task]:
                 yield _task(device, case, verb, n)
             for verb in ("batch", "power", *["lu"] * (s.name == "plus_times")):
                 yield _task(device, case, verb, sizes[min(1, len(sizes) - 1)])
+            if s.name == "min_plus" and dtype == "float64":  # others are computed in a narrower dtype
+                yield from (_task(device, case, "closure of 40 bits", n) for n in sizes)
 
 
 def _task(device: str, case: cases.Case, verb: str, n: int) -> Task:
@@ -95,8 +97,10 @@ def _call(device: str, case: cases.Case, verb: str, n: int) -> tuple[Callable[[]
 
         return call, lambda: _check_closure(case, A[-1], cases._host(call()[-1])), count * m**3
     A = _random(case, (n, n), n, density=0.3)
+    if verb == "closure of 40 bits":  # sums of 4,096 are exact
+        A = A * 2.0**33 + np.random.default_rng(n).integers(0, 1 << 33, (n, n))
     X = there(A)
-    if verb == "closure":
+    if verb.startswith("closure"):
 
         def call():
             return closure(X, s, null_value=None, **options)
