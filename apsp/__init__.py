@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
 
     from . import csgraph
+    from .answers.checks import check
     from .answers.projects import CriticalPath, critical_path
     from .answers.ragged import hops
     from .answers.reach import transitive_closure
@@ -62,6 +63,7 @@ _HOME = {
     "io.inputs": ("as_graph", "write"),
     "road.planning": ("plan",),
     "road.plans": ("Plan",),
+    "answers.checks": ("check",),
     "answers.projects": ("CriticalPath", "critical_path"),
     "answers.ragged": ("hops",),
     "answers.reach": ("transitive_closure",),
@@ -105,6 +107,7 @@ __all__ = [
     "ShapeError",
     "VertexError",
     "as_graph",
+    "check",
     "closure",
     "compare",
     "compare_sizes",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from semiring.algebra import dtypes
+from semiring.algebra.records import Semiring
 from semiring.algebra.selection import require_selection
 from semiring.dense import linalg
 from semiring.dense.routes import lengths, product
@@ -47,12 +48,12 @@ class Verification:
         return self.sentence
 
 
-class _Comparison:
+class Comparison:
     """Differences of entries that should be equal, and the first beyond rounding."""
 
-    def __init__(self, trees: Trees, allowed: float) -> None:
-        self.zero, self.allowed = dtypes.zero(trees.semiring, trees.engine.dtype), allowed
-        self.largest = 0.0
+    def __init__(self, s: Semiring, dtype: np.dtype, allowed: float) -> None:
+        self.zero, self.allowed = dtypes.zero(s, dtype), allowed
+        self.largest, self.count = 0.0, 0
         self.pair: tuple[int, int] | None = None
 
     def __call__(self, rows: np.ndarray, D: Array, B: Array) -> None:
@@ -73,6 +74,7 @@ class _Comparison:
         gap = xp.where(differ, xp.where((D == self.zero) | (B == self.zero) | xp.isnan(gap), np.inf, gap), 0.0)
         self.largest = max(self.largest, float(gap.max()))
         wrong = gap > self.allowed
+        self.count += int(wrong.sum())
         if self.pair is None and bool(wrong.any()):
             i, j = (int(x[0]) for x in wrong.nonzero())
             self.pair = int(rows[i]), j
@@ -82,10 +84,12 @@ def verify(trees: Trees, rows: int | str | None, *, paths: bool, seed: int) -> V
     if paths:
         require_selection(trees.semiring, where="verify")
     n = trees.graph.n
-    sources = _drawn(n, rows, seed)
-    allowed = _allowed(trees)
+    sources = drawn(n, rows, seed, "verify")
+    s, engine = trees.semiring, trees.engine
+    weights = trees.graph.edges(s, engine.dtype)[2]
+    allowed = rounding(s, engine.dtype, weights, engine.table() if engine.in_memory else None, n)
     how = "exactly" if allowed == 0 else f"to {allowed:.2g} (n · eps · the largest entry)"
-    fixed = _Comparison(trees, allowed)
+    fixed = Comparison(s, engine.dtype, allowed)
     for positions, D, B in _products(trees, sources):
         fixed(positions, D, B)
     looked = f"all {n} rows" if len(sources) == n else f"{len(sources)} of {n} rows, drawn at random"
@@ -94,7 +98,7 @@ def verify(trees: Trees, rows: int | str | None, *, paths: bool, seed: int) -> V
         return _wrong(trees, f"D = I ⊕ D ⊗ A must hold {how}, but it does not", fixed)
     if not paths:
         return Verification(True, f"{claim}.", fixed.largest, allowed)
-    walked, found = _Comparison(trees, allowed), 0
+    walked, found = Comparison(s, engine.dtype, allowed), 0
     try:
         for positions, D, L in _walked(trees):
             walked(positions, D, L)
@@ -107,32 +111,32 @@ def verify(trees: Trees, rows: int | str | None, *, paths: bool, seed: int) -> V
     return Verification(True, f"{claim}; {attain}.", max(fixed.largest, walked.largest), allowed)
 
 
-def _wrong(trees: Trees, claim: str, compared: _Comparison) -> Verification:
+def _wrong(trees: Trees, claim: str, compared: Comparison) -> Verification:
     assert compared.pair is not None
     u, v = (trees.graph.labels[x] for x in compared.pair)
     message = f"{claim}, from {u!r} to {v!r}; the largest difference is {compared.largest:.3g}."
     return Verification(False, message, compared.largest, compared.allowed, (u, v))
 
 
-def _drawn(n: int, rows: int | str | None, seed: int) -> np.ndarray:
+def drawn(n: int, rows: int | str | None, seed: int, where: str) -> np.ndarray:
+    """The rows to look at: all, or so many (`ROWS` by default), drawn at random and sorted."""
     if rows != "all" and rows is not None and (isinstance(rows, str) or not hasattr(rows, "__index__") or rows < 0):
-        raise ValueError(f"verify: rows must be an integer, or 'all', got {came(rows)}.")
+        raise ValueError(f"{where}: rows must be an integer, or 'all', got {came(rows)}.")
     count = n if rows == "all" else min(n, ROWS if rows is None else int(rows))
     return np.sort(np.random.default_rng(seed).choice(n, count, replace=False)) if count < n else np.arange(n)
 
 
-def _allowed(trees: Trees) -> float:
-    """n · eps · the largest number, if operations round; else 0."""
-    s, dtype = trees.semiring, trees.engine.dtype
+def rounding(s: Semiring, dtype: np.dtype, weights: np.ndarray, D: Array | None, n: int) -> float:
+    """n · eps of a dtype · the largest of weights and distances (None: unknown), if operations round; else 0."""
     if dtype.kind != "f" or (s.mul.selects and s.add.selects):
         return 0.0
-    weights = trees.graph.edges(s, dtype)[2]
     largest = max(dtypes.largest_finite(weights), 1.0 if s.mul.ufunc is np.multiply else 0.0)
-    if trees.engine.in_memory:
-        largest = max(largest, dtypes.largest_finite(trees.engine.table()))
-    else:
-        largest *= trees.graph.n
-    return float(trees.graph.n * np.finfo(dtype).eps * largest)
+    largest = largest * n if D is None else max(largest, dtypes.largest_finite(D))
+    if s.add.selects and s.mul.ufunc is np.add and largest < 2.0 ** np.finfo(dtype).nmant:
+        finite = weights[np.isfinite(weights)]
+        if (finite == np.rint(finite)).all():
+            return 0.0  # integers add exactly
+    return float(n * np.finfo(dtype).eps * largest)
 
 
 def _products(trees: Trees, sources: np.ndarray) -> Iterator[tuple[np.ndarray, Any, Any]]:

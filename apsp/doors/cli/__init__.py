@@ -1,4 +1,4 @@
-"""The command `apsp`: solve, reach, betweenness, flows, query, compare, generate, convert, plan, info, warm.
+"""The command `apsp`: solve, check, reach, betweenness, flows, query, compare, generate, convert, plan, info, warm.
 
 Each command imports what it needs when it runs.
 """
@@ -11,6 +11,7 @@ import click
 
 from ... import __version__
 from ...io.display.bars import progress
+from .checking import check
 from .comparing import compare
 from .exit_codes import EPILOG, Commands
 from .flowing import betweenness, flows
@@ -33,6 +34,6 @@ def main(ctx: click.Context) -> None:
         sys.stdout.reconfigure(errors="replace")  # for labels that the terminal cannot show
 
 
-for _command in (solve, reach, betweenness, flows, query, compare, generate, convert, plan, info, warm):
+for _command in (solve, check, reach, betweenness, flows, query, compare, generate, convert, plan, info, warm):
     main.add_command(_command)
 flags(main)

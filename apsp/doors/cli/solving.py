@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 @click.option("--plot", type=FILE, help="Draw the network and the path: .png, .svg or .pdf; with --positions.")
 @click.option("--positions", type=FILE, metavar="FILE", help="Coordinates to draw at: .co, .geojson or .csv.")
 @click.option("--checksum", is_flag=True, help="Print Fletcher-16 and CRC-32 of the distances.")
-@click.option("--verify", is_flag=True, help="Check the distances and every path by their definition.")
+@click.option("--verify", is_flag=True, help="Check what was computed by its definition; a table of yours: apsp check.")
 def solve(
     file: str,
     source: str | None,

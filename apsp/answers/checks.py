@@ -1,0 +1,192 @@
+"""`check`: a table that somebody else computed, held against the closure; the first wrong entry and the reason."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from semiring.algebra import dtypes
+from semiring.algebra.catalog import get
+from semiring.algebra.conversion import conform, from_sequence
+from semiring.algebra.records import Semiring
+from semiring.host.devices import host
+from semiring.host.errors import ShapeError
+from semiring.host.types import Algebra, DType
+from semiring.kernels.backend import device_of
+from semiring.kernels.observed import Callback
+
+from ..io.display import output
+from ..io.formats import read
+from ..io.graph import Graph
+from ..io.inputs import as_graph
+from ..io.reading.options import BY_RULE, NullValue
+from ..io.saving import load, recognised
+from ..io.saving.encoding import decode
+from .result import Result, shortest_paths
+from .result.verification import Comparison, Verification, drawn, rounding
+
+
+def check(
+    A: Any,
+    D: Any,
+    semiring: Algebra = "min_plus",
+    *,
+    rows: int | str = "all",
+    seed: int = 0,
+    within: float = 0.0,
+    dtype: DType = None,
+    format: str | None = None,
+    null_value: NullValue = BY_RULE,
+    threads: int | None = None,
+    callback: Callback | None = None,
+) -> Verification:
+    """Check a table that another program computed; if it is not the closure of A, name its first wrong entry, and why.
+
+    Parameters
+    ----------
+    A : array_like of shape (n, n), or a graph
+        As in `shortest_paths`, files too.
+    D : array_like of shape (n, n), TileStore, path or Graph
+        The table. In a file, rows of numbers (.txt, .csv), or what `Result.save` writes; `inf` for no path. Names in
+        its first row and column may come in any order.
+    semiring : str or Semiring
+    rows : int or "all"
+        How many rows to look at, drawn at random.
+    seed : int
+        Of the draw.
+    within : float
+        How far numbers may be off besides rounding: a table printed with six digits is right to six digits.
+    dtype : dtype, optional
+        What the table was computed in, whose rounding is allowed; that of its numbers by default.
+    format : str, optional
+        Of a table in a file, one of `apsp.io.formats.names()`.
+    null_value : number or None, optional
+        Of A, as in `as_graph`.
+    threads, callback
+        As in `shortest_paths`.
+
+    Returns
+    -------
+    Verification
+        True or false. Prints the first wrong entry, row by row, with the best walk by its vertices: a better one than
+        the table knows, or none as good as it says. `pair` has its labels.
+
+    Raises
+    ------
+    ShapeError, VertexError
+        If D is not of A's shape; if it has other names.
+    DivergenceError
+        If A has no closure, so that no table is right.
+    DTypeError, DomainError, FormatError
+        If entries are no numbers, or outside the semiring; if a file does not follow its format.
+
+    See Also
+    --------
+    Result.verify : A result of `shortest_paths` by its definition.
+    shortest_paths : What the table is compared with.
+
+    Notes
+    -----
+    Each row is compared with a computed one: integers and integral floats exactly, others to n · eps · the largest
+    number. Equality with the closure refuses what D = I ⊕ D ⊗ A alone lets pass, entries too good all along a cycle of
+    weight 0. O(n² log n) for a sparse graph, n³ pairs for a matrix; only the rows drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apsp import check
+    >>> A = np.array([[0, 4, np.inf], [np.inf, 0, 1], [2, np.inf, 0]])
+    >>> print(check(A, [[0, 4, 5], [3, 0, 1], [2, 6, 0]]))
+    all 3 rows are those of the closure, exactly.
+    >>> print(check(A, [[0, 4, 6], [3, 0, 1], [2, 6, 0]]))
+    1 of 9 entries is wrong, first from 0 to 2: the table says 6.0, and the walk 0 → 1 → 2 weighs 5.0.
+    """
+    s, graph = get(semiring), as_graph(A, null_value=null_value)
+    table, own = _table(D, graph, s, dtype, format)
+    sources = drawn(graph.n, rows, seed, "check")
+    chosen = None if len(sources) == graph.n else [graph.labels[k] for k in sources.tolist()]
+    r = shortest_paths(graph, s, sources=chosen, dtype=table.dtype, threads=threads, callback=callback)
+    weights, eps_of = graph.edges(s, r.dtype)[2], own if own.kind == "f" else r.dtype
+    known = r.engine.table() if r.engine.in_memory else None
+    allowed = rounding(s, eps_of, weights, known, graph.n)
+    tight = known is None and not (weights < 0).any()  # sums that cancel are as far off as what they are made of
+    compared, most = Comparison(s, r.dtype, within + allowed), 0.0
+    for positions, X in r.engine.rows(np.arange(len(sources))):
+        if tight:
+            compared.allowed = within + min(allowed, rounding(s, eps_of, weights, X, graph.n))
+        most = max(most, compared.allowed)
+        compared(sources[positions], table[sources[positions]], host(X))
+    how = "exactly" if most == 0 else f"to {most:.2g}"
+    if compared.pair is None:
+        looked = f"all {graph.n} rows" if chosen is None else f"{len(sources)} of {graph.n} rows, drawn at random,"
+        return Verification(True, f"{looked} are those of the closure, {how}.", compared.largest, most)
+    i, j = compared.pair
+    u, v = graph.labels[i], graph.labels[j]
+    count, size = compared.count, len(sources) * graph.n
+    wrong = f"{count} of {size} entries {'is' if count == 1 else 'are'} wrong, first from {u!r} to {v!r}"
+    why = _why(r, table[np.array([i])][0, j], (int(np.searchsorted(sources, i)), j))
+    return Verification(False, f"{wrong}: the table says {why}.", compared.largest, most, (u, v))
+
+
+class _Rows:
+    """Rows of the table by position in the graph: `table[positions]`, in the dtype that they are compared in."""
+
+    def __init__(self, held: Any, order: np.ndarray | None, s: Semiring, dtype: np.dtype) -> None:
+        self.held, self.order, self.semiring, self.dtype = held, order, s, dtype
+
+    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
+        wanted = rows if self.order is None else self.order[rows]
+        if isinstance(self.held, np.ndarray):
+            found = self.held[wanted]
+        else:
+            first, together = int(wanted[0]), len(wanted) == wanted[-1] - wanted[0] + 1 and self.order is None
+            parts = (
+                [self.held[first : first + len(wanted)]]
+                if together
+                else [self.held[k : k + 1] for k in wanted.tolist()]
+            )
+            found = np.concatenate(parts)
+        found = found if self.order is None else found[:, self.order]
+        return np.asarray(conform(found, self.semiring, self.dtype, where="check"))
+
+
+def _table(D: Any, graph: Graph, s: Semiring, dtype: DType, format: str | None) -> tuple[_Rows, np.dtype]:
+    """The table's rows, and the dtype whose rounding it has."""
+    if isinstance(D, (str, os.PathLike)) and os.path.isdir(D) and not recognised(D):  # a store that is no graph
+        held, parts = load(D)
+        names = decode(parts) or graph.labels
+    else:
+        if isinstance(D, (list, tuple)):
+            D = from_sequence(D, where="check")
+        path = isinstance(D, (str, os.PathLike))
+        posed = read(D, format=format, null_value=None) if path else as_graph(D, null_value=None)
+        held, names = posed.dense, posed.labels
+    if held is None or held.shape[0] != graph.n:
+        got = "a list of edges" if held is None else f"shape {tuple(held.shape)}"
+        raise ShapeError(f"check: the table must be a matrix of {graph.n} rows and columns, got {got}.")
+    held = held if device_of(held) == "cpu" else host(held)
+    order = None if names.numbered or names == graph.labels else names.positions(list(graph.labels))
+    own = np.dtype(held.dtype) if dtype is None else dtypes.resolve(s, dtype, where="check")
+    natural = graph.target(s)
+    wide = natural if natural.kind == "b" else np.result_type(natural, own)
+    return _Rows(held, order, s, dtypes.resolve(s, dtype, wide, where="check")), own
+
+
+def _why(r: Result, said: Any, pair: tuple[int, int]) -> str:
+    """The table's number, and the walk that it should be the weight of."""
+    s, best = r.semiring, r.engine.entry(*pair)
+    number, right = output.text(said, s), output.text(best, s)
+    if best == r.infinity:
+        return f"{number}, and no walk leads there"
+    if s.add.selects is None:
+        return f"{number}, and all walks together weigh {right}"
+    walk = r.path(r.sources[pair[0]], r.targets[pair[1]])
+    named = f"walk {output.walk(walk)}" if len(walk) > 1 else "walk of no edge"
+    better = said < best if s.add.selects == "least" else said > best
+    return (
+        f"{number}, and no walk is as good: the best, the {named}, weighs {right}"
+        if better
+        else f"{number}, and the {named} weighs {right}"
+    )
