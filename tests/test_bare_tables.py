@@ -207,3 +207,19 @@ def test_a_frame_without_a_header_is_a_matrix(tmp_path):
         np.testing.assert_array_equal(as_graph(B).dense, table(n))
         with pytest.raises(FormatError, match="may be a matrix or edges"):
             as_graph(pd.DataFrame(np.arange(n * n).reshape(n, n)))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("weight", [(), (3,), (0.5,)], ids=["unweighted", "int", "float"])
+def test_a_text_that_we_or_savetxt_write_is_what_it_was(tmp_path, n, weight, recwarn):
+    """Lists of edges and tables, in every text format, also where the suffix says nothing."""
+    for first in (0, 1, 7):
+        graph = apsp.Graph.from_edges([(first + k, first + (k + 1) % n, *weight) for k in range(n)])
+        for name, format in (("g.edges", None), ("g.txt", "edgelist"), ("g.txt", "snap"), ("g.txt", "csv")):
+            apsp.write(graph, tmp_path / name, format=format)
+            assert read(tmp_path / name) == graph
+    A = np.where(np.arange(n) > 3, INF, np.add.outer(np.arange(n), np.arange(n)) + sum(weight))
+    for name, separator in (("d.txt", " "), ("d.csv", ","), ("d.tsv", "\t"), ("d", ";")):
+        np.savetxt(tmp_path / name, A, delimiter=separator)
+        np.testing.assert_array_equal(read(tmp_path / name).dense, A)
+    assert not recwarn.list

@@ -63,6 +63,8 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     lines = list(edge_lines(arcs, names))
     if lines and names_ends(lines[0].split()[:2]):
         raise FormatError("edgelist", None, f"write: names must be no heading, got {came(lines[0])}. Write csv or npz.")
+    if lines and all(isinstance(label, int) for label in graph.labels):  # else two or three may be a matrix
+        lines.insert(0, f"# Nodes: {graph.n} Edges: {len(lines)}")
     write_lines(file, lines or ["# no edges"])
 
 

@@ -35,7 +35,7 @@ def is_bare(source: Source, reading: Reading) -> bool:
         return False
     lines = [line for line in head.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")]
     first = _fields(lines[0].decode("latin-1")) if lines else []
-    if sniff(head) or len(first) < 2 or not all(map(is_numeral, first[:-1])) or len(lines) > len(first) + 1:
+    if sniff(head) or not first or not all(map(is_numeral, first[:-1] or first)) or len(lines) > len(first) + 1:
         return sniff(head)  # the last line, or field, may be cut off
     rows = [row for _, row in _rows(source)]
     n = len(rows)
