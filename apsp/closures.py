@@ -52,7 +52,7 @@ class Kind(NamedTuple):
 
 @overload
 def closure(
-    A: Source, semiring: Algebra = ..., *, steps: Literal[True], **work: Unpack[Work]
+    A: Source, semiring: Algebra = ..., *, steps: Literal[True, "plain"], **work: Unpack[Work]
 ) -> tuple[np.ndarray, Steps]: ...
 @overload
 def closure(
@@ -90,7 +90,7 @@ def closure(
     every: float | None = None,
     output: str | os.PathLike[str] | None = None,
     ties: str = "one",
-    steps: bool = False,
+    steps: bool | Literal["plain"] = False,
     on_negative_cycle: str = "raise",
 ) -> Any:
     """A* = I ⊕ A ⊕ A² ⊕ …: all-pairs shortest paths in min-plus, reachability in the Boolean semiring.
@@ -144,9 +144,9 @@ def closure(
     ties : {"one", "shared"}
         For gradients (PyTorch, JAX): they go to the edges of the path that `predecessors` finds, or are shared among
         all best paths (docs/gradients.md).
-    steps : bool
+    steps : bool or "plain"
         Also return the intermediate matrices M₀, M₁, … (at most 32 vertices): one per vertex by default, per product or
-        pivot block with another `schedule` and `block`.
+        pivot block with another `schedule` and `block`. M₀ is I ⊕ A, where ⊕ is idempotent; with "plain" A.
     on_negative_cycle : {"raise", "-inf"}
         With "-inf", entry (i, j) is −∞ if walks i → j pass a negative cycle, others are unaffected (+∞ where ⊕ keeps
         the greatest, 0 over min_times). For floats, in memory, without gradient.
@@ -245,7 +245,7 @@ def closure(
         if steps:
             from .comparison.steps import closure_and_steps
 
-            return closure_and_steps(question)
+            return closure_and_steps(question, steps)
         answered = answer(question)
         if in_effect is not None:
             answered = written(answered, in_effect, algebra, callback)

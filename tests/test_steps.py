@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import cases
 import numpy as np
 import pytest
 
@@ -38,12 +39,19 @@ def test_a_step_a_vertex_is_floyds_matrix():
     np.testing.assert_array_equal(steps[2].changed, steps[1].matrix != steps[2].matrix)
 
 
+def test_the_graph_of_the_lesson_changes_two_entries_by_way_of_its_first_vertex():
+    steps = apsp.closure(cases.six_matrix(), steps=True)[1]
+    assert steps[1].changed.sum() == 2
+    for k, step in enumerate(steps):
+        np.testing.assert_array_equal(step.matrix, by_way_of(cases.six_matrix(), k))
+
+
 @pytest.mark.parametrize("name", schedules.names())
 @pytest.mark.parametrize("semiring", ["min_plus", "lor_land"])
 def test_every_schedule_ends_at_the_closure(name, semiring):
     given = A if semiring == "min_plus" else np.roll(np.eye(7, dtype=bool), 1, axis=1)
     D, steps = apsp.closure(given, semiring, steps=True, schedule=name, block=2)
-    np.testing.assert_array_equal(steps[0].matrix, given)
+    np.testing.assert_array_equal(steps[0].matrix, np.eye(7, dtype=bool) | given if semiring != "min_plus" else given)
     np.testing.assert_array_equal(steps[-1].matrix, D)
     assert steps[-1].matrix.dtype == given.dtype
     for before, step in pairwise(steps):
@@ -69,11 +77,43 @@ def test_names_and_integers_are_printed_as_they_are():
     graph = apsp.as_graph({"a": {"b": 4}, "b": {"c": 1}, "c": {"a": 2}})
     _, steps = apsp.closure(graph, steps=True, dtype="int16")
     text = str(steps)
-    assert text.splitlines()[2:5] == ["M0: the matrix", "     a     b     c", "a  inf     4   inf"]
-    assert "M2: by way of b; 3 entries change" in text
+    assert text.splitlines()[2:5] == ["M0: the matrix, I ⊕ A", "     a     b     c", "a    0     4   inf"]
+    assert "M2: by way of b; 1 entry changes" in text
     assert "a    0   4   5*" in text
     assert repr(steps) == "<Steps: M0 … M3 of 3 vertices over min_plus, iterative>"
     assert "by way of b" in steps._repr_html_()
+
+
+@pytest.mark.parametrize("schedule", ["iterative", "blocked", "recursive", "squaring"])
+def test_steps_begin_at_one_on_the_diagonal_and_plain_ones_at_the_matrix(schedule):
+    """An input without loops: the lessons' M₀ has 0 there, `plain` what came."""
+    open_ = A.copy()
+    np.fill_diagonal(open_, np.inf)
+    D, steps = apsp.closure(open_, steps=True, schedule=schedule, block=2)
+    np.testing.assert_array_equal(steps[0].matrix, A)
+    assert (steps[0].title, len(steps)) == (
+        "the matrix, I ⊕ A",
+        len(apsp.closure(A, steps=True, schedule=schedule, block=2)[1]),
+    )
+    E, plain = apsp.closure(open_, steps="plain", schedule=schedule, block=2)
+    np.testing.assert_array_equal(plain[0].matrix, open_)
+    assert plain[0].title == "the matrix"
+    np.testing.assert_array_equal(E, D)
+    if schedule == "iterative":
+        for k, step in enumerate(steps):
+            np.testing.assert_array_equal(step.matrix, by_way_of(A, k))
+    with pytest.raises(ValueError, match="must be True, False or 'plain', got 'pain'"):
+        apsp.closure(A, steps="pain")
+
+
+def test_formulas_name_the_zero_the_identity_and_the_copies():
+    open_ = np.where(A == 0, np.inf, A)[:4, :4]
+    titles = [step.title for step in apsp.closure(open_, steps="plain", schedule="distributed", block=2)[1]]
+    assert titles[1:4] == ["M[0:4, 0:2] ← ∞", "M[2:4, 0:4] ← M[2:4, 0:4] ⊕ C ⊗ P", "M[0:2, 0:4] ← P"]
+    titles = [step.title for step in apsp.closure(open_, steps="plain", schedule="squaring")[1]]
+    assert titles == ["the matrix", "M ← I ⊕ M", "M ← M ⊕ M ⊗ M", "M ← M ⊕ M ⊗ M"]
+    titles = [step.title for step in apsp.closure(-A, "max_plus", steps=True, schedule="distributed", block=3)[1]]
+    assert titles[1] == "M[0:5, 0:3] ← -∞"
 
 
 def test_arithmetic_of_other_semirings():

@@ -14,6 +14,7 @@ from semiring.algebra.catalog import get
 from semiring.algebra.saturation import widened, wider
 from semiring.algebra.survey import fast
 from semiring.host.errors import ShapeError
+from semiring.host.spelling import came
 from semiring.kernels.backend import bind
 from semiring.kernels.observed import Observed
 from semiring.kernels.verbs import Verb
@@ -35,16 +36,16 @@ if TYPE_CHECKING:
 MOST = 32
 #: Pictures per row of a strip; largest n with entries written in the cells.
 _ACROSS, _WRITTEN = 4, 12
-#: Formulas of the verbs by operand; other verbs print their names.
+#: Formulas of the verbs by operand; others print their names. C and P are the old column and new row beside it.
 _FORMULAS = {
     "gemm": "{0} ← {0} ⊕ {1} ⊗ {2}",
     "matmul": "{0} ← {1} ⊗ {2}",
     "left_mul": "{1} ← {0} ⊗ {1}",
     "right_mul": "{0} ← {0} ⊗ {1}",
     "closure": "{0} ← {0}*",
-    "clear": "{0} ← 0",
+    "clear": "{0} ← {zero}",
     "copy": "{0} ← {1}",
-    "add_one": "{0} ← 1 ⊕ {0}",
+    "add_one": "{0} ← I ⊕ {0}",
 }
 
 #: Dtype of truth values, computed over (max, min).
@@ -67,7 +68,7 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Steps(Sequence[Step]):
-    """The matrices M₀ (the input), M₁, … of a schedule, a `Step` each; prints itself.
+    """The matrices M₀ (I ⊕ A, or A itself), M₁, … of a schedule, a `Step` each; prints itself.
 
     `block` is the pivot block, 1 for a schedule by vertices; `labels` are vertex names.
     """
@@ -195,9 +196,10 @@ class Steps(Sequence[Step]):
 class _Recorder:
     """An observer copying the matrix after every verb that writes to it."""
 
-    def __init__(self, M: np.ndarray, labels: Sequence[Label]) -> None:
+    def __init__(self, M: np.ndarray, labels: Sequence[Label], title: str, zero: float) -> None:
         self._M, self._labels = M, labels
-        self.steps = [Step("the matrix", M.copy(), np.zeros(M.shape, bool))]
+        self._zero = f"{zero:g}".replace("inf", "∞")
+        self.steps = [Step(title, M.copy(), np.zeros(M.shape, bool))]
 
     def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
         pass
@@ -218,8 +220,12 @@ class _Recorder:
         written = blocks[1 if name == "left_mul" else 0]
         if written is None or written[0].start == written[0].stop or written[1].start == written[1].stop:
             return  # the schedule's workspace
-        names = [f"M[{_text(b[0])}, {_text(b[1])}]" if b else "buffer" for b in blocks]
-        title = _FORMULAS.get(name, name).format(*names)
+        square = len(operands) == 3 and operands[1] is operands[2]  # of a copy of all
+        names = [_named(b, len(self._M)) if b or square else " CP"[k] for k, b in enumerate(blocks)]
+        names = [names[0], "P"] if name == "copy" else names
+        title = _FORMULAS.get(name, name).format(*names, zero=self._zero)
+        if name == "add_one" and (self.steps[-1].matrix == self._M).all():
+            return  # M0 is that already
         self._append(title, (written,), tuple(b for b in blocks if b and b != written))
 
     def _append(self, title: str, written: tuple[Block, ...], read: tuple[Block, ...]) -> None:
@@ -234,13 +240,23 @@ class _Recorder:
         return slice(rows, rows + X.shape[0]), slice(columns, columns + X.shape[1])
 
 
+def _named(block: Block | None, n: int) -> str:
+    """M, or M[rows, columns]."""
+    return "M" if block is None or block == (slice(0, n),) * 2 else f"M[{_text(block[0])}, {_text(block[1])}]"
+
+
 def _text(span: slice) -> str:
     """An index range as in NumPy; a number for a single index."""
     return f"{span.start}:{span.stop}" if span.stop - span.start > 1 else str(span.start)
 
 
-def closure_and_steps(question: Question) -> tuple[Array, Steps]:
-    """The closure, in kind, and the steps of its schedule; ShapeError for several matrices or more than 32 vertices."""
+def closure_and_steps(question: Question, steps: bool | str) -> tuple[Array, Steps]:
+    """The closure, in kind, and the steps of its schedule; ShapeError for several matrices or more than 32 vertices.
+
+    They begin at I ⊕ A, as lessons do; with "plain", or where ⊕ is not idempotent, at A.
+    """
+    if steps not in (True, "plain"):
+        raise ValueError(f"closure: steps must be True, False or 'plain', got {came(steps)}.")
     matrix: Array = question.problem.matrix
     if len(matrix.shape) != 2 or len(matrix) > MOST:
         raise ShapeError(
@@ -252,10 +268,11 @@ def closure_and_steps(question: Question) -> tuple[Array, Steps]:
     closed = question.in_kind(answer(question).engine.storage)  # raises if there is none; may overwrite the matrix
     s, lost = question.semiring, question.problem.may_lose
     wide = wider(len(original) << 8 * original.dtype.itemsize, s) if lost else None
-    return closed, _record(question, original if wide is None else widened(original, wide, s))
+    plain = steps == "plain" or not s.idempotent
+    return closed, _record(question, original if wide is None else widened(original, wide, s), plain)
 
 
-def _record(question: Question, original: np.ndarray) -> Steps:
+def _record(question: Question, original: np.ndarray, plain: bool) -> Steps:
     """The steps on the CPU; "auto" is the iterative schedule, the default block max(⌈n / 4⌉, 2), to show several."""
     wants, s, n = question.wants, question.semiring, len(original)
     labels: Sequence[Label] = list(question.graph.labels) if question.is_graph else range(n)
@@ -268,7 +285,10 @@ def _record(question: Question, original: np.ndarray) -> Steps:
     schedule = "iterative" if wants.schedule == "auto" else wants.schedule
     plan = make_plan(n, algebra, ops, schedule=schedule, block=wants.block or max(-(-n // 4), 2))
     M = ops.upload(original, copy=True)
-    recorder = _Recorder(M, labels)
+    if not plain:
+        ops.add_one(M)
+    title = "the matrix" if (M == original).all() else "the matrix, I ⊕ A"
+    recorder = _Recorder(M, labels, title, float(s.zero))
     verbs: Any = Observed(ops, recorder, apart=True)
     verbs.cutover = 0  # the recursion goes down to single blocks
     schedules.get(plan.schedule)(M, verbs, block=plan.block)

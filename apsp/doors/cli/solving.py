@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     "--predecessors", type=StoreType(folders=False, path_type=Path), help="Write the predecessors on best paths."
 )
 @click.option("--steps", is_flag=True, help="Print every matrix on the way, of at most 32 vertices; --plot draws them.")
+@click.option("--plain", is_flag=True, help="The first of --steps is A, not I ⊕ A.")
 @click.option("--plot", type=FILE, help="Draw the network and the path: .png, .svg or .pdf; with --positions.")
 @click.option("--positions", type=FILE, metavar="FILE", help="Coordinates to draw at: .co, .geojson or .csv.")
 @click.option("--checksum", is_flag=True, help="Print Fletcher-16 and CRC-32 of the distances.")
@@ -81,6 +82,7 @@ def solve(
     predecessors: Path | None,
     verify: bool,
     steps: bool,
+    plain: bool,
     **options: Any,
 ) -> None:
     """Best walks between all vertices of the graph in FILE, or between some.
@@ -94,8 +96,9 @@ def solve(
     answers.require_one(reduction, nearest, pairs, (source, target))
     require_dtype(options["semiring"], options["dtype"])
     if steps:
-        _print_steps(file, options, plot)
+        _print_steps(file, options, plot, plain)
         return
+    refuse_given(("plain",), "--plain is how --steps begin, and goes with them")
     if (positions is None) != (plot is None):
         raise click.UsageError("solve: --positions are where --plot FILE draws vertices. Give both.")
     if verify or predecessors is not None:
@@ -146,17 +149,19 @@ def solve(
         click.get_current_context().exit(NO)
 
 
-def _print_steps(file: str, options: dict[str, Any], plot: Path | None) -> None:
+def _print_steps(file: str, options: dict[str, Any], plot: Path | None, plain: bool) -> None:
     """Print, and draw, the matrices of a schedule."""
     from ...closures import closure
 
-    taken = (*READING, "file", "semiring", "schedule", "block", "dtype", "plot", "steps")
+    taken = (*READING, "file", "semiring", "schedule", "block", "dtype", "plot", "steps", "plain")
     others = [option.name for option in click.get_current_context().command.params if option.name not in taken]
     refuse_given([name for name in others if name], "--steps prints matrices and nothing else")
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graph = graphs.read(file, options)
     _, recorded = closure(
-        graph, steps=True, **{name: options[name] for name in ("semiring", "schedule", "block", "dtype")}
+        graph,
+        steps="plain" if plain else True,
+        **{name: options[name] for name in ("semiring", "schedule", "block", "dtype")},
     )
     report(str(recorded), steps=str(recorded).splitlines())
     if plot is not None:
