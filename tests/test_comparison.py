@@ -39,7 +39,8 @@ def test_it_prints_a_table_with_fits_and_advice(table):
     assert lines[0] == "closure over min_plus in float32"
     assert lines[1].split()[:4] == ["schedule", "device", "with", "n"]
     contenders = 2 * len(schedules.names())
-    assert len(lines) == 2 + 3 * contenders + contenders + 2
+    assert len(lines) == 2 + 3 * contenders + contenders + 1 + 2
+    assert lines[-3] == "recursive and blocked are one at n = 40, 70, 130: the very same calls."
     assert "n^" in text
     assert lines[-1].startswith("Fastest: ")
     assert "GPU: none took part" in text
@@ -74,6 +75,40 @@ def test_a_picture(table, tmp_path):
         table.plot(save=tmp_path / "times.txt")
 
 
+def test_the_picture_has_a_colour_a_schedule_names_at_the_ends_and_the_ratio_beside(table):
+    pytest.importorskip("matplotlib").use("Agg")
+    seconds, ratio = table.plot().figure.axes
+    for axes in (seconds, ratio):
+        assert [text.get_text() for text in axes.get_xticklabels()] == ["40", "70", "130"]
+        colours = {(line.get_label().split()[0], line.get_color()) for line in axes.lines}
+        assert len(colours) == len({c for _, c in colours}) == len(schedules.names())
+        assert {("2 threads" in line.get_label(), line.get_linestyle()) for line in axes.lines} == {
+            (True, "--"),
+            (False, "-"),
+        }
+    one = next(line for line in ratio.lines if line.get_label() == "iterative (cpu, 1 thread)")
+    assert one.get_ydata().tolist() == [1, 1, 1]
+    named = {text.get_text(): text.xy[1] for text in ratio.texts}
+    assert set(named) == {line.get_label() for line in ratio.lines}
+    heights = sorted(named.values())
+    assert min(np.diff(heights)) > 0.03
+    assert heights[-1] <= 1
+    assert not seconds.texts
+
+
+def test_blocks_are_four_where_none_is_asked_for_and_schedules_that_are_one_say_so():
+    table = compare(np.random.default_rng(0).random((130, 130)), devices=["cpu"], threads=1)
+    blocks = {row.contender.schedule: row.block for row in table.rows}
+    assert blocks == {name: 33 if schedules.get(name).blocked else None for name in schedules.names()}
+    one = compare(np.ones((60, 60)), devices=["cpu"], threads=1, block=64)
+    assert {row.contender.schedule: row.like for row in one.rows if row.like} == {
+        "bordering": "blocked",
+        "recursive": "blocked",
+    }
+    assert "bordering and blocked are one at n = 60: the very same calls." in one.notes()
+    assert not one.fits()
+
+
 def test_in_a_notebook(table):
     contenders = 2 * len(schedules.names())
     assert repr(table) == f"<Comparison: {contenders} contenders, n = 40, 70, 130, min_plus in float32>"
@@ -89,6 +124,10 @@ def rows(times: dict[str, dict[int, float]], transfer: float = 0.0) -> tuple[Row
         for device, points in times.items()
         for n, seconds in points.items()
     )
+
+
+def test_a_fit_needs_three_sizes():
+    assert not Comparison("min_plus", "float32", rows({"cpu": {n: 3e-9 * n**2.5 for n in (100, 200)}})).fits()
 
 
 def test_a_fit_recovers_the_law():

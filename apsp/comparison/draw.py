@@ -12,10 +12,12 @@ from ..answers.result.drawing import canvas
 from ..io.display.terminal import aligned
 
 if TYPE_CHECKING:
-    from .records import Comparison, Row
+    from .records import Comparison, Contender, Row
 
 #: Numeric columns: n, seconds, rate and speed-up.
 _NUMBERS = (3, 4, 5, 6)
+#: The least distance of two names at the ends of lines, in heights of the picture.
+_APART = 0.035
 #: Quantities to draw, and axis labels.
 QUANTITIES = {"seconds": "seconds", "rate": "pairs a second", "pairs_per_joule": "pairs per joule"}
 
@@ -42,31 +44,77 @@ def text(comparison: Comparison) -> str:
 def plot(comparison: Comparison, ax: Any, quantity: str, *, save: str | Path | None, dpi: int) -> Any:
     if quantity not in QUANTITIES:
         raise ValueError(f"plot: quantity must be one of {', '.join(QUANTITIES)}, got {came(quantity)}.")
-    with canvas(ax, save, size=(8, 5.5), dpi=dpi) as axes:
-        for contender in dict.fromkeys(row.contender for row in comparison.rows):
-            points = [
-                (r.n, getattr(r, quantity))
-                for r in comparison.rows
-                if r.contender == contender and getattr(r, quantity)
-            ]
-            if points:
-                style = "-" if contender.device == "cuda" else "--"
-                color = f"C{sum(line.get_linestyle() == style for line in axes.lines)}"
-                axes.loglog(*zip(*points, strict=True), style, color=color, marker="o", label=contender.name)
-        axes.set_xlabel("vertices n")
+    ratio = ax is None and any(row.speedup for row in comparison.rows)
+    with canvas(ax, save, size=(12 if ratio else 8, 5.5), dpi=dpi) as axes:
+        panels = [axes]
+        _lines(axes, comparison, quantity)
         axes.set_ylabel(QUANTITIES[quantity])
         axes.set_title(f"closure over {comparison.semiring} in {comparison.dtype}")
-        axes.grid(True, which="both", alpha=0.3)
-        if axes.lines:
-            axes.legend(fontsize="small")
+        if ratio:
+            from matplotlib.gridspec import GridSpec
+
+            grid = GridSpec(1, 2, axes.figure)
+            axes.set_subplotspec(grid[0])
+            panels.append(axes.figure.add_subplot(grid[1]))
+            _lines(panels[1], comparison, "speedup")
+            panels[1].set_ylim(bottom=0)
+            panels[1].set_ylabel("times as fast as iterative, one thread")
+        for panel in panels:
+            sizes = sorted({row.n for row in comparison.rows})
+            panel.set_xticks(sizes, map(str, sizes))
+            panel.minorticks_off()
+            panel.set_xlabel("vertices n")
+            panel.grid(True, alpha=0.3)
+        _name_lines(panels[-1])
     return axes
+
+
+def _lines(axes: Any, comparison: Comparison, quantity: str) -> None:
+    """A line a contender: colour by schedule, dashes by threads, markers by block and options."""
+    contenders = list(dict.fromkeys(row.contender for row in comparison.rows))
+    schedules = list(dict.fromkeys(contender.schedule for contender in contenders))
+    axes.set_xscale("log")
+    axes.set_yscale("linear" if quantity == "speedup" else "log")
+    for contender in contenders:
+        points = [
+            (r.n, getattr(r, quantity)) for r in comparison.rows if r.contender == contender and getattr(r, quantity)
+        ]
+        if points:
+            options = dict(contender.options)
+            style = ":" if contender.device == "cuda" else "--" if options.pop("threads", 1) > 1 else "-"
+            kinds = list(dict.fromkeys(_kind(c) for c in contenders if c.schedule == contender.schedule))
+            marker = "os^Dv<>P"[kinds.index(_kind(contender)) % 8]
+            color = f"C{schedules.index(contender.schedule)}"
+            axes.plot(*zip(*points, strict=True), style, color=color, marker=marker, label=contender.name)
+
+
+def _kind(contender: Contender) -> tuple[Any, ...]:
+    return contender.block, *(pair for pair in contender.options if pair[0] != "threads")
+
+
+def _name_lines(axes: Any) -> None:
+    """Names at the ends of the lines, moved apart where they would meet."""
+    axes.get_ylim()  # up to date
+    place = axes.transData + axes.transAxes.inverted()
+    ends = sorted(((float(place.transform(line.get_xydata()[-1])[1]), line) for line in axes.lines), key=lambda x: x[0])
+    heights = [end for end, _ in ends]
+    for k in range(1, len(heights)):
+        heights[k] = max(heights[k], heights[k - 1] + _APART)
+    for k in reversed(range(len(heights))):
+        heights[k] = min(heights[k], 1 - (len(heights) - 1 - k) * _APART)
+    for height, (_, line) in zip(heights, ends, strict=True):
+        axes.annotate(
+            *(line.get_label(), (1, height)), xycoords="axes fraction", xytext=(6, 0), textcoords="offset points",
+            color=line.get_color(), fontsize="small", va="center",
+        )  # fmt: skip
 
 
 #: Columns shown only if some row has them.
 _MORE: dict[str, Callable[[Row], str]] = {
     "E = S/p": lambda row: f"{row.efficiency:.2f}" if row.efficiency else "",
     "with copies": lambda row: f"{row.seconds + row.transfer:.3g}" if row.seconds and row.transfer else "",
-    "over steps": lambda row: f"{row.gain:.1f}" if row.gain else "",
+    "block": lambda row: str(row.block) if row.block else "",
+    "over steps": lambda row: f"{row.gain:.1f}" if row.gain and row.contender.device != "cpu" else "",
     "of ceiling": lambda row: f"{row.fraction:.1%}" if row.fraction else "",
     "GB moved": lambda row: f"{row.moved / 1e9:.3g}" if row.moved else "",
     "kernel": lambda row: row.resources,

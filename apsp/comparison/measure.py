@@ -16,7 +16,7 @@ from semiring.host.spelling import came
 from semiring.host.types import Array, DType
 from semiring.kernels.backend import Backend, bind, cuda_available, device_of
 from semiring.kernels.observed import Clock, Observed, Traffic
-from semiring.kernels.verbs import VERBS
+from semiring.kernels.verbs import VERBS, Verb
 
 from ..road import schedules as _schedules
 from ..road.plans import make_plan
@@ -32,6 +32,8 @@ _GPU_VARIANTS: dict[str, tuple[tuple[tuple[tuple[str, Any], ...], int | None], .
     "recursive": (((("tile", "plain"),), None), ((), None)),
 }
 
+#: The block that a kernel is tuned for, which is at least one; and how many blocks there are at least otherwise.
+TUNED, _LEAST = 0, 4
 
 #: Teaching kernels, simple ones first: schedule, options, block.
 _KERNELS: dict[str, tuple[tuple[str, tuple[tuple[str, Any], ...], int | None], ...]] = {
@@ -39,7 +41,7 @@ _KERNELS: dict[str, tuple[tuple[str, tuple[tuple[str, Any], ...], int | None], .
         ("iterative", (("threads", 1), ("access", "rows")), None),
         ("iterative", (("threads", 1), ("access", "columns")), None),
         ("blocked", (("threads", 1),), 32),
-        ("blocked", (("threads", 1),), None),
+        ("blocked", (("threads", 1),), TUNED),
     ),
     "cuda": (
         ("iterative", (("access", "rows"),), None),
@@ -49,7 +51,7 @@ _KERNELS: dict[str, tuple[tuple[str, tuple[tuple[str, Any], ...], int | None], .
         ("iterative", (("per_thread", 4),), None),
         ("blocked", (("tile", "plain"),), 32),
         ("blocked", (), 32),
-        ("blocked", (), None),
+        ("blocked", (), TUNED),
     ),
 }
 
@@ -117,6 +119,7 @@ def rows(
         raise ValueError("compare: limit must be a number of seconds, got NaN.")
     found: list[Row] = []
     reference: np.ndarray | None = None
+    first: dict[tuple[Any, ...], str] = {}
     for contender in contenders:
         n = len(array)
         if why := _schedules.get(contender.schedule).refuses(s):
@@ -127,8 +130,10 @@ def rows(
             row, matrix = run(array, s, contender)
             reference = matrix if reference is None else reference
             same, difference = _same(matrix, reference)
-            moved = traffic(contender, n, s, array.dtype)
-            found.append(replace(row, same=same, difference=difference, moved=moved))
+            moved, calls = _dry(contender, n, s, array.dtype)
+            like = first.setdefault((contender.device, contender.options, calls), contender.schedule)
+            like = "" if like == contender.schedule else like
+            found.append(replace(row, same=same, difference=difference, moved=moved, like=like))
         if report:
             report()
     return _with_speedups(found, contenders[0])
@@ -146,7 +151,7 @@ def predicted(contenders: list[Contender], n: int, s: Semiring, dtype: DType, li
 def run(array: Array, s: Semiring, contender: Contender) -> tuple[Row, np.ndarray]:
     """One contender's row without comparisons, and its result on the host; kernels are compiled first."""
     ops = _bind(s, array, contender)
-    plan = make_plan(len(array), s, ops, schedule=contender.schedule, block=contender.block)
+    plan = make_plan(len(array), s, ops, schedule=contender.schedule, block=_block(contender, len(array), ops))
     schedule = _schedules.get(plan.schedule)
     ops.synchronize()
     upload = ops.stopwatch()
@@ -182,19 +187,41 @@ def run(array: Array, s: Semiring, contender: Contender) -> tuple[Row, np.ndarra
     transfer = upload.seconds + download.seconds if transferred else 0.0
     kernel = ops.resources("step" if contender.schedule == "iterative" else "gemm", len(array))
     row = Row(contender, len(array), seconds, shares=_shares(phases), transfer=transfer, joules=joules)
-    return replace(row, resources=kernel), result
+    return replace(row, resources=kernel, block=plan.block if schedule.blocked else None), result
 
 
 def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: DType) -> float:
     """Bytes of a schedule's verbs, each operand touched once; repeated reads mostly hit caches."""
-    ops = bind(get(semiring), dtype, device=contender.device, **dict(contender.options))
-    counted = Traffic()
-    block = -(-(contender.block or ops.pivot) // ops.grain) * ops.grain
+    return _dry(contender, n, get(semiring), dtype)[0]
+
+
+class _Calls(Traffic):
+    """The entries touched, and a number that tells sequences of calls apart."""
+
+    calls = 0
+
+    def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
+        super().before(verb, operands)
+        self.calls = hash((self.calls, verb.name, verb.entries(*operands), verb.pairs(*operands)))
+
+
+def _dry(contender: Contender, n: int, s: Semiring, dtype: DType) -> tuple[float, int]:
+    """Bytes and calls of a schedule, of which none is made."""
+    ops = bind(s, dtype, device=contender.device, **dict(contender.options))
+    counted = _Calls()
+    block = -(-_block(contender, n, ops) // ops.grain) * ops.grain
     shape_only = np.broadcast_to(np.zeros((), np.int8), (n, n))
     dry: Any = Observed(ops, counted, apart=True, dry=True)
     _schedules.get(contender.schedule)(shape_only, dry, block=block)
     bits = 8 * np.dtype(dtype).itemsize if ops.grain == 1 else 1
-    return counted.entries * bits / 8
+    return counted.entries * bits / 8, counted.calls
+
+
+def _block(contender: Contender, n: int, ops: Backend) -> int:
+    """The pivot block: as asked, else the backend's, but at most a quarter of the matrix."""
+    if contender.block is None:
+        return int(min(ops.pivot, max(1, -(-n // _LEAST))))
+    return contender.block or int(ops.pivot)
 
 
 def _bind(s: Semiring, array: Array, contender: Contender) -> Backend:
@@ -256,7 +283,7 @@ def _expected(contender: Contender, n: int, s: Semiring, dtype: DType, known: Ro
         return known.seconds * (n / max(known.n, 1)) ** 3
     ops = bind(s, dtype, device=contender.device, nonnegative=True, **dict(contender.options))
     slow = 8.0 if contender.schedule == "iterative" else 1.0
-    return make_plan(n, s, ops, schedule=contender.schedule, block=contender.block).seconds * slow
+    return make_plan(n, s, ops, schedule=contender.schedule, block=_block(contender, n, ops)).seconds * slow
 
 
 def _same(matrix: np.ndarray, reference: np.ndarray) -> tuple[bool, float]:

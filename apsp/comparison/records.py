@@ -56,7 +56,8 @@ class Row:
     fractions of the time by phase; `transfer` the seconds to copy the matrix to the device and back, if it is on the
     host; `moved` the bytes read and written if each verb touches its operands once, see `traffic`; `joules` the energy
     of a run, from NVML (card) or RAPL (processors), None if unreadable; `resources` the registers, shared memory and
-    occupancy of the GPU kernel; `ceiling` the measured pairs a second of the same step in registers alone.
+    occupancy of the GPU kernel; `ceiling` the measured pairs a second of the same step in registers alone; `block` the
+    pivot block; `like` another schedule that makes the very same calls at this size.
     """
 
     contender: Contender
@@ -74,6 +75,8 @@ class Row:
     resources: str = ""
     ceiling: float | None = None
     skipped: str = ""
+    block: int | None = None
+    like: str = ""
 
     @property
     def rate(self) -> float | None:
@@ -109,7 +112,7 @@ class Comparison:
     rows: tuple[Row, ...]
 
     def fits(self) -> list[Fit]:
-        """Power laws t = constant · n^exponent of contenders that ran at two sizes or more.
+        """Power laws t = constant · n^exponent of contenders that ran at three sizes or more.
 
         Returns
         -------
@@ -128,7 +131,7 @@ class Comparison:
         --------
         >>> from apsp.comparison import Comparison
         >>> from apsp.comparison.records import Contender, Row
-        >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 1000)]
+        >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 500, 1000)]
         >>> c = Comparison("min_plus", "float32", tuple(rows))
         >>> [round(fit.exponent, 6) for fit in c.fits()]
         [3.0]
@@ -136,7 +139,7 @@ class Comparison:
         found = []
         for contender in dict.fromkeys(row.contender for row in self.rows):
             points = [(r.n, r.seconds) for r in self.rows if r.contender == contender and r.seconds and r.n > 0]
-            if len({n for n, _ in points}) >= 2:
+            if len({n for n, _ in points}) >= 3:  # a line through two fits anything
                 n, seconds = np.log(np.array(points, dtype=np.float64)).T
                 exponent, log_constant = np.polyfit(n, seconds, 1)
                 found.append(Fit(contender, float(exponent), float(math.exp(log_constant))))
@@ -248,7 +251,7 @@ class Comparison:
         return draw.table(self)
 
     def notes(self) -> list[str]:
-        """The lines under the table: fits, crossover and advice.
+        """The lines under the table: fits, schedules that are one at a size, crossover and advice.
 
         Returns
         -------
@@ -268,11 +271,16 @@ class Comparison:
         >>> from apsp.comparison.records import Contender, Row
         >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 1000)]
         >>> c = Comparison("min_plus", "float32", tuple(rows))
-        >>> len(c.notes())
-        3
+        >>> c.notes()[0]
+        'GPU: none took part.'
         """
         lines = [f"{f.contender.name}: t = {f.constant:.3g} · n^{f.exponent:.2f} s" for f in self.fits()]
-        return [*lines, self.crossover(), self.advice()]
+        alike: dict[str, set[int]] = {}
+        for row in self.rows:
+            if row.like:
+                alike.setdefault(f"{row.contender.schedule} and {row.like} are one", set()).add(row.n)
+        same = [f"{one} at n = {', '.join(map(str, sorted(n)))}: the very same calls." for one, n in alike.items()]
+        return [*lines, *same, self.crossover(), self.advice()]
 
     def __repr__(self) -> str:
         contenders, sizes = len({row.contender for row in self.rows}), sorted({row.n for row in self.rows})
@@ -318,12 +326,14 @@ class Comparison:
         return json.dumps({**found, "crossover": self.crossover(), "advice": self.advice()}, indent=1)
 
     def plot(self, ax: Any = None, quantity: str = "seconds", *, save: str | Path | None = None, dpi: int = 150) -> Any:
-        """Draw a quantity of the rows over n, log–log: a line per contender, dashed on the CPU. Needs matplotlib.
+        """Draw a quantity of the rows over n, log–log, and how many times as fast as the serial program each is.
+
+        A colour a schedule, solid for one thread, dashed for several, dotted on a GPU. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            A new figure by default.
+            For the quantity alone; a new figure by default.
         quantity : {"seconds", "rate", "pairs_per_joule"}
         save : path, optional
             A `.png`, `.svg` or `.pdf` file to write.

@@ -20,7 +20,7 @@ from .reporting import quiet, report, report_table
 
 @click.command()
 @click.argument("file", type=SOURCE, required=False)
-@click.option("--sizes", metavar="N,N,…", help="Vertices of the random graphs.  [default: 128,256,512]")
+@click.option("--sizes", metavar="N,N,…", help="Vertices of the random graphs.  [default: 256,512,1024]")
 @click.option("--from-n", type=click.IntRange(min=1), help="The smallest size; it doubles up to --to-n.")
 @click.option("--to-n", type=click.IntRange(min=1), help="The largest size.")
 @click.option("--density", type=float, default=50.0, show_default=True, help="Percent of the possible edges.")
@@ -33,7 +33,9 @@ from .reporting import quiet, report, report_table
     "--schedule", "schedules", type=SCHEDULE, multiple=True, metavar="NAME", help="Only these; may be repeated."
 )
 @click.option("--kernels", is_flag=True, help="Compare kernels as they are taught: by rows, by columns, blocked, …")
-@click.option("--block", type=Numbers(), metavar="N,N,…", help="Pivot blocks; the usual one by default.")
+@click.option(
+    "--block", type=Numbers(), metavar="N,N,…", help="Pivot blocks; the usual one by default, at most a quarter of N."
+)
 @click.option("--limit", type=float, default=30.0, show_default=True, help="Skip what would take more seconds a run.")
 @click.option("--json", "json_file", type=FILE, help="Write everything as JSON.")
 @click.option("--plot", type=FILE, help="Draw time over n: .png, .svg or .pdf.")
@@ -106,8 +108,8 @@ def _sizes(sizes: str | None, from_n: int | None, to_n: int | None) -> list[int]
             )
         return found
     if from_n is None and to_n is None:
-        return [128, 256, 512]
-    low, high = from_n or min(128, to_n or 128), to_n or max(512, from_n or 512)
+        return [256, 512, 1024]
+    low, high = from_n or min(256, to_n or 256), to_n or max(1024, from_n or 1024)
     if low > high:
         raise click.UsageError(f"compare: --from-n must not exceed --to-n, got {low} and {high}.")
     found = [low]
