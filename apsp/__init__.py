@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from . import csgraph
     from .answers.checks import check
+    from .answers.ordering import order
     from .answers.projects import CriticalPath, critical_path
     from .answers.ragged import hops
     from .answers.reach import transitive_closure
@@ -64,6 +65,7 @@ _HOME = {
     "road.planning": ("plan",),
     "road.plans": ("Plan",),
     "answers.checks": ("check",),
+    "answers.ordering": ("order",),
     "answers.projects": ("CriticalPath", "critical_path"),
     "answers.ragged": ("hops",),
     "answers.reach": ("transitive_closure",),
@@ -118,6 +120,7 @@ __all__ = [
     "hops",
     "negative_cycle",
     "next_hops",
+    "order",
     "plan",
     "predecessors",
     "progress",

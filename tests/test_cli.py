@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -147,6 +148,23 @@ def test_solve_writes_predecessors_and_verifies(six, tmp_path):
     assert P.dtype == np.int32
     assert P[0].tolist() == [-9999, 0, 3, 0, 0, 3]
     bad(2, "solve", six, "--predecessors", tmp_path / "p.doc")
+
+
+def test_solve_writes_next_hops_by_which_a_path_is_walked_by_hand(six, tmp_path):
+    out = tmp_path / "hops.csv"
+    good("-q", "solve", six, "--next-hops", out)
+    lines = [line.split(",") for line in out.read_text().splitlines()]
+    after = {name: dict(zip(lines[0][1:], map(int, cells), strict=True)) for name, *cells in lines[1:]}
+    for target in "BCDEF":
+        walk = ["A"]
+        while walk[-1] != target:
+            walk.append("ABCDEF"[after[walk[-1]][target]])
+        weight = {(u, v): w for u, v, w in cases.SIX_EDGES}
+        total = sum(weight[step] for step in itertools.pairwise(walk))
+        assert f"distance {total}\n" in good("-q", "solve", six, "--from", "A", "--to", target)
+    result = apsp("solve", six, "--next-hops", out, "--predecessors", out)
+    assert (result.exit_code, "got one twice" in result.stderr) == (2, True)
+    assert apsp("solve", six, "--next-hops", out, "--limit", 5).exit_code == 2
 
 
 def test_solve_from_or_to_alone_prints_all_distances(six):
@@ -467,7 +485,12 @@ def test_compare_sizes(tmp_path):
     assert [line.split()[0] for line in lines[1 : 2 * len(names) + 1]] == names * 2
     assert "closure over min_plus in float64" in lines
     assert lines[-1].startswith("Fastest: ")
-    assert len(json.loads((tmp_path / "c.json").read_text())["rows"]) == 2 * len(names)
+    data = json.loads((tmp_path / "c.json").read_text())
+    assert len(data["rows"]) == 2 * len(names)
+    assert data["seed"] == 3
+    assert {"processor", "NumPy", "Python"} <= data["machine"].keys()
+    assert re.match(r"20\d\d-\d\d-\d\dT", data["date"])
+    assert data["command"].startswith("apsp ")
     assert (tmp_path / "c.png").read_bytes()[:4] == b"\x89PNG"
 
 
@@ -482,6 +505,10 @@ def test_compare_a_range():
         "-q", "compare", "--from-n", 5, "--to-n", 17, "--device", "cpu", "--threads", 1, "--schedule", "blocked"
     )
     assert [line.split()[4] for line in text.splitlines()[1:]] == ["5", "10", "17"]
+    words = ("--device", "cpu", "--threads", 1, "--schedule", "blocked", "--repeats", 2)
+    text = good("-q", "compare", "--sizes", "4,10:31:10", *words)
+    assert [line.split()[4] for line in text.splitlines()[1:]] == ["4", "10", "20", "30"]
+    assert "spread" in text
 
 
 def test_compare_skips_what_takes_too_long():
@@ -491,7 +518,15 @@ def test_compare_skips_what_takes_too_long():
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--sizes", "1,x"), ("--sizes", "0"), ("--sizes", "4", "--to-n", 8), ("--from-n", 9, "--to-n", 8)],
+    [
+        ("--sizes", "1,x"),
+        ("--sizes", "0"),
+        ("--sizes", "9:1"),
+        ("--sizes", "1:9:0"),
+        ("--sizes", "1:2:3:4"),
+        ("--sizes", "4", "--to-n", 8),
+        ("--from-n", 9, "--to-n", 8),
+    ],
 )
 def test_compare_refuses_sizes_that_are_none(arguments):
     result = apsp("compare", *arguments)
@@ -598,7 +633,7 @@ def test_usage_errors_are_clicks_own(six):
         (("--verify", "--limit", "5"), "--verify"),
         (("--verify", "--table", "p"), "--table"),
         (("--predecessors", "p.csv", "--sources", "p"), "--sources"),
-        (("--predecessors", "p.csv", "--output", "./p.csv"), "two files"),
+        (("--predecessors", "p.csv", "--output", "./p.csv"), "different files"),
         (("--every", "5"), "checkpoint"),
         (("--gpus", "2", "--device", "cpu"), "--device cpu"),
     ],

@@ -109,6 +109,16 @@ def test_blocks_are_four_where_none_is_asked_for_and_schedules_that_are_one_say_
     assert not one.fits()
 
 
+def test_repeats_are_kept_and_their_spread_shown():
+    table = compare(np.ones((20, 20)), devices=["cpu"], threads=1, schedules=["blocked"], repeats=4)
+    (row,) = table.rows
+    assert len(row.times) == 4
+    assert row.seconds == min(row.times)
+    headings, (cells,) = table.table()
+    assert cells[headings.index("spread")] == f"{max(row.times) / min(row.times) - 1:.0%}"
+    assert json.loads(table.to_json())["rows"][0]["times"] == list(row.times)
+
+
 def test_in_a_notebook(table):
     contenders = 2 * len(schedules.names())
     assert repr(table) == f"<Comparison: {contenders} contenders, n = 40, 70, 130, min_plus in float32>"
@@ -156,7 +166,7 @@ def test_what_would_take_too_long_is_skipped_with_a_reason():
 def test_a_wrong_result_is_seen(monkeypatch):
     honest = measure.run
 
-    def wrong(array, s, contender):
+    def wrong(array, s, contender, repeats):
         row, matrix = honest(array, s, contender)
         return row, matrix + (contender.schedule == "blocked")
 
@@ -231,7 +241,7 @@ def test_threads_and_blocks_of_several_numbers():
 def test_efficiency_is_the_speedup_a_thread(monkeypatch):
     times = {(1, 16): 4.0, (2, 16): 2.5, (1, 32): 3.0, (2, 32): 1.5}
 
-    def run(array, s, contender):
+    def run(array, s, contender, repeats):
         return Row(contender, len(array), times[dict(contender.options)["threads"], contender.block]), array
 
     monkeypatch.setattr(measure, "run", run)

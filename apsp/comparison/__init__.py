@@ -45,6 +45,7 @@ def compare(
     threads: int | Sequence[int] | None = None,
     block: int | Sequence[int] | None = None,
     limit: float = 30.0,
+    repeats: int | None = None,
     callback: Callable[[int, int], None] | None = None,
     null_value: NullValue = BY_RULE,
 ) -> Comparison:
@@ -69,6 +70,9 @@ def compare(
         Thread counts to compare with one; all by default.
     limit : float
         Runs predicted to take more seconds are skipped.
+    repeats : int, optional
+        Timed runs of each, all kept in `Row.times`; by default as many as fit into a tenth of a second, or half on a
+        GPU.
     callback : callable, optional
         `callback(done, total)` after each row. Without one, see `apsp.progress`.
 
@@ -119,7 +123,7 @@ def compare(
                 saturation.refuse_in_matrix(solved.matrix, s, where="compare")
         predicted = measure.predicted(found, len(problem.matrix), s, problem.dtype, limit)
         report = Parts("compare", predicted, callback)
-        rows = measure.rows(problem.matrix, s, found, known={}, limit=limit, report=report)
+        rows = measure.rows(problem.matrix, s, found, known={}, limit=limit, repeats=repeats, report=report)
     return Comparison(s.name, problem.dtype.name, tuple(rows))
 
 
@@ -153,6 +157,7 @@ def compare_sizes(
     threads: int | Sequence[int] | None = None,
     block: int | Sequence[int] | None = None,
     limit: float = 30.0,
+    repeats: int | None = None,
     callback: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """`compare` on random graphs or cycles of several sizes, to fit t = c · nᵉ.
@@ -165,7 +170,7 @@ def compare_sizes(
         Percent of possible edges of a random graph.
     graph : {"random", "cycle"}
         A cycle has paths of n − 1 edges and an almost empty matrix.
-    semiring, dtype, schedules, kernels, devices, threads, block, limit, callback
+    semiring, dtype, schedules, kernels, devices, threads, block, limit, repeats, callback
         As in `compare`.
     seed : int
         Of the random graphs.
@@ -208,5 +213,5 @@ def compare_sizes(
         made = cycle(n) if graph == "cycle" else random_graph(n, density, seed=seed, weights=None)
         edges = made.matrix("boolean")
         matrix = np.where(edges, random_matrix(s, (n, n), computed, seed=seed), dtypes.zero(s, computed))
-        rows += measure.rows(matrix, s, found, known=known, limit=limit, report=report)
+        rows += measure.rows(matrix, s, found, known=known, limit=limit, repeats=repeats, report=report)
     return Comparison(s.name, computed.name, tuple(rows))

@@ -113,6 +113,7 @@ def _name_lines(axes: Any) -> None:
 _MORE: dict[str, Callable[[Row], str]] = {
     "E = S/p": lambda row: f"{row.efficiency:.2f}" if row.efficiency else "",
     "with copies": lambda row: f"{row.seconds + row.transfer:.3g}" if row.seconds and row.transfer else "",
+    "spread": lambda row: f"{max(row.times) / min(row.times) - 1:.0%}" if row.times else "",
     "block": lambda row: str(row.block) if row.block else "",
     "over steps": lambda row: f"{row.gain:.1f}" if row.gain and row.contender.device != "cpu" else "",
     "of ceiling": lambda row: f"{row.fraction:.1%}" if row.fraction else "",

@@ -112,6 +112,7 @@ def rows(
     *,
     known: dict[Contender, Row],
     limit: float,
+    repeats: int | None = None,
     report: Callable[[], None] | None = None,
 ) -> list[Row]:
     """One row per contender; results are compared with the first."""
@@ -127,7 +128,7 @@ def rows(
         elif (expected := _expected(contender, n, s, array.dtype, known.get(contender))) > limit:
             found.append(Row(contender, n, skipped=f"about {expected:.0f} s, limit {limit:g} s"))
         else:
-            row, matrix = run(array, s, contender)
+            row, matrix = run(array, s, contender, repeats)
             reference = matrix if reference is None else reference
             same, difference = _same(matrix, reference)
             moved, calls = _dry(contender, n, s, array.dtype)
@@ -148,7 +149,7 @@ def predicted(contenders: list[Contender], n: int, s: Semiring, dtype: DType, li
     return found
 
 
-def run(array: Array, s: Semiring, contender: Contender) -> tuple[Row, np.ndarray]:
+def run(array: Array, s: Semiring, contender: Contender, repeats: int | None = None) -> tuple[Row, np.ndarray]:
     """One contender's row without comparisons, and its result on the host; kernels are compiled first."""
     ops = _bind(s, array, contender)
     plan = make_plan(len(array), s, ops, schedule=contender.schedule, block=_block(contender, len(array), ops))
@@ -175,7 +176,7 @@ def run(array: Array, s: Semiring, contender: Contender) -> tuple[Row, np.ndarra
         once(Observed(ops, clock, apart=True))
         phases = clock.seconds
     before, times = ops.energy(), [once(ops)]
-    while sum(times) < RUN_SECONDS[contender.device] and len(times) < 1000:
+    while len(times) < repeats if repeats else sum(times) < RUN_SECONDS[contender.device] and len(times) < 1000:
         times.append(once(ops))
     after = ops.energy()
     joules = None if before is None or after is None else (after - before) / len(times)
@@ -187,7 +188,8 @@ def run(array: Array, s: Semiring, contender: Contender) -> tuple[Row, np.ndarra
     transfer = upload.seconds + download.seconds if transferred else 0.0
     kernel = ops.resources("step" if contender.schedule == "iterative" else "gemm", len(array))
     row = Row(contender, len(array), seconds, shares=_shares(phases), transfer=transfer, joules=joules)
-    return replace(row, resources=kernel, block=plan.block if schedule.blocked else None), result
+    block = plan.block if schedule.blocked else None
+    return replace(row, resources=kernel, block=block, times=tuple(times) if repeats else ()), result
 
 
 def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: DType) -> float:

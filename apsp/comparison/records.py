@@ -57,7 +57,7 @@ class Row:
     host; `moved` the bytes read and written if each verb touches its operands once, see `traffic`; `joules` the energy
     of a run, from NVML (card) or RAPL (processors), None if unreadable; `resources` the registers, shared memory and
     occupancy of the GPU kernel; `ceiling` the measured pairs a second of the same step in registers alone; `block` the
-    pivot block; `like` another schedule that makes the very same calls at this size.
+    pivot block; `like` another schedule that makes the very same calls at this size; `times` all runs, with `repeats`.
     """
 
     contender: Contender
@@ -77,6 +77,7 @@ class Row:
     skipped: str = ""
     block: int | None = None
     like: str = ""
+    times: tuple[float, ...] = ()
 
     @property
     def rate(self) -> float | None:

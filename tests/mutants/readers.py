@@ -254,11 +254,11 @@ MUTANTS = [
     ),
     Mutant(
         "project-ring",
-        "apsp/answers/projects/__init__.py",
-        "if begun[u] and not ended[u]:",
-        "if begun[u]:",
-        "tests/test_projects.py",
-        "Two ways to a task are a cycle.",
+        "apsp/answers/ordering.py",
+        "v = next(u for u in before[v] if waits[u])",
+        "v = next(u for u in before[v])",
+        "tests/test_projects.py::test_a_cycle_is_named_by_its_tasks",
+        "A cycle is looked for among tasks that wait for none.",
     ),
     Mutant(
         "source-first-row",

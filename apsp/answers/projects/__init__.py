@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from operator import add, sub
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from semiring.host.errors import DivergenceError, DomainError
+from semiring.host.errors import DomainError
 from semiring.host.types import Label, Scalar
 
 from ...io.display import frames, notebook, output
-from ...io.labels import Labels
+from ..ordering import topological
 from ..result import drawing
 from .tasks import Duration, Project, identity, project_of
 
@@ -24,6 +25,8 @@ _SHOWN = 60
 #: Units of the time axis, in seconds.
 _UNITS = {"days": 86_400, "hours": 3600, "minutes": 60}
 _HEADINGS = ("task", "earliest", "latest", "slack")
+#: The rule that a cycle breaks.
+_NEED = "no task may wait for itself, got the cycle {}. Leave one of these dependencies out."
 
 
 @dataclass(frozen=True, repr=False)
@@ -235,7 +238,9 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     time = np.asarray(project.times if len(tasks) else np.zeros(0)).tolist()  # integers, or else floats
     tails, waits, first = _by_head(project, time)
     listed = bool((project.heads > project.tails).all())
-    order = range(len(time)) if listed else _topological(tails, first, tasks)
+    arcs = zip(project.tails, project.heads.tolist(), strict=True)
+    sort = partial(topological, where="critical_path", need=_NEED)
+    order = range(len(time)) if listed else sort(len(time), arcs, tasks)
     earliest, rest = [0 * d for d in time], list(time)
     for v in order:
         for e in range(first[v], first[v + 1]):
@@ -282,30 +287,6 @@ def _by_head(project: Project, time: list[Scalar]) -> tuple[list[int], list[Scal
     return [project.tails[e] for e in order], [waits[e] for e in order], first.tolist()
 
 
-def _topological(tails: list[int], first: list[int], tasks: Labels) -> list[int]:
-    """A topological order of the tasks, depth first (Tarjan 1976); raises DivergenceError naming a cycle."""
-    count, order = len(first) - 1, list[int]()
-    begun, ended = [False] * count, [False] * count
-    for root in range(count):
-        stack = [root]
-        while stack:
-            v = stack[-1]
-            if begun[v]:
-                stack.pop()
-                if not ended[v]:
-                    ended[v] = True
-                    order.append(v)
-                continue
-            begun[v] = True
-            for u in tails[first[v] : first[v + 1]]:
-                if begun[u] and not ended[u]:
-                    ring = [w for w in stack if begun[w] and not ended[w]]
-                    raise _cycle_error([tasks[w] for w in reversed(ring[ring.index(u) :])])
-                if not begun[u]:
-                    stack.append(u)
-    return order
-
-
 def _require_fit(length: Scalar) -> None:
     """Raise DomainError if the total exceeds the numeric type."""
     integral = isinstance(length, int)
@@ -329,12 +310,3 @@ def _unit(length: Duration) -> tuple[str, Callable[[Duration], float]]:
     long = seconds(length)
     name, size = next(((name, size) for name, size in _UNITS.items() if long >= 2 * size), ("seconds", 1))
     return name, lambda time: seconds(time) / size
-
-
-def _cycle_error(names: list[Label]) -> DivergenceError:
-    cycle = output.walk([*names, *names[:1]])
-    return DivergenceError(
-        f"critical_path: no task may wait for itself, got the cycle {cycle}. Leave one of these dependencies out.",
-        names[0] if names else None,
-        names,
-    )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +24,11 @@ from .reporting import quiet, report, report_table
 
 @click.command()
 @click.argument("file", type=SOURCE, required=False)
-@click.option("--sizes", metavar="N,N,…", help="Vertices of the random graphs.  [default: 256,512,1024]")
+@click.option(
+    "--sizes",
+    metavar="N,N,…",
+    help="Vertices of the random graphs; 10:1800:10 is 10, 20, … 1800.  [default: 256,512,1024]",
+)
 @click.option("--from-n", type=click.IntRange(min=1), help="The smallest size; it doubles up to --to-n.")
 @click.option("--to-n", type=click.IntRange(min=1), help="The largest size.")
 @click.option("--density", type=float, default=50.0, show_default=True, help="Percent of the possible edges.")
@@ -37,6 +45,9 @@ from .reporting import quiet, report, report_table
     "--block", type=Numbers(), metavar="N,N,…", help="Pivot blocks; the usual one by default, at most a quarter of N."
 )
 @click.option("--limit", type=float, default=30.0, show_default=True, help="Skip what would take more seconds a run.")
+@click.option(
+    "--repeats", type=click.IntRange(min=1), help="Runs of each; the column spread says how far they are apart."
+)
 @click.option("--json", "json_file", type=FILE, help="Write everything as JSON.")
 @click.option("--plot", type=FILE, help="Draw time over n: .png, .svg or .pdf.")
 def compare(
@@ -83,7 +94,8 @@ def compare(
         from semiring.stores.files import writing
 
         with writing(json_file) as output:
-            output.write(f"{table.to_json()}\n".encode())
+            document = _provenance(None if file else random["seed"]) | json.loads(table.to_json())
+            output.write(f"{json.dumps(document, indent=1)}\n".encode())
     if plot is not None:
         table.plot(save=plot)
     headings, cells = table.table()
@@ -99,12 +111,12 @@ def _sizes(sizes: str | None, from_n: int | None, to_n: int | None) -> list[int]
     """The sizes listed, or doubled from one end to the other."""
     if sizes is not None:
         try:
-            found = [int(part) for part in sizes.split(",")]
-        except ValueError:
+            found = [n for part in sizes.split(",") for n in _span(*map(int, part.split(":")))]
+        except (TypeError, ValueError):
             found = []
         if not found or min(found) < 1 or from_n is not None or to_n is not None:
             raise click.UsageError(
-                f"compare: --sizes must be numbers such as 128,256,512, on their own, got {came(sizes)}."
+                f"compare: --sizes must be numbers such as 128,256,512 or 10:1800:10, on their own, got {came(sizes)}."
             )
         return found
     if from_n is None and to_n is None:
@@ -116,3 +128,18 @@ def _sizes(sizes: str | None, from_n: int | None, to_n: int | None) -> list[int]
     while found[-1] * 2 < high:
         found.append(found[-1] * 2)
     return [*found, high] if found[-1] < high else found
+
+
+def _span(first: int, last: int | None = None, step: int = 1) -> range:
+    return range(first, (first if last is None else last) + 1, step)
+
+
+def _provenance(seed: int | None) -> dict[str, Any]:
+    """What is needed to measure again: machine, versions, date, command, seed."""
+    from .machine import describe
+
+    facts: dict[str, Any] = {
+        "machine": dict(describe()),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    return {**facts, "command": shlex.join(["apsp", *sys.argv[1:]]), "seed": seed}

@@ -61,6 +61,9 @@ if TYPE_CHECKING:
 @click.option(
     "--predecessors", type=StoreType(folders=False, path_type=Path), help="Write the predecessors on best paths."
 )
+@click.option(
+    "--next-hops", type=StoreType(folders=False, path_type=Path), help="Write the next vertices on best paths."
+)
 @click.option("--steps", is_flag=True, help="Print every matrix on the way, of at most 32 vertices; --plot draws them.")
 @click.option("--plain", is_flag=True, help="The first of --steps is A, not I ⊕ A.")
 @click.option("--plot", type=FILE, help="Draw the network and the path: .png, .svg or .pdf; with --positions.")
@@ -80,6 +83,7 @@ def solve(
     positions: Path | None,
     pairs: Path | None,
     predecessors: Path | None,
+    next_hops: Path | None,
     verify: bool,
     steps: bool,
     plain: bool,
@@ -91,7 +95,7 @@ def solve(
     distances from or to it; with --table, --sources or --targets, of those vertices).
     """
     from ...answers.result import shortest_paths
-    from ...io.saving import suffix_of, suffixes
+    from ...io.saving import save_matrix, suffix_of, suffixes
 
     answers.require_one(reduction, nearest, pairs, (source, target))
     require_dtype(options["semiring"], options["dtype"])
@@ -101,25 +105,31 @@ def solve(
     refuse_given(("plain",), "--plain is how --steps begin, and goes with them")
     if (positions is None) != (plot is None):
         raise click.UsageError("solve: --positions are where --plot FILE draws vertices. Give both.")
-    if verify or predecessors is not None:
-        which = "--verify" if verify else "--predecessors"
+    tables = {"predecessors": predecessors, "next_hops": next_hops}
+    written = [path for path in (output, *tables.values()) if path is not None]
+    if verify or predecessors is not None or next_hops is not None:
+        which = "--verify" if verify else "--next-hops" if predecessors is None else "--predecessors"
         refuse_given(("table", "sources", "targets", "limit"), f"{which} goes with the distances between all vertices")
-    if output is not None and predecessors is not None and os.path.realpath(output) == os.path.realpath(predecessors):
-        raise click.UsageError("solve: --output and --predecessors must be two files, got one.")
+    if len({os.path.realpath(path) for path in written}) < len(written):
+        raise click.UsageError(
+            "solve: --output, --predecessors and --next-hops must be different files, got one twice."
+        )
     options["gpus"] = ranks = ranks_of(options)
     each = reduction is not None or nearest is not None  # a line a vertex
     graphs.check(output, (".csv",) if each else suffixes())
     graphs.claim(output, ranks)
-    graphs.check(predecessors)
+    for path in tables.values():
+        graphs.check(path)
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graph = graphs.read(file, options)
     graphs.check_names(graph, output)
-    graphs.check_names(graph, predecessors)
+    for path in tables.values():
+        graphs.check_names(graph, path)
     coordinates = graphs.positions(positions, graph)
     path_ends = graphs.pairs(pairs, graph)
     ends = graphs.parse(graph, source), graphs.parse(graph, target)
     wanted = graphs.labels(nearest, graph)
-    everything = checksum or verify or any(x is not None for x in (output, reduction, wanted, path_ends, predecessors))
+    everything = checksum or verify or any(x is not None for x in (reduction, wanted, path_ends, *written))
     limited = any(options[name] is not None for name in ("memory", "checkpoint"))  # with which all pairs are stored
     listed = graphs.read_vertices(graph, table, options, () if everything or limited else ends)
     # A store is written tile by tile during the computation, where the table is not in the memory of one device.
@@ -132,8 +142,9 @@ def solve(
     if saved is not None:
         with Meter("save", quiet=quiet()) as meter:
             r.save(saved, callback=meter.callback or no_progress)
-    if predecessors is not None:
-        r.save_predecessors(predecessors)
+    for name, path in tables.items():
+        if path is not None:
+            save_matrix(getattr(r, name), graph.labels, path)
     if each:
         answers.print_by_vertex(r, wanted, reduction, output)
     no = not (each or answers.print_answer(r, ends, path_ends, all_listed=listed and saved is None))
