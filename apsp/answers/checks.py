@@ -25,7 +25,7 @@ from ..io.reading.options import BY_RULE, NullValue
 from ..io.saving import load, recognised
 from ..io.saving.encoding import decode
 from .result import Result, shortest_paths
-from .result.verification import Comparison, Verification, drawn, rounding
+from .result.verification import Comparison, Verification, drawn, finite_weights, rounding
 
 
 def check(
@@ -108,7 +108,7 @@ def check(
     sources = drawn(graph.n, rows, seed, "check")
     chosen = None if len(sources) == graph.n else [graph.labels[k] for k in sources.tolist()]
     r = shortest_paths(graph, s, sources=chosen, dtype=table.dtype, threads=threads, callback=callback)
-    weights, eps_of = graph.edges(s, r.dtype)[2], own if own.kind == "f" else r.dtype
+    weights, eps_of = finite_weights(graph, s, r.dtype), own if own.kind == "f" else r.dtype
     known = r.engine.table() if r.engine.in_memory else None
     allowed = rounding(s, eps_of, weights, known, graph.n)
     tight = known is None and not (weights < 0).any()  # sums that cancel are as far off as what they are made of

@@ -19,6 +19,7 @@ from semiring.host.errors import DomainError
 from semiring.host.spelling import came
 from semiring.host.types import Array
 
+from ...io.graph import Graph
 from ..routes import Trees
 
 #: Rows checked by default.
@@ -86,7 +87,7 @@ def verify(trees: Trees, rows: int | str | None, *, paths: bool, seed: int) -> V
     n = trees.graph.n
     sources = drawn(n, rows, seed, "verify")
     s, engine = trees.semiring, trees.engine
-    weights = trees.graph.edges(s, engine.dtype)[2]
+    weights = finite_weights(trees.graph, s, engine.dtype)
     allowed = rounding(s, engine.dtype, weights, engine.table() if engine.in_memory else None, n)
     how = "exactly" if allowed == 0 else f"to {allowed:.2g} (n · eps · the largest entry)"
     fixed = Comparison(s, engine.dtype, allowed)
@@ -130,13 +131,20 @@ def rounding(s: Semiring, dtype: np.dtype, weights: np.ndarray, D: Array | None,
     """n · eps of a dtype · the largest of weights and distances (None: unknown), if operations round; else 0."""
     if dtype.kind != "f" or (s.mul.selects and s.add.selects):
         return 0.0
-    largest = max(dtypes.largest_finite(weights), 1.0 if s.mul.ufunc is np.multiply else 0.0)
+    largest = max(float(np.abs(weights).max(initial=0)), 1.0 if s.mul.ufunc is np.multiply else 0.0)
     largest = largest * n if D is None else max(largest, dtypes.largest_finite(D))
-    if s.add.selects and s.mul.ufunc is np.add and largest < 2.0 ** np.finfo(dtype).nmant:
-        finite = weights[np.isfinite(weights)]
-        if (finite == np.rint(finite)).all():
-            return 0.0  # integers add exactly
+    small = s.add.selects and s.mul.ufunc is np.add and largest < 2.0 ** np.finfo(dtype).nmant
+    if small and (weights == np.rint(weights)).all():
+        return 0.0  # integers add exactly
     return float(n * np.finfo(dtype).eps * largest)
+
+
+def finite_weights(graph: Graph, s: Semiring, dtype: np.dtype) -> np.ndarray:
+    """The weights that may round; none of an exact dtype."""
+    if dtype.kind != "f":
+        return np.zeros(0)
+    weights = graph.edges(s, dtype)[2] if graph.dense is None else host(graph.matrix(s, dtype))
+    return weights[np.isfinite(weights)]
 
 
 def _products(trees: Trees, sources: np.ndarray) -> Iterator[tuple[np.ndarray, Any, Any]]:
