@@ -50,7 +50,7 @@ def check(
         As in `shortest_paths`, files too.
     D : array_like of shape (n, n), TileStore, path or Graph
         The table. In a file, rows of numbers (.txt, .csv), or what `Result.save` writes; `inf` for no path. Names in
-        its first row and column may come in any order.
+        its first row and column may come in any order; rows without names, or of names 0 … n − 1, are in A's.
     semiring : str or Semiring
     rows : int or "all"
         How many rows to look at, drawn at random.
@@ -164,7 +164,8 @@ def _table(D: Any, graph: Graph, s: Semiring, dtype: DType, format: str | None) 
         posed = read(D, format=format, null_value=None) if path else as_graph(D, null_value=None)
         held, names = posed.dense, posed.labels
     if held is None or held.shape[0] != graph.n:
-        got = "a list of edges" if held is None else f"shape {tuple(held.shape)}"
+        edges = 'a list of edges. Say format="matrix" (--table-format matrix) for rows of numbers'
+        got = edges if held is None else f"shape {tuple(held.shape)}"
         raise ShapeError(f"check: the table must be a matrix of {graph.n} rows and columns, got {got}.")
     held = held if device_of(held) == "cpu" else host(held)
     order = None if names.numbered or names == graph.labels else names.positions(list(graph.labels))

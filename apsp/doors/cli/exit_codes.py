@@ -29,9 +29,9 @@ NO, BAD_INPUT, DIVERGES, MISSING, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 14
 ABORT_JOB = "apsp.abort_job"
 
 EPILOG = (
-    "Exit codes: 0 done; 1 the answer is no (not reachable, no path); 2 usage, bad input, or output that cannot be "
-    "written; 3 the closure does not exist (a negative cycle); 4 memory, a device or an optional package is missing; "
-    "129, 130, 143 hung up, interrupted, terminated."
+    "Exit codes: 0 done; 1 the answer is no (not reachable, no path, a wrong table); 2 usage, bad input, or output "
+    "that cannot be written; 3 the closure does not exist (a negative cycle); 4 memory, a device or an optional "
+    "package is missing; 129, 130, 143 hung up, interrupted, terminated."
 )
 
 
