@@ -41,8 +41,9 @@ class Weighted:
     def farthest(self) -> tuple[float, int]:
         """Upper bound of all distances by two searches, and the vertex searched from; (∞, 0) if a length is negative.
 
-        d(u, w) ≤ d(u, v) + d(v, w) through v of the largest strong component. A vertex that cannot reach v has a path
-        no longer than all arcs among such vertices; likewise those that v does not reach.
+        d(u, w) ≤ d(u, v) + d(v, w) through v of the largest strong component. A path from a vertex that cannot reach v
+        has none but such vertices, all of one weak component: at most the heaviest arc out of each of them; likewise
+        those that v does not reach.
         """
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components, dijkstra
@@ -59,8 +60,13 @@ class Weighted:
         for line in (into, out):
             missing = line == np.inf
             joined += float(line[~missing].max())
-            apart = max(apart, float(length[missing[tails] & missing[heads]].sum()))
-        return joined + apart, v
+            inside = missing[tails] & missing[heads]
+            most = np.zeros(self.n)
+            np.maximum.at(most, tails[inside], length[inside])
+            among = coo_array((length[inside], (tails[inside], heads[inside])), shape=A.shape)
+            _, part = connected_components(among, directed=False)
+            apart = max(apart, float(np.bincount(part, most).max()))
+        return max(joined, apart), v
 
     def _finite(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Tails, heads and float64 lengths of present arcs."""

@@ -235,4 +235,28 @@ MUTANTS = [
         "tests/test_compile.py::test_what_others_could_have_written_is_not_read",
         "Code that everybody but the group may write is executed.",
     ),
+    Mutant(
+        "along-free-edges-carry-nothing",
+        "apsp/answers/result/along.py",
+        " + int(x[free].sum())",
+        "",
+        "tests/test_along.py::test_negative_weights_and_large_ones",
+        "A bound on a quantity leaves out edges of weight 0.",
+    ),
+    Mutant(
+        "along-floats-beyond-their-bits",
+        "apsp/answers/result/along.py",
+        "1 << NARROW <= top < 1 << FLOAT",
+        "1 << NARROW <= top",
+        "tests/test_along.py::test_negative_weights_and_large_ones",
+        "A float64 carries more than predecessors compare exactly.",
+    ),
+    Mutant(
+        "along-the-worst-of-parallel-edges",
+        "apsp/answers/result/along.py",
+        "loss = -weights if",
+        "loss = weights if",
+        "tests/test_along.py::test_along_predecessors",
+        "The quantity is that of the parallel edge nobody takes.",
+    ),
 ]

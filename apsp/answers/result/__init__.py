@@ -25,6 +25,7 @@ from ...io.graph import Graph
 from ...io.graph.reweighted import weighted
 from ...io.inputs import as_graph
 from ...io.labels import Labels
+from ...io.quantities import named, quantities, rereadable
 from ...io.reading.options import BY_RULE, Columns, NullValue, Weight
 from ...io.saving.tiles import save_archive
 from ...road.engines import Engine
@@ -40,6 +41,7 @@ from ...road.question import Question
 from ...road.road import answer
 from ...road.wants import Wants
 from ..measures import Measured
+from .along import Along, carried
 from .archives import archive_of, load_result, save_result
 from .mapped import Mapped
 from .ranked import Ranked
@@ -78,6 +80,8 @@ class Result(Mapped, Ranked, Measured):
         Labels of rows and columns; all vertices by default.
     ties_within : float
         As `tied` sets it.
+    along : Along, optional
+        Quantities along the paths, by name, which `of=` of `distance`, `table`, `rows`, `to_frame`, `nearest` tells.
 
     See Also
     --------
@@ -102,6 +106,7 @@ class Result(Mapped, Ranked, Measured):
     sources: Any = None
     targets: Any = None
     ties_within: float = 0.0
+    along: Along | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.engine, Engine):
@@ -114,7 +119,8 @@ class Result(Mapped, Ranked, Measured):
         what = f"{self.semiring.name} in {self.dtype} on {self.plan.device}"
         k, m = self.engine.shape
         part = "" if (k, m) == (self.graph.n,) * 2 else f"{k} × {m} of "
-        return f"<Result: {part}{self.graph.n} vertices, {what}, {self.plan.schedule}, {in_units(self.seconds)}>"
+        also = f", along {', '.join(map(str, self.along.quantities))}" if self.along else ""
+        return f"<Result: {part}{self.graph.n} vertices{also}, {what}, {self.plan.schedule}, {in_units(self.seconds)}>"
 
     def __getstate__(self) -> dict[str, Any]:
         """State without cached properties."""
@@ -165,20 +171,23 @@ class Result(Mapped, Ranked, Measured):
         12
         """
         start = perf_counter()
-        if isinstance(weights, Mapping) and (few := changed(self.graph, self.engine, weights)) is not None:
+        a, plain = self.along, self.along is None
+        if plain and isinstance(weights, Mapping) and (few := changed(self.graph, self.engine, weights)) is not None:
             made = replace(self, engine=few[0], graph=few[1], seconds=perf_counter() - start)
             if getattr(made.engine, "hubs", None) is not None:
                 made.distance(*next(iter(weights)))  # warm up: writing the labels evicted the query code from caches
             return made
         graph = reweighted(self.graph, weights)
-        if callback is None and self.plan.seconds < PATIENCE and weighted(graph) == weighted(self.graph):
+        same = plain and weighted(graph) == weighted(self.graph)
+        if same and callback is None and self.plan.seconds < PATIENCE:
             engine = self.engine.renewed(graph)
             if engine is not None:
                 return replace(self, engine=engine, graph=graph, seconds=perf_counter() - start)
         names = self.graph.labels
         i, j = (None if part is names else names.positions(list(part)) for part in (self.sources, self.targets))
         available = self.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
-        like = None if isinstance(self.engine, (Saved, Stored)) else self.engine.all_pairs
+        engine = a.engine if a else self.engine
+        like = None if isinstance(engine, (Saved, Stored)) else engine.all_pairs
         wants = Wants.of(
             callback=callback,
             threads=getattr(like, "threads", None),
@@ -189,12 +198,13 @@ class Result(Mapped, Ranked, Measured):
             sources=i,
             targets=j,
             limit=self.engine.limit,
-            like=like,
+            like=None if a else like,
             engine=like.name if like is not None and like.renews else "auto",
             hub_labels=getattr(like, "hubs", None) is not None,
         )
-        found = answer(Question(graph, self.semiring, wants))
-        return replace(self, engine=found.engine, graph=graph, plan=found.plan, seconds=found.seconds)
+        question = Question(graph, self.semiring, wants)
+        found, along = carried(question, a.weight, a.quantities, a.ordered, self) if a else (answer(question), None)
+        return replace(self, engine=found.engine, graph=graph, plan=found.plan, seconds=found.seconds, along=along)
 
     def hub_labels(self) -> Result:
         """Make hub labels, which answer any pair in about a microsecond: distances of each vertex to and from its hubs.
@@ -347,6 +357,7 @@ def shortest_paths(
     every: float | None = None,
     output: str | os.PathLike[str] | None = None,
     weight: Weight = BY_RULE,
+    along: Any = None,
     columns: Columns | None = None,
     directed: bool | None = None,
     unweighted: bool = False,
@@ -394,7 +405,13 @@ def shortest_paths(
         it and write rows as they are found. A result in a store is read from disk; `Result.load(output)` reopens it.
     weight, columns, directed, unweighted, null_value, format, name
         Reading options, as in `as_graph`: `weight="minutes"` for NetworkX or a file, `null_value=0` for a matrix whose
-        zeros are no edges.
+        zeros are no edges. A list, `weight=["time", "changes"]`, asks for the best by the first, of those the best by
+        the second, and so on; `of="changes"` tells the others.
+    along : str, callable, array_like, list or dict of them, optional
+        Quantities to be added up along the best paths, which `r.table(of="metres")` tells: columns, attributes and
+        functions as in `weight`; "edges", each of which counts 1; arrays of a number for each edge; {name: any of
+        these}. Where they are packed into the lengths, as the plan says, equally good paths are told apart by them, in
+        their order, the least first (docs/along.md).
     on_negative_cycle : {"raise", "-inf"}
         As in `closure`: with "-inf", a distance is −∞ where walks pass a negative cycle. `path` raises between such
         vertices; `predecessors`, `paths`, sums over paths, measures, stores of results and `update` then refuse.
@@ -410,7 +427,8 @@ def shortest_paths(
     FormatError
         If a file does not follow its format, with file and line.
     DomainError
-        If a distance exceeds an integer dtype, or zeros of a matrix are ambiguous: see `null_value`.
+        If a distance exceeds an integer dtype, or zeros of a matrix are ambiguous: see `null_value`. If a list of
+        weights does not fit 62 bits, or has no common unit.
     MemoryNeeded
         If matrix and closure do not fit, before the matrix is built.
 
@@ -434,6 +452,9 @@ def shortest_paths(
     (11, ['A', 'B', 'C'])
     """
     s = get(semiring)
+    weight, *ordered = weight if isinstance(weight, list) and named(weight) else [weight]
+    told: dict[Any, Any] = {}
+    graph = rereadable(graph) if ordered or along is not None else graph
     posed = as_graph(
         graph,
         weight=weight,
@@ -444,6 +465,8 @@ def shortest_paths(
         format=format,
         name=name,
     )
+    for wanted in (ordered or None, along) if ordered or along is not None else ():
+        told |= quantities(graph, posed, wanted, columns=columns, directed=directed, format=format)
     i = None if sources is None else posed.labels.checked_positions(sources, where="shortest_paths: sources")
     j = None if targets is None else posed.labels.checked_positions(targets, where="shortest_paths: targets")
     wants = Wants.of(
@@ -467,10 +490,13 @@ def shortest_paths(
     cols = None if j is None else Labels([posed.labels[k] for k in j.tolist()], "targets of this result")
     limits = Limits.of(memory, checkpoint, output, every, where="shortest_paths")
     with Limits.output_context(limits, gpus) as in_effect:
-        found = answer(Question(posed, s, wants if in_effect is None else replace(wants, limits=in_effect)))
+        question = Question(posed, s, wants if in_effect is None else replace(wants, limits=in_effect))
+        of = weight if isinstance(weight, str) else "distance"
+        found, carrying = carried(question, of, told, len(ordered)) if told else (answer(question), None)
         if in_effect is not None:
             found = written(found, in_effect, s, callback)
-        result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
+        library = frames.library_of(graph)
+        result = Result(found.engine, posed, s, found.plan, found.seconds, library, rows, cols, along=carrying)
         if in_effect is not None and in_effect.made_in is not None and 0 in getattr(gpus, "local_ranks", (0,)):
             save_archive(TileStore(in_effect.made_in), archive_of(result, os.path.join(output or "", "")))
     if output is not None and isinstance(getattr(found.engine, "matrix", None), TileStore):

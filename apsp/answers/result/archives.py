@@ -49,6 +49,11 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
     store = store_of(path)
     more = {}
     if store is not None and store.load is not None:
+        if r.along is not None:
+            raise ValueError(
+                f"save: a result for `load` must be without quantities along its paths, got "
+                f"{', '.join(map(str, r.along.quantities))}. Say np.save(path, r.table(of=…)), or leave along out."
+            )
         engine.refuse_unbounded("save", r.graph.labels)  # its cycles would be lost
         more = archive_of(r, path, apart=store.folder)
     if store is not None and store.labelled:

@@ -39,6 +39,19 @@ class Distances:
     targets: Labels
     plan: Plan
     frames: str | None
+    along: Any
+
+    def _of(self, of: Any, *, shown: bool = False) -> Any:
+        """This result with a quantity along its paths for the weight; `shown` in float64."""
+        if (of, shown) not in self._others:
+            if self.along is None:
+                raise ValueError(f"of: quantities come with shortest_paths(…, along=…), got {came(of)} without.")
+            self._others[of, shown] = self.along.of(self, of, shown=shown)
+        return self._others[of, shown]
+
+    @cached_property
+    def _others(self) -> dict[Any, Any]:
+        return {}
 
     @property
     def labels(self) -> Sequence[Any]:
@@ -66,12 +79,12 @@ class Distances:
         return self.distances != self.infinity
 
     @overload
-    def distance(self, u: list[Any] | np.ndarray, v: Any) -> np.ndarray: ...
+    def distance(self, u: list[Any] | np.ndarray, v: Any, *, of: Any = None) -> np.ndarray: ...
     @overload
-    def distance(self, u: Any, v: list[Any] | np.ndarray) -> np.ndarray: ...
+    def distance(self, u: Any, v: list[Any] | np.ndarray, *, of: Any = None) -> np.ndarray: ...
     @overload
-    def distance(self, u: Hashable, v: Hashable) -> float: ...
-    def distance(self, u: Any, v: Any) -> Any:
+    def distance(self, u: Hashable, v: Hashable, *, of: Any = None) -> float: ...
+    def distance(self, u: Any, v: Any, *, of: Any = None) -> Any:
         """The best weight of a walk from u to v, given by label; no path is inf (the semiring's zero).
 
         Lists or arrays of labels broadcast: `distance(us[:, None], vs)` is a table, float64 for integers, so that it
@@ -81,6 +94,8 @@ class Distances:
         ----------
         u, v : label, or list or array of labels
             Also CuPy arrays; with hub labels on a GPU and vertices 0, 1, 2, …, pairs stay there.
+        of : str, optional
+            A quantity of `shortest_paths(…, along=…)`: its sum along the path, inf for no path.
 
         Returns
         -------
@@ -109,6 +124,8 @@ class Distances:
         >>> r.distance("A", "C"), r.distance("A", ["B", "C"])
         (11, array([ 4., 11.]))
         """
+        if of is not None and (told := self._of(of, shown=isinstance(u, np.ndarray))) is not self:
+            return told.distance(u, v)
         if "cupy" in (type(u).__module__, type(v).__module__):
             return self._distance_on_device(u, v)
         if not isinstance(u, (list, np.ndarray)) and not isinstance(v, (list, np.ndarray)):
@@ -166,6 +183,9 @@ class Distances:
         i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
         if self.engine.entry(i, j).item() == self.infinity and start != end:
             raise NoPathError(f"path: {came(v)} must be reachable from {came(u)}, got no walk between them.")
+        if self.along is not None:
+            routed: Any = self
+            return routed.paths([(u, v)])[0]  # whose quantities are told
         edges, engine = self._out_edges, self.engine.all_pairs
         self.engine.refuse_unbounded("path", self.graph.labels, (start, end))
         found = None if edges is None else engine.path(start, end, edges)
@@ -173,13 +193,15 @@ class Distances:
             found = best_path(start, end, self.engine.to(end), self._neighbours, self.semiring)
         return [self.labels[k] for k in found]
 
-    def table(self, sources: Any = None, targets: Any = None) -> np.ndarray:
+    def table(self, sources: Any = None, targets: Any = None, *, of: Any = None) -> np.ndarray:
         """The distances between some vertices as a fresh array, inf for no path, as `np.asarray(r)`.
 
         Parameters
         ----------
         sources, targets : list or array of labels, optional
             All by default.
+        of : str, optional
+            A quantity of `shortest_paths(…, along=…)`, added up along each path.
 
         Returns
         -------
@@ -209,6 +231,8 @@ class Distances:
         array([[ 4., 11.],
                [inf,  0.]])
         """
+        if (of is not None or self.along) and (told := self._of(of, shown=True)) is not self:
+            return told.table(sources, targets)
         i, j = self._positions_of("table", sources, self.sources), self._positions_of("table", targets, self.targets)
         size = (self.engine.shape[0] if i is None else len(i)) * (self.engine.shape[1] if j is None else len(j))
         require(size * (8 + self.dtype.itemsize), where="table", hint="Ask for fewer, or stream them by rows().")
@@ -221,7 +245,7 @@ class Distances:
         return output.numbers(D, self.semiring)
 
     def rows(
-        self, sources: Any = None, targets: Any = None, *, limit: Any = None, block: int | None = None
+        self, sources: Any = None, targets: Any = None, *, limit: Any = None, block: int | None = None, of: Any = None
     ) -> Iterator[tuple[list[Any], Any]]:
         """Blocks of complete rows, computed on demand without a full table.
 
@@ -233,6 +257,8 @@ class Distances:
             Distances beyond it become `infinity`, as in SciPy's `dijkstra` (below it, where ⊕ keeps the greatest).
         block : int, optional
             Rows per block; by default 64, fewer where rows are very long.
+        of : str, optional
+            A quantity of `shortest_paths(…, along=…)`, added up along each path, and meant by `limit`.
 
         Yields
         ------
@@ -263,6 +289,8 @@ class Distances:
         ...     print(labels, D.ravel())
         ['A', 'B', 'C'] [11  7  0]
         """
+        if of is not None:
+            return self._of(of).rows(sources, targets, limit=limit, block=block)
         i, j = self._positions_of("rows", sources, self.sources), self._positions_of("rows", targets, self.targets)
         require_block(block, where="rows")
         every = tuple(map(np.arange, self.engine.shape))
@@ -364,7 +392,7 @@ class Distances:
         """
         return sweeps.reduce(self.engine, self.semiring, what, axis=axis, callback=callback)
 
-    def nearest(self, sources: Any, *, towards: bool = False) -> Nearest:
+    def nearest(self, sources: Any, *, towards: bool = False, of: Any = None) -> Nearest:
         """For every vertex the distance from the nearest of several sources, and that source.
 
         Parameters
@@ -373,6 +401,8 @@ class Distances:
             Facilities, say. Ties go to the first in this order, or to any where float sums differ by rounding only.
         towards : bool
             Whether walks lead from the vertex to a facility instead.
+        of : str, optional
+            A quantity of `shortest_paths(…, along=…)`: its sum on the way to what is nearest by weight.
 
         Returns
         -------
@@ -407,6 +437,12 @@ class Distances:
         found = [names[k] for k in wanted.tolist()]
         sources = list(map([*found, None].__getitem__, which.tolist()))
         vertices = self.sources if towards else self.targets
+        if of is not None:
+            view, reached = self._of(of), which >= 0
+            ends = wanted[which[reached]], np.flatnonzero(reached)
+            best = np.full(len(which), view.infinity, view.dtype)
+            best[reached] = view.engine.entries(*(ends[::-1] if towards else ends))
+            return Nearest(vertices, sources, output.numbers(best, view.semiring), len(found), self.frames)
         return Nearest(vertices, sources, output.numbers(best, self.semiring), len(found), self.frames)
 
     @staticmethod

@@ -424,7 +424,7 @@ class Flowing(Routed):
     def _arcs_of(self, device: str) -> Arcs:
         known = self._arcs_by_device
         if device not in known:
-            known[device] = Arcs.of(self._trees, device)
+            known[device] = Arcs.of(self._weighed, device)
             if known[device].place is not None:  # a list of edges is on the host
                 known["cpu"] = known["cuda"] = known[device]
         return known[device]

@@ -219,7 +219,7 @@ class Ranked(Flowing):
         self.engine.refuse_unbounded("k_paths", self.graph.labels)
         if self.graph.dense is not None:
             require(80 * self.graph.n**2, where="k_paths", hint="Pass the graph as a list of edges.")
-        edges, directed = self._trees.edges(reverse=True), self.graph.directed
+        edges, directed = self._weighed.edges(reverse=True), self.graph.directed
         return Ranking(self.semiring, edges, where="k_paths", directed=directed)
 
     def _listed(self, starts: np.ndarray, vertices: np.ndarray) -> list[list[Any]]:

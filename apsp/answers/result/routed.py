@@ -38,7 +38,14 @@ class Routed(Distances):
     @cached_property
     def _trees(self) -> Trees:
         self.engine.refuse_unbounded("predecessors", self.graph.labels)
-        return Trees(self.graph, self.semiring, self.engine.all_pairs, self.ties_within)
+        read = self if self.along is None else self.along  # of packed lengths
+        return Trees(read.graph, self.semiring, read.engine.all_pairs, self.ties_within)
+
+    @cached_property
+    def _weighed(self) -> Trees:
+        """Trees by the weight alone."""
+        self._trees  # noqa: B018  # refuses
+        return Trees(self.graph, self.semiring, self.engine.all_pairs, self.ties_within) if self.along else self._trees
 
     @cached_property
     def predecessors(self) -> np.ndarray:
@@ -112,9 +119,10 @@ class Routed(Distances):
 
     def _within(self, limit: Limit, wanted: np.ndarray, block: int | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Predecessor rows cut at the limit."""
-        for positions, D in self.engine.all_pairs.rows(wanted, block):
+        words = self.along.words if self.along else ()
+        for positions, D in self._trees.engine.rows(wanted, block):
             P = self._trees.of(positions, D)
-            P[limit(host(D)) == self.infinity] = found.NONE
+            P[limit(host(words[0](D) if words else D)) == self.infinity] = found.NONE
             yield positions, P
 
     def save_predecessors(self, path: str | os.PathLike[str]) -> None:

@@ -76,7 +76,7 @@ class Shown(Distances):
         left = self._left_out(k, m)
         return "\n".join([*shown, f"({left[0].lower()}{left[1:-1]})"] if left else shown)
 
-    def to_frame(self, rows: Any = None, cols: Any = None, *, long: bool = False) -> Any:
+    def to_frame(self, rows: Any = None, cols: Any = None, *, long: bool = False, of: Any = None) -> Any:
         """The distances as a table of pandas or Polars (that of the graph, else the installed one), inf for no path.
 
         Parameters
@@ -86,6 +86,8 @@ class Shown(Distances):
         long : bool
             A line per pair, columns `from`, `to`, `distance`, instead of a row per source and a column per target. (In
             Polars' wide table row names are the column `from`, and column names are text.)
+        of : str or list of str, optional
+            A quantity of `shortest_paths(…, along=…)`; or several, a column each of a line per pair.
 
         Returns
         -------
@@ -119,8 +121,10 @@ class Shown(Distances):
             for names, wanted in ((self.sources, rows), (self.targets, cols))
         )
         sources, targets = [self.sources[k] for k in i.tolist()], [self.targets[k] for k in j.tolist()]
-        make = frames.long if long else frames.wide
-        return make(self.table(rows, cols), sources, targets, self.frames)
+        if not long and not isinstance(of, list):
+            return frames.wide(self.table(rows, cols, of=of), sources, targets, self.frames)
+        named = {name or "distance": self.table(rows, cols, of=name) for name in (of if isinstance(of, list) else [of])}
+        return frames.long(named, sources, targets, self.frames)
 
     def plot(
         self,

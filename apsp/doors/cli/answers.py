@@ -58,7 +58,14 @@ def print_path(r: Result, u: Label, v: Label) -> bool:
         pass
     except AlgebraError:
         shown = "none: a sum over all paths has no single one"
-    report(f"distance {distance}\npath {shown}", distance=number(distance), path=found)
+    told = dict(zip(_along(r), _quantities(r, u, v), strict=True))
+    lines = [f"{name} {value}" for name, value in {"distance": distance, **told, "path": shown}.items()]
+    report(
+        "\n".join(map(one_line, lines)),
+        distance=number(distance),
+        **{x: number(y) for x, y in told.items()},
+        path=found,
+    )
     return shown != "none"
 
 
@@ -68,8 +75,20 @@ def paths(r: Result, pairs: list[tuple[Label, Label]]) -> tuple[list[str], list[
 
     distances = [text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring) for u, v in pairs]
     found = (list(map(str, path)) for path in r.paths(pairs))
-    lines = [[str(u), str(v), d, path] for (u, v), d, path in zip(pairs, distances, found, strict=True)]
-    return ["from", "to", "distance", "path"], lines
+    lines = [
+        [str(u), str(v), d, *_quantities(r, u, v), path]
+        for (u, v), d, path in zip(pairs, distances, found, strict=True)
+    ]
+    return ["from", "to", "distance", *_along(r), "path"], lines
+
+
+def _along(r: Result) -> list[str]:
+    return [] if r.along is None else list(map(str, r.along.quantities))
+
+
+def _quantities(r: Result, u: Label, v: Label) -> list[str]:
+    """The quantities along a path, as text."""
+    return [] if r.along is None else [str(r.distance(u, v, of=name)) for name in r.along.quantities]
 
 
 def nearest(r: Result, wanted: list[Label]) -> tuple[list[str], list[list[str]]]:

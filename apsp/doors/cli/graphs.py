@@ -34,6 +34,7 @@ def read(file: str, options: dict[str, Any]) -> Graph:
 
 def _read_by_options(file: str, options: dict[str, Any]) -> Graph:
     from ...io import formats
+    from ...io.quantities import quantities, rereadable
 
     format, undirected, columns, weight, unweighted, null_value = (options.pop(name, None) for name in READING)
     arguments: dict[str, Any] = {"format": format, "directed": None if undirected is None else not undirected}
@@ -47,7 +48,12 @@ def _read_by_options(file: str, options: dict[str, Any]) -> Graph:
         arguments["weight"] = int(weight) if weight is not None and by_position and weight.isdecimal() else weight
     if null_value is not None:
         arguments["null_value"] = None if null_value == "none" else null_value
-    return formats.read(file, **arguments)
+    graph, along = formats.read(file, **arguments), options.pop("along", None)
+    if along is not None:
+        names = [int(name) if by_position and name.isdecimal() else name for name in along.split(",")]
+        reading = {name: arguments.get(name) for name in ("format", "directed", "columns")}
+        options["along"] = quantities(rereadable(file), graph, names, **reading)
+    return graph
 
 
 def write(make: Callable[[], Graph], output: str, format: str | None) -> None:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 @ends
 @combined(reading, semiring, engine, computing, dtype, device, threads, parts)
 @click.option("--table", type=FILE, metavar="FILE", help="Only between the vertices in FILE, one label a line.")
+@click.option("--along", metavar="COLUMN[,…]", help="Columns to be added up along the paths; or edges, their number.")
 @click.option("--limit", type=float, help="Distances beyond it are no path.")
 @click.option("--reduce", "reduction", type=REDUCTION, metavar="NAME", help="A number a vertex: eccentricity, …")
 @click.option("--nearest", type=FILE, metavar="FILE", help="For every vertex the nearest of those in FILE.")
@@ -99,6 +100,8 @@ def solve(
 
     answers.require_one(reduction, nearest, pairs, (source, target))
     require_dtype(options["semiring"], options["dtype"])
+    if options["along"] is not None and pairs is None and None in (source, target):
+        raise click.UsageError("solve: --along is told with --from and --to, or with --paths. Give them too.")
     if steps:
         _print_steps(file, options, plot, plain)
         return

@@ -30,10 +30,10 @@ def wide(values: np.ndarray, rows: Sequence[Label], cols: Sequence[Label], libra
     return frames.DataFrame({"from": list(rows), **dict(zip(names, values.T, strict=True))})
 
 
-def long(values: np.ndarray, rows: Sequence[Label], cols: Sequence[Label], library: str | None) -> Any:
-    """A line per pair: from, to, distance."""
-    tails = [name for name in rows for _ in cols]
-    return columns({"from": tails, "to": list(cols) * len(rows), "distance": values.ravel()}, library)
+def long(tables: Mapping[Any, np.ndarray], rows: Sequence[Label], cols: Sequence[Label], library: str | None) -> Any:
+    """A line per pair: from, to, and a column a table."""
+    tails, told = [name for name in rows for _ in cols], {str(name): values.ravel() for name, values in tables.items()}
+    return columns({"from": tails, "to": list(cols) * len(rows), **told}, library)
 
 
 def columns(named: Mapping[str, Any], library: str | None) -> Any:

@@ -1,0 +1,73 @@
+"""Quantities of the edges of a graph, read by the rule of weights: as `along` of `shortest_paths` names them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semiring.host.errors import DomainError, ShapeError
+from semiring.host.spelling import came
+
+from .graph import Graph
+from .graph.edge_lists import numbers
+from .inputs import as_graph
+
+
+def named(listed: list[Any]) -> bool:
+    """Whether a list holds names or functions, and not numbers."""
+    return any(isinstance(x, str) or callable(x) for x in listed)
+
+
+def rereadable(source: Any) -> Any:
+    """A source that can be read several times; ValueError for a stream."""
+    if (isinstance(source, str) and source == "-") or hasattr(source, "read"):
+        raise ValueError("along: a file must be read once for each quantity, got a stream. Pass the path of a file.")
+    return list(source) if hasattr(source, "__next__") else source
+
+
+def quantities(source: Any, graph: Graph, along: Any, **reading: Any) -> dict[Any, np.ndarray]:
+    """Quantities by name, int64 or float64, in the order of the graph's edges, or of shape (n, n) for a matrix.
+
+    `reading` are `columns`, `directed` and `format` of the source, which is read once for each name. Raises ShapeError,
+    DTypeError, DomainError, ValueError or FormatError if one is not a number an edge.
+
+    >>> roads = [("A", "B", {"time": 4, "metres": 300}), ("B", "C", {"time": 7, "metres": 900})]
+    >>> quantities(roads, as_graph(roads, weight="time"), ["metres", "edges"])
+    {'metres': array([300, 900]), 'edges': array([1, 1])}
+    """
+    listed = [] if along is None else along if isinstance(along, list) and named(along) else [along]
+    every = along if isinstance(along, dict) else {_name(x): x for x in listed}
+    if len(every) < len(listed):
+        raise ValueError(
+            f"along: quantities must have names that differ, got {came(list(every))}. Pass a dict of names."
+        )
+    return {name: _quantity(source, graph, name, given, reading) for name, given in every.items()}
+
+
+def _ends(graph: Graph) -> tuple[Any, Any]:
+    return graph.rows, graph.cols
+
+
+def _name(given: Any) -> str:
+    return given if isinstance(given, str) else getattr(given, "__name__", "along")
+
+
+def _quantity(source: Any, graph: Graph, name: Any, given: Any, reading: dict[str, Any]) -> np.ndarray:
+    shape = (graph.n, graph.n) if graph.rows is None else graph.rows.shape
+    if isinstance(given, str) and given == "edges":
+        return np.ones(shape, np.int64)
+    if isinstance(given, (str, int)) or callable(given):
+        if graph.rows is None or isinstance(source, Graph):
+            raise ValueError(f"along: {came(name)} must be an array of shape {shape}, a number an edge, got a name.")
+        columns = reading.get("columns")
+        read = as_graph(source, weight=given, **reading | {"columns": columns and columns[:2]})
+        if not (all(map(np.array_equal, _ends(read), _ends(graph)))):
+            raise ShapeError(f"along: {came(name)} must be of the edges that have a weight, got others. Pass an array.")
+        return read.weights if read.weights is not None else np.ones(shape, np.int64)
+    values = numbers(given)
+    if values.shape != shape:
+        raise ShapeError(f"along: {came(name)} must be a number an edge, of shape {shape}, got {values.shape}.")
+    if np.isnan(values).any():
+        raise DomainError(f"along: {came(name)} must be numbers, got NaN. Leave those edges out.")
+    return values

@@ -1,0 +1,392 @@
+"""Quantities along best paths: `along=`, a list of weights, `of=`; the oracle is Dijkstra's algorithm on tuples."""
+
+from __future__ import annotations
+
+import heapq
+import io
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from apsp import Graph, shortest_paths
+from semiring import get
+from semiring.host.errors import DomainError, NegativeCycleError, ShapeError
+from semiring.sparse.cycles import Weighted
+
+ENGINES = ("dense", "elimination", "searches", "scipy")
+
+
+def drawn(rng, n, m, most=4):
+    """Edges with ties, weights of 0, loops and parallel ones: tails, heads, weights and two quantities."""
+    return *rng.integers(0, n, (2, m)), *rng.integers(0, most, (3, m))
+
+
+def least(n, edges, directed, parts=3):
+    """The least tuples of sums from each vertex to each, None for no path: Dijkstra with tuples."""
+    leaving = [[] for _ in range(n)]
+    for u, v, *words in zip(*(x.tolist() for x in edges), strict=True):
+        leaving[u].append((v, words[:parts]))
+        if not directed:
+            leaving[v].append((u, words[:parts]))
+    table = []
+    for source in range(n):
+        best, queue = {}, [((0,) * parts, source)]
+        while queue:
+            sums, u = heapq.heappop(queue)
+            if u not in best:
+                best[u] = sums
+                for v, words in leaving[u]:
+                    if v not in best:
+                        heapq.heappush(queue, (tuple(map(sum, zip(sums, words, strict=True))), v))
+        table.append([best.get(v) for v in range(n)])
+    return table
+
+
+def words(table, k):
+    return np.array([[np.inf if x is None else x[k] for x in row] for row in table], float).reshape(len(table), -1)
+
+
+def summed(path, edges, values, directed=True, *, greatest=False):
+    """A quantity along a path, by the best of parallel edges, then the least quantities, then the first."""
+    tails, heads, weights, *quantities = (x.tolist() for x in edges)
+    total = 0
+    for u, v in pairwise(path):
+        ways = [(u, v)] if directed else [(u, v), (v, u)]
+        arcs = [e for e in range(len(tails)) if (tails[e], heads[e]) in ways]
+        best = min(arcs, key=lambda e: (-weights[e] if greatest else weights[e], *(q[e] for q in quantities), e))
+        total += values[best]
+    return total
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_lexicographic_against_tuples(engine):
+    rng = np.random.default_rng(1)
+    for trial in range(60):
+        n, directed = int(rng.integers(1, 11)), bool(trial % 2)
+        edges = drawn(rng, n, int(rng.integers(0, 4 * n)))
+        g = Graph.from_arrays(*edges[:3], n=n, directed=directed)
+        r = shortest_paths(g, along={"q": edges[3], "p": edges[4]}, engine=engine)
+        wanted = least(n, edges, directed)
+        assert "carry q, p" in r.plan.reason
+        for k, name in enumerate((None, "q", "p")):
+            assert np.array_equal(r.table(of=name), words(wanted, k)), (trial, name)
+        i, j = rng.integers(0, n, (2, 30))
+        assert np.array_equal(r.distance(i, j, of="p"), words(wanted, 2)[i, j])
+        for u, v in zip(i.tolist(), j.tolist(), strict=True):
+            if wanted[u][v] is not None:
+                path = r.path(u, v)
+                assert path == r.paths([(u, v)])[0]
+                for of, values in ((None, edges[2]), ("q", edges[3]), ("p", edges[4])):
+                    found = r.distance(u, v, of=of)
+                    assert found == summed(path, edges, values, directed)
+                    assert isinstance(found, int)
+
+
+def test_list_of_weights():
+    rng = np.random.default_rng(2)
+    for trial in range(200):
+        n = int(rng.integers(2, 9))
+        edges = drawn(rng, n, 3 * n, most=3)
+        listed = [
+            (u, v, {"time": w, "changes": c, "m": m})
+            for u, v, w, c, m in zip(*map(np.ndarray.tolist, edges), strict=True)
+        ]
+        r = shortest_paths(listed, weight=["time", "changes"], along="m", directed=bool(trial % 2))
+        wanted = least(n, edges, bool(trial % 2))
+        at = [k for k in range(n) if k in r.labels]
+        for k, name in enumerate(("time", "changes", "m")):
+            assert np.array_equal(r.table(at, at, of=name), words(wanted, k)[np.ix_(at, at)])
+
+
+@pytest.mark.parametrize("semiring", ["min_plus", "max_min", "min_max", "max_times", "max_plus"])
+@pytest.mark.parametrize("dense", [False, True])
+def test_along_predecessors(semiring, dense):
+    """Floats without a unit, and semirings that are not packed: the sums along `paths`, and along `path`."""
+    rng = np.random.default_rng(3)
+    for _ in range(12):
+        n = int(rng.integers(2, 12))
+        tails, heads, weights, q, p = drawn(rng, n, 3 * n)
+        if semiring == "max_plus":  # without cycles
+            tails, heads = np.minimum(tails, heads), np.maximum(tails, heads)
+            tails, heads, weights, q, p = (x[tails != heads] for x in (tails, heads, weights, q, p))
+        weights = np.array([0.1, 0.3, 0.7, 0.9])[weights] * np.pi / 4
+        p = p / 3 - 0.5
+        if dense:
+            code = np.unique(tails * n + heads, return_index=True)[1]
+            tails, heads, weights, q, p = (x[code] for x in (tails, heads, weights, q, p))
+            A, (Q, P) = np.full((n, n), -np.inf if semiring[:3] == "max" else np.inf), np.zeros((2, n, n))
+            A = np.zeros((n, n)) if semiring == "max_times" else A
+            A[tails, heads], Q[tails, heads], P[tails, heads] = weights, q, p
+            r = shortest_paths(A, semiring, along={"q": Q, "p": P}, null_value=0 if semiring == "max_times" else None)
+        else:
+            r = shortest_paths(Graph.from_arrays(tails, heads, weights, n=n), semiring, along={"q": q, "p": p})
+        edges = tails, heads, weights, q, p
+        paths = [r.paths([(u, v)])[0] for u in range(n) for v in range(n)]
+        assert "along predecessors" in r.plan.reason
+        for name, values in (("q", q), ("p", p)):
+            wanted = [summed(x, edges, values, greatest=semiring[:3] == "max") if x else np.inf for x in paths]
+            table = np.reshape(wanted, (n, n))
+            np.testing.assert_allclose(r.table(of=name), table, atol=1e-12)
+            i = np.arange(n)
+            np.testing.assert_allclose(r.distance(i, i[::-1], of=name), table[i, i[::-1]], atol=1e-12)
+            np.testing.assert_allclose(r.table([0], [n - 1], of=name), table[:1, -1:], atol=1e-12)
+        for (u, v), x in zip(np.ndindex(n, n), paths, strict=True):
+            if x:
+                assert r.path(u, v) == x
+
+
+@pytest.mark.parametrize("floats", [False, True])
+def test_parts_limits_blocks_and_nearest(floats):
+    rng = np.random.default_rng(4)
+    n = 30
+    tails, heads, weights, q, _ = drawn(rng, n, 90, most=9)
+    weights = weights * np.pi if floats else weights + 1
+    g = Graph.from_arrays(tails, heads, weights, n=n)
+    whole = shortest_paths(g, along={"q": q}, engine="dense")
+    D, Q = whole.table(), whole.table(of="q")
+    assert np.array_equal(np.concatenate([x for _, x in whole.rows(block=7, of="q")]), whole._of("q").distances)
+    for limit in (None, 12.5):
+        r = shortest_paths(g, along={"q": q}, sources=[3, 5, 1], targets=[2, 29, 4, 7], limit=limit)
+        at = np.ix_([3, 5, 1], [2, 29, 4, 7])
+        within = D[at] <= (np.inf if limit is None else limit)
+        np.testing.assert_allclose(r.table(), np.where(within, D[at], np.inf), rtol=1e-13)
+        assert np.array_equal(r.table(of="q"), np.where(within, Q[at], np.inf))
+        assert np.array_equal(r.distance([3, 1], [29, 2], of="q"), r.table(of="q")[[0, 2], [1, 0]])
+        assert next(P[0].tolist() for _, P in r.predecessor_rows([3])) == [
+            p if d <= (np.inf if limit is None else limit) else -9999
+            for p, d in zip(whole.predecessors[3].tolist(), D[3].tolist(), strict=True)
+        ]
+    near, told = whole.nearest([3, 8]), whole.nearest([3, 8], of="q")
+    assert told.source == near.source
+    assert told.distance.tolist() == [np.inf if s is None else Q[s, v] for v, s in enumerate(near.source)]
+    back = whole.nearest([3, 8], towards=True, of="q")
+    assert back.distance.tolist() == [np.inf if s is None else Q[v, s] for v, s in enumerate(back.source)]
+    assert whole.reduce("reached").tolist() == np.isfinite(D).sum(axis=1).tolist()
+    assert np.array_equal(pickle.loads(pickle.dumps(whole)).table(of="q"), Q)
+    assert whole.verify("all", paths=True)
+
+
+def test_other_answers_are_those_of_the_weights():
+    rng = np.random.default_rng(8)
+    n = 25
+    edges = drawn(rng, n, 70)
+    g = Graph.from_arrays(*edges[:2], edges[2] + 1, n=n)
+    plain = shortest_paths(g, engine="dense")
+    for engine in ENGINES:
+        r = shortest_paths(g, along={"q": edges[3]}, engine=engine)
+        assert r.distances.dtype == plain.distances.dtype
+        assert np.array_equal(r.distances, plain.distances)
+        assert np.array_equal(np.asarray(r), np.asarray(plain))
+        assert (r.within(3) != plain.within(3)).nnz == 0
+        assert np.array_equal(r.reduce("total"), plain.reduce("total"))
+        assert np.array_equal(r.reduce("eccentricity", axis=0), plain.reduce("eccentricity", axis=0))
+        assert r.nearest([1, 2]).distance.tolist() == plain.nearest([1, 2]).distance.tolist()
+        np.testing.assert_allclose(r.edge_betweenness(), plain.edge_betweenness())
+        u, v = next((u, v) for u, v in np.argwhere(np.asarray(plain) > 5).tolist() if np.isfinite(plain.distance(u, v)))
+        assert r.k_distances(u, v, 4).tolist() == plain.k_distances(u, v, 4).tolist()
+        assert list(r.all_paths(u, v)) == list(plain.all_paths(u, v))
+        assert r.hops[u, v] == len(r.path(u, v)) - 1
+        assert r.next_hops[u, v] == r.path(u, v)[1]
+        part = shortest_paths(g, along={"q": edges[3]}, sources=[u], targets=[v])
+        assert part.path(u, v) == r.path(u, v)
+
+
+def test_matrices_with_gaps():
+    """Matrices that no vertex of leads everywhere, and complete ones, integers and unweighted."""
+    rng = np.random.default_rng(9)
+    n = 9
+    for density in (0.2, 0.6, 1.0):
+        there = rng.random((n, n)) < density
+        W, Q = rng.integers(0, 10**9, (n, n)), rng.integers(0, 5, (n, n))
+        A = np.where(there, W, np.inf)
+        tails, heads = np.nonzero(there)
+        wanted = least(n, (tails, heads, W[there], Q[there]), True, parts=2)
+        for matrix in (A, np.where(there, W, np.iinfo(np.int64).max)):
+            r = shortest_paths(matrix, null_value=None, along={"q": Q})
+            assert "carry" in r.plan.reason
+            assert np.array_equal(r.table(of="q"), words(wanted, 1))
+            assert np.array_equal(r.table(), words(wanted, 0))
+    r = shortest_paths(A - 10**9 * np.subtract.outer(range(n), range(n)), null_value=None, along={"q": Q})
+    assert np.array_equal(r.table(of="q"), words(wanted, 1))  # weights of both signs, the same cycles
+    r = shortest_paths(there & (Q > 2), unweighted=True, along={"q": Q})
+    tails, heads = np.nonzero(there & (Q > 2))
+    wanted = least(n, (tails, heads, np.ones_like(tails), Q[tails, heads]), True, parts=2)
+    assert np.array_equal(r.table(of="q"), words(wanted, 1))
+
+
+def test_negative_weights_and_large_ones():
+    rng = np.random.default_rng(5)
+    n = 12
+    tails, heads, weights, q, p = drawn(rng, n, 40)
+    h = rng.integers(0, 50, n)
+    turned = weights + h[tails] - h[heads]  # the same cycles, so none is negative
+    wanted = least(n, (tails, heads, weights, q, p), True)
+    r = shortest_paths(Graph.from_arrays(tails, heads, turned, n=n), along={"q": q, "p": p})
+    assert np.array_equal(r.table(of="q"), words(wanted, 1))
+    assert np.array_equal(r.table(of="p"), words(wanted, 2))
+    for scale, kind in ((1, np.int32), (10**9, np.float64), (10**13, np.int64)):
+        for engine in ENGINES[: 3 if kind is np.int64 else 4]:  # SciPy's searches are in float64
+            g = Graph.from_arrays(tails, heads, weights * scale, n=n)
+            r = shortest_paths(g, along={"q": q, "p": p}, engine=engine)
+            assert r.along.engine.dtype == kind
+            for k, name in enumerate((None, "q", "p")):
+                assert np.array_equal(r.table(of=name), words(wanted, k) * (1 if k else scale))
+    free = shortest_paths([(0, 1, 0), (1, 2, 2**40), (2, 0, 2**40)], along={"q": [10**6, 1, 1]})  # most where w is 0
+    assert free.table(of="q").tolist() == [[0, 10**6, 10**6 + 1], [2, 0, 1], [1, 10**6 + 1, 0]]
+    with pytest.raises(NegativeCycleError, match="-1"):
+        shortest_paths([(0, 1, -3), (1, 0, 2)], along=[5, 6])
+
+
+def test_floats_of_a_unit():
+    edges = [("A", "B", {"h": 0.25, "km": 1.5}), ("B", "C", {"h": 1.0, "km": 2.25}), ("A", "C", {"h": 1.25, "km": 4.0})]
+    r = shortest_paths(edges, weight="h", along="km")
+    assert "carry km" in r.plan.reason
+    assert (r.distance("A", "C"), r.distance("A", "C", of="km"), r.path("A", "C")) == (1.25, 3.75, ["A", "B", "C"])
+    assert r.to_frame(["A"], ["C"], of=["h", "km"]).values.tolist() == [["A", "C", 1.25, 3.75]]
+    assert shortest_paths(edges, weight="h", along="km", limit=1.24).table(["A"], ["B", "C"], of="km").tolist() == [
+        [1.5, np.inf]
+    ]
+
+
+def test_decimals():
+    """Floats of so many decimals are integers of them: ties are ties, and sums are rounded once."""
+    rng = np.random.default_rng(10)
+    for _ in range(20):
+        n = int(rng.integers(2, 12))
+        edges = drawn(rng, n, 3 * n, most=30)
+        g = Graph.from_arrays(*edges[:2], edges[2] / 10, n=n)
+        r = shortest_paths(g, along={"km": edges[3] / 1000, "p": edges[4]})
+        wanted = least(n, edges, True)
+        assert "carry km, p" in r.plan.reason
+        for name, k, over in ((None, 0, 10), ("km", 1, 1000), ("p", 2, 1)):
+            assert np.array_equal(r.table(of=name), words(wanted, k) / over)
+        assert r.distance(0, 1, of="km") == words(wanted, 1)[0, 1] / 1000
+        for limit in (0.3, 1.7, 2.9):
+            near = shortest_paths(g, along={"km": edges[3] / 1000}, limit=limit)
+            assert np.array_equal(near.table(), np.where(words(wanted, 0) / 10 <= limit, words(wanted, 0) / 10, np.inf))
+
+
+def test_names_differ():
+    edges = [("A", "B", {"time": 1, "m": 2})]
+    with pytest.raises(ValueError, match="names that differ"):
+        shortest_paths(edges, weight="time", along=["m", "m"])
+    with pytest.raises(ValueError, match="another name than the weight"):
+        shortest_paths(edges, weight="time", along={"time": "m"})
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_update_keeps_quantities(engine):
+    rng = np.random.default_rng(6)
+    n = 20
+    tails, heads, weights, q, p = drawn(rng, n, 60)
+    r = shortest_paths(Graph.from_arrays(tails, heads, weights, n=n), along={"q": q, "p": p}, engine=engine)
+    for new in (weights[::-1].copy(), weights * np.pi, weights + 1):
+        r = r.update(new)
+        if new.dtype.kind == "i":
+            wanted = least(n, (tails, heads, new, q, p), True)
+            assert np.array_equal(r.table(of="q"), words(wanted, 1))
+            assert np.array_equal(r.table(of="p"), words(wanted, 2))
+    edge = int(tails[0]), int(heads[0])
+    new = np.where((tails == edge[0]) & (heads == edge[1]), 7, weights + 1)
+    r = r.update({edge: 7})
+    assert np.array_equal(r.table(of="p"), words(least(n, (tails, heads, new, q, p), True), 2))
+
+
+def test_hub_labels_answer_quantities():
+    rng = np.random.default_rng(7)
+    n = 40
+    edges = drawn(rng, n, 120)
+    r = shortest_paths(Graph.from_arrays(*edges[:3], n=n), along={"q": edges[3]}, hub_labels=True)
+    i, j = rng.integers(0, n, (2, 500))
+    assert np.array_equal(r.distance(i, j, of="q"), words(least(n, edges, True), 1)[i, j])
+
+
+def test_sources_of_all_kinds(tmp_path):
+    import networkx as nx
+    import pandas as pd
+
+    rows = [("A", "B", 4, 300), ("B", "C", 7, 900), ("A", "C", 12, 500)]
+    frame = pd.DataFrame(rows, columns=["from", "to", "time", "metres"])
+    path = tmp_path / "roads.csv"
+    frame.to_csv(path, index=False)
+    G = nx.DiGraph()
+    G.add_weighted_edges_from([row[:3] for row in rows], weight="time")
+    nx.set_edge_attributes(G, {(u, v): m for u, v, _, m in rows}, "metres")
+    for source in (frame, path, G, [(u, v, {"time": t, "metres": m}) for u, v, t, m in rows]):
+        r = shortest_paths(source, weight="time", along=["metres", "edges"])
+        assert (r.distance("A", "C", of="metres"), r.distance("A", "C", of="edges")) == (1200, 2)
+    r = shortest_paths(
+        (x for x in [(u, v, {"time": t, "metres": m}) for u, v, t, m in rows]), weight="time", along="metres"
+    )
+    assert r.distance("A", "C", of="metres") == 1200
+    r = shortest_paths(G, weight="time", along={"km": lambda u, v, data: data["metres"] / 1000})
+    assert r.distance("A", "C", of="km") == pytest.approx(1.2)
+    r = shortest_paths(path, columns=("from", "to", "time"), along=[300, 900, 500])
+    assert r.distance("A", "C", of="along") == 1200
+    assert shortest_paths([("A", "B"), ("B", "C")], along="edges").distance("A", "C", of="edges") == 2
+    with pytest.raises(ValueError, match="Pass the path"):
+        shortest_paths(io.StringIO(path.read_text()), weight="time", along="metres", format="csv")
+    with pytest.raises(ShapeError, match=r"of shape \(3,\), got \(2,\)"):
+        shortest_paths(frame, weight="time", along=[1, 2])
+
+
+def test_what_does_not_fit_is_refused_with_the_unit():
+    w, q = np.array([2**40, 1]), np.array([2**40, 1])
+    g = Graph.from_arrays([0, 1], [1, 2], w)
+    r = shortest_paths(g, along={"q": q})
+    assert "along predecessors" in r.plan.reason
+    assert r.distance(0, 2, of="q") == 2**40 + 1
+    listed = [(0, 1, {"time": 2**40, "changes": 2**40}), (1, 2, {"time": 1, "changes": 1})]
+    with pytest.raises(DomainError, match=r"Round 'time' to multiples of 1e\+07"):
+        shortest_paths(listed, weight=["time", "changes"])
+    listed[0][2]["time"] = round(2**40 / 10**7)
+    assert shortest_paths(listed, weight=["time", "changes"]).distance(0, 2, of="changes") == 2**40 + 1
+    with pytest.raises(DomainError, match="at least 0"):
+        shortest_paths([(0, 1, {"time": 1, "changes": -1})], weight=["time", "changes"])
+
+
+def test_command(tmp_path):
+    from click.testing import CliRunner
+
+    from apsp.doors.cli import main
+
+    (tmp_path / "roads.csv").write_text("from,to,time,metres\nA,B,4,300\nB,C,7,900\nA,C,12,500\n")
+    (tmp_path / "pairs.txt").write_text("A C\nC A\n")
+    command = ["-q", "solve", str(tmp_path / "roads.csv"), "--weight", "time", "--along", "metres,edges"]
+    said = CliRunner().invoke(main, [*command, "--from", "A", "--to", "C"])
+    assert said.output.split("\n")[:3] == ["distance 11", "metres 1200", "edges 2"]
+    said = CliRunner().invoke(main, [*command, "--paths", str(tmp_path / "pairs.txt")])
+    assert [line.split()[:5] for line in said.output.splitlines()] == [
+        ["from", "to", "distance", "metres", "edges"],
+        ["A", "C", "11", "1200", "2"],
+        ["C", "A", "inf", "inf", "inf"],
+    ]
+    said = CliRunner().invoke(main, command)
+    assert said.exit_code == 2
+    assert "--from and --to" in said.output
+
+
+def test_of_without_along_and_unknown_names(tmp_path):
+    r = shortest_paths([("A", "B", 4)])
+    with pytest.raises(ValueError, match=r"shortest_paths\(…, along=…\)"):
+        r.distance("A", "B", of="metres")
+    r = shortest_paths([("A", "B", 4)], along={"metres": [7]})
+    with pytest.raises(ValueError, match="metres"):
+        r.table(of="meters")
+    with pytest.raises(ValueError, match="leave along out"):
+        r.save(tmp_path / "r.npz")
+    r.save(tmp_path / "r.csv")
+    assert shortest_paths(tmp_path / "r.csv").distance("A", "B") == 4
+
+
+def test_bound_on_distances_of_graphs_with_islands():
+    rng = np.random.default_rng(11)
+    for _ in range(100):
+        n = int(rng.integers(2, 15))
+        tails, heads, weights, _, _ = edges = drawn(rng, n, int(rng.integers(1, 2 * n)), most=50)
+        bound, _ = Weighted(tails, heads, weights, n, get("min_plus")).farthest()
+        assert bound >= max(x[0] for row in least(n, edges, True, parts=1) for x in row if x is not None)
+    apart = np.arange(0, 200, 2)  # a hundred islands of one edge each
+    assert Weighted(apart, apart + 1, np.full(100, 7), 200, get("min_plus")).farthest()[0] == 7
