@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .answers.reach.regular import RegularPaths, reachable
     from .answers.result import Result, shortest_paths
     from .answers.routes import next_hops, predecessors
+    from .answers.updates import update
     from .closures import closure
     from .comparison import Comparison, compare, compare_sizes
     from .generate import cycle, grid, random_graph, road_like
@@ -73,6 +74,7 @@ _HOME = {
     "answers.reach.regular": ("RegularPaths", "reachable"),
     "answers.result": ("Result", "shortest_paths"),
     "answers.routes": ("next_hops", "predecessors"),
+    "answers.updates": ("update",),
 }
 #: Errors, shared with `semiring`.
 _ERRORS = (
@@ -130,6 +132,7 @@ __all__ = [
     "road_like",
     "shortest_paths",
     "transitive_closure",
+    "update",
     "write",
 ]
 

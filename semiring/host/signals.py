@@ -24,7 +24,7 @@ def undisturbed(work: Callable[[], T]) -> T:
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
-    handlers: dict[int, Any] = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    handlers: dict[int, Any] = {number: signal.getsignal(number) for number in _numbers()}
     handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
     pending: dict[int, FrameType | None] = {}
     working = True
@@ -46,6 +46,11 @@ def undisturbed(work: Callable[[], T]) -> T:
                 signal.signal(number, handler)
         for number, frame in pending.items():
             handlers[number](number, frame)
+
+
+@cache
+def _numbers() -> tuple[int, ...]:
+    return tuple(map(int, signal.valid_signals()))
 
 
 @cache

@@ -22,6 +22,7 @@ case that never ends or takes memory out of proportion.
 | flows | sums over best paths, within limits and of edges of any scale, by each engine |
 | ranked | simple paths from the best on, beside NetworkX's |
 | changes | graphs whose weights change again and again, with hub labels and without; flows |
+| updates | matrices whose entries change again and again, with their closures |
 | kills | writers of files and directories killed at any step, and two at once |
 | memory | calls of every kind within limits of memory |
 | lists | nested lists, ragged and odd, in place of arrays |
@@ -53,6 +54,7 @@ TARGETS = {
             "graphs",
             "searches",
             "changes",
+            "updates",
             "flows",
             "memory",
             "ranked",

@@ -133,14 +133,15 @@ class Result(Mapped, Ranked, Measured):
         return self.plan.pairs / self.seconds if self.seconds else 0.0
 
     def update(self, weights: Any, *, callback: Callback | None = None) -> Result:
-        """The result for new weights of the same edges; an elimination keeps its structure and takes milliseconds.
+        """The result for new weights: a matrix and an elimination keep what stays, and take milliseconds.
 
         Parameters
         ----------
         weights : array_like, shape (edges,), or mapping
-            One weight per listed edge (`graph.rows`, `graph.cols`), or {(u, v): weight} by label for some edges: all
-            parallel ones, both ways if undirected. Weight inf closes an edge (-inf where ⊕ keeps the greatest); among
-            integers that is the end of int64, and distances stay integers.
+            {(u, v): weight} by label for some edges: all parallel ones, both ways if undirected; or one weight per
+            listed edge (`graph.rows`, `graph.cols`). Weight inf closes an edge (-inf where ⊕ keeps the greatest, False
+            in a Boolean matrix); among integers that is the end of int64, and distances stay integers. In a graph of a
+            matrix every pair can become an edge.
 
         Returns
         -------
@@ -150,18 +151,20 @@ class Result(Mapped, Ranked, Measured):
         Raises
         ------
         ShapeError, VertexError
-            If the number of weights is wrong, or the graph is a matrix; if there is no edge from u to v.
+            If the number of weights is wrong, or a matrix gets no mapping; if a list has no edge from u to v.
         DTypeError, DomainError, DivergenceError
             As `shortest_paths`.
 
         See Also
         --------
+        apsp.update : For a matrix and its closure.
         shortest_paths, semiring.Elimination.update : For other edges; for a sparse matrix.
 
         Notes
         -----
-        An elimination repeats its numeric part, `Cost.elimination` pairs; on a CPU, for few changed edges, only
-        supernodes on their root paths. Other engines start over.
+        A table of distances is copied, and what changes computed anew, as by `apsp.update`; `plan` says how much. Its
+        `graph` must be as it was: an array is not copied. An elimination repeats its numeric part, `Cost.elimination`
+        pairs; on a CPU, for few changed edges, only supernodes on their root paths. Other engines start over.
 
         Examples
         --------
@@ -177,12 +180,13 @@ class Result(Mapped, Ranked, Measured):
             if getattr(made.engine, "hubs", None) is not None:
                 made.distance(*next(iter(weights)))  # warm up: writing the labels evicted the query code from caches
             return made
-        graph = reweighted(self.graph, weights)
-        same = plain and weighted(graph) == weighted(self.graph)
-        if same and callback is None and self.plan.seconds < PATIENCE:
-            engine = self.engine.renewed(graph)
+        graph = reweighted(self.graph, weights, self.semiring)
+        quick = plain and callback is None and (self.engine.in_memory or self.plan.seconds < PATIENCE)
+        if quick and weighted(graph) == weighted(self.graph):
+            engine = self.engine.renewed(graph, self.graph, self.semiring)
             if engine is not None:
-                return replace(self, engine=engine, graph=graph, seconds=perf_counter() - start)
+                plan = replace(self.plan, reason=engine.updated or self.plan.reason)
+                return replace(self, engine=engine, graph=graph, plan=plan, seconds=perf_counter() - start)
         names = self.graph.labels
         i, j = (None if part is names else names.positions(list(part)) for part in (self.sources, self.targets))
         available = self.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
@@ -198,13 +202,14 @@ class Result(Mapped, Ranked, Measured):
             sources=i,
             targets=j,
             limit=self.engine.limit,
-            like=None if a else like,
+            like=None if a or graph.rows is None else like,  # a matrix may have other edges now
             engine=like.name if like is not None and like.renews else "auto",
             hub_labels=getattr(like, "hubs", None) is not None,
         )
         question = Question(graph, self.semiring, wants)
         found, along = carried(question, a.weight, a.quantities, a.ordered, self) if a else (answer(question), None)
-        return replace(self, engine=found.engine, graph=graph, plan=found.plan, seconds=found.seconds, along=along)
+        plan = replace(found.plan, reason=f"{found.plan.reason}; all computed anew")
+        return replace(self, engine=found.engine, graph=graph, plan=plan, seconds=found.seconds, along=along)
 
     def hub_labels(self) -> Result:
         """Make hub labels, which answer any pair in about a microsecond: distances of each vertex to and from its hubs.

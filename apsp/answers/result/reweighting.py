@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from semiring.algebra.conversion import conform
 from semiring.algebra.ranges import positions
+from semiring.algebra.records import Semiring
+from semiring.dense.changes import put
 from semiring.host.errors import DTypeError, ShapeError, VertexError
 from semiring.host.spelling import came
 
@@ -21,18 +24,19 @@ from ...road.engines import Engine
 FEW = 256
 
 
-def reweighted(graph: Graph, weights: Any) -> Graph:
-    """The graph with one weight per listed edge, or by a mapping with some changed.
+def reweighted(graph: Graph, weights: Any, semiring: Semiring) -> Graph:
+    """The graph with one weight per listed edge, or by a mapping with some changed; of a matrix, by a mapping.
 
-    ShapeError for a dense graph or a wrong number of weights; VertexError for a missing edge; DTypeError or DomainError
-    for non-numbers, or old weights inexact in a float64 that new ones need.
+    ShapeError for a wrong number of weights; VertexError for a missing edge; DTypeError or DomainError for non-numbers,
+    or old weights inexact in a float64 that new ones need.
 
+    >>> from semiring import min_plus
     >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
-    >>> reweighted(g, {("B", "C"): 9}).weights
+    >>> reweighted(g, {("B", "C"): 9}, min_plus).weights
     array([4, 9])
     """
     if graph.rows is None or graph.cols is None:
-        raise ShapeError("update: a graph must have a list of edges, got a matrix. Close the changed matrix.")
+        return _with_entries(graph, weights, semiring)
     values = _of_mapping(graph, weights) if isinstance(weights, Mapping) else weights
     if (shape := np.shape(values)) != (len(graph.rows),):
         raise ShapeError(
@@ -42,6 +46,26 @@ def reweighted(graph: Graph, weights: Any) -> Graph:
     found = numbers(values)
     refuse_nan(found, graph.rows, graph.cols, graph.labels)
     return replace(graph, weights=found)
+
+
+def _with_entries(graph: Graph, weights: Any, s: Semiring) -> Graph:
+    """The graph of a matrix with some entries changed, as a matrix over the semiring."""
+    if not isinstance(weights, Mapping):
+        raise ShapeError(
+            f"update: a matrix must have a mapping {{(u, v): weight}} of what changes, got {came(weights)}. For all "
+            "new weights, pass the new matrix to shortest_paths."
+        )
+    if s.boolean:  # True and False, or as numbers in a list of edges: infinity closes
+        weights = {ends: int(bool(w) and abs(w) != np.inf) for ends, w in weights.items()}
+    tails, heads, new = _changes(graph, weights)
+    refuse_nan(new, tails, heads, graph.labels)
+    A = graph.matrix(s)
+    fits = s.boolean or np.can_cast(new.dtype, A.dtype, "same_kind") or not np.isfinite(new).any()
+    A = (A if fits else conform(A, s, np.result_type(A.dtype, new.dtype), where="update")).copy()
+    values = conform(new, s, A.dtype, where="update").tolist()
+    for i, j in ((tails, heads), (heads, tails))[: 1 if graph.directed else 2]:
+        put(A, dict(zip(zip(i.tolist(), j.tolist(), strict=True), values, strict=True)))
+    return replace(graph, dense=A, unit=False, nulls=())
 
 
 def changed(graph: Graph, engine: Engine, weights: Mapping[Any, Any]) -> tuple[Engine, Graph] | None:

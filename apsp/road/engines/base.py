@@ -21,6 +21,8 @@ from ..estimates import Estimate
 from ..plans import Plan
 
 if TYPE_CHECKING:
+    from semiring.algebra.records import Semiring
+
     from ...io.graph import Graph
     from ...io.labels import Labels
     from ..question import Question
@@ -55,6 +57,7 @@ class Engine(ABC):
     can answer for other weights of the same edges. `seconds` is the time of the closure, None where planning is part of
     the work; `workspace` the bytes besides the table while it is computed. `pairs_on_device` has `entries` from CuPy
     positions to CuPy values, or is None. `known` is a mask of rows present in a table of all pairs; None for all.
+    `updated` says which part of it the last update has computed anew.
     """
 
     name = ""
@@ -69,6 +72,7 @@ class Engine(ABC):
     workspace = 0
     pairs_on_device: Any = None
     known: np.ndarray | None = None
+    updated = ""
 
     def __getstate__(self) -> dict[str, Any]:
         """State without cached properties."""
@@ -82,8 +86,8 @@ class Engine(ABC):
         """The engine after some edge weights change, the changed edges' numbers and weights; None to recompute."""
         return None
 
-    def renewed(self, graph: Graph) -> Engine | None:
-        """The engine for new weights in the same dtype, or None to choose anew."""
+    def renewed(self, graph: Graph, before: Graph, semiring: Semiring) -> Engine | None:
+        """The engine for new weights in the same dtype, of the graph that it was before; or None to choose anew."""
         return None
 
     @property

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semiring.algebra.survey import Survey
-from semiring.host.devices import host, module, on_device
+from semiring.dense.changes import follow
+from semiring.host.devices import host, module, on_device, to_device
+from semiring.host.errors import SemiringError
+from semiring.host.memory import require
 from semiring.host.types import Array, Blocks
 from semiring.kernels.backend import bind, device_of
 
@@ -23,7 +26,13 @@ from .packed import closed_uncondensed, plan_of_all
 from .saturation import refuse_saturated
 
 if TYPE_CHECKING:
+    from semiring.algebra.records import Semiring
+
+    from ...io.graph import Graph
     from ..question import Question
+
+#: Most arcs of an update, by vertex.
+EACH = 4
 
 
 class Dense(Engine):
@@ -36,6 +45,29 @@ class Dense(Engine):
     def __init__(self, matrix: Array, seconds: float | None = None) -> None:
         self.matrix, self.seconds = matrix, seconds
         self.shape, self.dtype = matrix.shape, np.dtype(getattr(matrix, "dtype", bool))
+
+    def renewed(self, graph: Graph, before: Graph, semiring: Semiring) -> Dense | None:
+        """A copy in which what changes is computed anew."""
+        n, device = graph.n, device_of(self.matrix)
+        if self.shape != (n, n) or self.all_pairs is not self:
+            return None
+        try:
+            old, new = (to_device(g.matrix(semiring, self.dtype), device) for g in (before, graph))
+            require(2 * self.matrix.nbytes, device, where="update", hint="apsp.update has overwrite=True.")
+        except SemiringError:  # raised again by the full computation
+            return None
+        with on_device(self.matrix):
+            where = module(old).flatnonzero(old != new)
+            if len(where) > EACH * n:
+                return None
+            weights = zip(host(where).tolist(), host(new[where // n, where % n]).tolist(), strict=True)
+            D = self.matrix.copy()
+            found = follow(D, old, {divmod(k, n): w for k, w in weights}, semiring)
+        if found is None:
+            return None
+        made = Dense(D)
+        made.updated = f"{found:,} of {n * n:,} entries computed anew"
+        return made
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """Views or gathers, on the matrix's device."""

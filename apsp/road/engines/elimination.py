@@ -160,7 +160,7 @@ class Eliminated(Engine):
         vars(made).update({name: getattr(self, name) for name in _SHARED}, elimination=E)
         return made
 
-    def renewed(self, graph: Graph) -> Eliminated | None:
+    def renewed(self, graph: Graph, before: Graph, semiring: Semiring) -> Eliminated | None:
         """Refactorise: same symbolic structure, new values."""
         s, tails = self.semiring, self.analysis.tails
         if self.potential is not None or s.boolean or self.device != "cpu" or graph.weights is None:

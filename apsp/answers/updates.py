@@ -1,0 +1,143 @@
+"""`update`: the closure of a matrix after some of its entries have changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from semiring.algebra.catalog import get
+from semiring.algebra.conversion import conform
+from semiring.algebra.dtypes import encode, of
+from semiring.algebra.survey import survey
+from semiring.dense.changes import follow, put
+from semiring.host.arrays import take_in
+from semiring.host.devices import on_device
+from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
+from semiring.host.memory import require
+from semiring.host.signals import undisturbed
+from semiring.host.spelling import came
+from semiring.host.types import Algebra, Scalar, Tensor
+from semiring.kernels.backend import device_of
+
+from ..closures import closure
+
+
+def update(
+    D: Tensor,
+    A: Tensor,
+    changes: Mapping[tuple[int, int], Scalar],
+    semiring: Algebra = "min_plus",
+    *,
+    overwrite: bool = False,
+    threads: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The closure D of a matrix A after some entries of A change, and the changed matrix.
+
+    Parameters
+    ----------
+    D : array_like, shape (n, n)
+        The closure of A, as from `apsp.closure`.
+    A : array_like, shape (n, n)
+        The matrix of edges, of D's dtype and device; a missing edge is the semiring's zero.
+    changes : mapping
+        {(i, j): weight}, by position; the semiring's zero (inf over min_plus) removes an edge.
+    semiring : str or Semiring
+    overwrite : bool
+        Write to D and A themselves, which take no further memory then where one entry changes. After an error both are
+        as before.
+    threads : int, optional
+        CPU threads; all available by default.
+
+    Returns
+    -------
+    D, A : arrays, shape (n, n)
+        New ones, in kind; with `overwrite`, those that came.
+
+    Raises
+    ------
+    DivergenceError
+        If a new edge closes a cycle that beats `one`: then there is no closure.
+    ShapeError, VertexError
+        If D and A are not square or differ; if a position is not in 0 … n − 1.
+    DTypeError, DomainError
+        If dtypes or devices differ, or a weight does not fit; if D is no closure.
+    MemoryNeeded
+        If the copies do not fit.
+
+    See Also
+    --------
+    closure, predecessors : Of a matrix; the paths, for D and A together.
+    Result.update : By label.
+
+    Notes
+    -----
+    Integers, truth values and ⊗ that select equal a new closure bit for bit, sums and products of floats up to
+    rounding. A better edge takes O(n²); a worse one n pairs for each entry that a best walk over it may have, which
+    are counted first. The matrix is closed anew where those are more than a twentieth, where ⊕ does not select or
+    integers might overflow, and where an edge gets worse on a GPU. Several changes come one after the other. Sources:
+    Ramalingam and Reps 1996, "On the computational complexity of dynamic graph problems"; Demetrescu and Italiano 2004,
+    "A new approach to dynamic all pairs shortest paths".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apsp import closure, update
+    >>> A = np.array([[0, 4, np.inf], [np.inf, 0, 1], [2, np.inf, 0]])
+    >>> D, A = update(closure(A), A, {(0, 1): 3, (1, 2): np.inf})
+    >>> D
+    array([[ 0.,  3., inf],
+           [inf,  0., inf],
+           [ 2.,  5.,  0.]])
+    """
+    s, where = get(semiring), "update"
+    closed, edges = (take_in(X, where=where) for X in (D, A))
+    M, W, n = closed.array, edges.array, len(closed.array)
+    if not M.shape == W.shape == (n, n):
+        raise ShapeError(f"update: D and A must be square, of one shape (n, n), got {M.shape} and {W.shape}.")
+    if M.dtype not in of(s) or W.dtype != M.dtype or device_of(W) != device_of(M):
+        raise DTypeError(
+            f"update: D and A must be of one dtype of {s.name}, on one device, got {M.dtype} on {device_of(M)} and "
+            f"{W.dtype} on {device_of(W)}. Convert A, then close it."
+        )
+    for key in changes:
+        if not (isinstance(key, tuple) and len(key) == 2 and all(hasattr(k, "__index__") and 0 <= k < n for k in key)):
+            raise VertexError(f"update: changes must be of entries (i, j), in 0 … {n - 1}, got {came(key)}.")
+    infinities = {encode(x, M.dtype).item(): x for x in (math.inf, -math.inf)} if M.dtype.kind == "i" else {}
+    values = take_in([infinities.get(w, w) for w in changes.values()] or np.empty(0, M.dtype), where=where).array
+    weights = conform(values, s, M.dtype, where=where)
+    survey(weights, s, where=where)
+    entries = {(int(i), int(j)): w for (i, j), w in zip(changes, weights.tolist(), strict=True)}
+    if overwrite:
+        for taken in (closed, edges):
+            taken.check_writable(M.dtype, where=where)
+    with on_device(M):
+        if s.add.selects and bool((M.diagonal() != encode(s.one, M.dtype)).any()):
+            raise DomainError(f"update: D must have one = {s.one} on its diagonal, as apsp.closure(A) has, got others.")
+        alone = overwrite and len(entries) == 1 and M.flags.c_contiguous  # then all is written at once
+        require(M.nbytes * (2 - overwrite - alone), device_of(M), where=where, hint="Say overwrite=True.")
+        new = M if alone else M.copy(order="C")
+
+        def change() -> bool:
+            followed = follow(new, W, entries, s, threads=threads) is not None
+            if followed and alone:
+                put(W, entries)
+            return followed
+
+        if not (undisturbed(change) if alone else change()):
+            anew = W.copy(order="C")
+            put(anew, entries)
+            new = closure(anew, s, threads=threads, null_value=None)
+
+        def write() -> None:
+            M[...] = new
+            put(W, entries)
+
+        if overwrite:
+            if new is not M:  # else all is written already
+                undisturbed(write)
+            return D, A
+        changed = W.copy(order="C")
+        put(changed, entries)
+    return closed.give_back(new, where=where), edges.give_back(changed, where=where)

@@ -1,0 +1,279 @@
+"""Entries of a matrix changed: the closure that follows, by array and by label, is that of the changed matrix."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import sys
+import tracemalloc
+
+import cases
+import emulated
+import numpy as np
+import pytest
+from cases import CASES, USER_CASES, same
+
+from apsp import Graph, closure, shortest_paths, update
+from apsp.answers import updates
+from semiring.dense import changes
+from semiring.host.errors import (
+    DivergenceError,
+    DomainError,
+    DTypeError,
+    NegativeCycleError,
+    ShapeError,
+    VertexError,
+)
+
+
+@pytest.fixture
+def never_anew(monkeypatch):
+    """Small matrices too are followed, however much of them changes, and closed anew only where they must be."""
+    monkeypatch.setattr(changes, "SHARE", 1e9)
+    monkeypatch.setattr(changes, "OF_BITS", 1e9)
+
+
+def refuse(*args, **options):
+    raise AssertionError("closed anew")
+
+
+def distances(A: np.ndarray) -> np.ndarray:
+    """Floyd and Warshall, in NumPy's float64."""
+    D = A.astype(np.float64)
+    np.fill_diagonal(D, 0)
+    for k in range(len(D)):
+        D = np.minimum(D, D[:, k, None] + D[k])
+    return D
+
+
+def drawn(rng, n: int, most: int = 3) -> list[tuple[int, int]]:
+    """A few arcs, or all of a vertex."""
+    if rng.random() < 0.2:
+        x = int(rng.integers(n))
+        return list({(x, k) for k in range(n)} | {(k, x) for k in range(n)})
+    return list({(int(i), int(j)) for i, j in rng.integers(0, n, (rng.integers(1, most + 1), 2))})
+
+
+@pytest.mark.parametrize("case", list(cases.few([*CASES, *USER_CASES])))
+def test_any_sequence_equals_a_closure_by_loops(case, never_anew, monkeypatch):
+    if case.semiring.add.selects:
+        monkeypatch.setattr(updates, "closure", refuse)
+    rng = np.random.default_rng(1)
+    for n in (1, 2, 3, 5, 9, 14):
+        A = cases.random_matrix(case, (n, n), n, density=0.3)
+        D = cases.closure(case, A)
+        for step in range(12):
+            ends = drawn(rng, n)
+            new = cases.random_matrix(case, (1, len(ends)), 100 + step, density=0.6)[0]
+            given, before, matrix = dict(zip(ends, new.tolist(), strict=True)), D.copy(), A.copy()
+            expected = A.copy()
+            expected[tuple(np.transpose(ends))] = new
+            made = update(D, A, given, case.semiring, threads=1 + step % 2)
+            np.testing.assert_array_equal(D, before)
+            np.testing.assert_array_equal(A, matrix)
+            if step % 2:
+                again = update(D, A, given, case.semiring, overwrite=True)
+                assert again[0] is D
+                assert again[1] is A
+                np.testing.assert_array_equal(D, made[0])
+            D, A = made
+            np.testing.assert_array_equal(A, expected)
+            same(case, D, cases.closure(case, A))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("negative", [False, True])
+def test_sums_of_floats_within_rounding(dtype, negative, never_anew):
+    """Ties and cycles of about 0, that rounding makes negative or not, lead to no endless search and to no drift."""
+    rng, tolerance = np.random.default_rng(3), 3e-5 if dtype == "float32" else 1e-11
+    for n in (2, 6, 25):
+        h = rng.random(n) * 3 * negative
+
+        def lengths(i, j, h=h):
+            w = np.round(rng.random(len(i)), 1) if rng.random() < 0.5 else rng.random(len(i))
+            return np.where(rng.random(len(i)) < 0.5, np.inf, w + h[i] - h[j]).astype(dtype)
+
+        i, j = np.divmod(np.arange(n * n), n)
+        A = lengths(i, j).reshape(n, n)
+        np.fill_diagonal(A, 0)
+        D = closure(A, null_value=None)
+        for _ in range(40):
+            ends = np.array([(i, j) for i, j in drawn(rng, n) if i != j], np.int64).reshape(-1, 2)
+            D, A = update(D, A, dict(zip(map(tuple, ends.tolist()), lengths(*ends.T).tolist(), strict=True)))
+            np.testing.assert_allclose(D, distances(A), rtol=tolerance, atol=tolerance)
+
+
+def test_integers_that_might_overflow_are_closed_anew():
+    for dtype in ("int16", "int32", "int64"):
+        far = np.iinfo(dtype).max
+        A = np.full((4, 4), far, dtype)
+        A[0, 1], A[1, 2], A[2, 3], A[0, 3] = far // 2, far // 2 - 5, 4, far - 2
+        D, A = update(closure(A), A, {(2, 3): 1})
+        np.testing.assert_array_equal(D, closure(A))
+        D, A = update(D, A, {(1, 2): far // 2 + 7})
+        np.testing.assert_array_equal(D, closure(A))
+        assert D[0, 2] == far
+        A[0, 1] = -5
+        D, A = update(closure(A), A, {(1, 2): far - 3})
+        np.testing.assert_array_equal(D, closure(A))
+
+
+def test_beyond_a_share_of_the_entries_the_matrix_is_closed_anew(monkeypatch):
+    n = 60
+    A = np.full((n, n), np.inf)
+    A[range(n - 1), range(1, n)] = A[range(1, n), range(n - 1)] = 1  # a path: its middle is on half of all walks
+    D, seen = closure(A), []
+    monkeypatch.setattr(updates, "closure", lambda *a, **k: seen.append(1) or closure(*a, **k))
+    for ends, often in (((30, 31), 1), ((0, 59), 0)):
+        seen.clear()
+        made, B = update(D, A, {ends: 3})
+        assert len(seen) == often
+        np.testing.assert_array_equal(made, distances(B))
+
+
+def test_a_cycle_leaves_both_as_they_were(never_anew):
+    A = np.array([[0.0, 4, np.inf], [np.inf, 0, 1], [2, np.inf, 0]])
+    D = closure(A)
+    for given in ({(2, 0): -6}, {(1, 1): -1}, {(0, 1): np.inf, (2, 0): -9, (0, 2): 3}):
+        for overwrite in (False, True):
+            d, a = D.copy(), A.copy()
+            with pytest.raises(NegativeCycleError):
+                update(d, a, given, overwrite=overwrite)
+            np.testing.assert_array_equal(d, D)
+            np.testing.assert_array_equal(a, A)
+    with pytest.raises(DivergenceError):
+        update(np.eye(2), np.eye(2), {(0, 1): 2.0, (1, 0): 1.0}, "max_times")
+    d, a = update(D, A, {(1, 1): 3, (0, 0): 0})  # loops that beat nothing
+    np.testing.assert_array_equal(d, D)
+    assert a[1, 1] == 3
+
+
+def test_any_layout_goes_in():
+    A = np.random.default_rng(0).integers(1, 50, (9, 9)).astype(np.int32)
+    D = closure(A)
+    expected = update(D, A, {(0, 8): 1, (3, 4): 99})
+    for (_, d), (name, a) in zip(cases.layouts(D), cases.layouts(A), strict=True):
+        if name == "byte-swapped":
+            with pytest.raises(DTypeError, match="of one dtype of min_plus"):
+                update(D, a, {(0, 8): 1})
+            continue
+        found = update(d, a, {(0, 8): 1, (3, 4): 99})
+        for x, y in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(x, y)
+        if name == "read-only":
+            with pytest.raises(ValueError, match="read-only"):
+                update(d, a, {(0, 8): 1}, overwrite=True)
+        else:
+            assert update(d, a, {(0, 8): 1}, overwrite=True)[0] is d
+            np.testing.assert_array_equal(d, closure(np.array(a)))
+
+
+def test_what_is_no_change_is_refused():
+    A = np.array([[0, 3], [1, 0]])
+    D = closure(A)
+    for wrong, error, text in (
+        ((D, A[:1], {}), ShapeError, r"must be square, of one shape \(n, n\), got \(2, 2\) and \(1, 2\)"),
+        ((D, A.astype(np.int32), {}), DTypeError, "got int64 on cpu and int32 on cpu"),
+        ((D, A, {(0, 2): 1}), VertexError, r"in 0 … 1, got \(0, 2\)"),
+        ((D, A, {(-1, 0): 1}), VertexError, r"got \(-1, 0\)"),
+        ((D, A, {0: 1}), VertexError, "got 0"),
+        ((D, A, {(0, 1): 1.5}), DTypeError, "hold every entry exactly"),
+        ((A + 1, A, {(0, 1): 1}), DomainError, "must have one = 0 on its diagonal"),
+    ):
+        with pytest.raises(error, match=text):
+            update(*wrong)
+    with pytest.raises(DomainError):
+        update(D * 1.0, A * 1.0, {(0, 1): np.nan})
+    for d, a in (update(D, A, {}), update(D.tolist(), A.tolist(), {(0, 1): 3})):
+        np.testing.assert_array_equal(d, D)
+        np.testing.assert_array_equal(a, A)
+
+
+def test_a_loop_of_a_server_takes_no_more_and_more_memory():
+    rng, n = np.random.default_rng(5), 100
+    A = rng.integers(1, 100, (n, n))
+    D, result = closure(A), shortest_paths(A)
+    tracemalloc.start()
+    for step in range(300):
+        i, j = (int(k) for k in rng.integers(0, n, 2))
+        update(D, A, {(i, j): int(rng.integers(1, 100))}, overwrite=True)
+        result = result.update({(i, j): int(A[i, j])})
+        if step == 100:
+            before = tracemalloc.get_traced_memory()[0]
+    assert tracemalloc.get_traced_memory()[0] - before < 4 * A.nbytes
+    tracemalloc.stop()
+    np.testing.assert_array_equal(D, distances(A))
+    np.testing.assert_array_equal(result.distances, D)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_result_follows_by_label(listed, never_anew):
+    """Of a matrix any pair can become an edge; paths and predecessors follow; old results stay."""
+    rng, n = np.random.default_rng(6), 20
+    A = np.where(rng.random((n, n)) < 0.4, rng.integers(1, 30, (n, n)), np.inf)
+    np.fill_diagonal(A, 0)
+    names = [f"v{k}" for k in range(n)]
+    i, j = np.nonzero(np.isfinite(A))
+    made = Graph.from_arrays(i, j, A[i, j], labels=names) if listed else Graph.from_matrix(A, labels=names)
+    result = first = shortest_paths(made, engine="dense")
+    before = first.distances.copy()
+    for step in range(25):
+        if listed:
+            ends = [(i[k], j[k]) for k in rng.choice(len(i), rng.integers(1, 4), replace=False)]
+        else:
+            ends = drawn(rng, n)
+        new = {(a, b): np.inf if rng.random() < 0.4 else float(rng.integers(0, 30)) for a, b in ends if a != b}
+        A = A.copy()
+        for (a, b), w in new.items():
+            A[a, b] = w
+        result = result.update({(names[a], names[b]): w for (a, b), w in new.items()})
+        if new:
+            assert "of 400 entries computed anew" in str(result.plan)
+        np.testing.assert_array_equal(result.distances, distances(A))
+        assert result.verify(rows="all", paths=True)
+        if step % 8 == 7:
+            result = pickle.loads(pickle.dumps(result))
+    np.testing.assert_array_equal(first.distances, before)
+    np.testing.assert_array_equal(np.asarray(result.graph.matrix()), A)
+
+
+def test_what_does_not_follow_is_computed_anew():
+    A = np.random.default_rng(7).integers(1, 9, (12, 12))
+    np.fill_diagonal(A, 0)
+    r = shortest_paths(A)
+    halves = r.update({(0, 5): 0.5})
+    assert (halves.dtype, halves.distance(0, 5)) == (np.float64, 0.5)
+    assert "all computed anew" in str(halves.plan)
+    part = shortest_paths(A, sources=[3], engine="dense").update({(3, 4): 0})
+    assert part.distance(3, 4) == 0
+    with pytest.raises(NegativeCycleError, match="3 → 4 → 3"):
+        r.update({(3, 4): -100})
+    with pytest.raises(ShapeError, match=r"must have a mapping .* pass the new matrix to shortest_paths"):
+        r.update(A)
+    with pytest.raises(DomainError, match="NaN"):
+        r.update({(3, 4): np.nan})
+
+
+@pytest.mark.parametrize("engine", ["dense", "elimination"])
+def test_truth_values(engine):
+    A = np.random.default_rng(8).random((40, 40)) < 0.03
+    r = shortest_paths(A, "boolean", engine=engine)
+    for given in ({(0, 1): True, (1, 0): 1}, {(0, 1): False}, {(1, 0): np.inf, (5, 7): True}):
+        r = r.update(given)
+        for (i, j), w in given.items():
+            A[i, j] = w is True or w == 1
+        expected = np.linalg.matrix_power((A | np.eye(40, dtype=bool)).astype(float), 40) > 0
+        np.testing.assert_array_equal(np.asarray(r.distances, bool), expected)
+
+
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux")
+def test_on_a_gpu_a_better_arc_is_followed(emulated_kernels, monkeypatch):
+    A = np.random.default_rng(9).integers(1, 50, (40, 40)).astype(np.float32)
+    with emulated.installed(emulated_kernels):
+        D, B = (emulated.asarray(X) for X in (distances(A).astype(np.float32), A))
+        monkeypatch.setattr(updates, "closure", refuse)
+        for given in ({(3, 4): 1.0}, {(5, 6): 1.0, (7, 8): 0.5}):
+            D, B = update(D, B, given)
+            np.testing.assert_array_equal(np.asarray(D), distances(np.asarray(B)).astype(np.float32))
+        with pytest.raises(AssertionError, match="closed anew"):
+            update(D, B, {(3, 4): 60.0})
