@@ -119,12 +119,12 @@ def test_integers_that_might_overflow_are_closed_anew():
 
 
 def test_beyond_a_share_of_the_entries_the_matrix_is_closed_anew(monkeypatch):
-    n = 60
+    n = 120
     A = np.full((n, n), np.inf)
     A[range(n - 1), range(1, n)] = A[range(1, n), range(n - 1)] = 1  # a path: its middle is on half of all walks
     D, seen = closure(A), []
     monkeypatch.setattr(updates, "closure", lambda *a, **k: seen.append(1) or closure(*a, **k))
-    for ends, often in (((30, 31), 1), ((0, 59), 0)):
+    for ends, often in (((60, 61), 1), ((0, 119), 0)):
         seen.clear()
         made, B = update(D, A, {ends: 3})
         assert len(seen) == often
@@ -267,7 +267,7 @@ def test_truth_values(engine):
 
 
 @pytest.mark.skipif(sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux")
-def test_on_a_gpu_a_better_arc_is_followed(emulated_kernels, monkeypatch):
+def test_on_a_gpu_a_better_arc_is_followed(emulated_kernels, never_anew, monkeypatch):
     A = np.random.default_rng(9).integers(1, 50, (40, 40)).astype(np.float32)
     with emulated.installed(emulated_kernels):
         D, B = (emulated.asarray(X) for X in (distances(A).astype(np.float32), A))
