@@ -26,7 +26,6 @@ from .product import multiplied
 SHARE, OF_BITS = 1 / 20, 1 / 1000
 #: Time of a step between entries that begin anew, and of one from others (a vector of them), relative to SHARE's.
 SETTLED, BEGUN = 8.0, 0.5
-
 #: Time of a change that affects nothing, likewise.
 ARC = 256.0
 
@@ -121,7 +120,7 @@ class _Table:
         arc = _arc(self.s, D, u, v, w)
         cols, counts = arc.affected(self.slack, floor)
         found, m = int(counts.sum()), len(cols)
-        cost = found + SETTLED * float((counts**2.0).sum()) / self.n + BEGUN * np.count_nonzero(counts) * m
+        cost = found + SETTLED * float((counts**2.0).sum()) / self.n + BEGUN * np.count_nonzero(counts) * (m + 16)
         if not found or not self._spend(cost):
             return not found
         edges, place = np.take(A, cols, axis=1), np.full(self.n, -1)
