@@ -25,7 +25,7 @@ from .product import multiplied
 #: Share of the entries from which an update takes as long as a closure; of truth values, closed as bits.
 SHARE, OF_BITS = 1 / 20, 1 / 1000
 #: Time of a step between entries that begin anew, and of one from others (a vector of them), relative to SHARE's.
-SETTLED, BEGUN = 8.0, 0.5
+SETTLED, BEGUN = 8.0, 1.5
 #: Time of a change that affects nothing, likewise.
 ARC = 256.0
 
