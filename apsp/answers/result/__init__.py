@@ -15,7 +15,6 @@ from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
 from semiring.host.errors import DivergenceError
 from semiring.host.types import Algebra, DType
-from semiring.kernels.backend import cuda_available
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
 
@@ -31,7 +30,6 @@ from ...io.saving.tiles import save_archive
 from ...road.engines import Engine
 from ...road.engines.dense import Dense
 from ...road.engines.part import Part
-from ...road.engines.saved import Saved
 from ...road.engines.stored import Stored
 from ...road.engines.streamed import written
 from ...road.estimates import in_units
@@ -45,7 +43,7 @@ from .along import Along, carried
 from .archives import archive_of, load_result, save_result
 from .mapped import Mapped
 from .ranked import Ranked
-from .reweighting import changed, reweighted
+from .reweighting import asked_anew, changed, reweighted
 
 if TYPE_CHECKING:
     from ...big.distributed.solving import WorldLike
@@ -187,26 +185,7 @@ class Result(Mapped, Ranked, Measured):
             if engine is not None:
                 plan = replace(self.plan, reason=engine.updated or self.plan.reason)
                 return replace(self, engine=engine, graph=graph, plan=plan, seconds=perf_counter() - start)
-        names = self.graph.labels
-        i, j = (None if part is names else names.positions(list(part)) for part in (self.sources, self.targets))
-        available = self.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
-        engine = a.engine if a else self.engine
-        like = None if isinstance(engine, (Saved, Stored)) else engine.all_pairs
-        wants = Wants.of(
-            callback=callback,
-            threads=getattr(like, "threads", None),
-            dtype=None
-            if getattr(like, "narrowed", False) or self.dtype == self.graph.target(self.semiring)
-            else self.dtype,
-            device=self.plan.device if available else None,
-            sources=i,
-            targets=j,
-            limit=self.engine.limit,
-            like=None if a or graph.rows is None else like,  # a matrix may have other edges now
-            engine=like.name if like is not None and like.renews else "auto",
-            hub_labels=getattr(like, "hubs", None) is not None,
-        )
-        question = Question(graph, self.semiring, wants)
+        question = asked_anew(self, graph, callback)
         found, along = carried(question, a.weight, a.quantities, a.ordered, self) if a else (answer(question), None)
         plan = replace(found.plan, reason=f"{found.plan.reason}; all computed anew")
         return replace(self, engine=found.engine, graph=graph, plan=plan, seconds=found.seconds, along=along)
@@ -461,15 +440,9 @@ def shortest_paths(
     told: dict[Any, Any] = {}
     graph = rereadable(graph) if ordered or along is not None else graph
     posed = as_graph(
-        graph,
-        weight=weight,
-        columns=columns,
-        directed=directed,
-        unweighted=unweighted,
-        null_value=null_value,
-        format=format,
-        name=name,
-    )
+        graph, weight=weight, columns=columns, directed=directed, unweighted=unweighted, null_value=null_value,
+        format=format, name=name,
+    )  # fmt: skip
     for wanted in (ordered or None, along) if ordered or along is not None else ():
         told |= quantities(graph, posed, wanted, columns=columns, directed=directed, format=format)
     i = None if sources is None else posed.labels.checked_positions(sources, where="shortest_paths: sources")

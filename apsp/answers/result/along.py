@@ -254,7 +254,7 @@ def carried(
     start, was, renewed = perf_counter(), before and before.along, None
     try:
         if was and words and words == was.words and weighted(posed.graph) == weighted(was.graph):
-            renewed = was.engine.renewed(posed.graph)
+            renewed = was.engine.renewed(posed.graph, was.graph, question.semiring)
         found = Answer(renewed, before.plan, perf_counter() - start) if before and renewed else answer(posed)
     except DivergenceError:
         answer(question)  # names the cycle by its weights

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,11 +14,20 @@ from semiring.algebra.records import Semiring
 from semiring.dense.changes import put
 from semiring.host.errors import DTypeError, ShapeError, VertexError
 from semiring.host.spelling import came
+from semiring.kernels.backend import cuda_available
+from semiring.kernels.observed import Callback
 
 from ...io.graph import Graph
 from ...io.graph.edge_lists import numbers, refuse_nan
 from ...io.graph.reweighted import Reweighted, weighted
 from ...road.engines import Engine
+from ...road.engines.saved import Saved
+from ...road.engines.stored import Stored
+from ...road.question import Question
+from ...road.wants import Wants
+
+if TYPE_CHECKING:
+    from . import Result
 
 #: Maximum number of changes applied one by one.
 FEW = 256
@@ -46,6 +55,29 @@ def reweighted(graph: Graph, weights: Any, semiring: Semiring) -> Graph:
     found = numbers(values)
     refuse_nan(found, graph.rows, graph.cols, graph.labels)
     return replace(graph, weights=found)
+
+
+def asked_anew(r: Result, graph: Graph, callback: Callback | None) -> Question:
+    """The question that a result answers, of a reweighted graph."""
+    names = r.graph.labels
+    i, j = (None if part is names else names.positions(list(part)) for part in (r.sources, r.targets))
+    available = r.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
+    engine = r.along.engine if r.along else r.engine
+    like = None if isinstance(engine, (Saved, Stored)) else engine.all_pairs
+    natural = getattr(like, "narrowed", False) or r.dtype == r.graph.target(r.semiring)
+    wants = Wants.of(
+        callback=callback,
+        threads=getattr(like, "threads", None),
+        dtype=None if natural else r.dtype,
+        device=r.plan.device if available else None,
+        sources=i,
+        targets=j,
+        limit=r.engine.limit,
+        like=None if r.along or graph.rows is None else like,  # a matrix may have other edges now
+        engine=like.name if like is not None and like.renews else "auto",
+        hub_labels=getattr(like, "hubs", None) is not None,
+    )
+    return Question(graph, r.semiring, wants)
 
 
 def _with_entries(graph: Graph, weights: Any, s: Semiring) -> Graph:
