@@ -274,9 +274,9 @@ PUBLIC = {
     "apsp": """
         AlgebraError AmbiguityWarning Comparison CriticalPath DTypeError DeviceError DivergenceError DomainError
         FormatError Graph MemoryNeeded NegativeCycleError NoPathError Plan Reachability RegularPaths Result
-        SemiringError ShapeError VertexError as_graph closure compare compare_sizes critical_path csgraph cycle grid
-        hops negative_cycle next_hops plan predecessors progress random_graph reachable read road_like shortest_paths
-        transitive_closure write
+        SemiringError ShapeError VertexError as_graph check closure compare compare_sizes critical_path csgraph cycle
+        grid hops negative_cycle next_hops order plan predecessors progress random_graph reachable read road_like
+        shortest_paths transitive_closure update write
     """,
     "apsp.csgraph": """
         NegativeCycleError bellman_ford construct_dist_matrix csgraph_from_dense csgraph_from_masked csgraph_to_dense

@@ -463,7 +463,7 @@ MUTANTS = [
     ),
     Mutant(
         "hub-labels-follow",
-        "apsp/answers/result/__init__.py",
+        "apsp/answers/result/reweighting.py",
         'hub_labels=getattr(like, "hubs", None) is not None',
         "hub_labels=False",
         "tests/test_hubs.py::test_new_weights_bring_new_labels",
