@@ -490,7 +490,7 @@ def test_compare_sizes(tmp_path):
     assert data["seed"] == 3
     assert {"processor", "NumPy", "Python"} <= data["machine"].keys()
     assert re.match(r"20\d\d-\d\d-\d\dT", data["date"])
-    assert data["command"].startswith("apsp ")
+    assert data["command"].startswith("apsp")
     assert (tmp_path / "c.png").read_bytes()[:4] == b"\x89PNG"
 
 

@@ -74,7 +74,7 @@ def test_the_command_line_writes_and_asks_a_store_in_one_file(tmp_path):
         if words[0] == "query":
             assert "12" in done.output
     assert json.loads((tmp_path / "r.json").read_text())["distances"][0] == "|b1"
-    assert command("solve", "--help").output.count("[.csv|.json|.npy|.npz") == 2
+    assert command("solve", "--help").output.count("[.csv|.json|.npy|.npz") == 3
 
 
 @pytest.mark.usefixtures("grown")

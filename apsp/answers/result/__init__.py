@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
@@ -185,8 +186,8 @@ class Result(Mapped, Ranked, Measured):
             if engine is not None:
                 plan = replace(self.plan, reason=engine.updated or self.plan.reason)
                 return replace(self, engine=engine, graph=graph, plan=plan, seconds=perf_counter() - start)
-        question = asked_anew(self, graph, callback)
-        found, along = carried(question, a.weight, a.quantities, a.ordered, self) if a else (answer(question), None)
+        ask = partial(asked_anew, self, graph, callback)
+        found, along = carried(ask(), a.weight, a.quantities, a.ordered, self) if a else (answer(ask()), None)
         plan = replace(found.plan, reason=f"{found.plan.reason}; all computed anew")
         return replace(self, engine=found.engine, graph=graph, plan=plan, seconds=found.seconds, along=along)
 
@@ -468,9 +469,10 @@ def shortest_paths(
     cols = None if j is None else Labels([posed.labels[k] for k in j.tolist()], "targets of this result")
     limits = Limits.of(memory, checkpoint, output, every, where="shortest_paths")
     with Limits.output_context(limits, gpus) as in_effect:
-        question = Question(posed, s, wants if in_effect is None else replace(wants, limits=in_effect))
+        # A question that is held would hold its matrix beside the predecessors.
+        ask = partial(Question, posed, s, wants if in_effect is None else replace(wants, limits=in_effect))
         of = weight if isinstance(weight, str) else "distance"
-        found, carrying = carried(question, of, told, len(ordered)) if told else (answer(question), None)
+        found, carrying = carried(ask(), of, told, len(ordered)) if told else (answer(ask()), None)
         if in_effect is not None:
             found = written(found, in_effect, s, callback)
         library = frames.library_of(graph)
