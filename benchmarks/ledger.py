@@ -43,7 +43,8 @@ def main() -> None:
     kind = machine(args.device)
     last = newest(kind)
     found, failed = measure(args.device, args.only, last)
-    document = {**common.facts(), "commit": commit(), "kind": kind, "figures": [asdict(x) for x in found]}
+    facts = {name: fact for name, fact in common.facts().items() if name != "machine code"}  # folders of this machine
+    document = {**facts, "commit": commit(), "kind": kind, "figures": [asdict(x) for x in found]}
     print("\n".join(report(found, last)))
     if not common.quick():
         name = f"{slug(kind)}-{document['date']}-{document['commit']}.json"

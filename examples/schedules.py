@@ -3,7 +3,7 @@
     python examples/schedules.py                                  # some seconds
     python examples/schedules.py 500 1000 2000 --save times.png   # the picture needs Matplotlib
 
-The iterative schedule is Floyd–Warshall as in a textbook: n steps, each of which reads and writes the whole matrix. The
+The iterative schedule is Floyd–Warshall as in a textbook: n steps, each a pass over the whole matrix. The
 recursive one (R-Kleene) cuts it into quarters, so that nearly all steps are products of blocks that stay in a cache.
 """
 

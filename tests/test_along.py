@@ -251,7 +251,7 @@ def test_floats_of_a_unit():
 
 
 def test_decimals():
-    """Floats of so many decimals are integers of them: ties are ties, and sums are rounded once."""
+    """Floats with a fixed number of decimals are packed as integers: exact ties, sums rounded once."""
     rng = np.random.default_rng(10)
     for _ in range(20):
         n = int(rng.integers(2, 12))

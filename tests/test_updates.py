@@ -208,7 +208,7 @@ def test_a_loop_of_a_server_takes_no_more_and_more_memory():
 
 @pytest.mark.parametrize("listed", [False, True])
 def test_a_result_follows_by_label(listed, never_anew):
-    """Of a matrix any pair can become an edge; paths and predecessors follow; old results stay."""
+    """Any pair of a matrix can become an edge; paths and predecessors follow; old results stay."""
     rng, n = np.random.default_rng(6), 20
     A = np.where(rng.random((n, n)) < 0.4, rng.integers(1, 30, (n, n)), np.inf)
     np.fill_diagonal(A, 0)

@@ -208,7 +208,7 @@ class _Calls(Traffic):
 
 
 def _dry(contender: Contender, n: int, s: Semiring, dtype: DType) -> tuple[float, int]:
-    """Bytes and calls of a schedule, of which none is made."""
+    """Bytes moved and hash of the calls of a schedule, by a dry run."""
     ops = bind(s, dtype, device=contender.device, **dict(contender.options))
     counted = _Calls()
     block = -(-_block(contender, n, ops) // ops.grain) * ops.grain

@@ -45,9 +45,8 @@ def _kernel(
     s: Semiring, dtype: np.dtype, m: int, n: int, k: int, device: str
 ) -> Callable[[bool], Callable[..., None]] | None:
     """C ← A ⊗ B, chosen by whether no operand has negative entries; None if not small."""
-    if dtype not in dtypes.of(s) or s.boolean or not 0 < m * n * k <= PAIRS[device]:
-        return None
-    if m * n * dtype.itemsize > BYTES[device]:
+    small = 0 < m * n * k <= PAIRS[device] and m * n * dtype.itemsize <= BYTES[device]
+    if dtype not in dtypes.of(s) or s.boolean or not small:
         return None
 
     @cache
@@ -60,8 +59,7 @@ def _kernel(
 
 @lru_cache(1024)
 def _on_host(s: Semiring, dtype: np.dtype, m: int, n: int, k: int) -> Callable[[Array, Array], Array] | None:
-    kernel = _kernel(s, dtype, m, n, k, "cpu")
-    if kernel is None:
+    if (kernel := _kernel(s, dtype, m, n, k, "cpu")) is None:
         return None
     (low, high), infinite = s.domain, -math.inf in (s.zero, s.one)
     at_zero = low < 0 or (low == 0 and not s.open_low)
@@ -87,8 +85,7 @@ def _on_device(
     """As on the host; the kernel that the last operands permitted starts while these are surveyed."""
     import cupy
 
-    kernel = _kernel(s, dtype, m, n, k, "cuda")
-    if kernel is None:
+    if (kernel := _kernel(s, dtype, m, n, k, "cuda")) is None:
         return None
     last, size = list[bool](), m * n * dtype.itemsize
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
 from operator import add, sub
 from pathlib import Path
 from typing import Any
@@ -237,10 +236,10 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     tasks = project.names
     time = np.asarray(project.times if len(tasks) else np.zeros(0)).tolist()  # integers, or else floats
     tails, waits, first = _by_head(project, time)
-    listed = bool((project.heads > project.tails).all())
-    arcs = zip(project.tails, project.heads.tolist(), strict=True)
-    sort = partial(topological, where="critical_path", need=_NEED)
-    order = range(len(time)) if listed else sort(len(time), arcs, tasks)
+    order: Sequence[int] = range(len(time))
+    if not (project.heads > project.tails).all():  # tasks are not listed in order
+        arcs = zip(project.tails, project.heads.tolist(), strict=True)
+        order = topological(len(time), arcs, tasks, where="critical_path", need=_NEED)
     earliest, rest = [0 * d for d in time], list(time)
     for v in order:
         for e in range(first[v], first[v + 1]):

@@ -394,7 +394,7 @@ def shortest_paths(
         the second, and so on; `of="changes"` tells the others.
     along : str, callable, array_like, list or dict of them, optional
         Quantities to be added up along the best paths, which `r.table(of="metres")` tells: columns, attributes and
-        functions as in `weight`; "edges", each of which counts 1; arrays of a number for each edge; {name: any of
+        functions as in `weight`; "edges", their number; arrays with one number per edge; {name: any of
         these}. Where they are packed into the lengths, as the plan says, equally good paths are told apart by them, in
         their order, the least first (docs/along.md).
     on_negative_cycle : {"raise", "-inf"}

@@ -111,7 +111,7 @@ class Unpacked(Engine):
         self.engine, self.word, self.limit, self.name = engine, word, limit, engine.name
         self.shape, self.dtype, self.threads = engine.shape, word.dtype, getattr(engine, "threads", None)
         self.stored, self.repeats, self.known = engine.stored, engine.repeats, engine.known
-        self.refuse_unbounded, self.hub_labels = engine.refuse_unbounded, engine.hub_labels  # type: ignore[method-assign]
+        self.refuse_unbounded, self.hub_labels = engine.refuse_unbounded, engine.hub_labels  # type: ignore[method-assign]  # its own words
 
     @cached_property
     def all_pairs(self) -> Engine:
@@ -272,7 +272,7 @@ def _packed(question: Question, quantities: Mapping[str, Any], weight: str) -> t
     """The question of packed lengths, and their words; DomainError, with the reason, if they do not fit."""
     graph, s, wants, n = question.graph, question.semiring, question.wants, question.graph.n
     if (sums := Lengths.of(s)) is None or sums.logarithmic or sums.sign < 0:
-        raise DomainError(f"along: lengths must be sums of which ⊕ keeps the least to be packed, got {s.name}.")
+        raise DomainError(f"along: packed lengths must be sums, with ⊕ = min, got {s.name}.")
     if wants.limits is not None or wants.on_negative_cycle != "raise" or graph.windows(s) is not None:
         raise DomainError("along: memory=, checkpoint=, output=, on_negative_cycle= and a matrix on disk go unpacked.")
     own = graph.target(s, wants.dtype)
@@ -343,7 +343,7 @@ def _bounds(ends: Sequence[Any], parts: tuple[np.ndarray, ...], n: int, directed
 
 
 def _closer(bounds: list[int], parts: tuple[np.ndarray, ...], far: float) -> list[int]:
-    """Bounds where no vertex is farther than `far`: so many times the most per unit of weight, and where that is 0."""
+    """Bounds from a diameter bound `far`: `far` times the largest rate per unit weight, plus all at zero weight."""
     if not math.isfinite(far):
         return bounds
     free = parts[0] == 0

@@ -44,8 +44,8 @@ class Routed(Distances):
     @cached_property
     def _weighed(self) -> Trees:
         """Trees by the weight alone."""
-        self._trees  # noqa: B018  # refuses
-        return Trees(self.graph, self.semiring, self.engine.all_pairs, self.ties_within) if self.along else self._trees
+        trees = self._trees  # refused where walks are unbounded
+        return Trees(self.graph, self.semiring, self.engine.all_pairs, self.ties_within) if self.along else trees
 
     @cached_property
     def predecessors(self) -> np.ndarray:

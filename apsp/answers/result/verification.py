@@ -120,7 +120,7 @@ def _wrong(trees: Trees, claim: str, compared: Comparison) -> Verification:
 
 
 def drawn(n: int, rows: int | str | None, seed: int, where: str) -> np.ndarray:
-    """The rows to look at: all, or so many (`ROWS` by default), drawn at random and sorted."""
+    """Sorted row positions: all, or a random sample of size `rows` (default `ROWS`)."""
     if rows != "all" and rows is not None and (isinstance(rows, str) or not hasattr(rows, "__index__") or rows < 0):
         raise ValueError(f"{where}: rows must be an integer, or 'all', got {came(rows)}.")
     count = n if rows == "all" else min(n, ROWS if rows is None else int(rows))

@@ -21,7 +21,7 @@ from .reporting import quiet, report
 @click.argument("table", type=SOURCE)
 @combined(reading, semiring, dtype, threads)
 @click.option("--table-format", type=FORMAT, metavar="NAME", help="Of TABLE; by default its suffix or content says.")
-@click.option("--sample", type=click.IntRange(min=1), metavar="ROWS", help="Look at so many rows, drawn at random.")
+@click.option("--sample", type=click.IntRange(min=1), metavar="ROWS", help="Check a random sample of this many rows.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the draw.")
 @click.option("--within", type=float, default=0.0, help="How far numbers may be off besides rounding, such as 1e-4.")
 def check(file: str, table: str, sample: int | None, table_format: str | None, **options: Any) -> None:

@@ -135,7 +135,7 @@ def _span(first: int, last: int | None = None, step: int = 1) -> range:
 
 
 def _provenance(seed: int | None) -> dict[str, Any]:
-    """What is needed to measure again: machine, versions, date, command, seed."""
+    """Provenance of a measurement: machine, versions, date, command, seed."""
     from .machine import describe
 
     facts: dict[str, Any] = {

@@ -55,7 +55,7 @@ def require_ours(source: Source, suffix: str) -> None:
     if names is not None:
         what, inside = f"an archive of {len(names)} files", next(iter(names), "…")
         if "stop_times.txt" in names:
-            what, inside = "a GTFS feed, of which transfers.txt alone lists edges", "transfers.txt"
+            what, inside = "a GTFS feed, whose only list of edges is transfers.txt", "transfers.txt"
         way = f"apsp.read(zipfile.ZipFile({{0!r}}).open({inside!r}))"
     if what:
         raise source.error(f"must hold one graph as text or numbers, got {what}. Say {way.format(path)}.")

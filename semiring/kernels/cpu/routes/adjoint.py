@@ -648,10 +648,11 @@ class Adjoint:
         fresh = max(0, len(pieces) - 1 - len(self._spare))
         require(fresh * 8 * (2 * self.n + len(self.heads)), where=self.where, hint="Take fewer sources.")
         parts = [self._open, *(self._spare.pop() if self._spare else self._sums() for _ in pieces[1:])]
+        *rows, _, cut = self._input(D, sources)
         self._code()  # compiled once, before threads start
 
         def piece(worker: int, number: int) -> None:
-            arguments = self._input(D, sources, slice(*pieces[number]))
+            arguments = *rows, self._floor(D[slice(*pieces[number])]), cut
             into = np.ascontiguousarray(demand), evenly, *parts[number], _NO_COUNTS
             self._call(worker, D, sources, (*arguments, *into), *pieces[number])
 
@@ -703,13 +704,15 @@ class Adjoint:
             total += added
             added[:] = 0.0
 
-    def _input(self, D: np.ndarray, sources: np.ndarray, piece: slice = slice(None)) -> tuple[Any, ...]:
-        scalar = np.dtype(self.kind.dtype).type
-        # If lengths of both signs cancel, a small sum may carry the rounding error of large ones.
-        floor = dtypes.largest_finite(D[piece]) if self._cancels else 0
+    def _floor(self, D: np.ndarray) -> np.generic:
+        """If lengths of both signs cancel, a small sum may carry the rounding error of the largest."""
+        return np.dtype(self.kind.dtype).type(dtypes.largest_finite(D) if self._cancels else 0)
+
+    def _input(self, D: np.ndarray, sources: np.ndarray) -> tuple[Any, ...]:
+        slack = np.dtype(self.kind.dtype).type(self._slack)
         rows = np.ascontiguousarray(D), sources.astype(np.uint32)
         arcs = self._starts, self._place, self._begins, self.tails, self.heads, self.weights
-        return *rows, *arcs, scalar(self._slack), scalar(floor), self.cut
+        return *rows, *arcs, slack, self._floor(D), self.cut
 
     def _code(self) -> Any:
         return compiled(sums, self.kind, _SIGNATURE, vertex_of(self.kind.dtype))
