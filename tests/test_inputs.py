@@ -1225,6 +1225,13 @@ def test_the_names_of_an_xarray_are_those_of_the_vertices():
     np.testing.assert_array_equal(closure(Labelled(A, **{"from": names}), null_value=None), A)
 
 
+@pytest.mark.parametrize("rows", [[3, [5.0, 7.0]], [[1, 2], 3], [np.float64(3), np.array([5.0, 7.0])]])
+def test_a_number_among_rows_is_refused(rows):
+    for make in (as_graph, closure, shortest_paths):
+        with pytest.raises(ShapeError, match="rows must be equally long"):
+            make(rows)
+
+
 def test_a_dataset_is_refused_for_one_of_its_variables():
     class Dataset(dict):
         data_vars = ("time", "metres")

@@ -130,6 +130,8 @@ def _ours(draw: Draw, folder: Path) -> None:
 
 def _read(draw: Draw, path: Path, fields: _Grid, between: str) -> None:
     """A file of these fields, read without a word: the matrix, edges that it must be, a question, or a refusal."""
+    if between == "\t" and len(fields) == 1:  # one field, and blanks
+        fields = [[field for field in fields[0] if field]]
     draw.note(fields=fields)
     reader: Callable[..., Graph] = draw.pick((apsp.read, lambda path: as_graph(str(path))))
     square = all(len(row) == len(fields) for row in fields)
@@ -172,11 +174,12 @@ def _read(draw: Draw, path: Path, fields: _Grid, between: str) -> None:
 
 
 def _follow(path: Path, message: str, fields: _Grid, *, edges: bool) -> None:
-    """The ways out that a question names."""
+    """The ways out that a question names, as Python and, where the command asks, as options."""
+    asked = CliRunner().invoke(cli.main, ["solve", str(path)], prog_name="apsp").output
     missing = "nan" in chain.from_iterable(fields)
     call = re.search(r"Say (apsp\.read\(.*?, format='matrix'\))", message)
     assert call is not None
-    assert "--format matrix" in message
+    assert "--format matrix" in asked
     try:
         _is_matrix(eval(call[1], {"apsp": apsp}), fields)
     except FormatError:
@@ -184,9 +187,13 @@ def _follow(path: Path, message: str, fields: _Grid, *, edges: bool) -> None:
     if not edges:
         assert "leave the file's first field empty" in message
         return
-    columns = re.search(r"columns=(\(.*?\)) for edges .*--columns ([\d,]+)\)", message)
+    columns, option = (
+        re.search(r"columns=(\(.*?\)) for edges", message),
+        re.search(r"--columns ([\d,]+) for edges", asked),
+    )
     assert columns is not None
-    assert columns[1].replace(" ", "") == f"({columns[2]})"
+    assert option is not None
+    assert columns[1].replace(" ", "") == f"({option[1]})"
     try:
         _is_edges(apsp.read(path, columns=eval(columns[1])), fields)
     except FormatError:
@@ -195,7 +202,8 @@ def _follow(path: Path, message: str, fields: _Grid, *, edges: bool) -> None:
 
 def _is_matrix(graph: Graph, fields: _Grid) -> None:
     assert graph.dense is not None
-    np.testing.assert_array_equal(np.asarray(graph.dense, float), np.array([[float(x) for x in row] for row in fields]))
+    expected = np.array([[float(x or "inf") for x in row] for row in fields])  # a blank cell is no edge
+    np.testing.assert_array_equal(np.asarray(graph.dense, float), expected)
     assert (graph.dense.dtype.kind == "i") == all(map(_is_integer, chain.from_iterable(fields)))
 
 

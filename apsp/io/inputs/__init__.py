@@ -259,11 +259,9 @@ def _with_placed(graph: Graph, places: Any) -> Graph:
 
 def _kind_of(source: Any, reading: Reading) -> Kind:
     if hasattr(type(source), "data_vars"):
-        variables = list(source.data_vars)
-        raise DTypeError(
-            f"as_graph: a matrix must be one variable of a Dataset, got {came(variables)}. Pass "
-            f"dataset[{variables[0]!r}]."
-        )
+        names = list(source.data_vars)
+        way = f"Pass dataset[{names[0]!r}]."
+        raise DTypeError(f"as_graph: a matrix must be one variable of a Dataset, got {came(names)}. {way}")
     for kind in _of_arrays() if type(source) is np.ndarray else kinds().values():
         if kind.recognises(source, reading):
             return kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,11 @@ def convert(source: Any, reading: Reading) -> Graph:
     """The matrix, labelled as an xarray is; refused if it may be edges, unless nulls are declared."""
     if getattr(getattr(source, "dtype", None), "names", None):
         return records.convert(source, reading)
-    if isinstance(source, (list, tuple)) and any(isinstance(x, str) for row in source[:3] for x in row[:2]):
-        raise DTypeError(
-            f"as_graph: the rows of a matrix must be real numbers, got {came(source[0])}. Edges are tuples: pass "
-            "list(map(tuple, edges))."
-        )
+    if isinstance(source, (list, tuple)) and any(
+        isinstance(x, str) for row in source[:3] if np.iterable(row) for x in islice(row, 2)
+    ):
+        way = "Edges are tuples: pass list(map(tuple, edges))."
+        raise DTypeError(f"as_graph: the rows of a matrix must be real numbers, got {came(source[0])}. {way}")
     graph = Graph.from_matrix(source, labels=_labels(source))
     if reading.nulls is None and not isinstance(source, (list, tuple)) and may_be_edges(graph.dense):
         rows = graph.n
