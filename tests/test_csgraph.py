@@ -760,3 +760,23 @@ def test_integers_that_do_not_hold_a_distance_are_refused(sign, indices):
     D, P = csgraph.johnson(near, dtype="int32", indices=indices, return_predecessors=True)
     np.testing.assert_array_equal(D, expected)
     np.testing.assert_array_equal(P, scipys.johnson(np.array(near), indices=indices, return_predecessors=True)[1])
+
+
+@pytest.mark.parametrize("n", [1, 30, 400])
+def test_a_few_rows_are_those_of_scipy(n):
+    rng = np.random.default_rng(n)
+    A = sparse.random_array((n, n), density=min(1, 4 / n), format="csr", rng=rng)
+    A.indices, A.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
+    for indices in (0, [0], [-1, 0, n // 2], [[0, n - 1], [n // 2, 0]], []):
+        rows = np.asarray(indices, int) % n
+        for options in ({}, {"directed": False}, {"limit": 0.7}, {"return_predecessors": True, "limit": 0.7}):
+            mine, theirs = csgraph.dijkstra(A, indices=indices, **options), scipys.dijkstra(A, indices=rows, **options)
+            np.testing.assert_array_equal(mine, theirs)
+        if rows.size:
+            options = {"min_only": True, "return_predecessors": True}
+            for mine, theirs in zip(
+                csgraph.dijkstra(A, indices=indices, **options),
+                scipys.dijkstra(A, indices=rows.ravel(), **options),
+                strict=True,
+            ):
+                np.testing.assert_array_equal(mine, theirs)

@@ -519,3 +519,36 @@ def test_einsum_of_sparse_operands_is_of_matrices_alone():
         semiring.einsum("ij,jk->ik", A, A, out=np.empty((3, 3)))
     huge = sp.csr_array(([1.0], ([0], [1])), shape=(10**6, 10**6))
     assert semiring.einsum("ij,jk->ik", huge, huge).shape == huge.shape  # whose table would not fit
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_product_with_a_vector_looks_at_the_matrix(index, kind):
+    rng = np.random.default_rng(3)
+    M = sp.random_array((3000, 2000), density=0.01, format="csr", rng=rng, dtype=kind)
+    M.indices, M.indptr = M.indices.astype(index), M.indptr.astype(index)
+    x = rng.random(2000).astype(kind)
+    for semiring_, add, mul in (("plus_times", np.add, np.multiply), ("min_plus", np.minimum, np.add)):
+        zero = 0.0 if add is np.add else math.inf
+        rows = [mul(M.data[i:j], x[M.indices[i:j]]) for i, j in zip(M.indptr[:-1], M.indptr[1:], strict=True)]
+        expected = np.array([add.reduce(row, initial=kind(zero)) for row in rows])
+        np.testing.assert_allclose(
+            semiring.matmul(M, x, semiring_), expected, rtol=1e-5 if kind == np.float32 else 1e-12
+        )
+        for at in (0, M.nnz // 2, M.nnz - 1):
+            wrong = M.copy()
+            wrong.data[at] = math.nan
+            with pytest.raises(DomainError, match="stored entries"):
+                semiring.matmul(wrong, x, semiring_)
+        for outside in (2000, -1, np.iinfo(index).max, np.iinfo(index).min):
+            wrong = M.copy()
+            wrong.indices[M.nnz - 1] = outside
+            with pytest.raises(ShapeError, match="consistent"):
+                semiring.matmul(wrong, x, semiring_)
+    far = M.copy()
+    far.data[7] = math.inf
+    assert not np.isnan(semiring.matmul(far, x, "min_plus")).any()
+    with pytest.raises(DomainError, match="nan"):
+        semiring.matmul(M, np.where(x == x[3], math.nan, x).astype(kind), "min_plus")
+    with pytest.raises(ShapeError, match="inner sizes"):
+        semiring.matmul(M, x[:-1], "min_plus")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,7 +26,7 @@ from ..road import estimates, road
 from ..road.question import SINGLE, SMALL, Question
 from ..road.wants import Wants
 from .conversion import FLOAT, Network, network, overwritable
-from .engines import Options, distances, remembered
+from .engines import BATCH_SECONDS, Options, distances, remembered
 from .routes import NONE, with_predecessors
 
 Found = TypeVar("Found")
@@ -57,10 +58,19 @@ def answer(
 ) -> Any:
     """The results of the function `where`; `dense`: SciPy would use Floyd–Warshall."""
     device = None if device is None else device_of(None, device)
-    plain = directed and not (return_predecessors or unweighted or min_only or callback) and device != "cuda"
-    if plain and indices is not None and (D := _few(csgraph, indices, dtype, threads, where)) is not None:
-        D[limit < D] = np.inf
-        return D
+    if indices is not None and not (unweighted or callback) and device != "cuda":
+        search = partial(
+            scipys.dijkstra,
+            directed=directed,
+            return_predecessors=return_predecessors,
+            limit=limit,
+            min_only=min_only,
+        )
+        plain = not (return_predecessors or min_only)
+        if (D := _few(csgraph, indices, dtype, threads, where, search, directed=directed, plain=plain)) is not None:
+            if plain and limit < np.inf:
+                D[limit < D] = np.inf
+            return D if min_only else _shaped(D, np.shape(indices))
     overwrite = overwrite and indices is None  # some rows do not fill it
     graph = network(
         csgraph, directed=directed, unweighted=unweighted, dtype=dtype, overwrite=overwrite, dense=dense, where=where
@@ -87,9 +97,8 @@ def answer(
         if P is not None:
             P[beyond] = NONE
     if sources is not None:
-        shape = (*sources.shape, graph.n)
-        D, P = D.reshape(shape), None if P is None else P.reshape(shape)
-    elif overwritten and D is not csgraph:
+        return _shaped(D if P is None else (D, P), sources.shape)
+    if overwritten and D is not csgraph:
         csgraph[...] = D
         D = csgraph
     return D if P is None else (D, P)
@@ -111,16 +120,34 @@ def within_reach(
         raise NegativeCycleError(message, error.vertex, error.cycle) from None
 
 
-def _few(csgraph: Array, indices: Array, dtype: DType, threads: int | None, where: str) -> np.ndarray | None:
-    """Rows of a CSR matrix by SciPy's search, if fastest by prediction; else None."""
+def _few(
+    csgraph: Array,
+    indices: Array,
+    dtype: DType,
+    threads: int | None,
+    where: str,
+    search: Callable[..., Any],
+    *,
+    directed: bool,
+    plain: bool,
+) -> Any:
+    """Rows of a CSR matrix by SciPy's `search`, if fastest by prediction; else None. `plain`: distances alone."""
     if getattr(csgraph, "format", "") != "csr" or np.dtype(dtype or FLOAT) != FLOAT or csgraph.dtype != FLOAT:
         return None
-    as_scipys = consistent(csgraph) and csgraph.indices.dtype == np.int32
-    matrix = csgraph if as_scipys else checked_sparse(csgraph, where=where)
+    matrix = csgraph if consistent(csgraph) else checked_sparse(csgraph, where=where)
     n, arcs = csgraph.shape[0], csgraph.nnz
     if csgraph.shape[1] != n or not compressed(matrix) or not matrix.data.min(initial=0.0) >= 0:
         return None  # a negative or NaN weight
     rows = indices_in(indices, n, where)
+    require(rows.size * n * FLOAT.itemsize, where="csgraph", hint="Ask for fewer rows, by `indices`.")
+    # At most this: where distances take as long as a question, or where the one call would be SciPy's anyway.
+    if rows.size * estimates.search(n, arcs, "dijkstra") <= (
+        2 * estimates.ROAD if plain and (directed or rows.size > 1) else BATCH_SECONDS
+    ):
+        return search(matrix, indices=rows.ravel())
+    if not (plain and directed):
+        return None
+    closed = estimates.closure(n, min_plus, FLOAT, pairs=n**3) + estimates.entering(arcs)
     near = around(matrix.indptr, matrix.indices, rows.ravel()) if n >= SMALL else Neighbourhoods()
     reach = near.cut + near.few / max(1, n)
     spread = estimates.spread(matrix.data)
@@ -128,17 +155,22 @@ def _few(csgraph: Array, indices: Array, dtype: DType, threads: int | None, wher
     searched = estimates.lanes(
         n, arcs, rows.size, 0, FLOAT.itemsize, relaxed, ordered=True, followed=near.arcs, tried=False
     ).seconds
-    closed = estimates.closure(n, min_plus, FLOAT, pairs=n**3) + estimates.entering(arcs)
     others = min(searched, closed, estimates.least_elimination(n, arcs))
-    search = estimates.search(n, arcs, "dijkstra", reach=reach, width=near.width, followed=near.arcs, spread=spread)
-    require(rows.size * n * FLOAT.itemsize, where="csgraph", hint="Ask for fewer rows, by `indices`.")
-    if rows.size * search <= others:
-        return scipys.dijkstra(matrix, indices=rows.ravel()).reshape(*rows.shape, n)
+    one = estimates.search(n, arcs, "dijkstra", reach=reach, width=near.width, followed=near.arcs, spread=spread)
+    if rows.size * one <= others:
+        return search(matrix, indices=rows.ravel())
     many = rows.size >= SINGLE  # otherwise a lookup costs more than it gains
     wants = Wants.of(where="csgraph", dtype=FLOAT, threads=threads, sources=rows.ravel(), remembers=many)
     question = Question(Compressed.around(matrix), min_plus, wants)
     with remembered(question):
-        return host(road.answer(question).engine.table()).reshape(*rows.shape, n)
+        return host(road.answer(question).engine.table())
+
+
+def _shaped(found: Any, shape: tuple[int, ...]) -> Any:
+    """Rows of distances, of predecessors too, as (*shape, n)."""
+    if isinstance(found, tuple):
+        return tuple(_shaped(table, shape) for table in found)
+    return found.reshape(*shape, found.shape[-1])
 
 
 def nearest(

@@ -81,7 +81,7 @@ _ENDS = 4
 #: Seconds an arc: a round of Bellman–Ford; sorting for SciPy; checking a CSR matrix.
 _ROUND, _SORTED, _CHECKED = 2e-9, 80e-9, 3e-9
 #: Fixed seconds of any question before searches begin.
-_ROAD = 3.5e-4
+ROAD = 3.5e-4
 #: `Hops`: seconds to build, an arc; a visit; an outgoing arc as a share of a visit; slowdown per doubling beyond the
 #: cache, where sources come one by one; to write, a byte, and a byte of counts stored by vertex.
 _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE, _TURNED = 60e-9, 5.4e-9, 0.25, 0.9, 0.3e-9, 0.7e-9
@@ -191,7 +191,7 @@ def ordering(arcs: int) -> float:
 
 def adjacent(arcs: int) -> float:
     """Seconds to sort arcs for breadth-first searches."""
-    return _ROAD + arcs * _ADJACENT
+    return ROAD + arcs * _ADJACENT
 
 
 def condensing(arcs: int) -> float:
@@ -337,7 +337,7 @@ def searches(
     `near` are the options of `search`.
     """
     row = search(n, arcs, method, **near)
-    before = _ROAD + arcs * (_CHECKED if compressed else _LISTED if ordered else _SORTED)
+    before = ROAD + arcs * (_CHECKED if compressed else _LISTED if ordered else _SORTED)
     if method == "johnson":
         before += n * arcs * _ROUND
     memory = lines * columns * itemsize + min(lines, 64) * n * 8 + 40 * arcs
@@ -411,7 +411,7 @@ def lanes(
     `rounds` over all arcs come first, as for potentials; `ordered`: arcs are sorted; `met` as in `relaxing`.
     """
     order = _SEEN if ordered else _ORDERED
-    before = _ROAD + arcs * (order + rounds * _ROUND + (_LANDMARK if lines >= _TOGETHER else 0.0))
+    before = ROAD + arcs * (order + rounds * _ROUND + (_LANDMARK if lines >= _TOGETHER else 0.0))
     row = relaxing(n, arcs, 1, itemsize, relaxed)
     busy = max(1, min(threads, -(-lines // 32)))
     seconds = before + relaxing(n, arcs, lines, itemsize, relaxed, **met) / busy

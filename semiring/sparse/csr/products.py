@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from ...algebra.saturation import holding, narrowed, widened
 from ...algebra.survey import survey
 from ...dense import product
 from ...host import memory
-from ...host.arrays import Taken, check_out
+from ...host.arrays import Taken, check_out, consistent
 from ...host.arrays import take_in as take_dense
 from ...host.devices import module, on_device, to_device
 from ...host.errors import DTypeError, ShapeError
@@ -45,6 +46,8 @@ def multiplied(
     where: str = "matmul",
 ) -> Any:
     """`matmul` with a sparse operand: sparse if both are, else of the dense operand's kind."""
+    if mask is None and out is None and (y := _with_vector(A, B, s, dtype, device, threads, where)) is not None:
+        return y
     a = _taken(A, where)
     b = a if B is A else _taken(B, where)
     left, right = _shape(a), _shape(b)
@@ -212,6 +215,31 @@ def _boolean(mask: Any, where: str) -> Any:
 
 
 # Products with a dense operand
+
+
+def _with_vector(
+    A: Any, x: Any, s: Semiring, dtype: DType, device: str | None, threads: int | None, where: str
+) -> np.ndarray | None:
+    """A ⊗ x on the host, the entries and indices of A checked by the product itself.
+
+    None unless A is csr and x a vector of its float dtype, or if one of them needs a longer look.
+    """
+    alike = type(x) is np.ndarray and x.ndim == 1 and x.dtype.kind == "f" and x.dtype == getattr(A, "dtype", None)
+    if not alike or device == "cuda" or not consistent(A, indices=False) or A.shape[1] != len(x):
+        return None
+    if common_dtype(s, dtype, x, where=where) != x.dtype or not A.data.flags.writeable:
+        return None
+    entries = CSR(A.shape, A.indptr.astype(np.int64, copy=False), A.indices, A.data, A)
+    survey(x, s, where=where)
+    memory.require(A.shape[0] * x.itemsize, where=where, hint=HINT)
+    y = np.empty(A.shape[0], x.dtype)
+    column = load("semiring.kernels.cpu.csr.backend").gather_column
+    finite = column(entries, np.ascontiguousarray(x), y, s, mirrored=True, threads=threads, where=where)
+    if finite is None:
+        return None
+    if not finite or s.domain != (-math.inf, math.inf):
+        survey(A.data, s, where=f"{where}: the stored entries of a sparse matrix")
+    return y
 
 
 def _with_dense(

@@ -71,7 +71,7 @@ class _Table:
 def cuts(starts: np.ndarray, threads: int, most: int = MOST, each: int = 1) -> list[tuple[int, int]]:
     """Row ranges (start, stop) of about equal work: `each` per entry, or product, before starts[row + 1]."""
     rows = len(starts) - 1
-    grain = max(1, rows // (1 << 14))  # rows per unit of cutting
+    grain = max(1, rows >> 12)  # rows per unit of cutting
     units = np.minimum(np.arange(grain, rows + grain, grain), rows)
     work = starts[units] * each + 4 * units  # an empty row costs something, too
     total = int(work[-1]) if rows else 0
@@ -182,10 +182,7 @@ def gather(
     count, kind = threads_of(threads, where), choose(s, A.data.dtype, False)
     lanes, a = X.shape[1], A.data.ctypes.data
     if lanes == 1:
-        column = machine_code(entries.gather_column, kind, "lsiiibii").call
-        x, y = X.ctypes.data, out.ctypes.data
-        parts = cuts(A.starts, count)
-        run(lambda _, *rows: column(kind.code, A.starts, A.indices, a, x, y, mirrored, *rows), parts, count)
+        gather_column(A, X, out, s, mirrored=mirrored, threads=threads, where=where)
         return
     tile = machine_code(hubs.combine_strip, kind, "biiiiiiii", called=False).address
     call = machine_code(entries.gather_rows, None, "iilsi" + "iiiii" + "bii").call
@@ -196,3 +193,30 @@ def gather(
         call(tile, kind.itemsize, A.starts, A.indices, a, *addresses, start, stop)
 
     run(compute, cuts(A.starts, count, each=vectors), count)
+
+
+def gather_column(
+    A: Any, x: np.ndarray, y: np.ndarray, s: Semiring, *, mirrored: bool, threads: int | None, where: str
+) -> bool | None:
+    """y ← A ⊗ x; whether A's entries are finite (False if integers), or None if an index is out of range.
+
+    Indices may be int32 or int64.
+    """
+    count, kind = threads_of(threads, where), choose(s, A.data.dtype, False)
+    column = machine_code(entries.gather_column, kind, f"l{_letter(A.indices)}iiiibii").call
+    of_a, of_x, of_y, columns = A.data.ctypes.data, x.ctypes.data, y.ctypes.data, A.shape[1]
+    words, infinity = A.data, 0
+    if A.data.dtype.kind == "f":
+        words = A.data.view(f"i{A.data.itemsize}")
+        infinity = int(np.array(np.inf, A.data.dtype).view(words.dtype))
+        largest = machine_code(entries.largest_magnitude, None, f"{_letter(words)}ii").call
+    seen: list[bool | None] = []
+
+    def compute(_: int, start: int, stop: int) -> None:
+        if not column(kind.code, A.starts, A.indices, of_a, of_x, columns, of_y, mirrored, start, stop):
+            seen.append(None)
+        elif infinity:
+            seen.append(largest(words, A.starts[start], A.starts[stop]) < infinity)
+
+    run(compute, cuts(A.starts, count), count)
+    return None if None in seen else bool(infinity) and all(seen)

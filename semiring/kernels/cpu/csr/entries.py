@@ -129,12 +129,30 @@ def gather_rows(
 
 @kernel
 def gather_column(
-    kind: Any, starts: Any, indices: Any, a: int, x: int, y: int, mirrored: bool, start: int, stop: int
-) -> None:
+    kind: Any, starts: Any, indices: Any, a: int, x: int, columns: int, y: int, mirrored: bool, start: int, stop: int
+) -> bool:
+    """Entries start … stop − 1 of y ← A ⊗ x, or x ⊗ A if not mirrored; False at an index not below `columns`."""
     size = itemsize(kind)
+    p = starts[np.uint64(start)]
     for i in range(start, stop):
         total = zero(kind)
-        for p in range(starts[i], starts[i + 1]):
-            left, right = load(kind, a + p * size), load(kind, x + np.int64(indices[np.uint64(p)]) * size)
+        end = starts[np.uint64(i) + np.uint64(1)]
+        while p < end:
+            k = np.uint64(indices[np.uint64(p)])
+            if k >= np.uint64(columns):
+                return False
+            left, right = load(kind, a + p * size), load(kind, x + np.int64(k) * size)
             total = plus(kind, total, times(kind, left, right) if mirrored else times(kind, right, left))
+            p += 1
         store(kind, y + i * size, total)
+    return True
+
+
+@kernel
+def largest_magnitude(words: Any, start: int, stop: int) -> int:
+    """Largest of words start … stop − 1 without their sign bit: of floats, beyond ∞'s where one is NaN."""
+    largest = 0
+    most = np.iinfo(words.dtype).max
+    for p in range(start, stop):
+        largest = max(largest, words[np.uint64(p)] & most)
+    return largest
