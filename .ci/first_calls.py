@@ -67,6 +67,7 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
         for dtype in ("int32", "float64"):
             yield f"the best paths, {dtype}", lambda dtype=dtype: ranked(dtype)
         yield "edges by name", lambda: ask(shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)]), "A", "C")
+        yield "a long table of edges", table
         yield "a network that does not separate", network
         for dtype in ("float64", "float32", "int32"):
             yield f"searches, {dtype}", lambda dtype=dtype: searches(dtype)
@@ -126,6 +127,12 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
         r = shortest_paths(ROOT / "examples" / "roads.gr", paths=True)
         r.predecessors, r.next_hops, r.hops, r.paths([(1, 96), (96, 1)]), r.diameter(), r.center()
         r.verify(paths=True)
+
+    def table() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "roads.csv"
+            path.write_text("from,to,metres\n" + "".join(f"{k},{k + 1},123456789\n" for k in range(50_000)))
+            apsp.read(path)
 
     def network() -> None:
         r = shortest_paths(apsp.random_graph(3000, 10, seed=1))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from semiring.host.errors import FormatError
+from semiring.host.text import decimals
 
 from ..graph import Graph
 from ..reading.files import Source
@@ -25,11 +26,15 @@ _FOREIGN = re.compile(rb"[^\t\n\r\x20-\x7e]")
 
 @dataclass(frozen=True)
 class Columns:
-    """Edges of a text: two columns of vertices, and weights if there is a third."""
+    """Edges of a text: two columns of vertices, and weights if there is a third.
+
+    `plain`: vertices are known to be written as integers ≥ 0 are.
+    """
 
     rows: np.ndarray
     cols: np.ndarray
     weights: np.ndarray | None
+    plain: bool = False
 
 
 def columns(source: Source, body: bytes, *, shape: str, widths: Sequence[int] = (3,)) -> Columns:
@@ -38,6 +43,9 @@ def columns(source: Source, body: bytes, *, shape: str, widths: Sequence[int] = 
     Lines of `body` that are no data must be blank, to keep line numbers. `shape` is the form of a line, for errors;
     `widths` are the numbers of columns allowed, equal on all lines.
     """
+    plain = _plain(body, widths)
+    if plain is not None:
+        return plain
     foreign = _FOREIGN.search(body)
     if foreign:
         index = body.count(b"\n", 0, foreign.start()) + 1
@@ -57,6 +65,19 @@ def columns(source: Source, body: bytes, *, shape: str, widths: Sequence[int] = 
                     _check_numbers(source, body, found.weights, "a weight")
                 return found
     raise _located(source, body, shape, widths)
+
+
+def _plain(body: bytes, widths: Sequence[int]) -> Columns | None:
+    """`columns` of a long text of plain decimals with one blank between them."""
+    start = re.match(rb"\n*", body)
+    begin = start.end() if start else 0
+    line = body[begin : begin + 100].split(b"\n", 1)[0]
+    width, separator = len(line.split()), "\t" if b"\t" in line else " "
+    found = decimals(body, separator, width, begin=begin) if width in widths else None
+    ends = None if found is None else found.integers(slice(2))
+    if found is None or ends is None:
+        return None
+    return Columns(ends[0], ends[1], found.column(2) if width == 3 else None, plain=True)
 
 
 def values(source: Source, body: bytes) -> np.ndarray:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from semiring.host.errors import FormatError
+from semiring.host.text import decimals
 
 from ..graph import Graph
 from ..reading.files import Source, csv_rows
@@ -67,6 +68,16 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     if positional(reading.columns):
         names, skipped = range(len(names)), 0
     header, delimiter = start + 1 if skipped else None, _delimiter(first)
+    whole = None
+    if text is source.text:
+        begin = source.lines.index(b"\n", start) + 1 if skipped and b"\n" in source.lines[start:] else start
+        whole = decimals(source.lines, delimiter, len(names), begin=begin)
+    if whole is not None:
+        table = Table(
+            source, names, header, whole.texts, lambda row: start + 1 + skipped + row,
+            integers=whole.integers, numbers=whole.column,
+        )  # fmt: skip
+        return _graph(table, reading)
     if '"' not in text:
         cells = separated(text[start:], delimiter, len(names), csv.field_size_limit())
         if cells is not None:

@@ -10,6 +10,8 @@ from typing import IO
 
 import numpy as np
 
+from semiring.host.text import decimals
+
 from ..graph import Graph
 from ..reading.files import Source
 from .base import Format, edge_lines, listed, remark, write_lines
@@ -60,6 +62,18 @@ def _plain(text: bytes) -> Graph | None:
     if plain is None or _STRAY.search(head) or _ANY_ARC.search(head):
         return None
     n, m = map(int, plain.groups())
+    whole = decimals(text, " ", 3, begin=start, before=b"a ")
+    found = _digits(text, start, m) if whole is None else whole.integers(slice(3))
+    if found is None or found.shape != (3, m):
+        return None
+    tails, heads, lengths = found
+    if min(tails.min(), heads.min()) < 1 or max(tails.max(), heads.max()) > n:
+        return None
+    return Graph.from_arrays(tails - 1, heads - 1, lengths, n=n, labels=range(1, n + 1))
+
+
+def _digits(text: bytes, start: int, m: int) -> np.ndarray | None:
+    """Tails, heads and lengths of m lines text[start:], shape (3, m)."""
     data = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", np.uint8)[start:]
     ends, blanks = np.flatnonzero(data == ord("\n")), np.flatnonzero(data == ord(" "))
     begins = np.concatenate(([0], ends[:-1] + 1))
@@ -69,12 +83,7 @@ def _plain(text: bytes) -> Graph | None:
     if (stops[:, 0] != begins + 1).any():
         return None
     found = digits(data, (stops[:, :3] + 1).T.ravel(), stops[:, 1:].T.ravel())
-    if found is None:
-        return None
-    tails, heads, lengths = found.reshape(3, m)
-    if min(tails.min(), heads.min()) < 1 or max(tails.max(), heads.max()) > n:
-        return None
-    return Graph.from_arrays(tails - 1, heads - 1, lengths, n=n, labels=range(1, n + 1))
+    return None if found is None else found.reshape(3, m)
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:

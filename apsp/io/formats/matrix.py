@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -33,9 +34,11 @@ def is_bare(source: Source, reading: Reading) -> bool:
     head = plain_lines(source.head())
     if reading.columns is not None or reading.named or b"\0" in head:
         return False
-    lines = [line for line in head.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")]
-    first = _fields(lines[0].decode("latin-1")) if lines else []
-    if sniff(head) or not first or not all(map(is_numeral, first[:-1] or first)) or len(lines) > len(first) + 1:
+    lines = (line for line in head.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#"))
+    line = next(lines, b"").decode("latin-1")
+    first = _fields(line) if line else []
+    more = len(list(islice(lines, len(first) + 1))) > len(first)
+    if sniff(head) or not first or not all(map(is_numeral, first[:-1] or first)) or more:
         return sniff(head)  # the last line, or field, may be cut off
     rows = [row for _, row in _rows(source)]
     n = len(rows)
@@ -52,7 +55,7 @@ def is_bare(source: Source, reading: Reading) -> bool:
                 "edges."
             )
     names = rows[0][1:]
-    alike = bool(_separator(lines[0].decode("latin-1"))) and names == [row[0] for row in rows[1:]] and integral(names)
+    alike = bool(_separator(line)) and names == [row[0] for row in rows[1:]] and integral(names)
     if reading.nulls is None and alike and (np.diff(list(map(int, names))) == 1).all():
         raise source.error(
             f"{n} rows of {n} numbers, whose first row and column count alike, may be a matrix of {n} vertices, or of "

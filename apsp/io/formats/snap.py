@@ -58,7 +58,7 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         return edgelist.read(source, reading=reading).having(directed=directed)
     body = _COMMENT.sub(b"", source.lines) if b"#" in source.lines else source.lines
     found = columns(source, body, shape="from to [weight]", widths=(2, 3))
-    other = _OTHERWISE.search(body) if _some_otherwise(body) else None
+    other = _OTHERWISE.search(body) if not found.plain and _some_otherwise(body) else None
     if other:
         line = body.count(b"\n", 0, other.start(1)) + 1
         raise source.error(

@@ -36,8 +36,8 @@ class Table:
 
     `names` are from the header, in line `header`, or range(width). `column(index)` returns the stripped fields below
     the header, `line(row)` the line number, from 1, `unquoted(fields)` the contents of quoted fields; if fast
-    (else None), `distinct(indices)` the distinct fields of columns, and their indices by column and row, and
-    `integers(indices)` int64, a row per column, if all are integers ≥ 0.
+    (else None), `distinct(indices)` the distinct fields of columns, and their indices by column and row,
+    `integers(indices)` int64, a row per column, if all are integers ≥ 0, and `numbers(index)` a column of numbers.
     """
 
     source: Source
@@ -47,7 +47,8 @@ class Table:
     line: Callable[[int], int]
     unquoted: Callable[[Sequence[str]], Sequence[str]] = lambda fields: fields
     distinct: Callable[[Sequence[int]], tuple[list[str], np.ndarray] | None] = lambda indices: None
-    integers: Callable[[Sequence[int]], np.ndarray | None] = lambda indices: None
+    integers: Callable[[list[int]], np.ndarray | None] = lambda indices: None
+    numbers: Callable[[int], np.ndarray | None] = lambda index: None
 
     def edges(self, reading: Reading) -> Graph:
         """A graph with an edge per row; names are integers if all look so and none is quoted."""
@@ -62,7 +63,7 @@ class Table:
         guessed = self.header is not None and reading.columns is None
         if guessed and not reading.named:
             self._require_no_number(chosen[:2], refuse)
-        whole = self.integers(chosen[:2])
+        whole = self.integers(list(chosen[:2]))
         distinct = self.distinct(chosen[:2]) if whole is None else None
         if whole is not None:
             ends = []
@@ -82,7 +83,7 @@ class Table:
         else:
             self._require_vertices(chosen[:2], ends)
             labels, rows, cols = number_ends(*map(self.unquoted, ends))
-        if guessed:
+        if guessed and whole is None:  # no name is an integer
             self._require_no_edge(chosen, labels, refuse)
         if distinct is not None and not ends[1]:
             rows, cols = rows[distinct[1]]
@@ -159,6 +160,9 @@ class Table:
         return any(all(as_number(field) is not None for field in self.column(k)) for k in words)
 
     def _weights(self, index: int, reading: Reading) -> np.ndarray:
+        plain = self.numbers(index)
+        if plain is not None:
+            return plain
         whole = self.integers([index])
         if whole is not None:
             return whole[0]
@@ -215,7 +219,7 @@ class Cut:
         cells, width = self.texts(), self.stops.shape[1]
         return [cells[index::width] for index in range(width)]
 
-    def integers(self, indices: Sequence[int], first: int) -> np.ndarray | None:
+    def integers(self, indices: list[int], first: int) -> np.ndarray | None:
         """Columns from row `first` on as int64, shape (indices, rows); None where `digits` is."""
         if self.strip:
             return None
