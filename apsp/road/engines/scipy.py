@@ -181,9 +181,12 @@ def nearest(
     ranks = np.full(n, len(wanted))
     ranks[sources] = positions
     which = np.where(reached, ranks[np.where(reached, nearest_one, 0)], len(wanted))
-    tails = np.repeat(np.arange(n), np.diff(A.indptr))
-    tight = np.flatnonzero(reached[tails] & (D[tails] + A.data == D[A.indices]))
-    tails, heads = tails[tight], A.indices[tight]
+    many, heads = np.diff(A.indptr), A.indices
+    tails = np.repeat(np.arange(n), many)
+    between = np.flatnonzero(np.repeat(which, many) < which[heads])  # ties are decided there
+    tied = (D[tails[between]] + A.data[between] == D[heads[between]]).any()
+    tight = np.flatnonzero(reached[tails] & (D[tails] + A.data == D[heads])) if tied else between[:0]
+    tails, heads = tails[tight], heads[tight]
     for _ in range(PASSES):
         before = which.copy()
         np.minimum.at(which, heads, before[tails])
