@@ -391,6 +391,7 @@ def test_a_structure_is_the_same_by_any_number_of_threads(monkeypatch):
     """Also where vertices are renumbered first, in parts that grow together, none of which may be left out."""
     monkeypatch.setattr(pattern, "SMALL", 1)
     monkeypatch.setattr(analysis, "SMALL", 1)
+    monkeypatch.setattr(analysis, "SHARE", 1)
     monkeypatch.setattr(quotient, "CUT", 0)
     monkeypatch.setattr(quotient, "LEAST", 30)
     assert [pattern.shares(n, 5) for n in (0, 2)] == [[(0, 0)], [(0, 1), (1, 2)]]

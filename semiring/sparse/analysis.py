@@ -15,6 +15,9 @@ from .order import FOUND, candidates, inverse
 from .pattern import SMALL, near, neighbours, stored
 from .structure import Arcs, Cost, Structure
 
+#: Arcs per thread: waking more takes longer than they save.
+SHARE = 40_000
+
 
 class Analysis:
     """Symbolic analysis: elimination order, elimination tree, and the cost of every step, from the pattern alone.
@@ -56,7 +59,7 @@ class Analysis:
         self.on_devices: dict[Any, Any] = {}  # the structure, by GPU and entry size
         self.panels = Buffers(4)  # for two eliminations: the last one's, and that of new weights
         asked = threads_of(threads, "analyse") if threads is not None or n >= SMALL else 1
-        self._threads = threads = asked if n >= SMALL else 1
+        self._threads = threads = min(asked, max(1, len(tails) // SHARE)) if n >= SMALL else 1
         self._start, self._adjacent = neighbours(tails, heads, n, threads)
         self._labels: np.ndarray | None = None
         if isinstance(order, str) and order in FOUND:  # a user's order refers to the user's labels
