@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from apsp import Graph, shortest_paths
+from apsp import Graph, Result, shortest_paths
 from semiring import get
 from semiring.host.errors import DomainError, NegativeCycleError, ShapeError
 from semiring.sparse.cycles import Weighted
@@ -376,7 +376,7 @@ def test_of_without_along_and_unknown_names(tmp_path):
     with pytest.raises(ValueError, match="metres"):
         r.table(of="meters")
     with pytest.raises(ValueError, match="leave along out"):
-        r.save(tmp_path / "r.npz")
+        r.save(tmp_path / "r.hubs")
     r.save(tmp_path / "r.csv")
     assert shortest_paths(tmp_path / "r.csv").distance("A", "B") == 4
 
@@ -390,3 +390,57 @@ def test_bound_on_distances_of_graphs_with_islands():
         assert bound >= max(x[0] for row in least(n, edges, True, parts=1) for x in row if x is not None)
     apart = np.arange(0, 200, 2)  # a hundred islands of one edge each
     assert Weighted(apart, apart + 1, np.full(100, 7), 200, get("min_plus")).farthest()[0] == 7
+
+
+@pytest.mark.parametrize("engine", ["dense", "elimination"])
+@pytest.mark.parametrize("directed", [True, False])
+def test_edges_along_a_path(engine, directed):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        edges = drawn(rng, 12, 60)
+        for along in (None, {"a": edges[3], "b": edges[4]}):
+            r = shortest_paths(Graph.from_arrays(*edges[:3], n=12, directed=directed), engine=engine, along=along)
+            known = edges[: 3 if along is None else 5]
+            for u in range(12):
+                for v in range(12):
+                    if np.isfinite(r.distance(u, v)):
+                        path, found = r.path(u, v), r.edges(u, v)
+                        assert len(found) == len(path) - 1
+                        assert summed(path, known, range(60), directed) == sum(found.tolist())
+                        assert edges[2][found].sum() == r.distance(u, v)
+    with pytest.raises(ShapeError, match="edges: the graph must be a list of edges"):
+        shortest_paths(np.ones((4, 4))).edges(0, 1)
+    assert shortest_paths([("a", "b", 2)]).edges("b", "b").tolist() == []
+
+
+@pytest.mark.parametrize("suffix", ["npz", "tiles", "zarr"])
+@pytest.mark.parametrize("source", ["edges", "matrix", "unpacked", "changes"])
+def test_quantities_are_saved(tmp_path, suffix, source):
+    rng = np.random.default_rng(1)
+    edges = drawn(rng, 15, 70)
+    graph, along = Graph.from_arrays(*edges[:3], n=15), {"a": edges[3], "b": edges[4] / 4}
+    if source == "matrix":
+        A = np.where(rng.random((15, 15)) < 0.4, rng.integers(1, 5, (15, 15)), np.inf)
+        graph, along = Graph.from_matrix(A), {"a": rng.integers(0, 5, (15, 15))}
+    elif source == "changes":
+        graph, along = (
+            [(f"v{u}", f"v{v}", {"t": int(w), "c": int(c)}) for u, v, w, c in zip(*edges[:4], strict=True)],
+            None,
+        )
+    options = {"weight": ["t", "c"]} if source == "changes" else {"along": along}
+    r = shortest_paths(graph, **options, **({"dtype": "float32"} if source == "unpacked" else {}))
+    r.save(tmp_path / f"r.{suffix}")
+    found = Result.load(tmp_path / f"r.{suffix}")
+    for of in (None, r.along.weight, *r.along.quantities):
+        np.testing.assert_array_equal(found.table(of=of), r.table(of=of))
+    pairs = [(u, v) for u in r.labels for v in r.labels]
+    assert list(found.paths(pairs)) == list(r.paths(pairs))
+    changed = (
+        {tuple(r.labels[int(x[0])] for x in graph.edges()[:2]): 9} if isinstance(graph, Graph) else {("v1", "v2"): 9}
+    )
+    if source != "changes" or {("v1", "v2")} & {edge[:2] for edge in graph}:
+        for of in r.along.quantities:
+            np.testing.assert_array_equal(found.update(changed).table(of=of), r.update(changed).table(of=of))
+    part = shortest_paths(graph, **options, limit=5)
+    with pytest.raises(ValueError, match="all pairs, without a limit"):
+        part.save(tmp_path / f"part.{suffix}")

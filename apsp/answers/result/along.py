@@ -210,7 +210,7 @@ class Along:
             every = every[present(graph.weights)]
         which = every if graph.directed else np.concatenate((every, every[rows[every] != cols[every]]))
         loss = -weights if s.add.selects == "greatest" and weights.dtype.kind != "b" else weights
-        order = np.lexsort((*(q[which] for q in reversed(list(self.quantities.values()))), loss, heads, tails))
+        order = np.lexsort((which, *(q[which] for q in reversed(list(self.quantities.values()))), loss, heads, tails))
         order = order[weights[order] != dtypes.zero(s, weights.dtype)]
         order = order[np.flatnonzero(np.diff(tails[order] * graph.n + heads[order], prepend=-1))]
         return np.searchsorted(tails[order], np.arange(graph.n + 1)), heads[order].astype(np.int32), which[order]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,6 +33,7 @@ from ...road.engines.labelled import Labelled
 from ...road.engines.part import as_limit
 from ...road.engines.saved import Saved
 from ...road.engines.stored import Stored
+from .along import Along, Unpacked, Word
 
 if TYPE_CHECKING:
     from . import Result
@@ -49,10 +51,10 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
     store = store_of(path)
     more = {}
     if store is not None and store.load is not None:
-        if r.along is not None:
+        if r.along is not None and (store.labelled or not _whole(r)):
             raise ValueError(
-                f"save: a result for `load` must be without quantities along its paths, got "
-                f"{', '.join(map(str, r.along.quantities))}. Say np.save(path, r.table(of=…)), or leave along out."
+                f"save: a result with quantities along its paths must have all pairs, without a limit or hub labels, "
+                f"for `load`, got {came(str(path))}, {r!r}. Say np.save(path, r.table(of=…)), or leave along out."
             )
         engine.refuse_unbounded("save", r.graph.labels)  # its cycles would be lost
         more = archive_of(r, path, apart=store.folder)
@@ -85,6 +87,7 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
     }
     g = r.graph
     more |= encode(g.labels, path)
+    more |= {} if r.along is None else _along_of(r.along)
     dense, unit, nulls = g.dense, g.unit, g.nulls
     if isinstance(dense, OnDisk) and not apart:
         dense, unit, nulls = g.matrix(r.semiring, r.dtype), False, ()  # edges are all but the semiring's zero
@@ -102,6 +105,38 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
         if labels is not g.labels:
             more[name] = g.labels.positions(list(labels))
     return more
+
+
+def _whole(r: Result) -> bool:
+    return r.engine.limit is None and r.sources is r.graph.labels is r.targets
+
+
+def _along_of(along: Along) -> dict[str, Any]:
+    """Quantities, and the packed lengths with their words, if any."""
+    words = [(x.shift, x.bits, *x.unit, x.dtype.name) for x in along.words]
+    described = {"weight": along.weight, "names": list(along.quantities), "ordered": along.ordered, "words": words}
+    more: dict[str, Any] = {"along": np.array(json.dumps(described))}
+    more |= {f"along_{k}": host(values) for k, values in enumerate(along.quantities.values())}
+    if words:
+        packed = along.graph.weights if along.graph.dense is None else along.graph.dense
+        more |= {"along_weights": host(packed), "along_lengths": host(along.engine.table())}
+    return more
+
+
+def _with_along(parts: dict[str, Any], graph: Graph, s: Semiring, engine: Engine) -> tuple[Engine, Along | None]:
+    """The engine and the quantities of an archive."""
+    if "along" not in parts:
+        return engine, None
+    told = json.loads(str(parts["along"]))
+    quantities = {name: parts[f"along_{k}"] for k, name in enumerate(told["names"])}
+    words = tuple(Word(shift, bits, (unit, over), np.dtype(name)) for shift, bits, unit, over, name in told["words"])
+    packed = graph
+    if words:
+        field = "weights" if graph.dense is None else "dense"
+        packed = replace(graph, **{field: parts["along_weights"]}, nulls=() if field == "dense" else None, unit=False)
+        engine = Dense(parts["along_lengths"])
+    along = Along(told["weight"], quantities, told["ordered"], s, words, packed, engine)
+    return Unpacked(engine, words[0]) if words else engine, along
 
 
 def load_result(
@@ -129,9 +164,11 @@ def load_result(
             limit = as_limit(parts["limit"].item()) if "limit" in parts else None
             again = partial(recompute, graph, s, engine.dtype, sources=parts.get("sources"))
             engine = Saved(engine, graph.n, limit, again)
+        engine, along = _with_along(parts, graph, s, engine)
         return {
             **sides,
             "engine": engine,
+            "along": along,
             "graph": graph,
             "semiring": s,
             "plan": plan_from_array(parts["plan"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from semiring.dense import routes as found
 from semiring.host.devices import host, on_device, read_only
 from semiring.host.errors import ShapeError
 from semiring.host.memory import require
-from semiring.host.types import Array
+from semiring.host.types import Array, Label
 
 from ...io.labels import Labels
 from ...io.saving import save_matrix
 from ...road import estimates
 from ...road.engines.part import Limit
 from ..routes import Trees
+from .along import Along
 from .distances import Distances, require_block
 from .verification import Verification, verify
 from .walked import Paths, paths_of
@@ -70,6 +72,54 @@ class Routed(Distances):
         with on_device(P):
             H = found.hops(P)
         return self._handed_out(H)
+
+    def edges(self, u: Label, v: Label) -> np.ndarray:
+        """Positions in the list of edges, `graph.rows` and `graph.cols`, of those along `path(u, v)`, from u to v.
+
+        Parameters
+        ----------
+        u, v : label
+
+        Returns
+        -------
+        int64 array
+            Of parallel edges the best, by weight, then by the quantities of `along`, then the first; empty if u = v.
+
+        Raises
+        ------
+        VertexError, NoPathError, AlgebraError
+            As `path`.
+        ShapeError
+            If the graph is a matrix, which has no list of edges.
+
+        See Also
+        --------
+        path : Its vertices.
+
+        Notes
+        -----
+        `path`, and once a sort of all edges.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("A", "B", 3), ("B", "C", 7)]).edges("A", "C")
+        array([1, 2])
+        """
+        if self.graph.dense is not None:
+            raise ShapeError(
+                "edges: the graph must be a list of edges, got a matrix. Its vertices are path(u, v), and positions in "
+                "the matrix graph.labels.positions(path)."
+            )
+        path = self.graph.labels.positions(self.path(u, v))
+        starts, heads, which = self._best_edges
+        ranges = ((starts[tail], starts[tail + 1], head) for tail, head in pairwise(path.tolist()))
+        places = [start + np.searchsorted(heads[start:stop], head) for start, stop, head in ranges]
+        return which[np.array(places, np.int64)]
+
+    @cached_property
+    def _best_edges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return (self.along or Along("", {}, 0, self.semiring, (), self.graph, self.engine)).arcs
 
     def predecessor_rows(
         self, sources: Any = None, block: int | None = None
