@@ -107,6 +107,8 @@ def _words_of(name: str) -> Callable[..., Iterator[Any]]:
 class Unpacked(Engine):
     """One word of the packed lengths of another engine."""
 
+    fresh = True
+
     def __init__(self, engine: Engine, word: Word, limit: float | None = None) -> None:
         self.engine, self.word, self.limit, self.name = engine, word, limit, engine.name
         self.shape, self.dtype, self.threads = engine.shape, word.dtype, getattr(engine, "threads", None)
@@ -311,8 +313,13 @@ def _packed(question: Question, quantities: Mapping[str, Any], weight: str) -> t
             f"{top.bit_length()}. Round {came(weight)} to multiples of {unit:g}."
         )
     floats = 1 << NARROW <= top < 1 << FLOAT
-    packed = np.full(every.shape, np.inf if floats else np.iinfo(np.int64).max, np.float64 if floats else np.int64)
-    packed[which] = sum(part << shift for part, shift in zip(parts, shifts, strict=True))
+    total = parts[0] << shifts[0]
+    for part, shift in zip(parts[1:], shifts[1:], strict=True):
+        total += part << shift if shift else part
+    packed = total.astype(np.float64) if floats else total
+    if packed.shape != every.shape or isinstance(which, np.ndarray):
+        packed = np.full(every.shape, np.inf if floats else np.iinfo(np.int64).max, packed.dtype)
+        packed[which] = total
     kinds = [
         own if units[0] == (1, 1) and own.kind == "i" else np.dtype(np.float64),
         *(q.dtype for q in quantities.values()),
@@ -346,10 +353,11 @@ def _closer(bounds: list[int], parts: tuple[np.ndarray, ...], far: float) -> lis
     """Bounds from a diameter bound `far`: `far` times the largest rate per unit weight, plus all at zero weight."""
     if not math.isfinite(far):
         return bounds
-    free = parts[0] == 0
-    costly, none = ~free, np.zeros(free.shape)
-    rates = (np.divide(part, parts[0], out=none, where=costly).max(initial=0) for part in parts)
-    sums = (math.ceil(rate * far * (1 + 2.0**-40)) + int(x[free].sum()) for rate, x in zip(rates, parts, strict=True))
+    free, sums = parts[0] == 0, [math.ceil(far * (1 + 2.0**-40))]
+    none = np.zeros(free.shape) if free.any() else None
+    for part in parts[1:]:
+        rates = part / parts[0] if none is None else np.divide(part, parts[0], out=none, where=~free)
+        sums.append(math.ceil(rates.max(initial=0) * far * (1 + 2.0**-40)) + int(part[free].sum()))
     return list(map(min, bounds, sums))
 
 

@@ -57,13 +57,14 @@ class Engine(ABC):
     can answer for other weights of the same edges. `seconds` is the time of the closure, None where planning is part of
     the work; `workspace` the bytes besides the table while it is computed. `pairs_on_device` has `entries` from CuPy
     positions to CuPy values, or is None. `known` is a mask of rows present in a table of all pairs; None for all.
-    `updated` says which part of it the last update has computed anew.
+    `fresh`: `table` is new memory, not kept here. `updated` says which part of it the last update has computed anew.
     """
 
     name = ""
     shape: tuple[int, int]
     dtype: np.dtype
     in_memory = False
+    fresh = False
     stored = False
     limit: float | None = None
     repeats = False
