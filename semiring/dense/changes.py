@@ -18,6 +18,7 @@ from ..algebra.records import Semiring
 from ..host.devices import diagonal, module
 from ..host.signals import load
 from ..host.types import Array
+from ..kernels.backend import bind
 from ..kernels.cpu.processors import default_threads
 from .cycles import Lengths
 from .product import multiplied
@@ -90,20 +91,22 @@ class _Table:
         D, s, xp = self.D, self.s, module(self.D)
         if not self._beats(w, D[u, v].item()):
             return True
-        if not self._spend(ARC) or self._leaves(self._longest(u, v, w)):
+        if not self._spend(ARC) or (D.dtype.kind == "i" and self._leaves(self._longest(u, v, w))):
             return False
         if type(D) is np.ndarray:
             found = _arc(s, D, u, v, w).gain()
             self.found += found
             return bool(found >= 0)
-        over = multiplied(xp.ascontiguousarray(D[:, u : u + 1]), xp.full((1, 1), w, D.dtype), s)
+        unit = xp.full((1, 1), w, D.dtype)
+        over = multiplied(xp.ascontiguousarray(D[:, u : u + 1]), unit, s)
         if bool(self._beats(over[v, 0], dtypes.one(s, D.dtype))):
             return False
-        by = multiplied(over, D[v : v + 1], s)
-        gains = self._beats(by, D)
-        diagonal(gains)[...] = False
-        D[...] = xp.where(gains, by, D)
-        self.found += int(gains.sum())
+        if D.dtype.kind == "b":
+            D |= over & D[v]
+        else:
+            bind(s, D.dtype, device="cuda").gemm(D, over, xp.ascontiguousarray(D[v : v + 1]))
+            diagonal(D)[...] = dtypes.one(s, D.dtype)
+        self.found = D.size
         return True
 
     def worsen(self, A: Array, old: dict[Ends, Any], ends: Ends, new: Any, threads: int | None) -> bool:
