@@ -98,13 +98,13 @@ class _Table:
             self.found += found
             return bool(found >= 0)
         unit = xp.full((1, 1), w, D.dtype)
-        over = multiplied(xp.ascontiguousarray(D[:, u : u + 1]), unit, s)
+        over = multiplied(D[:, u : u + 1].copy(), unit, s)
         if bool(self._beats(over[v, 0], dtypes.one(s, D.dtype))):
             return False
         if D.dtype.kind == "b":
             D |= over & D[v]
         else:
-            bind(s, D.dtype, device="cuda").gemm(D, over, xp.ascontiguousarray(D[v : v + 1]))
+            bind(s, D.dtype, device="cuda").gemm(D, over, D[v : v + 1].copy())
             diagonal(D)[...] = dtypes.one(s, D.dtype)
         self.found = D.size
         return True

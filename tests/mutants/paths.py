@@ -238,7 +238,7 @@ MUTANTS = [
     Mutant(
         "along-free-edges-carry-nothing",
         "apsp/answers/result/along.py",
-        " + int(x[free].sum())",
+        " + int(part[free].sum())",
         "",
         "tests/test_along.py::test_negative_weights_and_large_ones",
         "A bound on a quantity leaves out edges of weight 0.",
