@@ -21,7 +21,6 @@ from ..host.types import Array
 from ..kernels.backend import bind
 from ..kernels.cpu.processors import default_threads
 from .cycles import Lengths
-from .product import multiplied
 
 #: Share of the entries from which an update takes as long as a closure; of truth values, closed as bits.
 SHARE, OF_BITS = 1 / 20, 1 / 1000
@@ -88,7 +87,7 @@ class _Table:
 
     def improve(self, u: int, v: int, w: Any) -> bool:
         """D ← D ⊕ D[:,u] ⊗ w ⊗ D[v,:]."""
-        D, s, xp = self.D, self.s, module(self.D)
+        D, s = self.D, self.s
         if not self._beats(w, D[u, v].item()):
             return True
         if not self._spend(ARC) or (D.dtype.kind == "i" and self._leaves(self._longest(u, v, w))):
@@ -97,14 +96,16 @@ class _Table:
             found = _arc(s, D, u, v, w).gain()
             self.found += found
             return bool(found >= 0)
-        unit = xp.full((1, 1), w, D.dtype)
-        over = multiplied(D[:, u : u + 1].copy(), unit, s)
-        if bool(self._beats(over[v, 0], dtypes.one(s, D.dtype))):
-            return False
-        if D.dtype.kind == "b":
-            D |= over & D[v]
+        before, after = D[:, u : u + 1].copy(), D[v : v + 1].copy()
+        if s.boolean:
+            D |= before & after
         else:
-            bind(s, D.dtype, device="cuda").gemm(D, over, D[v : v + 1].copy())
+            ops, over, arc = bind(s, D.dtype, device="cuda"), before.copy(), before[:1].copy()
+            over[...], arc[...] = dtypes.zero(s, D.dtype), w
+            ops.gemm(over, before, arc)
+            if bool(self._beats(over[v, 0], dtypes.one(s, D.dtype))):
+                return False
+            ops.gemm(D, over, after)
             diagonal(D)[...] = dtypes.one(s, D.dtype)
         self.found = D.size
         return True
