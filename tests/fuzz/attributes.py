@@ -117,7 +117,7 @@ def _said(draw: Draw, numeric: list[str]) -> tuple[dict[str, Any], str | list[st
     telling = [name for name in numeric if name in KNOWN]
     if len(numeric) > 1:
         return {}, telling[0] if len(telling) == 1 else numeric
-    return {}, numeric[0] if numeric else None
+    return {}, numeric[0] if numeric and numeric[0] != "osmid" else None  # an id is no weight
 
 
 def _graph(

@@ -203,9 +203,9 @@ def _weight(
 def choose_attribute(kinds: Mapping[Any, Set[type]], refuse: Callable[[str], Exception]) -> Any:
     """The edge attribute that is the weight; None if none is numeric (unweighted).
 
-    The only numeric one; of several, the one named like a weight. Bools, texts and lists are no numbers. If only a
-    non-numeric one is named so, it is returned, and fails later. `kinds` maps attributes to types of values (an edge
-    may have None); `refuse(problem)` makes the error for several candidates.
+    The only numeric one, unless it is an id (`CODES`); of several, the one named like a weight. Bools, texts and lists
+    are no numbers. If only a non-numeric one is named so, it is returned, and fails later. `kinds` maps attributes to
+    types of values (an edge may have None); `refuse(problem)` makes the error for several candidates.
     """
     numeric = [name for name, found in kinds.items() if found - _NONE and all(map(_is_numeric, found - _NONE))]
     known = [name for name in numeric if _is_known(name)] or [name for name in kinds if _is_known(name)]
