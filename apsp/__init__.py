@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .answers.updates import update
     from .closures import closure
     from .comparison import Comparison, compare, compare_sizes
+    from .comparison.emulation import Emulation, emulate
     from .generate import cycle, grid, random_graph, road_like
     from .io.display.bars import progress
     from .io.formats import read
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 _HOME = {
     "closures": ("closure",),
     "comparison": ("Comparison", "compare", "compare_sizes"),
+    "comparison.emulation": ("Emulation", "emulate"),
     "road.convergence.divergence": ("negative_cycle",),
     "io.display.bars": ("progress",),
     "generate": ("cycle", "grid", "random_graph", "road_like"),
@@ -98,6 +100,7 @@ __all__ = [
     "DeviceError",
     "DivergenceError",
     "DomainError",
+    "Emulation",
     "FormatError",
     "Graph",
     "MemoryNeeded",
@@ -118,6 +121,7 @@ __all__ = [
     "critical_path",
     "csgraph",
     "cycle",
+    "emulate",
     "grid",
     "hops",
     "negative_cycle",

@@ -1,6 +1,7 @@
 """The GPU's kernels on the processor, for machines without a GPU.
 
-`emulated.cpp` runs the threads of a block as fibers. Arrays are NumPy's behind CuPy's names; g++ compiles the kernels.
+`semiring/kernels/emulated` runs the threads of a block as fibers. Arrays are NumPy's
+behind CuPy's names; g++ compiles the kernels.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ import numpy as np
 
 from semiring.dense.bits import BitMatrix
 
-HEADER, RUNTIME = (Path(__file__).parent / name for name in ("emulated.h", "emulated.cpp"))
+EMULATOR = Path(__file__).parents[1] / "semiring" / "kernels" / "emulated"
+HEADER, RUNTIME = (EMULATOR / name for name in ("emulated.h", "emulated.cpp"))
 #: What a range of pages may be used for, as the C library says it.
 PROTECT = getattr(ctypes.CDLL(None), "mprotect", None)
 #: Bytes of shared memory that a block of an H200 may have.

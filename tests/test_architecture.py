@@ -273,9 +273,9 @@ PUBLIC = {
     "semiring.stores.tiles": "StoredBits TileStore",
     "apsp": """
         AlgebraError AmbiguityWarning Comparison CriticalPath DTypeError DeviceError DivergenceError DomainError
-        FormatError Graph MemoryNeeded NegativeCycleError NoPathError Plan Reachability RegularPaths Result
+        Emulation FormatError Graph MemoryNeeded NegativeCycleError NoPathError Plan Reachability RegularPaths Result
         SemiringError ShapeError VertexError as_graph check closure compare compare_sizes critical_path csgraph cycle
-        grid hops negative_cycle next_hops order plan predecessors progress random_graph reachable read road_like
+        emulate grid hops negative_cycle next_hops order plan predecessors progress random_graph reachable read road_like
         shortest_paths transitive_closure update write
     """,
     "apsp.csgraph": """

@@ -1,6 +1,6 @@
 """The command `apsp`: solve, check, reach, betweenness, flows, query, compare, generate, convert, plan, info, warm.
 
-Each command imports what it needs when it runs.
+Also lab, of exercises. Each command imports what it needs when it runs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .exit_codes import EPILOG, Commands
 from .flowing import betweenness, flows
 from .generating import convert, generate
 from .information import info
+from .lab import lab
 from .querying import query
 from .reaching import reach
 from .reporting import flags
@@ -34,6 +35,6 @@ def main(ctx: click.Context) -> None:
         sys.stdout.reconfigure(errors="replace")  # for labels that the terminal cannot show
 
 
-for _command in (solve, check, reach, betweenness, flows, query, compare, generate, convert, plan, info, warm):
+for _command in (solve, check, reach, betweenness, flows, query, compare, generate, convert, plan, info, warm, lab):
     main.add_command(_command)
 flags(main)

@@ -8,27 +8,36 @@
 
 extern char __attribute__((weak)) __start_shared_variables[], __stop_shared_variables[];
 #pragma GCC visibility push(hidden)
-emulated::Dim threadIdx, blockIdx, blockDim, gridDim;
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
 
 namespace emulated {
 Block* block;
 unsigned char* shared;
+unsigned self;
 static jmp_buf scheduler;
 
 void leave() {
-    if (!_setjmp(mine().here)) _longjmp(scheduler, 1);
+    if (!_setjmp(mine().stack->here)) _longjmp(scheduler, 1);
 }
-static __attribute__((noinline)) void go_on(Fiber& f) {
+static __attribute__((noinline)) void go_on(Stack& stack) {
     if (_setjmp(scheduler)) return;
-    if (std::exchange(f.begun, true)) _longjmp(f.here, 1);
-    setcontext(&f.context);
+    if (std::exchange(stack.begun, true)) _longjmp(stack.here, 1);
+    setcontext(&stack.context);
+}
+// What who counts is told: a barrier is passed; all threads of a block wait or have run; stacks lie there.
+// Whether a block in which all wait can go on.
+void __attribute__((weak)) passed(int) {}
+void __attribute__((weak)) paused(Block&) {}
+bool __attribute__((weak)) stuck(Block&) { return false; }
+void __attribute__((weak)) on_stacks(char*, std::size_t) {}
+void open(Barrier& barrier, int which) {
+    barrier.arrived = 0, ++barrier.generation;
+    passed(which);
 }
 void meet(int which, int count) {
     Barrier& barrier = block->barriers[which];
-    if (++barrier.arrived == count) {
-        barrier.arrived = 0, ++barrier.generation;
-        return;
-    }
+    if (++barrier.arrived == count) return open(barrier, which);
     mine().waits = &barrier, mine().generation = barrier.generation;
     leave();
 }
@@ -45,17 +54,17 @@ void wait(std::size_t left) {
 // Four 8 × 128-bit matrices, a row of 16 bytes at each thread's address.
 void load_matrices(unsigned& x0, unsigned& x1, unsigned& x2, unsigned& x3, unsigned from) {
     const unsigned long long* at = tell(from);
-    const unsigned lane = threadIdx.x % 32;
+    const unsigned lane = self % 32;
     unsigned* to[] = {&x0, &x1, &x2, &x3};
     for (int i = 0; i < 4; ++i) std::memcpy(to[i], shared + unsigned(at[8 * i + lane / 4]) + 4 * (lane % 4), 4);
 }
 // c ← c + popcount(a ∧ b), 16 × 8 of them over 256 bits.
 void multiply_bits(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
-    auto& all = block->fragments[threadIdx.x / 32];
-    const unsigned lane = threadIdx.x % 32, own[] = {a0, a1, a2, a3, b0, b1};
-    meet(1000 + threadIdx.x / 32, 32);
+    auto& all = block->fragments[self / 32];
+    const unsigned lane = self % 32, own[] = {a0, a1, a2, a3, b0, b1};
+    meet(1000 + self / 32, 32);
     std::memcpy(all[lane], own, sizeof own);
-    meet(1000 + threadIdx.x / 32, 32);
+    meet(1000 + self / 32, 32);
     int* to[] = {&c0, &c1, &c2, &c3};
     for (int e = 0; e < 4; ++e)
         for (unsigned q = 0; q < 4; ++q) {
@@ -88,9 +97,10 @@ namespace emulated {
 void (*kernel)(void**);
 void** arguments;
 static void fiber() {
-    kernel(arguments);
-    mine().done = true;
-    leave();
+    for (;; leave()) {
+        kernel(arguments);
+        mine().done = true;
+    }
 }
 static char* pages(std::size_t size) {
     return static_cast<char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
@@ -115,18 +125,33 @@ static void enter(Block& next) {
     if (size) std::memcpy(__start_shared_variables, next.variables.data(), size);
 }
 
-// So many blocks by turns, from one on; `backwards`, whether the last thread of each runs first.
-static void run(unsigned first, unsigned count, unsigned threads, unsigned size, bool backwards) {
-    constexpr std::size_t stack = 1 << 16;
-    static char* stacks = nullptr;
-    static std::size_t held = 0;
-    if (held < count * threads * stack) {
-        if (stacks) munmap(stacks, held);
-        stacks = pages(held = count * threads * stack);
+#ifndef STACK
+#define STACK (1 << 16)
+#endif
+// The threads of so many blocks, each on a stack of its own; where these exist already, as they were left.
+static Stack* stacks(std::size_t count) {
+    static char* memory = nullptr;
+    static std::vector<Stack> all;
+    if (all.size() < count) {
+        if (memory) munmap(memory, all.size() * STACK);
+        memory = pages(count * STACK);
+        all.assign(count, {});
+        for (std::size_t i = 0; i < count; ++i) {
+            ucontext_t& context = all[i].context;
+            getcontext(&context);
+            context.uc_stack.ss_sp = memory + i * STACK, context.uc_stack.ss_size = STACK;
+            makecontext(&context, fiber, 0);
+        }
+        on_stacks(memory, count * STACK);
     }
+    return all.data();
+}
+
+// So many blocks by turns, from one on; `backwards`, whether the last thread of each runs first.
+void run(unsigned first, unsigned count, unsigned threads, unsigned size, bool backwards) {
+    Stack* stack = stacks(std::size_t(count) * threads);
     std::vector<Block> blocks(count);
     std::vector<std::unique_ptr<Room>> rooms;
-    char* at = stacks;
     for (unsigned b = 0; b < count; ++b) {
         Block& one = blocks[b];
         const unsigned index = first + b;
@@ -136,36 +161,37 @@ static void run(unsigned first, unsigned count, unsigned threads, unsigned size,
         std::memset(one.shared, 0x7b, size);  // what nobody wrote is no number
         one.variables.assign(__stop_shared_variables - __start_shared_variables, 0x7b);
         one.fibers.resize(threads);
-        for (Fiber& f : one.fibers) {
-            getcontext(&f.context);
-            f.context.uc_stack.ss_sp = at, f.context.uc_stack.ss_size = stack, at += stack;
-            makecontext(&f.context, fiber, 0);
-        }
+        for (Fiber& f : one.fibers) f.stack = stack++;
     }
     block = nullptr;
     int looks = 0;  // in which all that were not waiting looked in vain
     for (unsigned left = count * threads; left;) {
         bool some = false, turned = false;
-        for (Block& one : blocks)
+        for (Block& one : blocks) {
             for (unsigned k = 0; k < threads; ++k) {
                 const unsigned t = backwards ? threads - 1 - k : k;
                 Fiber& f = one.fibers[t];
                 if (f.done || (f.waits && f.waits->generation == f.generation)) continue;
                 f.waits = nullptr, f.turned = false;
-                enter(one), threadIdx = {t, 0, 0};
-                go_on(f);
+                enter(one), self = t;
+                threadIdx = {t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y};
+                go_on(*f.stack);
                 (f.turned ? turned : some) = true;
                 left -= f.done;
             }
+            paused(one);
+        }
         looks = some ? 0 : looks + 1;
-        if (!some && (!turned || looks > 1000)) std::fprintf(stderr, "all threads of block %u wait\n", first), std::abort();
+        if (!some && (!turned || looks > 1000) && !stuck(blocks[0])) {
+            std::fprintf(stderr, "all threads of block %u wait\n", first), std::abort();
+        }
     }
 }
-void grid(const unsigned* sizes, unsigned threads, unsigned size, int backwards, int together, unsigned from) {
-    gridDim = {sizes[0], sizes[1], sizes[2]}, blockDim = {threads, 1, 1};
-    const unsigned all = gridDim.x * gridDim.y * gridDim.z;
-    if (together) run(0, all, threads, size, backwards);
+void grid(dim3 sizes, dim3 threads, unsigned size, int backwards, int together, unsigned from) {
+    gridDim = sizes, blockDim = threads;
+    const unsigned all = sizes.x * sizes.y * sizes.z, each = threads.x * threads.y * threads.z;
+    if (together) run(0, all, each, size, backwards);
     else
-        for (unsigned b = from; b < all; ++b) run(b, 1, threads, size, backwards);
+        for (unsigned b = from; b < all; ++b) run(b, 1, each, size, backwards);
 }
 }  // namespace emulated

@@ -1,6 +1,6 @@
-// CUDA on a processor, for tests: threads of a block are fibers that run one at a time until they wait for one another;
-// copies to shared memory arrive when a thread waits for them, not before. Blocks run one after the other, those of a
-// cooperative grid by turns. A block, or such a grid, in which all wait is a deadlock.
+// CUDA on a processor: threads of a block are fibers that run one at a time until they wait for one another; copies to
+// shared memory arrive when a thread waits for them, not before. Blocks run one after the other, those of a cooperative
+// grid by turns. A block, or such a grid, in which all wait is a deadlock.
 #include <math.h>
 #include <setjmp.h>
 #include <ucontext.h>
@@ -15,32 +15,48 @@
 #include <vector>
 
 #define __device__
+#ifndef __global__
 #define __global__
+#endif
 #define __launch_bounds__(...)
 #define __forceinline__ inline
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
+// Of what an instrumented translation unit runs on behalf of the runtime, nothing is counted.
+#define UNCOUNTED __attribute__((no_sanitize("thread")))
+
+#ifndef COUNTED
 struct int2 { int x, y; };
 struct int4 { int x, y, z, w; };
+#endif
 struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct uint3 { unsigned x, y, z; };
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
 
 // Each library has its own of what is hidden.
 #pragma GCC visibility push(hidden)
 namespace emulated {
-struct Dim { unsigned x = 1, y = 1, z = 1; };
 struct Copy { void* to; const void* from; int size, bytes; };
 struct Barrier { int arrived = 0; long generation = 0; };
+// A stack, and where its thread goes on: jumps cost no call of the system. The next thread begins where one is done.
+struct Stack {
+    ucontext_t context;
+    jmp_buf here;
+    bool begun = false;
+};
 struct Fiber {
-    ucontext_t context;  // where it begins
-    jmp_buf here;        // where it goes on: jumps cost no call of the system
-    bool begun = false, done = false, turned = false;  // it looked at what others may change, and may look again
+    Stack* stack;
+    bool done = false, turned = false;  // it looked at what others may change, and may look again
     Barrier* waits = nullptr;
     long generation = 0;
     std::vector<Copy> open;
     std::vector<std::vector<Copy>> groups;
 };
 struct Block {
-    Dim index;
+    uint3 index;
     unsigned char* shared;
     std::vector<Fiber> fibers;
     std::vector<char> variables;  // of shared memory: what they are while another block runs
@@ -50,15 +66,22 @@ struct Block {
 };
 extern Block* block;
 extern unsigned char* shared;
+extern unsigned self;  // the running thread's number in its block
 }  // namespace emulated
-extern emulated::Dim threadIdx, blockIdx, blockDim, gridDim;
+extern uint3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
 
 namespace emulated {
-inline Fiber& mine() { return block->fibers[threadIdx.x]; }
+UNCOUNTED inline Fiber& mine() { return block->fibers[self]; }
 void leave();
+void open(Barrier& barrier, int which);
+void passed(int which);
+void paused(Block& all);
+bool stuck(Block& all);
+void on_stacks(char* memory, std::size_t size);
 void meet(int which, int count);
 // What others may have changed since this thread looked last.
-template <class V> V look(const V* at) {
+template <class V> UNCOUNTED V look(const V* at) {
     mine().turned = true;
     leave();
     return *at;
@@ -67,14 +90,14 @@ void copy(void* to, const void* from, int size, int bytes);
 void commit();
 void wait(std::size_t left);
 // What all threads of a warp tell, to each.
-template <class V> const unsigned long long* tell(V value) {
-    unsigned long long* told = block->words[threadIdx.x / 32];
-    meet(1000 + threadIdx.x / 32, 32);  // nobody reads what was told before
-    std::memcpy(&(told[threadIdx.x % 32] = 0), &value, sizeof value);
-    meet(1000 + threadIdx.x / 32, 32);
+template <class V> UNCOUNTED const unsigned long long* tell(V value) {
+    unsigned long long* told = block->words[self / 32];
+    meet(1000 + self / 32, 32);  // nobody reads what was told before
+    std::memcpy(&(told[self % 32] = 0), &value, sizeof value);
+    meet(1000 + self / 32, 32);
     return told;
 }
-template <class V> V told_by(V value, unsigned lane) {
+template <class V> UNCOUNTED V told_by(V value, unsigned lane) {
     V found;
     std::memcpy(&found, &tell(value)[lane % 32], sizeof found);
     return found;
@@ -112,45 +135,45 @@ static unsigned short to_bfloat(float x) {
 }
 }  // namespace emulated
 
-static void __syncthreads() { emulated::meet(0, blockDim.x); }
+UNCOUNTED static void __syncthreads() { emulated::meet(0, emulated::block->fibers.size()); }
 static void __syncwarp(unsigned lanes = ~0u) {
-    emulated::meet(1000 * (1 + __builtin_ctz(lanes)) + threadIdx.x / 32, __builtin_popcount(lanes));
+    emulated::meet(1000 * (1 + __builtin_ctz(lanes)) + emulated::self / 32, __builtin_popcount(lanes));
 }
 int __syncthreads_or(int own);
 int __syncthreads_count(int own);
 template <class V> V __shfl_sync(unsigned, V value, int from) { return emulated::told_by(value, from); }
-template <class V> V __shfl_xor_sync(unsigned, V value, int by) { return emulated::told_by(value, threadIdx.x ^ by); }
+template <class V> V __shfl_xor_sync(unsigned, V value, int by) { return emulated::told_by(value, emulated::self ^ by); }
 template <class V> V __shfl_up_sync(unsigned, V value, int by) {
-    const int lane = threadIdx.x % 32;
+    const int lane = emulated::self % 32;
     return emulated::told_by(value, lane < by ? lane : lane - by);
 }
-static unsigned __ballot_sync(unsigned, bool own) {
+UNCOUNTED static unsigned __ballot_sync(unsigned, bool own) {
     const unsigned long long* told = emulated::tell(own);
     unsigned found = 0;
     for (int i = 0; i < 32; ++i) found |= unsigned(told[i] != 0) << i;
     return found;
 }
-template <class V> unsigned __match_any_sync(unsigned, V own) {
+template <class V> UNCOUNTED unsigned __match_any_sync(unsigned, V own) {
     const unsigned long long* told = emulated::tell(own);
     unsigned found = 0;
     for (int i = 0; i < 32; ++i) found |= unsigned(told[i] == (unsigned long long)own) << i;
     return found;
 }
 static bool __any_sync(unsigned all, bool own) { return __ballot_sync(all, own) != 0; }
-static int __reduce_add_sync(unsigned, int own) {
+UNCOUNTED static int __reduce_add_sync(unsigned, int own) {
     const unsigned long long* told = emulated::tell(own);
     int sum = 0;
     for (int i = 0; i < 32; ++i) sum += int(told[i]);
     return sum;
 }
-static unsigned __reduce_min_sync(unsigned, unsigned own) {
+UNCOUNTED static unsigned __reduce_min_sync(unsigned, unsigned own) {
     const unsigned long long* told = emulated::tell(own);
     unsigned least = own;
     for (int i = 0; i < 32; ++i) least = least < told[i] ? least : unsigned(told[i]);
     return least;
 }
 static unsigned __reduce_max_sync(unsigned all, unsigned own) { return ~__reduce_min_sync(all, ~own); }
-static unsigned __cvta_generic_to_shared(const void* at) { return static_cast<const unsigned char*>(at) - emulated::shared; }
+UNCOUNTED static unsigned __cvta_generic_to_shared(const void* at) { return static_cast<const unsigned char*>(at) - emulated::shared; }
 static void* __cvta_shared_to_generic(unsigned at) { return emulated::shared + at; }
 static void __threadfence() {}
 static void __threadfence_block() {}
@@ -211,7 +234,8 @@ template <class V> V __ldcs(const V* from) { return *from; }
 namespace emulated {
 extern void (*kernel)(void**);
 extern void** arguments;
-void grid(const unsigned* sizes, unsigned threads, unsigned size, int backwards, int together, unsigned from);
+void run(unsigned first, unsigned count, unsigned threads, unsigned size, bool backwards);
+void grid(dim3 sizes, dim3 threads, unsigned size, int backwards, int together, unsigned from);
 template <class... P, std::size_t... i> void call(void (*function)(P...), void** given, std::index_sequence<i...>) {
     function(*static_cast<std::remove_const_t<P>*>(given[i])...);
 }
@@ -223,5 +247,5 @@ template <class... P> void call(void (*function)(P...), void** given) { call(fun
                                   int together, unsigned from) {                                                             \
         emulated::kernel = [](void** a) { emulated::call(name, a); };                                                        \
         emulated::arguments = given;                                                                                         \
-        emulated::grid(sizes, threads, shared, backwards, together, from);                                                   \
+        emulated::grid({sizes[0], sizes[1], sizes[2]}, threads, shared, backwards, together, from);                          \
     }

@@ -1,0 +1,52 @@
+"""`apsp lab`: kernels of one's own, run on the processor."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from . import graphs
+from .exit_codes import NO
+from .options import READING, SOURCE, combined, reading, refuse_given, semiring
+from .reporting import report
+
+
+@click.group()
+def lab() -> None:
+    """Exercises of a course: kernels that you write."""
+
+
+@lab.command("run")
+@click.argument("kernel", type=click.Path(exists=True, dir_okay=False))
+@click.option("--graph", "file", type=SOURCE, help="The file of a graph; a random one by default.")
+@click.option("--vertices", type=click.IntRange(0, 4096), default=64, show_default=True, help="Of the random graph.")
+@combined(reading, semiring)
+@click.option("--define", multiple=True, metavar="NAME=VALUE", help="A macro, such as THREADS=256; may be repeated.")
+@click.option("--limit", type=float, default=60.0, show_default=True, help="Seconds after which it is ended.")
+def lab_run(kernel: str, file: str | None, vertices: int, define: tuple[str, ...], **options: Any) -> None:
+    """Is the KERNEL, a file of CUDA C++ with a function `closure`, right? Counts what it asks of memory. No GPU needed.
+
+    The file defines void closure(float* D, int n) or void closure(float* D, int n, int pitch), which launches its
+    kernels. It runs with your rights: read what you did not write. Exit code 1 if the table is wrong.
+    """
+    from ...comparison.emulation import emulate
+    from ...generate import random_graph
+
+    if file is None:
+        refuse_given(READING, "a random graph is not read, so --graph must be given")
+    graph = random_graph(vertices, 20, seed=0) if file is None else graphs.read(file, options)
+    for name in READING:
+        options.pop(name, None)
+    found = emulate(kernel, graph, define=dict(map(_macro, define)), **options)
+    facts = {"right": bool(found), "words": found.words, "sectors": found.sectors, **asdict(found.run)}
+    del facts["matrix"]
+    report(str(found), **facts)
+    if not found:
+        click.get_current_context().exit(NO)
+
+
+def _macro(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return name, value or "1"

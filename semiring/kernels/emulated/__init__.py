@@ -1,0 +1,253 @@
+"""CUDA C++ on the processor, for who has no GPU: a file of kernels as a program, run and counted.
+
+`emulated.h`, `emulated.cpp`: threads of a block as fibers, in turn until they wait for one another; the tests run this
+library's own kernels on them. `counted.h`, `counted.cpp`: memory of the device, faults, and what each warp asks of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...host.errors import AlgebraError, DeviceError, FormatError
+from ...host.spelling import came
+from ..cuda import cache
+from .translation import for_device, has_closure, translated
+
+#: The text of the emulator.
+FOLDER = Path(__file__).parent
+#: The rows of D begin at multiples of so many entries, where `closure` takes a pitch.
+PITCH = 32
+#: How a program is compiled: each access to memory, index and sum of integers calls `counted.cpp`.
+_FLAGS = ("-std=c++17", "-O1", "-g1", "-gdwarf-4", "-w", "-fno-pie", "-ffp-contract=off", "-fno-strict-aliasing")
+_CHECKED = ("-fsanitize=thread", "-fsanitize=signed-integer-overflow")
+#: The architecture whose registers are told.
+ARCH = "sm_80"
+
+
+@dataclass(frozen=True)
+class Site:
+    """An instruction that reads or writes memory, and the requests of all warps by it.
+
+    `space` is "global" or "shared"; `lanes` are the accesses of single threads, `bytes` theirs; `sectors` the pieces of
+    32 bytes that the requests touch; `wavefronts` the turns of the banks of shared memory. `least`: the sectors of the
+    same numbers were they neighbours, or the turns without bank conflicts.
+    """
+
+    line: int | None
+    write: bool
+    space: str
+    requests: int
+    lanes: int
+    bytes: int
+    sectors: int
+    wavefronts: int
+    least: int
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel's launches: grid and block of the last, bytes of shared memory of a block, barriers of all blocks.
+
+    `registers` of a thread, by NVRTC for `ARCH`, or a text why they are not known.
+    """
+
+    name: str
+    launches: int
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int
+    blocks: int
+    barriers: int
+    uncounted: bool
+    sites: tuple[Site, ...]
+    registers: int | str = ""
+
+    def total(self, name: str, space: str, write: bool | None = None) -> int:
+        """The sum of a count over the sites in that space."""
+        return sum(getattr(s, name) for s in self.sites if s.space == space and write in (None, s.write))
+
+
+@dataclass(frozen=True)
+class Run:
+    """The outcome of a file: the matrix, None after a `fault`; its dtype in `closure`.
+
+    Hazards are faults that a card may punish at another time: races, barriers that threads miss, overflow.
+    """
+
+    fault: str = ""
+    matrix: np.ndarray | None = None
+    dtype: str = ""
+    kernels: tuple[Kernel, ...] = ()
+    hazards: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+def compiler() -> str:
+    """The C++ compiler: $CXX, g++ or clang++; DeviceError if there is none, or the system is not Linux."""
+    if not sys.platform.startswith("linux"):
+        raise DeviceError(
+            f"emulate: kernels run on Linux, got {sys.platform}. Use WSL on Windows, or a Linux container."
+        )
+    found = shutil.which(os.environ.get("CXX", "") or "g++") or shutil.which("clang++")
+    if found is None:
+        raise DeviceError(
+            "emulate: a C++ compiler, g++ or clang++, must be installed, got neither. "
+            "Install one, such as by `apt install g++`, or name it in the environment variable CXX."
+        )
+    return found
+
+
+def run(file: Path, matrix: np.ndarray, *, limit: float = 60.0, define: Mapping[str, str] | None = None) -> Run:
+    """Compile a file of CUDA C++, run its `closure` on a matrix of floats, and count.
+
+    The file defines kernels and a function of the host, `void closure(T* D, int n)` or `void closure(T* D, int n, int
+    pitch)`, which launches them; D lies on the device, in rows `pitch` apart. It runs as a process of its own, with
+    the rights of the caller, and no longer than `limit` seconds. `define` holds macros by name.
+    """
+    path, macros = file, [f"-D{name}={value}" for name, value in (define or {}).items()]
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if not has_closure(text):
+        raise FormatError(
+            path, None, "must define the function that launches its kernels, void closure(float* D, int n), got none"
+        )
+    n = len(matrix)
+    with tempfile.TemporaryDirectory(prefix="apsp-") as folder:
+        program, given, report = (Path(folder) / name for name in ("program", "given", "report"))
+        if refused := _compile(text, path, program, macros):
+            return Run(refused)
+        given.write_bytes(np.ascontiguousarray(matrix, np.float64).tobytes())
+        command = [str(program), str(given), str(n), str(-(-n // PITCH) * PITCH), str(int(np.ceil(limit))), str(report)]
+        try:
+            done = subprocess.run(command, stdout=2, timeout=limit + 5, check=False)  # its answers are the report's
+        except subprocess.TimeoutExpired:
+            return Run(f"the time is up: it does not end within {limit:g} seconds")
+        if not report.exists():
+            return Run(f"it ended with exit code {done.returncode}, before its result was there")
+        head, _, body = report.read_bytes().partition(b"\n")
+        found = json.loads(head)
+        lines = _lines(program, found, path)
+    made = _run(found, lines, None if found["fault"] else np.frombuffer(body).reshape(n, n))
+    return replace(made, kernels=_with_registers(made.kernels, for_device(text), tuple(macros), path.name))
+
+
+def _compile(text: str, path: Path, program: Path, macros: Sequence[str]) -> str:
+    """Compile the program; returns the compiler's messages, in lines of the file, if it refuses."""
+    cxx = compiler()
+    bounds = "-fsanitize=array-bounds" if "clang" in Path(cxx).name else "-fsanitize=bounds"
+    common, made = [cxx, *_FLAGS, f"-I{FOLDER}", f"-I{path.parent.absolute()}"], program.with_suffix(".o")
+    own = [*common, *_CHECKED, bounds, *macros, "-include", "counted.h", "-fdiagnostics-color=never"]
+    unit = translated(text, str(path))
+    done = subprocess.run(
+        [*own, "-x", "c++", "-c", "-", "-o", made], input=unit, encoding="utf-8", capture_output=True, check=False
+    )
+    if done.returncode:
+        if "close_by" in done.stderr:
+            return (
+                "closure must take (T* D, int n) or (T* D, int n, int pitch), where T is a number such as float or int"
+            )
+        return f"it does not compile\n{done.stderr.strip()}"
+    runtime = [_object(name, common, program.with_name(f"{name}.o")) for name in ("emulated", "counted")]
+    subprocess.run([cxx, "-no-pie", made, *runtime, "-o", program], check=True)
+    return ""
+
+
+def _object(name: str, command: list[str], to: Path) -> Path:
+    """A part of the runtime, compiled once a machine: it lies beside the kernels of cards."""
+    sources = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.[hc]*"))]
+    version = subprocess.run([command[0], "--version"], capture_output=True, encoding="utf-8", check=True).stdout
+    key = hashlib.sha256("\n".join([*_FLAGS, version, *sources]).encode()).hexdigest()[:40]
+    known = cache.load(f"{name}-{key}")
+    if known is None:
+        subprocess.run([*command, "-DSTACK=(1<<18)", "-c", FOLDER / f"{name}.cpp", "-o", to], check=True)
+        cache.store(f"{name}-{key}", cache.Binary("host", to.read_bytes(), {}))
+    else:
+        to.write_bytes(known.cubin)
+    return to
+
+
+def _lines(program: Path, found: dict[str, Any], path: Path) -> dict[int, int | None]:
+    """The file's lines of the report's instructions."""
+    sites = [site["pc"] for kernel in found["kernels"] for site in kernel["sites"]]
+    ends = [hazard[key] for hazard in found["hazards"] for key in ("pc", "other")]
+    asked = sorted({pc for pc in (found["pc"], *sites, *ends) if pc})
+    tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
+    if tool is None or not asked:
+        return {}
+    # A call returns to the instruction behind it.
+    command = [tool, "-a", "-i", "-e", str(program), *(hex(pc - 1) for pc in asked)]
+    said = subprocess.run(command, capture_output=True, encoding="utf-8", check=False).stdout
+    lines: dict[int, int | None] = {}
+    for part in re.split(r"^(?=0x)", said, flags=re.MULTILINE)[1:]:
+        address, *places = part.split("\n")
+        own = [place for place in places if Path(place.rpartition(":")[0]).name == path.name]
+        number = re.match(r"\d+", own[0].rpartition(":")[2]) if own else None
+        lines[int(address, 16) + 1] = int(number[0]) if number else None
+    return lines
+
+
+def _run(found: dict[str, Any], lines: dict[int, int | None], matrix: np.ndarray | None) -> Run:
+    def at(pc: int) -> str:
+        return f"line {lines[pc]}: " if lines.get(pc) else ""
+
+    kernels = [
+        Kernel(**{**k, "grid": tuple(k["grid"]), "block": tuple(k["block"]), "sites": _sites(k["sites"], lines)})
+        for k in found["kernels"]
+    ]
+    hazards: dict[tuple[int, str], tuple[str, int]] = {}
+    for h in found["hazards"]:
+        line, other = lines.get(h["pc"]), lines.get(h["other"])
+        if h["kind"] == "divergent" and line == other:
+            continue  # one in the file, several in the program
+        text, count = hazards.get((line or 0, h["kind"]), ("", 0))
+        said = f"{at(h['pc'])}{h['text']}" + (f" (line {other})" if other else "")
+        hazards[line or 0, h["kind"]] = text or said, count + h["count"]
+    told = tuple(f"{text}; {count:,} times" for _, (text, count) in sorted(hazards.items()))
+    fault = f"{at(found['pc'])}{found['fault']}" if found["fault"] else ""
+    return Run(fault, matrix, found["dtype"], tuple(kernels), told, found["seconds"])
+
+
+def _sites(found: list[dict[str, Any]], lines: dict[int, int | None]) -> tuple[Site, ...]:
+    """Sites of one line together, in the order of lines."""
+    together: dict[tuple[Any, ...], dict[str, int]] = {}
+    for site in found:
+        key = lines.get(site.pop("pc")), site.pop("write"), site.pop("space")
+        sums = together.setdefault(key, dict.fromkeys(site, 0))
+        for name, count in site.items():
+            sums[name] += count
+    ordered = sorted(together, key=lambda key: (key[0] or 0, key[1], key[2]))
+    return tuple(Site(*key, *together[key].values()) for key in ordered)
+
+
+def _with_registers(kernels: tuple[Kernel, ...], text: str, macros: tuple[str, ...], name: str) -> tuple[Kernel, ...]:
+    """The kernels with the registers that NVRTC gives them."""
+    from ..cuda.compile import compile
+
+    try:
+        report = compile(text, ARCH, options=macros, name=name).resources
+    except DeviceError:
+        return tuple(replace(kernel, registers="NVRTC is not installed") for kernel in kernels)
+    except AlgebraError as error:
+        why = re.search(r"\((\d+)\): error: (.*)", str(error))
+        told = f"line {why[1]}: {why[2]}" if why else came(str(error))
+        return tuple(replace(kernel, registers=f"NVRTC refuses it: {told}") for kernel in kernels)
+    # Names in the report are those of the linker, which have the name and its length in them.
+    counts = {k: [r.registers for entry, r in report.items() if _mangled(k.name) in entry] for k in kernels}
+    return tuple(replace(k, registers=max(counts[k], default="NVRTC does not report it")) for k in kernels)
+
+
+def _mangled(name: str) -> str:
+    plain = name.partition("<")[0].rpartition("::")[2].strip()
+    return f"{len(plain)}{plain}"

@@ -1,0 +1,164 @@
+// What a file of CUDA C++ asks of the host that launches its kernels; and memory that is shared or lies on the device.
+#pragma once
+#define COUNTED
+#define __global__ __attribute__((noinline))
+#define __host__
+#define __constant__
+#define __restrict__
+#include "emulated.h"
+
+#include <cfloat>
+#include <climits>
+#include <cstdint>
+#include <limits>
+
+#define CUDART_INF_F INFINITY
+#define CUDART_INF INFINITY
+
+namespace emulated {
+void access(const void* where, int size, bool write, std::size_t pc);
+}
+// Two or four numbers that are read and written by one instruction.
+#define OUTSIDE __attribute__((noinline)) UNCOUNTED
+#define HERE std::size_t(__builtin_return_address(0))
+#define WIDE2(name, V)                                                                                                \
+    struct alignas(2 * sizeof(V)) name {                                                                              \
+        V x, y;                                                                                                       \
+        name() = default;                                                                                             \
+        UNCOUNTED name(V x, V y) : x(x), y(y) {}                                                                      \
+        OUTSIDE name(const name& o) { emulated::access(&o, sizeof o, false, HERE), x = o.x, y = o.y; }                \
+        OUTSIDE name& operator=(const name& o) {                                                                      \
+            emulated::access(&o, sizeof o, false, HERE), emulated::access(this, sizeof o, true, HERE);                \
+            x = o.x, y = o.y;                                                                                         \
+            return *this;                                                                                             \
+        }                                                                                                             \
+    };                                                                                                                \
+    static name make_##name(V x, V y) { return {x, y}; }
+#define WIDE4(name, V)                                                                                                \
+    struct alignas(4 * sizeof(V)) name {                                                                              \
+        V x, y, z, w;                                                                                                 \
+        name() = default;                                                                                             \
+        UNCOUNTED name(V x, V y, V z, V w) : x(x), y(y), z(z), w(w) {}                                                \
+        OUTSIDE name(const name& o) { emulated::access(&o, sizeof o, false, HERE), x = o.x, y = o.y, z = o.z, w = o.w; }\
+        OUTSIDE name& operator=(const name& o) {                                                                      \
+            emulated::access(&o, sizeof o, false, HERE), emulated::access(this, sizeof o, true, HERE);                \
+            x = o.x, y = o.y, z = o.z, w = o.w;                                                                       \
+            return *this;                                                                                             \
+        }                                                                                                             \
+    };                                                                                                                \
+    static name make_##name(V x, V y, V z, V w) { return {x, y, z, w}; }
+WIDE2(int2, int) WIDE4(int4, int) WIDE2(float2, float) WIDE4(float4, float) WIDE2(double2, double)
+template <class V> V __ldg(const V* from) { return *from; }
+template <class V, class X> V atomicSub(V* at, X x) { return atomicAdd(at, -x); }
+template <class V, class X> V atomicExch(V* at, X x) { return std::exchange(*at, V(x)); }
+template <class V> V __shfl_down_sync(unsigned, V value, int by) {
+    const int lane = emulated::self % 32;
+    return emulated::told_by(value, lane + by < 32 ? lane + by : lane);
+}
+
+enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorMemoryAllocation };
+using cudaError = cudaError_t;
+enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+using cudaStream_t = void*;
+
+namespace emulated {
+void* allocate(std::size_t size, const char* name);
+bool release(void* at);
+void* variable(int number, std::size_t size, const char* name);
+template <class V> V* dynamic() { return reinterpret_cast<V*>(shared); }
+void synchronize();
+void computed_in(bool whole, int bytes);
+[[noreturn]] void refuse(const char* format, ...);
+template <class V> V& variable(int number, const char* name) { return *static_cast<V*>(variable(number, sizeof(V), name)); }
+
+struct Launch {
+    dim3 grid, block;
+    std::size_t shared;
+    int line;
+    const char* name;
+    void run(void (*thread)(const void*), const void* given) const;
+};
+// kernel<<<grid, block, shared, stream>>>(…): each thread gets copies of what was given.
+template <class F> struct Launcher {
+    Launch launch;
+    F kernel;
+    template <class... P> void operator()(P... given) const {
+        const auto each = [this, given...]() UNCOUNTED { kernel(given...); };
+        launch.run([](const void* it) UNCOUNTED { (*static_cast<decltype(each)*>(it))(); }, &each);
+    }
+};
+struct Configured {
+    int line;
+    const char* name;
+    struct Sized {
+        Launch launch;
+        template <class F> Launcher<F> of(F kernel) const { return {launch, kernel}; }
+    };
+    Sized operator()(dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t = nullptr) const {
+        return {{grid, block, shared, line, name}};
+    }
+};
+}  // namespace emulated
+#define __syncthreads() emulated::synchronize()
+
+template <class V> cudaError_t cudaMalloc(V** to, std::size_t size) {
+    *to = static_cast<V*>(emulated::allocate(size, "cudaMalloc"));
+    return cudaSuccess;
+}
+template <class V> cudaError_t cudaMallocPitch(V** to, std::size_t* pitch, std::size_t width, std::size_t height) {
+    *pitch = (width + 511) / 512 * 512;
+    return cudaMalloc(to, *pitch * height);
+}
+static cudaError_t cudaFree(void* at) { return emulated::release(at) ? cudaSuccess : cudaErrorInvalidValue; }
+static cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyKind) {
+    std::memmove(to, from, size);
+    return cudaSuccess;
+}
+static cudaError_t cudaMemcpy2D(void* to, std::size_t apart, const void* from, std::size_t each, std::size_t width, std::size_t rows, cudaMemcpyKind) {
+    for (std::size_t i = 0; i < rows; ++i) std::memmove(static_cast<char*>(to) + i * apart, static_cast<const char*>(from) + i * each, width);
+    return cudaSuccess;
+}
+static cudaError_t cudaMemset(void* to, int value, std::size_t size) {
+    std::memset(to, value, size);
+    return cudaSuccess;
+}
+static cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+static cudaError_t cudaThreadSynchronize() { return cudaSuccess; }
+static cudaError_t cudaGetLastError() { return cudaSuccess; }
+static cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
+static const char* cudaGetErrorString(cudaError_t error) { return error ? "invalid value" : "no error"; }
+
+namespace emulated {
+// The file's `closure` on a matrix of doubles, in whatever numbers it takes; ∞ is the largest of an integer type.
+struct Given {
+    double* entries;
+    int n, pitch;
+};
+template <class V> UNCOUNTED void close_by(void (*closure)(V*, int, int), Given given) {
+    const bool whole = std::is_integral_v<V>;
+    computed_in(whole, sizeof(V));
+    using Limits = std::numeric_limits<V>;
+    const V most = whole ? Limits::max() : Limits::infinity(), least = whole ? Limits::lowest() : -Limits::infinity();
+    const int n = given.n, pitch = given.pitch;
+    V* D = static_cast<V*>(allocate(sizeof(V) * n * std::size_t(pitch), "D"));
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < pitch; ++j) {
+            const double x = j < n ? given.entries[std::size_t(i) * n + j] : INFINITY;
+            if (whole && std::isfinite(x) && (x != std::floor(x) || x >= double(most) || x <= double(least)))
+                refuse("closure takes %zu-bit integers, and the weight from %d to %d is %g: take float* or double* instead", 8 * sizeof(V), i, j, x);
+            D[std::size_t(i) * pitch + j] = x == INFINITY ? most : x == -INFINITY ? least : V(x);
+        }
+    closure(D, n, pitch);
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) {
+            const V x = D[std::size_t(i) * pitch + j];
+            given.entries[std::size_t(i) * n + j] = whole && x == most ? INFINITY : whole && x == least ? -INFINITY : double(x);
+        }
+}
+template <class V> void close_by(void (*closure)(V*, int), Given given) {
+    static void (*two)(V*, int);
+    two = closure, given.pitch = given.n;
+    close_by<V>(+[](V* D, int n, int) { two(D, n); }, given);
+}
+void solve(Given given);
+}  // namespace emulated

@@ -1,0 +1,426 @@
+"""`emulate`: kernels of one's own on the processor; faults by their lines, counts by closed forms."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from processes import ROOT, finish, start, wait_for
+from test_cli import apsp, bad
+
+import apsp as package
+from apsp import DeviceError, FormatError, emulate
+from apsp.comparison.emulation import occupied
+from semiring.kernels import emulated
+from semiring.kernels.emulated import Kernel
+from semiring.kernels.emulated.translation import translated
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux"
+)
+KERNELS = ROOT / "examples" / "lab" / "kernels"
+NAIVE, SHARED, BLOCKED = ((KERNELS / f"{name}.cu").read_text() for name in ("naive", "shared_row", "blocked"))
+
+
+def weights(n: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random((n, n)) < 0.2, rng.integers(1, 100, (n, n)).astype(float), np.inf)
+
+
+@pytest.fixture
+def tried(tmp_path):
+    """A file with that text, emulated on a random graph."""
+
+    def run(text: str, n: int = 40, **options):
+        (tmp_path / "mine.cu").write_text(text)
+        return emulate(tmp_path / "mine.cu", weights(n), **options)
+
+    return run
+
+
+def edited(text: str, *edits: tuple[str, str]) -> str:
+    for before, after in edits:
+        assert text.count(before) == 1, before
+        text = text.replace(before, after)
+    return text
+
+
+@pytest.mark.parametrize("path", sorted(KERNELS.glob("*.cu")), ids=lambda path: path.stem)
+def test_every_kernel_to_begin_with_is_right(path):
+    A = weights(37)
+    D = np.where(np.eye(37) > 0, 0, A)
+    for k in range(37):
+        D = np.minimum(D, D[:, k : k + 1] + D[k])
+    found = emulate(path, A)
+    assert found
+    assert found.run.matrix.tolist() == D.tolist()
+    assert not found.run.hazards
+    assert str(found).startswith(f"{path.name} over min_plus, n = 37: right: all 37 rows")
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_of_no_vertex_and_one(n):
+    assert emulate(KERNELS / "blocked.cu", np.full((n, n), np.inf))
+
+
+def sites(found, kernel=0):
+    return {(s.line, s.space, s.write): s for s in found.run.kernels[kernel].sites}
+
+
+def test_requests_and_sectors_of_rows_and_of_columns():
+    """By hand: n² / 32 warps a step; a row's part is 4 sectors, a column's 32, one number 1."""
+    n = 64
+    rows, columns = (emulate(KERNELS / f"{name}.cu", weights(n)) for name in ("naive", "columns"))
+    warps = n * n // 32 * n
+    for found, each in ((rows, 4), (columns, 32)):
+        (kernel,) = found.run.kernels
+        assert (kernel.launches, kernel.grid, kernel.block, kernel.blocks) == (n, (1, n, 1), (128, 1, 1), n * n)
+        through = sites(found)[6, "global", False]
+        assert (through.requests, through.lanes, through.sectors) == (2 * warps, 2 * n**3, warps * (each + 1))
+        for write in (False, True):
+            own = sites(found)[7, "global", write]
+            assert (own.requests, own.sectors, own.least) == (warps, each * warps, 4 * warps)
+        assert found.words == 4
+    assert rows.sectors == 13 / 32
+    assert columns.sectors == 97 / 32
+
+
+def test_four_entries_a_thread_read_what_a_lesson_predicts():
+    """Zhao 2014, section 1.2: three quarters of one of four accesses fewer."""
+    found = emulate(KERNELS / "reuse.cu", weights(128))
+    assert found.words == 3.25
+    assert "1.23 times as fast" in str(found)
+
+
+def test_blocks_divide_what_is_read_by_their_width():
+    n, b = 64, 16
+    found = emulate(KERNELS / "blocked.cu", weights(n))
+    rounds = n // b
+    assert [k.launches for k in found.run.kernels] == [rounds] * 3
+    blocks = rounds * np.array([1, 2 * (rounds - 1), (rounds - 1) ** 2])
+    numbers = np.array([2, 3, 4]) * b * b
+    assert [k.total("lanes", "global") for k in found.run.kernels] == (blocks * numbers).tolist()
+    pivot = found.run.kernels[0]
+    assert pivot.barriers == rounds * (2 * b + 1)
+    assert pivot.shared == 4 * b * b
+
+
+BANKS = """
+__global__ void touch(float* D, int n, int stride, int width) {
+    __shared__ float4 held[33 * 32];
+    float* words = (float*)held;
+    for (int i = threadIdx.x; i < 33 * 32; i += blockDim.x) words[i] = i;
+    __syncthreads();
+    float x = words[threadIdx.x * STRIDE];
+    float4 y = held[threadIdx.x];
+    if (x + y.x + y.y + y.z + y.w < 0) D[0] = x;
+}
+void closure(float* D, int n) { touch<<<1, 64>>>(D, n, 1, 1); }
+"""
+
+
+@pytest.mark.parametrize(("stride", "turns"), [(0, 1), (1, 1), (2, 2), (16, 16), (32, 32), (33, 1)])
+def test_turns_of_the_banks(tried, stride, turns):
+    """The 32 threads of a warp, `stride` words apart, in 32 banks: words of one bank take a turn each."""
+    text = (
+        BANKS.replace("33 * 32", "66 * 32").replace("held[66 * 32]", "held[66 * 8 + 8]").replace("STRIDE", f"{stride}")
+    )
+    found = tried(text, 1)
+    assert not found.run.fault
+    read = sites(found)[7, "shared", False]
+    assert read.wavefronts / read.requests == turns
+    wide = sites(found)[8, "shared", False]
+    assert (wide.requests, wide.wavefronts, wide.least) == (2, 8, 8)  # a quarter of a warp at a time
+
+
+#: Edits of a right kernel, and what is said of it.
+FAULTS = {
+    "out of bounds": (
+        *(NAIVE, ("    if (j >= n) return;\n", "")),
+        "fault: line 6: kernel step, block (0, 39, 0), thread (64, 0, 0) reads out of bounds: D, 0 bytes behind",
+    ),
+    "before the beginning": (
+        *(NAIVE, ("D[i * pitch + k] +", "D[(i - 1) * pitch + k] +")),
+        "fault: line 6: kernel step, block (0, 0, 0), thread (0, 0, 0) reads out of bounds: D, 256 bytes before its",
+    ),
+    "out of a tile": (
+        *(BLOCKED, ("C[y][k] + R[k][x]", "C[y][k] + R[k + 1][x]")),
+        "fault: line 53: kernel rest, block (1, 1, 0), thread (0, 0, 0) is out of the bounds of an array with index 16",
+    ),
+    "by the host": (
+        *(NAIVE, ("    for (int k", "    D[3] = 1;\n    for (int k")),
+        "fault: line 12: the host writes memory of the device: copy it with cudaMemcpy, or do it in a kernel",
+    ),
+    "too many threads": (
+        *(NAIVE, ("threads(128)", "threads(1280)")),
+        "fault: line 12: the launch of step fails: a block has at most 1024 threads (64 along z), got (1280, 1, 1)",
+    ),
+    "division": (
+        *(NAIVE, ("int i = blockIdx.y", "int i = blockIdx.y / (n - 40)")),
+        "fault: line 4: a division by zero, in kernel step, block (0, 0, 0), thread (0, 0, 0)",
+    ),
+    "a warp waits": (
+        *(NAIVE, ("    if (j >= n) return;", "    if (threadIdx.x < 5) __syncwarp();")),
+        "threads of a warp wait for others that do not come",
+    ),
+    "too much shared memory": (
+        *(NAIVE, ("    if (j >= n) return;", "    __shared__ double much[80][80]; much[0][0] = 1;")),
+        "fault: kernel step: its __shared__ variables take 51200 bytes, and a block has 49152",
+    ),
+    "endless": (
+        *(NAIVE, ("    if (j >= n) return;", "    while (D[0] == 0);")),
+        "fault: line 5: the time is up, in kernel step, block (0, 0, 0), thread (0, 0, 0)",
+    ),
+    "no C++": (NAIVE, ("float through", "flaot through"), "mine.cu:6:5: error: ‘flaot’ was not declared in this scope"),
+    "no closure of that kind": (
+        *(NAIVE, ("closure(float* D, int n, int pitch)", "closure(float* D, int n, float pitch)")),
+        "closure must take (T* D, int n) or (T* D, int n, int pitch)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_told_with_its_line(tried, name, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    text, edit, said = FAULTS[name]
+    found = tried(edited(text, edit), limit=1)
+    assert not found
+    assert found.run.matrix is None
+    assert said in str(found)
+
+
+#: Edits of a right kernel, whether the table is still right, and the hazard that is told.
+HAZARDS = {
+    "no barrier": (
+        *(SHARED, ("    __syncthreads();  // nobody returns before all have come here\n", "\n"), False),
+        "line 11: kernel step, block (0, 0, 0), thread (1, 0, 0) reads first, which thread (0, 0, 0) wrote, and no "
+        "__syncthreads() lies between (line 9)",
+    ),
+    "an early return": (
+        *(
+            SHARED,
+            ("    if (threadIdx.x == 0) first", "    if (j >= n) return;\n    if (threadIdx.x == 0) first"),
+            True,
+        ),
+        "line 11: kernel step, block (0, 0, 0): 88 of 128 threads, (40, 0, 0) first, returned before a "
+        "__syncthreads() at which 40 wait; 1,600 times",
+    ),
+    "barriers of branches": (
+        *(
+            NAIVE,
+            ("    if (j >= n) return;", "    if (j < 7) __syncthreads();\n    else\n        __syncthreads();"),
+            None,
+        ),
+        "line 7: kernel step, block (0, 0, 0): threads (0, 0, 0) and (7, 0, 0) wait at different __syncthreads() (line",
+    ),
+    "an old value": (
+        *(
+            BLOCKED,
+            (
+                "        float through = P[y][k] + P[k][x];\n        __syncthreads();\n",
+                "        float through = P[y][k] + P[k][x];\n",
+            ),
+            True,
+        ),
+        "line 17: kernel pivot, block (0, 0, 0), thread (1, 0, 0) reads P, which thread (0, 0, 0) wrote, and no "
+        "__syncthreads() lies between (line 18)",
+    ),
+    "infinity and more": (
+        *(SHARED, ("    if (second == INT_MAX) return;\n", ""), False),
+        "line 13: kernel step, block (0, 6, 0), thread (1, 0, 0) leaves the range of its integers: 90 + 2147483647 (∞",
+    ),
+    "nothing there": (
+        *(SHARED, ("if (threadIdx.x == 0) first", "if (threadIdx.x == 0 && i > 0) first"), False),
+        "line 11: kernel step, block (0, 0, 0), thread (0, 0, 0) reads first where no thread of the block has written",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HAZARDS)
+def test_a_hazard_is_told_with_its_lines(tried, name):
+    text, edit, right, said = HAZARDS[name]
+    found = tried(edited(text, edit))
+    if right is None:
+        assert "different" in str(found)
+    else:
+        assert bool(found) == right
+    assert any(hazard.startswith(said) for hazard in found.run.hazards), str(found)
+
+
+def test_without_a_barrier_the_wrong_entries_are_counted(tried):
+    found = tried(edited(SHARED, ("    __syncthreads();  // nobody returns before all have come here\n", "\n")), 64)
+    wrong = int((found.run.matrix != tried(SHARED, 64).run.matrix).sum())
+    assert wrong > 64
+    assert f"wrong: {wrong} of 4096 entries are wrong, first from 0 to " in str(found)
+
+
+def test_words_of_a_warp_need_no_barrier_of_the_block(tried):
+    text = """
+    __global__ void step(float* D, int n) {
+        __shared__ float held[64];
+        int t = threadIdx.x, warp = t / 32 * 32;
+        held[t] = t;
+        __syncwarp();
+        float next = held[warp + (t + 1) % 32], above = __shfl_down_sync(~0u, float(t), 1);
+        if (t % 32 < 31 && next != above) D[t] = -1;
+    }
+    void closure(float* D, int n) { step<<<1, 64>>>(D, n); }
+    """
+    found = tried(text, 64)
+    assert not found.run.hazards
+    assert not (found.run.matrix == -1).any()
+
+
+def test_launches_and_shared_memory_as_they_are_written_in_cuda(tried):
+    """Templates, dynamic and several shared variables, comments with launches, memory of one's own, another T."""
+    text = """
+    #include <cuda_runtime.h>
+    // closure<<<1, 1>>>(D) /* "
+    template <typename T, int B>
+    __global__ void step(T* D, const T* old, int n, int k) {
+        extern __shared__ double row[];
+        __shared__ T column[B],
+            unused[2][B + 1];
+        int j = blockIdx.x * B + threadIdx.x, i = blockIdx.y;
+        row[threadIdx.x] = j < n ? old[k * n + j] : 0;
+        column[threadIdx.x] = old[i * n + k];
+        unused[1][threadIdx.x] = 0;
+        __syncthreads();
+        if (j < n) D[i * n + j] = min(old[i * n + j], T(column[threadIdx.x] + row[threadIdx.x]));
+    }
+    void closure(double* D, int n) {
+        double* old;
+        if (cudaMalloc(&old, sizeof(double) * n * n) != cudaSuccess) return;
+        for (int k = 0; k < n; ++k) {
+            cudaMemcpy(old, D, sizeof(double) * n * n, cudaMemcpyDeviceToDevice);
+            step<double, 16>
+                <<<dim3((n + 15) / 16, n), 16, 16 * sizeof(double)>>>(D, old, n, k);
+        }
+        cudaFree(old);
+    }
+    int main() { return 0; }
+    """
+    found = tried(text)
+    assert found, str(found)
+    (kernel,) = found.run.kernels
+    assert (kernel.name, kernel.shared) == ("step<double, 16>", 8 * (16 + 16 + 2 * 17))
+    assert (14, "shared", False) in sites(found)
+    assert len(translated(text, "x").split('#line 1 "x"\n')[1].split("\n#line")[0].split("\n")) == text.count("\n") + 1
+
+
+def test_over_other_semirings(tried):
+    widest = edited(
+        NAIVE,
+        ("D[i * pitch + k] + D[k * pitch + j]", "min(D[i * pitch + k], D[k * pitch + j])"),
+        ("min(D[i * pitch + j], through)", "max(D[i * pitch + j], through)"),
+    )
+    assert tried(widest, semiring="max_min")
+    assert tried(widest.replace("float", "int"), semiring="lor_land")
+    assert not tried(NAIVE, semiring="max_min")
+
+
+def test_fractions_are_no_integers(tmp_path):
+    found = emulate(KERNELS / "shared_row.cu", [[0, 0.5], [1, 0]])
+    assert "closure takes 32-bit integers, and the weight from 0 to 1 is 0.5: take float* or double*" in str(found)
+
+
+def test_single_precision_may_round():
+    A = np.where(np.isfinite(weights(40)), np.random.default_rng(0).random((40, 40)), np.inf)
+    assert emulate(KERNELS / "naive.cu", A)
+
+
+def test_occupancy_by_the_scarcest_resource():
+    """An A100: 65,536 registers, 2,048 threads, 32 blocks, 164 KB."""
+
+    def of(threads, registers, shared):
+        return occupied(Kernel("k", 1, (1, 1, 1), (threads, 1, 1), shared, 1, 0, False, (), registers))
+
+    assert of(256, 32, 0) == "100%"
+    assert of(256, 64, 0) == "50%, by registers"
+    assert of(32, 16, 0) == "50%, by blocks"
+    assert of(768, 16, 0) == "75%, by threads"
+    assert of(128, 16, 40 << 10) == "25%, by shared memory"
+    assert of(256, "NVRTC is not installed", 0) == "100%"
+
+
+def test_registers_where_nvrtc_is(tried):
+    pytest.importorskip("cupy_backends")
+    assert 8 <= tried(NAIVE, 4).run.kernels[0].registers < 40
+    refused = (
+        tried(edited(NAIVE, ("    float through", "    std::abs(1);\n    float through")), 4).run.kernels[0].registers
+    )
+    assert refused.startswith("NVRTC refuses it: line 6: ")
+
+
+def test_a_macro_and_what_a_thread_prints(tried, capfd):
+    text = edited(
+        NAIVE, ("    if (j >= n) return;", '    if (i + j + k == 0) printf("%d\\n", WORD);\n    if (j >= n) return;')
+    )
+    assert tried(text, 4, define={"WORD": 4711})
+    assert capfd.readouterr() == ("", "4711\n")
+    with pytest.raises(ValueError, match="define must map names"):
+        tried(text, 4, define={"-o": 1})
+    with pytest.raises(ValueError, match="limit must be"):
+        tried(text, 4, limit=0)
+
+
+def test_what_is_needed_is_said(tried, monkeypatch, tmp_path):
+    with pytest.raises(FormatError, match="must define the function that launches its kernels"):
+        tried("__global__ void step(float* D) {}")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    with pytest.raises(DeviceError, match=r"a C\+\+ compiler, g\+\+ or clang\+\+, must be installed"):
+        tried(NAIVE)
+    monkeypatch.setattr(emulated.sys, "platform", "darwin")
+    with pytest.raises(DeviceError, match="kernels run on Linux, got darwin"):
+        tried(NAIVE)
+
+
+def test_the_command(tmp_path):
+    shown = apsp("lab", "run", KERNELS / "naive.cu", "--graph", ROOT / "examples" / "six.named")
+    assert shown.exit_code == 0
+    assert "n = 6: right: all 6 rows are those of the closure, exactly." in shown.stdout
+    (tmp_path / "wrong.cu").write_text(edited(NAIVE, ("k < n", "k < n - 1")))
+    wrong = apsp("lab", "run", tmp_path / "wrong.cu", "--json", "--vertices", 20)
+    assert wrong.exit_code == 1
+    found = json.loads(wrong.stdout)
+    assert (found["right"], found["words"]) == (False, 3.8)
+    assert found["kernels"][0]["name"] == "step"
+    assert "--graph must be given" in apsp("lab", "run", KERNELS / "naive.cu", "--weight", "w").stderr
+    assert "must define the function" in bad(2, "lab", "run", ROOT / "examples" / "six.named")
+
+
+def alive(process: str) -> bool:
+    """Whether it runs; who has ended may stay listed until its parent looks."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.busy
+def test_ctrl_c_ends_it_and_the_program(tmp_path):
+    text = edited(
+        NAIVE, ("    if (j >= n) return;", '    if (j == 0) fprintf(stderr, "begun\\n");\n    while (j >= 0);')
+    )
+    (tmp_path / "endless.cu").write_text(text)
+    code = "import os, sys; os.dup2(1, 2); from apsp.__main__ import run; sys.argv[1:1] = ['lab', 'run']; run()"
+    process = start(code, tmp_path / "endless.cu")
+    try:
+        wait_for(process, "begun")
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        process.send_signal(signal.SIGINT)
+        assert children
+        assert finish(process)[0] == 130
+        assert not any(map(alive, children))
+    finally:
+        process.kill()
+
+
+def test_it_is_among_the_public_names():
+    assert package.emulate is emulate
