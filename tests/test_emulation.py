@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import sys
@@ -80,10 +81,10 @@ def test_requests_and_sectors_of_rows_and_of_columns():
     for found, each in ((rows, 4), (columns, 32)):
         (kernel,) = found.run.kernels
         assert (kernel.launches, kernel.grid, kernel.block, kernel.blocks) == (n, (1, n, 1), (128, 1, 1), n * n)
-        through = sites(found)[6, "global", False]
+        through = sites(found)[10, "global", False]
         assert (through.requests, through.lanes, through.sectors) == (2 * warps, 2 * n**3, warps * (each + 1))
         for write in (False, True):
-            own = sites(found)[7, "global", write]
+            own = sites(found)[11, "global", write]
             assert (own.requests, own.sectors, own.least) == (warps, each * warps, 4 * warps)
         assert found.words == 4
     assert rows.sectors == 13 / 32
@@ -142,27 +143,27 @@ def test_turns_of_the_banks(tried, stride, turns):
 FAULTS = {
     "out of bounds": (
         *(NAIVE, ("    if (j >= n) return;\n", "")),
-        "fault: line 6: kernel step, block (0, 39, 0), thread (64, 0, 0) reads out of bounds: D, 0 bytes behind",
+        "fault: line 10: kernel step, block (0, 39, 0), thread (64, 0, 0) reads out of bounds: D, 0 bytes behind",
     ),
     "before the beginning": (
         *(NAIVE, ("D[i * pitch + k] +", "D[(i - 1) * pitch + k] +")),
-        "fault: line 6: kernel step, block (0, 0, 0), thread (0, 0, 0) reads out of bounds: D, 256 bytes before its",
+        "fault: line 10: kernel step, block (0, 0, 0), thread (0, 0, 0) reads out of bounds: D, 256 bytes before its",
     ),
     "out of a tile": (
         *(BLOCKED, ("C[y][k] + R[k][x]", "C[y][k] + R[k + 1][x]")),
-        "fault: line 53: kernel rest, block (1, 1, 0), thread (0, 0, 0) is out of the bounds of an array with index 16",
+        "fault: line 55: kernel rest, block (1, 1, 0), thread (0, 0, 0) is out of the bounds of an array with index 16",
     ),
     "by the host": (
         *(NAIVE, ("    for (int k", "    D[3] = 1;\n    for (int k")),
-        "fault: line 12: the host writes memory of the device: copy it with cudaMemcpy, or do it in a kernel",
+        "fault: line 16: the host writes memory of the device: copy it with cudaMemcpy, or do it in a kernel",
     ),
     "too many threads": (
-        *(NAIVE, ("threads(128)", "threads(1280)")),
-        "fault: line 12: the launch of step fails: a block has at most 1024 threads (64 along z), got (1280, 1, 1)",
+        *(NAIVE, ("threads(THREADS)", "threads(1280)")),
+        "fault: line 16: the launch of step fails: a block has at most 1024 threads (64 along z), got (1280, 1, 1)",
     ),
     "division": (
         *(NAIVE, ("int i = blockIdx.y", "int i = blockIdx.y / (n - 40)")),
-        "fault: line 4: a division by zero, in kernel step, block (0, 0, 0), thread (0, 0, 0)",
+        "fault: line 8: a division by zero, in kernel step, block (0, 0, 0), thread (0, 0, 0)",
     ),
     "a warp waits": (
         *(NAIVE, ("    if (j >= n) return;", "    if (threadIdx.x < 5) __syncwarp();")),
@@ -174,9 +175,9 @@ FAULTS = {
     ),
     "endless": (
         *(NAIVE, ("    if (j >= n) return;", "    while (D[0] == 0);")),
-        "fault: line 5: the time is up, in kernel step, block (0, 0, 0), thread (0, 0, 0)",
+        "fault: line 9: the time is up, in kernel step, block (0, 0, 0), thread (0, 0, 0)",
     ),
-    "no C++": (NAIVE, ("float through", "flaot through"), "mine.cu:6:5: error: ‘flaot’ was not declared in this scope"),
+    "no C++": (NAIVE, ("float through", "flaot through"), "mine.cu:10:5: error: ‘flaot’ was not declared in this scope"),
     "no closure of that kind": (
         *(NAIVE, ("closure(float* D, int n, int pitch)", "closure(float* D, int n, float pitch)")),
         "closure must take (T* D, int n) or (T* D, int n, int pitch)",
@@ -198,8 +199,8 @@ def test_a_fault_is_told_with_its_line(tried, name, monkeypatch):
 HAZARDS = {
     "no barrier": (
         *(SHARED, ("    __syncthreads();  // nobody returns before all have come here\n", "\n"), False),
-        "line 11: kernel step, block (0, 0, 0), thread (1, 0, 0) reads first, which thread (0, 0, 0) wrote, and no "
-        "__syncthreads() lies between (line 9)",
+        "line 14: kernel step, block (0, 0, 0), thread (1, 0, 0) reads first, which thread (0, 0, 0) wrote, and no "
+        "__syncthreads() lies between (line 12)",
     ),
     "an early return": (
         *(
@@ -207,7 +208,7 @@ HAZARDS = {
             ("    if (threadIdx.x == 0) first", "    if (j >= n) return;\n    if (threadIdx.x == 0) first"),
             True,
         ),
-        "line 11: kernel step, block (0, 0, 0): 88 of 128 threads, (40, 0, 0) first, returned before a "
+        "line 14: kernel step, block (0, 0, 0): 88 of 128 threads, (40, 0, 0) first, returned before a "
         "__syncthreads() at which 40 wait; 1,600 times",
     ),
     "barriers of branches": (
@@ -216,7 +217,7 @@ HAZARDS = {
             ("    if (j >= n) return;", "    if (j < 7) __syncthreads();\n    else\n        __syncthreads();"),
             None,
         ),
-        "line 7: kernel step, block (0, 0, 0): threads (0, 0, 0) and (7, 0, 0) wait at different __syncthreads() (line",
+        "line 11: kernel step, block (0, 0, 0): threads (0, 0, 0) and (7, 0, 0) wait at different __syncthreads() (line",
     ),
     "an old value": (
         *(
@@ -227,16 +228,16 @@ HAZARDS = {
             ),
             True,
         ),
-        "line 17: kernel pivot, block (0, 0, 0), thread (1, 0, 0) reads P, which thread (0, 0, 0) wrote, and no "
-        "__syncthreads() lies between (line 18)",
+        "line 19: kernel pivot, block (0, 0, 0), thread (1, 0, 0) reads P, which thread (0, 0, 0) wrote, and no "
+        "__syncthreads() lies between (line 20)",
     ),
     "infinity and more": (
         *(SHARED, ("    if (second == INT_MAX) return;\n", ""), False),
-        "line 13: kernel step, block (0, 6, 0), thread (1, 0, 0) leaves the range of its integers: 90 + 2147483647 (∞",
+        "line 16: kernel step, block (0, 6, 0), thread (1, 0, 0) leaves the range of its integers: 90 + 2147483647 (∞",
     ),
     "nothing there": (
         *(SHARED, ("if (threadIdx.x == 0) first", "if (threadIdx.x == 0 && i > 0) first"), False),
-        "line 11: kernel step, block (0, 0, 0), thread (0, 0, 0) reads first where no thread of the block has written",
+        "line 14: kernel step, block (0, 0, 0), thread (0, 0, 0) reads first where no thread of the block has written",
     ),
 }
 
@@ -354,7 +355,7 @@ def test_registers_where_nvrtc_is(tried):
     refused = (
         tried(edited(NAIVE, ("    float through", "    std::abs(1);\n    float through")), 4).run.kernels[0].registers
     )
-    assert refused.startswith("NVRTC refuses it: line 6: ")
+    assert refused.startswith("NVRTC refuses it: line 10: ")
 
 
 def test_a_macro_and_what_a_thread_prints(tried, capfd):
@@ -389,8 +390,10 @@ def test_the_command(tmp_path):
     wrong = apsp("lab", "run", tmp_path / "wrong.cu", "--json", "--vertices", 20)
     assert wrong.exit_code == 1
     found = json.loads(wrong.stdout)
-    assert (found["right"], found["words"]) == (False, 3.8)
-    assert found["kernels"][0]["name"] == "step"
+    (run,) = found["runs"]
+    assert (found["right"], run["words"], run["kernels"][0]["name"]) == (False, 3.8, "step")
+    several = apsp("lab", "run", KERNELS / "naive.cu", "--vertices", 4, "--threads-per-block", "32,256").stdout
+    assert re.findall(r"^step .*?(\d+) +0 .*?(\d+%.*)", several, re.M) == [("32", "50%, by blocks"), ("256", "100%")]
     assert "--graph must be given" in apsp("lab", "run", KERNELS / "naive.cu", "--weight", "w").stderr
     assert "must define the function" in bad(2, "lab", "run", ROOT / "examples" / "six.named")
 

@@ -48,6 +48,9 @@ _FORMULAS = {
     "add_one": "{0} ← I ⊕ {0}",
 }
 
+#: Phases of a round of the blocked schedule, as lessons number them: the pivot block, its row and column, the rest.
+_PHASES = {"closure": 1, "left_mul": 2, "right_mul": 2, "gemm": 3}
+
 #: Dtype of truth values, computed over (max, min).
 _TRUTHS = np.dtype(np.int16)
 
@@ -94,7 +97,10 @@ class Steps(Sequence[Step]):
         return f"<Steps: M0 … M{len(self) - 1} of {n} vertices over {self.semiring.name}, {self._how()}>"
 
     def __str__(self) -> str:
-        return "\n\n".join([f"closure over {self.semiring.name}, {self._how()}", *map(self._text, range(len(self)))])
+        beside = any(step.title.endswith("P") for step in self.steps)
+        kept = "; C and P: a pivot's old columns and new rows, kept beside" if beside else ""
+        heading = f"closure over {self.semiring.name}, {self._how()}{kept}"
+        return "\n\n".join([heading, *map(self._text, range(len(self)))])
 
     def _repr_html_(self) -> str:
         return notebook.table(repr(self)) + notebook.lines(str(self))
@@ -194,10 +200,10 @@ class Steps(Sequence[Step]):
 
 
 class _Recorder:
-    """An observer copying the matrix after every verb that writes to it."""
+    """An observer copying the matrix after every verb that writes to it; `phased` where verbs are phases of rounds."""
 
-    def __init__(self, M: np.ndarray, labels: Sequence[Label], title: str, zero: float) -> None:
-        self._M, self._labels = M, labels
+    def __init__(self, M: np.ndarray, labels: Sequence[Label], title: str, zero: float, phased: bool) -> None:
+        self._M, self._labels, self._phased, self._rounds = M, labels, phased, 0
         self._zero = f"{zero:g}".replace("inf", "∞")
         self.steps = [Step(title, M.copy(), np.zeros(M.shape, bool))]
 
@@ -226,6 +232,9 @@ class _Recorder:
         title = _FORMULAS.get(name, name).format(*names, zero=self._zero)
         if name == "add_one" and (self.steps[-1].matrix == self._M).all():
             return  # M0 is that already
+        if self._phased and name in _PHASES:
+            self._rounds += name == "closure"
+            title = f"round {self._rounds}, phase {_PHASES[name]}: {title}"
         self._append(title, (written,), tuple(b for b in blocks if b and b != written))
 
     def _append(self, title: str, written: tuple[Block, ...], read: tuple[Block, ...]) -> None:
@@ -288,7 +297,7 @@ def _record(question: Question, original: np.ndarray, plain: bool) -> Steps:
     if not plain:
         ops.add_one(M)
     title = "the matrix" if (M == original).all() else "the matrix, I ⊕ A"
-    recorder = _Recorder(M, labels, title, float(s.zero))
+    recorder = _Recorder(M, labels, title, float(s.zero), plan.schedule == "blocked")
     verbs: Any = Observed(ops, recorder, apart=True)
     verbs.cutover = 0  # the recursion goes down to single blocks
     schedules.get(plan.schedule)(M, verbs, block=plan.block)

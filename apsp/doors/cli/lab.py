@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from . import graphs
+from .choices import Numbers
 from .exit_codes import NO
 from .options import READING, SOURCE, combined, reading, refuse_given, semiring
 from .reporting import report
@@ -23,9 +24,17 @@ def lab() -> None:
 @click.option("--graph", "file", type=SOURCE, help="The file of a graph; a random one by default.")
 @click.option("--vertices", type=click.IntRange(0, 4096), default=64, show_default=True, help="Of the random graph.")
 @combined(reading, semiring)
+@click.option("--threads-per-block", type=Numbers(), metavar="N,N,…", help="Values of the macro THREADS, one by one.")
 @click.option("--define", multiple=True, metavar="NAME=VALUE", help="A macro, such as THREADS=256; may be repeated.")
 @click.option("--limit", type=float, default=60.0, show_default=True, help="Seconds after which it is ended.")
-def lab_run(kernel: str, file: str | None, vertices: int, define: tuple[str, ...], **options: Any) -> None:
+def lab_run(
+    kernel: str,
+    file: str | None,
+    vertices: int,
+    threads_per_block: tuple[int, ...] | None,
+    define: tuple[str, ...],
+    **options: Any,
+) -> None:
     """Is the KERNEL, a file of CUDA C++ with a function `closure`, right? Counts what it asks of memory. No GPU needed.
 
     The file defines void closure(float* D, int n) or void closure(float* D, int n, int pitch), which launches its
@@ -39,11 +48,14 @@ def lab_run(kernel: str, file: str | None, vertices: int, define: tuple[str, ...
     graph = random_graph(vertices, 20, seed=0) if file is None else graphs.read(file, options)
     for name in READING:
         options.pop(name, None)
-    found = emulate(kernel, graph, define=dict(map(_macro, define)), **options)
-    facts = {"right": bool(found), "words": found.words, "sectors": found.sectors, **asdict(found.run)}
-    del facts["matrix"]
-    report(str(found), **facts)
-    if not found:
+    macros = dict(map(_macro, define))
+    widths: list[dict[str, Any]] = [{"THREADS": count} for count in threads_per_block or ()] or [{}]
+    found = [emulate(kernel, graph, define=macros | width, **options) for width in widths]
+    runs = [{**asdict(run.run), "right": bool(run), "words": run.words, "sectors": run.sectors} for run in found]
+    for run in runs:
+        del run["matrix"]
+    report("\n\n".join(map(str, found)), right=all(found), runs=runs)
+    if not all(found):
         click.get_current_context().exit(NO)
 
 

@@ -1,6 +1,8 @@
 // Blocks of B × B in three phases a round: the pivot block; its row and column; the rest. A block is read once for B
 // steps, which divides what is read from global memory by B.
-const int B = 16;
+#ifndef B
+#define B 16
+#endif
 
 // An entry, or no path outside of the matrix.
 __device__ float entry(const float* D, int n, int pitch, int i, int j) {

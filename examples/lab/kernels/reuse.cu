@@ -1,5 +1,8 @@
 // Four entries of a row a thread, a block's width apart, so that a warp still reads neighbours: D[i][k] is read once for four.
 const int EACH = 4;
+#ifndef THREADS
+#define THREADS 32  // of a block
+#endif
 
 __global__ void step(float* D, int n, int pitch, int k) {
     int i = blockIdx.y;
@@ -11,7 +14,6 @@ __global__ void step(float* D, int n, int pitch, int k) {
 }
 
 void closure(float* D, int n, int pitch) {
-    const int width = 32;
-    dim3 threads(width), blocks((n + EACH * width - 1) / (EACH * width), n);
+    dim3 threads(THREADS), blocks((n + EACH * THREADS - 1) / (EACH * THREADS), n);
     for (int k = 0; k < n; ++k) step<<<blocks, threads>>>(D, n, pitch, k);
 }

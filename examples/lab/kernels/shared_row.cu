@@ -1,6 +1,9 @@
 // D[i][k] is the same for a whole block: one thread reads it into shared memory, and all wait for it. In integers, of
 // which INT_MAX means that there is no path: nothing may be added to it.
 #include <limits.h>
+#ifndef THREADS
+#define THREADS 128  // of a block
+#endif
 
 __global__ void step(int* D, int n, int pitch, int k) {
     __shared__ int first;
@@ -15,6 +18,6 @@ __global__ void step(int* D, int n, int pitch, int k) {
 }
 
 void closure(int* D, int n, int pitch) {
-    dim3 threads(128), blocks((n + 127) / 128, n);
+    dim3 threads(THREADS), blocks((n + THREADS - 1) / THREADS, n);
     for (int k = 0; k < n; ++k) step<<<blocks, threads>>>(D, n, pitch, k);
 }

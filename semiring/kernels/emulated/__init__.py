@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -117,7 +117,7 @@ def run(file: Path, matrix: np.ndarray, *, limit: float = 60.0, define: Mapping[
     pitch)`, which launches them; D lies on the device, in rows `pitch` apart. It runs as a process of its own, with
     the rights of the caller, and no longer than `limit` seconds. `define` holds macros by name.
     """
-    path, macros = file, [f"-D{name}={value}" for name, value in (define or {}).items()]
+    path, macros = file, "".join(f"#define {name} {value}\n" for name, value in (define or {}).items())
     text = path.read_text(encoding="utf-8", errors="replace")
     if not has_closure(text):
         raise FormatError(
@@ -140,16 +140,16 @@ def run(file: Path, matrix: np.ndarray, *, limit: float = 60.0, define: Mapping[
         found = json.loads(head)
         lines = _lines(program, found, path)
     made = _run(found, lines, None if found["fault"] else np.frombuffer(body).reshape(n, n))
-    return replace(made, kernels=_with_registers(made.kernels, for_device(text), tuple(macros), path.name))
+    return replace(made, kernels=_with_registers(made.kernels, for_device(text, macros), path.name))
 
 
-def _compile(text: str, path: Path, program: Path, macros: Sequence[str]) -> str:
+def _compile(text: str, path: Path, program: Path, macros: str) -> str:
     """Compile the program; returns the compiler's messages, in lines of the file, if it refuses."""
     cxx = compiler()
     bounds = "-fsanitize=array-bounds" if "clang" in Path(cxx).name else "-fsanitize=bounds"
     common, made = [cxx, *_FLAGS, f"-I{FOLDER}", f"-I{path.parent.absolute()}"], program.with_suffix(".o")
-    own = [*common, *_CHECKED, bounds, *macros, "-include", "counted.h", "-fdiagnostics-color=never"]
-    unit = translated(text, str(path))
+    own = [*common, *_CHECKED, bounds, "-include", "counted.h", "-fdiagnostics-color=never"]
+    unit = translated(text, str(path), macros)
     done = subprocess.run(
         [*own, "-x", "c++", "-c", "-", "-o", made], input=unit, encoding="utf-8", capture_output=True, check=False
     )
@@ -231,12 +231,12 @@ def _sites(found: list[dict[str, Any]], lines: dict[int, int | None]) -> tuple[S
     return tuple(Site(*key, *together[key].values()) for key in ordered)
 
 
-def _with_registers(kernels: tuple[Kernel, ...], text: str, macros: tuple[str, ...], name: str) -> tuple[Kernel, ...]:
+def _with_registers(kernels: tuple[Kernel, ...], text: str, name: str) -> tuple[Kernel, ...]:
     """The kernels with the registers that NVRTC gives them."""
     from ..cuda.compile import compile
 
     try:
-        report = compile(text, ARCH, options=macros, name=name).resources
+        report = compile(text, ARCH, name=name).resources
     except DeviceError:
         return tuple(replace(kernel, registers="NVRTC is not installed") for kernel in kernels)
     except AlgebraError as error:

@@ -25,8 +25,8 @@ def has_closure(text: str) -> bool:
     return _CLOSURE.search(without_comments(text)) is not None
 
 
-def translated(text: str, name: str) -> str:
-    """The translation unit: the file in plain C++, and the call of its `closure`."""
+def translated(text: str, name: str, macros: str = "") -> str:
+    """The translation unit: macros, the file in plain C++, and the call of its `closure`."""
     numbers = iter(range(4096))
 
     def variables(found: re.Match[str]) -> str:
@@ -58,7 +58,7 @@ def translated(text: str, name: str) -> str:
     text = _LAUNCH.sub(launch, _SHARED.sub(variables, text))
     return "\n".join(
         (
-            "#define main mains_of_file",
+            f"{macros}#define main mains_of_file",
             f'#line 1 "{name}"',
             text,
             '#line 1 "closure"',
@@ -67,10 +67,10 @@ def translated(text: str, name: str) -> str:
     )
 
 
-def for_device(text: str) -> str:
+def for_device(text: str, macros: str) -> str:
     """The kernels alone, as NVRTC compiles them: without the host's functions, which launch."""
     text = re.sub(r"^[ \t]*#[ \t]*include[^\n]*", "", without_comments(text), flags=re.MULTILINE)
-    parts, at = [_LIMITS], 0
+    parts, at = [f"{_LIMITS}{macros}#line 1\n"], 0
     for found in _FUNCTION.finditer(text):
         outermost = text.count("{", 0, found.start()) == text.count("}", 0, found.start())
         if not outermost or "__global__" in found[0] or "__device__" in found[0]:
@@ -89,5 +89,4 @@ _LIMITS = """#define INT_MAX 2147483647
 #define INT_MIN (-INT_MAX - 1)
 #define FLT_MAX 3.402823466e+38f
 #define INFINITY __int_as_float(0x7f800000)
-#line 1
 """
