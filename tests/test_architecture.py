@@ -275,8 +275,8 @@ PUBLIC = {
         AlgebraError AmbiguityWarning Comparison CriticalPath DTypeError DeviceError DivergenceError DomainError
         Emulation FormatError Graph MemoryNeeded NegativeCycleError NoPathError Plan Reachability RegularPaths Result
         SemiringError ShapeError VertexError as_graph check closure compare compare_sizes critical_path csgraph cycle
-        emulate grid hops negative_cycle next_hops order plan predecessors progress random_graph reachable read road_like
-        shortest_paths transitive_closure update write
+        emulate grid hops negative_cycle next_hops order plan predecessors progress random_graph reachable read
+        road_like shortest_paths transitive_closure update write
     """,
     "apsp.csgraph": """
         NegativeCycleError bellman_ford construct_dist_matrix csgraph_from_dense csgraph_from_masked csgraph_to_dense

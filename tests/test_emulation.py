@@ -177,7 +177,11 @@ FAULTS = {
         *(NAIVE, ("    if (j >= n) return;", "    while (D[0] == 0);")),
         "fault: line 9: the time is up, in kernel step, block (0, 0, 0), thread (0, 0, 0)",
     ),
-    "no C++": (NAIVE, ("float through", "flaot through"), "mine.cu:10:5: error: ‘flaot’ was not declared in this scope"),
+    "no C++": (
+        NAIVE,
+        ("float through", "flaot through"),
+        "mine.cu:10:5: error: ‘flaot’ was not declared in this scope",
+    ),
     "no closure of that kind": (
         *(NAIVE, ("closure(float* D, int n, int pitch)", "closure(float* D, int n, float pitch)")),
         "closure must take (T* D, int n) or (T* D, int n, int pitch)",
@@ -217,7 +221,7 @@ HAZARDS = {
             ("    if (j >= n) return;", "    if (j < 7) __syncthreads();\n    else\n        __syncthreads();"),
             None,
         ),
-        "line 11: kernel step, block (0, 0, 0): threads (0, 0, 0) and (7, 0, 0) wait at different __syncthreads() (line",
+        "line 11: kernel step, block (0, 0, 0): threads (0, 0, 0) and (7, 0, 0) wait at different __syncthreads()",
     ),
     "an old value": (
         *(
@@ -323,6 +327,17 @@ def test_over_other_semirings(tried):
     assert tried(widest, semiring="max_min")
     assert tried(widest.replace("float", "int"), semiring="lor_land")
     assert not tried(NAIVE, semiring="max_min")
+
+
+def test_what_is_no_number_is_wrong(tried):
+    assert "the table says nan" in str(
+        tried(
+            edited(
+                NAIVE,
+                ("D[i * pitch + j] = min(D[i * pitch + j], through)", "D[i * pitch + j] = 0 / (through - through)"),
+            )
+        )
+    )
 
 
 def test_fractions_are_no_integers(tmp_path):

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semiring.algebra.catalog import get
+from semiring.algebra.conversion import conform
 from semiring.host.types import Algebra
 from semiring.kernels.emulated import Kernel, Run, run
 
 from ..answers.checks import check
 from ..answers.result.verification import Verification
 from ..io.display.terminal import aligned
+from ..io.graph import Graph
 from ..io.inputs import as_graph
 from ..io.reading.options import BY_RULE, NullValue
 
@@ -191,11 +193,16 @@ def emulate(
     if not limit > 0:
         raise ValueError(f"emulate: limit must be a number of seconds above 0, got {limit}.")
     found = run(path, _begun(g.matrix(s, _dtype(s)), s), limit=limit, define=macros)
-    verdict = None
-    if found.matrix is not None:
-        rounded = "float32" if found.dtype == "float32" and "float32" in s.dtypes else None
-        verdict = check(g, found.matrix.astype(_dtype(s)), s, dtype=rounded)
+    verdict = None if found.matrix is None else _verdict(g, found.matrix, found.dtype, s)
     return Emulation(path.name, s.name, g.n, found, verdict)
+
+
+def _verdict(graph: Graph, table: np.ndarray, dtype: str, s: Semiring) -> Verification:
+    """The table of a kernel, held against the closure in what it computed in."""
+    if dtype.startswith("int") and "int64" in s.dtypes:
+        return check(graph, conform(table, s, "int64", where="emulate"), s)
+    rounded = "float32" if dtype == "float32" and "float32" in s.dtypes else None
+    return check(graph, table.astype(_dtype(s)), s, dtype=rounded)
 
 
 def _dtype(s: Semiring) -> str:
