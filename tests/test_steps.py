@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import cases
@@ -104,6 +105,17 @@ def test_steps_begin_at_one_on_the_diagonal_and_plain_ones_at_the_matrix(schedul
             np.testing.assert_array_equal(step.matrix, by_way_of(A, k))
     with pytest.raises(ValueError, match="must be True, False or 'plain', got 'pain'"):
         apsp.closure(A, steps="pain")
+
+
+def test_blocks_say_their_round_and_phase():
+    steps = apsp.closure(A[:6, :6], steps=True, schedule="blocked", block=2)[1]
+    told = [re.match(r"round (\d), phase (\d): ", step.title).groups() for step in steps[1:]]
+    one, two, three = "1", "2", "3"  # at the ends, blocks of a row are one
+    assert [phase for k, phase in told if k == one] == [one, two, three, two]
+    assert [phase for k, phase in told if k == two] == [one, two, two, *[three] * 4, two, two]
+    assert [phase for k, phase in told if k == three] == [one, two, three, two]
+    kept = str(apsp.closure(A[:6, :6], steps=True, schedule="distributed", block=2)[1])
+    assert "; C and P: a pivot's old columns and new rows, kept beside\n" in kept
 
 
 def test_formulas_name_the_zero_the_identity_and_the_copies():

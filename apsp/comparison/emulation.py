@@ -95,7 +95,7 @@ class Emulation:
 
     def _predicted(self) -> list[str]:
         """What memory lets one expect, in comparison with the naive kernel."""
-        if not self.words:
+        if not (self and self.words):
             return []
         asked, moved = NAIVE / self.words, NAIVE_SECTORS / self.sectors
         return [

@@ -214,7 +214,7 @@ def _run(found: dict[str, Any], lines: dict[int, int | None], matrix: np.ndarray
         text, count = hazards.get((line or 0, h["kind"]), ("", 0))
         said = f"{at(h['pc'])}{h['text']}" + (f" (line {other})" if other else "")
         hazards[line or 0, h["kind"]] = text or said, count + h["count"]
-    told = tuple(f"{text}; {count:,} times" for _, (text, count) in sorted(hazards.items()))
+    told = tuple(f"{text}; {count:,} times" if count > 1 else text for _, (text, count) in sorted(hazards.items()))
     fault = f"{at(found['pc'])}{found['fault']}" if found["fault"] else ""
     return Run(fault, matrix, found["dtype"], tuple(kernels), told, found["seconds"])
 

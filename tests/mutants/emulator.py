@@ -1,0 +1,130 @@
+"""Kernels of one's own on the processor: what is found, what is counted."""
+
+from . import Mutant
+
+COUNTED = "semiring/kernels/emulated/counted.cpp"
+FAULTS = "tests/test_emulation.py::test_a_fault_is_told_with_its_line"
+HAZARDS = "tests/test_emulation.py::test_a_hazard_is_told_with_its_lines"
+
+MUTANTS = [
+    Mutant(
+        "emulator-bounds",
+        COUNTED,
+        "at - std::prev(found)->first < std::prev(found)->second.size",
+        "at - std::prev(found)->first <= std::prev(found)->second.size",
+        f"{FAULTS}[out of bounds]",
+        "The number behind the end may be read.",
+    ),
+    Mutant(
+        "emulator-host",
+        COUNTED,
+        "if (some) fail(",
+        "if (some && write && size > 8) fail(",
+        f"{FAULTS}[by the host]",
+        "The host may write what lies on the device.",
+    ),
+    Mutant(
+        "emulator-sectors",
+        COUNTED,
+        "return a / 32 == b / 32;",
+        "return a / 64 == b / 64;",
+        "tests/test_emulation.py::test_requests_and_sectors_of_rows_and_of_columns",
+        "Two sectors count as one.",
+    ),
+    Mutant(
+        "emulator-banks",
+        COUNTED,
+        "++banks[word % 32]",
+        "++banks[word % 16]",
+        "tests/test_emulation.py::test_turns_of_the_banks[1-1]",
+        "Shared memory has 16 banks.",
+    ),
+    Mutant(
+        "emulator-wide",
+        COUNTED,
+        "128 / std::max(lanes[0]->size, 4)",
+        "32",
+        "tests/test_emulation.py::test_turns_of_the_banks[1-1]",
+        "A warp reads four numbers a thread at once.",
+    ),
+    Mutant(
+        "emulator-race",
+        COUNTED,
+        "return when > since && who >= 0",
+        "return when > since + 1 && who >= 0",
+        f"{HAZARDS}[no barrier]",
+        "Accesses right behind a barrier are ordered.",
+    ),
+    Mutant(
+        "emulator-readers",
+        COUNTED,
+        "t->reader == -2 ? t->read > since : unordered(t->read, t->reader)",
+        "false",
+        "tests/test_emulation.py::test_what_others_still_read_is_not_to_be_written",
+        "Who writes what others still read is not told.",
+    ),
+    Mutant(
+        "emulator-warps",
+        COUNTED,
+        "met[which % 1000] = now++;",
+        "now++;",
+        "tests/test_emulation.py::test_words_of_a_warp_need_no_barrier_of_the_block",
+        "__syncwarp orders nothing.",
+    ),
+    Mutant(
+        "emulator-missed",
+        COUNTED,
+        "first = std::min(first, unsigned(t));",
+        "first = unsigned(t);",
+        f"{HAZARDS}[an early return]",
+        "The last thread that returned is named, not the first.",
+    ),
+    Mutant(
+        "emulator-barriers",
+        COUNTED,
+        "        ++kernels[kernel_number].barriers;\n        passed_at",
+        "        passed_at",
+        "tests/test_emulation.py::test_blocks_divide_what_is_read_by_their_width",
+        "Barriers are not counted.",
+    ),
+    Mutant(
+        "emulator-order",
+        COUNTED,
+        "const bool backwards = known->launches++ % 2;",
+        "const bool backwards = known->launches++ > 1u << 30;",
+        "tests/test_emulation.py::test_without_a_barrier_the_wrong_entries_are_counted",
+        "The first thread always runs first, and what it writes is there.",
+    ),
+    Mutant(
+        "emulator-fractions",
+        "semiring/kernels/emulated/counted.h",
+        "x != std::floor(x) || ",
+        "",
+        "tests/test_emulation.py::test_fractions_are_no_integers",
+        "Weights are cut to integers.",
+    ),
+    Mutant(
+        "emulator-lines",
+        "semiring/kernels/emulated/translation.py",
+        '(found[0].count("\\n") - found[2].count("\\n"))',
+        "0",
+        "tests/test_emulation.py::test_launches_and_shared_memory_as_they_are_written_in_cuda",
+        "Lines behind a launch of two lines are one too few.",
+    ),
+    Mutant(
+        "emulator-occupancy",
+        "apsp/comparison/emulation.py",
+        "(-(-kernel.shared // 1024) + 1) << 10",
+        "max(1, -(-kernel.shared // 1024)) << 10",
+        "tests/test_emulation.py::test_occupancy_by_the_scarcest_resource",
+        "A block takes no shared memory for itself.",
+    ),
+    Mutant(
+        "emulator-phases",
+        "apsp/comparison/steps.py",
+        'self._rounds += name == "closure"',
+        'self._rounds += name == "gemm"',
+        "tests/test_steps.py::test_blocks_say_their_round_and_phase",
+        "A round begins with its third phase.",
+    ),
+]
