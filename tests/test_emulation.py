@@ -286,6 +286,25 @@ def test_what_others_still_read_is_not_to_be_written(tried, guard):
     assert hazard.startswith(f"line 9: kernel step, block (0, 0, 0), thread (63, 0, 0) writes held, which {who} read")
 
 
+def test_atomic_sums_are_no_race(tried):
+    text = """
+    __global__ void count(float* D, int n) {
+        __shared__ int sum;
+        if (threadIdx.x == 0) sum = 0;
+        __syncthreads();
+        atomicAdd(&sum, 1);
+        atomicMax(&sum, 0);
+        __syncthreads();
+        if (threadIdx.x == 0) D[0] = sum;
+    }
+    void closure(float* D, int n) { count<<<1, 96>>>(D, n); }
+    """
+    found = tried(text, 1)
+    assert not found.run.hazards
+    assert found.run.matrix[0, 0] == 96
+    assert "out of bounds" in tried(text.replace("atomicAdd(&sum, 1)", "atomicAdd(D + n * n, 1)"), 1).run.fault
+
+
 def test_words_of_a_warp_need_no_barrier_of_the_block(tried):
     text = """
     __global__ void step(float* D, int n) {

@@ -13,6 +13,7 @@ import numpy as np
 
 from semiring.algebra.catalog import get
 from semiring.algebra.conversion import conform
+from semiring.host.errors import DomainError
 from semiring.host.types import Algebra
 from semiring.kernels.emulated import Kernel, Run, run
 
@@ -200,7 +201,11 @@ def emulate(
 def _verdict(graph: Graph, table: np.ndarray, dtype: str, s: Semiring) -> Verification:
     """The table of a kernel, held against the closure in what it computed in."""
     if dtype.startswith("int") and "int64" in s.dtypes:
-        return check(graph, conform(table, s, "int64", where="emulate"), s)
+        try:
+            table = conform(table, s, "int64", where="emulate")
+        except DomainError as error:  # the other end of the integers
+            return Verification(False, str(error))
+        return check(graph, table, s)
     rounded = "float32" if dtype == "float32" and "float32" in s.dtypes else None
     return check(graph, table.astype(_dtype(s)), s, dtype=rounded)
 

@@ -167,12 +167,16 @@ static const Memory* shared_at(std::size_t offset, std::size_t size) {
     --found;
     return offset + size <= found->first + found->second.size ? &found->second : nullptr;
 }
-static void ordered(std::size_t offset, int size, bool write, std::size_t pc, const char* name) {
+static void ordered(std::size_t offset, int size, bool write, std::size_t pc, const char* name, bool atomic) {
     const unsigned long long since = std::max(passed_at, began), own = met[self / 32];
     const auto unordered = [&](unsigned long long when, int who) {
         return when > since && who >= 0 && who != int(self) && !(who / 32 == int(self) / 32 && when <= own);
     };
     for (Touched* t = &touched[offset]; t < &touched[offset] + size; ++t) {
+        if (atomic) {  // by nobody
+            t->written = now, t->writer = -1;
+            continue;
+        }
         if (unordered(t->written, t->writer)) {
             hazard("race", pc, t->wrote, text("%s %s %s, which thread %s wrote, and no __syncthreads() lies between", here().c_str(), write ? "writes" : "reads", name, triple(thread(t->writer)).c_str()));
         } else if (write && (t->reader == -2 ? t->read > since : unordered(t->read, t->reader))) {
@@ -184,7 +188,7 @@ static void ordered(std::size_t offset, int size, bool write, std::size_t pc, co
         else t->reader = t->read > since && t->reader != int(self) ? -2 : int(self), t->read = now, t->looked = pc;
     }
 }
-void access(const void* where, int size, bool write, std::size_t pc) {
+void access(const void* where, int size, bool write, std::size_t pc, bool atomic) {
     const std::size_t at = reinterpret_cast<std::size_t>(where), offset = at - reinterpret_cast<std::size_t>(shared);
     if (at - reinterpret_cast<std::size_t>(stack_memory) < stack_size && kernel_number >= 0) return;
     auto found = device.upper_bound(at);
@@ -198,7 +202,7 @@ void access(const void* where, int size, bool write, std::size_t pc) {
     if (offset < touched.size()) {
         const Memory* memory = shared_at(offset, size);
         if (!memory) fail(text("%s %s shared memory behind the end of a variable", here().c_str(), write ? "writes" : "reads"), pc);
-        ordered(offset, size, write, pc, memory->name);
+        ordered(offset, size, write, pc, memory->name, atomic);
         space = SHARED;
     } else if (!some) {
         if (at - reinterpret_cast<std::size_t>(&__executable_start) < std::size_t(&_end - &__executable_start)) return;

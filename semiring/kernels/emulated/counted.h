@@ -5,6 +5,11 @@
 #define __host__
 #define __constant__
 #define __restrict__
+#include <cstddef>
+namespace emulated {
+void access(const void* where, int size, bool write, std::size_t pc, bool atomic = false);
+}
+#define ATOMICALLY(at) emulated::access(at, sizeof *at, true, std::size_t(__builtin_return_address(0)), true)
 #include "emulated.h"
 
 #include <cfloat>
@@ -15,9 +20,6 @@
 #define CUDART_INF_F INFINITY
 #define CUDART_INF INFINITY
 
-namespace emulated {
-void access(const void* where, int size, bool write, std::size_t pc);
-}
 // Two or four numbers that are read and written by one instruction.
 #define OUTSIDE __attribute__((noinline)) UNCOUNTED
 #define HERE std::size_t(__builtin_return_address(0))
@@ -49,8 +51,6 @@ void access(const void* where, int size, bool write, std::size_t pc);
     static name make_##name(V x, V y, V z, V w) { return {x, y, z, w}; }
 WIDE2(int2, int) WIDE4(int4, int) WIDE2(float2, float) WIDE4(float4, float) WIDE2(double2, double)
 template <class V> V __ldg(const V* from) { return *from; }
-template <class V, class X> V atomicSub(V* at, X x) { return atomicAdd(at, -x); }
-template <class V, class X> V atomicExch(V* at, X x) { return std::exchange(*at, V(x)); }
 template <class V> V __shfl_down_sync(unsigned, V value, int by) {
     const int lane = emulated::self % 32;
     return emulated::told_by(value, lane + by < 32 ? lane + by : lane);
@@ -100,6 +100,14 @@ struct Configured {
 };
 }  // namespace emulated
 #define __syncthreads() emulated::synchronize()
+
+struct cudaEvent {};
+using cudaEvent_t = cudaEvent;
+static cudaError_t cudaEventCreate(cudaEvent_t*) { return cudaSuccess; }
+static cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t = nullptr) { return cudaSuccess; }
+static cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+static cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+static cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) { return *ms = 0, cudaSuccess; }  // no clock
 
 template <class V> cudaError_t cudaMalloc(V** to, std::size_t size) {
     *to = static_cast<V*>(emulated::allocate(size, "cudaMalloc"));

@@ -178,13 +178,24 @@ static void* __cvta_shared_to_generic(unsigned at) { return emulated::shared + a
 static void __threadfence() {}
 static void __threadfence_block() {}
 
-template <class V, class X> V atomicAdd(V* at, X x) { return std::exchange(*at, V(*at + x)); }
-template <class V, class X> V atomicOr(V* at, X x) { return std::exchange(*at, V(*at | x)); }
-template <class V, class X> V atomicAnd(V* at, X x) { return std::exchange(*at, V(*at & x)); }
-template <class V, class X> V atomicCAS(V* at, V seen, X x) { return std::exchange(*at, *at == seen ? V(x) : *at); }
-template <class V, class X> V atomicMax(V* at, X x) { return std::exchange(*at, *at < V(x) ? V(x) : *at); }
-template <class V, class X> V atomicMin(V* at, X x) { return std::exchange(*at, V(x) < *at ? V(x) : *at); }
-static unsigned atomicInc(unsigned* at, unsigned last) { return std::exchange(*at, *at >= last ? 0 : *at + 1); }
+#ifndef ATOMICALLY
+#define ATOMICALLY(at)
+#endif
+#define ATOMIC(name, next)                                                                                             \
+    template <class V, class X> UNCOUNTED V name(V* at, X x) {                                                         \
+        ATOMICALLY(at);                                                                                                \
+        const V was = *at;                                                                                             \
+        *at = V(next);                                                                                                 \
+        return was;                                                                                                    \
+    }
+ATOMIC(atomicAdd, was + x) ATOMIC(atomicSub, was - x) ATOMIC(atomicExch, x) ATOMIC(atomicOr, was | x) ATOMIC(atomicAnd, was & x)
+ATOMIC(atomicMax, was < V(x) ? V(x) : was) ATOMIC(atomicMin, V(x) < was ? V(x) : was) ATOMIC(atomicInc, was >= x ? 0 : was + 1)
+template <class V, class X> UNCOUNTED V atomicCAS(V* at, V seen, X x) {
+    ATOMICALLY(at);
+    const V was = *at;
+    if (was == seen) *at = V(x);
+    return was;
+}
 
 // The lesser and the greater; of a number and NaN, the number.
 template <class A, class B> auto min(A a, B b) { using C = std::common_type_t<A, B>; return C(a) < C(b) || C(b) != C(b) ? C(a) : C(b); }
