@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from processes import ROOT
+
+from apsp import closure, read
 
 LAB, SOLUTIONS = ROOT / "examples" / "lab", ROOT / "tests" / "solutions"
 PARTS = sorted(path.name for path in LAB.glob("part*"))
@@ -65,3 +69,20 @@ def test_the_solutions_are_green(tmp_path):
 def test_what_is_nearly_right_is_red(tmp_path):
     results, shown = graded(tmp_path, solved=PARTS, edits=NEARLY)
     assert all(failed for failed, _ in results.values()), (results, shown)
+
+
+def test_the_slider_has_every_step(tmp_path):
+    """What the page draws is what the steps print."""
+    (tmp_path / "g.csv").write_text("from,to,weight\na b,c</script>,4\nc</script>,d,-1\nd,a b,2\n")
+    command = [sys.executable, LAB / "slider.py", "g.csv", "--block", "2"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    page = (tmp_path / "steps.html").read_text(encoding="utf-8")
+    (data,) = re.findall(r"^const runs = (.*), at = ", page, re.MULTILINE)
+    assert page.count("</script>") == 1
+    for run, schedule in zip(json.loads(data), ("iterative", "blocked", "recursive"), strict=True):
+        D, steps = closure(read(tmp_path / "g.csv"), steps=True, schedule=schedule, block=2)
+        assert run["labels"] == ["a b", "c</script>", "d"]
+        assert [step["title"] for step in run["steps"]] == [step.title for step in steps]
+        assert run["steps"][0]["cells"][0] == ["0", "4", "inf"]
+        assert np.array(run["steps"][-1]["cells"], int).tolist() == np.asarray(D).tolist()
+        assert [step["changed"] for step in run["steps"]] == [step.changed.tolist() for step in steps]
