@@ -71,6 +71,25 @@ def test_what_is_nearly_right_is_red(tmp_path):
     assert all(failed for failed, _ in results.values()), (results, shown)
 
 
+def test_a_notebook_a_part_is_complete_in_itself(tmp_path):
+    """Cells are run as Jupyter does: files are written, a line is given to the shell."""
+    subprocess.run([sys.executable, LAB / "notebooks.py", tmp_path], check=True, capture_output=True)
+    assert sorted(path.stem for path in tmp_path.glob("*.ipynb")) == PARTS
+    for part in PARTS:
+        first, told, *written, last = json.loads((tmp_path / f"{part}.ipynb").read_text(encoding="utf-8"))["cells"]
+        assert "".join(first["source"]) == f'%pip install -q pytest "{ROOT}"'
+        assert told["source"][0].startswith(f"## Part {part[-1]}: ")
+        assert "examples/lab" not in "".join(told["source"])
+        for cell in written:
+            name = cell["source"][0].split()[1]
+            assert "".join(cell["source"][1:]) == (LAB / part / name).read_text(encoding="utf-8")
+            (tmp_path / name).write_text("".join(cell["source"][1:]))
+        command = "".join(last["source"]).removeprefix("!python ").split()
+        if part == "part1":
+            done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert "NotImplementedError: part 1" in done.stdout
+
+
 def test_the_slider_has_every_step(tmp_path):
     """What the page draws is what the steps print."""
     (tmp_path / "g.csv").write_text("from,to,weight\na b,c</script>,4\nc</script>,d,-1\nd,a b,2\n")

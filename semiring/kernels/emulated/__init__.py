@@ -245,7 +245,7 @@ def _with_registers(kernels: tuple[Kernel, ...], text: str, name: str) -> tuple[
         return tuple(replace(kernel, registers=f"NVRTC refuses it: {told}") for kernel in kernels)
     # Names in the report are those of the linker, which have the name and its length in them.
     counts = {k: [r.registers for entry, r in report.items() if _mangled(k.name) in entry] for k in kernels}
-    return tuple(replace(k, registers=max(counts[k], default="NVRTC does not report it")) for k in kernels)
+    return tuple(replace(k, registers=max(counts[k], default="not known of templates")) for k in kernels)
 
 
 def _mangled(name: str) -> str:
