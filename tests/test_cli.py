@@ -460,8 +460,8 @@ def test_solve_prints_every_matrix_on_the_way(tmp_path):
     (tmp_path / "g.txt").write_text("a b 4\nb c 1\nc a 2\n")
     text = good("solve", tmp_path / "g.txt", "--steps", "--schedule", "blocked", "--block", 2)
     assert text.splitlines()[0] == "closure over min_plus, blocked, blocks of 2"
-    assert "M1: M[0:2, 0:2] ← M[0:2, 0:2]*; no entries change" in text
-    assert "M1: M[0:2, 0:2] ← M[0:2, 0:2]*; 2 entries" in good(
+    assert "M1: round 1, phase 1: M[0:2, 0:2] ← M[0:2, 0:2]*; no entries change" in text
+    assert "phase 1: M[0:2, 0:2] ← M[0:2, 0:2]*; 2 entries" in good(
         *("solve", tmp_path / "g.txt", "--steps", "--plain", "--schedule", "blocked", "--block", 2)
     )
     assert apsp("solve", tmp_path / "g.txt", "--plain").exit_code == 2

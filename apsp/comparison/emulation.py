@@ -14,6 +14,7 @@ import numpy as np
 from semiring.algebra.catalog import get
 from semiring.algebra.conversion import conform
 from semiring.host.errors import DomainError
+from semiring.host.spelling import came
 from semiring.host.types import Algebra
 from semiring.kernels.emulated import Kernel, Run, run
 
@@ -188,11 +189,10 @@ def emulate(
     """
     s, g, path = get(semiring), as_graph(graph, null_value=null_value), Path(kernel)
     macros = {name: str(value) for name, value in (define or {}).items()}
-    for name, value in macros.items():
-        if not re.fullmatch(r"[A-Za-z_]\w*", name) or not value.isprintable():
-            raise ValueError(f"emulate: define must map names of macros to values, got {name!r}: {value!r}.")
+    if not all(re.fullmatch(r"[A-Za-z_]\w*", name) and value.isprintable() for name, value in macros.items()):
+        raise ValueError(f"emulate: define must map names of macros to values, got {came(define)}.")
     if not limit > 0:
-        raise ValueError(f"emulate: limit must be a number of seconds above 0, got {limit}.")
+        raise ValueError(f"emulate: limit must be a number of seconds above 0, got {came(limit)}.")
     found = run(path, _begun(g.matrix(s, _dtype(s)), s), limit=limit, define=macros)
     verdict = None if found.matrix is None else _verdict(g, found.matrix, found.dtype, s)
     return Emulation(path.name, s.name, g.n, found, verdict)
