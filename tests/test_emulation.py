@@ -327,25 +327,29 @@ def test_launches_and_shared_memory_as_they_are_written_in_cuda(tried):
     text = """
     #include <cuda_runtime.h>
     // closure<<<1, 1>>>(D) /* "
+    __constant__ double nothing[2];
     template <typename T, int B>
     __global__ void step(T* D, const T* old, int n, int k) {
         extern __shared__ double row[];
         __shared__ T column[B],
             unused[2][B + 1];
         int j = blockIdx.x * B + threadIdx.x, i = blockIdx.y;
-        row[threadIdx.x] = j < n ? old[k * n + j] : 0;
+        row[threadIdx.x] = j < n ? old[k * n + j] : nothing[1];
         column[threadIdx.x] = old[i * n + k];
         unused[1][threadIdx.x] = 0;
         __syncthreads();
         if (j < n) D[i * n + j] = min(old[i * n + j], T(column[threadIdx.x] + row[threadIdx.x]));
     }
     void closure(double* D, int n) {
-        double* old;
+        double* old, zeros[2] = {0, 0};
+        cudaMemcpyToSymbol(nothing, zeros, sizeof zeros);
+        cudaStream_t stream;
+        cudaStreamCreate(&stream);
         if (cudaMalloc(&old, sizeof(double) * n * n) != cudaSuccess) return;
         for (int k = 0; k < n; ++k) {
-            cudaMemcpy(old, D, sizeof(double) * n * n, cudaMemcpyDeviceToDevice);
+            cudaMemcpyAsync(old, D, sizeof(double) * n * n, cudaMemcpyDeviceToDevice, stream);
             step<double, 16>
-                <<<dim3((n + 15) / 16, n), 16, 16 * sizeof(double)>>>(D, old, n, k);
+                <<<dim3((n + 15) / 16, n), 16, 16 * sizeof(double), stream>>>(D, old, n, k);
         }
         cudaFree(old);
     }
@@ -355,7 +359,7 @@ def test_launches_and_shared_memory_as_they_are_written_in_cuda(tried):
     assert found, str(found)
     (kernel,) = found.run.kernels
     assert (kernel.name, kernel.shared) == ("step<double, 16>", 8 * (16 + 16 + 2 * 17))
-    assert (14, "shared", False) in sites(found)
+    assert (15, "shared", False) in sites(found)
     assert len(translated(text, "x").split('#line 1 "x"\n')[1].split("\n#line")[0].split("\n")) == text.count("\n") + 1
 
 
@@ -422,6 +426,8 @@ def test_a_macro_and_what_a_thread_prints(tried, capfd):
     assert capfd.readouterr() == ("", "4711\n")
     with pytest.raises(ValueError, match="define must map names"):
         tried(text, 4, define={"-o": 1})
+    with pytest.raises(FormatError, match="must use the macro THREAD that is defined for it"):
+        tried(text, 4, define={"THREAD": 1})
     with pytest.raises(ValueError, match="limit must be"):
         tried(text, 4, limit=0)
 

@@ -123,6 +123,8 @@ def run(file: Path, matrix: np.ndarray, *, limit: float = 60.0, define: Mapping[
         raise FormatError(
             path, None, "must define the function that launches its kernels, void closure(float* D, int n), got none"
         )
+    if unused := [name for name in define or {} if not re.search(rf"\b{name}\b", text)]:
+        raise FormatError(path, None, f"must use the macro {unused[0]} that is defined for it (#ifndef {unused[0]})")
     n = len(matrix)
     with tempfile.TemporaryDirectory(prefix="apsp-") as folder:
         program, given, report = (Path(folder) / name for name in ("program", "given", "report"))

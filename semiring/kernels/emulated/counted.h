@@ -126,6 +126,14 @@ static cudaError_t cudaMemcpy2D(void* to, std::size_t apart, const void* from, s
     for (std::size_t i = 0; i < rows; ++i) std::memmove(static_cast<char*>(to) + i * apart, static_cast<const char*>(from) + i * each, width);
     return cudaSuccess;
 }
+template <class S> cudaError_t cudaMemcpyToSymbol(S& to, const void* from, std::size_t size, std::size_t offset = 0) {
+    std::memmove(reinterpret_cast<char*>(&to) + offset, from, size);
+    return cudaSuccess;
+}
+static cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind kind, cudaStream_t = nullptr) { return cudaMemcpy(to, from, size, kind); }
+static cudaError_t cudaStreamCreate(cudaStream_t* made) { return *made = nullptr, cudaSuccess; }
+static cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+static cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 static cudaError_t cudaMemset(void* to, int value, std::size_t size) {
     std::memset(to, value, size);
     return cudaSuccess;
