@@ -90,6 +90,19 @@ def test_a_notebook_a_part_is_complete_in_itself(tmp_path):
             assert "NotImplementedError: part 1" in done.stdout
 
 
+def test_a_job_for_slurm_says_what_each_rank_receives(tmp_path):
+    """With an srun that prints what it is given. Of 12,500² numbers of 4 bytes, 1/2 + 1/4 come to each of 2 × 4."""
+    (tmp_path / "srun").write_text('#!/bin/sh\necho "$@"\n')
+    (tmp_path / "srun").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_NTASKS": "8", "SLURM_SUBMIT_DIR": "/home/me"}
+    command = ["sh", LAB / "job.sh", "graph.npz", "12500"]
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == [
+        f"8 ranks as 2 x 4; each receives {4 * 12500**2 * 3 // 4 // 10**6} MB of 12500 x 12500 numbers of 4 bytes",
+        "apsp solve graph.npz --distributed --grid 2x4 --checkpoint /home/me/ck --checksum",
+    ]
+
+
 def test_the_slider_has_every_step(tmp_path):
     """What the page draws is what the steps print."""
     (tmp_path / "g.csv").write_text("from,to,weight\na b,c</script>,4\nc</script>,d,-1\nd,a b,2\n")
