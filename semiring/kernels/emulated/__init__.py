@@ -75,9 +75,9 @@ class Kernel:
     sites: tuple[Site, ...]
     registers: int | str = ""
 
-    def total(self, name: str, space: str, write: bool | None = None) -> int:
+    def total(self, name: str, space: str) -> int:
         """The sum of a count over the sites in that space."""
-        return sum(getattr(s, name) for s in self.sites if s.space == space and write in (None, s.write))
+        return sum(getattr(s, name) for s in self.sites if s.space == space)
 
 
 @dataclass(frozen=True)
