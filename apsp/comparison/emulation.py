@@ -178,8 +178,8 @@ def emulate(
     -----
     Threads of a block are fibers that run in turn between barriers, in every other launch backwards, as blocks do. The
     program runs with your rights: read what you did not write. Warps are 32 neighbouring threads, whose k-th accesses
-    by one instruction are one request; a request touches sectors of 32 bytes, or turns of 32 banks. About 1 µs a
-    thread and 0.1 µs an access; a second for the compiler. Registers by NVRTC where it is installed.
+    by one instruction are one request; a request touches sectors of 32 bytes, or turns of 32 banks. A second for the
+    compiler, then 0.1 µs an access: the naive kernel closes 256 vertices in 8 s. Registers by NVRTC, if installed.
 
     Examples
     --------
