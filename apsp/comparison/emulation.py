@@ -79,16 +79,16 @@ class Emulation:
             barriers = f"{k.barriers / k.blocks:.3g}"
             sizes = [f"{k.launches}", _times(k.grid), _times(k.block), barriers, f"{k.shared} B"]
             rows.append([k.name, *sizes, f"{k.registers}", occupied(k)])
-        sites = [["line", "kernel", "global memory", "requests", "threads each", "sectors each", "at best"]]
-        banks = [["line", "kernel", "shared memory", "requests", "threads each", "wavefronts each", "at best"]]
-        for k in kernels:
-            for s in k.sites:
-                cells = ["?" if s.line is None else f"{s.line}", k.name, "write" if s.write else "read"]
-                cells += [f"{s.requests:,}", f"{s.lanes / s.requests:.3g}"]
-                done = s.sectors if s.space == "global" else s.wavefronts
-                rows_of = sites if s.space == "global" else banks
-                rows_of.append([*cells, f"{done / s.requests:.3g}", f"{s.least / s.requests:.3g}"])
-        tables = [[headings, *rows], sites, banks]
+        ends = "requests", "threads each"
+        sites = {
+            "global": [["line", "kernel", "global memory", *ends, "sectors each", "at best"]],
+            "shared": [["line", "kernel", "shared memory", *ends, "wavefronts each", "at best"]],
+        }
+        for name, s in [(k.name, s) for k in kernels for s in k.sites]:
+            counts = s.lanes, s.sectors or s.wavefronts, s.least
+            cells = ["?" if s.line is None else f"{s.line}", name, "write" if s.write else "read", f"{s.requests:,}"]
+            sites[s.space].append([*cells, *(f"{count / s.requests:.3g}" for count in counts)])
+        tables = [[headings, *rows], *sites.values()]
         texts = [line for table in tables if len(table) > 1 for line in ("", *aligned(table, range(3, len(table[0]))))]
         closing = ["", *self._predicted()]
         if any(k.uncounted for k in kernels):

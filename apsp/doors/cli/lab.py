@@ -45,10 +45,9 @@ def lab_run(
 
     if file is None:
         refuse_given(READING, "a random graph is not read, so --graph must be given")
-    graph = random_graph(vertices, 20, seed=0) if file is None else graphs.read(file, options)
-    for name in READING:
-        options.pop(name, None)
-    macros = dict(map(_macro, define))
+    given = {name: options.pop(name) for name in READING}
+    graph = random_graph(vertices, 20, seed=0) if file is None else graphs.read(file, given)
+    macros = dict(text.partition("=")[::2] for text in define)
     widths: list[dict[str, Any]] = [{"THREADS": count} for count in threads_per_block or ()] or [{}]
     found = [emulate(kernel, graph, define=macros | width, **options) for width in widths]
     runs = [{**asdict(run.run), "right": bool(run), "words": run.words, "sectors": run.sectors} for run in found]
@@ -57,8 +56,3 @@ def lab_run(
     report("\n\n".join(map(str, found)), right=all(found), runs=runs)
     if not all(found):
         click.get_current_context().exit(NO)
-
-
-def _macro(text: str) -> tuple[str, str]:
-    name, _, value = text.partition("=")
-    return name, value or "1"

@@ -24,7 +24,7 @@ import numpy as np
 from ...host.errors import AlgebraError, DeviceError, FormatError
 from ...host.spelling import came
 from ..cuda import cache
-from .translation import for_device, has_closure, translated
+from .translation import for_device, translated, without_comments
 
 #: The text of the emulator.
 FOLDER = Path(__file__).parent
@@ -118,8 +118,8 @@ def run(file: Path, matrix: np.ndarray, *, limit: float = 60.0, define: Mapping[
     the rights of the caller, and no longer than `limit` seconds. `define` holds macros by name.
     """
     path, macros = file, "".join(f"#define {name} {value}\n" for name, value in (define or {}).items())
-    text = path.read_text(encoding="utf-8", errors="replace")
-    if not has_closure(text):
+    text = without_comments(path.read_text(encoding="utf-8", errors="replace"))
+    if not re.search(r"^[ \t]*void\s+closure\s*\(", text, re.MULTILINE):
         raise FormatError(
             path, None, "must define the function that launches its kernels, void closure(float* D, int n), got none"
         )

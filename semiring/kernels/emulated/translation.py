@@ -12,7 +12,6 @@ _SHARED = re.compile(
 )
 _LAUNCH = re.compile(r"([A-Za-z_]\w*(?:::\w+)*(?:\s*<[^<>;(){}]*>)?)\s*<<<(.*?)>>>\s*\(", re.DOTALL)
 _FUNCTION = re.compile(r"^(?!\s*template)[\w:*&<> ]+?\b\w+\s*\([^;{}]*\)\s*\{", re.MULTILINE)
-_CLOSURE = re.compile(r"^[ \t]*void\s+closure\s*\(", re.MULTILINE)
 
 
 def without_comments(text: str) -> str:
@@ -20,13 +19,8 @@ def without_comments(text: str) -> str:
     return _COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n") or " ", text)
 
 
-def has_closure(text: str) -> bool:
-    """Whether the file defines the host's function `closure`."""
-    return _CLOSURE.search(without_comments(text)) is not None
-
-
 def translated(text: str, name: str, macros: str = "") -> str:
-    """The translation unit: macros, the file in plain C++, and the call of its `closure`."""
+    """The translation unit of a text without comments: macros, the file in plain C++, and the call of its `closure`."""
     numbers = iter(range(4096))
 
     def variables(found: re.Match[str]) -> str:
@@ -51,7 +45,7 @@ def translated(text: str, name: str, macros: str = "") -> str:
             * (found[0].count("\n") - found[2].count("\n"))
         )
 
-    text = _CUDA_HEADER.sub("", without_comments(text))
+    text = _CUDA_HEADER.sub("", text)
     text = _DYNAMIC.sub(
         lambda found: f"{found[1]}* {found[2]} = emulated::dynamic<{found[1]}>();" + "\n" * found[0].count("\n"), text
     )
@@ -68,8 +62,8 @@ def translated(text: str, name: str, macros: str = "") -> str:
 
 
 def for_device(text: str, macros: str) -> str:
-    """The kernels alone, as NVRTC compiles them: without the host's functions, which launch."""
-    text = re.sub(r"^[ \t]*#[ \t]*include[^\n]*", "", without_comments(text), flags=re.MULTILINE)
+    """The kernels alone, as NVRTC compiles them: without the host's functions, which launch, and comments."""
+    text = re.sub(r"^[ \t]*#[ \t]*include[^\n]*", "", text, flags=re.MULTILINE)
     parts, at = [f"{_LIMITS}{macros}#line 1\n"], 0
     for found in _FUNCTION.finditer(text):
         outermost = text.count("{", 0, found.start()) == text.count("}", 0, found.start())
