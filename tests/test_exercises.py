@@ -66,6 +66,7 @@ def test_the_solutions_are_green(tmp_path):
     assert {part: failed for part, (failed, _) in results.items()} == dict.fromkeys(PARTS, 0), shown
 
 
+@pytest.mark.release
 def test_what_is_nearly_right_is_red(tmp_path):
     results, shown = graded(tmp_path, solved=PARTS, edits=NEARLY)
     assert all(failed for failed, _ in results.values()), (results, shown)

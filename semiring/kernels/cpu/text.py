@@ -21,9 +21,9 @@ def decimals(text: Any, begin: int, before: int, separator: int, width: int, dig
     while at < size:
         at += before
         for field in range(width):
-            value, first, point = np.int64(0), at, np.int64(-1)
+            value, point, behind, first = 0, -1, 0, at
             while at < size:
-                digit = np.int64(text[np.uint64(at)]) - 48
+                digit: Any = np.int64(text[np.uint64(at)]) - 48
                 if digit < 0 or digit > 9:
                     if digit != -2 or point >= 0:
                         break
@@ -31,7 +31,7 @@ def decimals(text: Any, begin: int, before: int, separator: int, width: int, dig
                 else:
                     value = 10 * value + digit
                 at += 1
-            length, behind = at - first, np.int64(0)
+            length = at - first
             if point >= 0:
                 behind = at - point - 1
                 length = point - first
