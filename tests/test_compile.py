@@ -107,6 +107,7 @@ works = {
     "hub labels": lambda: semiring.Elimination.from_arrays([0], [1], np.ones(1, np.int32), 2).hub_labels(),
     "hops": lambda: apsp.shortest_paths(graph, unweighted=True, engine="hops"),
     "bits": lambda: apsp.closure(np.eye(300, dtype=bool), "boolean"),
+    "index": lambda: apsp.transitive_closure(graph, engine="indexed"),
     "levels": lambda: apsp.shortest_paths(np.ones((1024, 1024)), engine="levels"),
 }
 assert not loaded
@@ -116,7 +117,7 @@ for name, work in works.items():
         continue
     work()
     kind = kinds.choose(get("min_plus"), np.dtype("int32"), True)
-    known = inventory.called_by(name, None if name in ("bits", "levels") else kind)
+    known = inventory.called_by(name, None if name in ("bits", "index", "levels") else kind)
     print(name, len(known) > 0, sorted(set(known) - set(loaded)), flush=True)
     os._exit(0)
 """
@@ -125,7 +126,7 @@ for name, work in works.items():
 @posix
 def test_the_inventory_names_kernels_that_are_called():
     """Else what is compiled would stay missing for ever."""
-    works = ("closure", "elimination", "hub labels", "hops", "bits", "levels")
+    works = ("closure", "elimination", "hub labels", "hops", "bits", "index", "levels")
     assert python(NAMED).splitlines() == [f"{work} True []" for work in works]
 
 

@@ -116,7 +116,7 @@ def expand_acyclic(closed: BitMatrix, component: np.ndarray, tails: np.ndarray, 
     >>> M[0, 2], M[2, 1], M[1, 0]
     (True, True, False)
     """
-    n, count = len(component), len(closed)
+    n, count, component = len(component), len(closed), component.astype(np.int64, copy=False)
     members = np.argsort(component, kind="stable")
     bounds = np.searchsorted(component[members], np.arange(count + 1))
     expanded, kernels = BitMatrix.zeros((n, n)), load("semiring.kernels.cpu.bits.expansion")

@@ -13,6 +13,7 @@ import numpy as np
 
 from semiring.dense.acyclic import expand_acyclic
 from semiring.dense.bits import BitMatrix
+from semiring.sparse.reach import components
 
 #: Bits of a strip's transpose.
 _STRIP = 1 << 28
@@ -26,7 +27,7 @@ _FEW = 8
 class Condensation:
     """The components of a graph and the arcs between them.
 
-    `component` (n,), int64, is that of each vertex, in reverse topological order: arcs lead to lower numbers, 0 is a
+    `component` (n,), int32, is that of each vertex, in reverse topological order: arcs lead to lower numbers, 0 is a
     sink. `sizes`, `cyclic` (count,) are the number of vertices, and whether they lie on a cycle (several vertices, or a
     loop). `tails`, `heads` (m,) are the arcs between components, distinct, sorted by tail; empty if nothing shrank.
     """
@@ -51,7 +52,7 @@ def trivial(n: int, cyclic: np.ndarray) -> Condensation:
 def condense(n: int, tails: np.ndarray, heads: np.ndarray) -> Condensation:
     """The condensation of n vertices with edges tails[e] → heads[e]."""
     count, component = components(n, tails, heads)
-    sizes = np.bincount(component, minlength=count)
+    sizes = np.bincount(component, minlength=count).astype(np.int32)
     cyclic = sizes > 1
     cyclic[component[tails[tails == heads]]] = True
     sources, targets = component[tails], component[heads]
@@ -59,13 +60,7 @@ def condense(n: int, tails: np.ndarray, heads: np.ndarray) -> Condensation:
     # One key an arc sorts and deduplicates at once; count² < 2⁶³ up to 3 · 10⁹ components.
     arcs = np.sort(sources[between] * np.int64(count) + targets[between])
     arcs = arcs[np.diff(arcs, prepend=-1) > 0]
-    sources, targets = arcs // max(count, 1), arcs % max(count, 1)
-    if (sources < targets).any():
-        order = _reverse_topological(count, sources, targets)
-        component, sizes, cyclic = order[component], _permuted(sizes, order), _permuted(cyclic, order)
-        arcs = np.sort(order[sources] * np.int64(count) + order[targets])
-        sources, targets = arcs // count, arcs % count
-    return Condensation(component, sizes, cyclic, sources, targets)
+    return Condensation(component, sizes, cyclic, *(x.astype(np.int32) for x in np.divmod(arcs, max(count, 1))))
 
 
 def expanded(closed: BitMatrix, c: Condensation) -> BitMatrix:
@@ -103,16 +98,6 @@ def _height(n: int) -> int:
     return max(64, _STRIP // max(n, 1) // 64 * 64)
 
 
-def components(n: int, tails: np.ndarray, heads: np.ndarray) -> tuple[int, np.ndarray]:
-    """The number of strongly connected components, and the component of each vertex."""
-    from scipy.sparse.csgraph import connected_components
-
-    if n == 0:
-        return 0, np.zeros(0, dtype=np.int64)
-    count, component = connected_components(adjacency(n, tails, heads), directed=True, connection="strong")
-    return int(count), component.astype(np.int64)
-
-
 def reached(n: int, tails: np.ndarray, heads: np.ndarray, sources: np.ndarray) -> np.ndarray:
     """Mask of vertices reachable from some sources, which are included: bool (n,)."""
     from scipy.sparse.csgraph import breadth_first_order
@@ -129,28 +114,3 @@ def adjacency(n: int, tails: np.ndarray, heads: np.ndarray) -> Any:
     from scipy.sparse import coo_array
 
     return coo_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(n, n))
-
-
-def _permuted(values: np.ndarray, order: np.ndarray) -> np.ndarray:
-    out = np.empty_like(values)
-    out[order] = values
-    return out
-
-
-def _reverse_topological(count: int, tails: np.ndarray, heads: np.ndarray) -> np.ndarray:
-    """Reverse topological numbers of an acyclic graph (Kahn 1962, from the sinks)."""
-    by_head = np.argsort(heads, kind="stable")
-    start = np.searchsorted(heads[by_head], np.arange(count + 1))
-    waiting = np.bincount(tails, minlength=count)
-    ready = np.flatnonzero(waiting == 0).tolist()
-    order = np.empty(count, dtype=np.int64)
-    placed = 0
-    while ready:
-        v = ready.pop()
-        order[v] = placed
-        placed += 1
-        for u in tails[by_head[start[v] : start[v + 1]]].tolist():
-            waiting[u] -= 1
-            if not waiting[u]:
-                ready.append(u)
-    return order

@@ -53,7 +53,8 @@ class BitBackend(Backend):
         return f"BitBackend(threads={self.threads})"
 
     def missing(self, work: str) -> Missing:
-        return missing("bits") if work == "closure" else Missing()
+        names = {"closure": "bits", "index": "index"}
+        return missing(names[work]) if work in names else Missing()
 
     def gemm(self, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> None:
         words.multiply(C, A, B, threads=self.threads)
