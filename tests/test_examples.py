@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse.csgraph
@@ -33,6 +35,16 @@ def test_reachability(run):
         "why does app need database? app → views → models → database",
         "import one another: models, views",
     ]
+
+
+def test_package_index(run):
+    lines = run("package_index", "3000").splitlines()
+    assert re.search(r"3000 packages, \d+ dependencies: .*labels decide 9\d", lines[0])
+    a, needed, b, needing = re.fullmatch(r"(\S+) needs (\d+) packages; (\S+) is needed by (\d+)", lines[1]).groups()
+    assert int(needed) > 10 < int(needing)
+    assert re.fullmatch(rf"why does {a} need {b}\? {a} → .*{b}", lines[2])
+    assert lines[3] == f"does {b} need {a}? no"
+    assert re.match(r"\d+ packages need one another: package-", lines[4])
 
 
 @pytest.mark.usefixtures("short_runs")

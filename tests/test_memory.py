@@ -159,6 +159,13 @@ CASES: dict[str, dict[str, Any]] = {
         "call": "transitive_closure", "n": 12000, "degree": 250, "directed": False, "unweighted": True,
     },
     "reachability, shrunk": {"call": "transitive_closure", "n": 20000, "degree": 1.0, "unweighted": True},
+    "reachability, an index": {
+        "call": "transitive_closure", "n": 300_000, "degree": 2, "unweighted": True, "engine": "indexed",
+    },
+    "reachability, an index of many components": {
+        "call": "transitive_closure", "n": 400_000, "degree": 1, "unweighted": True, "engine": "indexed",
+        "acyclic": True,
+    },
     "reachability, one component": {"call": "transitive_closure", "n": 10000, "degree": 150, "unweighted": True},
     "reachability, no cycle": {
         "call": "transitive_closure", "n": 10000, "degree": 150, "unweighted": True, "acyclic": True,
@@ -542,6 +549,7 @@ REFUSED = {
     "csgraph, predecessors": lambda: csgraph.shortest_path(BIG[:400, :400], return_predecessors=True),
     "transitive_closure": lambda: transitive_closure(_edges(20000), schedule="recursive"),
     "transitive_closure, shrunk": lambda: transitive_closure(_edges(20000)),
+    "transitive_closure, an index": lambda: transitive_closure(_edges(70000), engine="indexed"),
     "Graph.matrix": lambda: _edges().matrix(),
     "Graph.edges": lambda: Graph(1800, range(1800), dense=BIG).edges(),
     "Reachability.matrix": lambda: CHAIN.matrix,

@@ -14,7 +14,7 @@ from damage import check_damaged
 from apsp import Graph, Reachability, shortest_paths, transitive_closure
 from apsp.doors.cli import main
 from apsp.road import schedules
-from apsp.road.engines import united
+from apsp.road.engines import indexed, united
 from semiring import FormatError, MemoryNeeded, NoPathError, ShapeError, VertexError
 from semiring.dense.acyclic import close_acyclic
 from semiring.host.errors import TileError
@@ -40,15 +40,16 @@ def oracle(graph: nx.DiGraph, reflexive: bool) -> np.ndarray:
 
 @pytest.fixture
 def how(request, monkeypatch):
-    """A schedule; of "components", components are found even where all vertices are closed as quickly."""
-    if request.param == "components":
-        monkeypatch.setattr("apsp.road.road.engines.kinds", lambda **_: (united.ENGINE,))
+    """A schedule; of "components" and "index", components are found even where all vertices are closed as quickly."""
+    if request.param in ("components", "index"):
+        kind = united.ENGINE if request.param == "components" else indexed.ENGINE
+        monkeypatch.setattr("apsp.road.road.engines.kinds", lambda **_: (kind,))
         return "auto"
     return request.param
 
 
 GRAPHS = [(0, 0), (1, 0), (2, 1), (65, 0.7), (130, 1.1), (200, 3), (90, 40)]
-HOWS = ["auto", "components", *schedules.names()]
+HOWS = ["auto", "components", "index", *schedules.names()]
 
 
 @pytest.mark.parametrize("how", HOWS, indirect=True)
@@ -61,6 +62,9 @@ def test_every_question_agrees_with_networkx(n, degree, how, request):
     expected = oracle(graph, reflexive)
     np.testing.assert_array_equal(t.to_bool(), expected)
     np.testing.assert_array_equal(t.counts(), expected.sum(axis=1))
+    np.testing.assert_array_equal(t.counts(axis=0), expected.sum(axis=0))
+    assert len(t) == expected.sum()
+    assert t
     np.testing.assert_array_equal(t.to_sparse().toarray(), expected)
     assert t.to_edges() == [tuple(pair) for pair in np.argwhere(expected).tolist()]
     u, v = (x.ravel() for x in np.indices((n, n)))
@@ -71,6 +75,7 @@ def test_every_question_agrees_with_networkx(n, degree, how, request):
         assert t.reaches(i, n // 2) is bool(expected[i, n // 2])
     classes = sorted((sorted(c) for c in nx.strongly_connected_components(graph)), key=lambda c: (-len(c), c[0]))
     assert t.components() == classes
+    assert t.component_count == len(classes)
 
 
 @pytest.mark.parametrize("reflexive", [False, True])
@@ -135,7 +140,7 @@ def test_the_command_writes_a_store(tmp_path):
     assert "must fit into memory, got 1 B" in done.output
 
 
-@pytest.mark.parametrize("how", ["components", "recursive"], indirect=True)
+@pytest.mark.parametrize("how", ["components", "index", "recursive"], indirect=True)
 @pytest.mark.parametrize("seed", range(5))
 def test_the_reduction_of_an_acyclic_graph_is_networkx_s(seed, how):
     rng = np.random.default_rng(seed)
@@ -148,7 +153,7 @@ def test_the_reduction_of_an_acyclic_graph_is_networkx_s(seed, how):
     assert set(zip(reduced.rows.tolist(), reduced.cols.tolist(), strict=True)) == set(expected.edges)
 
 
-@pytest.mark.parametrize("how", ["components", "recursive"], indirect=True)
+@pytest.mark.parametrize("how", ["components", "index", "recursive"], indirect=True)
 @pytest.mark.parametrize("reflexive", [False, True])
 @pytest.mark.parametrize("degree", [0.8, 1.3, 4])
 def test_the_reduction_of_any_graph_reaches_the_same_with_as_few_edges(degree, reflexive, how):
@@ -238,6 +243,7 @@ def test_a_damaged_file_is_a_format_error_that_names_it(tmp_path):
         {"sizes": np.array([3, 0, 0])},
         {"heads": np.array([7, 0])},
         {"tails": np.array([0])},
+        {"tails": np.array([0, 1]), "heads": np.array([1, 2])},
         {"cyclic": np.zeros(2, bool)},
         {"labels": np.arange(4)},
         {"labels": np.array(["a", "a", "b"])},
@@ -272,11 +278,19 @@ def test_files_of_the_first_version_still_load(tmp_path):
     assert (again.plan.n, again.plan.block, again.plan.seconds, again.plan.reason) == (3, 256, 0.5, "3 vertices")
 
 
-def test_a_closure_that_does_not_fit_says_so_before_any_work():
+def test_what_bits_are_too_many_for_an_index_answers():
     n = 3_000_000
     chain = Graph.from_arrays(np.arange(n - 1), np.arange(1, n), n=n)
-    with pytest.raises(MemoryNeeded, match="GiB"):
-        transitive_closure(chain)
+    with pytest.raises(MemoryNeeded, match="TiB"):
+        transitive_closure(chain, engine="united")
+    t = transitive_closure(chain)
+    assert t.plan.engine == "indexed"
+    assert t.reaches([0, n - 1, 7], [n - 1, 0, 7]).tolist() == [True, False, False]
+    assert len(t.descendants(n - 4)) == 3
+    with pytest.raises(ValueError, match=r"predicted. Ask len\(t\.descendants"):
+        t.counts()
+    with pytest.raises(MemoryNeeded, match="Ask reaches"):
+        _ = t.matrix
 
 
 @pytest.mark.parametrize("n", [0, 1, 64, 65, 200])

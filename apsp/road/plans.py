@@ -49,9 +49,9 @@ class Plan:
         powers or partial sums that decide convergence for a ⊕ that is not idempotent, and a second closure after
         integer saturation. Over host ranks the sum of a machine; over GPUs the maximum of a rank.
     engine : str
-        "dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "spanning" or "united"; "streamed"
-        for a dense closure with limited memory, checkpoint or output; "ranks" over several GPUs, "shared" for an
-        elimination over them. `schedule` is that of the dense closure, "elimination", or the kind of search; an
+        "dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "spanning", "united" or "indexed";
+        "streamed" for a dense closure with limited memory, checkpoint or output; "ranks" over several GPUs, "shared"
+        for an elimination over them. `schedule` is that of the dense closure, "elimination", or the kind of search; an
         elimination's `seconds` and `pairs` are until the first distance.
     considered : tuple of Estimate
         Estimates of the engines considered, for all distances wanted.

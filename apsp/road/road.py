@@ -227,6 +227,9 @@ def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
             f"{wants.where}: a schedule and a block are the dense closure's, got them with engine={came(kind.name)}. "
             "Leave one of them out."
         )
+    if wants.packed and not kind.packed:
+        able = ", ".join(k.name for k in kinds if k.packed)
+        raise ValueError(f"{wants.where}: engine must be one of auto, {able}, got {came(wants.engine)}.")
     if question.is_graph and question.device not in kind.devices:
         raise DeviceError(
             f"{wants.where}: engine={came(kind.name)} computes on the CPU, got device={came(wants.device)}. "

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: The files of apsp/road/engines/ and apsp/road/schedules/ that have a record, and "auto".
 EngineName = Literal[
-    "auto", "dense", "elimination", "essential", "hops", "levels", "scipy", "searches", "spanning", "united"
+    "auto", "dense", "elimination", "essential", "hops", "indexed", "levels", "scipy", "searches", "spanning", "united"
 ]
 ScheduleName = Literal["auto", "blocked", "bordering", "distributed", "iterative", "recursive", "squaring"]
 

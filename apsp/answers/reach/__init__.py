@@ -35,13 +35,14 @@ if TYPE_CHECKING:
     from semiring.host.types import Algebra
 
     from ...big.distributed.solving import WorldLike
-    from ...road.types import ScheduleName, Source
+    from ...road.types import EngineName, ScheduleName, Source
 
 
 def transitive_closure(
     source: Source,
     *,
     reflexive: bool = False,
+    engine: EngineName = "auto",
     schedule: ScheduleName = "auto",
     block: int | None = None,
     callback: Callback | None = None,
@@ -61,8 +62,9 @@ def transitive_closure(
 ) -> Reachability:
     """A⁺ = A ⊕ A² ⊕ … over the Boolean semiring: reachability by walks of at least one edge.
 
-    A sparse graph is condensed to its strongly connected components, and their closure expanded on demand. The result's
-    `plan` describes the method.
+    A sparse graph is condensed to its strongly connected components. Their closure is kept in bits, or, where those are
+    many or slow, as an index: labels, and a search for the few pairs that they leave open. The result's `plan`
+    describes the method, and of an index how often labels decide.
 
     Parameters
     ----------
@@ -70,6 +72,8 @@ def transitive_closure(
         As in `shortest_paths`; weights are ignored.
     reflexive : bool
         Include walks of no edge: A* = I ⊕ A⁺.
+    engine : str
+        "auto"; "united" for bits of components, "indexed" for the index, "dense" for bits of all vertices.
     schedule : str
         "auto", or a schedule, run on all vertices without condensation.
     block, callback, device, threads
@@ -94,7 +98,7 @@ def transitive_closure(
     Raises
     ------
     MemoryNeeded, DomainError
-        If the bits do not fit; if, with `semiring`, zeros of a matrix are ambiguous (`null_value` of `as_graph`).
+        If no engine fits; if, with `semiring`, zeros of a matrix are ambiguous (`null_value` of `as_graph`).
     ValueError, OSError
         If `output` is the path of the graph's matrix; if it cannot be written.
 
@@ -108,7 +112,8 @@ def transitive_closure(
     Components: O(n + m) (Purdom 1970; Nuutila 1995, "Efficient transitive closure computation in large digraphs").
     Closure of c components: c² / 8 bytes; by products c³ bit pairs, 64 at a time (Warshall 1962; Arlazarov, Dinic,
     Kronrod and Faradžev 1970); or, where arcs are few, by uniting rows, c / 64 words an arc (Goralčíková and Koubek
-    1979).
+    1979). Index: O(c + arcs) to build, about 100 bytes a vertex of two arcs; sources in
+    semiring/kernels/cpu/sparse/reach.py.
 
     Examples
     --------
@@ -137,13 +142,13 @@ def transitive_closure(
     first = 0 in getattr(gpus, "local_ranks", (0,))
     with limits.writing() if first else nullcontext(limits) as in_effect:
         wants = Wants.of(
-            where="transitive_closure", schedule=schedule, block=block, callback=callback, threads=threads,
-            device=where, gpus=gpus, limits=in_effect, packed=True,
+            where="transitive_closure", engine=engine, schedule=schedule, block=block, callback=callback,
+            threads=threads, device=where, gpus=gpus, limits=in_effect, packed=True,
         )  # fmt: skip
         found = answer(Question(graph, lor_land, wants))
-        engine, seconds = found.engine, clock() - start
-        assert isinstance(engine, Packed)
-        c, closed = engine.condensation, engine.closed
+        packed, seconds = found.engine, clock() - start
+        assert isinstance(packed, Packed)
+        c, closed = packed.condensation, packed.closed
         reached = Reachability(graph.labels, c, closed, reflexive, found.plan, seconds, graph)
         if in_effect.target is not None:
             save_into(Path(in_effect.target), reached)

@@ -1,11 +1,12 @@
-"""`Reachability`: transitive closure queries on a BitMatrix of strongly connected components."""
+"""`Reachability`: transitive closure queries on bits, or on an index, of strongly connected components."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
 
@@ -18,6 +19,7 @@ from semiring.host.errors import FormatError, NoPathError
 from semiring.host.memory import require
 from semiring.host.spelling import came
 from semiring.host.types import Label
+from semiring.sparse.reach import ReachIndex
 from semiring.stores.archives import load_arrays
 from semiring.stores.files import writing
 from semiring.stores.tiles import StoredBits, TileStore
@@ -32,10 +34,13 @@ from ...io.saving.encoding import decode, encode
 from ...io.saving.plans import plan_from_array, plan_to_array
 from ...io.saving.tiles import building, save_archive
 from ...road.engines.condensation import Condensation, expanded, expansion_bytes
-from ...road.estimates import in_units
+from ...road.estimates import in_units, uniting
 from ...road.plans import Plan
+from .updates import updated
 from .walks import Walks, walks_of
 
+#: Predicted seconds from which counts of an index are refused.
+PATIENCE = 60
 #: The arrays of a condensation, in its order.
 _OF_CONDENSATION = ("component", "sizes", "cyclic", "tails", "heads")
 
@@ -50,8 +55,8 @@ class Reachability:
         Vertex names, in the order of the matrix.
     condensation : Condensation
         Strongly connected components; every vertex its own where condensing did not pay.
-    closed : BitMatrix or StoredBits, shape (count, count)
-        The reflexive closure of the condensation, in memory or on disk.
+    closed : BitMatrix, StoredBits or ReachIndex, shape (count, count)
+        The reflexive closure of the condensation: bits in memory or on disk, or an index of labels (`plan.engine`).
     reflexive : bool
     plan : Plan
         The method and its reasons.
@@ -74,7 +79,7 @@ class Reachability:
 
     labels: Labels
     condensation: Condensation
-    closed: BitMatrix | StoredBits
+    closed: BitMatrix | StoredBits | ReachIndex
     reflexive: bool
     plan: Plan
     seconds: float
@@ -86,10 +91,17 @@ class Reachability:
         return f"<Reachability: {self.n} vertices in {self.condensation.count} components, {kind}{how}>"
 
     def _repr_html_(self) -> str:
-        counts = self.counts()[: notebook.SHOWN].tolist()
-        rows = list(zip(self.labels[: notebook.SHOWN], counts, strict=True))
+        rows = [(u, len(self.descendants(u))) for u in self.labels[: notebook.SHOWN]]
         note = f"The first {len(rows)} of {self.n} vertices." if len(rows) < self.n else ""
         return notebook.table(repr(self), ["vertex", "reaches"], rows, note)
+
+    def __len__(self) -> int:
+        """The number of pairs (u, v) such that u reaches v; raises as `counts`."""
+        return int(self.counts().sum())
+
+    def __bool__(self) -> bool:
+        """True of any answer, also of one without pairs."""
+        return True
 
     def __getstate__(self) -> dict[str, Any]:
         """State without cached properties."""
@@ -100,12 +112,18 @@ class Reachability:
         """The number of vertices."""
         return len(self.labels)
 
+    @property
+    def component_count(self) -> int:
+        """The number of strongly connected components."""
+        return int(self._classes.max(initial=-1)) + 1
+
     @cached_property
     def matrix(self) -> BitMatrix:
         """All pairs as a read-only n × n BitMatrix on the host, expanded from the components; raises MemoryNeeded."""
         c, words = self.condensation, -(-self.n // 64)
         uncondensed = c.count == self.n and (c.component == np.arange(self.n)).all()
         needed = 8 * words * self.n + (0 if uncondensed else expansion_bytes(self.n, c.count))
+        needed += 0 if isinstance(self.closed, BitMatrix) else c.count**2 // 8
         require(needed, where="Reachability.matrix", hint="Ask reaches, or counts, instead.")
         if uncondensed:
             full = self._bits.copy() if isinstance(self.closed, BitMatrix) else self._bits
@@ -145,7 +163,8 @@ class Reachability:
 
         Notes
         -----
-        O(1) a pair: one bit. Lists or arrays broadcast: `reaches(us[:, None], vs)` is a table. A tuple is one label.
+        O(1) a pair: one bit, or two labels, which leave some pairs to a search (`plan` says how many). Lists or arrays
+        broadcast: `reaches(us[:, None], vs)` is a table. A tuple is one label.
 
         Examples
         --------
@@ -192,11 +211,7 @@ class Reachability:
         i, j = self.labels.position(u), self.labels.position(v)
         if not self.reaches(u, v):
             raise NoPathError(f"path: {came(v)} must be reachable from {came(u)}, got no walk between them.")
-        if self._walks is None:
-            raise ValueError(
-                "path: the edges of the graph are needed, got an answer that was loaded, which has none. Ask "
-                "transitive_closure(graph).path(u, v), or shortest_paths(graph, unweighted=True).path(u, v)."
-            )
+        self._edges("path")
         walk = [i] if self.reflexive and i == j else self._walks(i, j)
         return [self.labels[k] for k in walk]
 
@@ -222,7 +237,7 @@ class Reachability:
 
         Notes
         -----
-        One row, n bits.
+        One row, n bits; of an index a search of what u reaches, O(n) at least.
 
         Examples
         --------
@@ -256,7 +271,7 @@ class Reachability:
 
         Notes
         -----
-        One column, n bits.
+        One column, n bits; of an index a search of what reaches v, O(n) at least.
 
         Examples
         --------
@@ -282,7 +297,7 @@ class Reachability:
         Raises
         ------
         ValueError
-            If the axis is neither 0 nor 1.
+            If the axis is neither 0 nor 1; if an index would take minutes.
 
         See Also
         --------
@@ -290,7 +305,7 @@ class Reachability:
 
         Notes
         -----
-        Reads the c² / 8 bytes of c components once.
+        Reads the c² / 8 bytes of c components once; an index computes them by strips, c / 64 words an arc.
 
         Examples
         --------
@@ -304,16 +319,16 @@ class Reachability:
                 f"counts: axis must be 1 (how many each reaches) or 0 (how many reach it), got {came(axis)}."
             )
         c = self.condensation
-        reached = self.closed.counts(axis=axis)
-        large = np.flatnonzero(c.sizes > 1)
-        if large.size:
-            others = c.sizes[large] - 1  # a component was counted as one vertex
-            if axis == 1:
-                reached = reached + np.concatenate([dense[:, large] @ others for dense in _dense_rows(self.closed)])
-            else:
-                reached = reached + sum(
-                    self.closed.rows(int(k)).astype(np.int64) * more for k, more in zip(large, others, strict=True)
-                )
+        reached, others = np.zeros(c.count, np.int64), c.sizes.astype(np.int64) - 1  # a component counts as one vertex
+        for columns, bits in self._strips():
+            rows = slice(c.count - len(bits), c.count)
+            reached[rows if axis else columns] += bits.counts(axis=axis)
+            if axis and (large := np.flatnonzero(others[columns])).size:
+                more = others[columns][large]
+                reached[rows] += np.concatenate([dense[:, large] @ more for dense in _dense_rows(bits)])
+            elif not axis:
+                for k in np.flatnonzero(others[rows]).tolist():
+                    reached[columns] += bits.rows(k) * others[rows][k]
         if not self.reflexive:
             reached = reached - ~c.cyclic
         counts: np.ndarray = reached[c.component]
@@ -340,7 +355,10 @@ class Reachability:
         >>> transitive_closure([("a", "b"), ("b", "a"), ("b", "c")]).components()
         [['a', 'b'], ['c']]
         """
-        classes = [part.tolist() for part in self._members]
+        order = np.argsort(self._classes, kind="stable")
+        ends = np.flatnonzero(np.diff(self._classes[order], append=-1)) + 1
+        members = order.tolist()
+        classes = [members[start:end] for start, end in pairwise([0, *ends.tolist()])]
         classes.sort(key=lambda part: (-len(part), part[0]))
         return [[self.labels[i] for i in part] for part in classes]
 
@@ -365,7 +383,8 @@ class Reachability:
 
         Notes
         -----
-        At most one Boolean product of c components, c³ bit operations; then O(n + edges).
+        At most one Boolean product of c components, c³ bit operations; then O(n + edges). An index asks about the pairs
+        of arcs that leave a component.
 
         Examples
         --------
@@ -374,19 +393,23 @@ class Reachability:
         2
         """
         component = self._classes
-        count = int(component.max()) + 1 if self.n else 0
-        first = np.full(count, self.n)
+        first = np.full(self.component_count, self.n)
         np.minimum.at(first, component, np.arange(self.n))
-        strict = self._strict(first, component)
-        tails, heads = (strict & ~(strict @ strict)).to_edges()  # R − R ⊗ R
+        if isinstance(self.closed, ReachIndex):
+            tails, heads = self.closed.reduction()
+        else:
+            strict = self._strict(first, component)
+            tails, heads = (strict & ~(strict @ strict)).to_edges()  # R − R ⊗ R
         rows, cols = [first[tails]], [first[heads]]
-        for ring in self._members:
-            if len(ring) > 1:
-                rows.append(ring)
-                cols.append(np.roll(ring, -1))
-            elif not self.reflexive and self.condensation.cyclic[self.condensation.component[ring[0]]]:
-                rows.append(ring)
-                cols.append(ring)
+        members = np.argsort(component, kind="stable")
+        own = component[members]
+        start, last = np.searchsorted(own, own), np.append(own[1:], -1) != own
+        following = members[np.where(last, start, np.arange(1, self.n + 1) % max(1, self.n))]
+        ring = self.condensation.cyclic[self.condensation.component[members]] & (
+            (following != members) | (not self.reflexive)
+        )
+        rows.append(members[ring])
+        cols.append(following[ring])
         return Graph.from_arrays(np.concatenate(rows), np.concatenate(cols), n=self.n, labels=self.labels)
 
     def to_bool(self) -> np.ndarray:
@@ -481,6 +504,45 @@ class Reachability:
         rows, cols = self.matrix.to_edges()
         return [(self.labels[i], self.labels[j]) for i, j in zip(rows.tolist(), cols.tolist(), strict=True)]
 
+    def update(self, changes: Mapping[tuple[Label, Label], bool]) -> Reachability:
+        """The answer after edges are added or removed.
+
+        Parameters
+        ----------
+        changes : mapping
+            {(u, v): True} adds an edge, {(u, v): False} removes it and all parallel ones; both ways if undirected.
+
+        Returns
+        -------
+        Reachability
+            A new one; this one is unchanged.
+
+        Raises
+        ------
+        VertexError, ShapeError
+            If a key is no pair of labels; if both ways of an undirected edge differ.
+        ValueError, MemoryNeeded
+            If the answer was loaded from a file, which has no edges; if it does not fit a second time.
+
+        See Also
+        --------
+        apsp.update, Result.update : For a matrix and its closure; for distances.
+
+        Notes
+        -----
+        The edges are copied, O(m). A new one that changes no answer costs no more. Else the c components are closed
+        again, without the graph: O(c + arcs) for an index. Bits of all vertices, as of small and dense graphs, unite
+        rows, O(n² / 64) an edge. Where an edge is removed, the graph is closed anew.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("c", "d")])
+        >>> t.update({("b", "c"): True}).descendants("a"), t.update({("a", "b"): False}).descendants("a")
+        (['b', 'c', 'd'], [])
+        """
+        return updated(self, self._edges("update"), changes)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the answer atomically to an `.npz` file, or to a store of tiles if the path ends with "/".
 
@@ -501,8 +563,8 @@ class Reachability:
 
         Notes
         -----
-        c² / 8 bytes for c components, and the labels. `load` answers from a store without reading all of it
-        (docs/stores.md).
+        c² / 8 bytes for c components, of an index 8 bytes an arc between them, and the labels. `load` answers from a
+        store without reading all of it (docs/stores.md).
 
         Examples
         --------
@@ -515,14 +577,18 @@ class Reachability:
         """
         check_output(path, (".npz", ".tiles"))
         if suffix_of(path) == ".tiles":
+            if isinstance(self.closed, ReachIndex):
+                raise ValueError("save: a store of tiles must be of bits, got an index. Say save('reach.npz').")
             if isinstance(self.closed, StoredBits):
                 refuse_overwriting(self.closed.words, path, where="save")
             with building(path) as place:
                 save_into(place, self)
             return
         arrays = _arrays(self, path)
+        if not isinstance(self.closed, ReachIndex):
+            arrays["words"] = self._bits.words
         with writing(path) as file:
-            np.savez(file, words=self._bits.words, **arrays)
+            np.savez(file, **arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Reachability:
@@ -548,7 +614,7 @@ class Reachability:
 
         Notes
         -----
-        A file is read entirely, c² / 8 bytes for c components; a store on demand.
+        A file is read entirely, c² / 8 bytes for c components; a store on demand. An index is labelled again.
 
         Examples
         --------
@@ -566,28 +632,42 @@ class Reachability:
                 raise KeyError("labels")
             c = Condensation(*(parts[name] for name in _OF_CONDENSATION))
             _check_consistent(c, len(labels))
-            return cls(
-                labels, c, BitMatrix(parts["words"], (c.count, c.count)) if store is None else _stored(store, c.count),
-                bool(parts["reflexive"]), plan_from_array(parts["plan"]), float(parts["seconds"]),
-            )  # fmt: skip
+            closed: BitMatrix | StoredBits | ReachIndex
+            if store is not None:
+                closed = _stored(store, c.count)
+            elif "indexed" in parts:
+                closed = ReachIndex(c.count, c.tails, c.heads, c.sizes)
+            else:
+                closed = BitMatrix(parts["words"], (c.count, c.count))
+            plan, seconds = plan_from_array(parts["plan"]), float(parts["seconds"])
+            return cls(labels, c, closed, bool(parts["reflexive"]), plan, seconds)
         except (LookupError, ValueError, TypeError) as error:
             raise FormatError(
                 path, None, f"a Reachability that `save` wrote is required, got {came(error)}."
             ) from error
+
+    def _edges(self, where: str) -> Graph:
+        """The graph, or ValueError."""
+        if self.graph is None:
+            raise ValueError(
+                f"{where}: the edges of the graph are needed, got an answer that was loaded, which has none. Ask "
+                f"transitive_closure(graph).{where}."
+            )
+        return self.graph
 
     @property
     def _bits(self) -> BitMatrix:
         return self.closed if isinstance(self.closed, BitMatrix) else self.closed.to_bit_matrix()
 
     @cached_property
-    def _walks(self) -> Walks | None:
-        return None if self.graph is None else walks_of(self.graph)
+    def _walks(self) -> Walks:
+        return walks_of(self._edges("path"))
 
     @cached_property
     def _classes(self) -> np.ndarray:
         """The strongly connected component of each vertex, also without condensation."""
         c = self.condensation
-        if (c.sizes > 1).any() or not c.cyclic.any():
+        if len(c.tails) or isinstance(self.closed, ReachIndex) or (c.sizes > 1).any() or not c.cyclic.any():
             return c.component
         mutual = self._bits & self._bits.T
         # A class is named by its first member.
@@ -595,11 +675,18 @@ class Reachability:
         component: np.ndarray = np.unique(first, return_inverse=True)[1]
         return component
 
-    @property
-    def _members(self) -> list[np.ndarray]:
-        """The vertices of each class."""
-        order = np.argsort(self._classes, kind="stable")
-        return np.split(order, np.flatnonzero(np.diff(self._classes[order])) + 1) if self.n else []
+    def _strips(self) -> Iterator[tuple[slice, BitMatrix | StoredBits]]:
+        """The components' closure by columns; of few, all. Rows end with the last one."""
+        if not isinstance(self.closed, ReachIndex):
+            yield slice(0, len(self.closed)), self.closed
+            return
+        seconds = uniting(max(self.closed.shape[0], len(self.closed.tails)) * self.closed.shape[0])
+        if seconds > PATIENCE:
+            raise ValueError(
+                f"counts: rows must be united within {PATIENCE} s, got {self.closed.shape[0]} components, for which "
+                f"{in_units(seconds)} are predicted. Ask len(t.descendants(u)), len(t.ancestors(u)) of some vertices."
+            )
+        yield from self.closed.strips()
 
     def _strict(self, first: np.ndarray, component: np.ndarray) -> BitMatrix:
         """The irreflexive reachability of classes."""
@@ -630,8 +717,7 @@ def save_into(place: Path, answer: Reachability) -> None:
     """Fill a directory, empty or with its packed bits, as a store; the file that makes it one comes last."""
     closed = answer.closed
     if not isinstance(closed, StoredBits) or closed.words.path != place:
-        bits = closed.to_bit_matrix() if isinstance(closed, StoredBits) else closed
-        StoredBits.create(place, closed.shape).put(slice(0, len(closed)), bits)
+        StoredBits.create(place, closed.shape).put(slice(0, len(closed)), answer._bits)
     save_archive(TileStore(place), _arrays(answer, place))
 
 
@@ -640,6 +726,8 @@ def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> dict[str, Any
     arrays = {name: getattr(c, name) for name in _OF_CONDENSATION}
     plan, seconds = plan_to_array(answer.plan), np.array(answer.seconds)
     made = {"reflexive": np.array(answer.reflexive), "plan": plan, "seconds": seconds}
+    if isinstance(answer.closed, ReachIndex):
+        made["indexed"] = np.array(True)
     return {**arrays, **made, **encode(answer.labels, path)}
 
 
@@ -666,5 +754,7 @@ def _check_consistent(c: Condensation, n: int) -> None:
     for array in (c.component, c.tails, c.heads):
         if array.size and not 0 <= array.min() <= array.max() < c.count:
             raise ValueError(f"a component beyond the {c.count} there are")
+    if (c.tails <= c.heads).any() or (np.diff(c.tails * np.int64(c.count) + c.heads) <= 0).any():
+        raise ValueError("arcs between components that are not in order")
     if len(c.component) != n or (np.bincount(c.component, minlength=c.count) != c.sizes).any():
         raise ValueError(f"components that do not hold {n} vertices")

@@ -89,7 +89,7 @@ def _with_entries(graph: Graph, weights: Any, s: Semiring) -> Graph:
         )
     if s.boolean:  # True and False, or as numbers in a list of edges: infinity closes
         weights = {ends: int(bool(w) and abs(w) != np.inf) for ends, w in weights.items()}
-    tails, heads, new = _changes(graph, weights)
+    tails, heads, new = changes_of(graph, weights)
     refuse_nan(new, tails, heads, graph.labels)
     A = graph.matrix(s)
     fits = s.boolean or np.can_cast(new.dtype, A.dtype, "same_kind") or not np.isfinite(new).any()
@@ -104,7 +104,7 @@ def changed(graph: Graph, engine: Engine, weights: Mapping[Any, Any]) -> tuple[E
     """Engine and graph after changing few edges, or None to recompute; raises as `reweighted`."""
     if weighted(graph) is None or not 0 < len(weights) <= FEW:
         return None
-    tails, heads, new = _changes(graph, weights)
+    tails, heads, new = changes_of(graph, weights)
     if new.dtype != weighted(graph) or (new.dtype.kind == "f" and np.isnan(new).any()):
         return None
     found = engine.changed(graph, tails, heads, new)
@@ -114,7 +114,7 @@ def changed(graph: Graph, engine: Engine, weights: Mapping[Any, Any]) -> tuple[E
     return made, Reweighted.of(graph, edges, values)
 
 
-def _changes(graph: Graph, weights: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def changes_of(graph: Graph, weights: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Positions of both ends, and weights (in the graph's dtype if exact)."""
     ends = list(weights)
     for pair in ends:
@@ -149,7 +149,7 @@ def _of_mapping(graph: Graph, weights: Mapping[Any, Any]) -> np.ndarray:
     if not weights:
         return old
     ends = list(weights)
-    tails, heads, new = _changes(graph, weights)
+    tails, heads, new = changes_of(graph, weights)
     ways = [tails * graph.n + heads] if graph.directed else [tails * graph.n + heads, heads * graph.n + tails]
     wanted = np.stack(ways, axis=1)
     code = graph.rows * graph.n + graph.cols

@@ -128,7 +128,7 @@ engine = click.option(
     default="auto",
     show_default=True,
     metavar="NAME",
-    help="dense, elimination, searches, scipy, hops, essential, levels, spanning or united; see `apsp plan`.",
+    help="dense, elimination, searches, scipy, hops, essential, levels, spanning, united or indexed; see `apsp plan`.",
 )
 spread = combined(
     click.option("--gpus", type=click.IntRange(min=1), metavar="N", help="Spread the closure over N GPUs."),

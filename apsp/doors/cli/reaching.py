@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from . import graphs
 from .answers import summary
 from .choices import SEMIRING
 from .exit_codes import NO
-from .options import SOURCE, combined, computing, device, ends, reading, spread, threads
+from .options import SOURCE, combined, computing, device, ends, engine, reading, spread, threads
 from .ranks import ranks_of
 from .reporting import quiet, report, report_table
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file", type=SOURCE)
 @ends
-@combined(reading, computing, device, threads, spread)
+@combined(reading, engine, computing, device, threads, spread)
 @click.option(
     "--semiring",
     type=SEMIRING,
@@ -70,8 +71,10 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
 
 
 def counted(t: Reachability) -> dict[str, int]:
-    """The numbers of pairs and of components."""
-    return {"pairs": int(t.counts().sum()), "components": len(t.components())}
+    """The numbers of pairs, unless they take too long to count, and of components."""
+    with suppress(ValueError):
+        return {"pairs": len(t), "components": t.component_count}
+    return {"components": t.component_count}
 
 
 def print_reached(t: Reachability, ends: tuple[Label, Label], texts: tuple[str | None, str | None]) -> bool:

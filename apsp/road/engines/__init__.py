@@ -10,6 +10,7 @@
 | essential   | `Dense`: the best arcs of each vertex searched, the others compared       | the matrix           |
 | levels      | `Dense`: few distances, by Boolean products                               | the matrix           |
 | united      | `Packed`: reachability by strongly connected components, in bits          | a bit a pair of them |
+| indexed     | `Packed`: reachability by labels of those components, and searches        | 100 bytes a vertex   |
 | streamed    | the dense closure with limited memory, checkpoints or output              | the matrix, or none  |
 | ranks       | the dense closure over several ranks                                      | a part each          |
 | shared      | `SharedOut`: an elimination on each of several ranks                      | the panels, on each  |

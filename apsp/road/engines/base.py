@@ -235,12 +235,12 @@ class Kind:
     from counts alone, if too small for others to be worth estimating, else None. Estimates of other engines may take
     `share` of its seconds.
 
-    `matrices`: it takes matrices that are no graphs (`closure`). `large`: it needs at least MANY vertices. It takes a
-    schedule and block (`schedules`), an elimination order (`orders`), several ranks (`gpus`; then `gpus=` selects it).
-    `limits`: memory=, checkpoint= and output= select it exclusively; None for either way: rows are written as found,
-    without checkpoints, and the planner enforces memory=. `answers_to` names an engine that includes this one;
-    `on_request_only` ones are never chosen automatically; `compiles` is the work of `Backend.missing` whose kernels it
-    calls, "" for none.
+    `matrices`: it takes matrices that are no graphs (`closure`). `packed`: it answers `transitive_closure`. `large`: it
+    needs at least MANY vertices. It takes a schedule and block (`schedules`), an elimination order (`orders`), several
+    ranks (`gpus`; then `gpus=` selects it). `limits`: memory=, checkpoint= and output= select it exclusively; None for
+    either way: rows are written as found, without checkpoints, and the planner enforces memory=. `answers_to` names an
+    engine that includes this one; `on_request_only` ones are never chosen automatically; `compiles` is the work of
+    `Backend.missing` whose kernels it calls, "" for none.
     """
 
     name: str
@@ -252,6 +252,7 @@ class Kind:
     share: float = 1.0
     devices: tuple[str, ...] = ("cpu",)
     matrices: bool = False
+    packed: bool = False
     large: bool = False
     schedules: bool = False
     orders: bool = False

@@ -175,6 +175,6 @@ def _open(question: Question, plan: Plan) -> Engine:
 
 
 ENGINE = Kind(
-    "dense", _estimate, _open, looks=_looks, share=0.1, devices=("cpu", "cuda"), matrices=True, schedules=True,
-    answers_to="dense", compiles="closure",
+    "dense", _estimate, _open, looks=_looks, share=0.1, devices=("cpu", "cuda"), matrices=True, packed=True,
+    schedules=True, answers_to="dense", compiles="closure",
 )  # fmt: skip

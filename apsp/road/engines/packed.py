@@ -17,6 +17,7 @@ from semiring.host.errors import MemoryNeeded
 from semiring.host.memory import require, shown
 from semiring.host.types import Blocks
 from semiring.kernels.backend import Backend, bind
+from semiring.sparse.reach import ReachIndex
 from semiring.stores.tiles import StoredBits
 
 from ...io.graph import Graph
@@ -30,8 +31,6 @@ from .condensation import Condensation, expanded, expansion_bytes, trivial
 if TYPE_CHECKING:
     from ..question import Question
 
-#: Workspace to find components and to sort the arcs between them: bytes an arc of the graph, a vertex, an arc between.
-FINDING, COMPONENTS, BETWEEN = 26, 16, 25
 #: Maximum n where finding components costs more than a packed closure.
 _FEW = 2048
 HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
@@ -42,12 +41,12 @@ UNCONDENSED = (
 
 
 class Packed(Engine):
-    """Reachability, one bit per pair of components (or of vertices); `closed` is their reflexive closure."""
+    """Reachability by the reflexive closure `closed` of components (or of vertices), in bits or an index."""
 
     name = "united"
     renews = False
 
-    def __init__(self, condensation: Condensation, closed: BitMatrix | StoredBits) -> None:
+    def __init__(self, condensation: Condensation, closed: BitMatrix | StoredBits | ReachIndex) -> None:
         self.condensation, self.closed = condensation, closed
         self.shape, self.dtype = (len(condensation.component),) * 2, np.dtype(bool)
         self.workspace = expansion_bytes(self.shape[0], condensation.count) + self.shape[0] ** 2 // 8
@@ -97,10 +96,11 @@ def arcs_of(question: Question) -> int:
     return graph.arc_count
 
 
-def listed(question: Question) -> int:
-    """Bytes of the list of arcs: directed edges exist already, undirected ones need temporaries."""
-    graph, arcs = question.graph, question.once(arcs_of)
-    return arcs * (17 if graph.dense is not None else 4 if graph.directed else 22) + 33 * graph.n
+def condensing(question: Question, between: int) -> int:
+    """Bytes while components are found, and the arcs `between` them sorted."""
+    graph, n, arcs = question.graph, question.n, question.once(arcs_of)
+    listed = arcs * (17 if graph.dense is not None or not graph.directed else 1)  # directed edges exist already
+    return listed + max(4 * arcs + 28 * n, 9 * arcs + 33 * between + 9 * n)
 
 
 def may_shrink(question: Question) -> bool:
@@ -124,7 +124,7 @@ def plan_of_all(question: Question) -> Plan:
     needed = plan.matrix_bytes + max(edges, plan.workspace_bytes + plan.matrix_bytes)
     within(needed, wants, UNCONDENSED)
     if may_shrink(question):  # components were found, with too many arcs between them
-        needed = max(needed, question.once(listed) + question.once(arcs_of) * (COMPONENTS + BETWEEN))
+        needed = max(needed, condensing(question, question.once(arcs_of)))
     return over_ranks(replace(plan, beside_bytes=needed + made), wants)
 
 

@@ -24,15 +24,12 @@ from ..wants import Wants
 from .base import Kind
 from .condensation import Condensation, condense
 from .packed import (
-    BETWEEN,
-    COMPONENTS,
-    FINDING,
     HINT,
     UNCONDENSED,
     Packed,
     arcs_of,
     close,
-    listed,
+    condensing,
     may_shrink,
     of_truth,
     over_ranks,
@@ -50,9 +47,9 @@ _UNITING = 26
 UNITED = "acyclic"
 
 
-def _components(question: Question) -> Condensation:
+def condensed(question: Question) -> Condensation:
     (graph, _), arcs = question.once(of_truth), question.once(arcs_of)
-    require(question.once(listed) + arcs * (COMPONENTS + BETWEEN), where=question.wants.where, hint=HINT)
+    require(condensing(question, arcs), where=question.wants.where, hint=HINT)
     tails, heads, _ = graph.edges(lor_land)
     return condense(graph.n, tails, heads)
 
@@ -80,7 +77,7 @@ def _unites(c: Condensation) -> bool:
 
 def _planned(question: Question) -> tuple[Plan, int]:
     """The plan of the components' closure, and the columns per strip."""
-    wants, c, ops = question.wants, question.once(_components), verbs(question)
+    wants, c, ops = question.wants, question.once(condensed), verbs(question)
     shrunk = f"{question.n} vertices shrink to {c.count} components"
     plan = make_plan(c.count, lor_land, ops, block=wants.block)
     if not _unites(c):
@@ -101,13 +98,12 @@ def _planned(question: Question) -> tuple[Plan, int]:
 
 def _estimate(question: Question) -> Estimate:
     """The closure of the condensation: by uniting rows for few arcs, else by Boolean products."""
-    wants, c, (plan, strip) = question.wants, question.once(_components), question.once(_planned)
+    wants, c, (plan, strip) = question.wants, question.once(condensed), question.once(_planned)
     arcs, (_, made) = question.once(arcs_of), question.once(of_truth)
     needed = plan.matrix_bytes + plan.workspace_bytes
     if strip == c.count:
         within(needed, wants, "Say output='reach/', where the answer will be." if _unites(c) else UNCONDENSED)
-    condensing = question.once(listed) + max(arcs * FINDING, arcs * COMPONENTS + len(c.tails) * BETWEEN)
-    peak = max(condensing, needed + 17 * question.n + 16 * len(c.tails)) + made
+    peak = max(condensing(question, len(c.tails)), needed + 17 * question.n + 16 * len(c.tails)) + made
     if wants.table or wants.paths:
         peak += question.n**2 * 9 // 8
     seconds = estimates.condensing(arcs) + plan.seconds
@@ -137,7 +133,7 @@ def _strip(count: int, plan: Plan, wants: Wants) -> int:
 
 
 def _open(question: Question, plan: Plan) -> Packed:
-    wants, c, (plan, strip), ops = question.wants, question.once(_components), question.once(_planned), verbs(question)
+    wants, c, (plan, strip), ops = question.wants, question.once(condensed), question.once(_planned), verbs(question)
     device = "cpu" if _unites(c) else ops.device
     require(plan.matrix_bytes + plan.workspace_bytes, device, where=wants.where, hint=HINT)
     return Packed(c, closed(c, ops, wants) if strip == c.count else _in_strips(c, strip, wants))
@@ -172,5 +168,6 @@ ENGINE = Kind(
     looks=_looks,
     devices=("cpu", "cuda"),
     schedules=True,
+    packed=True,
     compiles="closure",  # where components are closed by products
 )
