@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 from test_reach import random_digraph
 
 from apsp import Graph, Reachability, shortest_paths, transitive_closure
+from apsp.doors.cli import main
 from semiring import AlgebraError, FormatError, MemoryNeeded, VertexError
 from semiring.sparse.reach import ReachIndex
 
@@ -190,8 +192,19 @@ def test_what_an_index_cannot_take_is_refused_with_a_way_out(tmp_path):
     with pytest.raises(AlgebraError, match="transitive_closure"):
         shortest_paths(graph, "boolean", engine="indexed")
     with pytest.raises(MemoryNeeded, match="output='reach/'"):
-        transitive_closure(graph, engine="indexed", memory="10kB")
+        transitive_closure(graph, engine="indexed", memory="150kB")
     assert not list(Path(tmp_path).iterdir())
+    assert transitive_closure(graph, memory="150kB", output=tmp_path / "r").plan.engine == "united"
+
+
+def test_the_command_makes_an_index(tmp_path):
+    (tmp_path / "g.txt").write_text("a b\nb c\n")
+    command = ["reach", str(tmp_path / "g.txt"), "--engine", "indexed", "--output", f"{tmp_path}/r.npz"]
+    done = CliRunner().invoke(main, [*command, "--from", "a", "--to", "c"])
+    assert (done.exit_code, "yes" in done.output.splitlines()) == (0, True), done.output
+    assert isinstance(Reachability.load(tmp_path / "r.npz").closed, ReachIndex)
+    done = CliRunner().invoke(main, ["query", f"{tmp_path}/r.npz"])
+    assert "n=3 pairs=3 components=3" in done.output, done.output
 
 
 def test_bits_are_kept_where_they_are_few_and_an_index_where_they_are_many(monkeypatch):

@@ -19,7 +19,7 @@ from apsp import Reachability, Result, as_graph, shortest_paths, transitive_clos
 from apsp.io.formats import read
 from apsp.io.graph import Graph
 from semiring.algebra.catalog import get
-from semiring.host.errors import DivergenceError, NoPathError, SemiringError, VertexError
+from semiring.host.errors import AlgebraError, DivergenceError, NoPathError, SemiringError, VertexError
 
 from . import inputs, oracle
 from .draw import Draw
@@ -42,6 +42,11 @@ HOW: tuple[dict[str, Any], ...] = (
 
 
 _device = "cpu"
+#: How reachability is.
+REACHED: tuple[dict[str, Any], ...] = (
+    *({"schedule": schedule} for schedule in ("auto", "recursive", "blocked", "iterative")),
+    *({"engine": engine} for engine in ("united", "indexed")),
+)
 
 
 def prepare(device: str) -> None:
@@ -336,9 +341,15 @@ def _reachability(draw: Draw) -> None:
     """Every question that a Reachability answers, against NetworkX; and the same after it was saved."""
     given = inputs.listed(draw, most=draw.pick((6, 9, 30)), of=(None, "small"))
     source, reading, seen = _source(draw, given, False)
-    reflexive, schedule = draw.chance(30), draw.pick(("auto", "auto", "recursive", "blocked", "iterative"))
-    draw.note(reflexive=reflexive, schedule=schedule)
-    t = transitive_closure(source, reflexive=reflexive, schedule=schedule, device=_device, **reading)
+    reflexive, how = draw.chance(30), draw.pick(REACHED)
+    draw.note(reflexive=reflexive, how=how)
+    try:
+        t = transitive_closure(source, reflexive=reflexive, device=_device, **how, **reading)
+    except AlgebraError as refusal:  # an index takes lists of edges
+        if how.get("engine") != "indexed":
+            raise
+        draw.note(refusal=str(refusal))
+        return
     _labels_are(t.labels, seen)
     n = len(seen.names)
     G: Any = nx.DiGraph()

@@ -54,7 +54,7 @@ def _estimate(question: Question) -> Estimate:
     c, arcs, n = question.once(condensed), question.once(arcs_of), question.n
     between = len(c.tails)
     work, needed = c.count + between, VERTEX * c.count + ARC * between
-    within(needed, question.wants, "Say output='reach/', where the bits will be.")
+    within(needed, question.wants, "Say output='reach/' for bits, and no engine=.")
     held = max(condensing(question, between), needed + 9 * n)
     require(held, where=question.wants.where, hint=HINT)
     sources, targets = c.component[np.random.default_rng(n).integers(n, size=(2, TRIED if n else 0))]
