@@ -105,10 +105,10 @@ def _reach(semiring: str, dtype: str) -> None:
     from ..closures import closure
     from ..generate import random_graph
 
-    for n, density, engine in ((3000, 0.03, "auto"), (300, 3.0, "auto"), (3000, 0.03, "indexed")):
+    for n, density, index in ((3000, 0.03, False), (300, 3.0, False), (3000, 0.03, True)):
         graph = random_graph(n, density, seed=1)
         u, v = _first(graph)
-        t = transitive_closure(graph, engine=engine)
+        t = transitive_closure(graph, engine="indexed" if index else "auto")
         t.reaches(u, v), t.descendants(u), t.ancestors(v), t.counts(), t.path(u, v), t.reduction()
     large = np.random.default_rng(0).random((1100, 1100)) < 0.01
     closure(large[:300, :300], "boolean"), matmul(large, large, "boolean")  # which AVX2 has another kernel for

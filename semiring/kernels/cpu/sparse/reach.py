@@ -109,7 +109,7 @@ def ascend(start: Any, heads: Any, L: Any, low: int, high: int) -> None:
     """Labels by what vertices low … high − 1 reach, out of those of their heads."""
     for u in range(low, high):
         U = L[u]
-        covered = u  # u reaches all of covered … u
+        covered = np.int64(u)  # u reaches all of covered … u
         for e in range(start[u + 1] - 1, start[u] - 1, -1):
             H = L[heads[e]]
             if heads[e] + 1 == covered:
