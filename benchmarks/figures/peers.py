@@ -11,12 +11,13 @@ from typing import Any
 import common
 import networkx as nx
 import numpy as np
+import reach
 import scipy.sparse as sp
 import scipy.sparse.csgraph as scipys
 
 import apsp
 import semiring
-from apsp import closure, csgraph, shortest_paths
+from apsp import Graph, closure, csgraph, shortest_paths
 from apsp.generate import grid, road_like
 
 from . import Task, beside
@@ -46,6 +47,10 @@ def tasks(device: str) -> Iterator[Task]:
     yield beside("csgraph.dijkstra, 4 of 2,000", partial(_dijkstra, 2000, 4), "SciPy", least=0.8)
     yield beside("nearest of 50, random graph of 5,000", partial(_nearest, 5000), "SciPy", least=1)
     yield beside("transitive closure, degree 6", partial(_reaches, 100 if few else 400), "NetworkX", least=20)
+    n = 20_000 if few else 500_000
+    yield beside(
+        f"index of {n:,} packages, as many pairs", partial(_packages, n), "SciPy's components, one search", most=0.65
+    )
     for n in (30, 200)[: 1 if few else 2]:
         for name in NETWORKX:
             yield beside(f"NetworkX's {name}, n = {n}", partial(_networkx, name, n), "NetworkX", least=1)
@@ -152,6 +157,24 @@ def _reaches(n: int) -> Pair:
     ours = partial(apsp.transitive_closure, A)
     assert ours().counts().sum() == nx.transitive_closure(G).number_of_edges()
     return ours, partial(nx.transitive_closure, G)
+
+
+def _packages(n: int) -> Pair:
+    tails, heads = reach.arcs("packages", n)
+    graph, A = Graph.from_arrays(tails, heads, n=n), sp.csr_array((np.ones(len(tails)), (tails, heads)), shape=(n, n))
+    pairs = np.random.default_rng(1).integers(0, n, (2, n))
+
+    def ours() -> Any:
+        return apsp.transitive_closure(graph, engine="indexed", reflexive=True).reaches(*pairs)
+
+    def theirs() -> Any:
+        scipys.connected_components(A, connection="strong")
+        return scipys.breadth_first_order(A, int(pairs[0, 0]), return_predecessors=False)
+
+    found = theirs()
+    t = apsp.transitive_closure(graph, engine="indexed", reflexive=True)
+    assert t.reaches(int(pairs[0, 0]), np.arange(n)).sum() == len(found)
+    return ours, theirs
 
 
 def _critical(n: int) -> Pair:

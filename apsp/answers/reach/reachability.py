@@ -33,7 +33,7 @@ from ...io.saving import check_output, suffix_of, tiles
 from ...io.saving.encoding import decode, encode
 from ...io.saving.plans import plan_from_array, plan_to_array
 from ...io.saving.tiles import building, save_archive
-from ...road.engines.condensation import Condensation, expanded, expansion_bytes
+from ...road.engines.condensation import FEW, Condensation, expanded, expansion_bytes
 from ...road.estimates import in_units, uniting
 from ...road.plans import Plan
 from .updates import updated
@@ -383,8 +383,8 @@ class Reachability:
 
         Notes
         -----
-        At most one Boolean product of c components, c³ bit operations; then O(n + edges). An index asks about the pairs
-        of arcs that leave a component.
+        O(n + edges), and an answer for each two arcs that leave one of c components, by an index; without an index and
+        with more than 8 c arcs, one Boolean product, c³ bit operations.
 
         Examples
         --------
@@ -395,8 +395,11 @@ class Reachability:
         component = self._classes
         first = np.full(self.component_count, self.n)
         np.minimum.at(first, component, np.arange(self.n))
-        if isinstance(self.closed, ReachIndex):
-            tails, heads = self.closed.reduction()
+        c, index = self.condensation, self.closed
+        if 0 < len(c.tails) <= FEW * c.count and not isinstance(index, ReachIndex):
+            index = ReachIndex(c.count, c.tails, c.heads, c.sizes)
+        if isinstance(index, ReachIndex):
+            tails, heads = index.reduction()
         else:
             strict = self._strict(first, component)
             tails, heads = (strict & ~(strict @ strict)).to_edges()  # R − R ⊗ R
@@ -405,9 +408,7 @@ class Reachability:
         own = component[members]
         start, last = np.searchsorted(own, own), np.append(own[1:], -1) != own
         following = members[np.where(last, start, np.arange(1, self.n + 1) % max(1, self.n))]
-        ring = self.condensation.cyclic[self.condensation.component[members]] & (
-            (following != members) | (not self.reflexive)
-        )
+        ring = c.cyclic[c.component[members]] & ((following != members) | (not self.reflexive))
         rows.append(members[ring])
         cols.append(following[ring])
         return Graph.from_arrays(np.concatenate(rows), np.concatenate(cols), n=self.n, labels=self.labels)

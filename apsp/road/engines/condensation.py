@@ -19,8 +19,8 @@ from semiring.sparse.reach import components
 _STRIP = 1 << 28
 #: Rows copied at a time.
 _ROWS = 128
-#: Maximum arcs per component for uniting rows along them.
-_FEW = 8
+#: Maximum arcs per component for uniting rows along them, and for asking about pairs of them.
+FEW = 8
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def condense(n: int, tails: np.ndarray, heads: np.ndarray) -> Condensation:
 
 def expanded(closed: BitMatrix, c: Condensation) -> BitMatrix:
     """The closure of vertices from that of components: M[i, j] = closed[component[i], component[j]]."""
-    if len(c.tails) <= _FEW * c.count:
+    if len(c.tails) <= FEW * c.count:
         return expand_acyclic(closed, c.component, c.tails, c.heads)
     return _gathered(closed, c.component)
 
@@ -90,7 +90,7 @@ def _gathered(closed: BitMatrix, component: np.ndarray) -> BitMatrix:
 
 def expansion_bytes(n: int, count: int) -> int:
     """Workspace of `expanded` in bytes: a strip's columns in both layouts; vertices and arcs."""
-    return 2 * n * min(_height(n), count) // 8 + 48 * n + 40 * _FEW * count
+    return 2 * n * min(_height(n), count) // 8 + 48 * n + 40 * FEW * count
 
 
 def _height(n: int) -> int:
