@@ -140,6 +140,17 @@ def test_edges_that_come_and_go_give_the_answers_of_a_fresh_closure(engine, dire
             t = after
 
 
+def test_a_server_s_changes_leave_nothing_behind():
+    graph = Graph.from_edges([("a", "b", 2.0), ("b", "c", np.inf)], labels="abcd", directed=False)
+    t = transitive_closure(graph, engine="indexed")
+    assert not t.reaches("b", "c")  # an edge of weight infinity is none
+    for _ in range(20):
+        t = t.update({("b", "a"): True, ("c", "b"): True, ("c", "d"): True}).update({("d", "c"): False})
+    assert t.components() == [["a", "b", "c"], ["d"]]
+    assert sorted(t.graph.weights.tolist()) == [1, 2, np.inf]
+    assert t.plan.reason.count("updated") == 1
+
+
 def test_a_matrix_is_updated_too_and_stays_as_it_was():
     A = np.zeros((5, 5), bool)
     A[[0, 1, 3], [1, 2, 4]] = True

@@ -99,8 +99,8 @@ MUTANTS = [
     Mutant(
         "reach-update-one-way",
         UPDATES,
-        "        gone |= np.isin(cols * n + rows, lost)\n",
-        "        pass\n",
+        "(u if graph.directed else np.minimum(u, v))",
+        "u",
         CHANGES,
         "An undirected edge goes only as it was listed.",
     ),

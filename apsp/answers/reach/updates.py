@@ -14,6 +14,7 @@ from semiring.dense.bits import BitMatrix
 from semiring.host.types import Label
 
 from ...io.graph import Graph
+from ...io.graph.entries import present
 from ...road.engines.condensation import Condensation
 from ...road.engines.packed import Packed
 from ...road.question import Question
@@ -80,15 +81,18 @@ def _closed(graph: Graph, engine: str) -> tuple[Condensation, Any]:
 
 
 def _listed(graph: Graph, tails: np.ndarray, heads: np.ndarray, there: np.ndarray) -> Graph:
-    """The graph of a list with edges added, which weigh 1, and removed with all parallel ones."""
-    rows, cols, weights, n = graph.rows, graph.cols, graph.weights, graph.n
+    """The graph of a list with new edges, which weigh 1, and without those removed and their parallel ones."""
+    rows, cols, weights = graph.rows, graph.cols, graph.weights
     assert rows is not None
     assert cols is not None
-    lost = (tails * n + heads)[~there]
-    gone = np.isin(rows * n + cols, lost)
-    if not graph.directed:
-        gone |= np.isin(cols * n + rows, lost)
-    rows, cols = (np.append(x[~gone], new[there]) for x, new in ((rows, tails), (cols, heads)))
+
+    def codes(u: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return (u if graph.directed else np.minimum(u, v)) * graph.n + (v if graph.directed else np.maximum(u, v))
+
+    old, changed = codes(rows, cols), codes(tails, heads)
+    real = old if weights is None else old[present(weights)]
+    kept, new = ~np.isin(old, changed[~there]), there & ~np.isin(changed, real[np.isin(real, changed)])
+    rows, cols = (np.append(x[kept], ends[new]) for x, ends in ((rows, tails), (cols, heads)))
     if weights is not None:
-        weights = np.append(weights[~gone], np.ones(there.sum(), weights.dtype))
+        weights = np.append(weights[kept], np.ones(new.sum(), weights.dtype))
     return replace(graph, rows=rows, cols=cols, weights=weights)
