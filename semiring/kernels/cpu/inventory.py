@@ -72,11 +72,11 @@ _CALLED = {
     "bits": {"bits.closure.close_block": 0.4},
     "index": {
         "sparse.reach.group": 0.2,
-        "sparse.reach.components": 0.5,
-        "sparse.reach.choose": 0.4,
-        "sparse.reach.ascend": 0.3,
+        "sparse.reach.components": 0.4,
+        "sparse.reach.choose": 0.2,
+        "sparse.reach.ascend": 0.2,
         "sparse.reach.descend": 0.2,
-        "sparse.reach.decide": 0.3,
+        "sparse.reach.decide": 0.2,
     },
     "levels": {"bits.rows.pack_rows": 0.3, "bits.rows.unpack_rows": 0.1, "bits.rows.count_rows": 0.1},
 }
@@ -130,7 +130,7 @@ _BESIDES = {
         "bits.closure.update_column": 0.2,
         "bits.rows.unpack_rows": 0.1,
     },
-    "index": {"sparse.reach.search": 0.6, "sparse.reach.spread": 0.2, "sparse.reach.reduce": 0.6},
+    "index": {"sparse.reach.search": 0.8, "sparse.reach.spread": 0.1, "sparse.reach.reduce": 0.3},
     "levels": {"bits.gemm.multiply_block": 1.6},
 }
 
