@@ -112,3 +112,27 @@ def test_regular_paths_of_matrices_on_a_gpu(cp):
     A, B = random_bool((40, 40), 1, 0.05), random_bool((40, 40), 2, 0.05)
     found = apsp.reachable({"a": sparse.csr_matrix(cp.asarray(A, np.float32)), "b": cp.asarray(B)}, "a b* a")
     assert found.matrix == apsp.reachable({"a": A, "b": B}, "a b* a").matrix
+
+
+@pytest.mark.parametrize("reflexive", [False, True])
+def test_pairs_by_an_index(cp, reflexive):
+    rng = np.random.default_rng(1)
+    n = 2000
+    u, v = rng.integers(0, n, (2, 2 * n))
+    t = apsp.transitive_closure(apsp.Graph.from_arrays(u, v, n=n), engine="indexed", reflexive=reflexive)
+    i, j = rng.integers(0, n, (2, 3, 5000))
+    found = t.reaches(cp.asarray(i), cp.asarray(j))
+    assert isinstance(found, cp.ndarray)
+    np.testing.assert_array_equal(found.get(), t.reaches(i, j))
+    np.testing.assert_array_equal(t.reaches(cp.arange(n), 5).get(), t.reaches(np.arange(n), 5))
+    np.testing.assert_array_equal(
+        t.reaches(cp.arange(9, dtype="int32")[:, None], np.arange(7)).get(),
+        t.reaches(np.arange(9)[:, None], np.arange(7)),
+    )
+    for wrong in (-1, n):
+        with pytest.raises(apsp.VertexError, match=str(wrong)):
+            t.reaches(cp.asarray([0, wrong]), cp.asarray([1, 1]))
+    bits = apsp.transitive_closure(apsp.Graph.from_arrays(u, v, n=n), reflexive=reflexive)
+    np.testing.assert_array_equal(bits.reaches(cp.asarray(i), cp.asarray(j)).get(), t.reaches(i, j))
+    named = apsp.transitive_closure([("a", "b"), ("b", "c")], engine="indexed")
+    assert named.reaches("a", "c")

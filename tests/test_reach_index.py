@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 import re
+import shutil
+import sys
 from pathlib import Path
 
+import emulated
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -57,7 +61,7 @@ def families(n: int) -> dict[str, Arcs]:
 
 def weakened(index: ReachIndex) -> ReachIndex:
     """Labels that say nothing but u ≥ v, so that all else is searched."""
-    L = index._labels
+    L = index.labels
     L["first"], L["low"], L["depth"], L["height"] = np.arange(len(L)), 0, np.arange(len(L))[::-1], np.arange(len(L))
     for word in ("below", "above", "to", "of"):
         L[word] = 0
@@ -225,3 +229,16 @@ def test_bits_are_kept_where_they_are_few_and_an_index_where_they_are_many(monke
         t = transitive_closure(Graph.from_arrays(np.maximum(tails, heads), np.minimum(tails, heads), n=n))
         assert t.plan.engine == engine, n
     assert t._repr_html_().count("<tr>") > 5
+
+
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux")
+def test_pairs_on_a_gpu(emulated_kernels):
+    rng = np.random.default_rng(3)
+    with emulated.installed(emulated_kernels):
+        for name, (n, tails, heads) in families(400).items():
+            index = transitive_closure(Graph.from_arrays(tails, heads, n=n), engine="indexed").closed
+            i, j = rng.integers(0, max(1, len(index)), (2, 30, 40)) if len(index) else np.zeros((2, 0, 3), np.int64)
+            found = index[emulated.asarray(i), emulated.asarray(j)]
+            assert type(found).__module__ == "cupy"
+            np.testing.assert_array_equal(np.asarray(found), index[i, j], err_msg=name)
+        assert pickle.loads(pickle.dumps(index)).on_devices == {}

@@ -36,11 +36,12 @@ class ReachIndex:
         self, count: int, tails: np.ndarray, heads: np.ndarray, sizes: np.ndarray, threads: int | None = None
     ) -> None:
         self.shape, self.tails, self.heads, self.threads = (count, count), tails, heads, threads
+        self.on_devices: dict[int, Any] = {}  # the labels, by GPU
         kernels, ends = _kernels(), (tails.view(np.uint32), heads.view(np.uint32))
         #: CSR from and against the arcs: starts, and the other ends.
         self._starts, self._ends = zip((_starts(count, tails), ends[1]), grouped(count, *ends[::-1]), strict=True)
         self._spaces: list[tuple[np.ndarray, np.ndarray]] = []
-        self._labels = L = np.zeros(count, kernels.LABEL)
+        self.labels = L = np.zeros(count, kernels.LABEL)
         for bit in range(kernels.BITS):
             kernels.choose(*self._starts, sizes, L, bit)
         for part in _parts(count):
@@ -53,10 +54,13 @@ class ReachIndex:
 
     def __getstate__(self) -> dict[str, Any]:
         """State without workspace."""
-        return {**vars(self), "_spaces": []}
+        return {**vars(self), "_spaces": [], "on_devices": {}}
 
     def __getitem__(self, pairs: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        """Whether vertices i reach vertices j, or are these: bool arrays of one shape."""
+        """Whether vertices i reach vertices j, or are these: bool arrays of one shape, of CuPy if these are."""
+        if type(pairs[0]).__module__ == "cupy":
+            found_there: Any = load("semiring.kernels.cuda.sparse.reach").answers(self, *pairs)
+            return found_there
         sources, targets = (np.ascontiguousarray(x, np.uint32).ravel() for x in pairs)
         found = np.empty(len(sources), np.uint8)
 
@@ -75,7 +79,7 @@ class ReachIndex:
     def _decide(self, sources: np.ndarray, targets: np.ndarray, answers: np.ndarray) -> int:
         """Answers by labels alone, or OPEN; the number of these."""
         kernels = _kernels()
-        kernels.decide(self._labels, sources, targets, answers)
+        kernels.decide(self.labels, sources, targets, answers)
         return int(np.count_nonzero(answers == kernels.OPEN))
 
     def tried(self, sources: np.ndarray, targets: np.ndarray, budget: int) -> tuple[int, int, int]:
@@ -108,7 +112,7 @@ class ReachIndex:
         needed, left, space = np.ones(len(self.tails), bool), len(self.tails), self._space()
         ends = self.tails.view(np.uint32)
         while left:
-            left = _kernels().reduce(self._starts, self._ends, self._labels, ends, needed, *space, left, STEPS)
+            left = _kernels().reduce(self._starts, self._ends, self.labels, ends, needed, *space, left, STEPS)
         return self.tails[needed], self.heads[needed]
 
     def _space(self) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +127,7 @@ class ReachIndex:
         """Search open answers in turn: how many are done, and the arcs seen, in a call."""
         done, pairs, space = 0, (sources, targets, answers), self._space()
         while done < len(answers):
-            done, seen = _kernels().search(self._starts, self._ends, self._labels, *pairs, *space, done, budget)
+            done, seen = _kernels().search(self._starts, self._ends, self.labels, *pairs, *space, done, budget)
             yield done, seen
         self._spaces.append(space)
 
