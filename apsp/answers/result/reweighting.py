@@ -17,6 +17,7 @@ from semiring.host.spelling import came
 from semiring.kernels.backend import cuda_available
 from semiring.kernels.observed import Callback
 
+from ...io.expansion import Expansion
 from ...io.graph import Graph
 from ...io.graph.edge_lists import numbers, refuse_nan
 from ...io.graph.reweighted import Reweighted, weighted
@@ -25,6 +26,7 @@ from ...road.engines.saved import Saved
 from ...road.engines.stored import Stored
 from ...road.question import Question
 from ...road.wants import Wants
+from .turned import over_copies
 
 if TYPE_CHECKING:
     from . import Result
@@ -57,14 +59,16 @@ def reweighted(graph: Graph, weights: Any, semiring: Semiring) -> Graph:
     return replace(graph, weights=found)
 
 
-def asked_anew(r: Result, graph: Graph, callback: Callback | None) -> Question:
-    """The question that a result answers, of a reweighted graph."""
+def asked_anew(r: Result, graph: Graph, turned: Expansion | None, callback: Callback | None) -> Question:
+    """The question that a result answers, of a reweighted graph, or of copies of its vertices."""
     names = r.graph.labels
     i, j = (None if part is names else names.positions(list(part)) for part in (r.sources, r.targets))
     available = r.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
     engine = r.along.engine if r.along else r.engine
     like = None if isinstance(engine, (Saved, Stored)) else engine.all_pairs
-    natural = getattr(like, "narrowed", False) or r.dtype == r.graph.target(r.semiring)
+    natural = getattr(like, "narrowed", False) or r.dtype == r._walked.target(r.semiring)
+    kept = r.along is None and graph.rows is not None  # a matrix may have other edges now, and turns other copies
+    kept &= turned is None or (r.turned is not None and turned.graph.rows is r.turned.graph.rows)
     wants = Wants.of(
         callback=callback,
         threads=getattr(like, "threads", None),
@@ -73,10 +77,12 @@ def asked_anew(r: Result, graph: Graph, callback: Callback | None) -> Question:
         sources=i,
         targets=j,
         limit=r.engine.limit,
-        like=None if r.along or graph.rows is None else like,  # a matrix may have other edges now
+        like=like if kept else None,
         engine=like.name if like is not None and like.renews else "auto",
         hub_labels=getattr(like, "hubs", None) is not None,
     )
+    if turned is not None:
+        graph, wants = turned.graph, over_copies(wants, turned)
     return Question(graph, r.semiring, wants)
 
 
