@@ -164,6 +164,7 @@ def test_ways_out_work():
         with pytest.raises(ValueError, match="a result with turns has none"):
             ask()
     assert r.paths([("A", "C")]).hops.tolist() == [3]
+    assert (r.edges("A", "C").tolist(), r.edges("A", "B").tolist(), r.edges("B", "B").tolist()) == ([0, 2, 3], [0], [])
     assert list(r.all_paths("A", "C")) == [["A", "B", "D", "C"]]
     for options, way in (({"memory": "1GiB"}, "save"), ({"gpus": 2}, "cuda"), ({"on_negative_cycle": "-inf"}, "out")):
         with pytest.raises(ValueError, match=f"turns must come without .*{way}"):
@@ -205,6 +206,10 @@ def test_quantities_along_and_updates(engine):
     r = shortest_paths(roads, weight="time", along=["metres", "edges"], turns=LEFT, engine=engine)
     assert [r.distance("A", "C", of=of) for of in ("time", "metres", "edges")] == [5, 80, 3]
     assert r.table(["A"], ["C"], of="metres").tolist() == [[80]]
+    assert r.edges("A", "C").tolist() == [0, 2, 3]
+    assert (r.edges("A", "B").tolist(), r.edges("B", "B").tolist()) == ([0], [])
+    with pytest.raises(ValueError, match="hub labels or turns"):
+        r.save("r.npz")
     opened = r.update({("A", "B"): 2}, turns={("A", "B", "C"): 1})
     assert [opened.distance("A", "C", of=of) for of in ("time", "metres", "edges")] == [4, 30, 2]
     assert r.update({("D", "C"): 1}).distance("A", "C", of="metres") == 80

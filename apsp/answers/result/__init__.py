@@ -37,8 +37,8 @@ from .along import Along, carried
 from .archives import archive_of, load_result, save_result
 from .mapped import Mapped
 from .ranked import Ranked
+from .reweighting import updated
 from .turned import expanded, over_copies
-from .updating import updated
 
 if TYPE_CHECKING:
     from ...big.distributed.solving import WorldLike

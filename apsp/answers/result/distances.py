@@ -210,12 +210,7 @@ class Distances:
         return best_path(start, end, self.engine.to(end), self._neighbours, self.semiring) if found is None else found
 
     def _connected(self, where: str, u: Label, v: Label) -> tuple[int, int]:
-        """The row and the column of two vertices in the table of all pairs.
-
-        Raises
-        ------
-        VertexError, NoPathError
-        """
+        """The row and the column of two vertices in the table of all pairs; VertexError, NoPathError."""
         i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
         if self.engine.entry(i, j).item() == self.infinity and start != end:
             why = cut_off(self, start, end)
