@@ -237,15 +237,16 @@ def expand(graph: Graph, turns: Turns, s: Semiring) -> Expansion:
 
 def _equal_rows(at: np.ndarray, begin: np.ndarray, width: np.ndarray, *entries: np.ndarray) -> np.ndarray:
     """Numbers of rows, the same for rows of a vertex with the same entries: told apart column by column."""
-    group, used = at.copy(), int(at.max(initial=-1)) + 1
+    group, used, rows = at.copy(), int(at.max(initial=-1)) + 1, np.arange(len(at))
     for k, x in itertools.product(range(int(width.max(initial=0))), entries):
-        rows = np.flatnonzero(width > k)
+        rows = rows[width[rows] > k]
         entry = x[begin[rows] + k]
         by = np.lexsort((entry, group[rows]))
         old, new = group[rows][by], entry[by]
         fresh = (old[1:] != old[:-1]) | (new[1:] != new[:-1])
         group[rows[by]] = used + np.concatenate(([0], fresh.cumsum()))
         used += len(rows)
+        rows = rows[by][~(np.append(fresh, True) & np.append(True, fresh))[: len(rows)]]  # that equal another so far
     return np.unique(group, return_inverse=True)[1]
 
 

@@ -124,6 +124,7 @@ class _Streets:
         self.tails, self.heads, edges = arcs_of(graph)
         self.order = np.argsort(self.tails * self.n + self.heads, kind="stable")
         self.code, self.left = (self.tails * self.n + self.heads)[self.order], Counter[str]()
+        self.alike = np.searchsorted(self.code, self.code, "right") - np.arange(len(self.code))  # arcs of both ends
         self.of_way: dict[str, list[int]] = defaultdict(list)
         if ways is not None and len(ways) != graph.edge_count:
             raise ShapeError(f"turns: ways must have one for each of {graph.edge_count} edges, got {len(ways)}.")
@@ -186,11 +187,12 @@ class _Streets:
         """Arcs along vertices, a row each, at[0][k], at[1][k], …, of parallel ones each: k, and the arcs."""
         row, arcs = np.arange(len(at[0])), np.empty((len(at[0]), 0), np.int64)
         for u, v in pairwise(at):
-            first, stop = (np.searchsorted(self.code, u[row] * self.n + v[row], side) for side in ("left", "right"))
-            if (first == stop).any():
-                raise self._missing([self.labels[int(x[row[(first == stop).argmax()]])] for x in at])
-            again, found = np.repeat(np.arange(len(row)), stop - first), self.order[positions(first, stop - first)]
-            row, arcs = row[again], np.column_stack((arcs[again], found))
+            code = u[row] * self.n + v[row]
+            first = np.minimum(np.searchsorted(self.code, code), len(self.code) - 1)
+            if (lost := self.code[first] != code if len(self.code) else np.ones(len(code), bool)).any():
+                raise self._missing([self.labels[int(x[row[lost.argmax()]])] for x in at])
+            again, found = np.repeat(np.arange(len(row)), self.alike[first]), positions(first, self.alike[first])
+            row, arcs = row[again], np.column_stack((arcs[again], self.order[found]))
         return row, arcs
 
     def _row(self, names: Sequence[Any], inner: Sequence[int], kind: Any) -> list[Walk]:
