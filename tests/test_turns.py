@@ -166,7 +166,12 @@ def test_ways_out_work():
     assert r.paths([("A", "C")]).hops.tolist() == [3]
     assert (r.edges("A", "C").tolist(), r.edges("A", "B").tolist(), r.edges("B", "B").tolist()) == ([0, 2, 3], [0], [])
     assert list(r.all_paths("A", "C")) == [["A", "B", "D", "C"]]
-    for options, way in (({"memory": "1GiB"}, "save"), ({"gpus": 2}, "cuda"), ({"on_negative_cycle": "-inf"}, "out")):
+    for options, way in (
+        ({"memory": "1GiB"}, "save"),
+        ({"gpus": 2}, "cuda"),
+        ({"on_negative_cycle": "-inf"}, "out"),
+        ({"paths": True}, "pairs"),
+    ):
         with pytest.raises(ValueError, match=f"turns must come without .*{way}"):
             shortest_paths(ROADS, turns=LEFT, **options)
     with pytest.raises(ValueError, match="order='degree'"):

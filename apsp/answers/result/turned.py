@@ -24,6 +24,7 @@ _REFUSED = {
     "gpus": "Say device='cuda' for one.",
     "limits": "Say r.save(path), which streams rows.",
     "on_negative_cycle": "Leave it out.",
+    "paths": "Say r.paths(pairs).",
 }
 
 
