@@ -48,6 +48,8 @@ def case(draw: Draw) -> None:
         wanted = D[np.ix_(some, ends)]
         wanted = np.where(wanted <= (math.inf if limit is None else limit), wanted, math.inf)
         np.testing.assert_array_equal(part.table(), wanted)
+        np.testing.assert_array_equal(part.reduce("total"), np.where(wanted < math.inf, wanted, 0).sum(axis=1))
+        np.testing.assert_array_equal(part.reduce(np.minimum, axis=0), wanted.min(axis=0))
         np.testing.assert_array_equal(part.paths().hops >= 0, (wanted < math.inf).ravel())
     if draw.chance(50) and engine != "scipy":
         r = r.hub_labels() if engine == "elimination" else r
@@ -78,6 +80,9 @@ def held(r: Result, arcs: dict[tuple[int, int], Any], rules: Rules, u_turns: Any
     np.testing.assert_array_equal(r.nearest(list(range(n))[:2], towards=True).distance, D[:, :2].min(axis=1))
     np.testing.assert_array_equal(r.within(5).toarray() > 0, (D <= 5) & (D > 0))
     assert r.verify("all")
+    np.testing.assert_array_equal(r.reduce("reached"), (D < math.inf).sum(axis=1))
+    np.testing.assert_array_equal(r.reduce(np.maximum, axis=0), D.max(axis=0))
+    np.testing.assert_array_equal(r.reduce("eccentricity"), D.max(axis=1))
     if positive:
         counts, along = np.zeros((n, n), np.int64), dict.fromkeys(arcs, 0.0)
         through = np.zeros(n)

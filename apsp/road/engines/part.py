@@ -56,6 +56,20 @@ class Part(Engine):
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return self._within(self.engine.block(self.i[i], self.j[j]))
 
+    def panels(self, *, columns: bool = False) -> Blocks:
+        """Of all panels, where these are a quarter of the lines at least, each once; else line by line."""
+        lines, others = (self.j, self.i) if columns else (self.i, self.j)
+        place = np.full(self.engine.shape[columns], -1)
+        place[lines] = np.arange(len(lines))
+        if 4 * len(lines) < len(place) or np.count_nonzero(place >= 0) < len(lines):
+            yield from super().panels(columns=columns)
+            return
+        for positions, panel in self.engine.panels(columns=columns):
+            which, xp = np.flatnonzero(place[positions] >= 0), module(panel)
+            if len(which):
+                part = panel.take(xp.asarray(others), axis=0).take(xp.asarray(which), axis=1)
+                yield place[positions[which]], self._within(part)
+
     def _all(self) -> np.ndarray:
         """All entries; for all columns, rows are copied, except a single block that has them all."""
         if not self._every:
