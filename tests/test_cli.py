@@ -1289,3 +1289,18 @@ def test_what_is_compiled_ahead_is_what_was_named(monkeypatch):
     assert good("warm", "--for", "reach,closure", "--dtype", "bool", "--dtype", "int32").startswith("kernels=2 ")
     assert good("warm", "--semiring", "log", "--for", "roads").startswith("kernels=2 ")  # its two dtypes
     assert "--for must be one of closure, roads" in bad(2, "warm", "--for", "closure,road")
+
+
+def test_turns(tmp_path):
+    roads, turns, ways = (tmp_path / name for name in ("roads.csv", "turns.csv", "ways.csv"))
+    roads.write_text("from,to,weight,id\nA,B,1,10\nB,C,1,11\nB,D,1,12\nD,C,3,13\nC,B,1,14\n")
+    turns.write_text("from,via,to,cost\nA,B,C,inf\n")
+    ways.write_text("from_way,via_node,to_way\n10,B,11\n")
+    ends = ("--weight", "weight", "--from", "A", "--to", "C")
+    assert "distance 5\npath A -> B -> D -> C" in good("solve", roads, "--turns", turns, *ends)
+    assert "distance 5" in good("solve", roads, "--turns", ways, "--ways", "id", *ends)
+    assert "holds exactly" in good(
+        "solve", roads, "--weight", "weight", "--turns", turns, "--u-turns", "inf", "--verify"
+    )
+    assert "Pass ways=" in bad(2, "solve", roads, "--turns", ways, *ends)
+    assert "r.paths(pairs)" in bad(2, "solve", roads, "--weight", "weight", "--turns", turns, "--next-hops", "n.npy")

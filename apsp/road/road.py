@@ -110,7 +110,7 @@ def answer(question: Question) -> Answer:
     except DivergenceError as error:
         raise _by_label(error, question.source) from None
     wants = question.wants
-    if isinstance(question.source, Graph) and (wants.partial or wants.limit is not None):
+    if isinstance(question.source, Graph) and (wants.partial or wants.limit is not None or wants.ends is not None):
         engine = _part(question, engine)
     seconds = perf_counter() - uncounted.seconds - start if engine.seconds is None else engine.seconds
     return Answer(engine, plan, seconds)
@@ -324,7 +324,8 @@ def _too_large(question: Question, found: list[Estimate]) -> MemoryNeeded:
 def _part(question: Question, engine: Engine) -> Part | Found:
     """The requested rows and columns; computed now if the engine would repeat searches."""
     wants = question.wants
-    i, j = (np.arange(question.n) if x is None else x for x in (wants.sources, wants.targets))
+    ends = np.arange(question.n) if wants.ends is None else wants.ends
+    i, j = (every if x is None else x for every, x in ((np.arange(len(ends)), wants.sources), (ends, wants.targets)))
     limit = None if wants.limit is None else Limit(wants.limit, question.semiring, engine.dtype)
     part = Part(engine, i, j, limit)
     return Found(part) if engine.repeats and wants.partial and not wants.table else part

@@ -50,8 +50,9 @@ class Wants(Request):
     `where` is the user's function, for errors; `sources`, `targets` are int64 positions, None for all; `nulls` are
     matrix entries that are no edges, as in `Graph`, None if undeclared; `like` is the engine of previous weights.
     `table`: all distances at once, in kind. `remembers`: cache structures across questions, as for SciPy's functions,
-    which return no reusable result. `packed`: reachability in bits, of components where that pays; then any engine
-    takes `gpus` and `limits`. `hub_labels`: made at once, by elimination. `dry`: only the plan; entries stay in place.
+    which return no reusable result. `ends`: the columns of vertices, of a graph of copies. `packed`: reachability in
+    bits, of components where that pays; then any engine takes `gpus` and `limits`. `hub_labels`: made at once, by
+    elimination. `dry`: only the plan; entries stay in place.
     """
 
     where: str = "shortest_paths"
@@ -64,6 +65,7 @@ class Wants(Request):
     sources: np.ndarray | None = None
     targets: np.ndarray | None = None
     limit: Any = None
+    ends: np.ndarray | None = None
     nulls: Nulls = None
     like: Any = None
     gpus: Any = None

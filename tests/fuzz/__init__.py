@@ -21,6 +21,7 @@ case that never ends or takes memory out of proportion.
 | searches | searches by weight, matrices of which few arcs matter, hop counts on bits |
 | flows | sums over best paths, within limits and of edges of any scale, by each engine |
 | ranked | simple paths from the best on, beside NetworkX's |
+| turns | networks with forbidden, costly and by-way turns, and U-turns; what changes, is saved, flows |
 | changes | graphs whose weights change again and again, with hub labels and without; flows |
 | updates | matrices whose entries change again and again, with their closures |
 | kills | writers of files and directories killed at any step, and two at once |
@@ -58,6 +59,7 @@ TARGETS = {
             "flows",
             "memory",
             "ranked",
+            "turns",
         ),
         2,
     ),

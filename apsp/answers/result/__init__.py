@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
 
 from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
-from semiring.host.errors import DivergenceError
 from semiring.host.types import Algebra, DType
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
 
 from ...big.large.limits import Limits
 from ...io.display import frames
+from ...io.expansion import Expansion
 from ...io.graph import Graph
-from ...io.graph.reweighted import weighted
 from ...io.inputs import as_graph
 from ...io.labels import Labels
 from ...io.quantities import named, quantities, rereadable
@@ -30,11 +25,9 @@ from ...io.reading.options import BY_RULE, Columns, NullValue, Weight
 from ...io.saving.tiles import save_archive
 from ...road.engines import Engine
 from ...road.engines.dense import Dense
-from ...road.engines.part import Part
 from ...road.engines.stored import Stored
 from ...road.engines.streamed import written
 from ...road.estimates import in_units
-from ...road.log import PATIENCE
 from ...road.plans import Plan
 from ...road.question import Question
 from ...road.road import answer
@@ -44,7 +37,8 @@ from .along import Along, carried
 from .archives import archive_of, load_result, save_result
 from .mapped import Mapped
 from .ranked import Ranked
-from .reweighting import asked_anew, changed, reweighted
+from .reweighting import updated
+from .turned import expanded, over_copies
 
 if TYPE_CHECKING:
     from ...big.distributed.solving import WorldLike
@@ -81,6 +75,8 @@ class Result(Mapped, Ranked, Measured):
         As `tied` sets it.
     along : Along, optional
         Quantities along the paths, by name, which `of=` of `distance`, `table`, `rows`, `to_frame`, `nearest` tells.
+    turned : Expansion, optional
+        Copies of the vertices, where turns have costs.
 
     See Also
     --------
@@ -106,6 +102,7 @@ class Result(Mapped, Ranked, Measured):
     targets: Any = None
     ties_within: float = 0.0
     along: Along | None = None
+    turned: Expansion | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.engine, Engine):
@@ -119,6 +116,7 @@ class Result(Mapped, Ranked, Measured):
         k, m = self.engine.shape
         part = "" if (k, m) == (self.graph.n,) * 2 else f"{k} × {m} of "
         also = f", along {', '.join(map(str, self.along.quantities))}" if self.along else ""
+        also += f", {self.turned.note}" if self.turned else ""
         return f"<Result: {part}{self.graph.n} vertices{also}, {what}, {self.plan.schedule}, {in_units(self.seconds)}>"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -131,7 +129,7 @@ class Result(Mapped, Ranked, Measured):
         """Pairs (one ⊕ with one ⊗) a second: n³ / seconds for a dense closure."""
         return self.plan.pairs / self.seconds if self.seconds else 0.0
 
-    def update(self, weights: Any, *, callback: Callback | None = None) -> Result:
+    def update(self, weights: Any = None, *, turns: Any = None, callback: Callback | None = None) -> Result:
         """The result for new weights: a matrix and an elimination keep what stays, and take milliseconds.
 
         Parameters
@@ -140,7 +138,9 @@ class Result(Mapped, Ranked, Measured):
             {(u, v): weight} by label for some edges: all parallel ones, both ways if undirected; or one weight per
             listed edge (`graph.rows`, `graph.cols`). Weight inf closes an edge (-inf where ⊕ keeps the greatest, False
             in a Boolean matrix); among integers that is the end of int64, and distances stay integers. In a graph of a
-            matrix every pair can become an edge.
+            matrix every pair can become an edge. With `turns`, by default as they were.
+        turns : optional
+            Turns that cost something else now, by vertices, as in `shortest_paths`; 0 frees one.
 
         Returns
         -------
@@ -163,7 +163,8 @@ class Result(Mapped, Ranked, Measured):
         -----
         A table of distances is copied, and what changes computed anew, as by `apsp.update`; `plan` says how much. Its
         `graph` must be as it was: an array is not copied. An elimination repeats its numeric part, `Cost.elimination`
-        pairs; on a CPU, for few changed edges, only supernodes on their root paths. Other engines start over.
+        pairs; on a CPU, for few changed edges, only supernodes on their root paths. Other engines start over, as all do
+        where vertices get other copies by new turns.
 
         Examples
         --------
@@ -172,24 +173,7 @@ class Result(Mapped, Ranked, Measured):
         >>> r.update({("B", "C"): 9}).distance("A", "C")
         12
         """
-        start = perf_counter()
-        a, plain = self.along, self.along is None
-        if plain and isinstance(weights, Mapping) and (few := changed(self.graph, self.engine, weights)) is not None:
-            made = replace(self, engine=few[0], graph=few[1], seconds=perf_counter() - start)
-            if getattr(made.engine, "hubs", None) is not None:
-                made.distance(*next(iter(weights)))  # warm up: writing the labels evicted the query code from caches
-            return made
-        graph = reweighted(self.graph, weights, self.semiring)
-        quick = plain and callback is None and (self.engine.in_memory or self.plan.seconds < PATIENCE)
-        if quick and weighted(graph) == weighted(self.graph):
-            engine = self.engine.renewed(graph, self.graph, self.semiring)
-            if engine is not None:
-                plan = replace(self.plan, reason=engine.updated or self.plan.reason)
-                return replace(self, engine=engine, graph=graph, plan=plan, seconds=perf_counter() - start)
-        ask = partial(asked_anew, self, graph, callback)
-        found, along = carried(ask(), a.weight, a.quantities, a.ordered, self) if a else (answer(ask()), None)
-        plan = replace(found.plan, reason=f"{found.plan.reason}; all computed anew")
-        return replace(self, engine=found.engine, graph=graph, plan=plan, seconds=found.seconds, along=along)
+        return updated(self, weights, turns, callback)
 
     def hub_labels(self) -> Result:
         """Make hub labels, which answer any pair in about a microsecond: distances of each vertex to and from its hubs.
@@ -316,7 +300,7 @@ class Result(Mapped, Ranked, Measured):
         >>> from apsp import Result
         >>> Result.load("roads.npz").distance("A", "B")  # doctest: +SKIP
         """
-        return cls(**load_result(path, semiring, _again))
+        return cls(**load_result(path, semiring))
 
 
 def shortest_paths(
@@ -343,6 +327,9 @@ def shortest_paths(
     output: str | os.PathLike[str] | None = None,
     weight: Weight = BY_RULE,
     along: Any = None,
+    turns: Any = None,
+    u_turns: float | None = None,
+    ways: Any = None,
     columns: Columns | None = None,
     directed: bool | None = None,
     unweighted: bool = False,
@@ -397,6 +384,15 @@ def shortest_paths(
         functions as in `weight`; "edges", their number; arrays with one number per edge; {name: any of
         these}. Where they are packed into the lengths, as the plan says, equally good paths are told apart by them, in
         their order, the least first (docs/along.md).
+    turns : table, mapping, list or path, optional
+        Turns that cost something, added to the weights, or are forbidden, by cost inf: a table with columns from, via,
+        to, cost; {("A", "B", "C"): 20}; (from, via, to) or (from, via, to, cost); a .csv; restrictions of OpenStreetMap
+        and pgRouting. Between from and to may be several vertices, of a restriction by way. Everything is asked and
+        told by vertex and edge as without (docs/turns.md).
+    u_turns : float, optional
+        The cost of turning back, inf to forbid it, but in dead ends.
+    ways : str, or list with the way of each edge, optional
+        A column or attribute of edges: the ways, or the numbers of edges, that `turns` name instead of vertices.
     on_negative_cycle : {"raise", "-inf"}
         As in `closure`: with "-inf", a distance is −∞ where walks pass a negative cycle. `path` raises between such
         vertices; `predecessors`, `paths`, sums over paths, measures, stores of results and `update` then refuse.
@@ -438,14 +434,18 @@ def shortest_paths(
     """
     s = get(semiring)
     weight, *ordered = weight if isinstance(weight, list) and named(weight) else [weight]
-    told: dict[Any, Any] = {}
+    added: dict[Any, Any] = {}
     graph = rereadable(graph) if ordered or along is not None else graph
     posed = as_graph(
         graph, weight=weight, columns=columns, directed=directed, unweighted=unweighted, null_value=null_value,
         format=format, name=name,
     )  # fmt: skip
     for wanted in (ordered or None, along) if ordered or along is not None else ():
-        told |= quantities(graph, posed, wanted, columns=columns, directed=directed, format=format)
+        added |= quantities(graph, posed, wanted, columns=columns, directed=directed, format=format)
+    reading = {"columns": columns, "directed": directed, "format": format}
+    plain = turns is u_turns is ways is None
+    turned = None if plain else expanded(graph, posed, s, turns, u_turns, ways, reading)
+    added = added if turned is None else {name: turned.along(x) for name, x in added.items()}
     i = None if sources is None else posed.labels.checked_positions(sources, where="shortest_paths: sources")
     j = None if targets is None else posed.labels.checked_positions(targets, where="shortest_paths: targets")
     wants = Wants.of(
@@ -470,13 +470,16 @@ def shortest_paths(
     limits = Limits.of(memory, checkpoint, output, every, where="shortest_paths")
     with Limits.output_context(limits, gpus) as in_effect:
         # A question that is held would hold its matrix beside the predecessors.
-        ask = partial(Question, posed, s, wants if in_effect is None else replace(wants, limits=in_effect))
+        wants = wants if in_effect is None else replace(wants, limits=in_effect)
+        wants = wants if turned is None else over_copies(wants, turned)
+        ask = partial(Question, posed if turned is None else turned.graph, s, wants)
         of = weight if isinstance(weight, str) else "distance"
-        found, carrying = carried(ask(), of, told, len(ordered)) if told else (answer(ask()), None)
+        found, carrying = carried(ask(), of, added, len(ordered)) if added else (answer(ask()), None)
         if in_effect is not None:
             found = written(found, in_effect, s, callback)
         library = frames.library_of(graph)
-        result = Result(found.engine, posed, s, found.plan, found.seconds, library, rows, cols, along=carrying)
+        plan = found.plan if turned is None else replace(found.plan, reason=f"{found.plan.reason}; {turned.note}")
+        result = Result(found.engine, posed, s, plan, found.seconds, library, rows, cols, 0.0, carrying, turned)
         if in_effect is not None and in_effect.made_in is not None and 0 in getattr(gpus, "local_ranks", (0,)):
             save_archive(TileStore(in_effect.made_in), archive_of(result, os.path.join(output or "", "")))
     if output is not None and isinstance(getattr(found.engine, "matrix", None), TileStore):
@@ -484,17 +487,3 @@ def shortest_paths(
     if paths:
         _ = result.predecessors
     return result
-
-
-def _again(
-    graph: Graph, s: Semiring, dtype: DType, targets: Any, engine: str = "auto", *, sources: Any = None
-) -> Engine:
-    """The engine for rows or columns that a partial saved result lacks."""
-    wants = Wants(dtype=dtype, targets=targets, engine=engine)
-    try:
-        return answer(Question(graph, s, wants)).engine
-    except DivergenceError:
-        if sources is None:
-            raise
-    found = answer(Question(graph, s, replace(wants, sources=sources, targets=None))).engine.all_pairs
-    return found if targets is None else Part(found, np.arange(graph.n), targets)

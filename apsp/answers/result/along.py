@@ -139,7 +139,8 @@ class Summed(Engine):
 
     def __init__(self, r: Result, along: Along, values: np.ndarray) -> None:
         self.trees, self.weighed, names = r._trees, r.engine.all_pairs, r.graph.labels
-        self.i, self.j = (np.arange(len(x)) if x is names else names.positions(list(x)) for x in (r.sources, r.targets))
+        self.i, j = (np.arange(len(x)) if x is names else names.positions(list(x)) for x in (r.sources, r.targets))
+        self.j = r._goals(j)
         self.shape, self.dtype, self.arcs, self.values = r.engine.shape, values.dtype, None, values
         if r.graph.dense is None:
             starts, heads, which = along.arcs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,10 +14,12 @@ from semiring import sparse
 from semiring.algebra import catalog
 from semiring.algebra.records import Semiring
 from semiring.host.devices import host
-from semiring.host.errors import AlgebraError, FormatError
+from semiring.host.errors import AlgebraError, DivergenceError, FormatError
 from semiring.host.spelling import came
+from semiring.host.types import DType
 from semiring.kernels.observed import Callback
 
+from ...io.expansion import Turns, expand
 from ...io.graph import Graph
 from ...io.graph.ondisk import OnDisk, refuse_overwriting
 from ...io.labels import Labels
@@ -30,9 +31,12 @@ from ...road.engines import Engine
 from ...road.engines.dense import Dense
 from ...road.engines.elimination import Eliminated
 from ...road.engines.labelled import Labelled
-from ...road.engines.part import as_limit
+from ...road.engines.part import Part, as_limit
 from ...road.engines.saved import Saved
 from ...road.engines.stored import Stored
+from ...road.question import Question
+from ...road.road import answer
+from ...road.wants import Wants
 from .along import Along, Unpacked, Word
 
 if TYPE_CHECKING:
@@ -51,10 +55,10 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
     store = store_of(path)
     more = {}
     if store is not None and store.load is not None:
-        if r.along is not None and (store.labelled or not _whole(r)):
+        if r.along is not None and (store.labelled or r.turned is not None or not _whole(r)):
             raise ValueError(
-                f"save: a result with quantities along its paths must have all pairs, without a limit or hub labels, "
-                f"for `load`, got {came(str(path))}, {r!r}. Say np.save(path, r.table(of=…)), or leave along out."
+                f"save: a result with quantities along its paths must have all pairs, without a limit, hub labels or "
+                f"turns for `load`, got {came(str(path))}, {r!r}. Say np.save(path, r.table(of=…)), or leave along out."
             )
         engine.refuse_unbounded("save", r.graph.labels)  # its cycles would be lost
         more = archive_of(r, path, apart=store.folder)
@@ -69,8 +73,9 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
 
 def _labels_of(r: Result) -> dict[str, np.ndarray]:
     r.hub_labels()
-    engine = r.engine
-    if not isinstance(engine, Eliminated) or engine.hubs is None or engine.potential is not None:
+    engine = r.engine if r.turned is None or r.engine.limit is not None else r.engine.all_pairs
+    whole = r.engine.shape == (r.graph.n, r.graph.n)
+    if not isinstance(engine, Eliminated) or not whole or engine.hubs is None or engine.potential is not None:
         raise ValueError(
             'save: ".hubs" must be given all pairs of an elimination whose arcs weigh what the graph says, got '
             f'{type(engine).__name__}. Leave sources, targets and limit out, and take engine="elimination".'
@@ -99,6 +104,8 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
     properties: dict[str, Any] = {"directed": g.directed, "name": g.name, "unit": unit}
     properties |= ({} if nulls is None else {"nulls": nulls}) | ({"planar": True} if g.planar else {})
     more |= {f"graph_{name}": np.array(value) for name, value in properties.items()}
+    if r.turned is not None:
+        more |= {f"turns_{name}": np.asarray(value) for name, value in vars(r.turned.turns).items()}
     if r.engine.limit is not None:
         more["limit"] = np.array(r.engine.limit)
     for name, labels in (("sources", r.sources), ("targets", r.targets)):
@@ -139,10 +146,22 @@ def _with_along(parts: dict[str, Any], graph: Graph, s: Semiring, engine: Engine
     return Unpacked(engine, words[0]) if words else engine, along
 
 
-def load_result(
-    path: str | os.PathLike[str], semiring: str | Semiring | None, recompute: Callable[..., Engine]
-) -> dict[str, Any]:
-    """Attributes of a saved Result; recompute(graph, semiring, dtype, targets, engine=, sources=) opens the rest."""
+def _again(
+    graph: Graph, s: Semiring, dtype: DType, targets: Any, engine: str = "auto", *, sources: Any = None
+) -> Engine:
+    """The engine for rows or columns that a partial saved result lacks."""
+    wants = Wants(dtype=dtype, targets=targets, engine=engine)
+    try:
+        return answer(Question(graph, s, wants)).engine
+    except DivergenceError:
+        if sources is None:
+            raise
+    found = answer(Question(graph, s, replace(wants, sources=sources, targets=None))).engine.all_pairs
+    return found if targets is None else Part(found, np.arange(graph.n), targets)
+
+
+def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None) -> dict[str, Any]:
+    """Attributes of a saved Result; what it lacks is computed when it is asked for."""
     distances, parts = load(path)
     try:
         s = _semiring_of(str(parts["semiring"]), semiring, path)
@@ -151,19 +170,25 @@ def load_result(
             raise KeyError("labels")
         graph = _graph_of(parts, labels).having(places=parts.get("graph_places"))
         graph = replace(graph, planar=bool(parts.get("graph_planar", False)))
+        turned = None
+        if "turns_arcs" in parts:
+            arcs, starts, costs = (parts[f"turns_{name}"] for name in ("arcs", "starts", "costs"))
+            turned = expand(graph, Turns(arcs, starts, costs, float(parts["turns_u_turns"])).checked(graph), s)
+        walked = graph if turned is None else turned.graph
         engine: Engine = Dense(distances) if isinstance(distances, np.ndarray) else Stored(distances)
         if "hub_out" in parts:
             hubs = sparse.HubLabels.of_arrays(s, *(parts[f"hub_{name}"] for name in _HUB_LABELS))
-            engine = Labelled(hubs, partial(recompute, graph, s, hubs.dtype, None, "elimination"))
+            engine = Labelled(hubs, partial(_again, walked, s, hubs.dtype, None, "elimination"))
+            engine = engine if turned is None else Part(engine, np.arange(graph.n), turned.goal)
         sides = {name: labels for name in ("sources", "targets")}
         for name in sides.keys() & parts.keys():
             sides[name] = Labels([labels[k] for k in parts[name].tolist()], f"{name} of this result")
         if engine.shape != tuple(map(len, sides.values())) or engine.dtype.name not in s.dtypes:
             raise ValueError(f"{engine.dtype} distances of shape {engine.shape} for {len(labels)} labels")
-        if sides.keys() & parts.keys() or "limit" in parts:
+        if sides.keys() & parts.keys() or "limit" in parts or (turned and not isinstance(engine, Part)):
             limit = as_limit(parts["limit"].item()) if "limit" in parts else None
-            again = partial(recompute, graph, s, engine.dtype, sources=parts.get("sources"))
-            engine = Saved(engine, graph.n, limit, again)
+            again = partial(_again, walked, s, engine.dtype, sources=parts.get("sources"))
+            engine = Saved(engine, walked.n, limit, again)
         engine, along = _with_along(parts, graph, s, engine)
         return {
             **sides,
@@ -173,6 +198,7 @@ def load_result(
             "semiring": s,
             "plan": plan_from_array(parts["plan"]),
             "seconds": float(parts["seconds"]),
+            "turned": turned,
         }
     except AlgebraError:
         raise

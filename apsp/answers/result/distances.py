@@ -18,6 +18,7 @@ from semiring.host.types import Label
 from semiring.kernels.observed import Callback
 
 from ...io.display import output
+from ...io.expansion import Expansion
 from ...io.graph import Graph
 from ...io.labels import Labels, between
 from ...road.engines import Engine
@@ -26,7 +27,9 @@ from ...road.engines.part import Limit, Part
 from ...road.plans import Plan
 from . import sweeps
 from .nearest import Nearest, nearest
-from .paths import Neighbours, best_path, require_paths
+from .paths import Neighbours, best_path, neighbours, require_paths
+from .turned import cut_off
+from .walked import paths_of
 
 
 class Distances:
@@ -40,6 +43,16 @@ class Distances:
     plan: Plan
     frames: str | None
     along: Any
+    turned: Expansion | None
+
+    @property
+    def _walked(self) -> Graph:
+        """The graph of the table of all pairs: with turns, of copies of the vertices."""
+        return self.graph if self.turned is None else self.turned.graph
+
+    def _goals(self, index: np.ndarray) -> np.ndarray:
+        """The columns of vertices in the table of all pairs."""
+        return index if self.turned is None else self.turned.goal[index]
 
     def _of(self, of: Any, *, shown: bool = False) -> Any:
         """This result with a quantity along its paths for the weight; `shown` in float64."""
@@ -155,7 +168,7 @@ class Distances:
         Returns
         -------
         list of labels
-            [u] if u = v.
+            [u] if u = v. With turns, a walk that may come to a vertex twice.
 
         Raises
         ------
@@ -179,19 +192,30 @@ class Distances:
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).path("A", "C")
         ['A', 'B', 'C']
         """
+        found = self._walk(u, v)
+        if self.turned is not None:
+            found = self.turned.walks(np.array(found), np.zeros(1, np.int64))[0].tolist()
+        return [self.labels[k] for k in found]
+
+    def _walk(self, u: Label, v: Label) -> list[int]:
+        """`path`, over the vertices of the table of all pairs."""
         require_paths(self.semiring)
-        i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
-        if self.engine.entry(i, j).item() == self.infinity and start != end:
-            raise NoPathError(f"path: {came(v)} must be reachable from {came(u)}, got no walk between them.")
+        start, end = self._connected("path", u, v)
         if self.along is not None:
-            routed: Any = self
-            return routed.paths([(u, v)])[0]  # whose quantities are told
+            routed: Any = self  # whose quantities are told
+            return paths_of(routed._trees, np.array([start]), np.array([end]))[0].tolist()
         edges, engine = self._out_edges, self.engine.all_pairs
         self.engine.refuse_unbounded("path", self.graph.labels, (start, end))
         found = None if edges is None else engine.path(start, end, edges)
-        if found is None:
-            found = best_path(start, end, self.engine.to(end), self._neighbours, self.semiring)
-        return [self.labels[k] for k in found]
+        return best_path(start, end, self.engine.to(end), self._neighbours, self.semiring) if found is None else found
+
+    def _connected(self, where: str, u: Label, v: Label) -> tuple[int, int]:
+        """The row and the column of two vertices in the table of all pairs; VertexError, NoPathError."""
+        i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
+        if self.engine.entry(i, j).item() == self.infinity and start != end:
+            why = cut_off(self, start, end)
+            raise NoPathError(f"{where}: {came(v)} must be reachable from {came(u)}, got no walk between them{why}")
+        return start, int(self._goals(np.array(end)))
 
     def table(self, sources: Any = None, targets: Any = None, *, of: Any = None) -> np.ndarray:
         """The distances between some vertices as a fresh array, inf for no path, as `np.asarray(r)`.
@@ -455,34 +479,18 @@ class Distances:
     @cached_property
     def _out_edges(self) -> Edges | None:
         """CSR of the out-edges in the dtype of the distances; None for a dense matrix."""
-        if self.graph.dense is not None:
+        graph = self._walked
+        if graph.dense is not None:
             return None
-        tails, heads, weights = self.graph.edges(self.semiring, self.dtype)
+        tails, heads, weights = graph.edges(self.semiring, self.dtype)
         order = np.argsort(tails, kind="stable")
-        start = np.searchsorted(tails[order], np.arange(self.graph.n + 1))
+        start = np.searchsorted(tails[order], np.arange(graph.n + 1))
         return start, heads[order].astype(np.int32), weights[order]
 
     @cached_property
     def _neighbours(self) -> Neighbours:
         """Out-edges by vertex, in the dtype of the distances."""
-        dtype = self.dtype
-        edges = self._out_edges
-        if edges is None:
-            windows, zero = self.graph.windows(self.semiring, dtype, where="path"), dtypes.zero(self.semiring, dtype)
-            dense = self.graph.matrix(self.semiring, dtype) if windows is None else windows
-
-            def row(x: int) -> tuple[np.ndarray, np.ndarray]:
-                weights = host(dense[x : x + 1])[0]
-                heads = np.flatnonzero(weights != zero)
-                return heads, weights[heads]
-
-            return row
-        start, heads, weights = edges
-
-        def sparse(x: int) -> tuple[np.ndarray, np.ndarray]:
-            return heads[start[x] : start[x + 1]], weights[start[x] : start[x + 1]]
-
-        return sparse
+        return neighbours(self._walked, self.semiring, self.dtype, self._out_edges)
 
 
 def require_block(block: Any, *, where: str) -> None:

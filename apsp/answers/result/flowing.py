@@ -25,6 +25,7 @@ from ...road.engines.part import Limit
 from ...road.log import Watch
 from ..flows import Arcs, Balance, Demand, Scale, Sums
 from .routed import Routed
+from .turned import cut_off, folded, refuse_turns
 
 #: Rows of distances per block and thread; on a GPU, bytes per block.
 _BLOCK, _BYTES = 64, 1 << 31
@@ -69,6 +70,7 @@ class Flowing(Routed):
         >>> int(r.counts[0, 2]), int(r.tied(1e-9).counts[0, 2])
         (1, 2)
         """
+        refuse_turns(self, "tied", "Round weights and costs to multiples of the tolerance.")
         if not isinstance(ties_within, Real) or not 0 <= ties_within < math.inf:
             raise DomainError(f"tied: ties_within must be a number of at least 0, got {came(ties_within)}.")
         return replace(self, ties_within=math.floor(ties_within) if self.dtype.kind == "i" else float(ties_within))
@@ -83,11 +85,11 @@ class Flowing(Routed):
         k, m = self.engine.shape
         require(8 * k * m, where="counts", hint="Take a result of some sources and targets.")
         out = np.empty((k, m), np.int64)
-        device, done, targets = self._device, 0, self._in_graph(self.targets, np.arange(m))
+        device, done, targets = self._device, 0, self._ends(np.arange(m))
         with self._where(device):
             sums = self._adjoint("counts", device)
             for positions, D in self._rows(self._in_graph(self.sources, np.arange(k)), device, sums.threads):
-                rows = np.empty((len(positions), self.graph.n), np.int64)
+                rows = np.empty((len(positions), self._walked.n), np.int64)
                 sums.counts(D, positions, rows)
                 out[done : done + len(positions)] = np.where(host(self._reached(D)), rows, 0)[:, targets]
                 done += len(positions)
@@ -141,10 +143,10 @@ class Flowing(Routed):
         """
         if unreachable not in ("raise", "drop"):
             raise ValueError(f"flows: unreachable must be 'raise' or 'drop', got {came(unreachable)}.")
-        wanted, n = Demand.of(demand, self.sources, self.targets), self.graph.n
-        sources, targets = wanted.sources, self._in_graph(self.targets, np.arange(self.engine.shape[1]))
+        wanted, n = Demand.of(demand, self.sources, self.targets), self._walked.n
+        sources, targets = wanted.sources, self._ends(np.arange(self.engine.shape[1]))
         origins, every = self._in_graph(self.sources, sources), self.targets is self.labels
-        done = 0
+        plain, done = every and self.turned is None, 0
 
         def rows(positions: np.ndarray, D: Array) -> Any:
             nonlocal done
@@ -152,7 +154,7 @@ class Flowing(Routed):
             q = wanted.rows(sources[done : done + len(positions)])
             q = host(q) if xp is np else xp.asarray(q)
             done += len(positions)
-            if not every:
+            if not plain:
                 wider = xp.zeros((len(positions), n))
                 wider[:, xp.asarray(targets)], q = q, wider
             worst = D.min() if self.semiring.add.selects == "greatest" else D.max()
@@ -161,16 +163,22 @@ class Flowing(Routed):
             lost = ~self._reached(D) & (q != 0)
             if unreachable == "raise" and bool(lost.any()):
                 i, j = (int(x[0]) for x in lost.nonzero())
-                u, v = self.labels[int(positions[i])], self.labels[j]
+                u, v = self._walked.labels[int(positions[i])], self._walked.labels[j]
+                why = cut_off(self, self.graph.index(u), self.graph.index(v))
                 raise NoPathError(
                     f"flows: where there is demand there must be a path, got {q[i, j]:g} from {came(u)} to {came(v)} "
-                    "and none. Pass unreachable='drop' to leave such pairs out."
+                    f"and none{why} Pass unreachable='drop' to leave such pairs out."
                 )
             return xp.where(lost, 0.0, q)
 
-        swept = (
-            self._swept("flows", origins, lambda part: host(wanted.rows(sources[part])), callback) if every else None
-        )
+        def asked(part: slice) -> np.ndarray:
+            q = host(wanted.rows(sources[part]))
+            if not plain:
+                wider = np.zeros((len(q), n))
+                wider[:, targets], q = q, wider
+            return q
+
+        swept = self._swept("flows", origins, asked, callback) if every else None
         sums = swept or self._summed("flows", origins, rows, callback)
         return self._carried(sums)
 
@@ -230,6 +238,8 @@ class Flowing(Routed):
         """
         drawn, sums = self._between("betweenness", sources, seed, callback, edges=False)
         scale = self._scale(normalized, endpoints, None if sources is None else len(drawn))
+        if self.turned is not None:
+            sums = folded(self.turned, sums, drawn, self._unit[0])
         found = sums.through + sums.ending if endpoints else sums.through
         if scale.source == scale.other:
             found = found * scale.other
@@ -296,7 +306,7 @@ class Flowing(Routed):
         self, where: str, count: int | None, seed: int, callback: Callback | None, *, edges: bool
     ) -> tuple[np.ndarray, Any]:
         """Sources, and sums of one unit from each to all it reaches, cached; those of edges may be None if costly."""
-        k, m = self.engine.shape
+        k = self.engine.shape[0]
         every, known = self._in_graph(self.sources, np.arange(k)), vars(self).get("_between_all")
         if count is None and known is not None and not (edges and known.along is None):
             return every, known
@@ -305,10 +315,7 @@ class Flowing(Routed):
                 f"{where}: sources must be a number from 1 to {k}, the sources of this result, got {came(count)}."
             )
         drawn = every if count is None else np.sort(np.random.default_rng(seed).choice(every, count, replace=False))
-        unit = np.ones((1, self.graph.n))
-        if self.targets is not self.labels:
-            unit[:] = 0.0
-            unit[:, self._in_graph(self.targets, np.arange(m))] = 1.0
+        unit = self._unit
         limited = self.engine.limit is not None
         sums = self._swept(where, drawn, unit[0], callback) or self._summed(
             where, drawn, lambda _, D: unit * self._reached(D) if limited else unit, callback, unit[0], edges=edges
@@ -316,6 +323,13 @@ class Flowing(Routed):
         if count is None:
             vars(self)["_between_all"] = sums
         return drawn, sums
+
+    @property
+    def _unit(self) -> np.ndarray:
+        """A unit of demand at each target, by column of the table of all pairs."""
+        unit = np.zeros((1, self._walked.n))
+        unit[:, self._ends(np.arange(self.engine.shape[1]))] = 1.0
+        return unit
 
     def _swept(
         self,
@@ -385,7 +399,7 @@ class Flowing(Routed):
         if device == "cpu":
             yield from ((positions, host(D)) for positions, D in engine.rows(sources, _BLOCK * threads))
             return
-        block = max(_BLOCK, _BYTES // (8 * max(1, self.graph.n)))
+        block = max(_BLOCK, _BYTES // (8 * max(1, self._walked.n)))
         yield from ((positions, to_device(D, device)) for positions, D in engine.rows(sources, block))
 
     def _reached(self, D: Array) -> Any:
@@ -397,7 +411,7 @@ class Flowing(Routed):
     def _adjoint(self, where: str, device: str = "cpu") -> Any:
         threads = getattr(self.engine.all_pairs, "threads", None)
         require_countable(self.semiring, where=where)  # before edges are listed
-        edges, names, within = self._arcs_of(device).edges, self.labels, self.ties_within
+        edges, names, within = self._arcs_of(device).edges, self._walked.labels, self.ties_within
         if within:
             starts, heads, weights = edges
             least = weights.min() if len(weights) else math.inf
@@ -415,7 +429,9 @@ class Flowing(Routed):
 
     def _carried(self, sums: Any) -> Any:
         """Edge flows; for a matrix with its table on a GPU, there."""
-        return self._arcs_of("cpu" if isinstance(sums.along, np.ndarray) else "cuda").of_edges(sums.along, self.graph)
+        arcs = self._arcs_of("cpu" if isinstance(sums.along, np.ndarray) else "cuda")
+        flows = arcs.of_edges(sums.along, self._walked)
+        return flows if self.turned is None else self.turned.carried(flows, self.graph.edge_count)
 
     @property
     def _arcs(self) -> Arcs:

@@ -11,7 +11,11 @@ import numpy as np
 from semiring.algebra import dtypes
 from semiring.algebra.records import Op, Semiring
 from semiring.algebra.selection import require_selection
+from semiring.host.devices import host
 from semiring.host.errors import NoPathError
+
+from ...io.graph import Graph
+from ...road.engines.base import Edges
 
 _INT64 = np.iinfo(np.int64)
 #: `neighbours(x)`: heads and weights of x's out-edges.
@@ -52,6 +56,22 @@ def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring
         f"path: distances must be those of the graph, got one for the vertices {u} and {v}, "
         "which its edges do not connect."
     )
+
+
+def neighbours(graph: Graph, s: Semiring, dtype: np.dtype, edges: Edges | None) -> Neighbours:
+    """Out-edges by vertex from CSR, or from the rows of a matrix."""
+    if edges is None:
+        windows, zero = graph.windows(s, dtype, where="path"), dtypes.zero(s, dtype)
+        dense = graph.matrix(s, dtype) if windows is None else windows
+
+        def row(x: int) -> tuple[np.ndarray, np.ndarray]:
+            weights = host(dense[x : x + 1])[0]
+            heads = np.flatnonzero(weights != zero)
+            return heads, weights[heads]
+
+        return row
+    start, heads, weights = edges
+    return lambda x: (heads[start[x] : start[x + 1]], weights[start[x] : start[x + 1]])
 
 
 def require_paths(semiring: Semiring) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from semiring.dense.ranking import Batch, Ranking, in_batches, require_worsening, take_all, ties
 from semiring.host.devices import host
-from semiring.host.errors import NoPathError, ShapeError
+from semiring.host.errors import ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came
 from semiring.host.types import Label
@@ -21,6 +21,7 @@ from semiring.kernels.observed import Callback
 from ...road.engines.part import Limit, as_limit
 from ...road.log import Watch
 from .flowing import Flowing
+from .turned import refuse_turns
 from .walked import Paths
 
 #: Bytes of searches at a time, of some 32 a vertex each.
@@ -210,11 +211,13 @@ class Ranked(Flowing):
         sums = self._adjoint("all_paths")
         start, end = self._connected("all_paths", u, v)
         tight = sums.tight(self.engine.all_pairs.row(start), start)
-        paths = ties(tight, self.graph.n, start, end, "all_paths")
-        return (self._listed(np.array([0, len(path)]), path)[0] for path in paths)
+        paths = ties(tight, self._walked.n, start, end, "all_paths")
+        walks = self.turned.walks if self.turned else lambda path, starts: (path, starts)
+        return (self._listed(*reversed(walks(path, np.array([0, len(path)]))))[0] for path in paths)
 
     @cached_property
     def _ranking(self) -> Ranking:
+        refuse_turns(self, "k_paths", "Say r.all_paths(u, v) for all that are best.")
         require_worsening(self.semiring, where="k_paths")
         self.engine.refuse_unbounded("k_paths", self.graph.labels)
         if self.graph.dense is not None:
@@ -230,18 +233,6 @@ class Ranked(Flowing):
     @cached_property
     def _names(self) -> Sequence[Any]:
         return self.graph.labels[:]
-
-    def _connected(self, where: str, u: Label, v: Label) -> tuple[int, int]:
-        """The positions of two vertices in the graph.
-
-        Raises
-        ------
-        VertexError, NoPathError
-        """
-        i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
-        if self.engine.entry(i, j).item() == self.infinity and start != end:
-            raise NoPathError(f"{where}: {came(v)} must be reachable from {came(u)}, got no walk between them.")
-        return start, end
 
     def _found(self, u: Label, v: Label, wanted: _Wanted) -> Iterator[Batch]:
         """Paths of a pair, some at a time; nothing is searched for before the first is asked for."""

@@ -1,9 +1,11 @@
-"""New weights of the same edges: traffic, closed roads, what-if."""
+"""New weights of the same edges, and new turns: traffic, closed roads, what-if."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,20 +19,51 @@ from semiring.host.spelling import came
 from semiring.kernels.backend import cuda_available
 from semiring.kernels.observed import Callback
 
+from ...io.expansion import Expansion, expand
 from ...io.graph import Graph
 from ...io.graph.edge_lists import numbers, refuse_nan
 from ...io.graph.reweighted import Reweighted, weighted
+from ...io.turns import turns_of
 from ...road.engines import Engine
 from ...road.engines.saved import Saved
 from ...road.engines.stored import Stored
+from ...road.log import PATIENCE
 from ...road.question import Question
+from ...road.road import answer
 from ...road.wants import Wants
+from .along import carried
+from .turned import over_copies
 
 if TYPE_CHECKING:
     from . import Result
 
 #: Maximum number of changes applied one by one.
 FEW = 256
+
+
+def updated(r: Result, weights: Any, turns: Any, callback: Callback | None) -> Result:
+    """The result for new weights, by a mapping or all, and turns; None leaves them as they are."""
+    start, a = perf_counter(), r.along
+    plain = a is None and r.turned is None and turns is None
+    few = changed(r.graph, r.engine, weights) if plain and isinstance(weights, Mapping) else None
+    if few is not None:
+        made = replace(r, engine=few[0], graph=few[1], seconds=perf_counter() - start)
+        if getattr(made.engine, "hubs", None) is not None:
+            made.distance(*next(iter(weights)))  # warm up: writing the labels evicted the query code from caches
+        return made
+    graph = r.graph if weights is None and turns is not None else reweighted(r.graph, weights, r.semiring)
+    turned = _turned(r, graph, turns)
+    new, old = graph if turned is None else turned.graph, r._walked
+    quick = a is None and callback is None and (r.engine.in_memory or r.plan.seconds < PATIENCE)
+    if quick and weighted(new) == weighted(old) and (turned is None or new.rows is old.rows):
+        engine = (turned and _changed(r.engine, new, old)) or r.engine.renewed(new, old, r.semiring)
+        if engine is not None:
+            plan, seconds = replace(r.plan, reason=engine.updated or r.plan.reason), perf_counter() - start
+            return replace(r, engine=engine, graph=graph, plan=plan, seconds=seconds, turned=turned)
+    ask = partial(asked_anew, r, graph, turned, callback)
+    found, along = carried(ask(), a.weight, _told(r, turned), a.ordered, r) if a else (answer(ask()), None)
+    plan = replace(found.plan, reason=f"{found.plan.reason}; all computed anew")
+    return replace(r, engine=found.engine, graph=graph, plan=plan, seconds=found.seconds, along=along, turned=turned)
 
 
 def reweighted(graph: Graph, weights: Any, semiring: Semiring) -> Graph:
@@ -57,14 +90,16 @@ def reweighted(graph: Graph, weights: Any, semiring: Semiring) -> Graph:
     return replace(graph, weights=found)
 
 
-def asked_anew(r: Result, graph: Graph, callback: Callback | None) -> Question:
-    """The question that a result answers, of a reweighted graph."""
+def asked_anew(r: Result, graph: Graph, turned: Expansion | None, callback: Callback | None) -> Question:
+    """The question that a result answers, of a reweighted graph, or of copies of its vertices."""
     names = r.graph.labels
     i, j = (None if part is names else names.positions(list(part)) for part in (r.sources, r.targets))
     available = r.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
     engine = r.along.engine if r.along else r.engine
     like = None if isinstance(engine, (Saved, Stored)) else engine.all_pairs
-    natural = getattr(like, "narrowed", False) or r.dtype == r.graph.target(r.semiring)
+    natural = getattr(like, "narrowed", False) or r.dtype == r._walked.target(r.semiring)
+    kept = r.along is None and graph.rows is not None  # a matrix may have other edges now, and turns other copies
+    kept &= turned is None or (r.turned is not None and turned.graph.rows is r.turned.graph.rows)
     wants = Wants.of(
         callback=callback,
         threads=getattr(like, "threads", None),
@@ -73,10 +108,12 @@ def asked_anew(r: Result, graph: Graph, callback: Callback | None) -> Question:
         sources=i,
         targets=j,
         limit=r.engine.limit,
-        like=None if r.along or graph.rows is None else like,  # a matrix may have other edges now
+        like=like if kept else None,
         engine=like.name if like is not None and like.renews else "auto",
         hub_labels=getattr(like, "hubs", None) is not None,
     )
+    if turned is not None:
+        graph, wants = turned.graph, over_copies(wants, turned)
     return Question(graph, r.semiring, wants)
 
 
@@ -180,3 +217,35 @@ def _as_floats(weights: np.ndarray) -> np.ndarray:
                 f"edge {edge}. Pass all weights again, in float64."
             )
     return floats
+
+
+def _turned(r: Result, graph: Graph, turns: Any) -> Expansion | None:
+    """The copies for new weights, and for turns that change."""
+    known = r.turned
+    if turns is None:
+        return None if known is None else known.of(graph, r.semiring)
+    new = turns_of(turns, graph)
+    made = expand(graph, new if known is None else known.turns.followed_by(new), r.semiring)
+    same = known is not None and all(
+        np.array_equal(*(getattr(x, side) for x in (made.graph, known.graph))) for side in ("rows", "cols")
+    )  # then an elimination keeps its structure
+    return replace(made, graph=replace(made.graph, rows=known.graph.rows)) if same and known else made
+
+
+def _changed(engine: Engine, new: Graph, old: Graph) -> Engine | None:
+    """The engine after few arcs of the copies weigh something else; None to find new numbers for all."""
+    assert new.weights is not None
+    arcs = np.flatnonzero(new.weights != old.weights)
+    if not 0 < len(arcs) <= FEW:
+        return None if len(arcs) else engine
+    found = engine.changed(old, *(np.asarray(x)[arcs] for x in (old.rows, old.cols, new.weights)))
+    return found[0] if found is not None and np.array_equal(np.sort(found[1]), arcs) else None
+
+
+def _told(r: Result, turned: Expansion | None) -> Mapping[str, np.ndarray]:
+    """The quantities along the paths of a result, by arc of new copies."""
+    assert r.along is not None
+    return {
+        name: x if turned is None else turned.along(x if r.turned is None else r.turned.by_edge(x, r.graph.edge_count))
+        for name, x in r.along.quantities.items()
+    }

@@ -24,8 +24,11 @@ from ...road.engines.part import Limit
 from ..routes import Trees
 from .along import Along
 from .distances import Distances, require_block
+from .turned import refuse_turns
 from .verification import Verification, verify
 from .walked import Paths, paths_of
+
+_ALONE = "Say r.paths(pairs), which lists vertices."
 
 
 class Routed(Distances):
@@ -41,13 +44,14 @@ class Routed(Distances):
     def _trees(self) -> Trees:
         self.engine.refuse_unbounded("predecessors", self.graph.labels)
         read = self if self.along is None else self.along  # of packed lengths
-        return Trees(read.graph, self.semiring, read.engine.all_pairs, self.ties_within)
+        graph = self._walked if self.along is None else self.along.graph
+        return Trees(graph, self.semiring, read.engine.all_pairs, self.ties_within)
 
     @cached_property
     def _weighed(self) -> Trees:
         """Trees by the weight alone."""
         trees = self._trees  # refused where walks are unbounded
-        return Trees(self.graph, self.semiring, self.engine.all_pairs, self.ties_within) if self.along else trees
+        return Trees(self._walked, self.semiring, self.engine.all_pairs, self.ties_within) if self.along else trees
 
     @cached_property
     def predecessors(self) -> np.ndarray:
@@ -55,16 +59,19 @@ class Routed(Distances):
 
         −9999 on the diagonal and for no path, as SciPy. Ties and errors: see `apsp.predecessors`.
         """
+        refuse_turns(self, "predecessors", _ALONE)
         return self._handed_out(self._trees.predecessors)
 
     @cached_property
     def next_hops(self) -> np.ndarray:
         """The vertex after i on a best path to j, in the format of `predecessors`; see `apsp.next_hops`."""
+        refuse_turns(self, "next_hops", _ALONE)
         return self._handed_out(self._trees.next_hops)
 
     @cached_property
     def hops(self) -> np.ndarray:
         """The number of edges of `predecessors`' paths: int32, −9999 for none."""
+        refuse_turns(self, "hops", "Say r.paths(pairs).hops.")
         n, complete = self.graph.n, self._trees.complete
         more = 0 if complete else estimates.predecessors(n, self.dtype.itemsize, table=False)
         require(4 * n * n + more, where="hops", hint="Ask for paths(pairs).hops, of single pairs.")
@@ -111,15 +118,16 @@ class Routed(Distances):
                 "edges: the graph must be a list of edges, got a matrix. Its vertices are path(u, v), and positions in "
                 "the matrix graph.labels.positions(path)."
             )
-        path = self.graph.labels.positions(self.path(u, v))
+        path = self._walk(u, v)
         starts, heads, which = self._best_edges
-        ranges = ((starts[tail], starts[tail + 1], head) for tail, head in pairwise(path.tolist()))
+        ranges = ((starts[tail], starts[tail + 1], head) for tail, head in pairwise(path))
         places = [start + np.searchsorted(heads[start:stop], head) for start, stop, head in ranges]
-        return which[np.array(places, np.int64)]
+        found = which[np.array(places, np.int64)]
+        return found if self.turned is None else self.turned.edges[found[: -1 if path[-1] >= self.graph.n else None]]
 
     @cached_property
     def _best_edges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return (self.along or Along("", {}, 0, self.semiring, (), self.graph, self.engine)).arcs
+        return (self.along or Along("", {}, 0, self.semiring, (), self._walked, self.engine)).arcs
 
     def predecessor_rows(
         self, sources: Any = None, block: int | None = None
@@ -160,6 +168,7 @@ class Routed(Distances):
         ...     print(positions, P)
         [0] [[-9999     0     1]]
         """
+        refuse_turns(self, "predecessor_rows", _ALONE)
         sources = self.sources if sources is None else sources
         wanted = self.graph.labels.checked_positions(sources, where="predecessor_rows")
         require_block(block, where="predecessor_rows")
@@ -206,6 +215,7 @@ class Routed(Distances):
         array([[-9999,     0],
                [-9999, -9999]], dtype=int32)
         """
+        refuse_turns(self, "save_predecessors", _ALONE)
         if not self._all_pairs:
             raise ShapeError(
                 "save_predecessors: all vertices are needed, got a result of some sources and targets. Save the array "
@@ -251,12 +261,14 @@ class Routed(Distances):
         """
         require_selection(self.semiring, where="paths")
         i, j = self._pairs(pairs)
-        start, end = (self._in_graph(names, index) for names, index in ((self.sources, i), (self.targets, j)))
+        start, end = self._in_graph(self.sources, i), self._ends(j)
         if self._all_pairs:
             vertices, starts = paths_of(self._trees, start, end)
             return Paths(vertices, starts, self.graph.labels)
         reached = (self.engine.entries(i, j) != self.infinity) | (start == end)
         vertices, ends = paths_of(self._trees, start[reached], end[reached])
+        if self.turned is not None:
+            vertices, ends = self.turned.walks(vertices, ends)
         counts = np.zeros(len(i), np.int64)
         counts[reached] = np.diff(ends)
         return Paths(vertices, np.concatenate([[0], counts.cumsum()]), self.graph.labels)
@@ -298,7 +310,7 @@ class Routed(Distances):
         >>> print(shortest_paths([("A", "B", 4), ("B", "C", 7)]).verify(paths=True))
         D = I ⊕ D ⊗ A holds exactly, in all 3 rows; each of the 3 paths attains its distance, exactly.
         """
-        if not self._all_pairs:
+        if not (self._all_pairs or (self.turned and self.engine.shape == (self.graph.n,) * 2)):
             raise ShapeError("verify: all vertices are needed, got a result of some sources and targets.")
         return verify(self._trees, rows, paths=paths, seed=seed)
 
@@ -333,3 +345,7 @@ class Routed(Distances):
         if names is self.graph.labels:
             return index
         return self.graph.labels.positions(names)[index]
+
+    def _ends(self, index: np.ndarray) -> np.ndarray:
+        """Positions among targets → columns of the table of all pairs."""
+        return self._goals(self._in_graph(self.targets, index))

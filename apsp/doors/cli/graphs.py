@@ -48,11 +48,13 @@ def _read_by_options(file: str, options: dict[str, Any]) -> Graph:
         arguments["weight"] = int(weight) if weight is not None and by_position and weight.isdecimal() else weight
     if null_value is not None:
         arguments["null_value"] = None if null_value == "none" else null_value
-    graph, along = formats.read(file, **arguments), options.pop("along", None)
-    if along is not None:
-        names = [int(name) if by_position and name.isdecimal() else name for name in along.split(",")]
-        reading = {name: arguments.get(name) for name in ("format", "directed", "columns")}
-        options["along"] = quantities(rereadable(file), graph, names, **reading)
+    graph = formats.read(file, **arguments)
+    for option, kind in (("along", dict), ("ways", list)):
+        if (told := options.pop(option, None)) is not None:
+            names = [int(name) if by_position and name.isdecimal() else name for name in told.split(",")]
+            reading = {name: arguments.get(name) for name in ("format", "directed", "columns")}
+            found = quantities(rereadable(file), graph, names, **reading)
+            options[option] = found if kind is dict else next(iter(found.values())).tolist()
     return graph
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,11 @@ from semiring.host.spelling import came
 from semiring.host.types import Array, Blocks
 
 from ...io.labels import Labels
-from .base import BLOCK, Engine, placed
+from .base import BLOCK, Changed, Engine, placed
 from .dense import Dense
+
+if TYPE_CHECKING:
+    from ...io.graph import Graph
 
 _INT64 = np.iinfo(np.int64)
 
@@ -53,6 +56,20 @@ class Part(Engine):
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return self._within(self.engine.block(self.i[i], self.j[j]))
 
+    def panels(self, *, columns: bool = False) -> Blocks:
+        """Of all panels, where these are a quarter of the lines at least, each once; else line by line."""
+        lines, others = (self.j, self.i) if columns else (self.i, self.j)
+        place = np.full(self.engine.shape[columns], -1)
+        place[lines] = np.arange(len(lines))
+        if 4 * len(lines) < len(place) or np.count_nonzero(place >= 0) < len(lines):
+            yield from super().panels(columns=columns)
+            return
+        for positions, panel in self.engine.panels(columns=columns):
+            which, xp = np.flatnonzero(place[positions] >= 0), module(panel)
+            if len(which):
+                part = panel.take(xp.asarray(others), axis=0).take(xp.asarray(which), axis=1)
+                yield place[positions[which]], self._within(part)
+
     def _all(self) -> np.ndarray:
         """All entries; for all columns, rows are copied, except a single block that has them all."""
         if not self._every:
@@ -66,6 +83,19 @@ class Part(Engine):
             out = np.empty(self.shape, self.dtype) if out is None else out
             out[here] = rows
         return np.empty(self.shape, self.dtype) if out is None else out
+
+    def nearest(self, wanted: np.ndarray, *, towards: bool) -> tuple[np.ndarray, np.ndarray] | None:
+        i, j = (self.j, self.i) if towards else (self.i, self.j)
+        found = None if self._limit else self.engine.nearest(i[wanted], towards=towards)
+        return None if found is None else (found[0][j], found[1][j])
+
+    def changed(self, graph: Graph, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> Changed | None:
+        found = self.engine.changed(graph, tails, heads, weights)
+        return None if found is None else (Part(found[0], self.i, self.j, self._limit), *found[1:])
+
+    def renewed(self, graph: Graph, before: Graph, semiring: Semiring) -> Part | None:
+        found = self.engine.renewed(graph, before, semiring)
+        return None if found is None else Part(found, self.i, self.j, self._limit)
 
     def _within(self, D: Array) -> Array:
         return D if self._limit is None else self._limit(D)

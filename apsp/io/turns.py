@@ -1,0 +1,245 @@
+"""Turns from tables, mappings, relations of OpenStreetMap and files, as costs of sequences of arcs.
+
+| columns                     | a row                                                                           |
+|-----------------------------|---------------------------------------------------------------------------------|
+| from, via, to [, cost]      | a turn and its cost, or that it is forbidden; via may list several vertices     |
+| from, via, to, restriction  | a restriction of OpenStreetMap: no_left_turn, only_straight_on, …               |
+| path [, cost]               | all vertices; with `ways`, the edges of a restriction of pgRouting              |
+| members, tags               | a relation, as Overpass returns it                                              |
+
+Names such as from_node, via_way_id and to_edge are found, too. With `ways`, from and to are ways.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise, product
+from typing import Any
+from warnings import warn
+
+import numpy as np
+
+from semiring.algebra.ranges import positions
+from semiring.host.errors import AmbiguityWarning, DomainError, ShapeError, VertexError
+from semiring.host.spelling import came
+
+from .expansion import Turns, arcs_of
+from .graph import Graph
+from .inputs.frames import columns_of, is_table
+from .labels import Labels
+from .reading.files import Source, csv_rows
+from .reading.options import WEIGHTS, folded
+
+_ROLES = re.compile(r"(from|via|to|path)[_ ]?(node|vertex|way|edge|link)?[_ ]?(?:id|osmid|ref)?")
+_COSTS = (*WEIGHTS, "penalty", "turn_cost", "to_cost", "delay", "time")
+_KINDS = ("restriction", "restriction_type")
+
+Columns = dict[str, Sequence[Any]]
+Walk = tuple[int, ...]
+
+
+def turns_of(given: Any, graph: Graph, *, u_turns: Any = None, ways: Sequence[Any] | None = None) -> Turns:
+    """Turns of a graph, from what `shortest_paths` takes; `ways` has the way of each edge, or a list of its ways.
+
+    ShapeError for other columns or rows; VertexError for a turn along edges that the graph lacks; DomainError for costs
+    that are no numbers. Restrictions of OpenStreetMap that do not fit the graph are left out, and an AmbiguityWarning
+    says how many.
+    """
+    if graph.rows is None:
+        raise ShapeError(
+            "turns: they must come with a list of edges, got a matrix. After np.fill_diagonal(A, np.inf), pass "
+            "Graph.from_arrays(*as_graph(A).edges())."
+        )
+    back = 0.0 if u_turns is None else float(_costs([u_turns], "u_turns")[0])
+    return _Streets(graph, ways).read({} if given is None else _columns(given, graph.labels), back)
+
+
+def _columns(given: Any, labels: Labels) -> Columns:
+    """Columns by folded name; vertices for the texts of a file."""
+    if isinstance(given, (str, os.PathLike)):
+        source = Source(given, holds="turns")
+        if str(given).lower().removesuffix(".gz").endswith(".json"):
+            return _columns(json.loads(source.text), labels)
+        first = source.text.lstrip().split("\n", 1)[0]
+        (_, header), *rows = csv_rows(source, source.text, max(",;\t", key=first.count))
+        for line, row in rows:
+            if len(row) != len(header):
+                raise source.error(f"a turn must have {len(header)} fields, as the header has, got {came(row)}.", line)
+        return {folded(name): [_label(row[k].strip(), labels) for _, row in rows] for k, name in enumerate(header)}
+    if is_table(given):
+        given = columns_of(given)
+    elif isinstance(given, Mapping) and "elements" in given:
+        given = given["elements"]
+    elif isinstance(given, Mapping) and not all(isinstance(name, str) for name in given):
+        given = [(x[0], x[1] if len(x) == 3 else list(x[1:-1]), x[-1], cost) for x, cost in given.items()]
+    if isinstance(given, Mapping):
+        return {folded(name): column for name, column in given.items()}
+    listed: list[Any] = list(given) if isinstance(given, Iterable) else [given]
+    if listed and all(isinstance(row, Mapping) for row in listed):
+        listed = [row for each in listed for row in (_relation(each) if "members" in each else [each])]
+        return {folded(x): [row.get(x) for row in listed] for x in dict.fromkeys(x for row in listed for x in row)}
+    if {len(row) if isinstance(row, (tuple, list)) else 0 for row in listed} not in (set(), {3}, {4}):
+        raise ShapeError(f"turns: all must be (from, via, to), or (from, via, to, cost), got {came(listed[:3])}.")
+    return dict(zip(("from", "via", "to", "cost"), zip(*listed, strict=True), strict=False))
+
+
+def _relation(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of a relation, of each way from with each way to; none if it is no restriction."""
+    tags, members = record.get("tags") or {}, defaultdict(list)
+    for member in record["members"]:
+        members[member["role"], member["type"]].append(member["ref"])
+    via = {f"via_{kind}": members["via", kind] or None for kind in ("node", "way")}
+    ends = product(members["from", "way"], members["to", "way"]) if "restriction" in tags else ()
+    return [{"from_way": u, "to_way": v, "restriction": tags["restriction"], **via} for u, v in ends]
+
+
+def _label(text: str, labels: Labels) -> Any:
+    """The vertex of a text, or the text; None if it is empty."""
+    k = labels.find_text(text)
+    return (text or None) if k is None or k < 0 else labels[k]
+
+
+def _costs(values: Sequence[Any], what: str) -> np.ndarray:
+    """Costs as float64; DomainError unless they are numbers, or inf."""
+    plain = isinstance(values, np.ndarray) and values.dtype.kind in "iuf"
+    try:
+        found = np.array(values if plain else [math.nan if x is None else float(x) for x in values], float)
+    except (TypeError, ValueError):
+        found = np.array([math.nan])
+    if not (found > -math.inf).all():
+        raise DomainError(f"turns: {what} must be numbers, inf to forbid, got {came(list(values))}.")
+    return found
+
+
+class _Streets:
+    """Arcs by their ends and ways, and what is left out of restrictions, by reason."""
+
+    def __init__(self, graph: Graph, ways: Sequence[Any] | None) -> None:
+        self.n, self.labels, self.ways = graph.n, graph.labels, ways
+        self.tails, self.heads, edges = arcs_of(graph)
+        self.order = np.argsort(self.tails * self.n + self.heads, kind="stable")
+        self.code, self.left = (self.tails * self.n + self.heads)[self.order], Counter[str]()
+        self.alike = np.searchsorted(self.code, self.code, "right") - np.arange(len(self.code))  # arcs of both ends
+        self.of_way: dict[str, list[int]] = defaultdict(list)
+        if ways is not None and len(ways) != graph.edge_count:
+            raise ShapeError(f"turns: ways must have one for each of {graph.edge_count} edges, got {len(ways)}.")
+        for arc, edge in enumerate(() if ways is None else edges.tolist()):
+            names = ways[edge]  # type: ignore[index]
+            for name in names if isinstance(names, (list, tuple, set)) else [names]:
+                self.of_way[str(name)].append(arc)
+
+    def read(self, columns: Columns, u_turns: float) -> Turns:
+        """The turns in a table."""
+        roles: dict[str, list[str]] = defaultdict(list)
+        for name in columns:
+            if match := _ROLES.fullmatch(name):
+                roles[match[1]].append(name)
+        costs, kinds = ([name for name in columns if name in known] for known in (_COSTS, _KINDS))
+        sides = ["path"] if roles["path"] else ["from", "via", "to"]
+        counts = [len(roles[x]) for x in ("from", "via", "to", "path")]
+        if columns and (len(costs + kinds) > 1 or counts not in ([1, max(1, counts[1]), 1, 0], [0, 0, 0, 1])):
+            raise ShapeError(
+                f"turns: columns must be from, via, to, or path, and one cost or restriction, got {came([*columns])}. "
+                "Rename or drop some."
+            )
+        if self.ways is None and (of := [x for x in columns if re.search("[_ ](way|edge|link)", x)]):
+            raise ShapeError(f"turns: {came(of[0])} names edges by their ways. Pass ways=, the way of each edge.")
+        size = len(columns[roles[sides[0]][0]]) if columns else 0
+        cost = _costs(columns[costs[0]], "costs") if costs else np.full(size, np.inf)
+        if counts[:3] == [1, 1, 1] and not kinds and self.ways is None:
+            try:
+                at = [self.labels.positions(columns[roles[x][0]]) for x in sides]
+            except (VertexError, TypeError):
+                pass  # lists; an unknown one is named below
+            else:
+                row, arcs = self._chains(at)
+                if (np.diff(np.sort(arcs[:, 0] * len(self.tails) + arcs[:, 1])) > 0).all():  # each turn once
+                    return Turns(arcs.ravel(), 2 * np.arange(len(arcs) + 1), cost[row], u_turns)
+        walks: dict[Walk, float] = {}
+        for k in range(size):
+            via = next((x for x in roles["via"] if columns[x][k] is not None), "")
+            names = [self._several(columns[x][k]) for x in (roles["path"] or [roles["from"][0], via, roles["to"][0]])]
+            inner = [] if "way" in via or not via else [1 + i for i, x in enumerate(names[1]) if x in self.labels]
+            for walk in self._row([x for some in names for x in some], inner, columns[kinds[0]][k] if kinds else None):
+                known = walks.setdefault(walk, cost[k])
+                walks[walk] = max(known, cost[k])  # what is forbidden stays so
+                if known != cost[k] and walks[walk] < np.inf:
+                    shown = " → ".join(came(self.labels[x]) for x in (self.tails[walk[0]], *self.heads[list(walk)]))
+                    raise DomainError(f"turns: a turn must have one cost, got two for {shown}. Leave one out.")
+        if self.left:
+            why = ", ".join(f"{count:,} that {reason}" for reason, count in self.left.items())
+            warn(f"turns: restrictions are left out: {why}.", AmbiguityWarning, stacklevel=4)
+        arcs = np.array([arc for walk in walks for arc in walk], np.int64)
+        return Turns(arcs, np.cumsum([0, *map(len, walks)]), np.array(list(walks.values()), float), u_turns)
+
+    def _several(self, x: Any) -> list[Any]:
+        """One name or several; of a text that is none, between blanks, commas or the like, as {1,2} of a database."""
+        if isinstance(x, str) and x not in self.labels:
+            return [_label(part, self.labels) for part in re.split(r"[\s,;|]+", x.strip("{}[]()"))]
+        return list(x) if isinstance(x, (list, tuple, np.ndarray)) and x not in self.labels else [x]
+
+    def _chains(self, at: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Arcs along vertices, a row each, at[0][k], at[1][k], …, of parallel ones each: k, and the arcs."""
+        row, arcs = np.arange(len(at[0])), np.empty((len(at[0]), 0), np.int64)
+        for u, v in pairwise(at):
+            code = u[row] * self.n + v[row]
+            first = np.minimum(np.searchsorted(self.code, code), len(self.code) - 1)
+            if (lost := self.code[first] != code if len(self.code) else np.ones(len(code), bool)).any():
+                raise self._missing([self.labels[int(x[row[lost.argmax()]])] for x in at])
+            again, found = np.repeat(np.arange(len(row)), self.alike[first]), positions(first, self.alike[first])
+            row, arcs = row[again], np.column_stack((arcs[again], self.order[found]))
+        return row, arcs
+
+    def _row(self, names: Sequence[Any], inner: Sequence[int], kind: Any) -> list[Walk]:
+        """The walks that a row lists, or all others where they alone may follow; names at `inner` are vertices."""
+        if kind is not None and not re.fullmatch("(no|only)_[a-z_]+", str(kind)):
+            self.left["hold at some times or for some vehicles"] += 1
+            return []
+        try:
+            if len(names) < 3 and self.ways is None:
+                raise self._missing(names)
+            found = self._by_ways(names, inner) if self.ways is not None else []
+            if self.ways is None:
+                at = [self.labels.positions([name]) for name in names]
+                found = list(map(tuple, self._chains(at)[1].tolist()))
+        except VertexError:
+            if kind is None:
+                raise
+            self.left["are of edges that the graph lacks"] += 1
+            return []
+        if kind is not None and self.ways is not None and len(found) > 1:
+            self.left["fit several ways through their vertex"] += 1
+            return []
+        if not str(kind).startswith("only_"):
+            return found
+        at, taken = self.heads[found[0][-2]], {walk[-1] for walk in found}
+        others = self.order[slice(*np.searchsorted(self.code, [at * self.n, (at + 1) * self.n]))].tolist()
+        return [(*walk[:-1], arc) for walk in found for arc in others if arc not in taken]
+
+    def _by_ways(self, names: Sequence[Any], inner: Sequence[int]) -> list[Walk]:
+        """Walks from an arc of the first way, along the ways and vertices between, to an arc of the last."""
+        tails, heads = self.tails, self.heads
+        walks: list[Walk] = [(arc,) for arc in self.of_way.get(str(names[0]), ())]
+        for k, name in enumerate(names[1:], 1):
+            if k in inner:
+                walks = [walk for walk in walks if heads[walk[-1]] == self.labels.position(name)]
+                continue
+            arcs, back, ahead, walks = self.of_way.get(str(name), ()), name == names[0], walks, []
+            while ahead and not (walks and k == len(names) - 1):  # a way between may have several arcs
+                ahead = [
+                    (*walk, arc) for walk in ahead for arc in arcs
+                    if tails[arc] == heads[walk[-1]] and arc not in walk and (heads[arc] == tails[walk[-1]]) <= back
+                ]  # fmt: skip
+                walks += ahead
+        if not walks:
+            raise self._missing(names)
+        return walks
+
+    def _missing(self, names: Sequence[Any]) -> VertexError:
+        shown = " → ".join(map(came, names))
+        return VertexError(f"turns: a turn must follow edges of the graph, got {shown}, and no such. Leave it out.")

@@ -1,0 +1,365 @@
+"""Turns: forbidden, costly, by way, back; the oracle is `walks` of `tests/fuzz/turns.py`."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from fuzz import draw, turns
+
+from apsp import Graph, Result, shortest_paths
+from apsp.io.expansion import Turns, expand
+from apsp.io.turns import turns_of
+from semiring import get
+from semiring.host.errors import (
+    AlgebraError,
+    AmbiguityWarning,
+    DivergenceError,
+    DomainError,
+    FormatError,
+    NoPathError,
+    ShapeError,
+    VertexError,
+)
+
+ROADS = [("A", "B", 1), ("B", "C", 1), ("B", "D", 1), ("D", "C", 3), ("C", "B", 1)]
+LEFT = {("A", "B", "C"): np.inf}
+
+
+def test_drawn_networks():
+    for index in range(60):
+        turns.case(draw.of(61, "turns", index))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        LEFT,
+        [("A", "B", "C")],
+        [("A", "B", "C", np.inf)],
+        {"from": ["A"], "via": ["B"], "to": ["C"]},
+        [{"from_node": "A", "via_node_id": "B", "to_node": "C", "penalty": "inf"}],
+        {"from": ["A"], "via": ["B"], "to": ["C"], "restriction": ["no_right_turn"]},
+        {"From": ["A"], "Via": ["B"], "To": ["D"], "Restriction": ["only_straight_on"]},
+        {"path": [["A", "B", "C"]], "cost": [np.inf]},
+    ],
+)
+def test_a_forbidden_turn_in_every_spelling(given):
+    r = shortest_paths(ROADS, turns=given)
+    assert (r.distance("A", "C"), r.path("A", "C"), r.distance("B", "C")) == (5, ["A", "B", "D", "C"], 1)
+    assert r.plan.reason.endswith("turns: 1 of 4 vertices split, 6 copies")
+    assert "1 of 4 vertices split" in repr(r)
+
+
+def test_a_frame_with_costs_keeps_integers():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"from": ["A", "A"], "via": ["B", "B"], "to": ["C", "D"], "cost": [2.0, np.inf]})
+    r = shortest_paths(ROADS, turns=frame)
+    assert (r.distance("A", "C"), r.dtype.kind) == (4, "i")
+    assert r.path("A", "D") == ["A", "B", "C", "B", "D"]
+    assert shortest_paths(ROADS, turns=frame.assign(cost=[0.5, 1])).distance("A", "C") == 2.5
+
+
+def test_files(tmp_path):
+    path = tmp_path / "turns.csv"
+    path.write_text('from,via,to,cost\nA,B,C,inf\nA,"B,D",C,2\n')
+    assert shortest_paths(ROADS, turns=path).distance("A", "C") == 7
+    path.write_text("from;via;to\nA;B;C\nA;B D;C\n")
+    r = shortest_paths(ROADS, turns=path)
+    with pytest.raises(NoPathError, match="no walk between them that turns allow: without them, its distance is 2"):
+        r.path("A", "C")
+    with pytest.raises(NoPathError, match="that turns allow"):
+        r.flows({("A", "C"): 1})
+    path.write_text("from,via,to\nA,B\n")
+    with pytest.raises(FormatError, match=r"turns\.csv:2: a turn must have 3 fields"):
+        shortest_paths(ROADS, turns=path)
+
+
+def test_ways_of_openstreetmap_and_pgrouting(tmp_path):
+    ways = [10, 11, [12, 99], 13, 11]
+    ref = [{"type": "way", "ref": 10, "role": "from"}]
+    node = {"type": "node", "ref": "B", "role": "via"}
+    banned = {
+        "tags": {"restriction": "no_right_turn"},
+        "members": [*ref, node, {"type": "way", "ref": 11, "role": "to"}],
+    }
+    by_way = [*ref, {"type": "way", "ref": 12, "role": "via"}, {"type": "way", "ref": 13, "role": "to"}]
+    extract = {"elements": [banned, {"members": by_way, "tags": {"restriction": "no_u_turn"}}, {"members": ref}]}
+    assert shortest_paths(ROADS, turns=extract, ways=ways).distance("A", "C") == np.inf
+    (tmp_path / "r.json").write_text(json.dumps(extract))
+    assert shortest_paths(ROADS, turns=tmp_path / "r.json", ways=ways).distance("A", "C") == np.inf
+    for path in ([10, 12, 13], "{10,12,13}"):
+        r = shortest_paths(ROADS, turns={"path": [[10, 11], path], "cost": [np.inf, 7]}, ways=ways)
+        assert r.distance("A", "C") == 12
+    pd = pytest.importorskip("pandas")
+    edges = pd.DataFrame(ROADS, columns=["from", "to", "weight"]).assign(id=[10, 11, 12, 13, 14])
+    rows = pd.DataFrame({"from_edge": [10], "via_node": ["B"], "to_edge": [11]})
+    assert shortest_paths(edges, weight="weight", turns=rows, ways="id").distance("A", "C") == 5
+    only = {"from_way": [10], "via": ["B"], "to_way": [13], "restriction": ["only_left_turn"]}
+    with pytest.warns(AmbiguityWarning, match="left out: 1 that are of edges that the graph lacks"):
+        assert shortest_paths(ROADS, turns=only, ways=ways).distance("A", "C") == 2
+    only = {**only, "to_way": [12], "restriction": ["only_straight_on @ (Mo-Fr)"]}
+    with pytest.warns(AmbiguityWarning, match="1 that hold at some times"):
+        assert shortest_paths(ROADS, turns=only, ways=ways).distance("A", "C") == 2
+    through = {**only, "to_way": [11], "restriction": ["no_left_turn"]}
+    with pytest.warns(AmbiguityWarning, match="1 that fit several ways"):
+        shortest_paths([*ROADS, ("B", "E", 1)], turns=through, ways=[*ways, 11])
+
+
+def test_u_turns_but_in_dead_ends():
+    roads = [("A", "B", 1), ("B", "C", 1), ("B", "D", 1)]
+    turned = {("A", "B", "C"): np.inf}
+    free, charged, banned = (shortest_paths(roads, directed=False, turns=turned, u_turns=u) for u in (None, 5, np.inf))
+    assert free.path("A", "C") == charged.path("A", "C") == banned.path("A", "C") == ["A", "B", "D", "B", "C"]
+    longer = [*roads, ("D", "E", 1)]
+    free, charged, banned = (shortest_paths(longer, directed=False, turns=turned, u_turns=u) for u in (None, 5, np.inf))
+    assert [r.distance("A", "C") for r in (free, charged, banned)] == [4, 6, 6]
+    assert banned.path("A", "C") == ["A", "B", "D", "E", "D", "B", "C"]
+    listed = shortest_paths(longer, directed=False, turns=turned | {("B", "D", "B"): 1}, u_turns=np.inf)
+    assert listed.distance("A", "C") == 5
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "match"),
+    [
+        ({("A", "X", "C"): 1}, VertexError, "'X'"),
+        ({("A", "D", "C"): 1}, VertexError, "'A' → 'D' → 'C'"),
+        ({("A", "B"): 1}, VertexError, "'A' → 'B'"),
+        ({("A", "B", "D", "B"): 1}, VertexError, "'A' → 'B' → 'D' → 'B'"),
+        ([("A", "B", "C", "x")], DomainError, "costs must be numbers, inf to forbid, got"),
+        ([("A", "B", "C", -np.inf)], DomainError, "costs"),
+        ([("A", "B", "C", 1), ("A", "B", "C", 2)], DomainError, "one cost, got two for 'A' → 'B' → 'C'"),
+        ([("A", ["B", "D"], "C", 1), ("A", ["B", "D"], "C", 2)], DomainError, "'A' → 'B' → 'D' → 'C'"),
+        ([("A", "B")], ShapeError, r"\(from, via, to\)"),
+        (5, ShapeError, "got"),
+        ({"a": [1]}, ShapeError, "columns must be from, via, to"),
+        ({"from": ["A"], "via": ["B"], "to": ["C"], "cost": [1], "weight": [2]}, ShapeError, "columns"),
+        ({"from_way": ["A"], "via": ["B"], "to_way": ["C"]}, ShapeError, "Pass ways="),
+    ],
+)
+def test_what_is_refused(given, error, match):
+    with pytest.raises(error, match=match):
+        shortest_paths(ROADS, turns=given)
+
+
+def test_a_forbidden_turn_stays_so_beside_a_cost():
+    assert shortest_paths(ROADS, turns=[("A", "B", "C", 1), ("A", "B", "C", np.inf)]).distance("A", "C") == 5
+    with pytest.raises(DomainError, match="u_turns"):
+        shortest_paths(ROADS, u_turns="x")
+
+
+def test_ways_out_work():
+    r = shortest_paths(ROADS, turns=LEFT)
+    for ask in (
+        lambda: r.predecessors,
+        lambda: r.next_hops,
+        lambda: r.hops,
+        lambda: r.predecessor_rows(),
+        lambda: r.save_predecessors("p.npy"),
+        lambda: r.k_paths("A", "C", 2),
+        lambda: r.tied(0.1),
+    ):
+        with pytest.raises(ValueError, match="a result with turns has none"):
+            ask()
+    assert r.paths([("A", "C")]).hops.tolist() == [3]
+    assert (r.edges("A", "C").tolist(), r.edges("A", "B").tolist(), r.edges("B", "B").tolist()) == ([0, 2, 3], [0], [])
+    assert list(r.all_paths("A", "C")) == [["A", "B", "D", "C"]]
+    for options, way in (
+        ({"memory": "1GiB"}, "save"),
+        ({"gpus": 2}, "cuda"),
+        ({"on_negative_cycle": "-inf"}, "out"),
+        ({"paths": True}, "pairs"),
+    ):
+        with pytest.raises(ValueError, match=f"turns must come without .*{way}"):
+            shortest_paths(ROADS, turns=LEFT, **options)
+    with pytest.raises(ValueError, match="order='degree'"):
+        shortest_paths(ROADS, turns=LEFT, order=[0, 1, 2, 3])
+    A = np.array([[0, 1, np.inf], [np.inf, 0, 1], [9, np.inf, 0]])
+    with pytest.raises(ShapeError, match=r"np\.fill_diagonal\(A, np\.inf\), pass Graph\.from_arrays"):
+        shortest_paths(A, turns=[(0, 1, 2)])
+    np.fill_diagonal(A, np.inf)
+    listed = Graph.from_arrays(*Graph.from_matrix(A).edges())
+    assert shortest_paths(listed, turns=[(0, 1, 2)]).distance(0, 2) == np.inf
+    with pytest.raises(ValueError, match="ways must come with turns"):
+        shortest_paths(ROADS, ways=[1])
+    with pytest.raises(AlgebraError, match="added to weights"):
+        shortest_paths(ROADS, "bottleneck", turns=[("A", "B", "C", 3)])
+
+
+@pytest.mark.parametrize("semiring", ["max_min", "boolean", "max_times", "plus_times"])
+def test_forbidden_turns_over_other_semirings(semiring):
+    roads = [(u, v, 0.5) for u, v, _ in ROADS[:4]]
+    r, s = shortest_paths(roads, semiring, turns=LEFT), get(semiring)
+    assert r.distance("B", "B") == s.one
+    assert r.distance("A", "C") == {"max_min": 0.5, "boolean": True, "max_times": 0.125, "plus_times": 0.125}[semiring]
+    assert r.distance("B", "C") == {"max_min": 0.5, "boolean": True, "max_times": 0.5, "plus_times": 0.75}[semiring]
+
+
+def test_a_cycle_is_named_by_vertex():
+    with pytest.raises(DivergenceError, match="By label: the cycle B → C → B") as error:
+        shortest_paths([*ROADS[:4], ("C", "B", -2)], turns={("A", "B", "D"): 1})
+    assert set(error.value.cycle) == {"B", "C"}
+    allowed = shortest_paths([*ROADS[:4], ("C", "B", -2)], turns={("C", "B", "C"): np.inf})
+    assert allowed.distance("A", "B") == 0
+
+
+@pytest.mark.parametrize("engine", ["elimination", "dense", "searches", "scipy"])
+def test_quantities_along_and_updates(engine):
+    roads = [(u, v, {"time": w, "metres": 10 * k}) for k, (u, v, w) in enumerate(ROADS, 1)]
+    r = shortest_paths(roads, weight="time", along=["metres", "edges"], turns=LEFT, engine=engine)
+    assert [r.distance("A", "C", of=of) for of in ("time", "metres", "edges")] == [5, 80, 3]
+    assert r.table(["A"], ["C"], of="metres").tolist() == [[80]]
+    assert r.edges("A", "C").tolist() == [0, 2, 3]
+    assert (r.edges("A", "B").tolist(), r.edges("B", "B").tolist()) == ([0], [])
+    with pytest.raises(ValueError, match="hub labels or turns"):
+        r.save("r.npz")
+    opened = r.update({("A", "B"): 2}, turns={("A", "B", "C"): 1})
+    assert [opened.distance("A", "C", of=of) for of in ("time", "metres", "edges")] == [4, 30, 2]
+    assert r.update({("D", "C"): 1}).distance("A", "C", of="metres") == 80
+    floats = [(u, v, {"time": w * np.pi, "metres": 10 * k}) for k, (u, v, w) in enumerate(ROADS, 1)]
+    summed = shortest_paths(floats, weight="time", along="metres", turns=LEFT, engine=engine)
+    assert "along predecessors" in summed.plan.reason
+    assert summed.distance("A", "C", of="metres") == 80
+    assert summed.table(["A"], ["C"], of="metres").tolist() == [[80]]
+
+
+def test_few_new_weights_and_costs_follow_hub_labels():
+    rng = np.random.default_rng(4)
+    tails, heads = rng.integers(0, 60, (2, 200))
+    given = {}
+    g = Graph.from_arrays(tails, heads, rng.integers(1, 99, 200), n=60)
+    arcs = list(zip(tails.tolist(), heads.tolist(), strict=True))
+    for k in range(40):
+        u, v = arcs[k]
+        given |= {(u, v, b): int(rng.integers(1, 50)) for a, b in arcs if a == v}
+    r = shortest_paths(g, turns=given, engine="elimination", hub_labels=True)
+    few = r.update({(int(tails[0]), int(heads[0])): 1})
+    costs = {next(iter(given)): 3}
+    for made, changed in ((few, {}), (r.update(turns=costs), costs), (r.update(few.graph.weights, turns=costs), costs)):
+        assert made.engine.all_pairs.analysis is r.engine.all_pairs.analysis
+        assert made.engine.all_pairs.hubs is not None
+        anew = shortest_paths(made.graph, turns=given | changed, engine="dense")
+        i, j = np.divmod(np.arange(3600), 60)
+        np.testing.assert_array_equal(made.distance(i, j), anew.distance(i, j))
+    forbidden = r.update(turns={next(iter(given)): np.inf})
+    anew = shortest_paths(g, turns=given | {next(iter(given)): np.inf}, engine="dense")
+    np.testing.assert_array_equal(forbidden.table(), anew.table())
+
+
+def test_turns_for_a_result_without():
+    r = shortest_paths(ROADS)
+    assert r.update(turns=LEFT).distance("A", "C") == 5
+    assert r.update({("D", "C"): 1}, turns=LEFT).distance("A", "C") == 3
+    assert r.update(turns=LEFT).update(turns={("A", "B", "C"): 0}).distance("A", "C") == 2
+    assert r.distance("A", "C") == 2
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".tiles", ".hubs"])
+def test_saved_results_have_their_turns(tmp_path, suffix):
+    path = tmp_path / f"r{suffix}"
+    r = shortest_paths(ROADS, turns=LEFT | {("A", "B", "D", "C"): 9}, u_turns=2, engine="elimination")
+    r = r.hub_labels() if suffix == ".hubs" else r
+    r.save(path)
+    again = Result.load(path)
+    np.testing.assert_array_equal(again.table(), r.table())
+    assert again.path("A", "C") == r.path("A", "C")
+    assert list(again.paths()) == list(r.paths())
+    assert again.update(turns={("A", "B", "C"): 0}).distance("A", "C") == 2
+    np.testing.assert_array_equal(again.flows({("A", "C"): 10}), r.flows({("A", "C"): 10}))
+    part = shortest_paths(ROADS, turns=LEFT, sources=["A"], targets=["C", "D"])
+    part.save(tmp_path / "part.npz")
+    assert Result.load(tmp_path / "part.npz").paths()[0] == ["A", "B", "D", "C"]
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(r)).table(), r.table())
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"arcs": [0, 9]}, {"arcs": [0, 3]}, {"starts": [0, 1]}, {"starts": [0, 3]}, {"costs": [np.nan]}]
+)
+def test_a_damaged_archive_is_refused(tmp_path, wrong):
+    shortest_paths(ROADS, turns=LEFT).save(tmp_path / "r.npz")
+    parts = dict(np.load(tmp_path / "r.npz"))
+    np.savez(tmp_path / "r.npz", **parts | {f"turns_{name}": np.array(x) for name, x in wrong.items()})
+    with pytest.raises(FormatError):
+        Result.load(tmp_path / "r.npz")
+
+
+def test_flows_are_conserved_and_weigh_what_demand_travels():
+    rng = np.random.default_rng(5)
+    n = 40
+    tails, heads = rng.integers(0, n, (2, 160))
+    g = Graph.from_arrays(tails, heads, rng.integers(1, 30, 160), n=n)
+    arcs = list(dict.fromkeys(zip(tails.tolist(), heads.tolist(), strict=True)))
+    costs = {(u, v, b): int(rng.integers(0, 20)) for u, v in arcs for a, b in arcs if a == v}
+    r = shortest_paths(g, turns=costs, engine="elimination")
+    demand = rng.random((n, n)) * (r.table() < np.inf)
+    np.fill_diagonal(demand, 0)
+    flow = r.flows(demand)
+    out, into = np.bincount(tails, flow, n), np.bincount(heads, flow, n)
+    np.testing.assert_allclose(out - into, demand.sum(1) - demand.sum(0), atol=1e-9)
+    paths = r.paths()
+    paid = sum(
+        q * sum(costs.get(tuple(path[k : k + 3]), 0) for k in range(len(path) - 2))
+        for q, path in zip(demand.ravel().tolist(), paths, strict=True)
+    )
+    total = (demand * np.where(demand > 0, r.table(), 0)).sum()
+    alone = np.array([len(list(r.all_paths(u, v))) == 1 for u, v in np.argwhere(demand > 0).tolist()]).all()
+    if alone:
+        np.testing.assert_allclose((flow * g.weights).sum() + paid, total)
+    assert (flow * g.weights).sum() <= total + 1e-9
+
+
+def test_only_vertices_whose_turns_differ_are_split():
+    grid = [
+        (u, v, 1) for u in range(9) for v in range(9) if abs(u - v) in (1, 3) and (u // 3 == v // 3 or u % 3 == v % 3)
+    ]
+    g = Graph.from_edges(grid)
+    none = Turns(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0))
+    assert expand(g, none, get("min_plus")).graph.n == 9
+    made = expand(g, turns_of({(1, 4, 3): np.inf, (5, 4, 3): np.inf, (0, 1, 2): 0}, g), get("min_plus"))
+    assert made.split.tolist() == [4]
+    assert made.graph.n == 9 + 2  # the arcs from 1 and 5 share a copy, and there is a goal
+    assert expand(g, turns_of(None, g, u_turns=1), get("min_plus")).split.tolist() == list(range(9))
+
+
+def test_weights_near_the_end_of_64_bits():
+    with pytest.raises(DomainError, match="64 bits"):
+        shortest_paths([("A", "B", 2**63 - 5), ("B", "C", 1)], turns=[("A", "B", "C", 100)])
+    r = shortest_paths([("A", "B", 5), ("B", "C", 2**63 - 1)], turns=[("A", "B", "C", 3)])  # closed, and stays so
+    assert r.distance("A", "C") == np.inf
+
+
+def test_edges_without_weights():
+    r = shortest_paths([("A", "B"), ("B", "C"), ("B", "D"), ("D", "C")], turns=[("A", "B", "C")])
+    assert (r.distance("A", "C"), r.update([1, 1, 1, 5], turns={("A", "B", "D"): 1}).distance("A", "C")) == (3, 8)
+
+
+def test_the_nearest_within_a_limit():
+    r = shortest_paths(ROADS, turns=LEFT, limit=2, engine="elimination")
+    assert r.nearest(["A"]).source == ["A", "A", None, "A"]
+    assert r.nearest(["C"], towards=True).distance.tolist() == [np.inf, 1, 0, np.inf]
+    assert shortest_paths(ROADS, turns=LEFT, engine="elimination").nearest(["A"]).source == ["A"] * 4
+
+
+def test_betweenness_with_endpoints():
+    """Of a network in which best ways are single: the walks counted one by one."""
+    r = shortest_paths(ROADS, turns=LEFT)
+    through, ends = dict.fromkeys("ABCD", 0), dict.fromkeys("ABCD", 0)
+    for path in r.paths():
+        for v in path[1:-1]:
+            through[v] += 1
+        for v in {*path[:1], *path[-1:]} if len(path) > 1 else ():
+            ends[v] += 1
+    assert r.betweenness(normalized=False) == through
+    both = r.betweenness(normalized=False, endpoints=True)
+    assert both == pytest.approx({v: through[v] + ends[v] for v in "ABCD"})
+    some = shortest_paths(ROADS, turns=LEFT, sources=["A", "B"], targets=["C"])
+    assert some.betweenness(normalized=False) == {"A": 0, "B": 1, "C": 0, "D": 1}
+
+
+def test_restrictions_by_way_hold_for_those_who_come_all_the_way():
+    roads = [("A", "B", 1), ("X", "B", 1), ("B", "D", 1), ("D", "C", 1), ("D", "E", 1)]
+    r = shortest_paths(roads, turns={("B", "D", "C"): 4, ("A", "B", "D", "C"): 9, ("A", "B", "D", "E"): np.inf})
+    assert [r.distance(u, v) for u, v in ("AC", "XC", "BC", "DC", "AE", "XE")] == [16, 7, 6, 1, np.inf, 3]
+    assert list(r.paths([("A", "D"), ("A", "B"), ("B", "B")])) == [["A", "B", "D"], ["A", "B"], ["B"]]
