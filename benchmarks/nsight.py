@@ -70,9 +70,9 @@ def counted(file: Path) -> dict[str, Counter]:
 
 
 def main() -> None:
+    begin(arguments(__doc__), gpu=True)
     if not (shutil.which("nvcc") and shutil.which("ncu")):
         missing("nvcc and ncu of the CUDA toolkit")
-    begin(arguments(__doc__), gpu=True)
     for file in sorted(KERNELS.glob("*.cu")):
         if "closure(float*" not in file.read_text():
             continue
