@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -497,3 +498,39 @@ def test_ctrl_c_ends_it_and_the_program(tmp_path):
 
 def test_it_is_among_the_public_names():
     assert package.emulate is emulate
+
+
+@pytest.mark.parametrize(("told", "message"), [("2.5", ""), ("no card", "no card"), (None, "no nvcc")])
+def test_a_kernel_is_measured_beside_the_naive_one(tmp_path, monkeypatch, told, message):
+    """By a compiler that makes a program of a line."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    nvcc = folder / "nvcc"
+    if told is not None:
+        ends = f"echo {told}; exit {int(bool(message))}"
+        nvcc.write_text(
+            f'#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\nprintf "#!/bin/sh\\n{ends}" >"$2"; chmod +x "$2"\n'
+        )
+        nvcc.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    if told is None:
+        which = shutil.which
+        monkeypatch.setattr(shutil, "which", lambda name: None if name == "nvcc" else which(name))
+    kernel = KERNELS / "naive.cu"
+    if message:
+        with pytest.raises(DeviceError, match=message):
+            emulate(kernel, package.cycle(8), measure=100)
+        return
+    found = emulate(kernel, package.cycle(8), measure=100)
+    assert found.measured == (100, 2.5, 2.5)
+    assert "On the card, n = 100: 2.5 ms, 2.5 by the naive kernel: 1 times as fast." in str(found)
+    with pytest.raises(ValueError, match="measure must be"):
+        emulate(kernel, package.cycle(8), measure=0)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc makes a program of the kernel")
+def test_a_card_measures():
+    n, own, naive = emulate(KERNELS / "blocked.cu", package.cycle(40), measure=2048, limit=120).measured
+    assert n == 2048
+    assert min(own, naive) > 0

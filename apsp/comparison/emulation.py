@@ -24,6 +24,7 @@ from ..io.display.terminal import aligned
 from ..io.graph import Graph
 from ..io.inputs import as_graph
 from ..io.reading.options import BY_RULE, NullValue
+from .measured import measured
 
 if TYPE_CHECKING:
     from semiring.algebra.records import Semiring
@@ -44,6 +45,7 @@ class Emulation:
     `run` has the counts, `run.hazards` what a card may punish; `verdict` says of the table which entry is wrong, None
     if there is none because of `run.fault`; `words` are the numbers that threads read from and write to global memory
     a pair, of n³ pairs (Zhao 2014, section 1.2, calls them μ), `sectors` the sectors of 32 bytes that warps touch.
+    `measured` are the vertices of a closure on a card, its milliseconds, and those of the naive kernel.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Emulation:
     n: int
     run: Run
     verdict: Verification | None
+    measured: tuple[int, float, float] | None = None
 
     def __bool__(self) -> bool:
         return bool(self.verdict)
@@ -105,6 +108,15 @@ class Emulation:
             "fast, if that is what both wait for.",
             f"It touches {self.sectors:.3g} sectors of 32 bytes, {NAIVE_SECTORS:.3g} by the naive kernel: {moved:.3g} "
             "times as fast.",
+            *self._measured(),
+        ]
+
+    def _measured(self) -> list[str]:
+        if self.measured is None:
+            return []
+        n, own, naive = self.measured
+        return [
+            f"On the card, n = {n}: {own:.3g} ms, {naive:.3g} by the naive kernel: {naive / own:.3g} times as fast."
         ]
 
 
@@ -134,6 +146,7 @@ def emulate(
     *,
     limit: float = 60.0,
     define: Mapping[str, Any] | None = None,
+    measure: int | None = None,
     null_value: NullValue = BY_RULE,
 ) -> Emulation:
     """Run kernels in CUDA C++ on the processor, check their closure of a graph, and count what they ask of memory.
@@ -152,6 +165,8 @@ def emulate(
         Seconds after which the program is ended.
     define : mapping, optional
         Macros, such as `{"THREADS": 256}`.
+    measure : int, optional
+        Time a closure of so many vertices on a card, too, if the table is right, beside the naive kernel. Needs nvcc.
     null_value : number or None, optional
         As in `as_graph`.
 
@@ -163,7 +178,7 @@ def emulate(
     Raises
     ------
     DeviceError
-        If there is no C++ compiler, or the system is not Linux.
+        If there is no C++ compiler, or the system is not Linux; with `measure`, no nvcc or no card.
     FormatError
         If the file defines no `closure`.
     OSError, DomainError
@@ -193,9 +208,12 @@ def emulate(
         raise ValueError(f"emulate: define must map names of macros to values, got {came(define)}.")
     if not limit > 0:
         raise ValueError(f"emulate: limit must be a number of seconds above 0, got {came(limit)}.")
+    if measure is not None and not 1 <= measure <= 65535:
+        raise ValueError(f"emulate: measure must be a number of vertices from 1 to 65,535, got {came(measure)}.")
     found = run(path, _begun(g.matrix(s, _dtype(s)), s), limit=limit, define=macros)
     verdict = None if found.matrix is None else _verdict(g, found.matrix, found.dtype, s)
-    return Emulation(path.name, s.name, g.n, found, verdict)
+    times = (measure, *measured(path, measure, macros, limit)) if measure and verdict else None
+    return Emulation(path.name, s.name, g.n, found, verdict, times)
 
 
 def _verdict(graph: Graph, table: np.ndarray, dtype: str, s: Semiring) -> Verification:

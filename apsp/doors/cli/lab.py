@@ -26,6 +26,7 @@ def lab() -> None:
 @combined(reading, semiring)
 @click.option("--threads-per-block", type=Numbers(), metavar="N,N,…", help="Values of the macro THREADS, one by one.")
 @click.option("--define", multiple=True, metavar="NAME=VALUE", help="A macro, such as THREADS=256; may be repeated.")
+@click.option("--measure", type=int, metavar="N", help="Time N vertices on a card, too; needs nvcc.")
 @click.option("--limit", type=float, default=60.0, show_default=True, help="Seconds after which it is ended.")
 def lab_run(
     kernel: str,
@@ -50,7 +51,8 @@ def lab_run(
     macros = dict(text.partition("=")[::2] for text in define)
     widths: list[dict[str, Any]] = [{"THREADS": count} for count in threads_per_block or ()] or [{}]
     found = [emulate(kernel, graph, define=macros | width, **options) for width in widths]
-    runs = [{**asdict(run.run), "right": bool(run), "words": run.words, "sectors": run.sectors} for run in found]
+    shown = ("words", "sectors", "measured")
+    runs = [{**asdict(run.run), "right": bool(run), **{name: getattr(run, name) for name in shown}} for run in found]
     for run in runs:
         del run["matrix"]
     report("\n\n".join(map(str, found)), right=all(found), runs=runs)
