@@ -162,6 +162,7 @@ FLAGS = (
     "-std=c++17",
     "-fno-gnu-unique",  # static variables of inline functions are each library's own: their sizes differ
     "-O1",
+    "-U_FORTIFY_SOURCE",  # a default of Ubuntu, which refuses jumps between stacks
     "-w",
     "-fpermissive",
     "-fno-strict-aliasing",

@@ -528,6 +528,16 @@ def test_a_kernel_is_measured_beside_the_naive_one(tmp_path, monkeypatch, told, 
         emulate(kernel, package.cycle(8), measure=0)
 
 
+def test_compilers_that_fortify_by_default(tmp_path, monkeypatch):
+    """As Ubuntu's do."""
+    compiler = tmp_path / "g++"
+    defaults = "-D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection"
+    compiler.write_text(f'#!/bin/sh\nexec {shutil.which("g++")} {defaults} "$@"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    assert emulate(KERNELS / "blocked.cu", package.cycle(20))
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc makes a program of the kernel")
 def test_a_card_measures():

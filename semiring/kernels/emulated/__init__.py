@@ -31,7 +31,10 @@ FOLDER = Path(__file__).parent
 #: The rows of D begin at multiples of so many entries, where `closure` takes a pitch.
 PITCH = 32
 #: How a program is compiled: each access to memory, index and sum of integers calls `counted.cpp`.
-_FLAGS = ("-std=c++17", "-O1", "-g1", "-gdwarf-4", "-w", "-fno-pie", "-ffp-contract=off", "-fno-strict-aliasing")
+_FLAGS = (
+    *("-std=c++17", "-O1", "-g1", "-gdwarf-4", "-w", "-fno-pie", "-ffp-contract=off", "-fno-strict-aliasing"),
+    "-U_FORTIFY_SOURCE",  # a default of Ubuntu, which refuses that fibers jump between stacks
+)
 _CHECKED = ("-fsanitize=thread", "-fsanitize=signed-integer-overflow")
 #: The architecture whose registers are told.
 ARCH = "sm_80"
