@@ -14,7 +14,7 @@ import numpy as np
 
 from semiring.algebra.pickling import uncached
 from semiring.dense.bits import BitMatrix
-from semiring.host.devices import read_only, to_device
+from semiring.host.devices import module, read_only, to_device
 from semiring.host.errors import FormatError, NoPathError
 from semiring.host.memory import require
 from semiring.host.spelling import came
@@ -184,22 +184,20 @@ class Reachability:
 
     def _reaches_on_device(self, u: Any, v: Any) -> Any:
         """`reaches` as a CuPy array; by an index of numbered vertices without a way over the host."""
-        import cupy
-
         count, on_gpu = len(self.labels), [x for x in (u, v) if type(x).__module__ == "cupy"]
         numbers = self.labels.numbered and all(x.dtype.kind in "iu" for x in on_gpu)
         if not (numbers and isinstance(self.closed, ReachIndex)):
             u, v = (x.get() if type(x).__module__ == "cupy" else x for x in (u, v))
             return to_device(np.asarray(self.reaches(u, v)), "cuda")
-        places = (x if type(x).__module__ == "cupy" else cupy.asarray(self.labels.positions_like(x)) for x in (u, v))
-        i, j = cupy.broadcast_arrays(*places)
+        xp, device = module(on_gpu[0]), on_gpu[0].device.id
+        places = (x if type(x).__module__ == "cupy" else xp.asarray(self.labels.positions_like(x)) for x in (u, v))
+        i, j = xp.broadcast_arrays(*places)
         for x in (i, j):
             if x.size and not 0 <= int(x.min()) <= int(x.max()) < count:
                 self.labels.positions_like(x.get())  # raises for the first that is unknown
-        device = cupy.cuda.Device().id
         if device not in self._on_devices:
             parts = self.condensation.component, self.condensation.cyclic
-            self._on_devices[device] = tuple(map(cupy.asarray, parts))
+            self._on_devices[device] = tuple(map(xp.asarray, parts))
         component, cyclic = self._on_devices[device]
         own = component[i]
         found = self.closed[own, component[j]]
