@@ -33,6 +33,7 @@ from ..kernels.cpu.pool import run
 from ..kernels.cpu.processors import default_threads
 from ..kernels.cpu.sparse import hubs as kernels
 from . import sharing
+from .answers import Pairs
 from .buffers import LINE, Pages, addresses, aligned
 from .pattern import indices, paired, together
 from .structure import Ranges, Structure
@@ -96,7 +97,7 @@ def hub_cost(structure: Structure, dtype: np.dtype) -> HubCost:
     )
 
 
-class HubLabels:
+class HubLabels(Pairs):
     """A* of a sparse matrix as labels of its vertices, from which any entry is computed. See `Elimination.hub_labels`.
 
     Attributes
@@ -253,36 +254,6 @@ class HubLabels:
         return 2 * self._labels.entries * self.dtype.itemsize + self.places.nbytes + self.base.nbytes
 
     def entry(self, i: int, j: int) -> Any:
-        """A*[i, j], a scalar of the dtype.
-
-        Parameters
-        ----------
-        i, j : int
-
-        Returns
-        -------
-        scalar
-
-        Raises
-        ------
-        VertexError
-            If an index lies outside 0 … n − 1.
-
-        See Also
-        --------
-        entries : Many pairs.
-
-        Notes
-        -----
-        One pair a common column of both paths.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
-        >>> int(E.hub_labels().entry(0, 2))
-        12
-        """
         try:
             u, v = i.__index__(), j.__index__()
         except AttributeError:
@@ -303,38 +274,6 @@ class HubLabels:
         return entry
 
     def entries(self, i: Any, j: Any) -> np.ndarray:
-        """A*[i[q], j[q]] for all q; i and j broadcast.
-
-        Parameters
-        ----------
-        i, j : int array_like
-
-        Returns
-        -------
-        array, of the broadcast shape of i and j
-            CuPy's if labels are on a GPU and i or j is CuPy's; else NumPy's.
-
-        Raises
-        ------
-        VertexError, ShapeError
-            If an index lies outside 0 … n − 1, or the shapes do not broadcast.
-
-        See Also
-        --------
-        entry : A single pair.
-        Elimination.entries : Without labels.
-
-        Notes
-        -----
-        One pair a common column of both paths, for each q.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
-        >>> E.hub_labels().entries([0, 1], 2)
-        array([12,  7])
-        """
         i, j = paired(i, j, self.n)
         sources, targets, out = (np.ascontiguousarray(x).reshape(-1) for x in (i, j, np.empty(i.shape, self.dtype)))
         threads = self.threads if i.size > FEW else 1
