@@ -320,7 +320,7 @@ SECTIONS = {
     "Raises": """
         names written BitMatrix.any BitMatrix.copy BitMatrix.diagonal BitMatrix.get BitMatrix.to_edges
         BitMatrix.to_sparse Comparison.advice Comparison.crossover Comparison.fits Comparison.notes Comparison.table
-        Comparison.to_json Rows.batch Queries.panels Queries.reduced Reachability.components Shown.text
+        Comparison.to_json Hops.batch Searches.batch Queries.panels Queries.reduced Reachability.components Shown.text
         TileStore.inspect
     """,  # nothing to go wrong
     "See Also": "",

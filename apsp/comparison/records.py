@@ -130,8 +130,7 @@ class Comparison:
 
         Examples
         --------
-        >>> from apsp.comparison import Comparison
-        >>> from apsp.comparison.records import Contender, Row
+        >>> from apsp.comparison import Comparison, Contender, Row
         >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 500, 1000)]
         >>> c = Comparison("min_plus", "float32", tuple(rows))
         >>> [round(fit.exponent, 6) for fit in c.fits()]
@@ -163,8 +162,7 @@ class Comparison:
 
         Examples
         --------
-        >>> from apsp.comparison import Comparison
-        >>> from apsp.comparison.records import Contender, Row
+        >>> from apsp.comparison import Comparison, Contender, Row
         >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 1000)]
         >>> c = Comparison("min_plus", "float32", tuple(rows))
         >>> c.advice().startswith("Fastest: ")
@@ -200,8 +198,7 @@ class Comparison:
 
         Examples
         --------
-        >>> from apsp.comparison import Comparison
-        >>> from apsp.comparison.records import Contender, Row
+        >>> from apsp.comparison import Comparison, Contender, Row
         >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 1000)]
         >>> c = Comparison("min_plus", "float32", tuple(rows))
         >>> c.crossover()
@@ -241,8 +238,7 @@ class Comparison:
 
         Examples
         --------
-        >>> from apsp.comparison import Comparison
-        >>> from apsp.comparison.records import Contender, Row
+        >>> from apsp.comparison import Comparison, Contender, Row
         >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 1000)]
         >>> c = Comparison("min_plus", "float32", tuple(rows))
         >>> headings, cells = c.table()
@@ -268,8 +264,7 @@ class Comparison:
 
         Examples
         --------
-        >>> from apsp.comparison import Comparison
-        >>> from apsp.comparison.records import Contender, Row
+        >>> from apsp.comparison import Comparison, Contender, Row
         >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 1000)]
         >>> c = Comparison("min_plus", "float32", tuple(rows))
         >>> c.notes()[0]
@@ -312,8 +307,7 @@ class Comparison:
 
         Examples
         --------
-        >>> from apsp.comparison import Comparison
-        >>> from apsp.comparison.records import Contender, Row
+        >>> from apsp.comparison import Comparison, Contender, Row
         >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 1000)]
         >>> c = Comparison("min_plus", "float32", tuple(rows))
         >>> import json

@@ -85,13 +85,9 @@ def take_in(source: Any, *, where: str) -> Taken:
     """Convert to a NumPy array, or a CuPy array if on a GPU, without needless copies.
 
     Accepts NumPy and CuPy arrays; anything with DLPack, tried first as it keeps stream order, or with
-    `__cuda_array_interface__`; nested sequences of numbers. bfloat16, unknown to NumPy, becomes float32.
-
-    Raises
-    ------
-    DTypeError, ShapeError
-        For masked and sparse arrays, entries that are not real, arrays not exported, integers beyond 64 bits; ragged
-        rows.
+    `__cuda_array_interface__`; nested sequences of numbers. bfloat16, unknown to NumPy, becomes float32. DTypeError for
+    masked and sparse arrays, entries that are not real, arrays not exported, integers beyond 64 bits; ShapeError for
+    ragged rows.
 
     Examples
     --------

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from ..host.types import Array, Scalar
 from ..kernels.observed import Callback
 
 
@@ -15,7 +15,7 @@ class Pairs(ABC):
     """Single entries of A*: of an `Elimination`, and of its `HubLabels`."""
 
     @abstractmethod
-    def entry(self, i: int, j: int) -> Any:
+    def entry(self, i: int, j: int) -> Scalar:
         """A*[i, j], a scalar of the dtype; no row is computed.
 
         Parameters
@@ -50,7 +50,7 @@ class Pairs(ABC):
         """
 
     @abstractmethod
-    def entries(self, i: Any, j: Any) -> np.ndarray:
+    def entries(self, i: Array, j: Array) -> np.ndarray:
         """A*[i[q], j[q]] for all q; i and j broadcast.
 
         Parameters
@@ -131,7 +131,7 @@ class Rows(ABC):
 
     @abstractmethod
     def rows(
-        self, sources: Any = None, *, limit: float | None = None, block: int | None = None
+        self, sources: Array = None, *, limit: float | None = None, block: int | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks of complete rows: (indices (k,), entries (k, n)) with k at most `block`.
 
