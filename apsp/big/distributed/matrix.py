@@ -182,11 +182,10 @@ class DistributedMatrix:
         world: World,
         dtype: DType = None,
         block: int | None = None,
-        unit: int = 1,
     ) -> DistributedMatrix:
-        """`Graph.matrix` in parts, never full, cut at multiples of `unit`; warns of ambiguous zeros."""
+        """`Graph.matrix` in parts, never full; warns of ambiguous zeros."""
         s = get(semiring)
-        arguments: dict[str, Any] = {"world": world, "block": block, "unit": unit}
+        arguments: dict[str, Any] = {"world": world, "block": block}
         if graph.dense is not None:
             windows = graph.windows(s, dtype, where="DistributedMatrix")
             A = graph.matrix(s, dtype) if windows is None else windows
