@@ -102,9 +102,7 @@ class HubLabels(Pairs):
 
     Attributes
     ----------
-    n : int
-    semiring : Semiring
-    dtype : dtype
+    n, semiring, dtype : int, Semiring, numpy.dtype
     out, into : arrays
         Concatenated labels of all vertices: A*[v, h], and A*[h, v], for the columns h on v's path. They may be
         memory-mapped; CuPy arrays after an elimination on a GPU; assembled on access for labels that share pages with
@@ -116,18 +114,6 @@ class HubLabels(Pairs):
         Path length above the topmost node of each number; a power of two in size.
     threads : int
         Threads of batch queries.
-
-    See Also
-    --------
-    Elimination.hub_labels : Constructor.
-
-    Examples
-    --------
-    >>> import semiring
-    >>> from scipy.sparse import coo_array
-    >>> E = semiring.eliminate(coo_array(([4.0, 7.0], ([0, 1], [1, 2])), shape=(3, 3)))
-    >>> E.hub_labels().entries([0, 1], [2, 2])
-    array([11.,  7.])
     """
 
     def __init__(

@@ -85,10 +85,7 @@ class Searches(Rows):
 
     Attributes
     ----------
-    n : int
-    semiring : Semiring
-    dtype : numpy.dtype
-    device : str
+    n, semiring, dtype, device : int, Semiring, numpy.dtype, str
 
     Raises
     ------
