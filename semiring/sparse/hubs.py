@@ -36,7 +36,7 @@ from . import sharing
 from .answers import Pairs
 from .buffers import LINE, Pages, addresses, aligned
 from .pattern import indices, paired, together
-from .structure import Ranges, Structure
+from .structure import Ranges, Structure, numbered, tree_numbers
 
 if TYPE_CHECKING:
     from ..kernels.cuda.sparse.hubs import Labels
@@ -92,8 +92,8 @@ def hub_cost(structure: Structure, dtype: np.dtype) -> HubCost:
         pairs=int((w * r * (2 * b + w)).sum()),
         entries=2 * int((w * _padded(b + w, dtype)).sum()),
         square=2 * structure.height * _pitch(structure, dtype) // dtype.itemsize,
-        tables=32 * structure.n + 8 * _numbers(structure),
-        gpu_tables=16 * structure.n + 32 * _numbers(structure),
+        tables=32 * structure.n + 8 * tree_numbers(structure),
+        gpu_tables=16 * structure.n + 32 * tree_numbers(structure),
     )
 
 
@@ -463,31 +463,6 @@ def located(S: Structure, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.n
 def _starts(S: Structure, dtype: np.dtype) -> np.ndarray:
     w, _, b = _shape(S)
     return np.concatenate(([0], np.cumsum(w * _padded(b + w, dtype))))
-
-
-def numbered(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Tree number of each supernode, bits of the numbers above it, and `HubLabels.base`.
-
-    Supernodes with one number form a path (Schieber and Vishkin 1988, "On finding lowest common ancestors:
-    simplification and parallelization", sections 2 and 3; here on postorder numbers). A virtual root without columns
-    makes a forest a tree.
-    """
-    m = len(S)
-    low, high = np.append(S.leaf, 0).astype(np.int64), np.arange(1, m + 2)  # low + 1 … high are the numbers below each
-    bits = np.frexp((low ^ high).astype(np.float64))[1] - 1  # the one with most trailing zeros is taken
-    number = high >> bits << bits
-    above, up = number & -number, np.append(np.where(S.parent < 0, m, S.parent), m)
-    while (up != m).any():
-        above, up = above | above[up], up[up]
-    above |= above[m]
-    base = np.zeros(_numbers(S), np.int64)
-    base[number[:m]] = S.base  # the last supernode of a number is the topmost
-    return number[:m], above[:m], base
-
-
-def _numbers(S: Structure) -> int:
-    """Power of two above all tree numbers."""
-    return 1 << (len(S) + 1).bit_length()
 
 
 def _shape(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
