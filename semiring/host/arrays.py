@@ -191,6 +191,12 @@ def check_out(out: Array, shape: tuple[int, ...], dtype: DType, *, where: str) -
     require_apart(out, where=f"{where}: out")
 
 
+def require_square(shape: tuple[int, ...], *, where: str, what: str = "A") -> None:
+    """ShapeError unless the shape of `what` is (n, n)."""
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ShapeError(f"{where}: {what} must be square, (n, n), got shape {shape}.")
+
+
 def asarray(source: Any, *, where: str) -> Any:
     return take_in(source, where=where).array
 
