@@ -1,4 +1,4 @@
-"""Queries that sparse closures share, documented once: single pairs; rows within a limit."""
+"""Queries that sparse closures share, documented once: single pairs; columns; rows within a limit."""
 
 from __future__ import annotations
 
@@ -84,6 +84,44 @@ class Pairs(ABC):
         >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
         >>> E.entries([0, 1], 2), E.hub_labels().entries([0, 1], 2)
         (array([12,  7]), array([12,  7]))
+        """
+
+
+class Columns(ABC):
+    """Columns of A*: of an `Elimination`, and of `Searches`."""
+
+    @abstractmethod
+    def column(self, j: int) -> np.ndarray:
+        """A*[:, j], shape (n,): entries from every vertex to j.
+
+        Parameters
+        ----------
+        j : int
+
+        Returns
+        -------
+        array, shape (n,), on the device of the elimination or searches
+
+        Raises
+        ------
+        VertexError
+            If j lies outside 0 … n − 1.
+
+        See Also
+        --------
+        row : From one vertex to every other.
+        Elimination.entry, Elimination.panels : A single entry; all columns, streamed.
+
+        Notes
+        -----
+        Cost of `row`; `Searches` search on the reversed arcs.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.column(2), semiring.sparse.Searches(([0, 1], [1, 2]), n=3, weights=[5, 7]).column(2)
+        (array([12,  7,  0]), array([12,  7,  0]))
         """
 
 

@@ -21,7 +21,7 @@ from ..kernels.cpu.pool import run
 from ..kernels.cpu.sparse.strips import wide
 from . import fronts
 from .analysis import Analysis
-from .answers import Pairs
+from .answers import Columns, Pairs
 from .batches import Worker, batches, calls, find
 from .buffers import Buffers, aligned
 from .nearby import Nearby
@@ -57,7 +57,7 @@ def lanes_of(kind: Kind, size: int, height: int, n: int) -> int:
     return lanes
 
 
-class Queries(Pairs):
+class Queries(Pairs, Columns):
     """Queries of an elimination: batches of rows or columns, shared by threads."""
 
     n: int
@@ -113,36 +113,6 @@ class Queries(Pairs):
         return self._single(self._vertex(i, "row"), mirrored=False)
 
     def column(self, j: int) -> np.ndarray:
-        """A*[:, j], shape (n,).
-
-        Parameters
-        ----------
-        j : int
-
-        Returns
-        -------
-        array, shape (n,), on the device of the elimination
-
-        Raises
-        ------
-        VertexError
-            If an index lies outside 0 … n − 1.
-
-        See Also
-        --------
-        row, entry, panels : A row; a single entry; all columns, streamed.
-
-        Notes
-        -----
-        Cost of `row`.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
-        >>> E.column(2)
-        array([12,  7,  0])
-        """
         return self._single(self._vertex(j, "column"), mirrored=True)
 
     def entry(self, i: int, j: int) -> Any:

@@ -25,7 +25,7 @@ from ..kernels.cpu.processors import threads_of
 from ..kernels.cpu.sparse import growth, movers, relaxation
 from ..kernels.cpu.sparse.relaxation import AHEAD, LAST, Lanes
 from ..kernels.observed import Callback
-from .answers import Rows
+from .answers import Columns, Rows
 from .batches import Worker, batches, calls, find, table, together
 from .buffers import aligned
 from .cycles import Weighted
@@ -62,7 +62,7 @@ class _Form(NamedTuple):
     known: np.ndarray | None = None
 
 
-class Searches(Rows):
+class Searches(Rows, Columns):
     """Entries of A* of a sparse matrix, row by row, where ⊕ keeps the better of two walks.
 
     Parameters
@@ -293,36 +293,6 @@ class Searches(Rows):
         return delays if grown is None else (delays + grown * self.scale) / 2, rank
 
     def column(self, j: int) -> np.ndarray:
-        """Entries from every vertex to j, shape (n,).
-
-        Parameters
-        ----------
-        j : int
-
-        Returns
-        -------
-        array, shape (n,)
-
-        Raises
-        ------
-        VertexError
-            If j lies outside 0 … n − 1.
-
-        See Also
-        --------
-        row : From one vertex to every other.
-
-        Notes
-        -----
-        A search on the reversed arcs.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> S = semiring.sparse.Searches(([0, 1, 2], [1, 2, 3]), n=4, weights=[1.0, 1.0, 1.0])
-        >>> S.column(2)
-        array([ 2.,  1.,  0., inf])
-        """
         return self._turned.row(j)
 
     @cached_property
