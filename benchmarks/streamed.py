@@ -25,7 +25,6 @@ from apsp.road.schedules import distributed, recursive
 from semiring.host.memory import parsed, shown
 from semiring.kernels.backend import Backend, bind
 from semiring.stores.tiles import TileStore
-from semiring.stores.tiles.streamed import Cut, Streamed, fit
 from semiring.stores.tiles.windows import InArray, InStore, SlowMatrix
 
 
@@ -84,20 +83,8 @@ def hold(memory: int | None) -> None:
     pool.set_limit(size=0 if memory is None else pool.used_bytes() + memory)
 
 
-def streamed(slow: SlowMatrix, ops: Backend, cut: Cut) -> tuple[float, float]:
-    """A* in slow memory; the seconds with and without what comes before the first round."""
-    start = time.perf_counter()
-    with Streamed.single_process(slow, ops, cut.block, cut.window) as part:
-        begun = time.perf_counter()
-        distributed.closure(part, ops, block=cut.block)
-        ops.synchronize()
-        part.flush()
-        end = time.perf_counter()
-    return time.perf_counter() - start, end - begun
-
-
-def super_blocks(slow: SlowMatrix, ops: Backend, cut: streaming.Cut) -> tuple[float, float]:
-    """The same by super-blocks."""
+def streamed(slow: SlowMatrix, ops: Backend, cut: streaming.Cut) -> tuple[float, float]:
+    """A* in slow memory, by super-blocks; the seconds with and without what comes before the first round."""
     n, done, start = slow.shape[0], 0, time.perf_counter()
 
     def step(pairs: int) -> None:
@@ -133,9 +120,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, help="by default 4096, with --quick 1024")
     parser.add_argument("--dtype", default="float32", choices=["float32", "float64"])
     parser.add_argument("--memory", type=parsed, help="what it streams through, by default a quarter of it")
-    parser.add_argument("--block", type=int, help="the pivot block; by default the largest that fits")
     parser.add_argument("--disk", help="a directory for the store; without, the matrix is in host memory")
-    parser.add_argument("--panels", action="store_true", help="hold the panels of a pivot whole, as ranks of a grid do")
     parser.add_argument("--durable", action="store_true", help="every tile on the disk before the next step")
     parser.add_argument("--rows", type=int, default=2, help="rows checked by their definition")
     parser.add_argument("--in-core", type=int, help="vertices of the matrix in core, by default as many; 0: none")
@@ -144,14 +129,12 @@ def main() -> None:
     s, n = semiring.get("min_plus"), args.n or (1024 if args.quick else 4096)
     args.memory = args.memory or n * n * np.dtype(args.dtype).itemsize // 4
     ops = bind(s, args.dtype, device=args.device, nonnegative=True)
-    cut: Any = fit(n, ops, args.memory, block=args.block) if args.panels else streaming.fit(n, ops, args.memory)
+    cut = streaming.fit(n, ops, args.memory)
     if cut is None:
         raise SystemExit(f"{shown(args.memory)} do not hold the panels of {n} vertices.")
-    run: Any = streamed if args.panels else super_blocks
     small, size = made(2500, args.dtype, ops, 1), n if args.in_core is None else args.in_core
-    in_core(small, ops, 256 if args.panels or args.same else None)  # compiles what there is to compile
-    if not args.panels:
-        streaming.closure(InArray(small), ops, streaming.Cut(1024, 512, 256, 256, 0))
+    in_core(small, ops, 256 if args.same else None)  # compiles what there is to compile
+    streaming.closure(InArray(small), ops, streaming.Cut(1024, 512, 256, 256, 0))
     whole, seconds = in_core(made(size, args.dtype, ops, 0), ops, None) if size else (None, np.nan)
     print(
         f"n = {size}, {args.dtype}, {args.device}: in core {seconds:.3f} s, {size**3 / seconds:.4g} pairs/s",
@@ -170,12 +153,12 @@ def main() -> None:
         hold(args.memory)
     with tempfile.TemporaryDirectory(dir=args.disk) as folder:
         if args.disk:
-            store = TileStore.create(folder, A.shape, A.dtype, block=cut.block if args.panels else cut.tile)
+            store = TileStore.create(folder, A.shape, A.dtype, block=cut.tile)
             store.put(A)
-            total, alone = run(InStore(store, durable=args.durable), ops, cut)
+            total, alone = streamed(InStore(store, durable=args.durable), ops, cut)
             A = store[:]
         else:
-            total, alone = run(InArray(A), ops, cut)
+            total, alone = streamed(InArray(A), ops, cut)
     if args.device == "cuda":
         hold(None)
     print(f"through {shown(cut.bytes)} of {shown(args.memory)}, {cut}: {alone:.3f} s", flush=True)

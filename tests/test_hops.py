@@ -150,3 +150,11 @@ def test_errors_name_what_is_wrong():
         H.to_dense(np.broadcast_to(H.dtype.type(0), (2, 2)))
     with pytest.raises(ValueError, match="memory of its own"):
         H.to_dense(np.lib.stride_tricks.as_strided(np.zeros(2, H.dtype), (2, 2), (0, 2)))
+
+
+def test_all_rows_report_their_progress():
+    told = []
+    H = Hops(([0, 1], [1, 2]), 700, threads=1)
+    D = H.to_dense(callback=lambda *done: told.append(done))
+    assert np.array_equal(D, H.to_dense())
+    assert told == [(512, 700), (700, 700)]

@@ -15,47 +15,12 @@ from apsp.big.large import streaming
 from apsp.big.large.streaming import Cut
 from apsp.road.schedules import distributed
 from apsp.road.schedules.blocks import pivots
-from semiring.distributed import Grid, Layout
-from semiring.distributed.threads import run
 from semiring.kernels.backend import bind
 from semiring.kernels.cpu.dense import backend
 from semiring.stores.tiles import TileStore
-from semiring.stores.tiles.streamed import Streamed
 from semiring.stores.tiles.windows import InArray, InStore
 
 ALL = [*cases.CASES, *cases.USER_CASES]
-
-
-def streamed(case, slow, block, window, grid=None):
-    layout = Layout(slow.shape[0], block, grid or Grid(1, 1))
-
-    def work(comm):
-        ops = Reference(case)
-        with Streamed(slow, ops, layout, comm, window) as part:
-            distributed.closure(part, ops, block=block)
-            part.flush()
-
-    run(layout.grid, work)
-
-
-@pytest.mark.parametrize("case", ALL, ids=str)
-def test_an_array_streams_through_three_rooms(case):
-    A = cases.random_matrix(case, (11, 11), seed=1)
-    D = A.copy()
-    streamed(case, InArray(D), 3, (3, 6))
-    cases.same(case, D, cases.closure(case, A))
-
-
-@pytest.mark.parametrize(("n", "block", "window"), [(0, 2, (2, 2)), (1, 2, (2, 4)), (9, 2, (2, 2)), (10, 4, (8, 4))])
-@pytest.mark.parametrize("grid", ["1x1", "2x1", "2x2"])
-def test_a_store_streams_through_three_rooms(tmp_path, n, block, window, grid):
-    case = next(c for c in ALL if str(c) == "min_plus-int32")
-    A = cases.random_matrix(case, (n, n), seed=n)
-    store = TileStore.create(tmp_path / "t", A.shape, A.dtype, block=block)
-    store.put(A)
-    streamed(case, InStore(store), block, window, Grid.parse(grid))
-    np.testing.assert_array_equal(store[:], cases.closure(case, A))
-    assert store.inspect().oldest == n
 
 
 def test_a_damaged_tile_ends_the_closure_and_is_named(tmp_path):
@@ -65,7 +30,7 @@ def test_a_damaged_tile_ends_the_closure_and_is_named(tmp_path):
     store.put(A)
     store.tile_path(1, 2).write_bytes(store.tile_path(1, 1).read_bytes())
     with pytest.raises(Exception, match=r"tile 1, 2: .*the tile 1, 1"):
-        streamed(case, InStore(store), 3, (3, 3))
+        streaming.closure(InStore(store), Reference(case), Cut(3, 3, 3, 3, 0))
 
 
 @pytest.mark.parametrize("case", ALL, ids=str)

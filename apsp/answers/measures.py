@@ -14,7 +14,7 @@ import numpy as np
 from semiring.algebra import dtypes
 from semiring.algebra.catalog import min_plus
 from semiring.algebra.records import Semiring
-from semiring.host.arrays import take_in
+from semiring.host.arrays import require_square, take_in
 from semiring.host.devices import host
 from semiring.host.errors import AlgebraError, DTypeError, ShapeError
 from semiring.host.types import Array, Blocks, Label, Scalar
@@ -96,8 +96,7 @@ def global_efficiency(D: Array, *, connected: bool = False) -> float:
 
 def _totals(D: Array) -> Totals:
     D = take_in(D, where="measures").array
-    if D.ndim != 2 or D.shape[0] != D.shape[1]:
-        raise ShapeError(f"measures: D must be square, (n, n), got shape {D.shape}.")
+    require_square(D.shape, where="measures", what="D")
     if D.dtype.kind not in "if":
         raise DTypeError(f"measures: D must hold lengths, got {D.dtype}. Close a matrix of numbers over min_plus.")
     if D.dtype.name not in min_plus.dtypes:

@@ -160,9 +160,8 @@ def floyd_warshall(
 
     Returns
     -------
-    dist_matrix : array, shape (n, n)
-    predecessors : int32 array, shape (n, n)
-        With `return_predecessors`; as in `shortest_path`.
+    dist_matrix, predecessors : arrays, shape (n, n)
+        As from `shortest_path`.
 
     Raises
     ------
@@ -273,9 +272,8 @@ def bellman_ford(
 
     Returns
     -------
-    dist_matrix : array, shape (n, n), or indices.shape + (n,)
-    predecessors : int32 array of the same shape
-        With `return_predecessors`; as in `shortest_path`.
+    dist_matrix, predecessors
+        As from `shortest_path`.
 
     Raises
     ------
@@ -323,9 +321,8 @@ def johnson(
 
     Returns
     -------
-    dist_matrix : array, shape (n, n), or indices.shape + (n,)
-    predecessors : int32 array of the same shape
-        With `return_predecessors`; as in `shortest_path`.
+    dist_matrix, predecessors
+        As from `shortest_path`.
 
     Raises
     ------

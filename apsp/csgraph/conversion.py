@@ -17,7 +17,7 @@ import scipy.sparse
 from semiring.algebra import dtypes
 from semiring.algebra.catalog import min_plus
 from semiring.algebra.conversion import conform, from_sequence
-from semiring.host.arrays import checked_sparse, refuse_padding
+from semiring.host.arrays import checked_sparse, refuse_padding, require_square
 from semiring.host.errors import DomainError, DTypeError, ShapeError
 from semiring.host.memory import require
 from semiring.host.types import Array, DType, Scalar
@@ -188,7 +188,7 @@ def network(
 
 def _dense(csgraph: Array, target: np.dtype, overwrite: bool, where: str) -> Network:
     array = from_sequence(csgraph, where=where)
-    _require_square(array.shape, where)
+    require_square(array.shape, where=where, what="csgraph")
     array = _numbers(array, where)
     absent = array == 0
     if array.dtype.kind == "f":
@@ -198,7 +198,7 @@ def _dense(csgraph: Array, target: np.dtype, overwrite: bool, where: str) -> Net
 
 def _masked(csgraph: np.ma.MaskedArray, target: np.dtype, unweighted: bool, dense: bool, where: str) -> Network:
     """Unmasked entries are edges, 0 too, as in SciPy's searches and manual."""
-    _require_square(csgraph.shape, where)
+    require_square(csgraph.shape, where=where, what="csgraph")
     array, absent = _numbers(np.ma.getdata(csgraph), where), np.ma.getmaskarray(csgraph)
     present = array[~absent]
     _refuse_infinite(present, unweighted, "np.ma.masked_invalid(A)", where)
@@ -252,7 +252,7 @@ def _sparse(csgraph: Any, target: np.dtype, unweighted: bool, where: str) -> Net
 
 def stored(csgraph: Any, where: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """Entries of a sparse matrix as in SciPy's searches, and whether they are canonical."""
-    _require_square(csgraph.shape, where)
+    require_square(csgraph.shape, where=where, what="csgraph")
     n = csgraph.shape[0]
     if csgraph.format != "csr":
         coo = checked_sparse(csgraph, where=where).tocoo()
@@ -303,11 +303,6 @@ def _refuse_infinite(weights: np.ndarray, unweighted: bool, way: str, where: str
 def overwritable(csgraph: Array, target: np.dtype) -> bool:
     """Whether the result can be computed in place of the input."""
     return type(csgraph) is np.ndarray and csgraph.dtype == target and csgraph.flags.writeable
-
-
-def _require_square(shape: tuple[int, ...], where: str) -> None:
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise ShapeError(f"{where}: csgraph must be a square matrix, (n, n), got shape {shape}.")
 
 
 def _numbers(array: np.ndarray, where: str) -> np.ndarray:

@@ -8,12 +8,13 @@ import numpy as np
 import scipy.sparse
 
 from semiring.algebra.conversion import from_sequence
+from semiring.host.arrays import require_square
 from semiring.host.errors import DTypeError
 from semiring.host.memory import require
 from semiring.host.types import Array
 
 from ..road.engines.scipy import csr
-from .conversion import FLOAT, _numbers, _require_square, stored
+from .conversion import FLOAT, _numbers, stored
 
 
 def csgraph_from_dense(
@@ -54,7 +55,7 @@ def csgraph_from_dense(
     """
     where = "csgraph_from_dense"
     array = from_sequence(graph, where=where)
-    _require_square(array.shape, where)
+    require_square(array.shape, where=where, what="csgraph")
     values = _numbers(array, where).astype(FLOAT, copy=False)
     if null_value is not None and np.isnan(null_value):
         null_value, nan_null = None, True
@@ -101,7 +102,7 @@ def csgraph_from_masked(graph: Array) -> scipy.sparse.csr_array:
     """
     where = "csgraph_from_masked"
     array = np.ma.asarray(graph)
-    _require_square(array.shape, where)
+    require_square(array.shape, where=where, what="csgraph")
     values = _numbers(array.data, where).astype(FLOAT, copy=False)
     return _compressed(values, ~np.ma.getmaskarray(array))
 

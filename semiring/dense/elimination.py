@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..host.arrays import take_in
+from ..host.arrays import require_square, take_in
 from ..host.devices import diagonal, module, on_device
-from ..host.errors import AlgebraError, DTypeError, ShapeError
+from ..host.errors import AlgebraError, DTypeError
 from ..host.types import Array
 
 #: Size of the base case.
@@ -61,8 +61,7 @@ def lu(A: Array) -> tuple[Any, Any]:
     """
     taken = take_in(A, where="lu")
     array = taken.array
-    if array.ndim != 2 or array.shape[0] != array.shape[1]:
-        raise ShapeError(f"lu: A must be square, (n, n), got shape {array.shape}.")
+    require_square(array.shape, where="lu")
     if array.dtype.kind == "b":
         raise DTypeError("lu: A must hold real numbers, got bool.")
     dtype = np.float32 if array.dtype in (np.float16, np.float32) else np.float64

@@ -13,7 +13,7 @@ from ..algebra.records import Semiring
 from ..algebra.saturation import holding, narrowed, widened
 from ..algebra.survey import survey
 from ..host import memory
-from ..host.arrays import Taken, in_kind_of, output_of, take_in
+from ..host.arrays import Taken, in_kind_of, output_of, require_square, take_in
 from ..host.devices import diagonal, module, on_device, to_device
 from ..host.errors import DTypeError, ShapeError
 from ..host.spelling import came
@@ -330,8 +330,7 @@ def power(
     s = get(semiring)
     taken = None if is_sparse(A) else take_in(A, where="power")
     shape = taken.array.shape if taken else A.shape
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise ShapeError(f"power: A must be square, got shape {shape}.")
+    require_square(shape, where="power")
     if not isinstance(k, (int, np.integer)) or k < 0:
         raise ValueError(f"power: k must be an integer of at least 0 (a semiring has no inverses), got {came(k)}.")
     if taken is None:

@@ -28,23 +28,9 @@ Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
 class Ranking:
     """The arcs of a graph, by head, from which paths are searched for.
 
-    Parameters
-    ----------
-    semiring : Semiring
-        Its ⊕ selects; its ⊗ adds, multiplies numbers that are not negative, or selects the worse of two.
-    edges : (begin, tails, weights)
-        Those that lead to j are at begin[j] … begin[j + 1], tails ascending. Of parallel ones the best counts.
-    where : str
-        The operation, for errors.
-    directed : bool
-        Else arcs both ways are one edge.
-
-    Raises
-    ------
-    AlgebraError
-        If the semiring is none of these.
-    DomainError
-        If integers are beyond ±2⁶⁰, or a factor is 0.
+    ⊕ selects; ⊗ adds, multiplies numbers that are not negative, or selects the worse of two (else AlgebraError). edges
+    (begin, tails, weights): arcs to j at begin[j] … begin[j + 1], tails ascending; of parallel arcs the best counts.
+    Not `directed`: arcs both ways are one edge. DomainError for integers beyond ±2⁶⁰, or a factor of 0.
     """
 
     def __init__(self, semiring: Semiring, edges: tuple[np.ndarray, ...], *, where: str, directed: bool = True) -> None:
@@ -103,12 +89,9 @@ class Ranking:
         return found
 
     def apart(self, row: np.ndarray, column: np.ndarray, source: int, target: int, limit: Any, overlap: float) -> Any:
-        """The same of paths that share at most a part; `column` has the distances to the target.
+        """`search` for paths that share at most a part; `column` has the distances to the target.
 
-        Raises
-        ------
-        AlgebraError, DomainError
-            If there is no length of which paths share a part.
+        AlgebraError or DomainError if there is no length of which paths share a part.
         """
         if self._widest:
             raise AlgebraError(
@@ -172,12 +155,7 @@ class Ranking:
         return out
 
     def refuse_cut(self, search: Any, limit: Any = None) -> None:
-        """Say that there are more paths than integers count, where a search that no limit ended left some out.
-
-        Raises
-        ------
-        DomainError
-        """
+        """DomainError for a search that no limit ended, and that left out paths too long for integers."""
         if search.cut and limit is None:
             raise DomainError(
                 f"{self.where}: lengths must be below 2⁶² to be compared, got longer paths after those given. Ask for "
@@ -186,12 +164,7 @@ class Ranking:
 
 
 def require_worsening(semiring: Semiring, *, where: str) -> None:
-    """Refuse a semiring over which a path that goes on may be better.
-
-    Raises
-    ------
-    AlgebraError
-    """
+    """AlgebraError for a semiring over which a path that goes on may be better."""
     require_selection(semiring, where=where)
     worse = {"least": "greatest", "greatest": "least"}[str(semiring.add.selects)]
     product = semiring.mul.ufunc is np.multiply and semiring.domain[0] >= 0

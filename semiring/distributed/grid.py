@@ -54,9 +54,6 @@ class Grid:
         """(process row, process column) of a rank."""
         return divmod(rank, self.columns)
 
-    def rank(self, row: int, column: int) -> int:
-        return row * self.columns + column
-
     def __str__(self) -> str:
         return f"{self.rows} × {self.columns}"
 

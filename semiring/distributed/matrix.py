@@ -1,4 +1,4 @@
-"""Local matrix: one process's part, in host or device memory, or in tiles on disk."""
+"""Local matrix: one process's part, in host or device memory."""
 
 from __future__ import annotations
 

@@ -85,13 +85,9 @@ def take_in(source: Any, *, where: str) -> Taken:
     """Convert to a NumPy array, or a CuPy array if on a GPU, without needless copies.
 
     Accepts NumPy and CuPy arrays; anything with DLPack, tried first as it keeps stream order, or with
-    `__cuda_array_interface__`; nested sequences of numbers. bfloat16, unknown to NumPy, becomes float32.
-
-    Raises
-    ------
-    DTypeError, ShapeError
-        For masked and sparse arrays, entries that are not real, arrays not exported, integers beyond 64 bits; ragged
-        rows.
+    `__cuda_array_interface__`; nested sequences of numbers. bfloat16, unknown to NumPy, becomes float32. DTypeError for
+    masked and sparse arrays, entries that are not real, arrays not exported, integers beyond 64 bits; ShapeError for
+    ragged rows.
 
     Examples
     --------
@@ -193,6 +189,12 @@ def check_out(out: Array, shape: tuple[int, ...], dtype: DType, *, where: str) -
     if isinstance(out, np.ndarray) and not out.flags.writeable:
         raise ValueError(f"{where}: out must be writeable, got a read-only array.")
     require_apart(out, where=f"{where}: out")
+
+
+def require_square(shape: tuple[int, ...], *, where: str, what: str = "A") -> None:
+    """ShapeError unless the shape of `what` is (n, n)."""
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ShapeError(f"{where}: {what} must be square, (n, n), got shape {shape}.")
 
 
 def asarray(source: Any, *, where: str) -> Any:

@@ -11,11 +11,7 @@ from types import ModuleType
 class Former:
     """Finder and loader of modules that stood in a package itself and now stand in one of its rooms.
 
-    Parameters
-    ----------
-    package : str
-    rooms : dict
-        For each room the modules in it that stood in the package, separated by blanks.
+    `rooms`: by room its modules that stood in the package, separated by blanks.
     """
 
     def __init__(self, package: str, rooms: dict[str, str]) -> None:

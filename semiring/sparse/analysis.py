@@ -22,6 +22,8 @@ SHARE = 40_000
 class Analysis:
     """Symbolic analysis: elimination order, elimination tree, and the cost of every step, from the pattern alone.
 
+    Made by `analyse`; `eliminate` takes it in place of a matrix, so that several sets of weights share it.
+
     Attributes
     ----------
     n : int
@@ -29,26 +31,8 @@ class Analysis:
     tails, heads : int32 arrays (arcs,)
     cost : Cost
         Pairs, fill and bytes.
-    order : str
-        Name of the order chosen.
-    orders : int
-        Number of orders compared.
-
-    Notes
-    -----
-    Made by `analyse`; `eliminate` takes it in place of a matrix, so that several sets of weights share it.
-
-    See Also
-    --------
-    analyse : Constructor.
-
-    Examples
-    --------
-    >>> import semiring
-    >>> from scipy.sparse import coo_array
-    >>> A = semiring.sparse.analyse(coo_array(([4.0, 7.0], ([0, 1], [1, 2])), shape=(3, 3)))
-    >>> A.cost.height <= 3
-    True
+    order, orders : str, int
+        Name of the order chosen, and number of orders compared.
     """
 
     def __init__(

@@ -19,6 +19,8 @@ from ..kernels.cpu.kinds import raw
 from ..kernels.cpu.processors import threads_of
 from ..kernels.cpu.sparse import movers, search
 from ..kernels.cpu.sparse.search import BITS, Width
+from ..kernels.observed import Callback
+from .answers import Rows
 from .batches import batches, table
 from .buffers import aligned
 from .pattern import rows_wanted, stored
@@ -31,7 +33,7 @@ PANEL = 1 << 27
 CALL, LEVELS = 1 << 24, 512
 
 
-class Hops:
+class Hops(Rows):
     """Hop distances: the number of arcs of a shortest walk from each source to every vertex of a directed graph.
 
     Parameters
@@ -100,83 +102,9 @@ class Hops:
     def __repr__(self) -> str:
         return f"<Hops between {self.n:,} vertices, {len(self._in[1]):,} arcs, {self.dtype}>"
 
-    def row(self, i: int, *, limit: float | None = None) -> np.ndarray:
-        """Hops from i to every vertex, shape (n,).
-
-        Parameters
-        ----------
-        i : int
-        limit : float, optional
-            Vertices more hops away count as unreachable.
-
-        Returns
-        -------
-        array, shape (n,)
-
-        Raises
-        ------
-        VertexError, DomainError
-            If the source or the limit is invalid; DomainError also if a vertex within the limit is more hops away than
-            the dtype holds, 126 in int8 and 32,766 in int16.
-
-        See Also
-        --------
-        rows : Many rows, faster by the row.
-
-        Notes
-        -----
-        O(n + arcs) at most.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> H = semiring.sparse.Hops(([0, 1, 2], [1, 2, 3]), 4)
-        >>> H.row(1, limit=1).tolist()
-        [32767, 0, 1, 32767]
-        """
-        return next(D for _, D in self.rows([i], limit=limit))[0]
-
     def rows(
         self, sources: Any = None, *, limit: float | None = None, block: int | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Blocks of complete rows: (indices (k,), hops (k, n)) with k at most `block`.
-
-        Parameters
-        ----------
-        sources : array_like, optional
-            Rows in the order wanted; by default all.
-        limit : float, optional
-            Vertices more hops away count as unreachable.
-        block : int, optional
-            By default the batch: 512 or 64; on a GPU up to 2048.
-
-        Yields
-        ------
-        indices, hops : arrays (k,), (k, n)
-            Rows are contiguous. Memory is reused once nothing refers to a block.
-
-        Raises
-        ------
-        VertexError, DomainError, ShapeError
-            If a source, the limit or the block is invalid; DomainError also if the dtype overflows, as in `row`.
-
-        See Also
-        --------
-        row : A single row.
-        to_dense : All rows.
-
-        Notes
-        -----
-        Each arc is visited once for a whole batch of sources.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> H = semiring.sparse.Hops(([0, 1, 2], [1, 2, 3]), 4)
-        >>> for sources, hops in H.rows([0, 3]):
-        ...     print(sources, hops[0])
-        [0 3] [0 1 2 3]
-        """
         wanted = rows_wanted(sources, self.n, block)
         if limit is not None and not (isinstance(limit, Real) and limit >= 0):
             raise DomainError(f"rows: limit must be a number of hops, 0 or more, got {limit!r}. Leave it out.")
@@ -191,78 +119,19 @@ class Hops:
         searches = [_Search(self, words, most) for _ in range(min(self._threads, max(1, -(-len(wanted) // batch))))]
         return batches([s.run for s in searches], wanted, self.n, self.dtype, batch, int(block or batch))
 
-    def to_dense(self, out: np.ndarray | None = None, *, limit: float | None = None) -> np.ndarray:
-        """All hop counts, shape (n, n), into `out` if given.
-
-        Parameters
-        ----------
-        out : array, shape (n, n), optional
-            In `dtype`.
-        limit : float, optional
-            As in `row`.
-
-        Returns
-        -------
-        array, shape (n, n)
-
-        Raises
-        ------
-        ShapeError, DTypeError
-            If `out` has another shape or dtype.
-        DomainError
-            If the dtype does not hold a count, as in `row`.
-        MemoryNeeded
-            If the matrix does not fit.
-
-        See Also
-        --------
-        rows : Streamed.
-        eliminate : Weighted arcs.
-
-        Notes
-        -----
-        As `rows` of all sources; n² counts.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> H = semiring.sparse.Hops(([0, 1, 2], [1, 2, 3]), 4)
-        >>> H.to_dense(limit=1).tolist()[0]
-        [0, 1, 32767, 32767]
-        """
+    def to_dense(
+        self, out: np.ndarray | None = None, *, limit: float | None = None, callback: Callback | None = None
+    ) -> np.ndarray:
         if out is None and self._gpu is not None:
             out = self._gpu.empty(self.n)
         dense: np.ndarray = table(out, self.n, self.dtype)
         for index, D in self.rows(limit=limit):
             dense[index[0] : index[-1] + 1] = D
+            if callback is not None:
+                callback(int(index[-1]) + 1, self.n)
         return dense
 
     def batch(self, sources: int) -> int:
-        """Number of sources searched at a time on each thread (on the GPU: in all), given `sources` in all.
-
-        Parameters
-        ----------
-        sources : int
-
-        Returns
-        -------
-        int
-
-        See Also
-        --------
-        rows : Uses this batch.
-
-        Notes
-        -----
-        O(1).
-
-        Examples
-        --------
-        >>> import semiring
-        >>> H = semiring.sparse.Hops(([0, 1, 2], [1, 2, 3]), 4)
-        >>> H.batch(1) > 0
-        True
-        """
         return BITS * self._words(sources) if self._gpu is None else int(self._gpu.batch(sources))
 
     def _words(self, sources: int) -> int:

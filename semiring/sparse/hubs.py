@@ -33,9 +33,10 @@ from ..kernels.cpu.pool import run
 from ..kernels.cpu.processors import default_threads
 from ..kernels.cpu.sparse import hubs as kernels
 from . import sharing
+from .answers import Pairs
 from .buffers import LINE, Pages, addresses, aligned
 from .pattern import indices, paired, together
-from .structure import Ranges, Structure
+from .structure import Ranges, Structure, numbered, tree_numbers
 
 if TYPE_CHECKING:
     from ..kernels.cuda.sparse.hubs import Labels
@@ -91,19 +92,17 @@ def hub_cost(structure: Structure, dtype: np.dtype) -> HubCost:
         pairs=int((w * r * (2 * b + w)).sum()),
         entries=2 * int((w * _padded(b + w, dtype)).sum()),
         square=2 * structure.height * _pitch(structure, dtype) // dtype.itemsize,
-        tables=32 * structure.n + 8 * _numbers(structure),
-        gpu_tables=16 * structure.n + 32 * _numbers(structure),
+        tables=32 * structure.n + 8 * tree_numbers(structure),
+        gpu_tables=16 * structure.n + 32 * tree_numbers(structure),
     )
 
 
-class HubLabels:
+class HubLabels(Pairs):
     """A* of a sparse matrix as labels of its vertices, from which any entry is computed. See `Elimination.hub_labels`.
 
     Attributes
     ----------
-    n : int
-    semiring : Semiring
-    dtype : dtype
+    n, semiring, dtype : int, Semiring, numpy.dtype
     out, into : arrays
         Concatenated labels of all vertices: A*[v, h], and A*[h, v], for the columns h on v's path. They may be
         memory-mapped; CuPy arrays after an elimination on a GPU; assembled on access for labels that share pages with
@@ -115,18 +114,6 @@ class HubLabels:
         Path length above the topmost node of each number; a power of two in size.
     threads : int
         Threads of batch queries.
-
-    See Also
-    --------
-    Elimination.hub_labels : Constructor.
-
-    Examples
-    --------
-    >>> import semiring
-    >>> from scipy.sparse import coo_array
-    >>> E = semiring.eliminate(coo_array(([4.0, 7.0], ([0, 1], [1, 2])), shape=(3, 3)))
-    >>> E.hub_labels().entries([0, 1], [2, 2])
-    array([11.,  7.])
     """
 
     def __init__(
@@ -253,36 +240,6 @@ class HubLabels:
         return 2 * self._labels.entries * self.dtype.itemsize + self.places.nbytes + self.base.nbytes
 
     def entry(self, i: int, j: int) -> Any:
-        """A*[i, j], a scalar of the dtype.
-
-        Parameters
-        ----------
-        i, j : int
-
-        Returns
-        -------
-        scalar
-
-        Raises
-        ------
-        VertexError
-            If an index lies outside 0 … n − 1.
-
-        See Also
-        --------
-        entries : Many pairs.
-
-        Notes
-        -----
-        One pair a common column of both paths.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
-        >>> int(E.hub_labels().entry(0, 2))
-        12
-        """
         try:
             u, v = i.__index__(), j.__index__()
         except AttributeError:
@@ -303,38 +260,6 @@ class HubLabels:
         return entry
 
     def entries(self, i: Any, j: Any) -> np.ndarray:
-        """A*[i[q], j[q]] for all q; i and j broadcast.
-
-        Parameters
-        ----------
-        i, j : int array_like
-
-        Returns
-        -------
-        array, of the broadcast shape of i and j
-            CuPy's if labels are on a GPU and i or j is CuPy's; else NumPy's.
-
-        Raises
-        ------
-        VertexError, ShapeError
-            If an index lies outside 0 … n − 1, or the shapes do not broadcast.
-
-        See Also
-        --------
-        entry : A single pair.
-        Elimination.entries : Without labels.
-
-        Notes
-        -----
-        One pair a common column of both paths, for each q.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
-        >>> E.hub_labels().entries([0, 1], 2)
-        array([12,  7])
-        """
         i, j = paired(i, j, self.n)
         sources, targets, out = (np.ascontiguousarray(x).reshape(-1) for x in (i, j, np.empty(i.shape, self.dtype)))
         threads = self.threads if i.size > FEW else 1
@@ -538,31 +463,6 @@ def located(S: Structure, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.n
 def _starts(S: Structure, dtype: np.dtype) -> np.ndarray:
     w, _, b = _shape(S)
     return np.concatenate(([0], np.cumsum(w * _padded(b + w, dtype))))
-
-
-def numbered(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Tree number of each supernode, bits of the numbers above it, and `HubLabels.base`.
-
-    Supernodes with one number form a path (Schieber and Vishkin 1988, "On finding lowest common ancestors:
-    simplification and parallelization", sections 2 and 3; here on postorder numbers). A virtual root without columns
-    makes a forest a tree.
-    """
-    m = len(S)
-    low, high = np.append(S.leaf, 0).astype(np.int64), np.arange(1, m + 2)  # low + 1 … high are the numbers below each
-    bits = np.frexp((low ^ high).astype(np.float64))[1] - 1  # the one with most trailing zeros is taken
-    number = high >> bits << bits
-    above, up = number & -number, np.append(np.where(S.parent < 0, m, S.parent), m)
-    while (up != m).any():
-        above, up = above | above[up], up[up]
-    above |= above[m]
-    base = np.zeros(_numbers(S), np.int64)
-    base[number[:m]] = S.base  # the last supernode of a number is the topmost
-    return number[:m], above[:m], base
-
-
-def _numbers(S: Structure) -> int:
-    """Power of two above all tree numbers."""
-    return 1 << (len(S) + 1).bit_length()
 
 
 def _shape(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..host.arrays import checked_sparse
+from ..host.arrays import checked_sparse, require_square
 from ..host.errors import DTypeError, ShapeError, VertexError
 from ..host.types import Array
 from ..kernels.cpu.pool import run
@@ -117,8 +117,7 @@ def stored(A: Array, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarr
         if n is None:
             raise ShapeError(f"{where}: rows and columns need the number of vertices, got n=None. Pass n.")
     elif hasattr(A, "tocoo"):
-        if A.ndim != 2 or A.shape[0] != A.shape[1]:
-            raise ShapeError(f"{where}: a sparse matrix must be square, (n, n), got shape {A.shape}.")
+        require_square(A.shape, where=where, what="a sparse matrix")
         coo = checked_sparse(A, where=where).tocoo(copy=False)
         rows, cols, values, n = coo.row, coo.col, coo.data, A.shape[0]
     else:

@@ -21,6 +21,7 @@ from ..kernels.cpu.pool import run
 from ..kernels.cpu.sparse.strips import wide
 from . import fronts
 from .analysis import Analysis
+from .answers import Columns, Pairs
 from .batches import Worker, batches, calls, find
 from .buffers import Buffers, aligned
 from .nearby import Nearby
@@ -56,7 +57,7 @@ def lanes_of(kind: Kind, size: int, height: int, n: int) -> int:
     return lanes
 
 
-class Queries:
+class Queries(Pairs, Columns):
     """Queries of an elimination: batches of rows or columns, shared by threads."""
 
     n: int
@@ -112,69 +113,9 @@ class Queries:
         return self._single(self._vertex(i, "row"), mirrored=False)
 
     def column(self, j: int) -> np.ndarray:
-        """A*[:, j], shape (n,).
-
-        Parameters
-        ----------
-        j : int
-
-        Returns
-        -------
-        array, shape (n,), on the device of the elimination
-
-        Raises
-        ------
-        VertexError
-            If an index lies outside 0 … n − 1.
-
-        See Also
-        --------
-        row, entry, panels : A row; a single entry; all columns, streamed.
-
-        Notes
-        -----
-        Cost of `row`.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
-        >>> E.column(2)
-        array([12,  7,  0])
-        """
         return self._single(self._vertex(j, "column"), mirrored=True)
 
     def entry(self, i: int, j: int) -> Any:
-        """A*[i, j], a scalar of the dtype, by two climbs that meet; no row is computed.
-
-        Parameters
-        ----------
-        i, j : int
-
-        Returns
-        -------
-        scalar
-
-        Raises
-        ------
-        VertexError
-            If an index lies outside 0 … n − 1.
-
-        See Also
-        --------
-        entries, row, column : Many pairs; complete rows and columns.
-
-        Notes
-        -----
-        At most 2 `Cost.climb` pairs, independent of n.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
-        >>> int(E.entry(0, 2))
-        12
-        """
         ends = np.array([self._vertex(i, "entry"), self._vertex(j, "entry")])
         if self.on_device is not None:
             return self.on_device.entries(ends[:1], ends[1:]).get()[0]
@@ -184,39 +125,6 @@ class Queries:
         return out[0]
 
     def entries(self, i: Any, j: Any) -> np.ndarray:
-        """A*[i[q], j[q]] for all q; i and j broadcast.
-
-        Parameters
-        ----------
-        i, j : int array_like
-
-        Returns
-        -------
-        array, of the broadcast shape of i and j
-
-        Raises
-        ------
-        VertexError, ShapeError
-            If an index lies outside 0 … n − 1, or the shapes do not broadcast.
-
-        See Also
-        --------
-        entry : A single pair.
-        block : All pairs of given rows and columns.
-        rows : Where most of a row is needed.
-
-        Notes
-        -----
-        At most 2 `Cost.climb` pairs each. Where indices recur, each distinct i (or j) climbs once, and each supernode
-        on the root paths it meets is swept once.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
-        >>> E.entries([0, 1], 2)
-        array([12,  7])
-        """
         i, j = paired(i, j, self.n)
         sources, targets = i.ravel(), j.ravel()
         if self.on_device is not None:

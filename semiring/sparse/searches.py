@@ -25,6 +25,7 @@ from ..kernels.cpu.processors import threads_of
 from ..kernels.cpu.sparse import growth, movers, relaxation
 from ..kernels.cpu.sparse.relaxation import AHEAD, LAST, Lanes
 from ..kernels.observed import Callback
+from .answers import Columns, Rows
 from .batches import Worker, batches, calls, find, table, together
 from .buffers import aligned
 from .cycles import Weighted
@@ -61,7 +62,7 @@ class _Form(NamedTuple):
     known: np.ndarray | None = None
 
 
-class Searches:
+class Searches(Rows, Columns):
     """Entries of A* of a sparse matrix, row by row, where ⊕ keeps the better of two walks.
 
     Parameters
@@ -84,10 +85,7 @@ class Searches:
 
     Attributes
     ----------
-    n : int
-    semiring : Semiring
-    dtype : numpy.dtype
-    device : str
+    n, semiring, dtype, device : int, Semiring, numpy.dtype, str
 
     Raises
     ------
@@ -294,72 +292,7 @@ class Searches:
         grown = growth.delays(tails, graph.heads[: len(lengths)], lengths, self.n)
         return delays if grown is None else (delays + grown * self.scale) / 2, rank
 
-    def row(self, i: int, *, limit: float | None = None) -> np.ndarray:
-        """Entries from i to every vertex, shape (n,).
-
-        Parameters
-        ----------
-        i : int
-        limit : float, optional
-            Worse entries count as unreachable; the search ends there.
-
-        Returns
-        -------
-        array, shape (n,)
-
-        Raises
-        ------
-        VertexError, DomainError
-            If the source or the limit is invalid.
-
-        See Also
-        --------
-        rows, column : Many rows, faster by the row; from every vertex to one.
-
-        Notes
-        -----
-        O(n + arcs) if vertices are taken few times.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> S = semiring.sparse.Searches(([0, 1, 2], [1, 2, 3]), n=4, weights=[1.0, 1.0, 1.0])
-        >>> S.row(1, limit=1)
-        array([inf,  0.,  1., inf])
-        """
-        return next(D for _, D in self.rows([i], limit=limit))[0]
-
     def column(self, j: int) -> np.ndarray:
-        """Entries from every vertex to j, shape (n,).
-
-        Parameters
-        ----------
-        j : int
-
-        Returns
-        -------
-        array, shape (n,)
-
-        Raises
-        ------
-        VertexError
-            If j lies outside 0 … n − 1.
-
-        See Also
-        --------
-        row : From one vertex to every other.
-
-        Notes
-        -----
-        A search on the reversed arcs.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> S = semiring.sparse.Searches(([0, 1, 2], [1, 2, 3]), n=4, weights=[1.0, 1.0, 1.0])
-        >>> S.column(2)
-        array([ 2.,  1.,  0., inf])
-        """
         return self._turned.row(j)
 
     @cached_property
@@ -370,44 +303,6 @@ class Searches:
     def rows(
         self, sources: Any = None, *, limit: float | None = None, block: int | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Blocks of complete rows: (indices (k,), entries (k, n)) with k at most `block`.
-
-        Parameters
-        ----------
-        sources : array_like, optional
-            Rows in the order wanted; by default all.
-        limit : float, optional
-            Worse entries count as unreachable; searches end there.
-        block : int, optional
-            By default the batch: 32, on a GPU thousands.
-
-        Yields
-        ------
-        indices, entries : arrays (k,), (k, n)
-            Rows are contiguous. Memory is reused once nothing refers to a block.
-
-        Raises
-        ------
-        VertexError, DomainError, ShapeError
-            If a source, the limit or the block is invalid.
-
-        See Also
-        --------
-        row, to_dense : A single row; all rows.
-
-        Notes
-        -----
-        From 128 sources on, searches are delayed to reach one well-connected vertex together, which takes one more
-        search and halves the time of many.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> S = semiring.sparse.Searches(([0, 1, 2], [1, 2, 3]), n=4, weights=[5, 6, 7])
-        >>> for sources, lengths in S.rows([0, 3]):
-        ...     print(sources, lengths[0])
-        [0 3] [ 0  5 11 18]
-        """
         wanted = rows_wanted(sources, self.n, block)
         if limit is not None and math.isnan(limit):
             raise DomainError("rows: limit must be a number, got NaN. Leave it out.")
@@ -497,41 +392,6 @@ class Searches:
     def to_dense(
         self, out: np.ndarray | None = None, *, limit: float | None = None, callback: Callback | None = None
     ) -> np.ndarray:
-        """All entries, shape (n, n), into `out` if given.
-
-        Parameters
-        ----------
-        out : array, shape (n, n), optional
-            In `dtype`.
-        limit : float, optional
-            As in `row`.
-        callback : callable, optional
-            `callback(done, total)`, in rows.
-
-        Returns
-        -------
-        array, shape (n, n)
-
-        Raises
-        ------
-        ShapeError, DTypeError, MemoryNeeded
-            If `out` has another shape or dtype, or the matrix does not fit.
-
-        See Also
-        --------
-        rows, eliminate : Streamed; for roads and meshes.
-
-        Notes
-        -----
-        As `rows` of all sources; n² entries.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> S = semiring.sparse.Searches(([0, 1, 2], [1, 2, 3]), n=4, weights=[5, 6, 7])
-        >>> S.to_dense()[0].tolist()
-        [0, 5, 11, 18]
-        """
         if self.device == "cuda":
             X = table(self._gpu.empty(self.n) if out is None else out, self.n, self.dtype)
             return self._gpu.to_dense(X, self._guide(self.n, limit))
@@ -547,30 +407,6 @@ class Searches:
         return D if limit is None else self._within(D, limit)
 
     def batch(self, sources: int) -> int:
-        """Number of sources searched at a time, on each thread or on the GPU, given `sources` in all.
-
-        Parameters
-        ----------
-        sources : int
-
-        Returns
-        -------
-        int
-
-        See Also
-        --------
-        rows : Uses this batch.
-
-        Notes
-        -----
-        O(1).
-
-        Examples
-        --------
-        >>> import semiring
-        >>> semiring.sparse.Searches(([0], [1]), n=2, weights=[1.0]).batch(100)
-        32
-        """
         if self.device == "cuda":
             return int(self._gpu.batch(sources))
         return self._lanes if sources > FEW else FEW

@@ -243,6 +243,31 @@ def outside(subtrees: Ranges, count: int) -> Ranges:
     return [(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True) if start < stop]
 
 
+def numbered(S: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Tree number of each supernode, bits of the numbers above it, and the path length above each number.
+
+    Supernodes with one number form a path (Schieber and Vishkin 1988, "On finding lowest common ancestors:
+    simplification and parallelization", sections 2 and 3; here on postorder numbers). A virtual root without columns
+    makes a forest a tree.
+    """
+    m = len(S)
+    low, high = np.append(S.leaf, 0).astype(np.int64), np.arange(1, m + 2)  # low + 1 … high are the numbers below each
+    bits = np.frexp((low ^ high).astype(np.float64))[1] - 1  # the one with most trailing zeros is taken
+    number = high >> bits << bits
+    above, up = number & -number, np.append(np.where(S.parent < 0, m, S.parent), m)
+    while (up != m).any():
+        above, up = above | above[up], up[up]
+    above |= above[m]
+    base = np.zeros(tree_numbers(S), np.int64)
+    base[number[:m]] = S.base  # the last supernode of a number is the topmost
+    return number[:m], above[:m], base
+
+
+def tree_numbers(S: Structure) -> int:
+    """Power of two above all tree numbers."""
+    return 1 << (len(S) + 1).bit_length()
+
+
 def build(start: np.ndarray, adjacent: np.ndarray, tree: Tree, threads: int = 1) -> Structure:
     """Rows and layout of all panels."""
     w, r = tree.width, tree.height

@@ -79,14 +79,29 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
     return array
 
 
-def _check_size(file: IO[bytes], size: int) -> None:
-    """Check the claimed size: an array is allocated before a byte of it is read."""
+#: Maximum bytes of a header; typical ones have about a hundred.
+_HEADER = 1000
+
+
+def header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and dtype of an `.npy` stream, else ValueError; versions 2 and 3 differ in names of fields, absent here."""
     version = npy.read_magic(file)
+    start, digits = file.tell(), 2 if version == (1, 0) else 4
+    length = int.from_bytes(file.read(digits), "little")
+    if length > _HEADER:  # NumPy would allocate it first
+        raise ValueError(f"a header of {length} bytes")
+    file.seek(start)
     read: Any = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     try:
         shape, _, dtype = read(file)
     except MemoryError as error:  # of the parser, on brackets without end
         raise ValueError("a header that is none") from error
+    return shape, dtype
+
+
+def _check_size(file: IO[bytes], size: int) -> None:
+    """Check the claimed size: an array is allocated before a byte of it is read."""
+    shape, dtype = header(file)
     claimed = math.prod(shape) * dtype.itemsize
     if file.tell() + claimed != size:
         raise ValueError(f"an array of shape {shape} and {dtype} in {size - file.tell()} bytes")

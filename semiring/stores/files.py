@@ -32,21 +32,12 @@ def writing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[I
 
     The old file stays until the new one is complete and on disk, through errors and Ctrl-C. The new file inherits
     permissions and, where allowed, owner. Symbolic links are followed. Devices, pipes and open descriptors such as
-    /dev/stdout are written through.
+    /dev/stdout are written through; "-" is standard output, and a file of that name "./-".
 
-    Parameters
-    ----------
-    path : path
-        "-" is standard output; a file of that name is "./-".
-    durable : bool
-        Flush to disk before renaming, so that a crash of the machine leaves the old or the new file; otherwise only a
-        crash of the process does, for files whose readers detect torn ones.
-
-    Raises
-    ------
-    OSError
-        Naming `path`, whichever step failed: `IsADirectoryError`, `PermissionError` for a read-only file or directory,
-        `FileNotFoundError` for a missing directory; a full disk.
+    `durable`: flush to disk before renaming, so that a crash of the machine leaves the old or the new file; otherwise
+    only a crash of the process does, for files whose readers detect torn ones. OSError names `path`, whichever step
+    failed: `IsADirectoryError`, `PermissionError` for a read-only file or directory, `FileNotFoundError` for a missing
+    directory; a full disk.
 
     Examples
     --------
@@ -282,15 +273,10 @@ def remove_unfinished(folder: str | os.PathLike[str]) -> None:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise in advance what `writing(path)` would raise.
+    """Raise in advance the OSError that `writing(path)` would raise.
 
     Only creating a file proves that a directory is writable: one is created next to `path` and removed. Pipes and
     devices are not opened.
-
-    Raises
-    ------
-    OSError
-        As `writing`.
 
     Examples
     --------

@@ -85,7 +85,7 @@ MUTANTS = [
     ),
     Mutant(
         "hubs-no-root-above-roots",
-        "semiring/sparse/hubs.py",
+        "semiring/sparse/structure.py",
         "    above |= above[m]\n",
         "",
         "tests/test_hubs.py::test_no_walk_is_inf_and_names_are_any",

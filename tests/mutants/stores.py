@@ -13,7 +13,7 @@ MUTANTS = [
     ),
     Mutant(
         "ranks-last-round",
-        "apsp/big/distributed/checkpoints.py",
+        "apsp/big/large/checkpoints.py",
         "if (due or done == self._n) and rows.start",
         "if due and rows.start",
         "tests/test_distributed.py::test_the_last_round_is_kept_whatever_the_time",
@@ -46,9 +46,9 @@ MUTANTS = [
     ),
     Mutant(
         "memory-last-round",
-        "apsp/big/large/in_memory.py",
-        "(self.due(index) or pivot.stop == self._n)",
-        "self.due(index)",
+        "apsp/big/large/checkpoints.py",
+        "if (due or done == self._n) and rows.start",
+        "if due and rows.start",
         "tests/test_large.py::test_the_last_round_is_kept_whatever_the_time",
         "The last round of a closure in memory is not written.",
     ),

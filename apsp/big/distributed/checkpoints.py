@@ -6,8 +6,6 @@ import math
 import os
 from collections.abc import Callable
 
-import numpy as np
-
 from semiring.algebra.survey import Survey
 from semiring.distributed import Comm, World
 from semiring.host.types import Array
@@ -17,32 +15,10 @@ from semiring.stores.tiles.folder import CLOSED
 
 from ...io.saving.tiles import TILE, new_store
 from ..large import checkpoints
-from ..large.checkpoints import CheckpointWriter, rounds_done
+from ..large.checkpoints import CheckpointRounds, CheckpointWriter, rounds_done
 from ..large.limits import Limits
 from ..large.sources import Source
 from .matrix import DistributedMatrix
-
-
-class CheckpointRounds:
-    """Rounds that write each rank's part periodically, and after the last round."""
-
-    def __init__(self, store: TileStore, every: float, M: DistributedMatrix) -> None:
-        self._writers = {rank: CheckpointWriter(store, every) for rank in M.world.local_ranks}
-        self._parts = {rank: M.layout.part(rank) for rank in M.world.local_ranks}
-        self._due: dict[int, bool] = {}
-        self._n = M.n
-
-    def due(self, rank: int) -> bool:
-        """Whether a checkpoint is due; kept for the following `after`."""
-        self._due[rank] = self._writers[rank].due
-        return self._due[rank]
-
-    def after(self, rank: int, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
-        """Write the rank's tiles if a checkpoint is due."""
-        due = self._due.pop(rank) if rank in self._due else self._writers[rank].due
-        rows, columns = self._parts[rank]
-        if (due or done == self._n) and rows.start < rows.stop and columns.start < columns.stop:
-            self._writers[rank].write(rows, columns, fetch, done)
 
 
 def close(
@@ -74,7 +50,9 @@ def close(
         source.n, s, source.dtype, fill, world=world, block=block, rows_at_a_time=True, unit=tile
     )
     first = rounds_done(begun, M.layout.block, M.n)
-    M.close(callback=callback, first=first, rounds=CheckpointRounds(store, limits.every, M))
+    parts = {rank: M.layout.part(rank) for rank in M.world.local_ranks}
+    rounds = CheckpointRounds(store, limits.every, M.n, parts)
+    M.close(callback=callback, first=first, rounds=rounds)
 
     def finish(comm: Comm) -> None:
         comm.barrier()  # all tiles are written

@@ -17,6 +17,7 @@ from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey, fast, survey, united
 from semiring.dense.bits import BitMatrix
 from semiring.distributed import Comm, InMemory, Layout, World
+from semiring.host.arrays import require_square
 from semiring.host.errors import AlgebraError, DTypeError, ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came
@@ -133,8 +134,7 @@ class DistributedMatrix:
             declared = declared or stored.semiring is not None
         elif not isinstance(A, BitMatrix):
             A = np.asanyarray(A)
-        if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
-            raise ShapeError(f"DistributedMatrix: an array must be square, (n, n), got shape {A.shape}.")
+        require_square(A.shape, where=where, what="an array")
         source_dtype = np.dtype(bool) if isinstance(A, BitMatrix) or s.dtypes == ("bool",) else A.dtype
         target = dtypes.resolve(s, dtype, source_dtype, where=where)
 
@@ -182,11 +182,10 @@ class DistributedMatrix:
         world: World,
         dtype: DType = None,
         block: int | None = None,
-        unit: int = 1,
     ) -> DistributedMatrix:
-        """`Graph.matrix` in parts, never full, cut at multiples of `unit`; warns of ambiguous zeros."""
+        """`Graph.matrix` in parts, never full; warns of ambiguous zeros."""
         s = get(semiring)
-        arguments: dict[str, Any] = {"world": world, "block": block, "unit": unit}
+        arguments: dict[str, Any] = {"world": world, "block": block}
         if graph.dense is not None:
             windows = graph.windows(s, dtype, where="DistributedMatrix")
             A = graph.matrix(s, dtype) if windows is None else windows

@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,3 +171,24 @@ class CheckpointWriter:
         self._store.sync()
         self._ended = time.monotonic()
         self._took = self._ended - begun
+
+
+class CheckpointRounds:
+    """Rounds that write the windows `parts`, of ranks or one of all, periodically, and after the last round."""
+
+    def __init__(self, store: TileStore, every: float, n: int, parts: Mapping[int, tuple[slice, slice]]) -> None:
+        self._n, self._parts = n, parts
+        self._writers = {rank: CheckpointWriter(store, every) for rank in parts}
+        self._due: dict[int, bool] = {}
+
+    def due(self, rank: int) -> bool:
+        """Whether a checkpoint is due; kept for the following `after`."""
+        self._due[rank] = self._writers[rank].due
+        return self._due[rank]
+
+    def after(self, rank: int, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
+        """Write the rank's tiles if a checkpoint is due."""
+        due = self._due.pop(rank) if rank in self._due else self._writers[rank].due
+        rows, columns = self._parts[rank]
+        if (due or done == self._n) and rows.start < rows.stop and columns.start < columns.stop:
+            self._writers[rank].write(rows, columns, fetch, done)

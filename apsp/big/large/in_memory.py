@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from ...io.saving.tiles import TILE
 from ...road.convergence import divergence, settle
 from ...road.schedules import distributed
 from . import checkpoints, streaming
-from .checkpoints import CheckpointWriter
+from .checkpoints import CheckpointRounds
 from .limits import Limits
 from .sources import Source
 from .streaming import Cut
@@ -32,38 +31,50 @@ def close(
     require(source.nbytes, "cpu", where="closure", hint="Say output='tiles/' and memory=…: it then streams.")
     place = limits.checkpoint
     state = None if place is None else checkpoints.opened(place, source, ops, tile=TILE, fit=lambda _: True)
-    writer = None if state is None else CheckpointWriter(state.store, limits.every)
+    every = slice(0, n)
+    rounds = None if state is None else CheckpointRounds(state.store, limits.every, n, {0: (every, every)})
     begun = state.begun if state else 0
     risky = divergence.may_diverge(s, seen, n)
     D = source.to_array() if risky or not begun else np.empty((n, n), source.dtype)
     # Cycles of length about 0 amplify each other's rounding, but not on Johnson's lengths.
     potential = settle.precaution(D, s, seen, overwrite=True) if risky else None
     if state and begun:
-        state.store.window(slice(0, n), slice(0, n), D)
+        state.store.window(every, every, D)
     if potential is not None:
         reweight(D, s, potential)
 
-    def original(X: np.ndarray, rows: slice, columns: slice) -> np.ndarray:
-        """A window with Johnson's reweighting undone, for checkpoints: any run can continue from it or return it."""
-        if potential is None:
+    def keep(done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
+        """A checkpoint, if one is due, with Johnson's reweighting undone: any run can continue from it or return it."""
+
+        def original(rows: slice, columns: slice) -> np.ndarray:
+            X = fetch(rows, columns)
+            if potential is not None:
+                X = X.copy()
+                restore(X, s, potential, rows, columns)
             return X
-        X = X.copy()
-        restore(X, s, potential, rows, columns)
-        return X
+
+        if rounds is not None:
+            rounds.after(0, done, original)
 
     if cut is None:  # on the device at once
         M = ops.upload(D, copy=False)
         ops.prepare(n)
-        rounds = _Rounds(writer, lambda r, c: original(ops.download(M[r, c]), r, c), n, callback)
-        distributed.closure(M, ops, block=block, begun=begun, after=rounds.after, complete=rounds.due)
+
+        def after(index: int, pivot: slice) -> None:
+            if callback is not None:
+                callback(pivot.stop * n**2, n**3)
+            keep(pivot.stop, lambda r, c: ops.download(M[r, c]))
+
+        complete = None if rounds is None else lambda index: rounds.due(0)
+        distributed.closure(M, ops, block=block, begun=begun, after=after, complete=complete)
         ops.synchronize()
         if M is not D:
             ops.download(M, out=D)
         del M
     else:  # through the device by windows
-        rounds = _Rounds(writer, lambda r, c: original(D[r, c], r, c), n, None)
         step = streaming.reporting(callback, n, begun)
-        streaming.closure(InArray(D), ops, cut, begun=begun, after=rounds.after if writer else None, step=step)
+        write = None if rounds is None else lambda index, pivots: keep(pivots.stop, lambda r, c: D[r, c])
+        streaming.closure(InArray(D), ops, cut, begun=begun, after=write, step=step)
     if potential is not None:
         restore(D, s, potential)
         settle.reflexive(D, s)
@@ -72,26 +83,3 @@ def close(
     if state is not None:
         state.store.annotate(**{CLOSED: True})
     return D
-
-
-class _Rounds:
-    """Hooks after a round: the callback, and periodic and final checkpoints."""
-
-    def __init__(
-        self, writer: CheckpointWriter | None, fetch: Callable[[slice, slice], Any], n: int, callback: Callback | None
-    ) -> None:
-        self._writer, self._fetch, self._n, self._callback = writer, fetch, n, callback
-        self._due: dict[int, bool] = {}
-
-    def due(self, index: int) -> bool:
-        """Whether the matrix is written after this round; decided before its verbs."""
-        if index not in self._due:
-            self._due[index] = self._writer is not None and self._writer.due
-        return self._due[index]
-
-    def after(self, index: int, pivot: slice) -> None:
-        if self._callback is not None:
-            self._callback(pivot.stop * self._n**2, self._n**3)
-        if self._writer is not None and (self.due(index) or pivot.stop == self._n):
-            every = slice(0, self._n)
-            self._writer.write(every, every, self._fetch, pivot.stop)

@@ -15,6 +15,7 @@ from semiring.algebra.conversion import conform
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey, survey, united
 from semiring.dense.bits import BitMatrix
+from semiring.host.arrays import require_square
 from semiring.host.errors import ShapeError
 from semiring.host.types import Array, DType
 from semiring.stores.tiles import TileStore
@@ -59,8 +60,7 @@ class Source:
             target = A.target(semiring, dtype, where=where)
             return cls(A.n, semiring, target, arcs_of(A, semiring, target))
         matrix = A if has_windows(A) else np.asanyarray(A)
-        if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
-            raise ShapeError(f"{where}: A must be square, (n, n), got shape {matrix.shape}.")
+        require_square(matrix.shape, where=where)
         target = dtypes.resolve(semiring, dtype, matrix.dtype, where=where)
         fill = lambda rows, columns: matrix[rows, columns]  # noqa: E731
         return cls(matrix.shape[0], semiring, target, fill, together(origin), origin, nulls)

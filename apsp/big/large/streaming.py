@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from semiring.algebra.ranges import local
+from semiring.algebra.ranges import local, overlap
 from semiring.kernels.backend import Backend
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles.windows import SlowMatrix, WindowIO
@@ -128,9 +128,7 @@ class Window:
     columns: slice
 
     def meets(self, other: Window) -> bool:
-        return all(
-            a.start < b.stop and b.start < a.stop for a, b in ((self.rows, other.rows), (self.columns, other.columns))
-        )
+        return overlap(self.rows, other.rows) and overlap(self.columns, other.columns)
 
 
 @dataclass

@@ -43,12 +43,7 @@ def refuse_folder(path: str | os.PathLike[str]) -> None:
 
 
 def require_ours(source: Source, suffix: str) -> None:
-    """Refuse what another library reads, and archives of files, with the way out.
-
-    Raises
-    ------
-    FormatError
-    """
+    """FormatError, with the way out, for files that another library reads, and archives of files."""
     path = str(source.path)
     what, way = next((known for suffixes, known in _WAYS.items() if suffix in suffixes.split()), ("", ""))
     names = _archived(source) if suffix == ".zip" else None

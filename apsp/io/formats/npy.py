@@ -11,6 +11,7 @@ import numpy as np
 
 from semiring.host.errors import FormatError
 from semiring.host.memory import LEAST, available, require
+from semiring.stores.archives import header
 
 from ..graph import Graph
 from ..graph.ondisk import OnDisk
@@ -19,8 +20,6 @@ from .base import Format
 from .tokens import show
 
 _CHUNK = 1 << 20
-#: Maximum bytes of a header; typical ones have about a hundred.
-_HEADER = 1000
 
 
 def sniff(head: bytes) -> bool:
@@ -56,7 +55,7 @@ def array(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> 
 def promised(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> tuple[int, tuple[int, ...]]:
     """Bytes and shape of the array in a stream, by its header; FormatError if those bytes are missing."""
     try:
-        shape, dtype = _header(file)
+        shape, dtype = header(file)
         needed = math.prod(shape) * dtype.itemsize
         if dtype.kind not in kinds or min(shape, default=0) < 0:
             raise ValueError(f"dtype {dtype} and shape {shape}")
@@ -67,19 +66,6 @@ def promised(source: Source, file: IO[bytes], size: int, kinds: str, what: str) 
     if needed < size - file.tell():
         raise source.error(f"must be {what}, got {size - file.tell() - needed} bytes behind the array.")
     return needed, shape
-
-
-def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and dtype; versions 2 and 3 differ only in field names, absent here."""
-    version = np.lib.format.read_magic(file)
-    start, digits = file.tell(), 2 if version == (1, 0) else 4
-    length = int.from_bytes(file.read(digits), "little")
-    if length > _HEADER:  # NumPy would allocate it first
-        raise ValueError(f"a header of {length} bytes")
-    file.seek(start)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
-    return shape, dtype
 
 
 def refused(source: Source, what: str, error: Exception) -> Exception:

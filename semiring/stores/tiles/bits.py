@@ -21,17 +21,7 @@ STRIP = 16 << 20
 
 
 class StoredBits:
-    """Boolean matrix on disk: rows, columns and single bits, read and checked like those of a `BitMatrix`.
-
-    Parameters
-    ----------
-    words : TileStore
-        Made by `StoredBits.create`.
-
-    Raises
-    ------
-    FormatError
-        If the store holds no packed bits.
+    """Boolean matrix on disk, in a store made by `create` (else FormatError), read and checked like a `BitMatrix`.
 
     Examples
     --------

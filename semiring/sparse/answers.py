@@ -1,0 +1,280 @@
+"""Queries that sparse closures share, documented once: single pairs; columns; rows within a limit."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..host.types import Array, Scalar
+from ..kernels.observed import Callback
+
+
+class Pairs(ABC):
+    """Single entries of A*: of an `Elimination`, and of its `HubLabels`."""
+
+    @abstractmethod
+    def entry(self, i: int, j: int) -> Scalar:
+        """A*[i, j], a scalar of the dtype; no row is computed.
+
+        Parameters
+        ----------
+        i, j : int
+
+        Returns
+        -------
+        scalar
+
+        Raises
+        ------
+        VertexError
+            If an index lies outside 0 … n − 1.
+
+        See Also
+        --------
+        entries : Many pairs.
+        Elimination.row, Elimination.column : Complete rows and columns.
+
+        Notes
+        -----
+        Of an elimination two climbs that meet, at most 2 `Cost.climb` pairs, independent of n; of hub labels one pair a
+        common column of both paths.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> int(E.entry(0, 2)), int(E.hub_labels().entry(0, 2))
+        (12, 12)
+        """
+
+    @abstractmethod
+    def entries(self, i: Array, j: Array) -> np.ndarray:
+        """A*[i[q], j[q]] for all q; i and j broadcast.
+
+        Parameters
+        ----------
+        i, j : int array_like
+
+        Returns
+        -------
+        array, of the broadcast shape of i and j
+            Of an elimination on a GPU CuPy's; of hub labels there CuPy's if i or j is, else NumPy's.
+
+        Raises
+        ------
+        VertexError, ShapeError
+            If an index lies outside 0 … n − 1, or the shapes do not broadcast.
+
+        See Also
+        --------
+        entry : A single pair.
+        Elimination.block : All pairs of given rows and columns.
+        Elimination.rows : Where most of a row is needed.
+
+        Notes
+        -----
+        Cost of `entry` each, at most. Where indices recur, an elimination climbs once from each distinct i (or j), and
+        sweeps each supernode on the root paths that these meet once.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.entries([0, 1], 2), E.hub_labels().entries([0, 1], 2)
+        (array([12,  7]), array([12,  7]))
+        """
+
+
+class Columns(ABC):
+    """Columns of A*: of an `Elimination`, and of `Searches`."""
+
+    @abstractmethod
+    def column(self, j: int) -> np.ndarray:
+        """A*[:, j], shape (n,): entries from every vertex to j.
+
+        Parameters
+        ----------
+        j : int
+
+        Returns
+        -------
+        array, shape (n,), on the device of the elimination or searches
+
+        Raises
+        ------
+        VertexError
+            If j lies outside 0 … n − 1.
+
+        See Also
+        --------
+        row : From one vertex to every other.
+        Elimination.entry, Elimination.panels : A single entry; all columns, streamed.
+
+        Notes
+        -----
+        Cost of `row`; `Searches` search on the reversed arcs.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.column(2), semiring.sparse.Searches(([0, 1], [1, 2]), n=3, weights=[5, 7]).column(2)
+        (array([12,  7,  0]), array([12,  7,  0]))
+        """
+
+
+class Rows(ABC):
+    """Rows of A* by searches from batches of sources: `Hops` and `Searches`, whose entries are counts and lengths."""
+
+    def row(self, i: int, *, limit: float | None = None) -> np.ndarray:
+        """Entries from i to every vertex, shape (n,).
+
+        Parameters
+        ----------
+        i : int
+        limit : float, optional
+            Worse entries, or more hops, count as unreachable; the search ends there.
+
+        Returns
+        -------
+        array, shape (n,)
+
+        Raises
+        ------
+        VertexError, DomainError
+            If the source or the limit is invalid; DomainError also if a vertex within the limit is more hops away than
+            the dtype of `Hops` holds, 126 in int8 and 32,766 in int16.
+
+        See Also
+        --------
+        rows : Many rows, faster by the row.
+        Searches.column : From every vertex to one.
+
+        Notes
+        -----
+        O(n + arcs) if vertices are taken few times, as counts of hops always are.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> path = [0, 1, 2], [1, 2, 3]
+        >>> semiring.sparse.Hops(path, 4).row(1, limit=1).tolist()
+        [32767, 0, 1, 32767]
+        >>> semiring.sparse.Searches(path, n=4, weights=[1.0, 1.0, 1.0]).row(1, limit=1)
+        array([inf,  0.,  1., inf])
+        """
+        return next(D for _, D in self.rows([i], limit=limit))[0]
+
+    @abstractmethod
+    def rows(
+        self, sources: Array = None, *, limit: float | None = None, block: int | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Blocks of complete rows: (indices (k,), entries (k, n)) with k at most `block`.
+
+        Parameters
+        ----------
+        sources : array_like, optional
+            Rows in the order wanted; by default all.
+        limit : float, optional
+            As in `row`.
+        block : int, optional
+            By default the batch: 32 of `Searches`, on a GPU thousands; 512 or 64 of `Hops`, on a GPU up to 2048.
+
+        Yields
+        ------
+        indices, entries : arrays (k,), (k, n)
+            Rows are contiguous. Memory is reused once nothing refers to a block.
+
+        Raises
+        ------
+        VertexError, DomainError, ShapeError
+            As `row`; ShapeError if the block is invalid.
+
+        See Also
+        --------
+        row, to_dense : A single row; all rows.
+
+        Notes
+        -----
+        An arc is relaxed, or visited, for all sources of a batch at once. `Searches` from 128 sources on are delayed to
+        reach one well-connected vertex together, which takes one more search and halves the time of many.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> S = semiring.sparse.Searches(([0, 1, 2], [1, 2, 3]), n=4, weights=[5, 6, 7])
+        >>> for sources, lengths in S.rows([0, 3]):
+        ...     print(sources, lengths[0])
+        [0 3] [ 0  5 11 18]
+        """
+
+    @abstractmethod
+    def to_dense(
+        self, out: np.ndarray | None = None, *, limit: float | None = None, callback: Callback | None = None
+    ) -> np.ndarray:
+        """All entries, shape (n, n), into `out` if given.
+
+        Parameters
+        ----------
+        out : array, shape (n, n), optional
+            In `dtype`.
+        limit : float, optional
+            As in `row`.
+        callback : callable, optional
+            `callback(done, total)`, in rows.
+
+        Returns
+        -------
+        array, shape (n, n)
+
+        Raises
+        ------
+        ShapeError, DTypeError, MemoryNeeded
+            If `out` has another shape or dtype, or the matrix does not fit.
+        DomainError
+            As `row`.
+
+        See Also
+        --------
+        rows, eliminate : Streamed; for roads and meshes.
+
+        Notes
+        -----
+        As `rows` of all sources; n² entries.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> S = semiring.sparse.Searches(([0, 1, 2], [1, 2, 3]), n=4, weights=[5, 6, 7])
+        >>> S.to_dense()[0].tolist()
+        [0, 5, 11, 18]
+        """
+
+    @abstractmethod
+    def batch(self, sources: int) -> int:
+        """Number of sources searched at a time, on each thread or on the GPU, given `sources` in all.
+
+        Parameters
+        ----------
+        sources : int
+
+        Returns
+        -------
+        int
+
+        See Also
+        --------
+        rows : Uses this batch.
+
+        Notes
+        -----
+        O(1).
+
+        Examples
+        --------
+        >>> import semiring
+        >>> semiring.sparse.Searches(([0], [1]), n=2, weights=[1.0]).batch(100)
+        32
+        """
