@@ -1500,3 +1500,14 @@ def test_graphml_is_parsed_at_once_and_without_its_name_space_too(monkeypatch):
     for content in (text, text.replace(' xmlns="http://graphml.graphdrawing.org/xmlns"', "")):
         assert read(io.BytesIO(content.encode())).weights.tolist() == [3]
     assert len(fed) == 2
+
+
+@pytest.mark.parametrize("text", ["from,to,cost\n1.50,3,0.10\n1.5,2.0,7\n", "from\tto\n3.00\t3\n3.0\t007\n"])
+def test_names_of_a_long_table_are_as_written(tmp_path, monkeypatch, text):
+    (tmp_path / "a.csv").write_text(text)
+    short = as_graph(tmp_path / "a.csv")
+    monkeypatch.setattr("semiring.host.text.LONG", 0)
+    long = as_graph(tmp_path / "a.csv")
+    assert list(long.labels) == list(short.labels)
+    for side in ("rows", "cols", "weights"):
+        np.testing.assert_array_equal(getattr(long, side), getattr(short, side))

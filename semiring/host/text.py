@@ -29,7 +29,9 @@ class Decimals:
         return digits / 10.0**places if places.any() else digits
 
     def texts(self, index: int) -> list[str]:
-        return list(map(str, self.column(index).tolist()))
+        """A column as it is written."""
+        pairs = zip(self.digits[:, index].tolist(), self.places[:, index].tolist(), strict=True)
+        return [f"{x // 10**k}.{x % 10**k:0{k}d}" if k else str(x) for x, k in pairs]
 
 
 def decimals(text: bytes, separator: str, width: int, *, begin: int = 0, before: bytes = b"") -> Decimals | None:
