@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import io
+import json
 import pickle
 from itertools import pairwise
 
@@ -12,7 +13,7 @@ import pytest
 
 from apsp import Graph, Result, shortest_paths
 from semiring import get
-from semiring.host.errors import DomainError, NegativeCycleError, ShapeError
+from semiring.host.errors import DomainError, FormatError, NegativeCycleError, ShapeError
 from semiring.sparse.cycles import Weighted
 
 ENGINES = ("dense", "elimination", "searches", "scipy")
@@ -444,3 +445,45 @@ def test_quantities_are_saved(tmp_path, suffix, source):
     part = shortest_paths(graph, **options, limit=5)
     with pytest.raises(ValueError, match="all pairs, without a limit"):
         part.save(tmp_path / f"part.{suffix}")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"words": lambda told: [[told["words"][0][0] + 1, *told["words"][0][1:]], *told["words"][1:]]},
+        {"words": lambda told: told["words"][::-1]},
+        {"words": lambda told: told["words"][:1]},
+        {"words": lambda told: [[*x[:2], 0, 0, x[4]] for x in told["words"]]},
+        {"words": lambda told: [[*x[:4], "object"] for x in told["words"]]},
+        {"words": lambda told: [["1", *x[1:]] for x in told["words"]]},
+        {"names": lambda told: told["names"][:1]},
+        {"names": lambda told: ["a", "a"]},
+        {"weight": lambda told: "a"},
+        {"ordered": lambda told: 9},
+        {"along": lambda parts: "[" * 100_000},
+        {"along_0": lambda parts: parts["along_0"][:2]},
+        {"along_0": lambda parts: parts["along_0"] + 1},
+        {"along_0": lambda parts: parts["along_0"].astype("U3")},
+        {"along_weights": lambda parts: parts["along_weights"][:2]},
+        {"along_lengths": lambda parts: parts["along_lengths"] // 2},
+        {"along_lengths": lambda parts: parts["along_lengths"].astype("U9")},
+    ],
+)
+def test_damaged_quantities_are_refused(tmp_path, wrong):
+    graph = Graph.from_arrays([0, 1, 0, 0], [1, 2, 2, 0], [4, 7, 12, 99], n=3)  # a loop may have more than its bits
+    shortest_paths(graph, along={"a": [3, 9, 5, 1000], "b": [0.5, 2, 0, 99]}).save(tmp_path / "r.npz")
+    parts = dict(np.load(tmp_path / "r.npz"))
+    told, ((name, new),) = json.loads(str(parts["along"])), wrong.items()
+    assert Result.load(tmp_path / "r.npz").distance(0, 2, of="a") == 12
+    more = {name: new(parts)} if name.startswith("along") else {"along": json.dumps({**told, name: new(told)})}
+    np.savez(tmp_path / "r.npz", **parts | more)
+    with pytest.raises(FormatError):
+        Result.load(tmp_path / "r.npz")
+
+
+def test_names_that_no_file_holds_are_refused_as_they_are_saved(tmp_path):
+    graph = Graph.from_arrays([0], [1], [4])
+    with pytest.raises(ValueError, match=r"names, got \('a', 1\)"):
+        shortest_paths(graph, along={("a", 1): [3]}).save(tmp_path / "r.npz")
+    shortest_paths(graph, along={7: [3]}).save(tmp_path / "r.npz")
+    assert Result.load(tmp_path / "r.npz").distance(0, 1, of=7) == 3

@@ -293,7 +293,7 @@ def _packed(question: Question, quantities: Mapping[str, Any], weight: str) -> t
         every = np.ones(graph.edge_count, np.int64)
     else:
         which = present(every)
-    parts, units = zip(*(_whole(x[which], n, name) for name, x in {weight: every, **quantities}.items()), strict=True)
+    parts, units = zip(*(whole(x[which], n, name) for name, x in {weight: every, **quantities}.items()), strict=True)
     if few := [name for name, part in zip(quantities, parts[1:], strict=True) if part.min(initial=0) < 0]:
         raise DomainError(f"along: {came(few[0])} must be at least 0 to be packed, got {quantities[few[0]].min()}.")
     if complete and parts[0].min(initial=0) >= 0:  # no vertex is farther than its edge
@@ -362,7 +362,7 @@ def _closer(bounds: list[int], parts: tuple[np.ndarray, ...], far: float) -> lis
     return list(map(min, bounds, sums))
 
 
-def _whole(values: np.ndarray, n: int, name: Any) -> tuple[np.ndarray, tuple[float, int]]:
+def whole(values: np.ndarray, n: int, name: Any) -> tuple[np.ndarray, tuple[float, int]]:
     """Values as int64 multiples of a unit, exactly, or of a decimal one; DomainError if they have none."""
     if values.dtype.kind in "bi":
         return values.astype(np.int64, copy=False), (1, 1)

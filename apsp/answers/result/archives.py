@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from semiring import sparse
-from semiring.algebra import catalog
+from semiring.algebra import catalog, dtypes
 from semiring.algebra.records import Semiring
 from semiring.host.devices import host
 from semiring.host.errors import AlgebraError, DivergenceError, FormatError
@@ -21,6 +23,7 @@ from semiring.kernels.observed import Callback
 
 from ...io.expansion import Turns, expand
 from ...io.graph import Graph
+from ...io.graph.entries import present
 from ...io.graph.ondisk import OnDisk, refuse_overwriting
 from ...io.labels import Labels
 from ...io.saving import load, save, store_of
@@ -37,7 +40,7 @@ from ...road.engines.stored import Stored
 from ...road.question import Question
 from ...road.road import answer
 from ...road.wants import Wants
-from .along import Along, Unpacked, Word
+from .along import Along, Unpacked, Word, whole
 
 if TYPE_CHECKING:
     from . import Result
@@ -120,6 +123,10 @@ def _whole(r: Result) -> bool:
 
 def _along_of(along: Along) -> dict[str, Any]:
     """Quantities, and the packed lengths with their words, if any."""
+    if odd := [x for x in along.quantities if not isinstance(x, (str, int, float))]:
+        raise ValueError(
+            f"save: quantities must have texts or numbers as names, got {came(odd[0])}. Rename it in along=."
+        )
     words = [(x.shift, x.bits, *x.unit, x.dtype.name) for x in along.words]
     described = {"weight": along.weight, "names": list(along.quantities), "ordered": along.ordered, "words": words}
     more: dict[str, Any] = {"along": np.array(json.dumps(described))}
@@ -131,19 +138,61 @@ def _along_of(along: Along) -> dict[str, Any]:
 
 
 def _with_along(parts: dict[str, Any], graph: Graph, s: Semiring, engine: Engine) -> tuple[Engine, Along | None]:
-    """The engine and the quantities of an archive."""
+    """The engine and the quantities of an archive; ValueError unless weights and quantities are those packed."""
     if "along" not in parts:
         return engine, None
     told = json.loads(str(parts["along"]))
     quantities = {name: parts[f"along_{k}"] for k, name in enumerate(told["names"])}
+    shape = (graph.n, graph.n) if graph.rows is None else graph.rows.shape
+    right = all(x.shape == shape and x.dtype.kind in "if" and not np.isnan(x).any() for x in quantities.values())
+    right &= len(quantities) == len(told["names"]) and f"along_{len(quantities)}" not in parts
+    right &= isinstance(told["weight"], str) and told["weight"] not in quantities
+    if not right or told["ordered"] not in range(len(quantities) + 1):
+        raise ValueError("quantities that are not a number an edge each, under names that differ")
     words = tuple(Word(shift, bits, (unit, over), np.dtype(name)) for shift, bits, unit, over, name in told["words"])
     packed = graph
     if words:
         field = "weights" if graph.dense is None else "dense"
         packed = replace(graph, **{field: parts["along_weights"]}, nulls=() if field == "dense" else None, unit=False)
-        engine = Dense(parts["along_lengths"])
+        weights = graph.weights if graph.dense is None else host(graph.matrix(s))
+        weights = np.ones(shape, np.int64) if weights is None else weights
+        there = present(weights) if graph.dense is None else weights != dtypes.zero(s, weights.dtype)
+        _require_packed(
+            words, parts["along_weights"], there, [weights.astype(engine.dtype), *quantities.values()], graph.n
+        )
+        found = parts["along_lengths"]
+        if found.shape != engine.shape or found.dtype.kind not in "if" or not _same(engine, words[0](found)):
+            raise ValueError("lengths that are not the distances")
+        engine = Dense(found)
     along = Along(told["weight"], quantities, told["ordered"], s, words, packed, engine)
     return Unpacked(engine, words[0]) if words else engine, along
+
+
+def _same(engine: Engine, D: np.ndarray) -> bool:
+    """Whether an engine in memory has these distances."""
+    return not engine.in_memory or np.array_equal(engine.table(), D)
+
+
+def _require_packed(
+    words: tuple[Word, ...], packed: np.ndarray, there: np.ndarray, values: Sequence[np.ndarray], n: int
+) -> None:
+    """Raise ValueError unless packed lengths are those of weights and quantities, `values`, in the bits of words."""
+    values, bits, total = values[: len(words)], [x.bits for x in words], np.int64(0)
+    right = (
+        packed.shape == there.shape
+        and len(values) == len(words)
+        and [x.dtype for x in values] == [x.dtype for x in words]
+    )
+    right = right and all(isinstance(k, int) and k > 0 for k in bits[1:]) and sum(bits) < 63 and not bits[0]
+    if not right or [x.shift for x in words] != list(accumulate(bits[:0:-1], initial=0))[::-1]:
+        raise ValueError("words of packed lengths that do not fit")
+    for word, x in zip(words, values, strict=True):
+        part, unit = whole(x[there], n, "quantity")
+        right &= unit == word.unit
+        total = total + (part << word.shift)
+    known = packed != dtypes.zero(catalog.min_plus, packed.dtype)
+    if not right or not np.array_equal(known, there) or not np.array_equal(packed[there], total):
+        raise ValueError("packed lengths that are not of the weights and quantities")
 
 
 def _again(
@@ -202,7 +251,7 @@ def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None) -
         }
     except AlgebraError:
         raise
-    except (LookupError, ValueError, TypeError) as error:
+    except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise FormatError(path, None, f"a Result that `save` wrote is required, got {came(error)}.") from error
 
 
