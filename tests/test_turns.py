@@ -101,7 +101,7 @@ def test_ways_of_openstreetmap_and_pgrouting(tmp_path):
     with pytest.warns(AmbiguityWarning, match="left out: 1 that are of edges that the graph lacks"):
         assert shortest_paths(ROADS, turns=only, ways=ways).distance("A", "C") == 2
     only = {**only, "to_way": [12], "restriction": ["only_straight_on @ (Mo-Fr)"]}
-    with pytest.warns(AmbiguityWarning, match="1 that hold at some times"):
+    with pytest.warns(AmbiguityWarning, match=r"1 that hold at some times"):
         assert shortest_paths(ROADS, turns=only, ways=ways).distance("A", "C") == 2
     through = {**only, "to_way": [11], "restriction": ["no_left_turn"]}
     with pytest.warns(AmbiguityWarning, match="1 that fit several ways"):
@@ -126,7 +126,6 @@ def test_u_turns_but_in_dead_ends():
     [
         ({("A", "X", "C"): 1}, VertexError, "'X'"),
         ({("A", "D", "C"): 1}, VertexError, "'A' → 'D' → 'C'"),
-        ({("A", "B"): 1}, VertexError, "'A' → 'B'"),
         ({("A", "B", "D", "B"): 1}, VertexError, "'A' → 'B' → 'D' → 'B'"),
         ([("A", "B", "C", "x")], DomainError, "costs must be numbers, inf to forbid, got"),
         ([("A", "B", "C", -np.inf)], DomainError, "costs"),
@@ -137,11 +136,55 @@ def test_u_turns_but_in_dead_ends():
         ({"a": [1]}, ShapeError, "columns must be from, via, to"),
         ({"from": ["A"], "via": ["B"], "to": ["C"], "cost": [1], "weight": [2]}, ShapeError, "columns"),
         ({"from_way": ["A"], "via": ["B"], "to_way": ["C"]}, ShapeError, "Pass ways="),
+        ({(): 3}, ShapeError, "keys must be"),
+        ({("A", "B"): 3}, ShapeError, r"keys must be .* got \('A', 'B'\)"),
+        ([("A", None, "B", 2)], VertexError, "three vertices or more, got 'A' → 'B'"),
+        ([("A", [], "B", 2)], VertexError, "three vertices or more"),
+        ({"path": [[]]}, VertexError, "three vertices or more, got none"),
+        ({"from": ["A", "A"], "via": ["B"], "to": ["C"]}, ShapeError, "lists of one length"),
+        ({"from": ["A"], "via": ["B"], "to": ["C"], "cost": [1, 2]}, ShapeError, "lists of one length"),
+        ({"from": "A", "via": "B", "to": "C"}, ShapeError, "lists of one length.* Pass records, in a list"),
+        ({"from": ["A"], "From": ["B"], "via": ["B"], "to": ["C"]}, ShapeError, "names that differ"),
     ],
 )
 def test_what_is_refused(given, error, match):
     with pytest.raises(error, match=match):
         shortest_paths(ROADS, turns=given)
+
+
+def test_arrays_and_columns_of_a_frame_that_was_filtered():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"from": "A", "via": ["B", "B"], "to": ["D", "C"], "restriction": "no_left_turn"})[1:]
+    for given in (np.array([["A", "B", "C"]]), {x: frame[x] for x in frame}):
+        assert shortest_paths(ROADS, turns=given).distance("A", "C") == 5
+
+
+def test_gaps_and_floats_in_tables_of_ways():
+    rows = {"from_way": [10.0, 10.0], "via_node": ["B", np.nan], "via_way": [np.nan, 12.0], "to_way": [11.0, 13.0]}
+    for given in (rows, rows | {"restriction": ["no_left_turn", "no_right_turn"]}):
+        r = shortest_paths(ROADS, turns=given, ways=[10, 11, 12.0, "13", 14])
+        assert (r.distance("A", "C"), r.distance("B", "C"), r.distance("A", "D")) == (np.inf, 1, 2)
+    with pytest.warns(AmbiguityWarning, match=r"1 that hold at some times") as warned:
+        shortest_paths(ROADS, turns={"from": ["A"], "via": ["B"], "to": ["C"], "restriction": [None]})
+    assert warned[0].filename == __file__
+
+
+def test_ways_by_attributes_of_networkx():
+    nx = pytest.importorskip("networkx")
+    graph = nx.MultiDiGraph()
+    for k, (u, v, w) in enumerate([*ROADS, ("A", "B", 9)]):
+        graph.add_edge(u, v, weight=w, osmid=[k, f"w{k}"])
+    r = shortest_paths(graph, turns=[{"from_way": "w0", "via": "B", "to_way": 1}], ways="osmid")
+    assert (r.distance("A", "C"), r.path("A", "C")) == (5, ["A", "B", "D", "C"])
+    with pytest.raises(ShapeError, match="attribute of edges, got 'road'"):
+        shortest_paths(graph, turns=[("w0", "B", 1)], ways="road")
+
+
+def test_integers_that_floats_do_not_hold_are_refused():
+    roads = [(0, 1, 2**60 + 1), (1, 2, 1), (1, 3, 1)]
+    assert shortest_paths(roads, turns={(0, 1, 2): 5}).distance(0, 2) == 2**60 + 7
+    with pytest.raises(DomainError, match=r"2⁵³.* integers"):
+        shortest_paths(roads, turns={(0, 1, 2): 0.5})
 
 
 def test_a_forbidden_turn_stays_so_beside_a_cost():

@@ -260,10 +260,15 @@ def _weighed(weights: np.ndarray, made: Expansion, s: Semiring) -> np.ndarray:
     if weights.dtype.kind == "i" and made.charged:
         info = np.iinfo(np.int64)
         closed = (weights == info.max) | (weights == info.min)
+        most = int(np.abs(weights[~closed]).max(initial=0))
         if costs.dtype.kind == "f":
+            if most > 2**53:
+                raise DomainError(f"turns: beside weights above 2⁵³, costs must be integers below, got {most}.")
             weights = np.where(closed, np.copysign(np.inf, weights), weights)
-        elif len(weights) and (most := int(np.abs(weights[~closed]).max(initial=0)) + made.charged) >= info.max:
-            raise DomainError(f"turns: weights and costs must fit 64 bits together, got {most}. Choose a larger unit.")
+        elif most + made.charged >= info.max:
+            raise DomainError(
+                f"turns: weights and costs must fit 64 bits together, got {most + made.charged}. Choose a larger unit."
+            )
         elif closed.any():
             costs = np.where(closed[made.edges], 0, costs)
     own = weights[made.edges]

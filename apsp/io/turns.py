@@ -20,7 +20,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Any
-from warnings import warn
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from semiring.algebra.ranges import positions
 from semiring.host.errors import AmbiguityWarning, DomainError, ShapeError, VertexError
 from semiring.host.spelling import came
 
+from ..road.log import warn
 from .expansion import Turns, arcs_of
 from .graph import Graph
 from .inputs.frames import columns_of, is_table
@@ -70,22 +70,54 @@ def _columns(given: Any, labels: Labels) -> Columns:
         for line, row in rows:
             if len(row) != len(header):
                 raise source.error(f"a turn must have {len(header)} fields, as the header has, got {came(row)}.", line)
-        return {folded(name): [_label(row[k].strip(), labels) for _, row in rows] for k, name in enumerate(header)}
+        return _named((name, [_label(row[k].strip(), labels) for _, row in rows]) for k, name in enumerate(header))
     if is_table(given):
         given = columns_of(given)
+    elif isinstance(given, np.ndarray):
+        given = given.tolist()
     elif isinstance(given, Mapping) and "elements" in given:
         given = given["elements"]
     elif isinstance(given, Mapping) and not all(isinstance(name, str) for name in given):
+        if odd := [x for x in given if not isinstance(x, tuple) or len(x) < 3]:
+            raise ShapeError(f"turns: keys must be (from, via, to), or of more vertices, got {came(odd[0])}.")
         given = [(x[0], x[1] if len(x) == 3 else list(x[1:-1]), x[-1], cost) for x, cost in given.items()]
     if isinstance(given, Mapping):
-        return {folded(name): column for name, column in given.items()}
+        return _named(given.items())
     listed: list[Any] = list(given) if isinstance(given, Iterable) else [given]
     if listed and all(isinstance(row, Mapping) for row in listed):
         listed = [row for each in listed for row in (_relation(each) if "members" in each else [each])]
-        return {folded(x): [row.get(x) for row in listed] for x in dict.fromkeys(x for row in listed for x in row)}
+        return _named((x, [row.get(x) for row in listed]) for x in dict.fromkeys(x for row in listed for x in row))
     if {len(row) if isinstance(row, (tuple, list)) else 0 for row in listed} not in (set(), {3}, {4}):
         raise ShapeError(f"turns: all must be (from, via, to), or (from, via, to, cost), got {came(listed[:3])}.")
     return dict(zip(("from", "via", "to", "cost"), zip(*listed, strict=True), strict=False))
+
+
+def _named(columns: Iterable[tuple[Any, Any]]) -> Columns:
+    """Columns by folded name; ShapeError unless names differ and all are lists of one length."""
+    listed = [(str(name), column) for name, column in columns]
+    if (
+        any(isinstance(x, (str, bytes)) or not hasattr(x, "__len__") for _, x in listed)
+        or len({len(x) for _, x in listed}) > 1
+    ):
+        raise ShapeError(
+            f"turns: columns must be lists of one length, got {came(dict(listed))}. Pass records, in a list."
+        )
+    found = {folded(name): column if isinstance(column, np.ndarray) else list(column) for name, column in listed}
+    if len(found) < len(listed):
+        raise ShapeError(
+            f"turns: columns must have names that differ, got {came([x for x, _ in listed])}. Rename some."
+        )
+    return found
+
+
+def _missing(x: Any) -> bool:
+    """Whether nothing stands in a field: None, or NaN as data frames have it."""
+    return x is None or (isinstance(x, float) and math.isnan(x))
+
+
+def _way(x: Any) -> str:
+    """A way as text; 7.0, as a column with gaps has it, is 7."""
+    return str(int(x) if isinstance(x, float) and x.is_integer() else x)
 
 
 def _relation(record: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -131,7 +163,7 @@ class _Streets:
         for arc, edge in enumerate(() if ways is None else edges.tolist()):
             names = ways[edge]  # type: ignore[index]
             for name in names if isinstance(names, (list, tuple, set)) else [names]:
-                self.of_way[str(name)].append(arc)
+                self.of_way[_way(name)].append(arc)
 
     def read(self, columns: Columns, u_turns: float) -> Turns:
         """The turns in a table."""
@@ -162,10 +194,13 @@ class _Streets:
                     return Turns(arcs.ravel(), 2 * np.arange(len(arcs) + 1), cost[row], u_turns)
         walks: dict[Walk, float] = {}
         for k in range(size):
-            via = next((x for x in roles["via"] if columns[x][k] is not None), "")
-            names = [self._several(columns[x][k]) for x in (roles["path"] or [roles["from"][0], via, roles["to"][0]])]
+            via = next((x for x in roles["via"] if not _missing(columns[x][k])), "")
+            listed = roles["path"] or [x for x in (roles["from"][0], via, roles["to"][0]) if x]
+            names = [self._several(columns[x][k]) for x in listed]
             inner = [] if "way" in via or not via else [1 + i for i, x in enumerate(names[1]) if x in self.labels]
-            for walk in self._row([x for some in names for x in some], inner, columns[kinds[0]][k] if kinds else None):
+            for walk in self._row(
+                [x for some in names for x in some], inner, str(columns[kinds[0]][k]) if kinds else None
+            ):
                 known = walks.setdefault(walk, cost[k])
                 walks[walk] = max(known, cost[k])  # what is forbidden stays so
                 if known != cost[k] and walks[walk] < np.inf:
@@ -173,7 +208,7 @@ class _Streets:
                     raise DomainError(f"turns: a turn must have one cost, got two for {shown}. Leave one out.")
         if self.left:
             why = ", ".join(f"{count:,} that {reason}" for reason, count in self.left.items())
-            warn(f"turns: restrictions are left out: {why}.", AmbiguityWarning, stacklevel=4)
+            warn(f"turns: restrictions are left out: {why}.", AmbiguityWarning)
         arcs = np.array([arc for walk in walks for arc in walk], np.int64)
         return Turns(arcs, np.cumsum([0, *map(len, walks)]), np.array(list(walks.values()), float), u_turns)
 
@@ -197,7 +232,7 @@ class _Streets:
 
     def _row(self, names: Sequence[Any], inner: Sequence[int], kind: Any) -> list[Walk]:
         """The walks that a row lists, or all others where they alone may follow; names at `inner` are vertices."""
-        if kind is not None and not re.fullmatch("(no|only)_[a-z_]+", str(kind)):
+        if kind is not None and not re.fullmatch("(no|only)_[a-z_]+", kind):
             self.left["hold at some times or for some vehicles"] += 1
             return []
         try:
@@ -224,12 +259,12 @@ class _Streets:
     def _by_ways(self, names: Sequence[Any], inner: Sequence[int]) -> list[Walk]:
         """Walks from an arc of the first way, along the ways and vertices between, to an arc of the last."""
         tails, heads = self.tails, self.heads
-        walks: list[Walk] = [(arc,) for arc in self.of_way.get(str(names[0]), ())]
+        walks: list[Walk] = [(arc,) for arc in self.of_way.get(_way(names[0]), ())]
         for k, name in enumerate(names[1:], 1):
             if k in inner:
                 walks = [walk for walk in walks if heads[walk[-1]] == self.labels.position(name)]
                 continue
-            arcs, back, ahead, walks = self.of_way.get(str(name), ()), name == names[0], walks, []
+            arcs, back, ahead, walks = self.of_way.get(_way(name), ()), name == names[0], walks, []
             while ahead and not (walks and k == len(names) - 1):  # a way between may have several arcs
                 ahead = [
                     (*walk, arc) for walk in ahead for arc in arcs
@@ -242,4 +277,6 @@ class _Streets:
 
     def _missing(self, names: Sequence[Any]) -> VertexError:
         shown = " → ".join(map(came, names))
+        if len(names) < 3 and self.ways is None:
+            return VertexError(f"turns: a turn must have three vertices or more, got {shown or 'none'}.")
         return VertexError(f"turns: a turn must follow edges of the graph, got {shown}, and no such. Leave it out.")

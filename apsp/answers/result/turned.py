@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from semiring.algebra.records import Semiring
+from semiring.host.errors import ShapeError
+from semiring.host.spelling import came
 
 from ...io.expansion import Expansion, expand
 from ...io.graph import Graph
+from ...io.inputs import as_graph
 from ...io.quantities import quantities
 from ...io.turns import turns_of
 from ...road.question import Question
@@ -34,9 +37,22 @@ def expanded(
     """The copies of the vertices of a graph that turns ask for."""
     if turns is None and ways is not None:
         raise ValueError("shortest_paths: ways must come with turns, which name them, got them alone. Leave them out.")
-    if isinstance(ways, str):
-        ways = quantities(source, graph, ways, **reading)[ways].tolist()
+    if isinstance(ways, (str, int)):
+        ways = _ways_of(source, graph, ways, reading)
     return expand(graph, turns_of(turns, graph, u_turns=u_turns, ways=ways), s)
+
+
+def _ways_of(source: Any, graph: Graph, name: str | int, reading: Mapping[str, Any]) -> list[Any]:
+    """The way of each edge, by a column or attribute; in a graph of NetworkX also texts and lists."""
+    if isinstance(source, Graph) or not hasattr(source, "nodes"):
+        return quantities(source, graph, {"ways": name}, **reading)["ways"].tolist()  # type: ignore[no-any-return]
+    listed = [data for *_, data in source.edges(data=True)]
+    if not any(name in data for data in listed):
+        raise ShapeError(f"turns: ways must be an attribute of edges, got {came(name)}. Pass a list, the way of each.")
+    every = as_graph(source, weight=None, **reading)
+    if not (np.array_equal(every.rows, graph.rows) and np.array_equal(every.cols, graph.cols)):
+        raise ShapeError(f"turns: ways={came(name)} must be of the edges that have a weight, got others. Pass a list.")
+    return [data.get(name) for data in listed]
 
 
 def over_copies(wants: Wants, turned: Expansion) -> Wants:
