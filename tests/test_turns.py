@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -167,6 +168,30 @@ def test_gaps_and_floats_in_tables_of_ways():
     with pytest.warns(AmbiguityWarning, match=r"1 that hold at some times") as warned:
         shortest_paths(ROADS, turns={"from": ["A"], "via": ["B"], "to": ["C"], "restriction": [None]})
     assert warned[0].filename == __file__
+
+
+def test_relations_beside_nodes_and_ways(tmp_path):
+    members = [("way", 10, "from"), ("node", "B", "via"), ("way", 11, "to")]
+    members = [dict(zip(("type", "ref", "role"), x, strict=True)) for x in members]
+    found = [{"type": "node", "id": 1, "lat": 1.0}, {"type": "way", "id": 10, "nodes": [1, 2]}]
+    for tag, far in (("restriction", 5), ("restriction:hgv", 2), ("restriction:conditional", 2), ("route", 2)):
+        relation = {"type": "relation", "tags": {tag: "no_left_turn"}, "members": members}
+        (tmp_path / "a.json").write_text(json.dumps({"elements": [*found, relation, relation | {"members": None}]}))
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            r = shortest_paths(ROADS, turns=tmp_path / "a.json", ways=range(10, 15))
+        assert r.distance("A", "C") == far
+        told = [str(x.message) for x in warned]
+        assert ["1 that hold at some times" in x for x in told] == [True] * (tag.startswith("restriction:"))
+    (tmp_path / "a.json").write_text("{")
+    with pytest.raises(FormatError, match=r"a\.json: must be JSON"):
+        shortest_paths(ROADS, turns=tmp_path / "a.json")
+    with pytest.raises(VertexError, match="two ways or more, got 10"):
+        shortest_paths(ROADS, turns={"path": [[10]], "cost": [4]}, ways=range(10, 15))
+    with pytest.raises(ShapeError, match="Pass ways= to shortest_paths"):
+        shortest_paths(ROADS).update(turns=[{"from_way": 10, "via": "B", "to_way": 11}])
+    listed = ((u, v, {"weight": w, "id": k}) for k, (u, v, w) in enumerate(ROADS))
+    assert shortest_paths(listed, weight="weight", turns=[(0, "B", 1)], ways="id").distance("A", "C") == 5
 
 
 def test_ways_by_attributes_of_networkx():

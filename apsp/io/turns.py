@@ -64,7 +64,10 @@ def _columns(given: Any, labels: Labels) -> Columns:
     if isinstance(given, (str, os.PathLike)):
         source = Source(given, holds="turns")
         if str(given).lower().removesuffix(".gz").endswith(".json"):
-            return _columns(json.loads(source.text), labels)
+            try:
+                return _columns(json.loads(source.text), labels)
+            except (json.JSONDecodeError, RecursionError) as error:
+                raise source.error(f"must be JSON, got {came(error)}.") from None
         first = source.text.lstrip().split("\n", 1)[0]
         (_, header), *rows = csv_rows(source, source.text, max(",;\t", key=first.count))
         for line, row in rows:
@@ -85,7 +88,8 @@ def _columns(given: Any, labels: Labels) -> Columns:
         return _named(given.items())
     listed: list[Any] = list(given) if isinstance(given, Iterable) else [given]
     if listed and all(isinstance(row, Mapping) for row in listed):
-        listed = [row for each in listed for row in (_relation(each) if "members" in each else [each])]
+        if any("members" in row for row in listed):  # beside nodes and ways, which say nothing of turns
+            listed = [row for each in listed if "members" in each for row in _relation(each)]
         return _named((x, [row.get(x) for row in listed]) for x in dict.fromkeys(x for row in listed for x in row))
     if {len(row) if isinstance(row, (tuple, list)) else 0 for row in listed} not in (set(), {3}, {4}):
         raise ShapeError(f"turns: all must be (from, via, to), or (from, via, to, cost), got {came(listed[:3])}.")
@@ -123,11 +127,13 @@ def _way(x: Any) -> str:
 def _relation(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Rows of a relation, of each way from with each way to; none if it is no restriction."""
     tags, members = record.get("tags") or {}, defaultdict(list)
-    for member in record["members"]:
-        members[member["role"], member["type"]].append(member["ref"])
+    for member in record["members"] or ():
+        members[member.get("role"), member.get("type")].append(member.get("ref"))
     via = {f"via_{kind}": members["via", kind] or None for kind in ("node", "way")}
-    ends = product(members["from", "way"], members["to", "way"]) if "restriction" in tags else ()
-    return [{"from_way": u, "to_way": v, "restriction": tags["restriction"], **via} for u, v in ends]
+    kinds = [f"{key}={tags[key]}" for key in tags if key.startswith("restriction")]  # conditional ones, too
+    kind = tags.get("restriction", *kinds[:1])
+    ends = product(members["from", "way"], members["to", "way"]) if kinds else ()
+    return [{"from_way": u, "to_way": v, "restriction": kind, **via} for u, v in ends]
 
 
 def _label(text: str, labels: Labels) -> Any:
@@ -153,6 +159,7 @@ class _Streets:
 
     def __init__(self, graph: Graph, ways: Sequence[Any] | None) -> None:
         self.n, self.labels, self.ways = graph.n, graph.labels, ways
+        self.least = 3 if ways is None else 2
         self.tails, self.heads, edges = arcs_of(graph)
         self.order = np.argsort(self.tails * self.n + self.heads, kind="stable")
         self.code, self.left = (self.tails * self.n + self.heads)[self.order], Counter[str]()
@@ -180,7 +187,7 @@ class _Streets:
                 "Rename or drop some."
             )
         if self.ways is None and (of := [x for x in columns if re.search("[_ ](way|edge|link)", x)]):
-            raise ShapeError(f"turns: {came(of[0])} names edges by their ways. Pass ways=, the way of each edge.")
+            raise ShapeError(f"turns: {came(of[0])} names edges by their ways. Pass ways= to shortest_paths.")
         size = len(columns[roles[sides[0]][0]]) if columns else 0
         cost = _costs(columns[costs[0]], "costs") if costs else np.full(size, np.inf)
         if counts[:3] == [1, 1, 1] and not kinds and self.ways is None:
@@ -236,7 +243,7 @@ class _Streets:
             self.left["hold at some times or for some vehicles"] += 1
             return []
         try:
-            if len(names) < 3 and self.ways is None:
+            if len(names) < self.least:
                 raise self._missing(names)
             found = self._by_ways(names, inner) if self.ways is not None else []
             if self.ways is None:
@@ -277,6 +284,7 @@ class _Streets:
 
     def _missing(self, names: Sequence[Any]) -> VertexError:
         shown = " → ".join(map(came, names))
-        if len(names) < 3 and self.ways is None:
-            return VertexError(f"turns: a turn must have three vertices or more, got {shown or 'none'}.")
+        if len(names) < self.least:
+            of = "three vertices" if self.least > 2 else "two ways"
+            return VertexError(f"turns: a turn must have {of} or more, got {shown or 'none'}.")
         return VertexError(f"turns: a turn must follow edges of the graph, got {shown}, and no such. Leave it out.")

@@ -435,7 +435,7 @@ def shortest_paths(
     s = get(semiring)
     weight, *ordered = weight if isinstance(weight, list) and named(weight) else [weight]
     added: dict[Any, Any] = {}
-    graph = rereadable(graph) if ordered or along is not None else graph
+    graph = rereadable(graph) if ordered or along is not None or isinstance(ways, (str, int)) else graph
     posed = as_graph(
         graph, weight=weight, columns=columns, directed=directed, unweighted=unweighted, null_value=null_value,
         format=format, name=name,
