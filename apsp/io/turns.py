@@ -39,7 +39,7 @@ _ROLES = re.compile(r"(from|via|to|path)[_ ]?(node|vertex|way|edge|link)?[_ ]?(?
 _COSTS = (*WEIGHTS, "penalty", "turn_cost", "to_cost", "delay", "time")
 _KINDS = ("restriction", "restriction_type")
 
-Columns = dict[str, Sequence[Any]]
+Columns = dict[str, Any]
 Walk = tuple[int, ...]
 
 
@@ -106,7 +106,9 @@ def _named(columns: Iterable[tuple[Any, Any]]) -> Columns:
         raise ShapeError(
             f"turns: columns must be lists of one length, got {came(dict(listed))}. Pass records, in a list."
         )
-    found = {folded(name): column if isinstance(column, np.ndarray) else list(column) for name, column in listed}
+    found: Columns = {
+        folded(name): column if isinstance(column, np.ndarray) else list(column) for name, column in listed
+    }
     if len(found) < len(listed):
         raise ShapeError(
             f"turns: columns must have names that differ, got {came([x for x, _ in listed])}. Rename some."

@@ -4,6 +4,14 @@ from . import Mutant
 
 MUTANTS = [
     Mutant(
+        "long-tables-names",
+        "semiring/host/text.py",
+        'return [f"{x // 10**k}.{x % 10**k:0{k}d}" if k else str(x) for x, k in pairs]',
+        "return [str(x / 10**k) if k else str(x) for x, k in pairs]",
+        "tests/test_formats.py::test_names_of_a_long_table_are_as_written",
+        "1.50 and 1.5 are one vertex of a long table.",
+    ),
+    Mutant(
         "npy-promises",
         "apsp/io/formats/npy.py",
         "if needed > size - file.tell() or",

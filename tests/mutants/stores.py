@@ -4,6 +4,22 @@ from . import Mutant
 
 MUTANTS = [
     Mutant(
+        "archives-packed-lengths",
+        "apsp/answers/result/archives.py",
+        "if not right or not np.array_equal(known, there) or not np.array_equal(packed[there], total):",
+        "if not right or not np.array_equal(known, there):",
+        "tests/test_along.py::test_damaged_quantities_are_refused",
+        "Quantities of an archive that are not those packed are believed.",
+    ),
+    Mutant(
+        "archives-packed-distances",
+        "apsp/answers/result/archives.py",
+        "return not engine.in_memory or np.array_equal(engine.table(), D)",
+        "return True",
+        "tests/test_along.py::test_damaged_quantities_are_refused",
+        "Packed lengths that are not of the distances are believed.",
+    ),
+    Mutant(
         "zarr-leaves-writers",
         "apsp/io/saving/zarr.py",
         "        sync(wait())\n",

@@ -177,7 +177,7 @@ def _require_packed(
     words: tuple[Word, ...], packed: np.ndarray, there: np.ndarray, values: Sequence[np.ndarray], n: int
 ) -> None:
     """Raise ValueError unless packed lengths are those of weights and quantities, `values`, in the bits of words."""
-    values, bits, total = values[: len(words)], [x.bits for x in words], np.int64(0)
+    values, bits, total = values[: len(words)], [x.bits for x in words], np.zeros(np.count_nonzero(there), np.int64)
     right = (
         packed.shape == there.shape
         and len(values) == len(words)
@@ -189,7 +189,7 @@ def _require_packed(
     for word, x in zip(words, values, strict=True):
         part, unit = whole(x[there], n, "quantity")
         right &= unit == word.unit
-        total = total + (part << word.shift)
+        total += part << word.shift
     known = packed != dtypes.zero(catalog.min_plus, packed.dtype)
     if not right or not np.array_equal(known, there) or not np.array_equal(packed[there], total):
         raise ValueError("packed lengths that are not of the weights and quantities")

@@ -45,12 +45,12 @@ def expanded(
 def _ways_of(source: Any, graph: Graph, name: str | int, reading: Mapping[str, Any]) -> list[Any]:
     """The way of each edge, by a column or attribute; in a graph of NetworkX also texts and lists."""
     if isinstance(source, Graph) or not hasattr(source, "nodes"):
-        return quantities(source, graph, {"ways": name}, **reading)["ways"].tolist()  # type: ignore[no-any-return]
+        return quantities(source, graph, {"ways": name}, **reading)["ways"].tolist()
     listed = [data for *_, data in source.edges(data=True)]
     if not any(name in data for data in listed):
         raise ShapeError(f"turns: ways must be an attribute of edges, got {came(name)}. Pass a list, the way of each.")
     every = as_graph(source, weight=None, **reading)
-    if not (np.array_equal(every.rows, graph.rows) and np.array_equal(every.cols, graph.cols)):
+    if not all(np.array_equal(np.asarray(getattr(every, x)), np.asarray(getattr(graph, x))) for x in ("rows", "cols")):
         raise ShapeError(f"turns: ways={came(name)} must be of the edges that have a weight, got others. Pass a list.")
     return [data.get(name) for data in listed]
 
