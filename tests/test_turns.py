@@ -431,3 +431,17 @@ def test_restrictions_by_way_hold_for_those_who_come_all_the_way():
     r = shortest_paths(roads, turns={("B", "D", "C"): 4, ("A", "B", "D", "C"): 9, ("A", "B", "D", "E"): np.inf})
     assert [r.distance(u, v) for u, v in ("AC", "XC", "BC", "DC", "AE", "XE")] == [16, 7, 6, 1, np.inf, 3]
     assert list(r.paths([("A", "D"), ("A", "B"), ("B", "B")])) == [["A", "B", "D"], ["A", "B"], ["B"]]
+
+
+def test_new_turns_of_a_part_with_quantities():
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        u, v = rng.integers(0, 5, (2, 18))
+        graph = Graph.from_arrays(u, v, rng.integers(0, 6, 18), n=5)
+        ends = [(a, b, c) for a, b in zip(u, v, strict=True) for x, c in zip(u, v, strict=True) if x == b]
+        first, second = ({ends[k]: x for k in rng.integers(0, len(ends), 3)} for x in (np.inf, 1))
+        options = {"sources": [2, 3], "along": {"a": rng.integers(0, 9, 18)}, "engine": "elimination"}
+        r = shortest_paths(graph, turns=first, u_turns=np.inf, **options).update(turns=second)
+        wanted = shortest_paths(graph, turns=first | second, u_turns=np.inf, **options)
+        for of in (None, "a"):
+            np.testing.assert_array_equal(r.table(of=of), wanted.table(of=of))

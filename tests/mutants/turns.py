@@ -105,6 +105,14 @@ MUTANTS = [
         "NaN in via_node counts, and via_way does not.",
     ),
     Mutant(
+        "turns-new-of-a-part",
+        "apsp/answers/result/along.py",
+        "if was and words and same and posed.graph.rows is was.graph.rows:",
+        "if was and words and same:",
+        "tests/test_turns.py::test_new_turns_of_a_part_with_quantities",
+        "Weights of other copies are put into an old elimination.",
+    ),
+    Mutant(
         "turns-short-walks",
         READER,
         "self.least = 3 if ways is None else 2",
