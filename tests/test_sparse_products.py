@@ -545,6 +545,10 @@ def test_a_product_with_a_vector_looks_at_the_matrix(index, kind):
             wrong.indices[M.nnz - 1] = outside
             with pytest.raises(ShapeError, match="consistent"):
                 semiring.matmul(wrong, x, semiring_)
+    for part in ("data", "indices", "indptr"):  # every other entry of a longer array
+        strided = M.copy()
+        setattr(strided, part, np.repeat(getattr(M, part), 2)[::2])
+        np.testing.assert_array_equal(semiring.matmul(strided, x, "min_plus"), semiring.matmul(M, x, "min_plus"))
     far = M.copy()
     far.data[7] = math.inf
     assert not np.isnan(semiring.matmul(far, x, "min_plus")).any()

@@ -298,7 +298,7 @@ def checked_sparse(source: Any, *, where: str) -> Any:
 
 
 def consistent(A: Any, *, indices: bool = True) -> bool:
-    """Whether A is a well-formed csr matrix: aligned native arrays, pointers in order, `indices` in range if requested.
+    """Whether A is a well-formed csr matrix: aligned, contiguous, native arrays, pointers in order, `indices` in range if requested.
 
     A is not changed, and nothing is cached in it. If False, `checked_sparse` decides.
     """
@@ -306,7 +306,9 @@ def consistent(A: Any, *, indices: bool = True) -> bool:
         return False
     data, heads, start, (rows, columns) = A.data, A.indices, A.indptr, A.shape
     for array in (data, heads, start):
-        if type(array) is not np.ndarray or array.ndim != 1 or not (array.flags.aligned and array.dtype.isnative):
+        if type(array) is not np.ndarray or array.ndim != 1 or not array.dtype.isnative:
+            return False
+        if not (array.flags.aligned and array.flags.c_contiguous):
             return False
     if heads.dtype != start.dtype or heads.dtype.name not in ("int32", "int64"):
         return False
