@@ -179,6 +179,63 @@ FAULTS = {
         *(NAIVE, ("    if (j >= n) return;", "    while (D[0] == 0);")),
         "fault: line 9: the time is up, in kernel step, block (0, 0, 0), thread (0, 0, 0)",
     ),
+    "endless, without memory": (
+        *(NAIVE, ("    if (j >= n) return;", "    for (;;);")),
+        "fault: line 9: the time is up, in kernel step, block (0, 0, 0), thread (0, 0, 0)",
+    ),
+    "the host does not end": (
+        *(NAIVE, ("    for (int k", "    volatile int x = 1;\n    while (x);\n    for (int k")),
+        "fault: line 17: the time is up, in the host's part",
+    ),
+    "a copy beyond the end": (
+        *(
+            NAIVE,
+            (
+                "    for (int k",
+                "    float h[9999] = {}; cudaMemcpy(D, h, 4 * n * pitch + 4, cudaMemcpyDefault);\n    for (int k",
+            ),
+        ),
+        "fault: line 16: a copy fails: 10244 bytes of what is written do not lie in D, which has 10240 from there on",
+    ),
+    "a copy the other way": (
+        *(NAIVE, ("    for (int k", "    float h; cudaMemcpy(&h, D, 4, cudaMemcpyHostToDevice);\n    for (int k")),
+        "fault: line 16: a copy fails: what is written is memory of the host, and its kind says of the device",
+    ),
+    "a copy by the host": (
+        *(NAIVE, ("    for (int k", "    float h[99]; memcpy(h, D, 4 * n); D += h[1] > 3;\n    for (int k")),
+        "fault: line 16: the host reads memory of the device: copy it with cudaMemcpy",
+    ),
+    "freed": (
+        *(
+            NAIVE,
+            ("    for (int k", "    float* x; cudaMalloc(&x, 4); cudaFree(x); cudaMemset(x, 0, 4);\n    for (int k"),
+        ),
+        "fault: line 16: a copy fails: what is set is memory that cudaFree was given",
+    ),
+    "more than there is": (
+        *(NAIVE, ("    for (int k", "    float* x; cudaMalloc(&x, 1ull << 50);\n    for (int k")),
+        "fault: line 16: the host asks for 1125899906842624 bytes by cudaMalloc, which are not there",
+    ),
+    "no kernel": (
+        *(NAIVE, ("__global__ ", "")),
+        "fault: line 16: step is launched, and no kernel: __global__ must stand before it",
+    ),
+    "a function of the host": (
+        *(
+            NAIVE,
+            ("__global__ ", "float sum(float a, float b) { return a + b; }\n__global__ "),
+            ("[i * pitch + k] + D[", "[sum(0, i * pitch + k)] + D["),
+        ),
+        "fault: line 11: a kernel calls sum, of the host: __device__ must stand before that function",
+    ),
+    "defined nowhere": (
+        *(
+            NAIVE,
+            ("__global__ ", "void elsewhere();\n__global__ "),
+            ("    for (int k", "    elsewhere();\n    for (int k"),
+        ),
+        "mine.cu:17: undefined reference to `elsewhere()'",
+    ),
     "no C++": (
         NAIVE,
         ("float through", "flaot through"),
@@ -194,8 +251,8 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_told_with_its_line(tried, name, monkeypatch):
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    text, edit, said = FAULTS[name]
-    found = tried(edited(text, edit), limit=1)
+    text, *edits, said = FAULTS[name]
+    found = tried(edited(text, *edits), limit=1)
     assert not found
     assert found.run.matrix is None
     assert said in str(found)
@@ -257,6 +314,43 @@ def test_a_hazard_is_told_with_its_lines(tried, name):
     else:
         assert bool(found) == right
     assert any(hazard.startswith(said) for hazard in found.run.hazards), str(found)
+
+
+SQUARED = """__global__ void square(float* D, const float* A, int n) {
+    for (int k = threadIdx.x; k < n; k += blockDim.x) {
+        float through = A[blockIdx.y * n + k] + A[k * n + blockIdx.x];
+        if (through < D[blockIdx.y * n + blockIdx.x]) D[blockIdx.y * n + blockIdx.x] = through;
+    }
+}
+int over(int a, int b) { return (a + b - 1) / b; }
+extern "C" void closure(float* D, int n) {
+    float *A, least = 0;
+    cudaMalloc(&A, sizeof(float) * n * n);
+    for (int k = 1; k < n; k *= 2) {
+        cudaMemcpy(A, D, sizeof(float) * n * n, cudaMemcpyDeviceToDevice);
+        square<<<dim3(n, n), 32 * over(8, 32)>>>(D, A, n);
+        cudaMemcpy(&least, D, sizeof(float), cudaMemcpyDeviceToHost);
+    }
+    cudaFree(A);
+}
+"""
+
+
+def test_what_two_threads_write_may_be_lost(tried):
+    found = tried(SQUARED, 12)
+    assert found
+    (told,) = found.run.hazards
+    assert told.startswith("line 4: kernel square, block (0, ")
+    assert "writes D where another thread of the launch has written, which a card may lose" in told
+    assert tried(SQUARED.replace("32 * over(8, 32)", "1"), 12).run.hazards == ()
+
+
+def test_what_nobody_wrote_is_no_number(tried):
+    unset = re.sub(r"        cudaMemcpy\(A, D.*\n", "", SQUARED.replace("32 * over(8, 32)", "1"))
+    told = tried(unset, 12).run.hazards
+    assert told[0].startswith(
+        "line 3: kernel square, block (0, 0, 0), thread (0, 0, 0) reads memory of cudaMalloc that"
+    )
 
 
 def test_without_a_barrier_the_wrong_entries_are_counted(tried):

@@ -24,7 +24,7 @@ import numpy as np
 from ...host.errors import AlgebraError, DeviceError, FormatError
 from ...host.spelling import came
 from ..cuda import cache
-from .translation import for_device, translated, without_comments
+from .translation import for_device, misplaced, translated, without_comments
 
 #: The text of the emulator.
 FOLDER = Path(__file__).parent
@@ -122,12 +122,14 @@ def run(file: Path, matrix: np.ndarray, *, limit: float = 60.0, define: Mapping[
     """
     path, macros = file, "".join(f"#define {name} {value}\n" for name, value in (define or {}).items())
     text = without_comments(path.read_text(encoding="utf-8", errors="replace"))
-    if not re.search(r"^[ \t]*void\s+closure\s*\(", text, re.MULTILINE):
+    if not re.search(r"\bvoid\s+closure\s*\(", text):
         raise FormatError(
             path, None, "must define the function that launches its kernels, void closure(float* D, int n), got none"
         )
     if unused := [name for name in define or {} if not re.search(rf"\b{name}\b", text)]:
         raise FormatError(path, None, f"must use the macro {unused[0]} that is defined for it (#ifndef {unused[0]})")
+    if refused := misplaced(text):
+        return Run(refused)
     n = len(matrix)
     with tempfile.TemporaryDirectory(prefix="apsp-") as folder:
         program, given, report = (Path(folder) / name for name in ("program", "given", "report"))
@@ -165,8 +167,10 @@ def _compile(text: str, path: Path, program: Path, macros: str) -> str:
             )
         return f"it does not compile\n{done.stderr.strip()}"
     runtime = [_object(name, common, program.with_name(f"{name}.o")) for name in ("emulated", "counted")]
-    subprocess.run([cxx, "-no-pie", made, *runtime, "-o", program], check=True)
-    return ""
+    done = subprocess.run(
+        [cxx, "-no-pie", made, *runtime, "-o", program], encoding="utf-8", errors="replace", capture_output=True
+    )
+    return f"it does not link\n{done.stderr.strip()}" if done.returncode else ""
 
 
 def _object(name: str, command: list[str], to: Path) -> Path:
@@ -187,7 +191,7 @@ def _lines(program: Path, found: dict[str, Any], path: Path) -> dict[int, int | 
     """The file's lines of the report's instructions."""
     sites = [site["pc"] for kernel in found["kernels"] for site in kernel["sites"]]
     ends = [hazard[key] for hazard in found["hazards"] for key in ("pc", "other")]
-    asked = sorted({pc for pc in (found["pc"], *sites, *ends) if pc})
+    asked = sorted({pc for pc in (found["pc"], found["other"], *sites, *ends) if pc})
     tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
     if tool is None or not asked:
         return {}
@@ -220,7 +224,7 @@ def _run(found: dict[str, Any], lines: dict[int, int | None], matrix: np.ndarray
         said = f"{at(h['pc'])}{h['text']}" + (f" (line {other})" if other else "")
         hazards[line or 0, h["kind"]] = text or said, count + h["count"]
     told = tuple(f"{text}; {count:,} times" if count > 1 else text for _, (text, count) in sorted(hazards.items()))
-    fault = f"{at(found['pc'])}{found['fault']}" if found["fault"] else ""
+    fault = f"{at(found['pc']) or at(found['other'])}{found['fault']}" if found["fault"] else ""
     return Run(fault, matrix, found["dtype"], tuple(kernels), told, found["seconds"])
 
 

@@ -1,6 +1,7 @@
 // A file of CUDA C++ as a program: what its kernels read and write, counted warp by warp as a card would ask its memory
 // for it; what is out of bounds, unordered or misses a barrier. The compiler calls `__tsan_…` before each access to
 // memory (-fsanitize=thread, without its library), `__ubsan_…` where an index or a sum leaves its range.
+#define COUNTING
 #include "counted.h"
 
 #include <signal.h>
@@ -49,9 +50,16 @@ struct Hazard {
     std::size_t pc, other;
     unsigned long long count = 0;
 };
+// Who wrote and read a word of the device last, and when; 0 is before the first write.
+struct Word {
+    unsigned long long written;
+    unsigned writer, reader;
+};
 struct Memory {
     std::size_t size;
     const char* name;
+    Word* words = nullptr;
+    bool freed = false;
 };
 static std::map<std::size_t, Memory> device;
 static std::map<int, Memory> variables;  // of shared memory, by offset
@@ -63,7 +71,8 @@ static std::vector<std::vector<Access>> logs;
 static std::vector<Touched> touched;
 static std::vector<unsigned long long> met;  // when the threads of a warp met last
 static std::array<int, 4096> offsets;        // of shared variables
-static unsigned long long now = 1, began, passed_at;
+static unsigned long long now = 2, launched, began, passed_at;
+static unsigned first_thread;  // of the block, in the launch
 static std::size_t dynamic_size, last_pc, waiting_pc[1024];
 static char* stack_memory;
 static std::size_t stack_size;
@@ -86,12 +95,12 @@ static uint3 thread(unsigned t) { return {t % blockDim.x, t / blockDim.x % block
 static std::string in_block() { return text("kernel %s, block %s", kernels[kernel_number].name.c_str(), triple(blockIdx).c_str()); }
 static std::string here() { return in_block() + ", thread " + triple(threadIdx); }
 
-// The report, as JSON; addresses of instructions become lines of the file elsewhere.
-static void write_report(const char* fault, std::size_t pc, const double* entries = nullptr, std::size_t count = 0) {
+// The report, as JSON; addresses of instructions become lines of the file elsewhere: `pc`, if it has none `other`.
+static void write_report(const char* fault, std::size_t pc, std::size_t other, const double* entries = nullptr, std::size_t count = 0) {
     std::FILE* to = std::fopen(report_file, "wb");
     if (!to) _exit(99);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    std::fprintf(to, "{\"fault\": \"%s\", \"dtype\": \"%s\", \"pc\": %zu, \"seconds\": %g, \"hazards\": [", fault, numbers_of.c_str(), pc, took.count());
+    std::fprintf(to, "{\"fault\": \"%s\", \"dtype\": \"%s\", \"pc\": %zu, \"other\": %zu, \"seconds\": %g, \"hazards\": [", fault, numbers_of.c_str(), pc, other, took.count());
     const char* comma = "";
     for (const auto& [key, h] : hazards) {
         std::fprintf(to, "%s{\"kind\": \"%s\", \"text\": \"%s\", \"pc\": %zu, \"other\": %zu, \"count\": %llu}", comma, key.first.c_str(), h.text.c_str(), h.pc, h.other, h.count);
@@ -117,8 +126,8 @@ static void write_report(const char* fault, std::size_t pc, const double* entrie
     if (entries) std::fwrite(entries, sizeof(double), count, to);
     std::fclose(to);
 }
-[[noreturn]] static void fail(const std::string& fault, std::size_t pc) {
-    write_report(fault.c_str(), pc);
+[[noreturn]] static void fail(const std::string& fault, std::size_t pc, std::size_t other = 0) {
+    write_report(fault.c_str(), pc, other);
     std::fflush(stdout);
     _exit(3);
 }
@@ -136,14 +145,61 @@ static void hazard(const char* kind, std::size_t pc, std::size_t other, const st
 }
 
 void computed_in(bool whole, int bytes) { numbers_of = (whole ? "int" : "float") + std::to_string(8 * bytes); }
-void* allocate(std::size_t size, const char* name) {
-    const std::size_t page = sysconf(_SC_PAGESIZE), whole = (size + page - 1) / page * page;
-    char* at = static_cast<char*>(mmap(nullptr, whole + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) + page;
-    std::memset(at, 0x5c, size);  // no number yet
-    device[reinterpret_cast<std::size_t>(at)] = {size, name};
+static char* pages(std::size_t size) {
+    void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at == MAP_FAILED ? nullptr : static_cast<char*>(at);
+}
+void* allocate(std::size_t size, const char* name, std::size_t pc) {
+    const std::size_t page = sysconf(_SC_PAGESIZE), most = sysconf(_SC_PHYS_PAGES) / 4 * page;
+    static std::size_t all = 0;
+    const std::size_t whole = (std::min(size, most) + page - 1) / page * page;
+    char* at = size > most || (all += size) > most ? nullptr : pages(whole + 2 * page);
+    char* words = at ? pages(whole / 4 * sizeof(Word) + page) : nullptr;
+    if (!words) fail(text("the host asks for %zu bytes by %s, which are not there", size, name), pc);
+    std::memset(at += page, 0x5c, size);  // no number yet
+    device[reinterpret_cast<std::size_t>(at)] = {size, name, reinterpret_cast<Word*>(words)};
     return at;
 }
-bool release(void* at) { return !at || device.erase(reinterpret_cast<std::size_t>(at)); }
+bool release(void* at) {
+    const auto found = device.find(reinterpret_cast<std::size_t>(at));
+    if (found != device.end() && !found->second.freed) {
+        madvise(at, found->second.size, MADV_DONTNEED), madvise(found->second.words, found->second.size * 4, MADV_DONTNEED);
+        return found->second.freed = true;
+    }
+    return !at;
+}
+// The memory of the device there, or nullptr.
+static const std::pair<const std::size_t, Memory>* device_at(std::size_t at) {
+    const auto found = device.upper_bound(at);
+    return found != device.begin() && at - std::prev(found)->first < std::prev(found)->second.size ? &*std::prev(found) : nullptr;
+}
+void written(const void* from, std::size_t size) {
+    const std::size_t at = reinterpret_cast<std::size_t>(from);
+    if (const auto* there = size ? device_at(at) : nullptr)
+        for (Word *w = there->second.words + (at - there->first) / 4, *end = there->second.words + (at - there->first + size + 3) / 4; w < end; ++w) *w = {1, 0, 0};
+}
+// An end of a copy by the host: on the device if its kind says so, and within what was allocated there.
+static void reaches(const void* from, std::size_t size, int on_device, const char* name, std::size_t pc) {
+    const std::size_t at = reinterpret_cast<std::size_t>(from);
+    const auto* there = device_at(at);
+    if (!size) return;
+    if (on_device >= 0 && bool(there) != bool(on_device)) fail(text("a copy fails: %s is memory of the %s, and its kind says of the %s", name, there ? "device" : "host", there ? "host" : "device"), pc);
+    if (there && there->second.freed) fail(text("a copy fails: %s is memory that cudaFree was given", name), pc);
+    if (there && at - there->first + size > there->second.size) fail(text("a copy fails: %zu bytes of %s do not lie in %s, which has %zu from there on", size, name, there->second.name, there->second.size - (at - there->first)), pc);
+}
+void copy(void* to, std::size_t apart, const void* from, std::size_t each, std::size_t width, std::size_t rows, int kind, std::size_t pc) {
+    for (std::size_t i = 0; i < rows; ++i) {
+        char* target = static_cast<char*>(to) + i * apart;
+        const char* source = static_cast<const char*>(from) + i * each;
+        reaches(target, width, kind > 3 ? -1 : kind % 2, "what is written", pc);
+        reaches(source, width, kind > 3 ? -1 : kind / 2, "what is read", pc);
+        std::memmove(target, source, width), written(target, width);
+    }
+}
+void fill(void* to, int value, std::size_t size, std::size_t pc) {
+    reaches(to, size, 1, "what is set", pc);
+    std::memset(to, value, size), written(to, size);
+}
 void* variable(int number, std::size_t size, const char* name) {
     int& offset = offsets[number];
     if (offset < 0) {
@@ -188,11 +244,23 @@ static void ordered(std::size_t offset, int size, bool write, std::size_t pc, co
         else t->reader = t->read > since && t->reader != int(self) ? -2 : int(self), t->read = now, t->looked = pc;
     }
 }
+// A word that nobody has written is no number; one that another thread wrote, and this one read, loses what that wrote.
+static void ordered(const Memory& memory, std::size_t offset, int size, bool write, std::size_t pc, bool atomic) {
+    const unsigned own = first_thread + self, threads = block->fibers.size();
+    for (Word* w = memory.words + offset / 4; w < memory.words + (offset + size + 3) / 4; ++w) {
+        const bool here_too = w->writer / threads == own / threads;
+        const bool after = here_too && (w->written <= passed_at || (w->writer % threads / 32 == self / 32 && w->written <= met[self / 32]));
+        if (!write && !w->written) hazard("unwritten", pc, 0, text("%s reads memory of %s that nobody has written", here().c_str(), memory.name));
+        if (write && !atomic && size >= 4 && w->written > launched && w->writer != own && w->reader == own + 1 && !after)
+            hazard("lost", pc, 0, text("%s writes %s where another thread of the launch has written, which a card may lose: atomicMin, atomicMax or one writer is needed", here().c_str(), memory.name));
+        if (write) w->written = now, w->writer = own;
+        if (!write || atomic) w->reader = own + 1;
+    }
+}
 void access(const void* where, int size, bool write, std::size_t pc, bool atomic) {
     const std::size_t at = reinterpret_cast<std::size_t>(where), offset = at - reinterpret_cast<std::size_t>(shared);
     if (at - reinterpret_cast<std::size_t>(stack_memory) < stack_size && kernel_number >= 0) return;
-    auto found = device.upper_bound(at);
-    const bool some = found != device.begin() && at - std::prev(found)->first < std::prev(found)->second.size;
+    const auto* some = device_at(at);
     if (kernel_number < 0) {  // the host, in memory of its own
         if (some) fail(text("the host %s memory of the device: copy it with cudaMemcpy, or do it in a kernel", write ? "writes" : "reads"), pc);
         return;
@@ -208,13 +276,20 @@ void access(const void* where, int size, bool write, std::size_t pc, bool atomic
         if (at - reinterpret_cast<std::size_t>(&__executable_start) < std::size_t(&_end - &__executable_start)) return;
         std::string near;
         for (const auto& [first, memory] : device) {
+            if (memory.freed) continue;
             const std::ptrdiff_t past = at - first - memory.size, before = first - at;
             if (past >= 0 && past < 1 << 24) near = text("%s, %td bytes behind its end (it has %zu)", memory.name, past, memory.size);
             if (before > 0 && before < 1 << 24 && near.empty()) near = text("%s, %td bytes before its beginning", memory.name, before);
         }
         fail(text("%s %s out of bounds: %s", here().c_str(), write ? "writes" : "reads", near.empty() ? "memory that is not the device's" : near.c_str()), pc);
+    } else if (some->second.freed) {
+        fail(text("%s %s memory that cudaFree was given", here().c_str(), write ? "writes" : "reads"), pc);
+    } else if (at - some->first + size > some->second.size) {
+        fail(text("%s %s out of bounds: %s, beyond its end (it has %zu)", here().c_str(), write ? "writes" : "reads", some->second.name, some->second.size), pc);
     } else if (at % size) {
         fail(text("%s %s %d bytes at an address that is no multiple of them", here().c_str(), write ? "writes" : "reads", size), pc);
+    } else {
+        ordered(some->second, at - some->first, size, write, pc, atomic);
     }
     std::vector<Access>& log = logs[self];
     if (log.size() >= MOST) {
@@ -333,7 +408,9 @@ void Launch::run(void (*one)(const void*), const void* given) const {
     // Every other launch runs the last block and the last thread of each first: a card promises no order.
     const bool backwards = known->launches++ % 2;
     gridDim = grid, blockDim = block;
+    launched = now++;
     for (std::size_t b = 0; b < blocks; ++b) {
+        first_thread = (backwards ? blocks - 1 - b : b) * threads;
         began = passed_at = now++;
         std::fill(met.begin(), met.end(), began);
         emulated::run(backwards ? blocks - 1 - b : b, 1, threads, touched.size(), backwards);
@@ -341,9 +418,16 @@ void Launch::run(void (*one)(const void*), const void* given) const {
     kernel_number = -1;
 }
 
-static void on_signal(int number) {
+static void on_signal(int number, siginfo_t*, void* context) {
+    std::size_t at = 0;  // of the program's next instruction, unless it is in a library
+#if defined(__x86_64__)
+    at = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    at = static_cast<ucontext_t*>(context)->uc_mcontext.pc;
+#endif
+    at = at - reinterpret_cast<std::size_t>(&__executable_start) < std::size_t(&_end - &__executable_start) ? at + 1 : 0;
     const std::string where = kernel_number < 0 ? "in the host's part" : "in " + here();
-    fail(number == SIGALRM ? "the time is up, " + where : (number == SIGFPE ? "a division by zero, " : "a crash (a stack that is too large, or memory that is not the program's), ") + where, kernel_number < 0 ? 0 : last_pc);
+    fail(number == SIGALRM ? "the time is up, " + where : (number == SIGFPE ? "a division by zero, " : "a crash (a stack that is too large, or memory that is not the program's), ") + where, at, kernel_number < 0 ? 0 : last_pc);
 }
 }  // namespace emulated
 
@@ -361,8 +445,26 @@ void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
-void __tsan_read_range(void* at, unsigned long size) { for (unsigned long i = 0; i < size; i += 4) emulated::access(static_cast<char*>(at) + i, 4, false, PC); }
-void __tsan_write_range(void* at, unsigned long size) { for (unsigned long i = 0; i < size; i += 4) emulated::access(static_cast<char*>(at) + i, 4, true, PC); }
+void touch(const void* at, unsigned long size, bool write, std::size_t pc) {
+    const int each = (reinterpret_cast<std::size_t>(at) | size) % 4 ? 1 : 4;
+    for (unsigned long i = 0; i < size; i += each) emulated::access(static_cast<const char*>(at) + i, each, write, pc);
+}
+void __tsan_read_range(void* at, unsigned long size) { touch(at, size, false, PC); }
+void __tsan_write_range(void* at, unsigned long size) { touch(at, size, true, PC); }
+// Atomic accesses of the host, which has one thread here.
+#define ATOMICS(bits, V)                                                                          \
+    V __tsan_atomic##bits##_load(const V* at, int) { return *at; }                                \
+    void __tsan_atomic##bits##_store(V* at, V value, int) { *at = value; }                        \
+    V __tsan_atomic##bits##_exchange(V* at, V value, int) { return std::exchange(*at, value); }   \
+    V __tsan_atomic##bits##_fetch_add(V* at, V by, int) { return std::exchange(*at, *at + by); } \
+    V __tsan_atomic##bits##_fetch_sub(V* at, V by, int) { return std::exchange(*at, *at - by); } \
+    int __tsan_atomic##bits##_compare_exchange_strong(V* at, V* seen, V next, int, int) {         \
+        return *at == *seen ? (*at = next, 1) : (*seen = *at, 0);                                 \
+    }
+ATOMICS(8, unsigned char) ATOMICS(16, unsigned short) ATOMICS(32, unsigned) ATOMICS(64, unsigned long)
+void* counted_memcpy(void* to, const void* from, std::size_t size) { return touch(from, size, false, PC), touch(to, size, true, PC), std::memcpy(to, from, size); }
+void* counted_memmove(void* to, const void* from, std::size_t size) { return touch(from, size, false, PC), touch(to, size, true, PC), std::memmove(to, from, size); }
+void* counted_memset(void* to, int value, std::size_t size) { return touch(to, size, true, PC), std::memset(to, value, size); }
 void __ubsan_handle_out_of_bounds(void*, std::size_t index) {
     emulated::fail((emulated::kernel_number < 0 ? "the host" : emulated::here()) + " is out of the bounds of an array with index " + index_of(index), PC);
 }
@@ -372,6 +474,7 @@ void overflowed(std::size_t pc, const char* sign, std::size_t a, std::size_t b) 
 void __ubsan_handle_add_overflow(void*, std::size_t a, std::size_t b) { overflowed(PC, " + ", a, b); }
 void __ubsan_handle_sub_overflow(void*, std::size_t a, std::size_t b) { overflowed(PC, " - ", a, b); }
 void __ubsan_handle_mul_overflow(void*, std::size_t a, std::size_t b) { overflowed(PC, " * ", a, b); }
+void __ubsan_handle_divrem_overflow(void*, std::size_t a, std::size_t b) { if (b) overflowed(PC, " / ", a, b); }  // else a signal
 void __ubsan_handle_negate_overflow(void*, std::size_t a) { overflowed(PC, " - ", 0, a); }
 }
 
@@ -390,10 +493,10 @@ int main(int, char** given) {
     sigaltstack(&aside, nullptr);
     for (int number : {SIGALRM, SIGSEGV, SIGBUS, SIGFPE}) {
         struct sigaction action {};
-        action.sa_handler = on_signal, action.sa_flags = SA_ONSTACK;
+        action.sa_sigaction = on_signal, action.sa_flags = SA_ONSTACK | SA_SIGINFO;
         sigaction(number, &action, nullptr);
     }
     alarm(std::max(1, std::atoi(given[4])));
     solve({entries.data(), n, pitch});
-    write_report("", 0, entries.data(), entries.size());
+    write_report("", 0, 0, entries.data(), entries.size());
 }

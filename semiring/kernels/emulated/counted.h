@@ -12,6 +12,15 @@ void access(const void* where, int size, bool write, std::size_t pc, bool atomic
 #define ATOMICALLY(at) emulated::access(at, sizeof *at, true, std::size_t(__builtin_return_address(0)), true)
 #include "emulated.h"
 
+// What copies and fills memory touches it all: the library's own, and those that a compiler puts in.
+#ifndef COUNTING
+extern "C" {
+void* memcpy(void*, const void*, std::size_t) noexcept __asm__("counted_memcpy");
+void* memmove(void*, const void*, std::size_t) noexcept __asm__("counted_memmove");
+void* memset(void*, int, std::size_t) noexcept __asm__("counted_memset");
+}
+#endif
+
 #include <cfloat>
 #include <climits>
 #include <cstdint>
@@ -62,11 +71,14 @@ enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDe
 using cudaStream_t = void*;
 
 namespace emulated {
-void* allocate(std::size_t size, const char* name);
+void* allocate(std::size_t size, const char* name, std::size_t pc);
 bool release(void* at);
+void copy(void* to, std::size_t apart, const void* from, std::size_t each, std::size_t width, std::size_t rows, int kind, std::size_t pc);
+void fill(void* to, int value, std::size_t size, std::size_t pc);
 void* variable(int number, std::size_t size, const char* name);
 template <class V> V* dynamic() { return reinterpret_cast<V*>(shared); }
 void synchronize();
+void written(const void* at, std::size_t size);
 void computed_in(bool whole, int bytes);
 [[noreturn]] void refuse(const char* format, ...);
 template <class V> V& variable(int number, const char* name) { return *static_cast<V*>(variable(number, sizeof(V), name)); }
@@ -109,33 +121,37 @@ static cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
 static cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
 static cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) { return *ms = 0, cudaSuccess; }  // no clock
 
-template <class V> cudaError_t cudaMalloc(V** to, std::size_t size) {
-    *to = static_cast<V*>(emulated::allocate(size, "cudaMalloc"));
+template <class V> OUTSIDE cudaError_t cudaMalloc(V** to, std::size_t size) {
+    *to = static_cast<V*>(emulated::allocate(size, "cudaMalloc", HERE));
     return cudaSuccess;
 }
-template <class V> cudaError_t cudaMallocPitch(V** to, std::size_t* pitch, std::size_t width, std::size_t height) {
+template <class V> OUTSIDE cudaError_t cudaMallocPitch(V** to, std::size_t* pitch, std::size_t width, std::size_t height) {
     *pitch = (width + 511) / 512 * 512;
-    return cudaMalloc(to, *pitch * height);
+    *to = static_cast<V*>(emulated::allocate(*pitch * height, "cudaMallocPitch", HERE));
+    return cudaSuccess;
 }
 static cudaError_t cudaFree(void* at) { return emulated::release(at) ? cudaSuccess : cudaErrorInvalidValue; }
-static cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyKind) {
-    std::memmove(to, from, size);
+OUTSIDE static cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyKind kind) {
+    emulated::copy(to, size, from, size, size, 1, kind, HERE);
     return cudaSuccess;
 }
-static cudaError_t cudaMemcpy2D(void* to, std::size_t apart, const void* from, std::size_t each, std::size_t width, std::size_t rows, cudaMemcpyKind) {
-    for (std::size_t i = 0; i < rows; ++i) std::memmove(static_cast<char*>(to) + i * apart, static_cast<const char*>(from) + i * each, width);
+OUTSIDE static cudaError_t cudaMemcpy2D(void* to, std::size_t apart, const void* from, std::size_t each, std::size_t width, std::size_t rows, cudaMemcpyKind kind) {
+    emulated::copy(to, apart, from, each, width, rows, kind, HERE);
     return cudaSuccess;
 }
 template <class S> cudaError_t cudaMemcpyToSymbol(S& to, const void* from, std::size_t size, std::size_t offset = 0) {
     std::memmove(reinterpret_cast<char*>(&to) + offset, from, size);
     return cudaSuccess;
 }
-static cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind kind, cudaStream_t = nullptr) { return cudaMemcpy(to, from, size, kind); }
+OUTSIDE static cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind kind, cudaStream_t = nullptr) {
+    emulated::copy(to, size, from, size, size, 1, kind, HERE);
+    return cudaSuccess;
+}
 static cudaError_t cudaStreamCreate(cudaStream_t* made) { return *made = nullptr, cudaSuccess; }
 static cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 static cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-static cudaError_t cudaMemset(void* to, int value, std::size_t size) {
-    std::memset(to, value, size);
+OUTSIDE static cudaError_t cudaMemset(void* to, int value, std::size_t size) {
+    emulated::fill(to, value, size, HERE);
     return cudaSuccess;
 }
 static cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
@@ -156,7 +172,8 @@ template <class V> UNCOUNTED void close_by(void (*closure)(V*, int, int), Given 
     using Limits = std::numeric_limits<V>;
     const V most = whole ? Limits::max() : Limits::infinity(), least = whole ? Limits::lowest() : -Limits::infinity();
     const int n = given.n, pitch = given.pitch;
-    V* D = static_cast<V*>(allocate(sizeof(V) * n * std::size_t(pitch), "D"));
+    V* D = static_cast<V*>(allocate(sizeof(V) * n * std::size_t(pitch), "D", 0));
+    written(D, sizeof(V) * n * std::size_t(pitch));
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < pitch; ++j) {
             const double x = j < n ? given.entries[std::size_t(i) * n + j] : INFINITY;

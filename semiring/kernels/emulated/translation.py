@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')', re.DOTALL)
 _CUDA_HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"](?:cuda\w*|device_launch_parameters)\.h[>"]', re.MULTILINE)
@@ -36,7 +37,7 @@ def translated(text: str, name: str, macros: str = "") -> str:
         )
 
     def launch(found: re.Match[str]) -> str:
-        line = found.string.count("\n", 0, found.start()) + 1
+        line = _line(found.string, found.start())
         kernel = " ".join(found[1].split())
         return (
             f'emulated::Configured{{{line}, "{kernel}"}}({found[2]})'
@@ -61,21 +62,65 @@ def translated(text: str, name: str, macros: str = "") -> str:
     )
 
 
+def misplaced(text: str) -> str:
+    """The first function of a text without comments that a CUDA compiler would refuse where it is used, or ""."""
+    kinds: dict[str, set[bool]] = {}  # of each function defined here, by name: is it for the device
+    macros = re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", text, re.MULTILINE)
+    on_device, launched = [], {found[1].partition("<")[0].strip(): found.start() for found in _LAUNCH.finditer(text)}
+    for found in _outermost(text):
+        begins = max(text.rfind(end, 0, found.start()) for end in ";}") + 1
+        words = re.findall(
+            r"\w+", re.sub(r"^[ \t]*#.*", "", text[begins : found.end()], flags=re.MULTILINE).partition("(")[0]
+        )
+        there = any(w in ("__global__", "__device__", "constexpr", *macros) or w.isupper() for w in words)
+        kinds.setdefault(re.findall(r"(\w+)\s*\(", found[0])[-1 if "__launch_bounds__" in found[0] else 0], set()).add(
+            bool(there)
+        )
+        if there and "__host__" not in found[0]:
+            on_device.append((found.end(), _end(text, found.end())))
+    hosts = {name for name, kind in kinds.items() if kind == {False}}
+    for name in hosts & launched.keys():
+        return f"line {_line(text, launched[name])}: {name} is launched, and no kernel: __global__ must stand before it"
+    for start, end in on_device:
+        for found in re.finditer(r"(?<![\w.>])(\w+)\s*\(", text[start:end]):
+            if found[1] in hosts:
+                line = _line(text, start + found.start())
+                return (
+                    f"line {line}: a kernel calls {found[1]}, of the host: __device__ must stand before that function"
+                )
+    return ""
+
+
 def for_device(text: str, macros: str) -> str:
     """The kernels alone, as NVRTC compiles them: without the host's functions, which launch, and comments."""
     text = re.sub(r"^[ \t]*#[ \t]*include[^\n]*", "", text, flags=re.MULTILINE)
     parts, at = [f"{_LIMITS}{macros}#line 1\n"], 0
-    for found in _FUNCTION.finditer(text):
-        outermost = text.count("{", 0, found.start()) == text.count("}", 0, found.start())
-        if not outermost or "__global__" in found[0] or "__device__" in found[0]:
+    for found in _outermost(text):
+        if "__global__" in found[0] or "__device__" in found[0]:
             continue
-        depth, end = 1, found.end()
-        while depth and end < len(text):
-            depth += {"{": 1, "}": -1}.get(text[end], 0)
-            end += 1
+        end = _end(text, found.end())
         parts += [text[at : found.start()], "\n" * text.count("\n", found.start(), end)]
         at = end
     return "".join([*parts, text[at:]])
+
+
+def _outermost(text: str) -> Iterator[re.Match[str]]:
+    for found in _FUNCTION.finditer(text):
+        if text.count("{", 0, found.start()) == text.count("}", 0, found.start()):
+            yield found
+
+
+def _end(text: str, at: int) -> int:
+    """The end of the block whose { lies before `at`."""
+    depth = 1
+    while depth and at < len(text):
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        at += 1
+    return at
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
 
 
 #: Of C's headers, which NVRTC does not have.
