@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -527,8 +528,15 @@ def test_a_macro_and_what_a_thread_prints(tried, capfd):
         tried(text, 4, define={"-o": 1})
     with pytest.raises(FormatError, match="must use the macro THREAD that is defined for it"):
         tried(text, 4, define={"THREAD": 1})
-    with pytest.raises(ValueError, match="limit must be"):
-        tried(text, 4, limit=0)
+    for limit in (0, math.inf, math.nan):
+        with pytest.raises(ValueError, match="limit must be"):
+            tried(text, 4, limit=limit)
+
+
+def test_a_name_of_a_file_may_have_quotes(tmp_path):
+    path = tmp_path / 'my "kernel" \\1.cu'
+    path.write_text(edited(NAIVE, ("    if (j >= n) return;\n", "")))
+    assert "fault: line 9: " in str(emulate(path, np.zeros((3, 3))))
 
 
 def test_what_is_needed_is_said(tried, monkeypatch, tmp_path):

@@ -206,8 +206,8 @@ def emulate(
     macros = {name: str(value) for name, value in (define or {}).items()}
     if not all(re.fullmatch(r"[A-Za-z_]\w*", name) and value.isprintable() for name, value in macros.items()):
         raise ValueError(f"emulate: define must map names of macros to values, got {came(define)}.")
-    if not limit > 0:
-        raise ValueError(f"emulate: limit must be a number of seconds above 0, got {came(limit)}.")
+    if not 0 < limit < 10**9:
+        raise ValueError(f"emulate: limit must be a number of seconds above 0 and below 10⁹, got {came(limit)}.")
     if measure is not None and not 1 <= measure <= 65535:
         raise ValueError(f"emulate: measure must be a number of vertices from 1 to 65,535, got {came(measure)}.")
     found = run(path, _begun(g.matrix(s, _dtype(s)), s), limit=limit, define=macros)

@@ -51,6 +51,7 @@ def translated(text: str, name: str, macros: str = "") -> str:
         lambda found: f"{found[1]}* {found[2]} = emulated::dynamic<{found[1]}>();" + "\n" * found[0].count("\n"), text
     )
     text = _LAUNCH.sub(launch, _SHARED.sub(variables, text))
+    name = name.replace("\\", "\\\\").replace('"', '\\"')
     return "\n".join(
         (
             f"{macros}#define main mains_of_file",
