@@ -300,7 +300,8 @@ def checked_sparse(source: Any, *, where: str) -> Any:
 def consistent(A: Any, *, indices: bool = True) -> bool:
     """Whether A is a well-formed csr matrix: its arrays aligned, contiguous, native, its pointers in order.
 
-    With `indices`, also whether these are in range. A is not changed, and nothing is cached in it. If False, `checked_sparse` decides.
+    With `indices`, also whether these are in range. A is not changed, and nothing is cached in it. If False,
+    `checked_sparse` decides.
     """
     if getattr(A, "format", None) != "csr" or len(A.shape) != 2:
         return False
