@@ -143,7 +143,7 @@ CASES: dict[str, dict[str, Any]] = {
     "closure of a graph": {"call": "closure", "dtype": "float64", "n": 2500, "degree": 1.5},
     "csgraph, predecessors": {"call": "csgraph", "dtype": "float64", "n": 1000, "degree": 30},
     "csgraph, predecessors of some rows": {
-        "call": "csgraph", "dtype": "float64", "n": 4000, "degree": 8, "sources": 0.05,
+        "call": "csgraph", "dtype": "float64", "n": 4000, "degree": 8, "sources": 0.2,
     },
     "a matrix of edges": {"call": "matrix", "dtype": "float64", "n": 2000, "degree": 500, "directed": False},
     "a matrix of unweighted edges": {

@@ -139,7 +139,8 @@ def _few(
     if csgraph.shape[1] != n or not compressed(matrix) or not matrix.data.min(initial=0.0) >= 0:
         return None  # a negative or NaN weight
     rows = indices_in(indices, n, where)
-    require(rows.size * n * FLOAT.itemsize, where="csgraph", hint="Ask for fewer rows, by `indices`.")
+    size = FLOAT.itemsize if plain else FLOAT.itemsize + 4  # predecessors too
+    require(rows.size * n * size, where="csgraph", hint="Ask for fewer rows, by `indices`.")
     # At most this: where distances take as long as a question, or where the one call would be SciPy's anyway.
     if rows.size * estimates.search(n, arcs, "dijkstra") <= (
         2 * estimates.ROAD if plain and (directed or rows.size > 1) else BATCH_SECONDS

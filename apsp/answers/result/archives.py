@@ -61,7 +61,8 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
         if r.along is not None and (store.labelled or r.turned is not None or not _whole(r)):
             raise ValueError(
                 f"save: a result with quantities along its paths must have all pairs, without a limit, hub labels or "
-                f"turns for `load`, got {came(str(path))}, {r!r}. Say np.save(path, r.table(of=…)), or leave along out."
+                f"turns for `load`, got {came(str(path))}, {came(r)}. Say np.save(path, r.table(of=…)), or leave along "
+                "out."
             )
         engine.refuse_unbounded("save", r.graph.labels)  # its cycles would be lost
         more = archive_of(r, path, apart=store.folder)
