@@ -1304,3 +1304,25 @@ def test_turns(tmp_path):
     )
     assert "Pass ways=" in bad(2, "solve", roads, "--turns", ways, *ends)
     assert "r.paths(pairs)" in bad(2, "solve", roads, "--weight", "weight", "--turns", turns, "--next-hops", "n.npy")
+
+
+@pytest.mark.parametrize("kind", ["csv", "npy", "npz", "txt"])
+def test_an_output_of_any_name(tmp_path, kind):
+    graph = tmp_path / "g.csv"
+    graph.write_text("from,to,weight\nA,B,4\nB,C,7\nC,A,1\nC,D,2\n")
+    good("-q", "solve", graph, "--output", tmp_path / f"d.{kind}")
+    for name in ("table", "table.dat"):
+        good("-q", "solve", graph, "--output", tmp_path / name, "--output-format", kind)
+        if kind == "npz":
+            np.testing.assert_array_equal(
+                np.load(tmp_path / name)["distances"], np.load(tmp_path / "d.npz")["distances"]
+            )
+        else:
+            assert (tmp_path / name).read_bytes() == (tmp_path / f"d.{kind}").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["g.csv", f"d.{kind}", "table", "table.dat"])
+    assert "Give both" in apsp("solve", graph, "--output-format", kind).stderr
+    if kind == "csv":
+        good("-q", "solve", graph, "--reduce", "eccentricity", "--output", tmp_path / "e", "--output-format", kind)
+        assert (tmp_path / "e").read_text().startswith("vertex,")
+    else:
+        bad(2, "solve", graph, "--reduce", "eccentricity", "--output", tmp_path / "e", "--output-format", kind)

@@ -60,6 +60,9 @@ if TYPE_CHECKING:
     type=StoreType(),
     help="Write the distances; to tiles/ as .tiles. With --reduce or --nearest their table, .csv.",
 )
+@click.option(
+    "--output-format", type=click.Choice(("csv", "npy", "npz", "txt")), help="The format of an --output of any name."
+)
 @limits
 @spread
 @click.option(
@@ -79,6 +82,7 @@ def solve(
     source: str | None,
     target: str | None,
     output: str | None,
+    output_format: str | None,
     checksum: bool,
     table: Path | None,
     reduction: str | None,
@@ -111,6 +115,12 @@ def solve(
     refuse_given(("plain",), "--plain is how --steps begin, and goes with them")
     if (positions is None) != (plot is None):
         raise click.UsageError("solve: --positions are where --plot FILE draws vertices. Give both.")
+    named = output
+    if output_format is not None:
+        if output is None:
+            raise click.UsageError("solve: --output-format is how --output is written. Give both.")
+        place = Path(output)  # written beside it, then moved there
+        output = str(place.with_name(f".{place.name}-{os.getpid()}.{output_format}"))
     tables = {"predecessors": predecessors, "next_hops": next_hops}
     written = [path for path in (output, *tables.values()) if path is not None]
     if verify or predecessors is not None or next_hops is not None:
@@ -153,6 +163,8 @@ def solve(
             save_matrix(getattr(r, name), graph.labels, path)
     if each:
         answers.print_by_vertex(r, wanted, reduction, output)
+    if output is not None and named is not None and output != named:
+        os.replace(output, named)
     no = not (each or answers.print_answer(r, ends, path_ends, all_listed=listed and saved is None))
     if plot is not None:
         r.plot(path=None if no or None in ends else r.path(*ends), positions=coordinates, save=plot)
