@@ -60,7 +60,7 @@ def measure(family: str, n: int, pairs: int) -> None:
     t.reaches(u, v)
     pair = (time.process_time() - start) / pairs
     c, index = t.condensation, t.closed
-    held = (c.component, c.sizes, c.cyclic, c.tails, c.heads, index._labels, *index._starts, index._ends[1])
+    held = (c.component, c.sizes, c.cyclic, c.tails, c.heads, index.labels, *index._starts, index._ends[1])
     print(
         f"{family} {n:,}: {built:.2f} s, {sum(part.nbytes for part in held) / n:.0f} bytes a vertex, {1e6 * pair:.2f} "
         f"µs a pair; {t.plan.reason.rpartition('; ')[2]}; 0 of {asked:,} wrong",
