@@ -59,18 +59,9 @@ def answer(
     """The results of the function `where`; `dense`: SciPy would use Floyd–Warshall."""
     device = None if device is None else device_of(None, device)
     if indices is not None and not (unweighted or callback) and device != "cuda":
-        search = partial(
-            scipys.dijkstra,
-            directed=directed,
-            return_predecessors=return_predecessors,
-            limit=limit,
-            min_only=min_only,
-        )
-        plain = not (return_predecessors or min_only)
-        if (D := _few(csgraph, indices, dtype, threads, where, search, directed=directed, plain=plain)) is not None:
-            if plain and limit < np.inf:
-                D[limit < D] = np.inf
-            return D if min_only else _shaped(D, np.shape(indices))
+        given = {"directed": directed, "return_predecessors": return_predecessors, "min_only": min_only}
+        if (few := _few(csgraph, indices, dtype, threads, where, limit, **given)) is not None:
+            return few if min_only else _shaped(few, np.shape(indices))
     overwrite = overwrite and indices is None  # some rows do not fill it
     graph = network(
         csgraph, directed=directed, unweighted=unweighted, dtype=dtype, overwrite=overwrite, dense=dense, where=where
@@ -126,12 +117,13 @@ def _few(
     dtype: DType,
     threads: int | None,
     where: str,
-    search: Callable[..., Any],
+    limit: float,
     *,
     directed: bool,
-    plain: bool,
+    return_predecessors: bool,
+    min_only: bool,
 ) -> Any:
-    """Rows of a CSR matrix by SciPy's `search`, if fastest by prediction; else None. `plain`: distances alone."""
+    """Rows of a CSR matrix by SciPy's search, if fastest by prediction; else None."""
     if getattr(csgraph, "format", "") != "csr" or np.dtype(dtype or FLOAT) != FLOAT or csgraph.dtype != FLOAT:
         return None
     matrix = csgraph if consistent(csgraph) else checked_sparse(csgraph, where=where)
@@ -139,13 +131,23 @@ def _few(
     if csgraph.shape[1] != n or not compressed(matrix) or not matrix.data.min(initial=0.0) >= 0:
         return None  # a negative or NaN weight
     rows = indices_in(indices, n, where)
+    plain, searches = not (return_predecessors or min_only), 1 if min_only else rows.size
     size = FLOAT.itemsize if plain else FLOAT.itemsize + 4  # predecessors too
-    require(rows.size * n * size, where="csgraph", hint="Ask for fewer rows, by `indices`.")
+    require(searches * n * size, where="csgraph", hint="Ask for fewer rows, by `indices`.")
+    search = partial(
+        scipys.dijkstra,
+        matrix,
+        directed=directed,
+        indices=rows.ravel(),
+        return_predecessors=return_predecessors,
+        limit=limit,
+        min_only=min_only,
+    )
     # At most this: where distances take as long as a question, or where the one call would be SciPy's anyway.
-    if rows.size * estimates.search(n, arcs, "dijkstra") <= (
+    if searches * estimates.search(n, arcs, "dijkstra") <= (
         2 * estimates.ROAD if plain and (directed or rows.size > 1) else BATCH_SECONDS
     ):
-        return search(matrix, indices=rows.ravel())
+        return search()
     if not (plain and directed):
         return None
     closed = estimates.closure(n, min_plus, FLOAT, pairs=n**3) + estimates.entering(arcs)
@@ -159,12 +161,14 @@ def _few(
     others = min(searched, closed, estimates.least_elimination(n, arcs))
     one = estimates.search(n, arcs, "dijkstra", reach=reach, width=near.width, followed=near.arcs, spread=spread)
     if rows.size * one <= others:
-        return search(matrix, indices=rows.ravel())
+        return search()
     many = rows.size >= SINGLE  # otherwise a lookup costs more than it gains
     wants = Wants.of(where="csgraph", dtype=FLOAT, threads=threads, sources=rows.ravel(), remembers=many)
     question = Question(Compressed.around(matrix), min_plus, wants)
     with remembered(question):
-        return host(road.answer(question).engine.table())
+        D = host(road.answer(question).engine.table())
+        D[limit < D] = np.inf
+        return D
 
 
 def _shaped(found: Any, shape: tuple[int, ...]) -> Any:
