@@ -99,7 +99,7 @@ class Emulation:
         return [*texts, *closing]
 
     def _predicted(self) -> list[str]:
-        """What memory lets one expect, in comparison with the naive kernel."""
+        """Predicted speed-up over the naive kernel, by numbers and by sectors."""
         if not (self and self.words):
             return []
         asked, moved = NAIVE / self.words, NAIVE_SECTORS / self.sectors
@@ -166,7 +166,7 @@ def emulate(
     define : mapping, optional
         Macros, such as `{"THREADS": 256}`.
     measure : int, optional
-        Time a closure of so many vertices on a card, too, if the table is right, beside the naive kernel. Needs nvcc.
+        Vertices of a closure timed on a card beside the naive kernel, if the table is right. Needs nvcc.
     null_value : number or None, optional
         As in `as_graph`.
 

@@ -1,7 +1,7 @@
 """Graphs with turns: vertices split into copies, so that a walk over copies weighs what its turns cost (docs/turns.md).
 
 A copy stands for the arcs into a vertex that may be continued at the same costs, or for the part of a restriction by
-way that has been passed. A vertex of which all turns are free stays as it is. One that is split has a copy where walks
+way that has been passed. A vertex without turn costs is not split. A split one has a copy where walks
 begin, with its own number, whose turns are free, and a goal, into which all its copies lead. So one row and one column
 of the copies' distances are those of a vertex (edge-based graphs: Caldwell 1961, "On finding minimum routes in a
 network with turn penalties"; arcs whose turns cost the same share a copy, as in Geisberger and Vetter 2011, "Efficient
@@ -54,7 +54,7 @@ class Turns:
         return self
 
     def followed_by(self, other: Turns) -> Turns:
-        """Both, of which the other's count where they agree."""
+        """Concatenation; of equal sequences the cost of `other` counts."""
         arcs, costs = (np.concatenate(pair) for pair in ((self.arcs, other.arcs), (self.costs, other.costs)))
         return Turns(arcs, np.concatenate((self.starts, other.starts[1:] + self.starts[-1])), costs, self.u_turns)
 
@@ -108,7 +108,7 @@ class Expansion:
         return f"turns: {len(self.split):,} of {len(self.goal):,} vertices split, {len(self.origin):,} copies"
 
     def of(self, graph: Graph, s: Semiring) -> Expansion:
-        """The same with the weights of a graph of the same edges; AlgebraError where costs do not add up."""
+        """Expansion with new weights of the same edges; AlgebraError if the semiring adds no lengths."""
         weights = np.ones(graph.edge_count, np.int64) if graph.weights is None else graph.weights
         return replace(self, graph=replace(self.graph, weights=_weighed(weights, self, s)))
 

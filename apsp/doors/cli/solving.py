@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 @click.option("--along", metavar="COLUMN[,…]", help="Columns to be added up along the paths; or edges, their number.")
 @click.option("--turns", type=FILE, metavar="FILE", help="Costs of turns, or forbidden ones: from, via, to[, cost].")
 @click.option("--u-turns", type=float, metavar="COST", help="The cost of turning back; inf forbids it.")
-@click.option("--ways", metavar="COLUMN", help="The column of edges by which --turns names them.")
+@click.option("--ways", metavar="COLUMN", help="The column of edge names that --turns uses.")
 @click.option("--limit", type=float, help="Distances beyond it are no path.")
 @click.option("--reduce", "reduction", type=REDUCTION, metavar="NAME", help="A number a vertex: eccentricity, …")
 @click.option("--nearest", type=FILE, metavar="FILE", help="For every vertex the nearest of those in FILE.")

@@ -70,7 +70,7 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     header, delimiter = start + 1 if skipped else None, _delimiter(first)
     whole = None
     if text is source.text:
-        begin = source.lines.index(b"\n", start) + 1 if skipped and b"\n" in source.lines[start:] else start
+        begin = start + len(first.encode()) + 1 if skipped else start
         whole = decimals(source.lines, delimiter, len(names), begin=begin)
     if whole is not None:
         table = Table(

@@ -57,7 +57,7 @@ class Part(Engine):
         return self._within(self.engine.block(self.i[i], self.j[j]))
 
     def panels(self, *, columns: bool = False) -> Blocks:
-        """Of all panels, where these are a quarter of the lines at least, each once; else line by line."""
+        """Panels of the whole table if a quarter of its lines is wanted, each read once; else line by line."""
         lines, others = (self.j, self.i) if columns else (self.i, self.j)
         place = np.full(self.engine.shape[columns], -1)
         place[lines] = np.arange(len(lines))
