@@ -234,7 +234,7 @@ def _with_vector(
     memory.require(A.shape[0] * x.itemsize, where=where, hint=HINT)
     y = np.empty(A.shape[0], x.dtype)
     column = load("semiring.kernels.cpu.csr.backend").gather_column
-    finite = column(entries, np.ascontiguousarray(x), y, s, mirrored=True, threads=threads, where=where)
+    finite = column(entries, np.ascontiguousarray(x), y, s, mirrored=True, threads=threads, where=where, looks=True)
     if finite is None:
         return None
     if not finite or s.domain != (-math.inf, math.inf):

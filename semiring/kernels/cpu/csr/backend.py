@@ -182,7 +182,7 @@ def gather(
     count, kind = threads_of(threads, where), choose(s, A.data.dtype, False)
     lanes, a = X.shape[1], A.data.ctypes.data
     if lanes == 1:
-        gather_column(A, X, out, s, mirrored=mirrored, threads=threads, where=where)
+        gather_column(A, X, out, s, mirrored=mirrored, threads=threads, where=where, looks=False)
         return
     tile = machine_code(hubs.combine_strip, kind, "biiiiiiii", called=False).address
     call = machine_code(entries.gather_rows, None, "iilsi" + "iiiii" + "bii").call
@@ -196,17 +196,17 @@ def gather(
 
 
 def gather_column(
-    A: Any, x: np.ndarray, y: np.ndarray, s: Semiring, *, mirrored: bool, threads: int | None, where: str
+    A: Any, x: np.ndarray, y: np.ndarray, s: Semiring, *, mirrored: bool, threads: int | None, where: str, looks: bool
 ) -> bool | None:
-    """y ← A ⊗ x; whether A's entries are finite (False if integers), or None if an index is out of range.
+    """y ← A ⊗ x; None if an index, int32 or int64, is out of range.
 
-    Indices may be int32 or int64.
+    Else with `looks` whether A's entries are finite floats, which are read a second time for it.
     """
     count, kind = threads_of(threads, where), choose(s, A.data.dtype, False)
     column = machine_code(entries.gather_column, kind, f"l{_letter(A.indices)}iiiibii").call
     of_a, of_x, of_y, columns = A.data.ctypes.data, x.ctypes.data, y.ctypes.data, A.shape[1]
     words, infinity = A.data, 0
-    if A.data.dtype.kind == "f":
+    if looks and A.data.dtype.kind == "f":
         words = A.data.view(f"i{A.data.itemsize}")
         infinity = int(np.array(np.inf, A.data.dtype).view(words.dtype))
         largest = machine_code(entries.largest_magnitude, None, f"{_letter(words)}ii").call
