@@ -6,6 +6,8 @@ import shutil
 import sys
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
+from types import SimpleNamespace
 
 import cases
 import emulated
@@ -153,3 +155,46 @@ def test_indices_are_looked_at_once(dtype, on_gpu):
     assert (used, ordered) == (starts[-1], True)
     assert largest > 1 << 31
     assert backend.inspected(*(emulated.asarray(x) for x in (np.zeros(1, np.int64), indices))) == (0, True, 0)
+
+
+@pytest.mark.parametrize(("wide", "tiles"), [(np.int32, 512), (np.int64, 2)])
+def test_a_vectors_product_checks_what_it_reads(wide, tiles, on_gpu, monkeypatch):
+    """Rows over several tiles, and of each kind of damage one: the kernel stays in bounds and says so."""
+    from semiring.kernels.cuda.csr import backend
+
+    pinned, done = emulated.asarray(np.zeros(1, np.int32)), emulated.asarray(np.zeros(1, np.int32))
+    monkeypatch.setattr(backend, "_flag", lambda device: (np.asarray(pinned), pinned.data, done.data))
+    monkeypatch.setattr(backend, "ALONE_TILES", tiles)
+    rng = np.random.default_rng(5)
+    m, n, s = 700, 40, semiring.get("max_times")
+    lengths = np.where(np.arange(m) == 300, 5000, rng.integers(0, 4, m))
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    heads, data = rng.integers(0, n, starts[-1]), rng.random(starts[-1])
+    x = rng.random(n)
+    x[7] = 0.5
+    heads[heads == 7] = 8  # no entry reads x[7]
+
+    def product(*, of=data, at=heads, begin=starts, by=x):
+        arrays = (emulated.asarray(np.array(y, kind)) for y, kind in ((of, float), (at, wide), (begin, wide)))
+        given = SimpleNamespace(shape=(m, n), **dict(zip(("data", "indices", "indptr"), arrays, strict=True)))
+        found = backend.gather_vector(given, emulated.asarray(by), s)
+        assert pinned[0] == done[0] == 0
+        return found
+
+    def but(array, place, value):
+        changed = array.astype(float)
+        changed[place] = value
+        return changed
+
+    expected = [max((data[p] * x[heads[p]] for p in range(i, j)), default=0) for i, j in pairwise(starts)]
+    np.testing.assert_array_equal(np.asarray(product()), expected)
+    spare = np.concatenate([heads, [n, -1]]), np.concatenate([data, [np.nan, -1]])
+    np.testing.assert_array_equal(np.asarray(product(at=spare[0], of=spare[1])), expected)
+    for place, value in ((0, n), (4000, -1), (len(heads) - 1, 1 << 30)):
+        assert product(at=but(heads, place, value)) is None
+    for place, value in ((0, 1), (m, len(heads) + 1), (m, -5), (350, 0), (299, 1 << 30), (301, 2)):
+        assert product(begin=but(starts, place, value)) is None
+    for value in (np.nan, -0.5):
+        assert product(of=but(data, 4321, value)) is None
+        assert product(by=but(x, 7, value)) is None
+    np.testing.assert_array_equal(np.asarray(product()), expected)

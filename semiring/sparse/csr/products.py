@@ -18,7 +18,7 @@ from ...dense import product
 from ...host import memory
 from ...host.arrays import Taken, check_out, consistent
 from ...host.arrays import take_in as take_dense
-from ...host.devices import module, on_device, to_device
+from ...host.devices import is_plain, module, on_device, to_device
 from ...host.errors import DTypeError, ShapeError
 from ...host.signals import load
 from ...host.types import Array, DType
@@ -217,17 +217,22 @@ def _boolean(mask: Any, where: str) -> Any:
 # Products with a dense operand
 
 
-def _with_vector(
-    A: Any, x: Any, s: Semiring, dtype: DType, device: str | None, threads: int | None, where: str
-) -> np.ndarray | None:
-    """A ⊗ x on the host, the entries and indices of A checked by the product itself.
+def _with_vector(A: Any, x: Any, s: Semiring, dtype: DType, device: str | None, threads: int | None, where: str) -> Any:
+    """A ⊗ x with the entries and indices of A checked by the product itself.
 
-    None unless A is csr and x a vector of its float dtype, or if one of them needs a longer look.
+    None unless A is csr and x a vector of its float dtype in the same library, or if one of them needs a longer look.
     """
-    alike = type(x) is np.ndarray and x.ndim == 1 and x.dtype.kind == "f" and x.dtype == getattr(A, "dtype", None)
-    if not alike or device == "cuda" or not consistent(A, indices=False) or A.shape[1] != len(x):
+    alike = is_plain(x) and x.ndim == 1 and x.dtype.kind == "f" and x.dtype == getattr(A, "dtype", None)
+    if not alike or getattr(A, "format", None) != "csr" or A.shape[1] != len(x):
         return None
-    if common_dtype(s, dtype, x, where=where) != x.dtype or not A.data.flags.writeable:
+    if common_dtype(s, dtype, x, where=where) != x.dtype:
+        return None
+    compute = _on_host if type(x) is np.ndarray else _on_gpu
+    return compute(A, x, s, device, threads, where)
+
+
+def _on_host(A: Any, x: np.ndarray, s: Semiring, device: str | None, threads: int | None, where: str) -> Any:
+    if device == "cuda" or not consistent(A, indices=False) or not A.data.flags.writeable:
         return None
     entries = CSR(A.shape, A.indptr.astype(np.int64, copy=False), A.indices, A.data, A)
     survey(x, s, where=where)
@@ -240,6 +245,22 @@ def _with_vector(
     if not finite or s.domain != (-math.inf, math.inf):
         survey(A.data, s, where=f"{where}: the stored entries of a sparse matrix")
     return y
+
+
+def _on_gpu(A: Any, x: Any, s: Semiring, device: str | None, threads: int | None, where: str) -> Any:
+    arrays = A.data, A.indices, A.indptr, x
+    if device == "cpu" or threads is not None or not all(is_plain(X) and X.flags.c_contiguous for X in arrays):
+        return None
+    fit = len(A.indptr) == A.shape[0] + 1 and len(A.indices) == len(A.data) > 0 and max(A.shape) < 1 << 31
+    if (
+        not fit
+        or any(X.dtype not in (np.int32, np.int64) for X in arrays[1:3])
+        or len({X.data.device_id for X in arrays}) > 1
+    ):
+        return None
+    with on_device(x):
+        memory.require(A.shape[0] * x.itemsize, "cuda", where=where, hint=HINT)
+        return load("semiring.kernels.cuda.csr.backend").gather_vector(A, x, s)
 
 
 def _with_dense(

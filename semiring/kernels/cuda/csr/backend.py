@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from bisect import bisect_left
 from dataclasses import replace
 from functools import lru_cache
@@ -21,6 +23,8 @@ HINT = "Multiply in parts, or give a mask."
 THREADS, ONE, MANY, TILES = 256, 11, (5, 9), 1 << 14
 #: log₂ keys of the largest tables in shared memory; and if one strip spans all columns.
 TABLE, BESIDE_ONE = 12, 8
+#: Tiles up to which blocks of one column find their rows, and the last block joins what others began: fewer launches.
+ALONE_TILES = 512
 #: Shared-memory bytes per block of several teams; log₂ keys from which a team is an entire block.
 SHARED, ALONE = 24 << 10, 9
 #: Strip sizes in bytes, ascending; most strips per row; threads per strip, unordered and in order.
@@ -43,7 +47,19 @@ COLUMNS = (1 << 31) - 2
 
 def gather_text(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: int) -> str:
     shape = f"constexpr bool mirrored = {str(mirrored).lower()};\nconstexpr int vec = {vec}, group = {group};\n"
-    return compile.source("gather.cu", algebra.text(s, dtype), shape)
+    return compile.source("gather.cu", algebra.text(s, dtype), shape, _outside(s))
+
+
+def _outside(s: Semiring) -> str:
+    """Predicate in CUDA C++: whether a float lies outside the semiring's domain."""
+    low, high = s.domain
+    ends = (low, "<=" if s.open_low else "<"), (high, ">=" if s.open_high else ">")
+    tests = [f"a {sign} V({_bound(end)})" for end, sign in ends if math.isfinite(end) or "=" in sign]
+    return f"template <class V> __device__ inline bool outside(V a) {{ return {' || '.join(['a != a', *tests])}; }}\n"
+
+
+def _bound(end: float) -> str:
+    return repr(float(end)) if math.isfinite(end) else f"{'-' if end < 0 else ''}INFINITY"
 
 
 def spgemm_text(s: Semiring, dtype: np.dtype) -> str:
@@ -110,29 +126,78 @@ def gather(A: Any, X: Any, out: Any, s: Semiring, *, mirrored: bool, threads: in
     if m == 0 or columns == 0:
         return
     dtype = A.data.dtype
-    one = columns == 1
-    vec, group = (1, 1) if one else form(columns, dtype.itemsize)
+    if columns == 1:
+        _gather_one(A.starts, A.indices, A.data, X, out, s, mirrored)
+        return
+    vec, group = form(columns, dtype.itemsize)
     found = _gathering(s, dtype, mirrored, vec, group, gpu.current())
-    shift = ONE if one else min(MANY[1], max(MANY[0], (count // TILES).bit_length()))
+    shift = min(MANY[1], max(MANY[0], (count // TILES).bit_length()))
     tiles = max(1, -(-count >> shift))
     first = cupy.empty(tiles, np.int32)
     lead, carry = (cupy.empty((tiles, columns), dtype) for _ in range(2))
-    found["first_rows"](
-        (m // THREADS + 1,),
-        (THREADS,),
-        (A.starts.data.ptr, first.data.ptr, np.int32(m), np.int32(shift), np.int32(tiles)),
-    )
+    starts = A.starts.data.ptr
+    sizes = np.int32(m), np.int32(shift), np.int32(tiles), np.int32(1)
+    found["first_rows"]((m // THREADS + 1,), (THREADS,), (starts, first.data.ptr, *sizes))
     addresses = [x.data.ptr for x in (A.starts, A.indices, A.data, X, out, first, lead, carry)]
-    if one:
-        found["gather_one"]((tiles,), (THREADS,), (*addresses, np.int32(m), np.int32(tiles), np.int64(count)))
-    else:
-        grid = -(-tiles * 32 // THREADS), -(-columns // (vec * group))
-        sizes = np.int32(m), np.int32(tiles), np.int32(shift), np.int64(count), np.int32(columns)
-        found["gather_many"](grid, (THREADS,), (*addresses, *sizes))
+    grid = -(-tiles * 32 // THREADS), -(-columns // (vec * group))
+    cuts = np.int32(tiles), np.int32(shift)
+    found["gather_many"](grid, (THREADS,), (*addresses, np.int32(m), *cuts, np.int64(count), np.int32(columns)))
     if tiles > 1:
         parts = [x.data.ptr for x in (A.starts, first, lead, carry, out)]
-        last = np.int32(m), np.int32(tiles), np.int32(shift), np.int32(columns)
+        last = np.int32(m), *cuts, np.int32(columns), np.int32(1)
         found["join"]((-(-tiles * 32 // THREADS),), (THREADS,), (*parts, *last))
+
+
+def _gather_one(
+    starts: Any, indices: Any, data: Any, x: Any, y: Any, s: Semiring, mirrored: bool, wrong: int = 0, done: int = 0
+) -> None:
+    """y ← A ⊗ x; with `wrong`, the address of an int32, and a counter `done` the operands are checked."""
+    m, count, size = len(starts) - 1, len(indices), data.itemsize
+    found = _gathering(s, data.dtype, mirrored, 1, 1, gpu.current())
+    tiles = max(1, -(-count >> ONE))
+    beside = gpu.memory(tiles * (8 + 2 * size))  # a row each of 8 bytes, which aligns the others
+    first, lead, carry = beside.ptr, beside.ptr + tiles * 8, beside.ptr + tiles * (8 + size)
+    of_starts, of_y = starts.data.ptr, y.data.ptr
+    rows, cut, shift = np.int32(m), np.int32(tiles), np.int32(ONE)
+    wide, wide_indices = (np.int32(x.itemsize == 8) for x in (starts, indices))
+    alone = tiles <= ALONE_TILES
+    if not alone:
+        found["first_rows"]((m // THREADS + 1,), (THREADS,), (of_starts, first, rows, shift, cut, wide))
+    addresses = of_starts, indices.data.ptr, data.data.ptr, x.data.ptr, of_y, first, lead, carry
+    checks = wide_indices, np.int32(alone), np.int32(len(x)), wrong, done if alone else 0
+    found["gather_one"]((tiles,), (THREADS,), (*addresses, rows, cut, np.int64(count), wide, *checks))
+    if tiles > 1 and not (alone and done):
+        last = rows, cut, shift, np.int32(1), wide
+        found["join"]((-(-tiles * 32 // THREADS),), (THREADS,), (of_starts, first, lead, carry, of_y, *last))
+
+
+def gather_vector(A: Any, x: Any, s: Semiring) -> Any:
+    """A ⊗ x for a csr matrix of floats as it came, checked by the kernel; None unless both are well-formed."""
+    import cupy
+
+    y, (flag, wrong, done) = cupy.empty(A.shape[0], x.dtype), _flag(gpu.current())
+    stream = cupy.cuda.get_current_stream()
+    try:
+        _gather_one(A.indptr, A.indices, A.data, x, y, s, True, wrong.ptr, done.ptr)
+    finally:
+        stream.synchronize()
+        bad, flag[0] = flag[0], 0
+    return None if bad else y
+
+
+_own = threading.local()
+
+
+def _flag(device: int) -> tuple[np.ndarray, Any, Any]:
+    """This thread's number in pinned host memory, 0 between calls, its memory, and a counter on the device."""
+    flags: dict[int, tuple[np.ndarray, Any, Any]] = _own.__dict__.setdefault("flags", {})
+    if device not in flags:
+        from cupy.cuda import alloc_pinned_memory
+
+        memory = alloc_pinned_memory(4)
+        flags[device] = np.frombuffer(memory, np.int32, 1), memory, gpu.memory(4, zeros=4)
+        flags[device][0][0] = 0
+    return flags[device]
 
 
 def refuse_threads(threads: int | None, where: str) -> None:
