@@ -25,6 +25,9 @@ from semiring.host.errors import (
     VertexError,
 )
 
+#: Kinds whose kernels are run on the processor: each register, sums that round, truth values.
+ON_GPU = ("min_plus-float32", "min_plus-int16", "min_plus-int64", "max_times-float64", "max_min-int32", "lor_land-bool")
+
 
 @pytest.fixture
 def never_anew(monkeypatch):
@@ -267,13 +270,23 @@ def test_truth_values(engine):
 
 
 @pytest.mark.skipif(sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux")
-def test_on_a_gpu_a_better_arc_is_followed(emulated_kernels, never_anew, monkeypatch):
-    A = np.random.default_rng(9).integers(1, 50, (40, 40)).astype(np.float32)
-    with emulated.installed(emulated_kernels):
-        D, B = (emulated.asarray(X) for X in (distances(A).astype(np.float32), A))
+@pytest.mark.parametrize("case", [c for c in CASES if str(c) in ON_GPU], ids=str)
+def test_on_a_gpu_as_on_the_processor(case, emulated_kernels, never_anew, monkeypatch):
+    """Few rows with many columns and the reverse, both ways of computing what may lead over an arc; several arcs."""
+    if not case.semiring.boolean:
         monkeypatch.setattr(updates, "closure", refuse)
-        for given in ({(3, 4): 1.0}, {(5, 6): 1.0, (7, 8): 0.5}):
-            D, B = update(D, B, given)
-            np.testing.assert_array_equal(np.asarray(D), distances(np.asarray(B)).astype(np.float32))
-        with pytest.raises(AssertionError, match="closed anew"):
-            update(D, B, {(3, 4): 60.0})
+    rng = np.random.default_rng(9)
+    with emulated.installed(emulated_kernels):
+        for n in (1, 2, 7, 20):
+            A = cases.random_matrix(case, (n, n), n, density=min(1, 2 / n))
+            D, B = (emulated.asarray(X) for X in (cases.closure(case, A), A))
+            for step in range(10):
+                ends = drawn(rng, n)
+                new = cases.random_matrix(case, (1, len(ends)), 100 + step, density=0.5)[0]
+                A[tuple(np.transpose(ends))] = new
+                if case.semiring.boolean and not new.all():  # closed anew, as bits
+                    D, B = emulated.asarray(cases.closure(case, A)), emulated.asarray(A)
+                    continue
+                D, B = update(D, B, dict(zip(ends, new.tolist(), strict=True)), case.semiring, overwrite=step % 2)
+                np.testing.assert_array_equal(np.asarray(B), A)
+                same(case, np.asarray(D), cases.closure(case, A))

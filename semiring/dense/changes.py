@@ -1,7 +1,7 @@
 """A closure after some arcs of its matrix change: the entries that change alone, one arc after the other.
 
 A better arc (u, v) of weight w: D ← D ⊕ D[:,u] ⊗ w ⊗ D[v,:], O(n²). A worse one: the entries that may have led over it
-are counted, and computed anew (`semiring/kernels/cpu/routes/changed.py`).
+are counted, and computed anew (`changed.py` in `semiring/kernels/cpu/routes/` and `cuda/routes/`).
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import numpy as np
 
 from ..algebra import dtypes
 from ..algebra.records import Semiring
-from ..host.devices import diagonal, module
+from ..host.devices import host, module
 from ..host.signals import load
 from ..host.types import Array
-from ..kernels.backend import bind
+from ..kernels.backend import device_of
 from ..kernels.cpu.processors import default_threads
 from .cycles import Lengths
 
 #: Share of the entries from which an update takes as long as a closure; of truth values, closed as bits.
 SHARE, OF_BITS = 1 / 20, 1 / 1000
-#: Time of a step between entries that begin anew, and of one from others (a vector of them), relative to SHARE's.
-SETTLED, BEGUN = 8.0, 1.5
-#: Time of a change that affects nothing, likewise.
-ARC = 256.0
+#: Time of an arc that gets better, and of one that gets worse, without that of entries, relative to an entry's.
+ARC = {"cpu": (256.0, 256.0), "cuda": (65536.0, 524288.0)}
+#: Weights written one by one.
+FEW = 4
 
 Ends = tuple[int, int]
 #: Weights of arcs by their ends.
@@ -36,7 +36,10 @@ Weights = Mapping[Ends, Any]
 
 def put(A: Array, weights: Weights) -> None:
     """Entries of A ← weights."""
-    if weights:
+    if len(weights) <= FEW:
+        for ends, weight in weights.items():
+            A[ends] = weight
+    else:
         i, j = module(A).asarray(list(weights)).T
         A[i, j] = module(A).asarray(list(weights.values()), A.dtype)
 
@@ -45,8 +48,7 @@ def follow(D: Array, A: Array, changes: Weights, s: Semiring, *, threads: int | 
     """D ← the closure of A after `changes`, from that before; the number of entries computed anew. A stays.
 
     All in D's dtype, D C-contiguous. None, with D spoilt unless there is one change, if the matrix is to be closed
-    anew: where that is cheaper, ⊕ does not select, sums might leave the integers, a cycle might beat `one`, or an arc
-    gets worse on a GPU.
+    anew: where that is cheaper, ⊕ does not select, sums might leave the integers, or a cycle might beat `one`.
     """
     if s.add.selects is None or (D.dtype.kind == "f" and s.mul.selects is None and Lengths.of(s) is None):
         return None
@@ -62,7 +64,8 @@ class _Table:
 
     def __init__(self, D: Array, s: Semiring, arcs: int) -> None:
         self.D, self.s, self.n, self.found, self.slack = D, s, len(D), 0, 0.0
-        self.left = D.size * (OF_BITS if s.boolean else SHARE)
+        self.device = device_of(D)
+        self.arc, self.left = ARC[self.device], D.size * (OF_BITS if s.boolean else SHARE)
         lengths, self.relative = Lengths.of(s), False
         if D.dtype.kind == "f" and lengths is not None:
             # Up to n sums on the way, each at most twice as long as a walk over the arc, are rounded by eps / 2.
@@ -75,7 +78,8 @@ class _Table:
 
     def _longest(self, u: int, v: int, w: Any) -> float:
         """A bound of walks over an arc."""
-        return sum(dtypes.largest_finite(part) for part in (self.D[:, u], self.D[v], np.array([w], self.D.dtype)))
+        parts = host(self.D[:, u]), host(self.D[v]), np.array([w], self.D.dtype)
+        return sum(map(dtypes.largest_finite, parts))
 
     def _leaves(self, longest: float) -> bool:
         """Whether a sum might leave the integers."""
@@ -87,28 +91,14 @@ class _Table:
 
     def improve(self, u: int, v: int, w: Any) -> bool:
         """D ← D ⊕ D[:,u] ⊗ w ⊗ D[v,:]."""
-        D, s = self.D, self.s
+        D = self.D
         if not self._beats(w, D[u, v].item()):
             return True
-        if not self._spend(ARC) or (D.dtype.kind == "i" and self._leaves(self._longest(u, v, w))):
+        if not self._spend(self.arc[0]) or (D.dtype.kind == "i" and self._leaves(self._longest(u, v, w))):
             return False
-        if type(D) is np.ndarray:
-            found = _arc(s, D, u, v, w).gain()
-            self.found += found
-            return bool(found >= 0)
-        before, after = D[:, u : u + 1].copy(), D[v : v + 1].copy()
-        if s.boolean:
-            D |= before & after
-        else:
-            ops, over, arc = bind(s, D.dtype, device="cuda"), before.copy(), before[:1].copy()
-            over[...], arc[...] = dtypes.zero(s, D.dtype), w
-            ops.gemm(over, before, arc)
-            if bool(self._beats(over[v, 0], dtypes.one(s, D.dtype))):
-                return False
-            ops.gemm(D, over, after)
-            diagonal(D)[...] = dtypes.one(s, D.dtype)
-        self.found = D.size
-        return True
+        found = self._arc(u, v, w).gain()
+        self.found += found
+        return bool(found >= 0)
 
     def worsen(self, A: Array, old: dict[Ends, Any], ends: Ends, new: Any, threads: int | None) -> bool:
         """Compute anew what may lead over an arc; A has the entries `old` when this begins, and one is new then."""
@@ -117,30 +107,32 @@ class _Table:
         margin = self.slack * (abs(d) if self.relative else 2 * self.far + abs(w))
         if u == v or (self._beats(d, w) and not abs(w - d) <= margin) or d == dtypes.zero(self.s, D.dtype):
             return True  # no best walk leads over it
-        pairs = np.count_nonzero(D[:, u]) * np.count_nonzero(D[v]) if self.s.boolean else 0
-        if type(D) is not np.ndarray or not self._spend(ARC) or pairs > self.left:
+        pairs = int((D[:, u] != 0).sum()) * int((D[v] != 0).sum()) if self.s.boolean else 0
+        if not self._spend(self.arc[1]) or pairs > self.left:
             return False
         floor = 0.0 if not self.slack else float(np.finfo(D.dtype).tiny) if self.relative else self._longest(u, v, w)
-        arc = _arc(self.s, D, u, v, w)
-        cols, counts = arc.affected(self.slack, floor)
-        found, m = int(counts.sum()), len(cols)
-        cost = found + SETTLED * float((counts**2.0).sum()) / self.n + BEGUN * np.count_nonzero(counts) * (m + 16)
-        if not found or not self._spend(cost):
+        arc = self._arc(u, v, w)
+        found = arc.affected(self.slack, floor)
+        if not found or not self._spend(arc.cost(found)):
             return not found
-        edges, place = np.take(A, cols, axis=1), np.full(self.n, -1)
-        place[cols] = np.arange(m)
-        put(edges, {(i, int(place[j])): x for (i, j), x in old.items() if place[j] >= 0})
-        anew = arc.repair(np.ascontiguousarray(edges), threads or default_threads())
-        if anew is None:
+        bound = arc.repair(partial(_part, A, old), threads or default_threads())
+        if bound is None or self._leaves(bound):
             return False
-        longest = dtypes.largest_finite(anew[2])
-        ways = max(longest, dtypes.largest_finite(D[counts > 0])) if D.dtype.kind == "i" else 0.0
-        if self._leaves(ways + dtypes.largest_finite(edges)):
-            return False
-        D[anew[:2]] = anew[2]
-        self.found, self.far = self.found + found, max(self.far, longest)
+        arc.settle()
+        self.found += found
+        self.far = self.far if self.far == math.inf else max(self.far, arc.longest())
         return True
 
+    def _arc(self, u: int, v: int, w: Any) -> Any:
+        return load(f"semiring.kernels.{self.device}.routes.changed").Arc(self.s, self.D, u, v, w)
 
-def _arc(s: Semiring, D: np.ndarray, u: int, v: int, w: Any) -> Any:
-    return load("semiring.kernels.cpu.routes.changed").Arc(s, D, u, v, w)
+
+def _part(A: Array, changed: Weights, rows: Any, cols: Any) -> Any:
+    """Those rows or columns of A after changes, contiguous."""
+    xp, chosen = module(A), rows if cols is None else cols
+    part = xp.take(A, xp.asarray(chosen), axis=int(rows is None))
+    place = np.full(len(A), -1)
+    place[chosen] = np.arange(len(chosen))
+    at = [(i, int(place[j])) if rows is None else (int(place[i]), j) for i, j in changed]
+    put(part, {ends: x for ends, x in zip(at, changed.values(), strict=True) if min(ends) >= 0})
+    return xp.ascontiguousarray(part)

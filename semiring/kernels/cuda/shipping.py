@@ -23,7 +23,7 @@ from .bits import levels
 from .bits.product import PRODUCTS
 from .csr import backend as csr
 from .dense import chain, lengths, mirror, sources, sums_text
-from .routes import adjoint, by_distance, predecessors, walks
+from .routes import adjoint, by_distance, changed, predecessors, walks
 from .sparse import counted, flows, fronts, hops, hubs, parts, products, searches, sweep, thinning, voronoi
 
 #: One architecture per family; its cubins run on later members, too.
@@ -93,6 +93,7 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
             for worst in ("", "greatest"):
                 yield sweep.text(*kind, shape, mirrored=mirrored, worst=worst), arch, ()
         yield walks.text(semiring, dtype), arch, ()
+        yield changed.text(semiring, dtype), arch, predecessors.OPTIONS
         for file in predecessors.FILES:
             yield predecessors.text(semiring, dtype, file), arch, predecessors.OPTIONS
         for near in (2, 1):

@@ -7,10 +7,12 @@ settle as in Dijkstra's search (Ramalingam and Reps 1996, "On the computational 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ....algebra.dtypes import largest_finite
 from ....algebra.records import Semiring
 from ..intrinsics import kernel, one, row, times, zero
 from ..kinds import choose
@@ -20,6 +22,8 @@ from .equality import better, tight
 
 #: Vertices taken per entry that begins anew; one where no arc beats `one`.
 MOST = 16
+#: Time of a step between entries that begin anew, and of one from others (a vector of them), in entries of a closure.
+SETTLED, BEGUN = 8.0, 1.5
 #: Steps per call, so that Ctrl-C is handled.
 CALL = 1 << 28
 
@@ -123,27 +127,48 @@ class Arc:
         found: int = self._code(gain)(self.D, *self.arc, np.empty(self.n + 1, np.int64))
         return found
 
-    def affected(self, slack: float, floor: float) -> tuple[np.ndarray, np.ndarray]:
-        """The columns and, by row, the number of entries that may lead over the arc.
+    def affected(self, slack: float, floor: float) -> int:
+        """The number of entries that may lead over the arc.
 
         If ⊗ rounds, entries are equal within slack · max(|D|, floor).
         """
         self.equal = self.D.dtype.type(slack), self.D.dtype.type(floor)
         cols, self.counts = np.empty(self.n + 1, np.int64), np.empty(self.n, np.int64)
         self.cols = cols[: self._code(affected)(self.D, *self.arc, *self.equal, cols, self.counts)]
-        return self.cols, self.counts
+        return int(self.counts.sum())
 
-    def repair(self, A: np.ndarray, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Rows, columns and new values of these, from the columns of the matrix; None if it takes too many steps."""
+    def cost(self, found: int) -> float:
+        """Time for `found` entries, those of which that settle one another, and rows, in entries of a closure."""
+        rows, settled = np.count_nonzero(self.counts), float((self.counts**2.0).sum()) / self.n
+        return found + SETTLED * settled + BEGUN * rows * (len(self.cols) + 16)
+
+    def repair(self, part: Callable[..., np.ndarray], threads: int) -> float | None:
+        """Compute these anew; a bound of all sums of integers. None if it takes too many steps.
+
+        part(rows, cols): those rows and columns of the matrix, contiguous, None for all.
+        """
         rows, n, m = np.flatnonzero(self.counts), self.n, len(self.cols)
+        A = part(None, self.cols)
         starts = np.concatenate(([0], self.counts[rows].cumsum()))
         heads, found, dtype = np.empty(starts[-1], np.int64), np.empty(starts[-1], self.D.dtype), self.D.dtype
         arguments = self.D, A, *self.arc, *self.equal, self.cols, rows, starts, heads, found
         size, settled = max(1, min(CALL // (m * (n + m)), -(-len(rows) // (4 * threads)))), []
 
-        def part(_: int, first: int, last: int) -> None:
+        def several(_: int, first: int, last: int) -> None:
             workspace = np.empty(n, dtype), np.empty(m, dtype)
             settled.append(self._code(repair)(*arguments, *workspace, first, last))
 
-        run(part, [(first, min(first + size, len(rows))) for first in range(0, len(rows), size)], threads)
-        return (np.repeat(rows, self.counts[rows]), self.cols[-1 - heads], found) if all(settled) else None
+        run(several, [(first, min(first + size, len(rows))) for first in range(0, len(rows), size)], threads)
+        if not all(settled):
+            return None
+        self.anew = np.repeat(rows, self.counts[rows]), self.cols[-1 - heads], found
+        return max(map(largest_finite, (found, self.D[rows]))) + largest_finite(A) if dtype.kind == "i" else 0.0
+
+    def longest(self) -> float:
+        """Length of the longest new entry."""
+        return largest_finite(self.anew[2])
+
+    def settle(self) -> None:
+        """Write the new values to D."""
+        rows, cols, found = self.anew
+        self.D[rows, cols] = found
