@@ -49,7 +49,7 @@ def run(name: str, options: list[str], *, shown: bool = True) -> int:
     if code := process.returncode:
         said = "" if shown else log.read_text(encoding="utf-8")
         log.unlink()
-        print(f"{said}{name}: ended with exit code {code}, nothing is kept", flush=True)
+        print(f"{said}{name}: ended with exit code {code}, no log is kept", flush=True)
     else:
         print(f"{name}: {time.time() - began:.0f} s, kept in {log.relative_to(HERE.parent)}", flush=True)
     return 0 if code == UNAVAILABLE else code

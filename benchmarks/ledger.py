@@ -23,6 +23,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict
 from operator import attrgetter
+from statistics import median
 from typing import Any
 
 import common
@@ -91,6 +92,7 @@ def report(found: list[Figure], last: dict[str, Any] | None) -> list[str]:
     fell, missed, low = fallen(found, last), [x for x in found if x.missed], valleys(found)
     bare = [x for x in found if x.least is None and x.most is None]
     return [
+        *host_speed(found, last),
         f"\nFELL by more than {FALL:.0%} ({since}): {len(fell)}",
         *(
             f"  {x.name}: {before[x.name]:.3f} × → {x.ratio:.3f} × {x.reference} ({ratio - 1:+.0%})"
@@ -102,6 +104,13 @@ def report(found: list[Figure], last: dict[str, Any] | None) -> list[str]:
         *(f"  {x.name}: {factor:.0f} × below {other.name}" for x, other, factor in low),
         f"{len(found)} figures, {len(bare)} without a bar",
     ]
+
+
+def host_speed(found: list[Figure], last: dict[str, Any] | None) -> list[str]:
+    """Time of this host relative to the last one, by references that take no GPU: small figures of a GPU follow it."""
+    then = {x["name"]: x["against"] for x in (last or {"figures": []})["figures"]}
+    shares = [x.against / then[x.name] for x in found if x.name in then and "registers" not in x.reference]
+    return [f"\nThe host takes {median(shares):.2f} × the time of the last ledger's"] if shares else []
 
 
 def fallen(found: Iterable[Figure], last: dict[str, Any] | None) -> list[tuple[Figure, float]]:

@@ -26,7 +26,7 @@ from .cycles import Lengths
 SHARE, OF_BITS = 1 / 20, 1 / 1000
 #: Time of an arc that gets better, and of one that gets worse, without that of entries, relative to an entry's.
 ARC = {"cpu": (256.0, 256.0), "cuda": (65536.0, 524288.0)}
-#: Weights written one by one.
+#: Entries read or written one by one.
 FEW = 4
 
 Ends = tuple[int, int]
@@ -52,8 +52,10 @@ def follow(D: Array, A: Array, changes: Weights, s: Semiring, *, threads: int | 
     """
     if s.add.selects is None or (D.dtype.kind == "f" and s.mul.selects is None and Lengths.of(s) is None):
         return None
-    old, table = {ends: A[ends].item() for ends in changes}, _Table(D, s, len(changes))
+    old, table = _entries(A, list(changes)), _Table(D, s, len(changes))
     worse = {ends: w for ends, w in changes.items() if old[ends] != w and s.add.python(old[ends], w) != w}
+    if not table.affords(len(changes) - len(worse), len(worse)):
+        return None
     steps = [partial(table.worsen, A, old, ends, w, threads) for ends, w in worse.items()]
     steps += [partial(table.improve, *ends, w) for ends, w in changes.items() if ends not in worse]
     return table.found if all(step() for step in steps) else None
@@ -84,6 +86,10 @@ class _Table:
     def _leaves(self, longest: float) -> bool:
         """Whether a sum might leave the integers."""
         return self.D.dtype.kind == "i" and self.s.mul.saturating and longest >= np.iinfo(self.D.dtype).max
+
+    def affords(self, better: int, worse: int) -> bool:
+        """Whether that many arcs might take less time than a closure."""
+        return better * self.arc[0] + worse * self.arc[1] <= self.left
 
     def _spend(self, cost: float) -> bool:
         self.left -= cost
@@ -125,6 +131,14 @@ class _Table:
 
     def _arc(self, u: int, v: int, w: Any) -> Any:
         return load(f"semiring.kernels.{self.device}.routes.changed").Arc(self.s, self.D, u, v, w)
+
+
+def _entries(A: Array, ends: list[Ends]) -> dict[Ends, Any]:
+    """Entries of A by their places."""
+    if len(ends) <= FEW:
+        return {pair: A[pair].item() for pair in ends}
+    i, j = module(A).asarray(ends).T
+    return dict(zip(ends, host(A[i, j]).tolist(), strict=True))
 
 
 def _part(A: Array, changed: Weights, rows: Any, cols: Any) -> Any:

@@ -7,6 +7,7 @@ import threading
 from bisect import bisect_left
 from dataclasses import replace
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ RESERVED = 1 << 10
 CLEARED = 1 << 26
 #: Products of a masked row that cost as much as one entry.
 LOOKED_UP = 16
+#: Classes of rows by the size of their tables, as in spgemm.cu.
+CLASSES = 16
 #: Keys up to which all rows have tables of one size.
 ALIKE = 96
 #: Most thread blocks of passes over rows or indices.
@@ -99,7 +102,14 @@ def _multiplying(s: Semiring, dtype: np.dtype, device: int) -> dict[str, Any]:
         module = compile.functions(spgemm_text(s, dtype), name="spgemm.cu")
     return {
         name: module.get_function(name)
-        for name in ("bound_rows", "multiply_hashed", "multiply_strips", "multiply_dense")
+        for name in (
+            "bound_rows",
+            "count_classes",
+            "list_classes",
+            "multiply_hashed",
+            "multiply_strips",
+            "multiply_dense",
+        )
     }
 
 
@@ -336,10 +346,12 @@ class _Product:
             if longest:
                 self._hashed(None, self.rows, 5 + bisect_left(limits, longest), counts, C)
             return
-        sizes = cupy.searchsorted(cupy.asarray(limits), bound, side="left") + 5
-        sizes = cupy.where(bound > 0, sizes, 0)
-        order = cupy.argsort(sizes, kind="stable").astype(np.int32)
-        ends = cupy.searchsorted(sizes[order], cupy.arange(most + 3), side="left").get().tolist()
+        found, order = cupy.zeros((2, CLASSES), np.uint32), cupy.empty(self.rows, np.int32)
+        keys = bound.data.ptr, np.int32(bound.itemsize == 8), np.int32(self.rows), np.int32(most), found.data.ptr
+        grid = (min(BLOCKS, -(-self.rows // THREADS)),), (THREADS,)
+        self.kernels["count_classes"](*grid, keys)
+        self.kernels["list_classes"](*grid, (*keys, found[1].data.ptr, order.data.ptr))
+        ends = [0, *accumulate(found[0].get().tolist())]
         for size in range(5, most + 2):
             if count := ends[size + 1] - ends[size]:
                 rows = order[ends[size] : ends[size + 1]]

@@ -134,6 +134,51 @@ extern "C" __global__ __launch_bounds__(256) void bound_rows(
     }
 }
 
+// Class of a row by its keys: 0 without any, else log₂ of the places of a table that is at most three quarters full, from
+// 5 on; `most` + 1 for all that are larger.
+__device__ inline int class_of(const void* keys, int wide, int row, int most) {
+    const long long bound = wide ? static_cast<const long long*>(keys)[row] : static_cast<const int*>(keys)[row];
+    if (bound <= 0) return 0;
+    int k = 5;
+    while (k <= most && bound > 3LL << (k - 2)) ++k;
+    return k;
+}
+
+// found[c] += rows of class c; initially 0.
+constexpr int classes = 16;
+
+extern "C" __global__ __launch_bounds__(256) void count_classes(
+    const void* keys, int wide, int rows, int most, unsigned* found) {
+    __shared__ unsigned here[classes];
+    if (threadIdx.x < classes) here[threadIdx.x] = 0;
+    __syncthreads();
+    for (long long i = blockIdx.x * 256LL + threadIdx.x; i < rows; i += gridDim.x * 256LL)
+        atomicAdd(here + class_of(keys, wide, int(i), most), 1u);
+    __syncthreads();
+    if (threadIdx.x < classes && here[threadIdx.x]) atomicAdd(found + threadIdx.x, here[threadIdx.x]);
+}
+
+// list ← rows by ascending class, in any order within one, given their numbers; taken[c] += those listed, initially 0.
+extern "C" __global__ __launch_bounds__(256) void list_classes(
+    const void* keys, int wide, int rows, int most, const unsigned* found, unsigned* taken, int* list) {
+    __shared__ unsigned here[classes], place[classes];
+    for (long long base = blockIdx.x * 256LL; base < rows; base += gridDim.x * 256LL) {
+        if (threadIdx.x < classes) here[threadIdx.x] = 0;
+        __syncthreads();
+        const long long i = base + threadIdx.x;
+        const int mine = i < rows ? class_of(keys, wide, int(i), most) : 0;
+        const unsigned rank = i < rows ? atomicAdd(here + mine, 1u) : 0;
+        __syncthreads();
+        if (threadIdx.x < classes) {
+            unsigned before = 0;
+            for (int c = 0; c < threadIdx.x; ++c) before += found[c];
+            place[threadIdx.x] = before + atomicAdd(taken + threadIdx.x, here[threadIdx.x]);
+        }
+        __syncthreads();
+        if (i < rows) list[place[mine] + rank] = int(i);
+    }
+}
+
 // Rows of C whose columns fit a table of 2^(32 − shift) keys in shared memory; mode 1: the mask's, 2: all others. Without
 // c_indices entries are only counted; without a list, all rows.
 extern "C" __global__ void multiply_hashed(
