@@ -315,6 +315,17 @@ def test_advice_stays_within_noise():
     assert advice == "Fastest: blocked (cpu) from n = 100; recursive (cpu) from n = 400."
 
 
+@pytest.mark.parametrize("block", [16, 32, 64])
+def test_calls_by_schedule(block):
+    """By hand: a step a vertex; a pivot block has its closure, four panels and four products, at the ends half."""
+    n = 256
+    names = ("iterative", "blocked", "recursive", "squaring")
+    made = compare(np.ones((n, n), np.float32), schedules=names, block=block, threads=1, devices=["cpu"])
+    pivots = n // block
+    by_hand = {"iterative": n, "blocked": 9 * pivots - 10, "recursive": 9 * pivots - 10, "squaring": 2 * 8 + 1}
+    assert {row.contender.schedule: row.calls for row in made.rows} == by_hand
+
+
 def test_energy_and_ceiling_have_their_columns():
     row = Row(Contender("recursive", "cuda"), 1000, 1e-3, same=True, ceiling=2e12, joules=0.5, moved=1e9)
     headings, (cells,) = Comparison("min_plus", "float32", (row,)).table()

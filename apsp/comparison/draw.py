@@ -117,6 +117,7 @@ _MORE: dict[str, Callable[[Row], str]] = {
     "block": lambda row: str(row.block) if row.block else "",
     "over steps": lambda row: f"{row.gain:.1f}" if row.gain and row.contender.device != "cpu" else "",
     "of ceiling": lambda row: f"{row.fraction:.1%}" if row.fraction else "",
+    "calls": lambda row: str(row.calls) if row.calls else "",
     "GB moved": lambda row: f"{row.moved / 1e9:.3g}" if row.moved else "",
     "kernel": lambda row: row.resources,
     "joules": lambda row: f"{row.joules:.3g}" if row.joules else "",

@@ -131,10 +131,10 @@ def rows(
             row, matrix = run(array, s, contender, repeats)
             reference = matrix if reference is None else reference
             same, difference = _same(matrix, reference)
-            moved, calls = _dry(contender, n, s, array.dtype)
-            like = first.setdefault((contender.device, contender.options, calls), contender.schedule)
+            moved, calls, sequence = _dry(contender, n, s, array.dtype)
+            like = first.setdefault((contender.device, contender.options, sequence), contender.schedule)
             like = "" if like == contender.schedule else like
-            found.append(replace(row, same=same, difference=difference, moved=moved, like=like))
+            found.append(replace(row, same=same, difference=difference, moved=moved, calls=calls, like=like))
         if report:
             report()
     return _with_speedups(found, contenders[0])
@@ -198,17 +198,18 @@ def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: DType
 
 
 class _Calls(Traffic):
-    """The entries touched, and a number that tells sequences of calls apart."""
+    """The entries touched, the number of calls, and a number that tells sequences of them apart."""
 
-    calls = 0
+    calls = sequence = 0
 
     def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
         super().before(verb, operands)
-        self.calls = hash((self.calls, verb.name, verb.entries(*operands), verb.pairs(*operands)))
+        self.calls += 1
+        self.sequence = hash((self.sequence, verb.name, verb.entries(*operands), verb.pairs(*operands)))
 
 
-def _dry(contender: Contender, n: int, s: Semiring, dtype: DType) -> tuple[float, int]:
-    """Bytes moved and hash of the calls of a schedule, by a dry run."""
+def _dry(contender: Contender, n: int, s: Semiring, dtype: DType) -> tuple[float, int, int]:
+    """Bytes moved, number of calls and their hash of a schedule, by a dry run."""
     ops = bind(s, dtype, device=contender.device, **dict(contender.options))
     counted = _Calls()
     block = -(-_block(contender, n, ops) // ops.grain) * ops.grain
@@ -216,7 +217,7 @@ def _dry(contender: Contender, n: int, s: Semiring, dtype: DType) -> tuple[float
     dry: Any = Observed(ops, counted, apart=True, dry=True)
     _schedules.get(contender.schedule)(shape_only, dry, block=block)
     bits = 8 * np.dtype(dtype).itemsize if ops.grain == 1 else 1
-    return counted.entries * bits / 8, counted.calls
+    return counted.entries * bits / 8, counted.calls, counted.sequence
 
 
 def _block(contender: Contender, n: int, ops: Backend) -> int:

@@ -54,9 +54,10 @@ class Row:
     `efficiency` E = S / p against one thread of the same schedule and block. `same`: the result equals the first row's,
     bit for bit, or to rounding where float sums are reordered; `difference` is the largest relative one. `shares` are
     fractions of the time by phase; `transfer` the seconds to copy the matrix to the device and back, if it is on the
-    host; `moved` the bytes read and written if each verb touches its operands once, see `traffic`; `joules` the energy
-    of a run, from NVML (card) or RAPL (processors), None if unreadable; `resources` the registers, shared memory and
-    occupancy of the GPU kernel; `ceiling` the measured pairs a second of the same step in registers alone; `block` the
+    host; `calls` the number of verbs called, each a launch or more on a GPU; `moved` the bytes read and written if each
+    touches its operands once, see `traffic`; `joules` the energy of a run, from NVML (card) or RAPL (processors), None
+    if unreadable; `resources` the registers, shared memory and occupancy of the GPU kernel; `ceiling` the measured
+    pairs a second of the same step in registers alone; `block` the
     pivot block; `like` another schedule that makes the very same calls at this size; `times` all runs, with `repeats`.
     """
 
@@ -71,6 +72,7 @@ class Row:
     shares: dict[str, float] = field(default_factory=dict)
     transfer: float = 0.0
     moved: float = 0.0
+    calls: int = 0
     joules: float | None = None
     resources: str = ""
     ceiling: float | None = None
