@@ -3,7 +3,8 @@
     python examples/lab/notebooks.py notebooks/ --package "semiring-apsp @ file:///home/me/semiring-apsp"
 
 Its first cell installs the package, as pip names it: this clone by default. Then come the task, its tests, what is to
-be written, and a cell that runs the tests. Part 8 runs its kernel on the processor, so that no notebook needs a GPU.
+be written, and a cell that runs the tests. Part 8 runs its kernel on the processor, so that no notebook needs a GPU; its
+last cell times it on a card, and is skipped where there is none.
 """
 
 from __future__ import annotations
@@ -16,6 +17,17 @@ from pathlib import Path
 from typing import Any
 
 LAB = Path(__file__).parent
+#: Milliseconds of a kernel on a card beside the naive kernel's and the prediction.
+TIMED = """\
+import shutil
+
+from apsp import emulate, random_graph
+
+if shutil.which("nvcc"):
+    print(emulate("mine.cu", random_graph(64, 20, seed=64), "max_min", measure=4096))
+else:
+    print("Skipped: no nvcc and no card here.")
+"""
 
 
 def task(path: Path) -> str:
@@ -39,6 +51,8 @@ def notebook(part: Path, package: str) -> dict[str, Any]:
         ("code", f"%%writefile {own.name}\n{own.read_text(encoding='utf-8')}"),
         ("code", f"!python -m pytest -q --tb=short {tests.name}"),
     ]
+    if own.suffix == ".cu":
+        cells.append(("code", TIMED.rstrip()))
     code = {"execution_count": None, "outputs": []}
     return {
         "cells": [
