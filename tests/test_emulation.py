@@ -567,6 +567,45 @@ def test_the_command(tmp_path):
     assert "must define the function" in bad(2, "lab", "run", ROOT / "examples" / "six.named")
 
 
+#: Without `if (j >= n) return;`, in rows n apart.
+UNBOUNDED = """
+__global__ void step(float* D, int n, int k) {
+    int j = blockIdx.x * 32 + threadIdx.x, i = blockIdx.y;
+    D[i * n + j] = min(D[i * n + j], D[i * n + k] + D[k * n + j]);
+}
+void closure(float* D, int n) {
+    for (int k = 0; k < n; ++k) step<<<dim3((n + 31) / 32, n), 32>>>(D, n, k);
+}
+"""
+
+
+def test_a_thread_beyond_the_end_shows_by_default(tmp_path):
+    """64 vertices are two blocks of 32; 61 are not, and the next row is written."""
+    (tmp_path / "beyond.cu").write_text(UNBOUNDED)
+    shown = apsp("lab", "run", tmp_path / "beyond.cu")
+    assert shown.exit_code == 1
+    assert "n = 64: right" in shown.stdout
+    assert "n = 61: fault" in shown.stdout
+
+
+def test_processes_that_it_begins_end_with_it(tried):
+    before = {pid for pid in os.listdir("/proc") if pid.isdigit()}
+    assert tried("#include <unistd.h>\n" + edited(NAIVE, ("    for (", "    if (!fork()) sleep(999);\n    for (")))
+    for _ in range(10 * PATIENCE):
+        left = [pid for pid in os.listdir("/proc") if pid.isdigit() and pid not in before and "program" in name_of(pid)]
+        if not left:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"{left} run on")
+
+
+def name_of(process: str) -> str:
+    try:
+        return Path(f"/proc/{process}/comm").read_text()
+    except OSError:
+        return ""
+
+
 def alive(process: str) -> bool:
     """Whether it runs; who has ended may stay listed until its parent looks."""
     try:

@@ -3,8 +3,8 @@
     python examples/lab/notebooks.py notebooks/ --package "semiring-apsp @ file:///home/me/semiring-apsp"
 
 Its first cell installs the package, as pip names it: this clone by default. Then come the task, its tests, what is to
-be written, and a cell that runs the tests. Part 8 runs its kernel on the processor, so that no notebook needs a GPU; its
-last cell times it on a card, and is skipped where there is none.
+be written, and a cell that runs the tests. Part 8 runs its kernel on the processor, so that no notebook needs a GPU;
+its last cell times it on a card, and is skipped where there is none.
 """
 
 from __future__ import annotations

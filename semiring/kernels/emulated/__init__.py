@@ -11,10 +11,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -137,17 +139,28 @@ def run(file: Path, matrix: np.ndarray, *, limit: float = 60.0, define: Mapping[
             return Run(refused)
         given.write_bytes(np.ascontiguousarray(matrix, np.float64).tobytes())
         command = [str(program), str(given), str(n), str(-(-n // PITCH) * PITCH), str(int(np.ceil(limit))), str(report)]
-        try:
-            done = subprocess.run(command, stdout=2, timeout=limit + 5, check=False)  # its answers are the report's
-        except subprocess.TimeoutExpired:
+        code = _ended(command, limit + 5)
+        if code is None:
             return Run(f"the time is up: it does not end within {limit:g} seconds")
         if not report.exists():
-            return Run(f"it ended with exit code {done.returncode}, before its result was there")
+            return Run(f"it ended with exit code {code}, before its result was there")
         head, _, body = report.read_bytes().partition(b"\n")
         found = json.loads(head)
         lines = _lines(program, found, path)
     made = _run(found, lines, None if found["fault"] else np.frombuffer(body).reshape(n, n))
     return replace(made, kernels=_with_registers(made.kernels, for_device(text, macros), path.name))
+
+
+def _ended(command: list[str], limit: float) -> int | None:
+    """Exit code of a program, None after `limit` seconds; processes that it began end with it."""
+    with subprocess.Popen(command, stdout=2, start_new_session=True) as process:  # its answers are the report's
+        try:
+            return process.wait(limit)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def _compile(text: str, path: Path, program: Path, macros: str) -> str:
