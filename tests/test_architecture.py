@@ -428,9 +428,9 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 88902,
+    "lines of the packages": 88953,
     "files of more than 500 lines": 13,
-    "Any": 5000,
+    "Any": 5029,
     "functions of more than 12 parameters": 8,
     "entries of semiring": 10,
     "entries of apsp": 9,

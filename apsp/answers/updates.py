@@ -74,10 +74,11 @@ def update(
     Notes
     -----
     Integers, truth values and ⊗ that select equal a new closure bit for bit, sums and products of floats up to
-    rounding. A better edge takes O(n²); a worse one n pairs for each entry that a best walk over it may have, which
-    are counted first. The matrix is closed anew where those are more than a twentieth, where ⊕ does not select or
-    integers might overflow; on a GPU also where that is as fast, below some 1,000 vertices for a better edge and 3,300
-    for a worse one. Several changes come one after the other. Sources:
+    rounding. A better edge takes O(n²). For a worse one the rows and columns of entries that a best walk over it may
+    have are listed; these are computed anew from a product of all edges of the fewer of both, their
+    closure, and one more product. The matrix is closed anew where that takes as long, where ⊕ does not select or
+    integers might overflow; on a GPU also below some 1,000 vertices for a better edge and 3,300 for a worse one.
+    Several changes come one after the other. Sources:
     Ramalingam and Reps 1996, "On the computational complexity of dynamic graph problems"; Demetrescu and Italiano 2004,
     "A new approach to dynamic all pairs shortest paths".
 

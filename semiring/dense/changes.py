@@ -26,6 +26,8 @@ from .cycles import Lengths
 SHARE, OF_BITS = 1 / 20, 1 / 1000
 #: Time of an arc that gets better, and of one that gets worse, without that of entries, relative to an entry's.
 ARC = {"cpu": (256.0, 256.0), "cuda": (65536.0, 524288.0)}
+#: Time of n pairs, likewise: a third as many entries computed anew take as long as a closure.
+PAIR = 3 * SHARE
 #: Entries read or written one by one.
 FEW = 4
 
@@ -119,7 +121,7 @@ class _Table:
         floor = 0.0 if not self.slack else float(np.finfo(D.dtype).tiny) if self.relative else self._longest(u, v, w)
         arc = self._arc(u, v, w)
         found = arc.affected(self.slack, floor)
-        if not found or not self._spend(arc.cost(found)):
+        if not found or not self._spend(self._cost(len(arc.rows), len(arc.cols))):
             return not found
         bound = arc.repair(partial(_part, A, old), threads or default_threads())
         if bound is None or self._leaves(bound):
@@ -128,6 +130,11 @@ class _Table:
         self.found += found
         self.far = self.far if self.far == math.inf else max(self.far, arc.longest())
         return True
+
+    def _cost(self, rows: int, cols: int) -> float:
+        """Of a product for all edges of the fewer of both, of their closure, and of one more product."""
+        few, many = sorted((rows, cols))
+        return PAIR * (few * many + few**2 * (few + many) / self.n)
 
     def _arc(self, u: int, v: int, w: Any) -> Any:
         return load(f"semiring.kernels.{self.device}.routes.changed").Arc(self.s, self.D, u, v, w)

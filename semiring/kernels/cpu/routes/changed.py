@@ -14,16 +14,14 @@ import numpy as np
 
 from ....algebra.dtypes import largest_finite
 from ....algebra.records import Semiring
-from ..intrinsics import kernel, one, row, times, zero
+from ..intrinsics import kernel, one, part, plus, row, times, zero
 from ..kinds import choose
 from ..pool import run
 from .code import compiled
 from .equality import better, tight
 
-#: Vertices taken per entry that begins anew; one where no arc beats `one`.
-MOST = 16
-#: Time of a step between entries that begin anew, and of one from others (a vector of them), in entries of a closure.
-SETTLED, BEGUN = 8.0, 1.5
+#: Entries per edge from which edges are listed.
+SPARSE = 8
 #: Steps per call, so that Ctrl-C is handled.
 CALL = 1 << 28
 
@@ -68,49 +66,91 @@ def affected(kind: Any, D: Any, u: int, v: int, w: Any, slack: Any, floor: Any, 
 
 
 @kernel
-def repair(
-    kind: Any, D: Any, A: Any, u: int, v: int, w: Any, slack: Any, floor: Any, cols: Any, rows: Any, starts: Any,
-    heads: Any, found: Any, d: Any, reached: Any, first: int, last: int,
-) -> bool:  # fmt: skip
-    """found[e] ← D[i,j] anew for i = rows[r] and j = cols[heads[e]], starts[r] ≤ e < starts[r + 1]; whether all settle.
+def close(kind: Any, K: Any) -> None:
+    """K ← K*, of few vertices."""
+    n, size = len(K), K.itemsize
+    for k in range(n):
+        K[k, k] = one(kind)
+    for k in range(n):
+        for i in range(n):
+            if i != k and K[i, k] != zero(kind):
+                row(kind, n, K.ctypes.data + i * n * size, K[i, k], K.ctypes.data + k * n * size)
 
-    A has the columns `cols` of the matrix; d and reached are workspace, as long as the rows of D and A.
-    """
-    size, m = d.itemsize, len(cols)
-    for r in range(first, last):
-        i, begin, end = rows[r], starts[r], starts[r]
-        a = times(kind, D[i, u], w)
-        d[:], reached[:] = D[i], zero(kind)
-        for t in range(m):
+
+@part
+def kept(kind: Any, D: Any, i: int, a: Any, v: int, slack: Any, floor: Any, cols: Any, d: Any, at: Any) -> None:
+    """d[at[t]] ← zero where D[i,j], j = cols[t], may lead over the arc; a = D[i,u] ⊗ w."""
+    if tight(kind, a, D[i, v], slack, floor):
+        for t in range(len(cols)):
             j = cols[t]
             if tight(kind, times(kind, a, D[v, j]), D[i, j], slack, floor) and i != j:
-                heads[end], d[j] = t, zero(kind)
-                end += 1
-        for k in range(len(d)):
-            if d[k] != zero(kind):
-                row(kind, m, reached.ctypes.data, d[k], A.ctypes.data + k * m * size)
-        near = begin
-        for e in range(begin, end):
-            found[e] = reached[heads[e]]
-            near = e if better(kind, found[e], found[near]) else near
-        left = MOST * (end - begin)
-        while near >= 0:
-            left -= 1
-            if left < 0:  # arcs better than `one` open many again, and cycles that rounding made negative without end
-                return False
-            e, near = near, -1
-            j, heads[e] = cols[heads[e]], -1 - heads[e]  # settled
-            for f in range(begin, end):
-                t = heads[f] if heads[f] >= 0 else -1 - heads[f]
-                x = times(kind, found[e], A[j, t])
-                if better(kind, x, found[f]):
-                    found[f], heads[f] = x, t
-                if heads[f] >= 0 and (near < 0 or better(kind, found[f], found[near])):
-                    near = f
-    return True
+                d[at[t]] = zero(kind)
 
 
-_SIGNATURES = {gain: "Aiixl", affected: "Aiixxxll", repair: "AAiixxxllllaaaii"}
+@kernel
+def from_rows(
+    kind: Any, D: Any, A: Any, K: Any, u: int, v: int, w: Any, slack: Any, floor: Any, rows: Any, cols: Any,
+    starts: Any, heads: Any, weights: Any, found: Any, lost: Any, d: Any, reached: Any, first: int, last: int,
+) -> None:  # fmt: skip
+    """found[r] ← row i = rows[r] anew at `cols`; lost[r] ← where it may have led over the arc; first ≤ r < last.
+
+    An edge into a column from a vertex whose entry stays, then K = A[cols,cols]*. A has the columns of the matrix; if
+    edges are few, they are in CSC form, too.
+    """
+    m, size = len(cols), d.itemsize
+    for r in range(first, last):
+        i = rows[r]
+        d[:], reached[:] = D[i], zero(kind)
+        kept(kind, D, i, times(kind, D[i, u], w), v, slack, floor, cols, d, cols)
+        if len(starts):
+            for t in range(m):
+                for e in range(starts[t], starts[t + 1]):
+                    reached[t] = plus(kind, reached[t], times(kind, d[heads[e]], weights[e]))
+        else:
+            for k in range(len(d)):
+                if d[k] != zero(kind):
+                    row(kind, m, reached.ctypes.data, d[k], A.ctypes.data + k * m * size)
+        found[r] = zero(kind)
+        for t in range(m):
+            lost[r, t] = (d[cols[t]] == zero(kind)) & (cols[t] != i)
+            if reached[t] != zero(kind):
+                row(kind, m, found.ctypes.data + r * m * size, reached[t], K.ctypes.data + t * m * size)
+
+
+@kernel
+def from_cols(
+    kind: Any, D: Any, A: Any, K: Any, u: int, v: int, w: Any, slack: Any, floor: Any, rows: Any, cols: Any,
+    starts: Any, heads: Any, weights: Any, found: Any, lost: Any, d: Any, reached: Any, first: int, last: int,
+) -> None:  # fmt: skip
+    """`from_rows` from the other end, for columns first ≤ t < last: K = A[rows,rows]*, then an edge to what stays.
+
+    The edges of the rows of the matrix, A, are in CSC form.
+    """
+    count, width, size = len(rows), last - first, d.itemsize
+    chosen, at, near = cols[first:last], np.arange(width), reached.ctypes.data
+    reached[:] = zero(kind)
+    for k in range(len(starts) - 1):
+        if starts[k] < starts[k + 1]:
+            for t in range(width):
+                d[t] = D[k, chosen[t]]
+            kept(kind, D, k, times(kind, D[k, u], w), v, slack, floor, chosen, d, at)
+            for e in range(starts[k], starts[k + 1]):
+                row(kind, width, near + heads[e] * width * size, weights[e], d.ctypes.data)
+    for r in range(count):
+        i, to = rows[r], found.ctypes.data + (r * len(cols) + first) * size
+        for t in range(width):
+            d[t] = D[i, chosen[t]]
+            found[r, first + t] = zero(kind)
+        kept(kind, D, i, times(kind, D[i, u], w), v, slack, floor, chosen, d, at)
+        for t in range(width):
+            lost[r, first + t] = (d[t] == zero(kind)) & (chosen[t] != i)
+        for s in range(count):
+            if K[r, s] != zero(kind):
+                row(kind, width, to, K[r, s], near + s * width * size)
+
+
+_SIGNATURES = {gain: "Aiixl", affected: "Aiixxxll", close: "A"}
+_SIGNATURES |= dict.fromkeys((from_rows, from_cols), "AAAiixxxllllaABaaii")
 
 
 class Arc:
@@ -133,42 +173,51 @@ class Arc:
         If ⊗ rounds, entries are equal within slack · max(|D|, floor).
         """
         self.equal = self.D.dtype.type(slack), self.D.dtype.type(floor)
-        cols, self.counts = np.empty(self.n + 1, np.int64), np.empty(self.n, np.int64)
-        self.cols = cols[: self._code(affected)(self.D, *self.arc, *self.equal, cols, self.counts)]
-        return int(self.counts.sum())
-
-    def cost(self, found: int) -> float:
-        """Time for `found` entries, those of which that settle one another, and rows, in entries of a closure."""
-        rows, settled = np.count_nonzero(self.counts), float((self.counts**2.0).sum()) / self.n
-        return found + SETTLED * settled + BEGUN * rows * (len(self.cols) + 16)
+        cols, counts = np.empty(self.n + 1, np.int64), np.empty(self.n, np.int64)
+        self.cols = cols[: self._code(affected)(self.D, *self.arc, *self.equal, cols, counts)]
+        self.rows = np.flatnonzero(counts)
+        return int(counts.sum())
 
     def repair(self, part: Callable[..., np.ndarray], threads: int) -> float | None:
-        """Compute these anew; a bound of all sums of integers. None if it takes too many steps.
+        """Compute these anew; a bound of all sums of integers.
 
-        part(rows, cols): those rows and columns of the matrix, contiguous, None for all.
+        part(rows, cols): those rows and columns of the matrix, contiguous, None for all. Let k be the last vertex of a
+        best walk from i to j whose entry (i, k) stays: all behind it are in `cols`, so that D'[i,j] = D[i,k] ⊗ A[k,·] ⊗
+        K with K = A[cols,cols]*. With fewer rows than columns, the same from the other end.
         """
-        rows, n, m = np.flatnonzero(self.counts), self.n, len(self.cols)
-        A = part(None, self.cols)
-        starts = np.concatenate(([0], self.counts[rows].cumsum()))
-        heads, found, dtype = np.empty(starts[-1], np.int64), np.empty(starts[-1], self.D.dtype), self.D.dtype
-        arguments = self.D, A, *self.arc, *self.equal, self.cols, rows, starts, heads, found
-        size, settled = max(1, min(CALL // (m * (n + m)), -(-len(rows) // (4 * threads)))), []
+        rows, cols, n, D = self.rows, self.cols, self.n, self.D
+        r, m, by_rows = len(rows), len(cols), len(cols) <= len(rows)
+        A = part(None, cols) if by_rows else part(rows, None)
+        K = np.ascontiguousarray(A[cols] if by_rows else A[:, rows])
+        self._code(close)(K)
+        none = np.array(self.kind.zero, D.dtype)
+        present = none != A
+        starts, heads, weights = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, D.dtype)
+        if not by_rows or np.count_nonzero(present) * SPARSE <= A.size:
+            heads, ends = present.nonzero()
+            order = ends.argsort(kind="stable")
+            starts, heads = np.searchsorted(ends[order], np.arange(A.shape[1] + 1)), heads[order]
+            weights = A[heads, ends[order]]
+        self.found, self.lost = np.empty((r, m), D.dtype), np.empty((r, m), bool)
+        code = self._code(from_rows if by_rows else from_cols)
+        given = D, A, K, *self.arc, *self.equal, rows, cols, starts, heads, weights, self.found, self.lost
+        length = r if by_rows else m
 
         def several(_: int, first: int, last: int) -> None:
-            workspace = np.empty(n, dtype), np.empty(m, dtype)
-            settled.append(self._code(repair)(*arguments, *workspace, first, last))
+            reached = np.empty(m if by_rows else r * (last - first), D.dtype)
+            code(*given, np.empty(n, D.dtype), reached, first, last)
 
-        run(several, [(first, min(first + size, len(rows))) for first in range(0, len(rows), size)], threads)
-        if not all(settled):
-            return None
-        self.anew = np.repeat(rows, self.counts[rows]), self.cols[-1 - heads], found
-        return max(map(largest_finite, (found, self.D[rows]))) + largest_finite(A) if dtype.kind == "i" else 0.0
-
-    def longest(self) -> float:
-        """Length of the longest new entry."""
-        return largest_finite(self.anew[2])
+        each = max(1, min(CALL // (min(r, m) * (n + min(r, m))), -(-length // (4 * threads))))
+        run(several, [(first, min(first + each, length)) for first in range(0, length, each)], threads)
+        if D.dtype.kind != "i":
+            return 0.0
+        return largest_finite(D[rows] if by_rows else D[:, cols]) + sum(map(largest_finite, (A, K)))
 
     def settle(self) -> None:
         """Write the new values to D."""
-        rows, cols, found = self.anew
-        self.D[rows, cols] = found
+        place = np.ix_(self.rows, self.cols)
+        self.D[place] = np.where(self.lost, self.found, self.D[place])
+
+    def longest(self) -> float:
+        """Length of the longest new entry, or more."""
+        return largest_finite(self.found)

@@ -30,6 +30,7 @@ _LETTERS: dict[str, Callable[[Any], Any]] = {
     "w": lambda kind: types.uint64[::1],
     "F": lambda kind: types.float64[:, ::1],
     "f": lambda kind: types.float64[::1],
+    "B": lambda kind: types.boolean[:, ::1],
     "b": lambda kind: types.boolean[::1],
 }
 

@@ -57,17 +57,10 @@ class Arc:
         self.rows, self.cols = np.flatnonzero(counts), np.flatnonzero(listed)
         return int(counts.sum())
 
-    def cost(self, found: int) -> float:
-        """Pairs of a product for all columns or rows, and of a closure of the fewer of both, per vertex."""
-        r, m = len(self.rows), len(self.cols)
-        return r * m + min(r, m) ** 2 * (r + m) / self.n
-
     def repair(self, part: Callable[..., Any], threads: int) -> float | None:
         """Compute these anew; a bound of all sums of integers. None if there are too many rows and columns.
 
-        part(rows, cols): those rows and columns of the matrix, None for all. Let k be the last vertex of a best walk
-        from i to j whose entry (i, k) stays: all behind it are in `cols`, so that D'[i,j] = D[i,k] ⊗ A[k,·] ⊗ K with
-        K = A[cols,cols]*. With fewer rows than columns, the same from the other end.
+        By products and a closure, as on the CPU.
         """
         import cupy
 
