@@ -108,7 +108,18 @@ class Fit:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Rows of a comparison; prints as a table with advice."""
+    """Rows of a comparison; prints as a table with advice.
+
+    See Also
+    --------
+    fits, advice, crossover, notes : Power laws, the fastest schedule, the size from which the GPU pays; all as text.
+    table, to_json, plot : Cells, numbers, a picture.
+    apsp.compare, apsp.compare_sizes, apsp.plan : Comparisons of schedules and of sizes; the choice of `closure`.
+
+    Notes
+    -----
+    `fits`, `advice`, `crossover`, `table`, `notes`, `to_json` and `plot` are O(r) for r runs.
+    """
 
     semiring: str
     dtype: str
@@ -121,14 +132,6 @@ class Comparison:
         -------
         list of Fit
             `contender`, `exponent` and `constant`.
-
-        See Also
-        --------
-        apsp.compare_sizes, notes : A comparison of sizes; the same as text.
-
-        Notes
-        -----
-        O(r) for r runs.
 
         Examples
         --------
@@ -149,18 +152,6 @@ class Comparison:
 
     def advice(self) -> str:
         """The fastest schedule by size; it changes only for a gain of more than 5 %.
-
-        Returns
-        -------
-        str
-
-        See Also
-        --------
-        crossover, apsp.plan : Whether the GPU pays; the choice of `closure`.
-
-        Notes
-        -----
-        O(r) for r runs.
 
         Examples
         --------
@@ -184,18 +175,6 @@ class Comparison:
 
     def crossover(self) -> str:
         """The size from which the GPU, transfers included, beats the CPU.
-
-        Returns
-        -------
-        str
-
-        See Also
-        --------
-        advice, notes : The schedule; both, with the fits.
-
-        Notes
-        -----
-        O(r) for r runs.
 
         Examples
         --------
@@ -228,14 +207,6 @@ class Comparison:
         headings : list of str
         cells : list of lists of str
 
-        See Also
-        --------
-        to_json, plot : Numbers; a picture.
-
-        Notes
-        -----
-        O(r) for r runs.
-
         Examples
         --------
         >>> from apsp.comparison import Comparison, Contender, Row
@@ -248,18 +219,6 @@ class Comparison:
 
     def notes(self) -> list[str]:
         """The lines under the table: fits, schedules that are one at a size, crossover and advice.
-
-        Returns
-        -------
-        list of str
-
-        See Also
-        --------
-        fits, advice, crossover : Their contents.
-
-        Notes
-        -----
-        O(r) for r runs.
 
         Examples
         --------
@@ -290,18 +249,6 @@ class Comparison:
 
     def to_json(self) -> str:
         """All rows, fits and conclusions as JSON.
-
-        Returns
-        -------
-        str
-
-        See Also
-        --------
-        table : For printing.
-
-        Notes
-        -----
-        O(r) for r runs.
 
         Examples
         --------
@@ -342,14 +289,6 @@ class Comparison:
             If the quantity or the file's suffix is unknown; if the file cannot be written.
         ImportError
             If matplotlib (extra `plot`) is missing.
-
-        See Also
-        --------
-        table, to_json : The numbers.
-
-        Notes
-        -----
-        O(r) for r runs; the first picture loads matplotlib.
 
         Examples
         --------

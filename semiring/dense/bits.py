@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from ..host.signals import load
 from ..host.types import Array, DType
 from ..stores.archives import load_arrays
 from ..stores.files import writing
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _WORD = np.dtype(np.uint64)
 
@@ -38,7 +41,25 @@ class BitMatrix:
     ------
     DTypeError, ShapeError
         If `words` are not native uint64, do not fit `shape`, have rows that are not contiguous, or a bit set beyond the
-        last column.
+        last column; in `zeros` and `eye`, if the shape is no pair of non-negative integers.
+    MemoryNeeded
+        In `zeros`, `eye`, `from_sparse` and `transpose`, if the words do not fit in memory.
+    IndexError
+        In `rows`, `indices` and `column`, if an index is out of range.
+
+    See Also
+    --------
+    zeros, eye, from_bool, from_edges, from_sparse, load : Construction; `semiring.eye` is over any semiring.
+    to_bool, to_edges, to_sparse, save : Conversion, the inverses.
+    rows, indices, column, diagonal, set_diagonal : Parts.
+    counts, any, transpose, copy, get : Reductions and copies.
+
+    Notes
+    -----
+    `zeros`, `eye` and `copy` write the 8 rows ⌈columns / 64⌉ bytes once; `counts`, `any`, `get`, `save` and `load` read
+    them once, and so does `transpose`, by tiles of 64 bits. `from_edges` and `from_sparse` clear them and take O(m) for
+    m edges. `from_bool` and `to_bool` take a byte an entry; `to_edges` 16 bytes and `to_sparse` a bool and an index a
+    set bit. `rows` and `indices` are O(columns) a row; `column`, `diagonal` and `set_diagonal` take one word a row.
 
     Examples
     --------
@@ -79,28 +100,7 @@ class BitMatrix:
 
     @classmethod
     def zeros(cls, shape: tuple[int, ...]) -> BitMatrix:
-        """Matrix without set bits, in NumPy.
-
-        Parameters
-        ----------
-        shape : (rows, columns)
-
-        Returns
-        -------
-        BitMatrix
-
-        Raises
-        ------
-        MemoryNeeded, ShapeError
-            If the words do not fit in memory, or the shape is no pair of non-negative integers.
-
-        See Also
-        --------
-        eye, from_bool, from_edges, from_sparse : Matrices with set bits.
-
-        Notes
-        -----
-        8 rows ⌈columns / 64⌉ bytes.
+        """Matrix of shape (rows, columns) without set bits, in NumPy.
 
         Examples
         --------
@@ -118,29 +118,7 @@ class BitMatrix:
 
     @classmethod
     def eye(cls, n: int) -> BitMatrix:
-        """Identity matrix, in NumPy.
-
-        Parameters
-        ----------
-        n : int
-
-        Returns
-        -------
-        BitMatrix, shape (n, n)
-
-        Raises
-        ------
-        ShapeError, MemoryNeeded
-            As `zeros`.
-
-        See Also
-        --------
-        set_diagonal : Diagonal of an existing matrix.
-        semiring.eye : Over any semiring.
-
-        Notes
-        -----
-        O(n² / 8) bytes.
+        """Identity matrix of shape (n, n), in NumPy.
 
         Examples
         --------
@@ -154,29 +132,12 @@ class BitMatrix:
 
     @classmethod
     def from_bool(cls, array: Array) -> BitMatrix:
-        """Pack a 2-D bool array of any strides, in NumPy or CuPy as given.
-
-        Parameters
-        ----------
-        array : bool array, shape (rows, columns)
-
-        Returns
-        -------
-        BitMatrix
+        """Pack a bool `array` (rows, columns) of any strides, in NumPy or CuPy as given.
 
         Raises
         ------
         DTypeError, ShapeError, MemoryNeeded
             If the array is not bool or is masked, is not 2-D, or the words do not fit in memory.
-
-        See Also
-        --------
-        to_bool : Inverse.
-        from_edges, from_sparse : For few set bits.
-
-        Notes
-        -----
-        Reads each entry once; an eighth of the array's bytes.
 
         Examples
         --------
@@ -209,10 +170,6 @@ class BitMatrix:
             The matrix is on the GPU if `rows` is a CuPy array.
         shape : (rows, columns)
 
-        Returns
-        -------
-        BitMatrix
-
         Raises
         ------
         DTypeError, ShapeError
@@ -221,15 +178,6 @@ class BitMatrix:
             If an index is out of range; negative ones are.
         MemoryNeeded
             If the words do not fit in memory.
-
-        See Also
-        --------
-        to_edges : Inverse.
-        from_sparse, from_bool : From matrices.
-
-        Notes
-        -----
-        O(m) for m edges, and rows · columns / 8 bytes cleared.
 
         Examples
         --------
@@ -257,29 +205,7 @@ class BitMatrix:
 
     @classmethod
     def from_sparse(cls, matrix: Array) -> BitMatrix:
-        """Nonzero pattern of a SciPy sparse matrix, in NumPy; no dense form is built.
-
-        Parameters
-        ----------
-        matrix : scipy.sparse matrix or array
-
-        Returns
-        -------
-        BitMatrix
-
-        Raises
-        ------
-        MemoryNeeded
-            If the words do not fit in memory.
-
-        See Also
-        --------
-        to_sparse : Inverse.
-        from_edges, from_bool : From other forms.
-
-        Notes
-        -----
-        O(m) for m entries, and rows · columns / 8 bytes cleared.
+        """Nonzero pattern of a SciPy sparse `matrix`, in NumPy; no dense form is built.
 
         Examples
         --------
@@ -293,31 +219,13 @@ class BitMatrix:
 
     # Conversion.
 
-    def to_bool(self, out: Array = None) -> Any:
-        """Unpack to a bool array, or into `out`.
-
-        Parameters
-        ----------
-        out : array of bool, shape `self.shape`, any strides, optional
-
-        Returns
-        -------
-        bool array, shape `self.shape`
-            `out` if passed; NumPy or CuPy, as the words.
+    def to_bool(self, out: Array = None) -> Array:
+        """Unpack to a bool array of this shape, in NumPy or CuPy as the words, or into `out` of any strides.
 
         Raises
         ------
         ShapeError, DTypeError, ValueError, MemoryNeeded
             If `out` has another shape or dtype or is read-only, or the result does not fit in memory.
-
-        See Also
-        --------
-        rows, column : A part.
-        to_edges, to_sparse : For few set bits.
-
-        Notes
-        -----
-        A byte an entry, eight times the packed size.
 
         Examples
         --------
@@ -343,20 +251,8 @@ class BitMatrix:
         dense: np.ndarray = self.to_bool()
         return dense if dtype is None else dense.astype(dtype)
 
-    def to_edges(self) -> tuple[Any, Any]:
-        """(rows, cols): indices of the set bits in row-major order, int64.
-
-        Returns
-        -------
-        rows, cols : int64 arrays, one entry a set bit
-
-        See Also
-        --------
-        from_edges, indices : Inverse; a single row.
-
-        Notes
-        -----
-        Reads all words once; 16 bytes a set bit.
+    def to_edges(self) -> tuple[Array, Array]:
+        """(rows, cols): indices of the set bits in row-major order, two int64 arrays.
 
         Examples
         --------
@@ -370,21 +266,8 @@ class BitMatrix:
         xp = self._xp
         return xp.repeat(xp.arange(len(self)), counts if self._on_cpu else counts.tolist()), cols
 
-    def to_sparse(self) -> Any:
+    def to_sparse(self) -> csr_array:
         """SciPy `csr_array` of bool; no dense form is built.
-
-        Returns
-        -------
-        scipy.sparse.csr_array of bool
-
-        See Also
-        --------
-        from_sparse : Inverse.
-        to_bool, to_edges : Other forms.
-
-        Notes
-        -----
-        Reads all words once; a bool and an index a set bit.
 
         Examples
         --------
@@ -393,13 +276,13 @@ class BitMatrix:
         >>> m.to_sparse().nnz
         2
         """
-        from scipy.sparse import csr_array
+        from scipy.sparse import csr_array as csr
 
         counts = self.counts(axis=1)
         cols = (_cpu() if self._on_cpu else _cuda()).columns(self, int(counts.sum()))
         if not self._on_cpu:
             counts, cols = counts.get(), cols.get()
-        return csr_array((np.ones(len(cols), bool), cols, np.concatenate([[0], np.cumsum(counts)])), shape=self.shape)
+        return csr((np.ones(len(cols), bool), cols, np.concatenate([[0], np.cumsum(counts)])), shape=self.shape)
 
     # Indexing.
 
@@ -480,29 +363,8 @@ class BitMatrix:
         words = self.words[rows, start // 64 : start // 64 + _words(stop - start)]
         return BitMatrix._of(words, (words.shape[0], stop - start))
 
-    def rows(self, i: Any) -> Any:
-        """Row i as a bool array (columns,); (len, columns) for an array or a slice.
-
-        Parameters
-        ----------
-        i : int, slice or integer array
-
-        Returns
-        -------
-        bool array, shape (columns,) or (len, columns)
-
-        Raises
-        ------
-        IndexError
-            If an index is out of range.
-
-        See Also
-        --------
-        indices, column : Indices of set bits; columns.
-
-        Notes
-        -----
-        O(columns) a row.
+    def rows(self, i: Array) -> Array:
+        """Row i as a bool array (columns,); (len, columns) for an integer array or a slice.
 
         Examples
         --------
@@ -518,29 +380,8 @@ class BitMatrix:
         dense = BitMatrix._of(wide, (wide.shape[0], self.shape[1])).to_bool()
         return dense[0] if words.ndim == 1 else dense
 
-    def indices(self, i: int) -> Any:
-        """Columns of the set bits of row i, ascending.
-
-        Parameters
-        ----------
-        i : int
-
-        Returns
-        -------
-        integer array
-
-        Raises
-        ------
-        IndexError
-            If i is out of range.
-
-        See Also
-        --------
-        rows, to_edges : Bits of rows; indices of all rows.
-
-        Notes
-        -----
-        O(columns).
+    def indices(self, i: int) -> Array:
+        """Columns of the set bits of row i, ascending, as an integer array.
 
         Examples
         --------
@@ -551,29 +392,8 @@ class BitMatrix:
         """
         return self.rows(i).nonzero()[0]
 
-    def column(self, j: int) -> Any:
+    def column(self, j: int) -> Array:
         """Column j as a bool array (rows,).
-
-        Parameters
-        ----------
-        j : int
-
-        Returns
-        -------
-        bool array, shape (rows,)
-
-        Raises
-        ------
-        IndexError
-            If j is out of range.
-
-        See Also
-        --------
-        rows : Rows, whose words are contiguous.
-
-        Notes
-        -----
-        O(rows): one word a row.
 
         Examples
         --------
@@ -585,20 +405,8 @@ class BitMatrix:
         j = int(_indices(j, self.shape[1], "column"))
         return (self.words[:, j >> 6] >> np.uint64(j & 63)) & np.uint64(1) != 0
 
-    def diagonal(self) -> Any:
-        """Diagonal as a bool array.
-
-        Returns
-        -------
-        bool array, shape (min(rows, columns),)
-
-        See Also
-        --------
-        set_diagonal : Inverse.
-
-        Notes
-        -----
-        O(n): one word a row.
+    def diagonal(self) -> Array:
+        """Diagonal as a bool array (min(rows, columns),).
 
         Examples
         --------
@@ -610,25 +418,13 @@ class BitMatrix:
         k = self._xp.arange(min(self.shape))
         return (self.words[k, k >> 6] >> (k & 63).astype(_WORD)) & np.uint64(1) != 0
 
-    def set_diagonal(self, value: Any) -> None:
-        """Diagonal ← value, a bool or an array.
-
-        Parameters
-        ----------
-        value : bool, or bool array, shape (min(rows, columns),)
+    def set_diagonal(self, value: Array) -> None:
+        """Diagonal ← value, a bool or a bool array (min(rows, columns),).
 
         Raises
         ------
         ValueError
             If an array has another length.
-
-        See Also
-        --------
-        diagonal : Inverse.
-
-        Notes
-        -----
-        O(n): one word a row.
 
         Examples
         --------
@@ -645,29 +441,13 @@ class BitMatrix:
         cleared = self.words[k, k >> 6] & ~bit  # one word a row: no duplicate indices
         self.words[k, k >> 6] = xp.where(on, cleared | bit, cleared)
 
-    def counts(self, axis: int | None = None) -> Any:
-        """Number of set bits: in all, by column (`axis=0`) or by row (`axis=1`), int64.
-
-        Parameters
-        ----------
-        axis : {0, 1}, optional
-
-        Returns
-        -------
-        int, or int64 array
+    def counts(self, axis: int | None = None) -> Array:
+        """Number of set bits: an int in all, int64 arrays by column (`axis=0`) or by row (`axis=1`).
 
         Raises
         ------
         ShapeError
             If the axis is invalid.
-
-        See Also
-        --------
-        any : Whether any bit is set.
-
-        Notes
-        -----
-        Reads each word once.
 
         Examples
         --------
@@ -684,18 +464,6 @@ class BitMatrix:
     def any(self) -> bool:
         """Whether any bit is set.
 
-        Returns
-        -------
-        bool
-
-        See Also
-        --------
-        counts : Number of set bits.
-
-        Notes
-        -----
-        Reads at most rows · columns / 8 bytes.
-
         Examples
         --------
         >>> import semiring
@@ -708,18 +476,6 @@ class BitMatrix:
     def copy(self) -> BitMatrix:
         """Copy with new words.
 
-        Returns
-        -------
-        BitMatrix
-
-        See Also
-        --------
-        get : Copy to NumPy.
-
-        Notes
-        -----
-        rows · columns / 8 bytes.
-
         Examples
         --------
         >>> import semiring
@@ -731,18 +487,6 @@ class BitMatrix:
 
     def get(self) -> BitMatrix:
         """Matrix in NumPy; itself if it is already.
-
-        Returns
-        -------
-        BitMatrix
-
-        See Also
-        --------
-        copy : Always a copy.
-
-        Notes
-        -----
-        Transfers rows · columns / 8 bytes from a device.
 
         Examples
         --------
@@ -815,23 +559,6 @@ class BitMatrix:
     def transpose(self) -> BitMatrix:
         """Transpose, as a new matrix.
 
-        Returns
-        -------
-        BitMatrix, shape (columns, rows)
-
-        Raises
-        ------
-        MemoryNeeded
-            If the transpose does not fit in memory.
-
-        See Also
-        --------
-        column : A row of the transpose.
-
-        Notes
-        -----
-        Reads and writes all words once, in tiles of 64 × 64 bits.
-
         Examples
         --------
         >>> import semiring
@@ -858,24 +585,12 @@ class BitMatrix:
     # Files.
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write atomically as an `.npz` archive, whatever the file's suffix.
-
-        Parameters
-        ----------
-        path : path
+        """Write atomically to `path` as an `.npz` archive, whatever the file's suffix.
 
         Raises
         ------
         OSError
             If the file cannot be written.
-
-        See Also
-        --------
-        load : Inverse.
-
-        Notes
-        -----
-        `nbytes` and a few hundred bytes.
 
         Examples
         --------
@@ -891,28 +606,12 @@ class BitMatrix:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> BitMatrix:
-        """Read a file written by `save`, to NumPy.
-
-        Parameters
-        ----------
-        path : path
-
-        Returns
-        -------
-        BitMatrix
+        """Read the file `path`, written by `save`, to NumPy.
 
         Raises
         ------
         FormatError, OSError
             If the file is damaged or of another kind, or cannot be read.
-
-        See Also
-        --------
-        save : Inverse.
-
-        Notes
-        -----
-        Reads rows · columns / 8 bytes.
 
         Examples
         --------

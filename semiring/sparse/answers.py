@@ -137,20 +137,11 @@ class Rows(ABC):
         limit : float, optional
             Worse entries, or more hops, count as unreachable; the search ends there.
 
-        Returns
-        -------
-        array, shape (n,)
-
         Raises
         ------
         VertexError, DomainError
             If the source or the limit is invalid; DomainError also if a vertex within the limit is more hops away than
             the dtype of `Hops` holds, 126 in int8 and 32,766 in int16.
-
-        See Also
-        --------
-        rows : Many rows, faster by the row.
-        Searches.column : From every vertex to one.
 
         Notes
         -----
@@ -192,10 +183,6 @@ class Rows(ABC):
         VertexError, DomainError, ShapeError
             As `row`; ShapeError if the block is invalid.
 
-        See Also
-        --------
-        row, to_dense : A single row; all rows.
-
         Notes
         -----
         An arc is relaxed, or visited, for all sources of a batch at once. `Searches` from 128 sources on are delayed to
@@ -225,20 +212,12 @@ class Rows(ABC):
         callback : callable, optional
             `callback(done, total)`, in rows.
 
-        Returns
-        -------
-        array, shape (n, n)
-
         Raises
         ------
         ShapeError, DTypeError, MemoryNeeded
             If `out` has another shape or dtype, or the matrix does not fit.
         DomainError
             As `row`.
-
-        See Also
-        --------
-        rows, eliminate : Streamed; for roads and meshes.
 
         Notes
         -----
@@ -255,18 +234,6 @@ class Rows(ABC):
     @abstractmethod
     def batch(self, sources: int) -> int:
         """Number of sources searched at a time, on each thread or on the GPU, given `sources` in all.
-
-        Parameters
-        ----------
-        sources : int
-
-        Returns
-        -------
-        int
-
-        See Also
-        --------
-        rows : Uses this batch.
 
         Notes
         -----

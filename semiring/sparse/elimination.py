@@ -138,10 +138,28 @@ class Elimination(Queries):
     on_device : OnDevice or None
         The panels on a GPU.
 
+    Raises
+    ------
+    VertexError
+        In `row` and `column`, if the index lies outside 0 … n − 1.
+    ShapeError, DTypeError, DomainError
+        In `matvec` and `rmatvec`, if x has another shape, or values that the dtype or the semiring does not hold.
+
     See Also
     --------
     eliminate : Constructor.
-    HubLabels : Any pair in less than a microsecond.
+    entry, entries, block : Single entries; the submatrix of given rows and columns.
+    row, rows, column : Complete rows, in a given order, and columns.
+    panels, reduced, to_dense : All of A*: streamed in the fastest order, reduced on the threads that swept it, whole.
+    matvec, rmatvec : Products with A* from either side; `semiring.matvec` is for dense matrices.
+    hub_labels, HubLabels : Any pair in less than a microsecond.
+    apsp.closure, apsp.shortest_paths : Closure of a dense matrix; `Result.reduce` and `Result.update`, by label.
+
+    Notes
+    -----
+    `row`, `column` and each of `rows` take `Cost.sweep` pairs, and `Cost.climb` at most; `rows` holds n · `block`
+    entries. `panels` and `reduced` take n `Cost.sweep` pairs in all and `workspace` bytes, `to_dense` as many and n²
+    entries, `matvec` and `rmatvec` about `Cost.fill` pairs a column of x.
 
     Examples
     --------
@@ -222,10 +240,6 @@ class Elimination(Queries):
         n : int
         semiring, order, dtype, threads, check, device
             As in `eliminate`, with its errors.
-
-        Returns
-        -------
-        Elimination
 
         Raises
         ------

@@ -56,6 +56,11 @@ class Hops(Rows):
     MemoryNeeded
         If the searches do not fit.
 
+    See Also
+    --------
+    row, rows, to_dense, batch : One row; blocks of rows; all, as one matrix; the number of sources of a batch.
+    Searches, eliminate : Arcs with weights; roads and meshes.
+
     Notes
     -----
     Multi-source breadth-first search (Then et al. 2014), pushed along arcs or pulled, whichever meets fewer (Beamer et

@@ -16,6 +16,7 @@ from ..algebra.survey import fast, survey
 from ..host.arrays import asarray, check_out
 from ..host.errors import DeviceError, ShapeError, VertexError
 from ..host.memory import require
+from ..host.types import Array
 from ..kernels.cpu.kinds import Kind, choose
 from ..kernels.cpu.pool import run
 from ..kernels.cpu.sparse.strips import wide
@@ -80,28 +81,7 @@ class Queries(Pairs, Columns):
         return self.analysis.structure.permutation
 
     def row(self, i: int) -> np.ndarray:
-        """A*[i, :], shape (n,).
-
-        Parameters
-        ----------
-        i : int
-
-        Returns
-        -------
-        array, shape (n,), on the device of the elimination
-
-        Raises
-        ------
-        VertexError
-            If an index lies outside 0 … n − 1.
-
-        See Also
-        --------
-        rows, column, entry : Many rows (faster by the row); a column; a single entry.
-
-        Notes
-        -----
-        `Cost.sweep` pairs, and `Cost.climb` at most; n entries.
+        """A*[i, :], shape (n,), on the device of the elimination.
 
         Examples
         --------
@@ -158,32 +138,18 @@ class Queries(Pairs, Columns):
             out[order] = out.copy()
         return out.reshape(i.shape)
 
-    def block(self, i: Any, j: Any) -> np.ndarray:
-        """A*[i[k], j[l]] for all k and l: the submatrix of rows i and columns j.
+    def block(self, i: Array, j: Array) -> np.ndarray:
+        """A*[i[k], j[l]] for all k and l, shape (len(i), len(j)): the submatrix of rows i and columns j.
 
         Parameters
         ----------
         i, j : int array_like
             One-dimensional, in any order, with or without repeats.
 
-        Returns
-        -------
-        array, shape (len(i), len(j)), on the device of the elimination
-
         Raises
         ------
         VertexError, MemoryNeeded
             If an index lies outside 0 … n − 1, or the block does not fit.
-
-        See Also
-        --------
-        entries : Arbitrary pairs.
-        rows : Complete rows.
-
-        Notes
-        -----
-        For each of i, or of j if these are fewer, a climb and a sweep along the root paths of the others: at most
-        `Cost.climb` and `Cost.sweep` pairs.
 
         Examples
         --------
@@ -212,7 +178,7 @@ class Queries(Pairs, Columns):
         found = found[line] if len(distinct) == len(others) else found[line[:, None], other]
         return np.ascontiguousarray(found.T) if mirrored else found
 
-    def rows(self, sources: Any = None, *, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def rows(self, sources: Array = None, *, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks of complete rows: (indices (k,), entries (k, n)) with k at most `block`.
 
         Parameters
@@ -231,15 +197,6 @@ class Queries(Pairs, Columns):
         ------
         VertexError, ShapeError
             If an index lies outside 0 … n − 1, or block is not a positive integer.
-
-        See Also
-        --------
-        panels, reduced : All rows, in the fastest order.
-        row : A single row.
-
-        Notes
-        -----
-        `Cost.sweep` pairs a row; memory for n · `block` entries.
 
         Examples
         --------
@@ -267,16 +224,6 @@ class Queries(Pairs, Columns):
         ------
         indices, panel : arrays (k,), (n, k)
             Memory is reused once nothing refers to a panel.
-
-        See Also
-        --------
-        reduced : Panels reduced on the threads that computed them.
-        rows : In a given order.
-        to_dense : As one matrix.
-
-        Notes
-        -----
-        n `Cost.sweep` pairs in all; `workspace` bytes.
 
         Examples
         --------
@@ -326,15 +273,6 @@ class Queries(Pairs, Columns):
         ------
         indices, reduced : array (k,), return value of `of`
 
-        See Also
-        --------
-        panels : The panels themselves.
-        apsp.shortest_paths : `Result.reduce`, by label.
-
-        Notes
-        -----
-        n `Cost.sweep` pairs in all; `workspace` bytes.
-
         Examples
         --------
         >>> import semiring
@@ -372,23 +310,10 @@ class Queries(Pairs, Columns):
         out : array, shape (n, n), optional
             In the dtype of the elimination.
 
-        Returns
-        -------
-        array, shape (n, n)
-
         Raises
         ------
         ShapeError, DTypeError, MemoryNeeded
             If `out` has another shape or dtype, or A* does not fit; before any work.
-
-        See Also
-        --------
-        panels, rows : Streamed.
-        apsp.closure : Closure of a dense matrix.
-
-        Notes
-        -----
-        n `Cost.sweep` pairs; n² entries.
 
         Examples
         --------
@@ -415,30 +340,8 @@ class Queries(Pairs, Columns):
                 out[index] = block
         return out
 
-    def matvec(self, x: Any) -> np.ndarray:
-        """A* ⊗ x, for x of shape (n,) or (n, k).
-
-        Parameters
-        ----------
-        x : array_like, shape (n,) or (n, k)
-
-        Returns
-        -------
-        array, shape of x
-
-        Raises
-        ------
-        ShapeError, DTypeError, DomainError
-            If x has another shape, or values that the dtype or the semiring does not hold.
-
-        See Also
-        --------
-        rmatvec : Product from the left.
-        semiring.matvec : Dense matrices.
-
-        Notes
-        -----
-        About `Cost.fill` pairs a column of x.
+    def matvec(self, x: Array) -> np.ndarray:
+        """A* ⊗ x, in the shape of x, (n,) or (n, k).
 
         Examples
         --------
@@ -449,29 +352,8 @@ class Queries(Pairs, Columns):
         """
         return self._product(x, "matvec", mirrored=True)
 
-    def rmatvec(self, x: Any) -> np.ndarray:
-        """(xᵀ ⊗ A*)ᵀ, for x of shape (n,) or (n, k).
-
-        Parameters
-        ----------
-        x : array_like, shape (n,) or (n, k)
-
-        Returns
-        -------
-        array, shape of x
-
-        Raises
-        ------
-        ShapeError, DTypeError, DomainError
-            If x has another shape, or values that the dtype or the semiring does not hold.
-
-        See Also
-        --------
-        matvec : Product from the right.
-
-        Notes
-        -----
-        About `Cost.fill` pairs a column of x.
+    def rmatvec(self, x: Array) -> np.ndarray:
+        """(xᵀ ⊗ A*)ᵀ, in the shape of x, (n,) or (n, k).
 
         Examples
         --------

@@ -102,8 +102,9 @@ class Searches(Rows, Columns):
 
     See Also
     --------
-    Hops : Arcs without weights.
-    eliminate : Roads and meshes; any semiring.
+    row, rows, column, to_dense, batch : A row, blocks of rows, a column, all; the number of sources of a batch.
+    order, effort : Rows in an order that suits batches; work of few sources, from which to predict that of many.
+    Hops, eliminate : Arcs without weights; roads and meshes, any semiring.
 
     Notes
     -----
@@ -330,20 +331,12 @@ class Searches(Rows, Columns):
         return self._landmark if count < GROWN else self._aligned
 
     def order(self) -> np.ndarray:
-        """All vertices in an order whose neighbours suit one batch.
-
-        Returns
-        -------
-        int64 array, shape (n,)
+        """All vertices, int64 (n,), in an order whose neighbours suit one batch.
 
         Raises
         ------
         MemoryNeeded
             If the search from the landmark does not fit.
-
-        See Also
-        --------
-        rows : Rows in any order.
 
         Notes
         -----
@@ -428,10 +421,6 @@ class Searches(Rows, Columns):
         ------
         VertexError
             If a source lies outside 0 … n − 1.
-
-        See Also
-        --------
-        rows : The searches themselves.
 
         Notes
         -----

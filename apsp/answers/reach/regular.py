@@ -44,6 +44,20 @@ class RegularPaths:
     matrix : BitMatrix, shape (k, n)
         Row i: the vertices reached from source i.
 
+    Raises
+    ------
+    VertexError, ShapeError
+        In `reaches` and `descendants`, if a label is unknown; if shapes do not broadcast, or u is no source.
+
+    See Also
+    --------
+    reaches, path, descendants, counts : A decision; a walk as proof; all vertices reached; their numbers.
+    apsp.reachable : Computes it.
+
+    Notes
+    -----
+    `reaches` reads one bit a pair, `descendants` n / 64 words, `counts` k n / 64 words for k sources.
+
     Examples
     --------
     >>> from apsp import reachable
@@ -82,19 +96,6 @@ class RegularPaths:
         -------
         bool, or bool array
 
-        Raises
-        ------
-        VertexError, ShapeError
-            If a label is unknown; if shapes do not broadcast, or u is no source.
-
-        See Also
-        --------
-        path, descendants : A walk as proof; all such v.
-
-        Notes
-        -----
-        O(1) a pair: one bit.
-
         Examples
         --------
         >>> from apsp import reachable
@@ -104,30 +105,8 @@ class RegularPaths:
         """
         return look_up(self.labels, u, v, lambda i, j: np.asarray(self.matrix[self._rows(i), j]), where="reaches")
 
-    def descendants(self, u: Label) -> list[Any]:
-        """The labels of all vertices reached from u by a matching walk.
-
-        Parameters
-        ----------
-        u : label
-            A source.
-
-        Returns
-        -------
-        list of labels
-
-        Raises
-        ------
-        VertexError, ShapeError
-            If it is unknown, or no source.
-
-        See Also
-        --------
-        reaches, counts : One pair; their number.
-
-        Notes
-        -----
-        O(n / 64) words.
+    def descendants(self, u: Label) -> list[Label]:
+        """The labels of all vertices reached from a source u by a matching walk.
 
         Examples
         --------
@@ -139,28 +118,16 @@ class RegularPaths:
         return [self.labels[int(j)] for j in np.flatnonzero(self.matrix.rows(row))]
 
     def counts(self, axis: int = 1) -> np.ndarray:
-        """The number of vertices reached by each source (axis 1), or of sources that reach each vertex (axis 0).
+        """Numbers of vertices reached by each source, shape (k,), or (axis 0) of sources that reach each vertex, (n,).
 
         Parameters
         ----------
         axis : {0, 1}
 
-        Returns
-        -------
-        int array, shape (k,) or (n,)
-
         Raises
         ------
         ShapeError
             If there is no such axis.
-
-        See Also
-        --------
-        descendants : The vertices themselves.
-
-        Notes
-        -----
-        O(k n / 64) words for k sources.
 
         Examples
         --------
@@ -172,7 +139,7 @@ class RegularPaths:
             raise ShapeError(f"counts: axis must be 0 or 1, got {came(axis)}.")
         return np.asarray(self.matrix.counts(axis))
 
-    def path(self, u: Label, v: Label) -> list[tuple[Any, Any, str]]:
+    def path(self, u: Label, v: Label) -> list[tuple[Label, Label, str]]:
         """The edges of a shortest matching walk from u to v.
 
         Parameters
@@ -192,10 +159,6 @@ class RegularPaths:
             If a label is unknown, or u is no source.
         NoPathError
             If no walk from u to v matches.
-
-        See Also
-        --------
-        reaches : The decision alone.
 
         Notes
         -----

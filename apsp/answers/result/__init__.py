@@ -52,7 +52,7 @@ class Result(Mapped, Ranked, Measured):
     Every query works on every engine: a table, an elimination that computes rows and pairs on demand, searches, ….
     `distances` is exact, in the computed dtype; `infinity` is its entry for no path (2147483647 in int32), `reachable`
     the mask of the others. All else (`distance`, `table`, `to_frame`, `np.asarray(r)`, `.csv`, pictures) uses inf for
-    no path, and -inf in max-plus.
+    no path, and -inf in max-plus. Measures of `connected` pairs are `OverPairs`, which say how many have a path.
 
     Attributes
     ----------
@@ -78,9 +78,37 @@ class Result(Mapped, Ranked, Measured):
     turned : Expansion, optional
         Copies of the vertices, where turns have costs.
 
+    Raises
+    ------
+    NoPathError
+        In `eccentricity`, and unless `connected` in `diameter`, `farthest_pair`, `radius`, `center`, `periphery` and
+        `average_path_length`, if a vertex cannot be reached from another one.
+    AlgebraError, ShapeError
+        In these, `closeness` and `global_efficiency`, if the semiring has no lengths, or this result is partial.
+    DomainError
+        In `global_efficiency`, if a distance is negative.
+
     See Also
     --------
     shortest_paths, load : Computes it; reads it from a file.
+    distance, path, k_paths, all_paths, paths, edges : Pairs: the weight, best walks, those of many pairs, their edges.
+    table, rows, to_frame, text, save : Distances: one array, blocks of rows, with labels, as text, in a file.
+    within, nearest : Near vertices: a sparse matrix; the nearest of several sources.
+    predecessor_rows, save_predecessors, apsp.predecessors : Trees; for a matrix and its closure.
+    eccentricity, diameter, radius, center, periphery, farthest_pair : Greatest distances.
+    closeness, average_path_length, global_efficiency : NetworkX's measures; the last also of disconnected graphs.
+    reduce : Measures as arrays, with inf where a vertex does not reach all; also "harmonic".
+    betweenness, edge_betweenness, flows, tied : Shares of best paths; your own demand; nearly equal paths.
+    plot, explore, to_geojson, to_geopandas : A picture, a page, GeoJSON, a frame that `as_graph` reads.
+    update, apsp.update, semiring.Elimination.update : New weights; for a matrix and its closure; for a sparse matrix.
+    verify, apsp.negative_cycle : Proof of the distances; the reason for missing ones.
+    hub_labels, semiring.Elimination.hub_labels : Any pair in about a microsecond; cost and sources.
+    apsp.csgraph.dijkstra, apsp.csgraph.yen : The same by SciPy's names.
+
+    Notes
+    -----
+    `eccentricity`, `diameter`, `farthest_pair`, `radius`, `center`, `periphery`, `closeness`, `average_path_length` and
+    `global_efficiency` share one pass over all n² distances; `farthest_pair` adds a row and a path.
 
     Examples
     --------
@@ -154,11 +182,6 @@ class Result(Mapped, Ranked, Measured):
         DTypeError, DomainError, DivergenceError
             As `shortest_paths`.
 
-        See Also
-        --------
-        apsp.update : For a matrix and its closure.
-        shortest_paths, semiring.Elimination.update : For other edges; for a sparse matrix.
-
         Notes
         -----
         A table of distances is copied, and what changes computed anew, as by `apsp.update`; `plan` says how much. Its
@@ -195,11 +218,6 @@ class Result(Mapped, Ranked, Measured):
             If ⊕ is not idempotent (plus_times, log_plus): a walk would count once per hub on it.
         MemoryNeeded
             If they do not fit, before any work.
-
-        See Also
-        --------
-        distance : Pairs.
-        semiring.Elimination.hub_labels : For a sparse matrix; cost and sources.
 
         Notes
         -----
@@ -247,10 +265,6 @@ class Result(Mapped, Ranked, Measured):
         OSError, ImportError
             If the file cannot be written, or does not fit on the disk; if zarr is missing.
 
-        See Also
-        --------
-        load, save_predecessors, to_frame : The inverse; the paths; a pandas or Polars table.
-
         Notes
         -----
         n² entries, or text; a few rows in memory at a time.
@@ -276,20 +290,12 @@ class Result(Mapped, Ranked, Measured):
         semiring : str or Semiring, optional
             Your own semiring, if it was computed over one; the catalog's are found by name.
 
-        Returns
-        -------
-        Result
-
         Raises
         ------
         FormatError
             If the file is damaged or of another kind. Damaged or missing tiles raise `TileError` when read.
         AlgebraError, OSError
             If its semiring is not in the catalog, or differs from the one given; if it cannot be read.
-
-        See Also
-        --------
-        save : The inverse.
 
         Notes
         -----

@@ -122,10 +122,6 @@ class Distances:
         DTypeError
             If float64 would round an integer.
 
-        See Also
-        --------
-        table, path : All pairs of two lists; the walk of that weight.
-
         Notes
         -----
         O(1) with a table; two climbs of the tree by elimination; else one search or one row.
@@ -158,7 +154,7 @@ class Distances:
         j = v if on_gpu[1] else self.targets.positions_like(v)
         return output.numbers(pairs.entries(i, j), self.semiring)
 
-    def path(self, u: Label, v: Label) -> list[Any]:
+    def path(self, u: Label, v: Label) -> list[Label]:
         """The labels u, …, v along a best path: a walk of weight `distance(u, v)` that visits no vertex twice.
 
         Parameters
@@ -176,10 +172,6 @@ class Distances:
             If a label is unknown, or v cannot be reached from u.
         AlgebraError
             If ⊕ is not selective.
-
-        See Also
-        --------
-        paths, distance : Paths of many pairs; the weight.
 
         Notes
         -----
@@ -239,10 +231,6 @@ class Distances:
         MemoryNeeded
             If the table does not fit.
 
-        See Also
-        --------
-        rows, to_frame : Blocks of rows; a table with labels.
-
         Notes
         -----
         Rows of the sources, or a few columns; by elimination on the CPU only the entries, see
@@ -299,10 +287,6 @@ class Distances:
         VertexError
             If a label is not in the graph.
 
-        See Also
-        --------
-        table, reduce, predecessor_rows : One array; one number a row; the paths.
-
         Notes
         -----
         Memory for `block` rows of n entries. Cost a row: see `shortest_paths`.
@@ -346,11 +330,6 @@ class Distances:
         MemoryNeeded
             If the entries do not fit.
 
-        See Also
-        --------
-        rows : Blocks of rows, with a limit too.
-        apsp.shortest_paths : Its `limit` ends searches there, which is faster where little is near.
-
         Notes
         -----
         What the rows cost, and the entries found.
@@ -375,7 +354,7 @@ class Distances:
         return vstack(parts, format="csr")
 
     def reduce(self, what: str | np.ufunc, *, axis: int | None = None, callback: Callback | None = None) -> np.ndarray:
-        """One number per vertex from all its distances, without a full table.
+        """One number per vertex from all its distances, shape (sources,), or (targets,) for columns; no full table.
 
         Parameters
         ----------
@@ -391,20 +370,12 @@ class Distances:
         callback : callable, optional
             `callback(done, total)` in entries.
 
-        Returns
-        -------
-        array, shape (sources,), or (targets,) for columns
-
         Raises
         ------
         ValueError, AlgebraError
             If the name is unknown, or needs lengths that the semiring lacks.
         DomainError, ShapeError
             If "harmonic" meets a negative distance, or a partial result lacks sources that the name needs.
-
-        See Also
-        --------
-        rows, eccentricity, closeness : The rows; measures by label.
 
         Notes
         -----
@@ -440,10 +411,6 @@ class Distances:
         ------
         VertexError, AlgebraError
             If a label is unknown, or ⊕ is not selective.
-
-        See Also
-        --------
-        distance, apsp.csgraph.dijkstra : From one source; SciPy's `min_only`.
 
         Notes
         -----

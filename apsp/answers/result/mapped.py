@@ -61,10 +61,6 @@ class Mapped(Shown):
         VertexError, ShapeError, ImportError
             As `plot`; if polygons are requested without shapely.
 
-        See Also
-        --------
-        to_geopandas, explore, plot : A frame; a page; a picture.
-
         Notes
         -----
         O(n) for points, O(m) for edges, plus the values. Lines are cut at the antimeridian. Labels other than integers
@@ -123,10 +119,6 @@ class Mapped(Shown):
         ImportError, ValueError, DomainError, VertexError, ShapeError
             If GeoPandas (extra `geo`) is missing, or as `to_geojson`.
 
-        See Also
-        --------
-        to_geojson, apsp.as_graph : Without GeoPandas; reads a frame of lines.
-
         Notes
         -----
         As `to_geojson`.
@@ -181,10 +173,6 @@ class Mapped(Shown):
             If the graph or a path vertex has no places, or these are not degrees, without `planar`.
         VertexError, ShapeError
             As `plot`.
-
-        See Also
-        --------
-        plot, to_geojson : A picture; other maps.
 
         Notes
         -----

@@ -99,10 +99,6 @@ class Routed(Distances):
         ShapeError
             If the graph is a matrix, which has no list of edges.
 
-        See Also
-        --------
-        path : Its vertices.
-
         Notes
         -----
         `path`, and once a sort of all edges.
@@ -152,11 +148,6 @@ class Routed(Distances):
         VertexError
             If a source is not in the graph.
 
-        See Also
-        --------
-        paths, rows : Paths; distances.
-        apsp.predecessors : For a matrix and its closure.
-
         Notes
         -----
         Memory for `block` rows of predecessors (4 bytes an entry) and of distances.
@@ -195,10 +186,6 @@ class Routed(Distances):
         ------
         ValueError, FormatError, OSError, ShapeError
             As `save`, and if this result is partial.
-
-        See Also
-        --------
-        save, predecessor_rows : Distances; blocks of rows.
 
         Notes
         -----
@@ -242,10 +229,6 @@ class Routed(Distances):
         ------
         VertexError, AlgebraError
             If a label is unknown; if ⊕ is not selective.
-
-        See Also
-        --------
-        path, predecessor_rows : One pair; the trees.
 
         Notes
         -----
@@ -294,11 +277,6 @@ class Routed(Distances):
         ------
         AlgebraError
             For `paths`, if ⊕ is not selective.
-
-        See Also
-        --------
-        paths, predecessor_rows : The paths walked.
-        apsp.negative_cycle : The reason for missing distances.
 
         Notes
         -----

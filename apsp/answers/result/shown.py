@@ -49,14 +49,6 @@ class Shown(Distances):
         ----------
         count : int
 
-        Returns
-        -------
-        str
-
-        See Also
-        --------
-        to_frame, table : All distances.
-
         Notes
         -----
         `count` rows.
@@ -99,10 +91,6 @@ class Shown(Distances):
             If a label is unknown; if float64 would round an integer.
         ImportError
             If neither library is installed.
-
-        See Also
-        --------
-        table, save : An array without labels; a file.
 
         Notes
         -----
@@ -178,10 +166,6 @@ class Shown(Distances):
             If values come without positions; if the file of positions is malformed.
         MemoryNeeded, ImportError
             If an image of all distances does not fit; if matplotlib (extra `plot`) is missing.
-
-        See Also
-        --------
-        path, nearest, closeness, edge_betweenness, flows : Paths and values to show.
 
         Notes
         -----
