@@ -69,10 +69,6 @@ def eliminate(
         Device of the numeric part; the CPU by default. On "cuda", the current GPU, results are CuPy arrays; order and
         structure are still found on the CPU.
 
-    Returns
-    -------
-    Elimination
-
     Raises
     ------
     ShapeError

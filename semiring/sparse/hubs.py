@@ -170,10 +170,6 @@ class HubLabels(Pairs):
         out, into, places, base : arrays
             As the attributes of `HubLabels`.
 
-        Returns
-        -------
-        HubLabels
-
         Raises
         ------
         ValueError

@@ -197,10 +197,6 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     dependencies : mapping, iterable of pairs, or table of two columns, optional
         Predecessors by task, `{"roof": ["walls"]}`; or pairs (before, after), `[("walls", "roof")]`, or their table.
 
-    Returns
-    -------
-    CriticalPath
-
     Raises
     ------
     DivergenceError, VertexError

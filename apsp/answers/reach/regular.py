@@ -227,10 +227,6 @@ def reachable(
     label : str
         The edge attribute in a NetworkX graph.
 
-    Returns
-    -------
-    RegularPaths
-
     Raises
     ------
     ValueError, ShapeError

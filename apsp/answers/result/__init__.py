@@ -403,10 +403,6 @@ def shortest_paths(
         As in `closure`: with "-inf", a distance is −∞ where walks pass a negative cycle. `path` raises between such
         vertices; `predecessors`, `paths`, sums over paths, measures, stores of results and `update` then refuse.
 
-    Returns
-    -------
-    Result
-
     Raises
     ------
     NegativeCycleError, DivergenceError

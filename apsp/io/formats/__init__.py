@@ -84,10 +84,6 @@ def names() -> tuple[str, ...]:
 def written() -> tuple[str, ...]:
     """The names of writable formats.
 
-    Returns
-    -------
-    tuple of str
-
     See Also
     --------
     names, write : All formats; the writer.

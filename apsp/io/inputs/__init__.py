@@ -132,10 +132,6 @@ def as_graph(
         vertices (ignored in a file). By default the node attributes `x` and `y` of NetworkX and OSMnx, or ends of
         lines.
 
-    Returns
-    -------
-    Graph
-
     Raises
     ------
     ShapeError, DTypeError, DomainError, VertexError, FormatError
@@ -220,10 +216,6 @@ def is_array(source: Any) -> bool:
     ----------
     source
         Anything.
-
-    Returns
-    -------
-    bool
 
     Raises
     ------
