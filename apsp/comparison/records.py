@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from semiring.host.types import Axes
+
 from ..io.display import notebook
 from . import draw
 
@@ -264,7 +266,9 @@ class Comparison:
         found = {"semiring": self.semiring, "dtype": self.dtype, "rows": rows, "fits": fits}
         return json.dumps({**found, "crossover": self.crossover(), "advice": self.advice()}, indent=1)
 
-    def plot(self, ax: Any = None, quantity: str = "seconds", *, save: str | Path | None = None, dpi: int = 150) -> Any:
+    def plot(
+        self, ax: Axes = None, quantity: str = "seconds", *, save: str | Path | None = None, dpi: int = 150
+    ) -> Axes:
         """Draw a quantity of the rows over n, log–log, and how many times as fast as the serial program each is.
 
         A colour a schedule, solid for one thread, dashed for several, dotted on a GPU. Needs matplotlib.

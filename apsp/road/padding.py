@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from semiring.host.arrays import in_kind_of, take_in
 from semiring.host.devices import module, on_device
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import DType
+from semiring.host.types import Array, DType, Function
 from semiring.tensors.gradients import asked_by
 
 from ..io.graph.entries import over
@@ -28,7 +28,7 @@ from .convergence.divergence import may_diverge
 WASTE = 4
 
 
-def is_list_of_matrices(A: Any) -> bool:
+def is_list_of_matrices(A: Array) -> bool:
     """Whether A is a non-empty list or tuple of square arrays."""
     if not isinstance(A, (list, tuple)):
         return False
@@ -37,8 +37,8 @@ def is_list_of_matrices(A: Any) -> bool:
 
 
 def closed_together(
-    closure: Callable[..., Any],
-    matrices: Sequence[Any],
+    closure: Function,
+    matrices: Sequence[Array],
     semiring: str | Semiring,
     *,
     dtype: DType,
@@ -52,7 +52,7 @@ def closed_together(
     ties: str,
     on_negative_cycle: str = "raise",
     **others: Any,
-) -> list[Any]:
+) -> list[Array]:
     """The closures by `closure` (apsp's), in kind, by batches; ValueError for options of single matrices."""
     for name, value in others.items():
         if value is not None and value is not False:
@@ -102,7 +102,7 @@ def closed_together(
     return found
 
 
-def _warn(arrays: Sequence[Any], s: Semiring) -> None:
+def _warn(arrays: Sequence[Array], s: Semiring) -> None:
     """Warn of ambiguous zeros before padding would decide them."""
     for X in arrays:
         warn_of_ambiguous(survey(X, s, where="closure", null_undeclared=True), s, where="closure")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,7 +78,7 @@ class BitMatrix:
     __hash__ = None  # type: ignore[assignment] # mutable
     __array_ufunc__ = None  # NumPy leaves operators to this class
 
-    def __init__(self, words: Any, shape: tuple[int, int]) -> None:
+    def __init__(self, words: Array, shape: tuple[int, int]) -> None:
         m, n = _shape(shape, "BitMatrix")
         if getattr(words, "dtype", None) != _WORD:
             raise DTypeError(f"BitMatrix: words must be an array of native uint64, got {_describe(words)}.")
@@ -90,7 +91,7 @@ class BitMatrix:
         self.words, self.shape = words, (m, n)
 
     @classmethod
-    def _of(cls, words: Any, shape: tuple[int, int]) -> BitMatrix:
+    def _of(cls, words: Array, shape: tuple[int, int]) -> BitMatrix:
         """Construct without checks."""
         new = object.__new__(cls)
         new.words, new.shape = words, shape
@@ -161,7 +162,7 @@ class BitMatrix:
         return new
 
     @classmethod
-    def from_edges(cls, rows: Any, cols: Any, shape: tuple[int, int]) -> BitMatrix:
+    def from_edges(cls, rows: Array, cols: Array, shape: tuple[int, int]) -> BitMatrix:
         """Set bit (rows[e], cols[e]) for every e; repeats are allowed.
 
         Parameters
@@ -304,11 +305,11 @@ class BitMatrix:
         return isinstance(self.words, np.ndarray)
 
     @property
-    def _xp(self) -> Any:
+    def _xp(self) -> ModuleType:
         """NumPy, or CuPy if the words are on the GPU."""
         return np if self._on_cpu else importlib.import_module("cupy")
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Array:
         """`m[i, j]` → bool; `m[rows, cols]` (arrays) → bool array; `m[i]` → row i as bools; slices → a view.
 
         Views cut columns only at multiples of 64 and at the right edge.
@@ -533,7 +534,7 @@ class BitMatrix:
             raise ShapeError(f"BitMatrix: {sign} needs equal shapes, got {self.shape} and {other.shape}.")
         return other
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: Any) -> Array:
         """C[i, j] = ⋁ₖ A[i, k] ∧ B[k, j]; with a bool vector, y[i] = ⋁ₖ A[i, k] ∧ x[k]."""
         if not isinstance(other, BitMatrix):
             return self._matvec(other)
@@ -548,7 +549,7 @@ class BitMatrix:
         _cpu().multiply(C, self, other)
         return C
 
-    def _matvec(self, x: Any) -> Any:
+    def _matvec(self, x: Array) -> Array:
         x = x if hasattr(x, "__cuda_array_interface__") else np.asarray(x)
         if x.dtype != np.dtype(bool) or x.shape != self.shape[1:]:
             raise ShapeError(
@@ -632,7 +633,7 @@ def _words(columns: int) -> int:
     return -(-columns // 64)
 
 
-def _of_two(key: Any) -> tuple[Any, Any]:
+def _of_two(key: Any) -> tuple[Array, Array]:
     """(rows, columns) of an index; all columns if only rows are given."""
     if not isinstance(key, tuple):
         return key, slice(None)
@@ -651,7 +652,7 @@ def _shape(shape: Any, where: str) -> tuple[int, int]:
     return m, n
 
 
-def _index_list(source: Any, name: str) -> np.ndarray:
+def _index_list(source: Array, name: str) -> np.ndarray:
     """1-D integers as contiguous int64."""
     index = np.asarray(source)
     if index.size == 0:
@@ -663,7 +664,7 @@ def _index_list(source: Any, name: str) -> np.ndarray:
     return np.ascontiguousarray(index, dtype=np.int64)
 
 
-def _indices(index: Any, size: int, name: str) -> Any:
+def _indices(index: Array, size: int, name: str) -> Array:
     """Index or array of indices, checked; negative ones count from the end."""
     array = np.asarray(index.get() if hasattr(index, "__cuda_array_interface__") else index)
     if array.dtype.kind not in "iu" and array.size:
@@ -681,11 +682,11 @@ def _describe(thing: Any) -> str:
     return type(thing).__name__
 
 
-def _cpu() -> Any:
+def _cpu() -> ModuleType:
     return load("semiring.kernels.cpu.bits.words")
 
 
-def _cuda() -> Any:
+def _cuda() -> ModuleType:
     try:
         from ..kernels.cuda.bits import words
     except ImportError as problem:

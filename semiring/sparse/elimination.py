@@ -18,7 +18,7 @@ from ..dense.cycles import Lengths
 from ..host.arrays import asarray
 from ..host.errors import MemoryNeeded, ShapeError
 from ..host.memory import require
-from ..host.types import Array, DType
+from ..host.types import Array, DType, Fields
 from ..kernels.backend import device_of
 from ..kernels.cpu.dense.backend import CpuBackend
 from ..kernels.cpu.kinds import choose
@@ -37,7 +37,7 @@ def eliminate(
     A: Array,
     semiring: str | Semiring = "min_plus",
     *,
-    weights: Any = None,
+    weights: Array = None,
     order: Any = "auto",
     dtype: DType = None,
     threads: int | None = None,
@@ -169,7 +169,7 @@ class Elimination(Queries):
     def __init__(
         self,
         analysis: Analysis,
-        weights: Any,
+        weights: Array,
         semiring: Semiring,
         *,
         dtype: DType = None,
@@ -223,7 +223,7 @@ class Elimination(Queries):
 
     @classmethod
     def from_arrays(
-        cls, rows: Any, cols: Any, weights: Any, n: int, semiring: str | Semiring = "min_plus", *,
+        cls, rows: Array, cols: Array, weights: Array, n: int, semiring: str | Semiring = "min_plus", *,
         order: Any = "auto", dtype: DType = None, threads: int | None = None, check: bool = True,
         device: str | None = None,
     ) -> Elimination:  # fmt: skip
@@ -261,12 +261,12 @@ class Elimination(Queries):
         analysis = Analysis(tails, heads, n, order, threads_of(threads, "from_arrays"))
         return cls(analysis, weights, get(semiring), dtype=dtype, threads=threads, check=check, device=device)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         # A kind names a declaration of this process, and workspaces hold its machine code.
         omitted = "_kind", "_free", "_changes", "_kept"
         return {k: v for k, v in vars(self).items() if k not in omitted} | {"_by_front": self.weights_by_front}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Fields) -> None:
         kind = choose(state["semiring"], state["dtype"], state["_nonnegative"])
         vars(self).update(state, _kind=kind, _free=[], _changes=None, _kept=None)
 
@@ -294,7 +294,7 @@ class Elimination(Queries):
         """Weights in the order of `analysis.arcs`, front by front."""
         return self._by_front if self._kept is None else self._kept.weights
 
-    def update(self, weights: Any, arcs: Any = None) -> Elimination:
+    def update(self, weights: Array, arcs: Array = None) -> Elimination:
         """Refactorise with new weights: same symbolic structure, new values.
 
         Parameters
@@ -345,7 +345,7 @@ class Elimination(Queries):
                 return found
             weights = self.weights.copy()
             weights[index] = values
-        options: dict[str, Any] = {"dtype": self.dtype, "threads": self._threads, "check": self._check}
+        options: Fields = {"dtype": self.dtype, "threads": self._threads, "check": self._check}
         return Elimination(self.analysis, weights, self.semiring, **options, device=self.device)
 
     def hub_labels(self, like: HubLabels | None = None) -> HubLabels:
@@ -470,7 +470,7 @@ _SHARED = "n", "semiring", "dtype", "analysis", "device", "on_device", "_threads
 _keeping = threading.Lock()
 
 
-def _values(weights: Any, analysis: Analysis, semiring: Semiring, dtype: DType) -> np.ndarray:
+def _values(weights: Array, analysis: Analysis, semiring: Semiring, dtype: DType) -> np.ndarray:
     """Weights on the host in a dtype of the semiring; ShapeError unless one an arc."""
     values = asarray(weights, where="eliminate")
     values = values if isinstance(values, np.ndarray) else values.get()  # weights are surveyed on the host

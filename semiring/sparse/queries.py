@@ -16,7 +16,7 @@ from ..algebra.survey import fast, survey
 from ..host.arrays import asarray, check_out
 from ..host.errors import DeviceError, ShapeError, VertexError
 from ..host.memory import require
-from ..host.types import Array
+from ..host.types import Array, Scalar
 from ..kernels.cpu.kinds import Kind, choose
 from ..kernels.cpu.pool import run
 from ..kernels.cpu.sparse.strips import wide
@@ -95,7 +95,7 @@ class Queries(Pairs, Columns):
     def column(self, j: int) -> np.ndarray:
         return self._single(self._vertex(j, "column"), mirrored=True)
 
-    def entry(self, i: int, j: int) -> Any:
+    def entry(self, i: int, j: int) -> Scalar:
         ends = np.array([self._vertex(i, "entry"), self._vertex(j, "entry")])
         if self.on_device is not None:
             return self.on_device.entries(ends[:1], ends[1:]).get()[0]
@@ -104,7 +104,7 @@ class Queries(Pairs, Columns):
             sweeper.pairs(ends[:1], ends[1:], out)
         return out[0]
 
-    def entries(self, i: Any, j: Any) -> np.ndarray:
+    def entries(self, i: Array, j: Array) -> np.ndarray:
         i, j = paired(i, j, self.n)
         sources, targets = i.ravel(), j.ravel()
         if self.on_device is not None:
@@ -421,7 +421,7 @@ class Queries(Pairs, Columns):
 
             run(work, [(k, min(k + batch, len(lines))) for k in range(0, len(lines), batch)], threads)
 
-    def _product(self, x: Any, where: str, *, mirrored: bool) -> np.ndarray:
+    def _product(self, x: Array, where: str, *, mirrored: bool) -> np.ndarray:
         x = asarray(x, where=where)
         x = x if isinstance(x, np.ndarray) else x.get()
         if x.ndim not in (1, 2) or len(x) != self.n:
@@ -446,7 +446,7 @@ class Queries(Pairs, Columns):
             out[:, start : start + self._lanes] = panel[:, : part.shape[1]]
         return out[:, 0] if values.ndim == 1 else out
 
-    def _vertex(self, i: Any, where: str) -> int:
+    def _vertex(self, i: Array, where: str) -> int:
         try:
             vertex = i.__index__()
         except AttributeError:

@@ -18,6 +18,7 @@ from ..dense.cycles import Lengths, searchable
 from ..host.arrays import consistent, refuse_masked
 from ..host.errors import AlgebraError, DomainError, DTypeError, ShapeError
 from ..host.memory import require
+from ..host.types import Array, DType, Fields, Scalar
 from ..kernels.backend import device_of
 from ..kernels.cpu.code import machine_code
 from ..kernels.cpu.kinds import choose, raw
@@ -123,12 +124,12 @@ class Searches(Rows, Columns):
 
     def __init__(
         self,
-        A: Any,
+        A: Array,
         semiring: str | Semiring = "min_plus",
         *,
         n: int | None = None,
-        weights: Any = None,
-        dtype: Any = None,
+        weights: Array = None,
+        dtype: DType = None,
         threads: int | None = None,
         potentials: np.ndarray | None = None,
         device: str | None = None,
@@ -298,11 +299,11 @@ class Searches(Rows, Columns):
 
     @cached_property
     def _turned(self) -> Searches:
-        options: dict[str, Any] = {"dtype": self.dtype, "threads": self._threads, "device": self.device}
+        options: Fields = {"dtype": self.dtype, "threads": self._threads, "device": self.device}
         return Searches((self._heads, self._tails), self.semiring, n=self.n, weights=self._values, **options)
 
     def rows(
-        self, sources: Any = None, *, limit: float | None = None, block: int | None = None
+        self, sources: Array = None, *, limit: float | None = None, block: int | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         wanted = rows_wanted(sources, self.n, block)
         if limit is not None and math.isnan(limit):
@@ -404,7 +405,7 @@ class Searches(Rows, Columns):
             return int(self._gpu.batch(sources))
         return self._lanes if sources > FEW else FEW
 
-    def effort(self, sources: Any) -> tuple[int, int]:
+    def effort(self, sources: Array) -> tuple[int, int]:
         """Work of a batch of few searches, from which to predict that of many.
 
         Parameters
@@ -484,13 +485,13 @@ class _Graph(NamedTuple):
     weights: np.ndarray
 
 
-def _ends(values: np.ndarray) -> tuple[Any, Any]:
+def _ends(values: np.ndarray) -> tuple[Scalar, Scalar]:
     if not len(values):
         return values.dtype.type(0), values.dtype.type(0)
     return np.minimum.reduce(values), np.maximum.reduce(values)
 
 
-def _in_order(A: Any) -> bool:
+def _in_order(A: Array) -> bool:
     """Whether A is a consistent, square csr matrix whose arcs 32 bits count."""
     return consistent(A) and A.shape[0] == A.shape[1] < 2**31 - 1 and len(A.indices) < 2**30
 
@@ -544,7 +545,7 @@ class _Search:
         self.search, self.transpose = _code(self.width), machine_code(movers.transpose, self.raw, "iiiiii")
         self.relaxed = 0
 
-    def run(self, sources: np.ndarray, rows: Any) -> None:
+    def run(self, sources: np.ndarray, rows: Array) -> None:
         late = np.zeros(len(sources)) if self.delays is None else self.delays[sources] - self.delays[sources].min()
         self.order[: len(sources)] = self.shift + late
         most = int(max(-1, min(self.furthest + float(late.max()), LAST)))

@@ -18,7 +18,7 @@ from semiring.host.devices import module, read_only, to_device
 from semiring.host.errors import FormatError, NoPathError
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Label
+from semiring.host.types import Array, Fields, Label, Vertices
 from semiring.sparse.reach import ReachIndex
 from semiring.stores.archives import load_arrays
 from semiring.stores.files import writing
@@ -129,7 +129,7 @@ class Reachability:
         """True of any answer, also of one without pairs."""
         return True
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         """State without cached properties."""
         return uncached(self)
 
@@ -161,12 +161,12 @@ class Reachability:
         return full
 
     @overload
-    def reaches(self, u: list[Any] | np.ndarray, v: Any) -> np.ndarray: ...
+    def reaches(self, u: list[Any] | np.ndarray, v: Vertices) -> np.ndarray: ...
     @overload
-    def reaches(self, u: Any, v: list[Any] | np.ndarray) -> np.ndarray: ...
+    def reaches(self, u: Vertices, v: list[Any] | np.ndarray) -> np.ndarray: ...
     @overload
     def reaches(self, u: Hashable, v: Hashable) -> bool: ...
-    def reaches(self, u: Any, v: Any) -> Any:
+    def reaches(self, u: Vertices, v: Vertices) -> Array:
         """Whether a walk leads from u to v.
 
         Parameters
@@ -195,10 +195,10 @@ class Reachability:
         return look_up(self.labels, u, v, self._between, where="reaches")
 
     @cached_property
-    def _on_devices(self) -> dict[int, Any]:
+    def _on_devices(self) -> dict[int, Array]:
         return {}
 
-    def _reaches_on_device(self, u: Any, v: Any) -> Any:
+    def _reaches_on_device(self, u: Vertices, v: Vertices) -> Array:
         """`reaches` as a CuPy array; by an index of numbered vertices without a way over the host."""
         count, on_gpu = len(self.labels), [x for x in (u, v) if type(x).__module__ == "cupy"]
         numbers = self.labels.numbered and all(x.dtype.kind in "iu" for x in on_gpu)
@@ -601,7 +601,7 @@ class Reachability:
             answer = answer & ((i != j) | c.cyclic[c.component[i]])
         return answer
 
-    def _names(self, reached: np.ndarray, own: int) -> list[Any]:
+    def _names(self, reached: np.ndarray, own: int) -> list[Label]:
         if not self.reflexive:
             reached[own] = self.condensation.cyclic[self.condensation.component[own]]
         return [self.labels[k] for k in np.flatnonzero(reached).tolist()]
@@ -615,7 +615,7 @@ def save_into(place: Path, answer: Reachability) -> None:
     save_archive(TileStore(place), _arrays(answer, place))
 
 
-def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> dict[str, Any]:
+def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> Fields:
     c = answer.condensation
     arrays = {name: getattr(c, name) for name in _OF_CONDENSATION}
     plan, seconds = plan_to_array(answer.plan), np.array(answer.seconds)

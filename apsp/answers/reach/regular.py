@@ -17,7 +17,7 @@ from semiring.host.devices import host, read_only
 from semiring.host.errors import NoPathError, ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came, did_you_mean
-from semiring.host.types import Label
+from semiring.host.types import Array, Input, Label, Matrix, Vertices
 
 from ...io.labels import Labels, look_up
 from ...road.engines.condensation import Condensation, adjacency, condense, reached
@@ -79,12 +79,12 @@ class RegularPaths:
         return f"<RegularPaths {self.pattern!r}: {len(self.sources)} sources, {len(self.labels)} vertices>"
 
     @overload
-    def reaches(self, u: list[Any] | np.ndarray, v: Any) -> np.ndarray: ...
+    def reaches(self, u: list[Any] | np.ndarray, v: Vertices) -> np.ndarray: ...
     @overload
-    def reaches(self, u: Any, v: list[Any] | np.ndarray) -> np.ndarray: ...
+    def reaches(self, u: Vertices, v: list[Any] | np.ndarray) -> np.ndarray: ...
     @overload
     def reaches(self, u: Hashable, v: Hashable) -> bool: ...
-    def reaches(self, u: Any, v: Any) -> Any:
+    def reaches(self, u: Vertices, v: Vertices) -> Array:
         """Whether a matching walk leads from u to v, given by label; lists and arrays broadcast.
 
         Parameters
@@ -190,7 +190,7 @@ class RegularPaths:
         raise AssertionError(f"no edge from {x} to {y} leads to state {state}")
 
     @cached_property
-    def _product(self) -> Any:
+    def _product(self) -> Array:
         size = len(self.labels) * (1 + len(self._automaton.steps))
         return adjacency(size, *product_arcs(self._automaton, self._arcs, len(self.labels))).tocsr()
 
@@ -210,7 +210,7 @@ class RegularPaths:
 
 
 def reachable(
-    source: Any, pattern: str, *, sources: Iterable[Label] | None = None, label: str = "label"
+    source: Input, pattern: str, *, sources: Iterable[Label] | None = None, label: str = "label"
 ) -> RegularPaths:
     """Vertices connected by walks whose edge labels match a regular expression, such as "a (b|c)* d".
 
@@ -303,7 +303,7 @@ def _matched(machine: Automaton, arcs: _Arcs, n: int, sources: np.ndarray) -> Bi
     )
 
 
-def _labelled(source: Any, attribute: str) -> tuple[Labels, _Arcs]:
+def _labelled(source: Input, attribute: str) -> tuple[Labels, _Arcs]:
     """Vertex names, and arcs by label."""
     if isinstance(source, Mapping):
         return _of_matrices(source)
@@ -328,7 +328,7 @@ def _labelled(source: Any, attribute: str) -> tuple[Labels, _Arcs]:
     return Labels(names), {name: (x[0], x[1]) for name, x in ends.items()}
 
 
-def _of_matrices(matrices: Mapping[Any, Any]) -> tuple[Labels, _Arcs]:
+def _of_matrices(matrices: Mapping[Label, Matrix]) -> tuple[Labels, _Arcs]:
     shapes = {
         tuple(A.shape if hasattr(A, "shape") else with_axes(A, where="reachable").shape) for A in matrices.values()
     }

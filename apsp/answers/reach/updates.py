@@ -11,7 +11,7 @@ import numpy as np
 
 from semiring.algebra.catalog import lor_land
 from semiring.dense.bits import BitMatrix
-from semiring.host.types import Label
+from semiring.host.types import Array, Label
 
 from ...io.graph import Graph
 from ...io.graph.entries import present
@@ -48,7 +48,7 @@ def updated(t: Reachability, graph: Graph, changes: Mapping[tuple[Label, Label],
     return replace(t, condensation=found[0], closed=found[1], graph=after, plan=plan, seconds=seconds)
 
 
-def _united(c: Condensation, closed: BitMatrix, tails: np.ndarray, heads: np.ndarray) -> tuple[Condensation, Any]:
+def _united(c: Condensation, closed: BitMatrix, tails: np.ndarray, heads: np.ndarray) -> tuple[Condensation, Array]:
     """Bits of all vertices after edges are added: what reaches a tail reaches all that its head does."""
     bits, cyclic = BitMatrix(closed.words.copy(), closed.shape), c.cyclic.copy()
     for i, j in zip(tails.tolist(), heads.tolist(), strict=True):
@@ -59,7 +59,7 @@ def _united(c: Condensation, closed: BitMatrix, tails: np.ndarray, heads: np.nda
     return replace(c, cyclic=cyclic), bits
 
 
-def _condensed(t: Reachability, tails: np.ndarray, heads: np.ndarray) -> tuple[Condensation, Any]:
+def _condensed(t: Reachability, tails: np.ndarray, heads: np.ndarray) -> tuple[Condensation, Array]:
     """Components after edges are added, and their closure: as it was if it implies them, else that of the new arcs."""
     c, cyclic = t.condensation, t.condensation.cyclic.copy()
     cyclic[c.component[tails[tails == heads]]] = True
@@ -74,7 +74,7 @@ def _condensed(t: Reachability, tails: np.ndarray, heads: np.ndarray) -> tuple[C
     return Condensation(d.component[c.component], sizes, joined, d.tails, d.heads), closed
 
 
-def _closed(graph: Graph, engine: str) -> tuple[Condensation, Any]:
+def _closed(graph: Graph, engine: str) -> tuple[Condensation, Array]:
     found = answer(Question(graph, lor_land, Wants.of(where="update", engine=engine, packed=True))).engine
     assert isinstance(found, Packed)
     return found.condensation, found.closed

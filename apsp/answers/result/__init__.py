@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
-from semiring.host.types import Algebra, DType
+from semiring.host.types import Algebra, Array, DType, Fields, Scalar, Vertices
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
 
@@ -147,7 +147,7 @@ class Result(Mapped, Ranked, Measured):
         also += f", {self.turned.note}" if self.turned else ""
         return f"<Result: {part}{self.graph.n} vertices{also}, {what}, {self.plan.schedule}, {in_units(self.seconds)}>"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         """State without cached properties."""
         names = {f.name for f in fields(self)}
         return {name: value for name, value in vars(self).items() if name in names}
@@ -157,7 +157,7 @@ class Result(Mapped, Ranked, Measured):
         """Pairs (one ⊕ with one ⊗) a second: n³ / seconds for a dense closure."""
         return self.plan.pairs / self.seconds if self.seconds else 0.0
 
-    def update(self, weights: Any = None, *, turns: Any = None, callback: Callback | None = None) -> Result:
+    def update(self, weights: Array = None, *, turns: Any = None, callback: Callback | None = None) -> Result:
         """The result for new weights: a matrix and an elimination keep what stays, and take milliseconds.
 
         Parameters
@@ -313,9 +313,9 @@ def shortest_paths(
     graph: Source,
     semiring: Algebra = "min_plus",
     *,
-    sources: Any = None,
-    targets: Any = None,
-    limit: Any = None,
+    sources: Vertices = None,
+    targets: Vertices = None,
+    limit: Scalar = None,
     dtype: DType = None,
     schedule: ScheduleName = "auto",
     block: int | None = None,

@@ -14,7 +14,7 @@ from semiring.host.devices import host, read_only, to_device
 from semiring.host.errors import NoPathError, ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Label
+from semiring.host.types import Array, Label, Matrix, Scalar, Vertices
 from semiring.kernels.observed import Callback
 
 from ...io.display import output
@@ -54,7 +54,7 @@ class Distances:
         """The columns of vertices in the table of all pairs."""
         return index if self.turned is None else self.turned.goal[index]
 
-    def _of(self, of: Any, *, shown: bool = False) -> Any:
+    def _of(self, of: Any, *, shown: bool = False) -> Array:
         """This result with a quantity along its paths for the weight; `shown` in float64."""
         if (of, shown) not in self._others:
             if self.along is None:
@@ -63,11 +63,11 @@ class Distances:
         return self._others[of, shown]
 
     @cached_property
-    def _others(self) -> dict[Any, Any]:
+    def _others(self) -> dict[Any, Array]:
         return {}
 
     @property
-    def labels(self) -> Sequence[Any]:
+    def labels(self) -> Sequence[Label]:
         """Vertex names, in the order of the graph."""
         return self.graph.labels
 
@@ -92,12 +92,12 @@ class Distances:
         return self.distances != self.infinity
 
     @overload
-    def distance(self, u: list[Any] | np.ndarray, v: Any, *, of: Any = None) -> np.ndarray: ...
+    def distance(self, u: list[Any] | np.ndarray, v: Vertices, *, of: Any = None) -> np.ndarray: ...
     @overload
-    def distance(self, u: Any, v: list[Any] | np.ndarray, *, of: Any = None) -> np.ndarray: ...
+    def distance(self, u: Vertices, v: list[Any] | np.ndarray, *, of: Any = None) -> np.ndarray: ...
     @overload
     def distance(self, u: Hashable, v: Hashable, *, of: Any = None) -> float: ...
-    def distance(self, u: Any, v: Any, *, of: Any = None) -> Any:
+    def distance(self, u: Vertices, v: Vertices, *, of: Any = None) -> Array:
         """The best weight of a walk from u to v, given by label; no path is inf (the semiring's zero).
 
         Lists or arrays of labels broadcast: `distance(us[:, None], vs)` is a table, float64 for integers, so that it
@@ -144,7 +144,7 @@ class Distances:
             return output.number(self.engine.entry(int(i), int(j)), self.semiring)
         return output.numbers(self.engine.entries(i, j), self.semiring)
 
-    def _distance_on_device(self, u: Any, v: Any) -> Any:
+    def _distance_on_device(self, u: Vertices, v: Vertices) -> Array:
         """`distance` as a CuPy array, for CuPy arguments."""
         on_gpu, pairs = [type(x).__module__ == "cupy" for x in (u, v)], self.engine.pairs_on_device
         if pairs is None or not (self.sources.numbered and self.targets.numbered):
@@ -209,7 +209,7 @@ class Distances:
             raise NoPathError(f"{where}: {came(v)} must be reachable from {came(u)}, got no walk between them{why}")
         return start, int(self._goals(np.array(end)))
 
-    def table(self, sources: Any = None, targets: Any = None, *, of: Any = None) -> np.ndarray:
+    def table(self, sources: Vertices = None, targets: Vertices = None, *, of: Any = None) -> np.ndarray:
         """The distances between some vertices as a fresh array, inf for no path, as `np.asarray(r)`.
 
         Parameters
@@ -259,7 +259,13 @@ class Distances:
         return output.numbers(D, self.semiring)
 
     def rows(
-        self, sources: Any = None, targets: Any = None, *, limit: Any = None, block: int | None = None, of: Any = None
+        self,
+        sources: Vertices = None,
+        targets: Vertices = None,
+        *,
+        limit: Scalar = None,
+        block: int | None = None,
+        of: Any = None,
     ) -> Iterator[tuple[list[Any], Any]]:
         """Blocks of complete rows, computed on demand without a full table.
 
@@ -312,7 +318,7 @@ class Distances:
         blocks = engine.rows(wanted, block)
         return (([names[k] for k in positions.tolist()], read_only(D)) for positions, D in blocks)
 
-    def within(self, limit: Any) -> Any:
+    def within(self, limit: Scalar) -> Matrix:
         """The distances of at most `limit` as a sparse matrix.
 
         Parameters
@@ -389,7 +395,7 @@ class Distances:
         """
         return sweeps.reduce(self.engine, self.semiring, what, axis=axis, callback=callback)
 
-    def nearest(self, sources: Any, *, towards: bool = False, of: Any = None) -> Nearest:
+    def nearest(self, sources: Vertices, *, towards: bool = False, of: Any = None) -> Nearest:
         """For every vertex the distance from the nearest of several sources, and that source.
 
         Parameters

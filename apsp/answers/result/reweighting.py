@@ -16,6 +16,7 @@ from semiring.algebra.records import Semiring
 from semiring.dense.changes import put
 from semiring.host.errors import DTypeError, ShapeError, VertexError
 from semiring.host.spelling import came
+from semiring.host.types import Array, Scalar
 from semiring.kernels.backend import cuda_available
 from semiring.kernels.observed import Callback
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 FEW = 256
 
 
-def updated(r: Result, weights: Any, turns: Any, callback: Callback | None) -> Result:
+def updated(r: Result, weights: Array, turns: Any, callback: Callback | None) -> Result:
     """The result for new weights, by a mapping or all, and turns; None leaves them as they are."""
     start, a = perf_counter(), r.along
     plain = a is None and r.turned is None and turns is None
@@ -66,7 +67,7 @@ def updated(r: Result, weights: Any, turns: Any, callback: Callback | None) -> R
     return replace(r, engine=found.engine, graph=graph, plan=plan, seconds=found.seconds, along=along, turned=turned)
 
 
-def reweighted(graph: Graph, weights: Any, semiring: Semiring) -> Graph:
+def reweighted(graph: Graph, weights: Array, semiring: Semiring) -> Graph:
     """The graph with one weight per listed edge, or by a mapping with some changed; of a matrix, by a mapping.
 
     ShapeError for a wrong number of weights; VertexError for a missing edge; DTypeError or DomainError for non-numbers,
@@ -117,7 +118,7 @@ def asked_anew(r: Result, graph: Graph, turned: Expansion | None, callback: Call
     return Question(graph, r.semiring, wants)
 
 
-def _with_entries(graph: Graph, weights: Any, s: Semiring) -> Graph:
+def _with_entries(graph: Graph, weights: Array, s: Semiring) -> Graph:
     """The graph of a matrix with some entries changed, as a matrix over the semiring."""
     if not isinstance(weights, Mapping):
         raise ShapeError(
@@ -137,7 +138,7 @@ def _with_entries(graph: Graph, weights: Any, s: Semiring) -> Graph:
     return replace(graph, dense=A, unit=False, nulls=())
 
 
-def changed(graph: Graph, engine: Engine, weights: Mapping[Any, Any]) -> tuple[Engine, Graph] | None:
+def changed(graph: Graph, engine: Engine, weights: Mapping[Any, Scalar]) -> tuple[Engine, Graph] | None:
     """Engine and graph after changing few edges, or None to recompute; raises as `reweighted`."""
     if weighted(graph) is None or not 0 < len(weights) <= FEW:
         return None
@@ -151,7 +152,7 @@ def changed(graph: Graph, engine: Engine, weights: Mapping[Any, Any]) -> tuple[E
     return made, Reweighted.of(graph, edges, values)
 
 
-def changes_of(graph: Graph, weights: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def changes_of(graph: Graph, weights: Mapping[Any, Scalar]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Positions of both ends, and weights (in the graph's dtype if exact)."""
     ends = list(weights)
     for pair in ends:
@@ -178,7 +179,7 @@ def changes_of(graph: Graph, weights: Mapping[Any, Any]) -> tuple[np.ndarray, np
     return tails, heads, new
 
 
-def _of_mapping(graph: Graph, weights: Mapping[Any, Any]) -> np.ndarray:
+def _of_mapping(graph: Graph, weights: Mapping[Any, Scalar]) -> np.ndarray:
     """All weights, with those of the mapping replaced."""
     assert graph.rows is not None
     assert graph.cols is not None

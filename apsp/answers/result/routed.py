@@ -15,7 +15,7 @@ from semiring.dense import routes as found
 from semiring.host.devices import host, on_device, read_only
 from semiring.host.errors import ShapeError
 from semiring.host.memory import require
-from semiring.host.types import Array, Label
+from semiring.host.types import Array, Label, Vertices
 
 from ...io.labels import Labels
 from ...io.saving import save_matrix
@@ -126,7 +126,7 @@ class Routed(Distances):
         return (self.along or Along("", {}, 0, self.semiring, (), self._walked, self.engine)).arcs
 
     def predecessor_rows(
-        self, sources: Any = None, block: int | None = None
+        self, sources: Vertices = None, block: int | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Predecessors from some or all sources in blocks of rows, without a table.
 

@@ -119,7 +119,7 @@ def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> 
     return found
 
 
-def matrix_or_graph(A: Array, wants: Wants) -> Any:
+def matrix_or_graph(A: Array, wants: Wants) -> Array:
     """A if it is a matrix, or has windows and limits are given; else its graph."""
     limited = wants.limits is not None
     known = (Graph, int, np.integer) if limited else (Graph, int, np.integer, np.ndarray, BitMatrix)

@@ -17,7 +17,7 @@ from semiring.dense.cycles import Lengths
 from semiring.host import memory
 from semiring.host.arrays import asarray
 from semiring.host.errors import ShapeError, VertexError
-from semiring.host.types import Algebra, Array, DType, Label
+from semiring.host.types import Algebra, Array, DType, Frame, Label, Vertices
 from semiring.sparse.cycles import Weighted
 from semiring.stores.tiles import TileStore
 
@@ -129,7 +129,7 @@ class Graph:
         return hash(self.n)
 
     @classmethod
-    def from_matrix(cls, A: Array, *, labels: Iterable[Any] | None = None, name: str = "") -> Graph:
+    def from_matrix(cls, A: Array, *, labels: Iterable[Label] | None = None, name: str = "") -> Graph:
         """The graph of a dense matrix: entry (i, j) is the edge from i to j.
 
         Parameters
@@ -168,12 +168,12 @@ class Graph:
     @classmethod
     def from_arrays(
         cls,
-        rows: Any,
-        cols: Any,
-        weights: Any = None,
+        rows: Array,
+        cols: Array,
+        weights: Array = None,
         *,
         n: int | None = None,
-        labels: Iterable[Any] | None = None,
+        labels: Iterable[Label] | None = None,
         directed: bool = True,
         name: str = "",
     ) -> Graph:
@@ -232,7 +232,7 @@ class Graph:
 
     @classmethod
     def from_edges(
-        cls, edges: Any, *, labels: Iterable[Any] | None = None, directed: bool = True, name: str = ""
+        cls, edges: Any, *, labels: Iterable[Label] | None = None, directed: bool = True, name: str = ""
     ) -> Graph:
         """The graph of labelled edges (u, v) or (u, v, weight).
 
@@ -278,7 +278,7 @@ class Graph:
         weighted: bool = True,
         nulls: Nulls = None,
         name: str = "",
-        places: Any = None,
+        places: Array = None,
         crs: Any = None,
     ) -> Graph:
         """A copy with some properties replaced; arrays are shared.
@@ -344,7 +344,7 @@ class Graph:
             planar=self.planar if crs is None else is_projected(crs),
         )
 
-    def nearest(self, lon: Any, lat: Any, *, planar: bool | None = None, distances: bool = False) -> Any:
+    def nearest(self, lon: Array, lat: Array, *, planar: bool | None = None, distances: bool = False) -> Any:
         """The vertex nearest to a point, or to each of several, as the crow flies.
 
         Parameters
@@ -412,7 +412,7 @@ class Graph:
         """
         return self.labels.position(label)
 
-    def index_of(self, labels: Any) -> np.ndarray:
+    def index_of(self, labels: Vertices) -> np.ndarray:
         """The positions of several `labels`, in an int64 array of their shape.
 
         Examples
@@ -539,7 +539,7 @@ class Graph:
         """
         return to_networkx(self, semiring)
 
-    def to_frame(self, library: str | None = None, *, semiring: str | Semiring = "min_plus") -> Any:
+    def to_frame(self, library: str | None = None, *, semiring: str | Semiring = "min_plus") -> Frame:
         """The edges as a pandas or Polars table with columns `from`, `to` and, if weighted, `weight`.
 
         Parameters
@@ -678,7 +678,7 @@ class Graph:
             tails, weights = np.concatenate((tails, self.cols[finite])), np.tile(weights, 2)
         return int(Weighted(tails, tails, weights, self.n, catalog.get("min_plus")).longest)
 
-    def _from_dense(self, s: Semiring, dtype: DType) -> Any:
+    def _from_dense(self, s: Semiring, dtype: DType) -> Array:
         windows = self.windows(s, dtype)
         if windows is not None:
             return windows.to_array()

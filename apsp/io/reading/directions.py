@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from semiring.host.spelling import came
+from semiring.host.types import Label
 
 from ..graph import Graph
 from .options import Reading, folded
@@ -23,7 +24,7 @@ _TRUE, _FALSE = ("true", "yes", "y", "1", "1.0"), ("false", "no", "n", "0", "0.0
 _FORWARDS, _BACKWARDS, _BOTH = 1, -1, 0
 
 
-def direction_columns(names: Sequence[Any], column: Callable[[int], Iterable[Any]]) -> list[int]:
+def direction_columns(names: Sequence[Label], column: Callable[[int], Iterable[Any]]) -> list[int]:
     """Positions of direction columns, which are no weights."""
     known = [k for k, name in enumerate(names) if folded(name) in (*_ONE_WAY, *_BOTH_WAYS)]
     others = [k for k, name in enumerate(names) if folded(name) in _BY_NAME]

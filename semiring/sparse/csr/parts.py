@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...algebra.catalog import get
 from ...algebra.records import Semiring
 from ...host.devices import module, on_device, to_device
 from ...host.errors import DTypeError, ShapeError
 from ...host.spelling import came
-from ...host.types import DType
+from ...host.types import DType, Matrix
 from ...kernels.backend import device_of
 from .matrix import CSR, common_dtype, is_sparse, take_in
 from .products import added, reduced
 
 
-def _taken(source: Any, where: str) -> CSR:
+def _taken(source: Matrix, where: str) -> CSR:
     if not is_sparse(source):
         raise DTypeError(
             f"{where}: a sparse matrix of SciPy's or CuPy's is required, got {type(source).__name__}. "
@@ -25,14 +23,14 @@ def _taken(source: Any, where: str) -> CSR:
 
 
 def add(
-    A: Any,
-    B: Any,
+    A: Matrix,
+    B: Matrix,
     semiring: str | Semiring = "min_plus",
     *,
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
-) -> Any:
+) -> Matrix:
     """A ⊕ B of sparse matrices, entrywise; an entry that only one of them stores is copied.
 
     Parameters
@@ -83,7 +81,7 @@ def add(
         return added(x, y, s, threads, "add").sent(a.device).give_back(where="add")
 
 
-def transpose(A: Any) -> Any:
+def transpose(A: Matrix) -> Matrix:
     """Aᵀ of a sparse matrix, as csr.
 
     Parameters
@@ -123,14 +121,14 @@ def transpose(A: Any) -> Any:
 
 
 def reduce(
-    A: Any,
+    A: Matrix,
     axis: int | None = None,
     semiring: str | Semiring = "min_plus",
     *,
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
-) -> Any:
+) -> Matrix:
     """Sum ⊕ of the stored entries of each row (axis 1), of each column (axis 0), or of all (None).
 
     Parameters

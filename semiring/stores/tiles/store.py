@@ -16,7 +16,7 @@ import numpy as np
 from ...algebra.ranges import blocks, local, meet, sliced
 from ...host.errors import FormatError, ShapeError, TileError
 from ...host.spelling import came
-from ...host.types import DType
+from ...host.types import Array, DType
 from ..files import sync_names
 from . import file
 from .file import Layout, Reader
@@ -384,7 +384,7 @@ class TileStore:
                 tile.read(local(r, its_rows), local(c, its_columns), buffer[local(r, rows), local(c, columns)])
         return buffer
 
-    def put(self, entries: Any, rows: int = 0, columns: int = 0, *, round: int = 0, durable: bool = True) -> None:
+    def put(self, entries: Array, rows: int = 0, columns: int = 0, *, round: int = 0, durable: bool = True) -> None:
         """Write a window of complete tiles.
 
         Parameters
@@ -418,7 +418,7 @@ class TileStore:
             part = entries[tuple(map(local, self.layout.window(i, j), window))]
             self.write(i, j, np.asarray(part, self.dtype), round=round, durable=durable)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Array:
         """`store[i]`, `store[i, j]`, `store[a:b, c:d]` as in NumPy; slices of step 1, else IndexError."""
         keys = key if isinstance(key, tuple) else (key,)
         if len(keys) > 2 or any(k is Ellipsis for k in keys):
