@@ -16,7 +16,7 @@ from semiring.algebra.ranges import local, meet, sliced
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey, fast, survey, united
 from semiring.dense.bits import BitMatrix
-from semiring.distributed import Comm, InMemory, Layout, World
+from semiring.distributed import Comm, Layout, LocalMatrix, World
 from semiring.host.arrays import require_square
 from semiring.host.errors import AlgebraError, DTypeError, ShapeError
 from semiring.host.memory import require
@@ -260,7 +260,7 @@ class DistributedMatrix:
                 if callback is not None and comm.rank == 0:
                     callback(pivot.stop * n * n, n**3)
 
-            part = InMemory(self.parts[self.world.local_ranks.index(comm.rank)], ops, layout, comm)
+            part = LocalMatrix(self.parts[self.world.local_ranks.index(comm.rank)], ops, layout, comm)
             complete = None if rounds is None else lambda index: rounds.due(comm.rank)
             comm.barrier()
             watch = ops.stopwatch()
