@@ -451,22 +451,10 @@ def shortest_paths(
     i = None if sources is None else posed.labels.checked_positions(sources, where="shortest_paths: sources")
     j = None if targets is None else posed.labels.checked_positions(targets, where="shortest_paths: targets")
     wants = Wants.of(
-        hub_labels=hub_labels,
-        schedule=schedule,
-        block=block,
-        callback=callback,
-        threads=threads,
-        paths=paths,
-        dtype=dtype,
-        device=device,
-        engine="elimination" if hub_labels and engine == "auto" else engine,
-        order=order,
-        sources=i,
-        targets=j,
-        limit=limit,
-        gpus=gpus,
-        on_negative_cycle=on_negative_cycle,
-    )
+        hub_labels=hub_labels, schedule=schedule, block=block, callback=callback, threads=threads, paths=paths,
+        dtype=dtype, device=device, engine="elimination" if hub_labels and engine == "auto" else engine, order=order,
+        sources=i, targets=j, limit=limit, gpus=gpus, on_negative_cycle=on_negative_cycle,
+    )  # fmt: skip
     rows = None if i is None else Labels([posed.labels[k] for k in i.tolist()], "sources of this result")
     cols = None if j is None else Labels([posed.labels[k] for k in j.tolist()], "targets of this result")
     limits = Limits.of(memory, checkpoint, output, every, where="shortest_paths")

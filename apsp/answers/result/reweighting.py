@@ -102,17 +102,11 @@ def asked_anew(r: Result, graph: Graph, turned: Expansion | None, callback: Call
     kept = r.along is None and graph.rows is not None  # a matrix may have other edges now, and turns other copies
     kept &= turned is None or (r.turned is not None and turned.graph.rows is r.turned.graph.rows)
     wants = Wants.of(
-        callback=callback,
-        threads=getattr(like, "threads", None),
-        dtype=None if natural else r.dtype,
-        device=r.plan.device if available else None,
-        sources=i,
-        targets=j,
-        limit=r.engine.limit,
-        like=like if kept else None,
-        engine=like.name if like is not None and like.renews else "auto",
+        callback=callback, threads=getattr(like, "threads", None), dtype=None if natural else r.dtype,
+        device=r.plan.device if available else None, sources=i, targets=j, limit=r.engine.limit,
+        like=like if kept else None, engine=like.name if like is not None and like.renews else "auto",
         hub_labels=getattr(like, "hubs", None) is not None,
-    )
+    )  # fmt: skip
     if turned is not None:
         graph, wants = turned.graph, over_copies(wants, turned)
     return Question(graph, r.semiring, wants)
