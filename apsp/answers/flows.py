@@ -71,15 +71,15 @@ class Arcs:
                 out = xp.zeros((graph.n, graph.n))
                 out[tuple(ends.astype(np.int64) for ends in (self.tails, self.edges[1]))] = xp.asarray(along)
             return out
-        assert graph.rows is not None
+        rows, cols = graph.ends
         carried = host(along) if len(along) else np.zeros(1)
         both = carried.take(self.place, mode="clip")  # the share is 0 where place is −1
         both *= self.share
-        out = both[: len(graph.rows)]
+        out = both[: len(rows)]
         if graph.directed:
             return out
-        back = both[len(graph.rows) :]  # all but loops
-        out[... if len(back) == len(out) else graph.rows != graph.cols] += back
+        back = both[len(rows) :]  # all but loops
+        out[... if len(back) == len(out) else rows != cols] += back
         return out
 
 

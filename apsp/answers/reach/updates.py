@@ -82,9 +82,7 @@ def _closed(graph: Graph, engine: str) -> tuple[Condensation, Array]:
 
 def _listed(graph: Graph, tails: np.ndarray, heads: np.ndarray, there: np.ndarray) -> Graph:
     """The graph of a list with new edges, which weigh 1, and without those removed and their parallel ones."""
-    rows, cols, weights = graph.rows, graph.cols, graph.weights
-    assert rows is not None
-    assert cols is not None
+    (rows, cols), weights = graph.ends, graph.weights
 
     def codes(u: np.ndarray, v: np.ndarray) -> np.ndarray:
         return (u if graph.directed else np.minimum(u, v)) * graph.n + (v if graph.directed else np.maximum(u, v))

@@ -175,16 +175,15 @@ def changes_of(graph: Graph, weights: Mapping[Any, Scalar]) -> tuple[np.ndarray,
 
 def _of_mapping(graph: Graph, weights: Mapping[Any, Scalar]) -> np.ndarray:
     """All weights, with those of the mapping replaced."""
-    assert graph.rows is not None
-    assert graph.cols is not None
-    old = np.ones(len(graph.rows), np.int64) if graph.weights is None else graph.weights
+    rows, cols = graph.ends
+    old = np.ones(len(rows), np.int64) if graph.weights is None else graph.weights
     if not weights:
         return old
     ends = list(weights)
     tails, heads, new = changes_of(graph, weights)
     ways = [tails * graph.n + heads] if graph.directed else [tails * graph.n + heads, heads * graph.n + tails]
     wanted = np.stack(ways, axis=1)
-    code = graph.rows * graph.n + graph.cols
+    code = rows * graph.n + cols
     order = np.argsort(code, kind="stable")
     first, last = (np.searchsorted(code[order], wanted, side) for side in ("left", "right"))
     count = last - first  # parallel edges all get the weight

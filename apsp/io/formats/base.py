@@ -126,9 +126,7 @@ def _undirected(graph: Graph, format: str) -> Graph:
 
 def _known(graph: Graph, format: Format) -> np.ndarray | None:
     """Edge weights that the format can express: None, or integers."""
-    rows, cols, w = graph.rows, graph.cols, graph.weights
-    assert rows is not None
-    assert cols is not None
+    (rows, cols), w = graph.ends, graph.weights
     assert w is not None
     if not format.weights:
         need, known, fits = "every edge must weigh 1", "weights", w == 1

@@ -435,6 +435,13 @@ class Graph:
         return sum(int(present(A[part]).sum()) for part in dtypes.chunks(A.shape))
 
     @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Tails and heads of the edge list, which a dense matrix lacks."""
+        assert self.rows is not None
+        assert self.cols is not None
+        return self.rows, self.cols
+
+    @property
     def arc_count(self) -> int:
         """The number of arcs: undirected edges count twice."""
         return self.edge_count * (1 if self.directed else 2)
@@ -587,8 +594,7 @@ class Graph:
 
     def pieces(self, s: Semiring, target: np.dtype) -> Iterator[Edges]:
         """The edge list in pieces, each edge once, with weights as `matrix` holds them."""
-        assert self.rows is not None
-        for (part,) in dtypes.chunks(self.rows.shape, _ARCS):
+        for (part,) in dtypes.chunks(self.ends[0].shape, _ARCS):
             yield self._listed(s, target, part)
 
     def edges(self, semiring: str | Semiring = "min_plus", dtype: DType = None) -> Edges:
@@ -627,9 +633,7 @@ class Graph:
 
     def _listed(self, s: Semiring, target: np.dtype, part: slice) -> Edges:
         """A slice of the edge list; unit weights as a broadcast view."""
-        assert self.rows is not None
-        assert self.cols is not None
-        rows, cols, weights = self.rows[part], self.cols[part], None if self.weights is None else self.weights[part]
+        rows, cols, weights = *(x[part] for x in self.ends), None if self.weights is None else self.weights[part]
         if is_boolean(s):
             if weights is not None and not (mask := present(weights)).all():
                 rows, cols = rows[mask], cols[mask]
@@ -669,13 +673,11 @@ class Graph:
     @cached_property
     def _heaviest(self) -> int:
         """The sum over vertices of the heaviest out-edge (integer weights)."""
-        assert self.rows is not None
-        assert self.cols is not None
         assert self.weights is not None
         finite = present(self.weights)
-        tails, weights = self.rows[finite], self.weights[finite]
+        (tails, heads), weights = (x[finite] for x in self.ends), self.weights[finite]
         if not self.directed:
-            tails, weights = np.concatenate((tails, self.cols[finite])), np.tile(weights, 2)
+            tails, weights = np.concatenate((tails, heads)), np.tile(weights, 2)
         return int(Weighted(tails, tails, weights, self.n, catalog.get("min_plus")).longest)
 
     def _from_dense(self, s: Semiring, dtype: DType) -> Array:

@@ -52,10 +52,8 @@ def turned(
     if (differ := (np.array(said) != says).any(axis=0)).any():
         names = " and ".join(map(came, columns))
         raise refuse(f"{names} must say the same of each edge, and do not. {way}", int(np.argmax(differ)))
-    assert graph.rows is not None
-    assert graph.cols is not None
-    back = says == _BACKWARDS
-    tails, heads = np.where(back, graph.cols, graph.rows), np.where(back, graph.rows, graph.cols)
+    (rows, cols), back = graph.ends, says == _BACKWARDS
+    tails, heads = np.where(back, cols, rows), np.where(back, rows, cols)
     weights = np.ones(len(tails), np.int64) if graph.weights is None else graph.weights
     listed: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
     for u, v, w in zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True):

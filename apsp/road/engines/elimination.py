@@ -190,14 +190,12 @@ class Eliminated(Engine):
         """Whether integers still hold all distances after changing some edges."""
         if self.dtype.kind != "i" or not self.semiring.mul.saturating:
             return True
-        assert graph.rows is not None
-        assert graph.cols is not None
         zero, lengths = dtypes.zero(self.semiring, new.dtype), Lengths.of(self.semiring)
         self.longest = before.longest + sum(abs(x) for x in new.tolist() if x != zero)
         if (self.holds and before.bounds is None) or lengths is None:
             return self.holds
         sign = int(lengths.sign)
-        ends = list(zip(graph.rows[edges].tolist(), graph.cols[edges].tolist(), strict=True))
+        ends = list(zip(*(x[edges].tolist() for x in graph.ends), strict=True))
         weights = [
             [math.inf if x == zero else sign * x for x in both]
             for both in zip(weights_of(graph, edges).tolist(), new.tolist(), strict=True)
