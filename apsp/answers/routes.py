@@ -96,7 +96,7 @@ def predecessors(
            [    2,     0, -9999]], dtype=int32)
     """
     s = get(semiring)
-    weights, closed = _taken(A, D, s, nulls_of(null_value), "predecessors")
+    weights, closed = _operands(A, D, s, nulls_of(null_value), "predecessors")
     return closed.give_back(of_closure(weights, closed.array, s, threads), where="predecessors")
 
 
@@ -150,7 +150,7 @@ def next_hops(
            [    0,     0, -9999]], dtype=int32)
     """
     s = get(semiring)
-    weights, closed = _taken(A, D, s, nulls_of(null_value), "next_hops")
+    weights, closed = _operands(A, D, s, nulls_of(null_value), "next_hops")
     turned = of_closure(weights.swapaxes(-1, -2), closed.array.swapaxes(-1, -2), s, threads, mirrored=True)
     with on_device(turned):
         found = module(turned).ascontiguousarray(turned.swapaxes(-1, -2))
@@ -324,7 +324,7 @@ def _as_good(A: np.ndarray, D: np.ndarray, slack: float, s: Semiring) -> np.ndar
         return np.asarray((D - A if s.add.selects == "greatest" else A - D) <= slack)
 
 
-def _taken(A: Array, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[Array, Taken]:
+def _operands(A: Array, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[Array, Taken]:
     """The validated matrix and closure, of one dtype and device."""
     require_selection(s, where=where)
     closed = take_in(D, where=where).conformed(s, where=where)

@@ -12,7 +12,7 @@ import numpy as np
 
 from semiring.algebra import dtypes
 from semiring.algebra.records import Semiring
-from semiring.algebra.survey import Survey, fast, survey, united
+from semiring.algebra.survey import Survey, fast, merge, survey
 from semiring.dense.bits import BitMatrix
 from semiring.host.arrays import Taken, take_in
 from semiring.host.devices import on_device
@@ -243,7 +243,7 @@ def matrix_of(graph: Graph, s: Semiring, dtype: DType, request: Request, *, wher
     for _, _, weights in graph.pieces(s, target):
         looks.append(survey(weights, s, where=where, first=(edges,)))
         edges += len(weights)
-    seen = united(looks)
+    seen = merge(looks)
     # A plan needs the shape and the survey only.
     shape_only = np.broadcast_to(np.zeros((), target), (n, n))
     host = replace(request, options={k: v for k, v in request.options.items() if k == "threads"})

@@ -58,7 +58,7 @@ def survey(
     return _survey_on_device((A,), semiring, where, first, null_undeclared)()[0]
 
 
-def united(looks: Iterable[Survey]) -> Survey:
+def merge(looks: Iterable[Survey]) -> Survey:
     parts = list(looks)
     least, greatest = min((x.least for x in parts), default=0), max((x.greatest for x in parts), default=0)
     nonnegative, declared = all(x.nonnegative for x in parts), any(x.declared for x in parts)

@@ -105,8 +105,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> semiring.BitMatrix.zeros((1000, 1000)).nbytes
+        >>> BitMatrix.zeros((1000, 1000)).nbytes
         128000
         """
         m, n = _shape(shape, "BitMatrix")
@@ -123,8 +122,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> semiring.BitMatrix.eye(3).counts()
+        >>> BitMatrix.eye(3).counts()
         3
         """
         new = cls.zeros((n, n))
@@ -182,8 +180,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.to_bool().astype(int)
         array([[0, 1, 0],
                [0, 0, 1],
@@ -210,8 +207,8 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import scipy.sparse, semiring
-        >>> semiring.BitMatrix.from_sparse(scipy.sparse.coo_array(([1], ([0], [1])), shape=(2, 2))).counts()
+        >>> import scipy.sparse
+        >>> BitMatrix.from_sparse(scipy.sparse.coo_array(([1], ([0], [1])), shape=(2, 2))).counts()
         1
         """
         coo = checked_sparse(matrix, where="BitMatrix").tocoo()
@@ -230,8 +227,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> semiring.BitMatrix.eye(2).to_bool()
+        >>> BitMatrix.eye(2).to_bool()
         array([[ True, False],
                [False,  True]])
         """
@@ -257,8 +253,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.to_edges()
         (array([0, 1]), array([1, 2]))
         """
@@ -272,8 +267,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.to_sparse().nnz
         2
         """
@@ -369,8 +363,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.rows(0)
         array([False,  True, False])
         """
@@ -386,8 +379,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.indices(1)
         array([2])
         """
@@ -398,8 +390,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.column(2)
         array([False,  True, False])
         """
@@ -411,8 +402,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> int(m.diagonal().sum())
         0
         """
@@ -429,8 +419,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.set_diagonal(True)
         >>> m.counts()
         5
@@ -452,8 +441,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.counts(), m.counts(axis=1)
         (2, array([1, 1, 0]))
         """
@@ -467,8 +455,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.any()
         True
         """
@@ -479,8 +466,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.copy() == m
         True
         """
@@ -491,8 +477,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.get() is m
         True
         """
@@ -562,8 +547,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.transpose().to_edges()
         (array([1, 2]), array([0, 1]))
         """
@@ -595,10 +579,10 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring, tempfile
+        >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     semiring.BitMatrix.eye(3).save(f"{folder}/eye.npz")
-        ...     semiring.BitMatrix.load(f"{folder}/eye.npz") == semiring.BitMatrix.eye(3)
+        ...     BitMatrix.eye(3).save(f"{folder}/eye.npz")
+        ...     BitMatrix.load(f"{folder}/eye.npz") == BitMatrix.eye(3)
         True
         """
         words = self.words if self._on_cpu else self.words.get()
@@ -616,8 +600,7 @@ class BitMatrix:
 
         Examples
         --------
-        >>> import semiring
-        >>> semiring.BitMatrix.load("bits.npz").counts()  # doctest: +SKIP
+        >>> BitMatrix.load("bits.npz").counts()  # doctest: +SKIP
         """
         arrays = load_arrays(path, "a BitMatrix")
         try:

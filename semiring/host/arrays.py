@@ -104,7 +104,7 @@ def take_in(source: Array, *, where: str) -> Taken:
             "Absent entries need a value: apsp.closure and apsp.shortest_paths take sparse matrices as graphs."
         )
     try:
-        array, made = _taken(source, where)
+        array, made = _as_array(source, where)
     except SemiringError:
         raise
     except Exception as error:  # any error of the other library
@@ -201,7 +201,7 @@ def asarray(source: Array, *, where: str) -> Array:
     return take_in(source, where=where).array
 
 
-def _taken(source: Array, where: str) -> tuple[Array, bool]:
+def _as_array(source: Array, where: str) -> tuple[Array, bool]:
     """NumPy or CuPy array, and whether it has its own memory."""
     if isinstance(source, np.ndarray):
         array: Any = np.asarray(source)

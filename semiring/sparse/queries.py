@@ -25,7 +25,7 @@ from .analysis import Analysis
 from .answers import Columns, Pairs
 from .batches import Worker, batches, calls, find
 from .buffers import Buffers, aligned
-from .nearby import Nearby
+from .lazy import Lazy
 from .pattern import indices, paired, rows_wanted
 from .structure import Cost
 from .sweep import LANES, Sweeper
@@ -131,7 +131,7 @@ class Queries(Pairs, Columns):
                     workers[worker].pairs(*part, out[start:stop])
                 else:
                     ends = part[::-1] if mirrored else part
-                    Nearby.of(workers[worker]).entries(*ends, out[start:stop], mirrored=mirrored)
+                    Lazy.of(workers[worker]).entries(*ends, out[start:stop], mirrored=mirrored)
 
             run(work, list(pairwise(parts)), threads)
         if order is not None:

@@ -178,9 +178,11 @@ class RegularPaths:
         ends = np.zeros(self._product.shape[0], bool)
         ends[[state * n + end for state in self._automaton.accepting]] = True
         walk = walk_to_nearest(self._product, start, ends)
-        return [(self.labels[x % n], self.labels[y % n], self._taken(x % n, y % n, y // n)) for x, y in pairwise(walk)]
+        return [
+            (self.labels[x % n], self.labels[y % n], self._label_of(x % n, y % n, y // n)) for x, y in pairwise(walk)
+        ]
 
-    def _taken(self, x: int, y: int, state: int) -> str:
+    def _label_of(self, x: int, y: int, state: int) -> str:
         """The label of an edge x → y that leads to `state`."""
         step = self._automaton.steps[state - 1]
         for label in [step.label] if step.label is not None else self._arcs:

@@ -40,7 +40,7 @@ def updated(t: Reachability, graph: Graph, changes: Mapping[tuple[Label, Label],
     if not there.all():
         found = _closed(after, t.plan.engine)
     elif isinstance(closed, BitMatrix) and c.count == t.n and not len(c.tails):
-        found = _united(c, closed, tails, heads)
+        found = _unite(c, closed, tails, heads)
     else:
         found = _condensed(t, tails, heads)
     reason = f"{t.plan.reason.partition('; updated')[0]}; updated by {len(changes)} edges"
@@ -48,7 +48,7 @@ def updated(t: Reachability, graph: Graph, changes: Mapping[tuple[Label, Label],
     return replace(t, condensation=found[0], closed=found[1], graph=after, plan=plan, seconds=seconds)
 
 
-def _united(c: Condensation, closed: BitMatrix, tails: np.ndarray, heads: np.ndarray) -> tuple[Condensation, Array]:
+def _unite(c: Condensation, closed: BitMatrix, tails: np.ndarray, heads: np.ndarray) -> tuple[Condensation, Array]:
     """Bits of all vertices after edges are added: what reaches a tail reaches all that its head does."""
     bits, cyclic = BitMatrix(closed.words.copy(), closed.shape), c.cyclic.copy()
     for i, j in zip(tails.tolist(), heads.tolist(), strict=True):

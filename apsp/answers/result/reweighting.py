@@ -62,7 +62,7 @@ def updated(r: Result, weights: Array, turns: Any, callback: Callback | None) ->
             plan, seconds = replace(r.plan, reason=engine.updated or r.plan.reason), perf_counter() - start
             return replace(r, engine=engine, graph=graph, plan=plan, seconds=seconds, turned=turned)
     ask = partial(asked_anew, r, graph, turned, callback)
-    found, along = carried(ask(), a.weight, _told(r, turned), a.ordered, r) if a else (answer(ask()), None)
+    found, along = carried(ask(), a.weight, _quantities(r, turned), a.ordered, r) if a else (answer(ask()), None)
     plan = replace(found.plan, reason=f"{found.plan.reason}; all computed anew")
     return replace(r, engine=found.engine, graph=graph, plan=plan, seconds=found.seconds, along=along, turned=turned)
 
@@ -236,7 +236,7 @@ def _changed(engine: Engine, new: Graph, old: Graph) -> Engine | None:
     return found[0] if found is not None and np.array_equal(np.sort(found[1]), arcs) else None
 
 
-def _told(r: Result, turned: Expansion | None) -> Mapping[str, np.ndarray]:
+def _quantities(r: Result, turned: Expansion | None) -> Mapping[str, np.ndarray]:
     """The quantities along the paths of a result, by arc of new copies."""
     assert r.along is not None
     return {

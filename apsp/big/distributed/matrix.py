@@ -14,7 +14,7 @@ from semiring.algebra.catalog import get
 from semiring.algebra.conversion import conform
 from semiring.algebra.ranges import local, meet, sliced
 from semiring.algebra.records import Semiring
-from semiring.algebra.survey import Survey, fast, survey, united
+from semiring.algebra.survey import Survey, fast, merge, survey
 from semiring.dense.bits import BitMatrix
 from semiring.distributed import Comm, Layout, LocalMatrix, World
 from semiring.host.arrays import require_square
@@ -426,7 +426,7 @@ class DistributedMatrix:
             arguments: Fields = {"where": "DistributedMatrix", "first": first, "null_undeclared": True}
             return survey(part, self.semiring, **arguments) if part.size else None
 
-        return united([seen for seen in self._allgather(survey_part) if seen])
+        return merge([seen for seen in self._allgather(survey_part) if seen])
 
     def __repr__(self) -> str:
         where = {"cpu": "on the host", "cuda": "on GPUs"}[self.world.device]

@@ -51,7 +51,7 @@ class CSR:
         survey(data, s, where=f"{where}: the stored entries of a sparse matrix")
         return replace(self, data=module(data).ascontiguousarray(data))
 
-    def sent(self, device: str) -> CSR:
+    def move(self, device: str) -> CSR:
         if device == self.device:
             return self
         arrays = {name: to_device(getattr(self, name), device) for name in ("starts", "indices", "data")}

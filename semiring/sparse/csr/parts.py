@@ -13,7 +13,7 @@ from .matrix import CSR, common_dtype, is_sparse, take_in
 from .products import added, reduced
 
 
-def _taken(source: Matrix, where: str) -> CSR:
+def _operand(source: Matrix, where: str) -> CSR:
     if not is_sparse(source):
         raise DTypeError(
             f"{where}: a sparse matrix of SciPy's or CuPy's is required, got {type(source).__name__}. "
@@ -69,7 +69,7 @@ def add(
            [0., 5.]])
     """
     s = get(semiring)
-    a, b = _taken(A, "add"), _taken(B, "add")
+    a, b = _operand(A, "add"), _operand(B, "add")
     if a.shape != b.shape:
         raise ShapeError(f"add: both matrices must have one shape, got {a.shape} and {b.shape}.")
     if a.device != b.device:
@@ -77,8 +77,8 @@ def add(
     with on_device(a.data):
         dtype = common_dtype(s, dtype, a.data, b.data, where="add")
         target = device_of(a.data, device)
-        x, y = (M.conformed(s, dtype, where="add").sent(target) for M in (a, b))
-        return added(x, y, s, threads, "add").sent(a.device).give_back(where="add")
+        x, y = (M.conformed(s, dtype, where="add").move(target) for M in (a, b))
+        return added(x, y, s, threads, "add").move(a.device).give_back(where="add")
 
 
 def transpose(A: Matrix) -> Matrix:
@@ -115,7 +115,7 @@ def transpose(A: Matrix) -> Matrix:
     array([[0, 0],
            [7, 0]])
     """
-    a = _taken(A, "transpose")
+    a = _operand(A, "transpose")
     with on_device(a.data):
         return a.transposed().give_back(where="transpose")
 
@@ -170,10 +170,10 @@ def reduce(
     s = get(semiring)
     if isinstance(axis, bool) or axis not in (0, 1, None):
         raise ValueError(f"reduce: axis must be 0, 1 or None, got {came(axis)}.")
-    a = _taken(A, "reduce")
+    a = _operand(A, "reduce")
     with on_device(a.data):
         x = a.conformed(s, common_dtype(s, dtype, a.data, where="reduce"), where="reduce")
-        x = x.sent(device_of(a.data, device))
+        x = x.move(device_of(a.data, device))
         if axis is None:
             xp = module(x.data)
             x = CSR((1, 1), xp.asarray([0, len(x.data)]), x.indices, x.data, A)

@@ -48,8 +48,8 @@ def multiplied(
     """`matmul` with a sparse operand: sparse if both are, else of the dense operand's kind."""
     if mask is None and out is None and (y := _with_vector(A, B, s, dtype, device, threads, where)) is not None:
         return y
-    a = _taken(A, where)
-    b = a if B is A else _taken(B, where)
+    a = _operand(A, where)
+    b = a if B is A else _operand(B, where)
     left, right = _shape(a), _shape(b)
     if (len(left), len(right)) not in ((2, 2), (2, 1), (1, 2)) or left[-1] != right[0]:
         raise ShapeError(
@@ -69,7 +69,7 @@ def multiplied(
         x = _conformed(a, s, dtype, target, where)
         y = x if b is a else _conformed(b, s, dtype, target, where)
         if isinstance(a, CSR) and isinstance(b, CSR):
-            allowed = None if mask is None else _sparse_mask(mask, shape, where).sent(target)
+            allowed = None if mask is None else _sparse_mask(mask, shape, where).move(target)
             C = product_of(x, y, s, allowed, complement, threads, where)
             return _given_back(C, a, out, s, accumulate, threads, where)
         dense = b if isinstance(a, CSR) else a
@@ -114,7 +114,7 @@ def powered(A: Matrix, k: int, s: Semiring, dtype: DType, device: str | None, th
         base: Any = taken.conformed(s, dtype, where="power")
         own, wide = base.data.dtype, holding([base.data], s, where="power", times=k)
         base = base if wide == own else replace(base, data=widened(base.data, wide, s))
-        base = base.sent(device_of(taken.data, device))
+        base = base.move(device_of(taken.data, device))
         result, n = None, taken.shape[0]
         if k < 2:
             xp = module(base.data)
@@ -132,7 +132,7 @@ def powered(A: Matrix, k: int, s: Semiring, dtype: DType, device: str | None, th
                 base = _power_step(base, base, s, threads, f"A^{exponent}")
         if isinstance(result, CSR):
             result = result if wide == own else replace(result, data=narrowed(result.data, own))
-            return result.sent(taken.device).give_back(where="power")
+            return result.move(taken.device).give_back(where="power")
         result = result if wide == own else narrowed(result, own)
         return to_device(result, taken.device)
 
@@ -154,7 +154,7 @@ def _power_step(A: Matrix, B: Matrix, s: Semiring, threads: int | None, name: st
 # Operands
 
 
-def _taken(source: Matrix, where: str) -> Matrix:
+def _operand(source: Matrix, where: str) -> Matrix:
     return take_in(source, where=where) if is_sparse(source) else take_dense(source, where=where)
 
 
@@ -169,7 +169,7 @@ def _entries(operand: Matrix) -> Matrix:
 def _conformed(operand: Matrix, s: Semiring, dtype: DType, device: str, where: str) -> Matrix:
     """Operand in the product's dtype and device; dense ones as arrays."""
     if isinstance(operand, CSR):
-        return operand.conformed(s, dtype, where=where).sent(device)
+        return operand.conformed(s, dtype, where=where).move(device)
     array = conform(operand.array, s, dtype, where=where)
     survey(array, s, where=where)
     return to_device(array, device)
@@ -310,7 +310,7 @@ def _gathered(A: CSR, X: Array, s: Semiring, mirrored: bool, threads: int | None
 def _given_back(C: CSR, a: CSR, out: Matrix, s: Semiring, accumulate: bool, threads: int | None, where: str) -> Matrix:
     """Sparse product in kind; with `out`, its arrays are replaced."""
     if out is None:
-        return C.sent(a.device).give_back(where=where)
+        return C.move(a.device).give_back(where=where)
     if not is_sparse(out) or out.format != "csr" or tuple(out.shape) != C.shape or out.dtype != C.data.dtype:
         shown = f"{out.format} of shape {out.shape} in {out.dtype}" if is_sparse(out) else type(out).__name__
         raise ShapeError(
@@ -319,8 +319,8 @@ def _given_back(C: CSR, a: CSR, out: Matrix, s: Semiring, accumulate: bool, thre
         )
     if accumulate:
         old = take_in(out, where=where).conformed(s, C.data.dtype, where=where)
-        C = added(old.sent(C.device), C, s, threads, where)
-    made = replace(C, source=out).sent(a.device).give_back(where=where)
+        C = added(old.move(C.device), C, s, threads, where)
+    made = replace(C, source=out).move(a.device).give_back(where=where)
     out.data, out.indices, out.indptr = made.data, made.indices, made.indptr
     for flag in ("has_sorted_indices", "has_canonical_format"):
         out.__dict__.pop(f"_{flag}", None)
