@@ -283,10 +283,6 @@ class Comparison:
         dpi : int
             Resolution of a `.png` file.
 
-        Returns
-        -------
-        matplotlib Axes
-
         Raises
         ------
         ValueError, OSError

@@ -142,10 +142,6 @@ class Steps(Sequence[Step]):
         dpi : int
             Resolution of a `.png` file.
 
-        Returns
-        -------
-        matplotlib Figure
-
         Raises
         ------
         ValueError, OSError, ImportError

@@ -18,24 +18,6 @@ class Pairs(ABC):
     def entry(self, i: int, j: int) -> Scalar:
         """A*[i, j], a scalar of the dtype; no row is computed.
 
-        Parameters
-        ----------
-        i, j : int
-
-        Returns
-        -------
-        scalar
-
-        Raises
-        ------
-        VertexError
-            If an index lies outside 0 … n − 1.
-
-        See Also
-        --------
-        entries : Many pairs.
-        Elimination.row, Elimination.column : Complete rows and columns.
-
         Notes
         -----
         Of an elimination two climbs that meet, at most 2 `Cost.climb` pairs, independent of n; of hub labels one pair a
@@ -51,27 +33,12 @@ class Pairs(ABC):
 
     @abstractmethod
     def entries(self, i: Array, j: Array) -> np.ndarray:
-        """A*[i[q], j[q]] for all q; i and j broadcast.
-
-        Parameters
-        ----------
-        i, j : int array_like
+        """A*[i[q], j[q]] for all q, an array: i and j broadcast.
 
         Returns
         -------
         array, of the broadcast shape of i and j
             Of an elimination on a GPU CuPy's; of hub labels there CuPy's if i or j is, else NumPy's.
-
-        Raises
-        ------
-        VertexError, ShapeError
-            If an index lies outside 0 … n − 1, or the shapes do not broadcast.
-
-        See Also
-        --------
-        entry : A single pair.
-        Elimination.block : All pairs of given rows and columns.
-        Elimination.rows : Where most of a row is needed.
 
         Notes
         -----
@@ -92,25 +59,7 @@ class Columns(ABC):
 
     @abstractmethod
     def column(self, j: int) -> np.ndarray:
-        """A*[:, j], shape (n,): entries from every vertex to j.
-
-        Parameters
-        ----------
-        j : int
-
-        Returns
-        -------
-        array, shape (n,), on the device of the elimination or searches
-
-        Raises
-        ------
-        VertexError
-            If j lies outside 0 … n − 1.
-
-        See Also
-        --------
-        row : From one vertex to every other.
-        Elimination.entry, Elimination.panels : A single entry; all columns, streamed.
+        """A*[:, j], shape (n,): entries from every vertex to j, on the device of the elimination or searches.
 
         Notes
         -----

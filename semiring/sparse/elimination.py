@@ -136,8 +136,8 @@ class Elimination(Queries):
 
     Raises
     ------
-    VertexError
-        In `row` and `column`, if the index lies outside 0 … n − 1.
+    VertexError, ShapeError
+        In `row`, `column`, `entry` and `entries`, if an index lies outside 0 … n − 1, or shapes do not broadcast.
     ShapeError, DTypeError, DomainError
         In `matvec` and `rmatvec`, if x has another shape, or values that the dtype or the semiring does not hold.
 

@@ -115,6 +115,16 @@ class HubLabels(Pairs):
         Path length above the topmost node of each number; a power of two in size.
     threads : int
         Threads of batch queries.
+
+    Raises
+    ------
+    VertexError, ShapeError
+        In `entry` and `entries`, if an index lies outside 0 … n − 1, or shapes do not broadcast.
+
+    See Also
+    --------
+    entry, entries, of_arrays : A pair; many; labels from stored arrays.
+    Elimination.hub_labels, Elimination.block : Labels from an elimination; all pairs of given rows and columns.
     """
 
     def __init__(
@@ -177,10 +187,6 @@ class HubLabels(Pairs):
             If the arrays are inconsistent.
         AlgebraError
             If the semiring has no hub labels.
-
-        See Also
-        --------
-        Elimination.hub_labels : Labels from an elimination.
 
         Notes
         -----

@@ -93,7 +93,7 @@ class Searches(Rows, Columns):
     AlgebraError
         If the semiring is none of these.
     ShapeError, VertexError, DomainError
-        As `eliminate`.
+        As `eliminate`; in `column`, if the index lies outside 0 … n − 1.
     DTypeError
         If an integer dtype does not hold the sum of the heaviest arcs out of every vertex: a best walk might overflow.
     DivergenceError

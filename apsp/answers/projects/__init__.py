@@ -96,10 +96,6 @@ class CriticalPath:
     def to_frame(self) -> Frame:
         """The plan as a pandas or Polars table: `task`, `duration`, `earliest`, `latest` and `slack`.
 
-        Returns
-        -------
-        DataFrame
-
         Raises
         ------
         ImportError
@@ -136,10 +132,6 @@ class CriticalPath:
             A new figure by default.
         save : path, optional
             A `.png`, `.svg` or `.pdf` file to write.
-
-        Returns
-        -------
-        matplotlib Axes
 
         Raises
         ------

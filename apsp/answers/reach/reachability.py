@@ -276,10 +276,6 @@ class Reachability:
     def counts(self, axis: int = 1) -> np.ndarray:
         """Numbers, int64 of shape (n,), of vertices that each reaches (axis 1: row sums) or is reached from (axis 0).
 
-        Parameters
-        ----------
-        axis : {0, 1}
-
         Raises
         ------
         ValueError
@@ -451,10 +447,6 @@ class Reachability:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the answer atomically to an `.npz` file, or to a store of tiles if the path ends with "/".
-
-        Parameters
-        ----------
-        path : path
 
         Raises
         ------

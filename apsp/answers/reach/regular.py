@@ -120,10 +120,6 @@ class RegularPaths:
     def counts(self, axis: int = 1) -> np.ndarray:
         """Numbers of vertices reached by each source, shape (k,), or (axis 0) of sources that reach each vertex, (n,).
 
-        Parameters
-        ----------
-        axis : {0, 1}
-
         Raises
         ------
         ShapeError

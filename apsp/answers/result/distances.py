@@ -157,10 +157,6 @@ class Distances:
     def path(self, u: Label, v: Label) -> list[Label]:
         """The labels u, …, v along a best path: a walk of weight `distance(u, v)` that visits no vertex twice.
 
-        Parameters
-        ----------
-        u, v : label
-
         Returns
         -------
         list of labels

@@ -83,10 +83,6 @@ class Routed(Distances):
     def edges(self, u: Label, v: Label) -> np.ndarray:
         """Positions in the list of edges, `graph.rows` and `graph.cols`, of those along `path(u, v)`, from u to v.
 
-        Parameters
-        ----------
-        u, v : label
-
         Returns
         -------
         int64 array
@@ -176,11 +172,7 @@ class Routed(Distances):
             yield positions, P
 
     def save_predecessors(self, path: str | os.PathLike[str]) -> None:
-        """Write `predecessors` as `.npy`, `.npz` (with labels) or `.csv` (labels in the first row and column).
-
-        Parameters
-        ----------
-        path : path
+        """Write `predecessors` to `path`: `.npy`, `.npz` (with labels) or `.csv` (labels in the first row and column).
 
         Raises
         ------

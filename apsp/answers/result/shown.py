@@ -45,10 +45,6 @@ class Shown(Distances):
     def text(self, count: int = 10) -> str:
         """The distances between the first `count` vertices as text, inf for no path.
 
-        Parameters
-        ----------
-        count : int
-
         Notes
         -----
         `count` rows.
@@ -80,10 +76,6 @@ class Shown(Distances):
             Polars' wide table row names are the column `from`, and column names are text.)
         of : str or list of str, optional
             A quantity of `shortest_paths(…, along=…)`; or several, a column each of a line per pair.
-
-        Returns
-        -------
-        DataFrame
 
         Raises
         ------
@@ -153,10 +145,6 @@ class Shown(Distances):
             A new figure by default.
         save : path, optional
             A `.png`, `.svg` or `.pdf` file to write.
-
-        Returns
-        -------
-        matplotlib Axes
 
         Raises
         ------

@@ -556,10 +556,6 @@ class Graph:
         semiring : str or Semiring
             Its zero marks the non-edges of a dense matrix.
 
-        Returns
-        -------
-        DataFrame
-
         Raises
         ------
         ImportError, MemoryNeeded
