@@ -87,6 +87,8 @@ class Result(Mapped, Ranked, Measured):
         In these, `closeness` and `global_efficiency`, if the semiring has no lengths, or this result is partial.
     DomainError
         In `global_efficiency`, if a distance is negative.
+    VertexError
+        In `rows` and `predecessor_rows`, if a source or target is not in the graph.
 
     See Also
     --------
@@ -108,7 +110,10 @@ class Result(Mapped, Ranked, Measured):
     Notes
     -----
     `eccentricity`, `diameter`, `farthest_pair`, `radius`, `center`, `periphery`, `closeness`, `average_path_length` and
-    `global_efficiency` share one pass over all n² distances; `farthest_pair` adds a row and a path.
+    `global_efficiency` share one pass over all n² distances; `farthest_pair` adds a row and a path. `text`, `to_frame`,
+    `within` and `reduce` cost the rows asked for, a few in memory at a time, and what they return; `rows` holds `block`
+    rows of n entries, `predecessor_rows` 4 bytes an entry more. `save` writes n² entries, or text, by rows,
+    `save_predecessors` 4 n² bytes. `load` reads an `.npz` entirely; tiles, `.zarr` and `.hubs` on demand.
 
     Examples
     --------
@@ -265,10 +270,6 @@ class Result(Mapped, Ranked, Measured):
         OSError, ImportError
             If the file cannot be written, or does not fit on the disk; if zarr is missing.
 
-        Notes
-        -----
-        n² entries, or text; a few rows in memory at a time.
-
         Examples
         --------
         >>> import tempfile
@@ -296,10 +297,6 @@ class Result(Mapped, Ranked, Measured):
             If the file is damaged or of another kind. Damaged or missing tiles raise `TileError` when read.
         AlgebraError, OSError
             If its semiring is not in the catalog, or differs from the one given; if it cannot be read.
-
-        Notes
-        -----
-        An `.npz` is read entirely; tiles, `.zarr` and `.hubs` on demand.
 
         Examples
         --------

@@ -284,15 +284,6 @@ class Distances:
             In the dtype of `distances`, `infinity` for no path; CuPy where the distances are on a device. NumPy blocks
             are read-only and their memory may be reused once released: copy to keep or change.
 
-        Raises
-        ------
-        VertexError
-            If a label is not in the graph.
-
-        Notes
-        -----
-        Memory for `block` rows of n entries. Cost a row: see `shortest_paths`.
-
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -331,10 +322,6 @@ class Distances:
         ------
         MemoryNeeded
             If the entries do not fit.
-
-        Notes
-        -----
-        What the rows cost, and the entries found.
 
         Examples
         --------
@@ -378,10 +365,6 @@ class Distances:
             If the name is unknown, or needs lengths that the semiring lacks.
         DomainError, ShapeError
             If "harmonic" meets a negative distance, or a partial result lacks sources that the name needs.
-
-        Notes
-        -----
-        O(n²) beyond computing the rows; memory for a few of them.
 
         Examples
         --------

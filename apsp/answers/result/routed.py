@@ -139,15 +139,6 @@ class Routed(Distances):
         P : int32 array, shape (k, n)
             To all vertices, on the host; −9999 beyond this result's limit.
 
-        Raises
-        ------
-        VertexError
-            If a source is not in the graph.
-
-        Notes
-        -----
-        Memory for `block` rows of predecessors (4 bytes an entry) and of distances.
-
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -178,10 +169,6 @@ class Routed(Distances):
         ------
         ValueError, FormatError, OSError, ShapeError
             As `save`, and if this result is partial.
-
-        Notes
-        -----
-        4 n² bytes.
 
         Examples
         --------

@@ -45,10 +45,6 @@ class Shown(Distances):
     def text(self, count: int = 10) -> str:
         """The distances between the first `count` vertices as text, inf for no path.
 
-        Notes
-        -----
-        `count` rows.
-
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -83,10 +79,6 @@ class Shown(Distances):
             If a label is unknown; if float64 would round an integer.
         ImportError
             If neither library is installed.
-
-        Notes
-        -----
-        The requested rows, by default all n² distances, in float64 or integers.
 
         Examples
         --------
