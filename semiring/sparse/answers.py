@@ -86,16 +86,6 @@ class Rows(ABC):
         limit : float, optional
             Worse entries, or more hops, count as unreachable; the search ends there.
 
-        Raises
-        ------
-        VertexError, DomainError
-            If the source or the limit is invalid; DomainError also if a vertex within the limit is more hops away than
-            the dtype of `Hops` holds, 126 in int8 and 32,766 in int16.
-
-        Notes
-        -----
-        O(n + arcs) if vertices are taken few times, as counts of hops always are.
-
         Examples
         --------
         >>> import semiring
@@ -127,11 +117,6 @@ class Rows(ABC):
         indices, entries : arrays (k,), (k, n)
             Rows are contiguous. Memory is reused once nothing refers to a block.
 
-        Raises
-        ------
-        VertexError, DomainError, ShapeError
-            As `row`; ShapeError if the block is invalid.
-
         Notes
         -----
         An arc is relaxed, or visited, for all sources of a batch at once. `Searches` from 128 sources on are delayed to
@@ -161,17 +146,6 @@ class Rows(ABC):
         callback : callable, optional
             `callback(done, total)`, in rows.
 
-        Raises
-        ------
-        ShapeError, DTypeError, MemoryNeeded
-            If `out` has another shape or dtype, or the matrix does not fit.
-        DomainError
-            As `row`.
-
-        Notes
-        -----
-        As `rows` of all sources; n² entries.
-
         Examples
         --------
         >>> import semiring
@@ -183,10 +157,6 @@ class Rows(ABC):
     @abstractmethod
     def batch(self, sources: int) -> int:
         """Number of sources searched at a time, on each thread or on the GPU, given `sources` in all.
-
-        Notes
-        -----
-        O(1).
 
         Examples
         --------

@@ -93,13 +93,13 @@ class Searches(Rows, Columns):
     AlgebraError
         If the semiring is none of these.
     ShapeError, VertexError, DomainError
-        As `eliminate`; in `column`, if the index lies outside 0 … n − 1.
+        As `eliminate`; in `column`, `row`, `rows` and `to_dense`, if an index, the limit or the block is invalid.
     DTypeError
         If an integer dtype does not hold the sum of the heaviest arcs out of every vertex: a best walk might overflow.
     DivergenceError
         If A* does not exist; in min-plus a NegativeCycleError.
     MemoryNeeded
-        If the searches do not fit.
+        If the searches do not fit, or the result of `to_dense`.
 
     See Also
     --------
@@ -109,10 +109,11 @@ class Searches(Rows, Columns):
 
     Notes
     -----
-    Label-correcting searches, ordered by buckets (Meyer and Sanders 2003), relax an arc for 32 sources at once. A row
-    takes O(arcs) if vertices are taken few times, usually two or three in graphs of small diameter; memory is 32
-    entries a vertex and thread. Arcs that improve walks are first made non-negative by potentials (Johnson 1977), in
-    float64 or int64. Where ⊗ selects, ranks of weights are searched instead.
+    Label-correcting searches, ordered by buckets (Meyer and Sanders 2003), relax an arc for 32 sources at once. `row`,
+    each of `to_dense`, and `column`, on reversed arcs, take O(n + arcs) if vertices are taken few times, usually two or
+    three in graphs of small diameter, `batch` O(1); memory is 32 entries a vertex and thread. Arcs that improve walks
+    are first made non-negative by potentials (Johnson 1977), in float64 or int64. Where ⊗ selects, ranks of weights are
+    searched instead.
 
     Examples
     --------
